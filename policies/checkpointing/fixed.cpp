@@ -1,0 +1,52 @@
+// A commit after every so many rounds or seconds of work.
+#include <cmath>
+
+#include "policies/checkpointing/planning_policy.hpp"
+#include "policies/checkpointing/policies.hpp"
+
+namespace tandem::checkpointing {
+namespace {
+
+/// Errors: OptionError when the number of rounds is not a whole number.
+Decision constant_plan(const Options& options) {
+  const double interval = options.real("interval");
+  if (options.text("unit") == "seconds") return NextCommitInSeconds{Seconds(interval)};
+  if (interval != std::floor(interval) || interval < 1.0)
+    throw OptionError("fixed", "interval", "a whole number of rounds", interval);
+  return NextCommitInRounds{static_cast<std::int64_t>(interval)};
+}
+
+class Fixed final : public PlanningPolicy {
+ public:
+  explicit Fixed(const Setting& setting)
+      : PlanningPolicy(setting.options, setting.options.boolean("on_warning")),
+        plan_(constant_plan(setting.options)) {}
+
+ protected:
+  std::optional<Decision> next_commit(Seconds) const override { return plan_; }
+
+ private:
+  Decision plan_;
+};
+
+}  // namespace
+
+Entry fixed() {
+  return {.name = "fixed",
+          .summary = "every so many rounds or seconds of work",
+          .paper = "",
+          .options = {{.name = "interval",
+                       .summary = "work between two commits",
+                       .default_value = 100.0,
+                       .minimum = 1e-3,
+                       .maximum = longest_s},
+                      {.name = "unit",
+                       .summary = "of the interval",
+                       .default_value = std::string("rounds"),
+                       .choices = {"rounds", "seconds"}},
+                      CommitCost::option(),
+                      on_warning_option()},
+          .make = make_policy<Fixed>};
+}
+
+}  // namespace tandem::checkpointing

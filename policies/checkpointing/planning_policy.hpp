@@ -1,0 +1,98 @@
+// What all checkpointing policies share: they plan the next commit when the job starts and after each commit,
+// try again after a failed one, and may also commit on warnings.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policies/checkpointing/estimates.hpp"
+#include "policies/checkpointing/policy.hpp"
+
+namespace tandem::checkpointing {
+
+class PlanningPolicy : public Policy {
+ public:
+  void on_started(const Started& event, Decisions& decisions) final;
+  void on_round_done(const RoundDone& event, Decisions& decisions) final;
+  void on_warned(const Warned& event, Decisions& decisions) final;
+  void on_departed(const Departed& event, Decisions& decisions) final;
+  void on_ready(const Ready& event, Decisions& decisions) final;
+  void on_committed(const Committed& event, Decisions& decisions) final;
+  void on_commit_failed(const CommitFailed& event, Decisions& decisions) final;
+  void serialise(PolicyState& state) override;
+
+ protected:
+  /// `commits_on_warning`: if the commit can be complete before the machine is taken away.
+  PlanningPolicy(const Options& options, bool commits_on_warning)
+      : cost_(options), commits_on_warning_(commits_on_warning) {}
+
+  /// When the next commit is due; none: it is not planned.
+  virtual std::optional<Decision> next_commit(Seconds now) const = 0;
+  /// The same after a commit failed: soon, since more and more work is at risk, but not at each round, since
+  /// a commit that fails again and again takes time: after 1, 2, 4, ... rounds.
+  virtual std::optional<Decision> retry(Seconds now) const;
+
+  const Machines& machines() const { return machines_; }
+  const CommitCost& cost() const { return cost_; }
+  Seconds work() const { return work_; }                  ///< durations of all rounds
+  std::int64_t failed_in_all() const { return failed_; }  ///< commits
+
+ private:
+  void plan(const std::optional<Decision>& next, Decisions& decisions) const;
+  bool commits_for_warning(Seconds now, Decisions& decisions);
+
+  Machines machines_;
+  CommitCost cost_;
+  bool commits_on_warning_;
+  bool requested_ = false;  ///< CommitNow was decided, and its commit has not ended
+  std::int64_t failed_ = 0;
+  int failed_in_a_row_ = 0;
+  Seconds round_began_;
+  Seconds round_duration_;  ///< of the last round
+  Seconds work_;
+};
+
+/// Whether a periodic policy also commits on warnings.
+OptionSpec on_warning_option();
+
+template <class Made>
+std::unique_ptr<Policy> make_policy(const Setting& setting) {
+  return std::make_unique<Made>(setting);
+}
+
+/// After a first commit that shows the cost, an interval that follows from the cost of a commit and the mean
+/// time between failures of the job.
+template <Seconds (*interval)(Seconds cost, Seconds mtbf)>
+class IntervalPolicy final : public PlanningPolicy {
+ public:
+  explicit IntervalPolicy(const Setting& setting)
+      : PlanningPolicy(setting.options, setting.options.boolean("on_warning")), rate_(setting.options) {}
+
+ protected:
+  std::optional<Decision> next_commit(Seconds now) const override {
+    const auto expected = cost().expected();
+    if (!expected) return NextCommitInRounds{1};
+    return NextCommitInSeconds{interval(*expected, rate_.mtbf(machines(), now))};
+  }
+
+ private:
+  FailureRate rate_;
+};
+
+/// The catalogue entry of an IntervalPolicy.
+template <Seconds (*interval)(Seconds cost, Seconds mtbf)>
+Catalog<Factory>::Entry interval_entry(std::string name, std::string summary, std::string paper) {
+  std::vector<OptionSpec> options = {CommitCost::option()};
+  for (auto& option : FailureRate::options()) options.push_back(std::move(option));
+  options.push_back(on_warning_option());
+  return {.name = std::move(name),
+          .summary = std::move(summary),
+          .paper = std::move(paper),
+          .options = std::move(options),
+          .make = make_policy<IntervalPolicy<interval>>};
+}
+
+}  // namespace tandem::checkpointing

@@ -1,0 +1,33 @@
+#include "policies/checkpointing/replay.hpp"
+
+namespace tandem::checkpointing {
+namespace {
+
+struct Dispatch {
+  Policy& policy;
+  Decisions& decisions;
+
+  void operator()(const Started& event) const { policy.on_started(event, decisions); }
+  void operator()(const RoundDone& event) const { policy.on_round_done(event, decisions); }
+  void operator()(const Warned& event) const { policy.on_warned(event, decisions); }
+  void operator()(const Departed& event) const { policy.on_departed(event, decisions); }
+  void operator()(const Ready& event) const { policy.on_ready(event, decisions); }
+  void operator()(const Committed& event) const { policy.on_committed(event, decisions); }
+  void operator()(const CommitFailed& event) const { policy.on_commit_failed(event, decisions); }
+};
+
+}  // namespace
+
+Decisions decide(Policy& policy, const Event& event) {
+  Decisions decisions;
+  std::visit(Dispatch{policy, decisions}, event);
+  return decisions;
+}
+
+std::vector<LogLine> replay(Policy& policy, const std::vector<std::string>& events) {
+  std::vector<LogLine> lines;
+  for (const auto& event : events) lines.push_back({event, to_text(decide(policy, parse_event(event)))});
+  return lines;
+}
+
+}  // namespace tandem::checkpointing

@@ -169,6 +169,8 @@ const std::vector<Kind>& kinds() {
       {"split", "Splits of the samples (data.split)", Names::split, names_text, names_document},
       {"lifetime", "Lifetimes of machines that may be taken away", Names::lifetime, names_text,
        names_document},
+      {"checkpointing", "Checkpointing policies: when a job commits its state", Names::checkpointing,
+       names_text, names_document},
       {"model", "Models (workload.model)", Names::model, names_text, names_document},
       {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text, names_document},
       {"device", "Devices (<prop id=\"device\"> of a host), sustained rates by precision", Names::none,
@@ -204,8 +206,8 @@ void add_list(CLI::App& app, int&) {
       "list", "List the names that experiments and platforms can use: algorithms, policies, models, devices");
   const auto kind = std::make_shared<std::string>("all"), name = std::make_shared<std::string>();
   command->add_option("KIND", *kind,
-                      "sync, collective, compression, sharding, cache, sampling, split, lifetime, model, "
-                      "dataset, device or all [all]");
+                      "sync, collective, compression, sharding, cache, sampling, split, lifetime, "
+                      "checkpointing, model, dataset, device or all [all]");
   command->add_option("NAME", *name, "list only this one");
   command->footer(
       "Examples:\n"

@@ -167,13 +167,13 @@ TEST(List, NamesEveryKind) {
   CommandLine line;
   const auto all = line.tandem("list");
   ASSERT_EQ(all.exit_code, 0);
-  for (const char* name : {"bsp",      "asp",          "esync",   "local-sgd",
-                           "k-sync",   "ssp",          "ring",    "halving-doubling",
-                           "native",   "auto",         "lru",     "minio",
-                           "balanced", "round-robin",  "lru",     "minio",
-                           "iid",      "by-class",     "lenet",   "resnet18",
-                           "mlp",      "mobilenet-v2", "FILE.pt", "fashion-mnist",
-                           "synthetic"})
+  for (const char* name : {"bsp",       "asp",          "esync",   "local-sgd",
+                           "k-sync",    "ssp",          "ring",    "halving-doubling",
+                           "native",    "auto",         "lru",     "minio",
+                           "balanced",  "round-robin",  "lru",     "minio",
+                           "iid",       "by-class",     "lenet",   "resnet18",
+                           "mlp",       "mobilenet-v2", "FILE.pt", "fashion-mnist",
+                           "synthetic", "young",        "daly",    "on-warning"})
     EXPECT_NE(all.output.find(name), std::string::npos) << name;
   EXPECT_EQ(line.tandem("list nonsense").exit_code, 2);
 }

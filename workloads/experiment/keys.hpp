@@ -27,7 +27,8 @@ enum class Names : std::uint8_t {
   trace_cache,  ///< of `tandem cache`; no key
   split,
   sampling,
-  lifetime  ///< no key
+  lifetime,      ///< no key yet
+  checkpointing  ///< no key yet
 };
 
 /// What a key accepts beyond its type.

@@ -1,6 +1,7 @@
 #include "workloads/job/catalogues.hpp"
 
 #include "policies/cache/policy.hpp"
+#include "policies/checkpointing/policy.hpp"
 #include "policies/collectives/schedule.hpp"
 #include "policies/compression/codec.hpp"
 #include "policies/lifetimes/catalog.hpp"
@@ -82,6 +83,8 @@ NameCatalog catalogue_of(Names names) {
       return names_of(sampling::splits());
     case Names::lifetime:
       return names_of(lifetimes::catalog());
+    case Names::checkpointing:
+      return names_of(checkpointing::catalog());
     case Names::none:
       break;
   }

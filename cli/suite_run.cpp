@@ -160,6 +160,7 @@ class SuiteRun {
         document.update({{"date", profile.date},
                          {"machine", profile.machine},
                          {"software", profile.software},
+                         {"other_load", profile.other_load},
                          {"command", profile.command}});
       }
       all.push_back(std::move(document));

@@ -413,8 +413,11 @@ Evidence evidence_of(const Validation& v) {
   for (const char* key : {"step_time", "throughput", "makespan"})
     if (const ErrorSummary* errors = set.find(key))
       evidence.errors.push_back({errors->name, errors->mape, errors->half_width, errors->noise_floor});
-  for (const auto& configuration : v.configurations)
+  for (const auto& configuration : v.configurations) {
     evidence.disturbed += configuration.other_load > disturbing_load ? 1 : 0;
+    evidence.disturbed_calibration += configuration.calibration_load > disturbing_load ? 1 : 0;
+    evidence.calibration_load = std::max(evidence.calibration_load, configuration.calibration_load);
+  }
   for (const auto& group : set.groups) {
     if (group.same_order || group.largest_swapped_gap <= evidence.swapped_gap) continue;
     evidence.swapped = group.swapped;
@@ -512,6 +515,15 @@ const SetSummary& Validation::set(const std::string& name) const {
   return *found;
 }
 
+namespace {
+
+/// 0 where no profile was used, or it was measured by an earlier version.
+double calibration_load_of(const nlohmann::json& network) {
+  return network.is_object() ? network.value("calibration_load", 0.0) : 0.0;
+}
+
+}  // namespace
+
 Compared compared(const VariantResults& results, const CompareOptions& options) {
   const Experiment& experiment = results.simulated.info.experiment;
   double other_load = 0, cpu_wait_share = 0;
@@ -530,6 +542,7 @@ Compared compared(const VariantResults& results, const CompareOptions& options) 
                               experiment.workload.dataset),
           .repetitions = results.measured.size(),
           .other_load = other_load,
+          .calibration_load = calibration_load_of(results.simulated.info.network),
           .cpu_wait_share = cpu_wait_share,
           .exchanges = exchanges_of(results.simulated.summary),
           .has_accuracy = std::ranges::any_of(

@@ -35,6 +35,7 @@ struct Compared {
   std::string task{};                      ///< platform, model and data set; speed-ups are among those of one
   std::size_t repetitions = 0;             ///< measured
   double other_load = 0;                   ///< largest share of the cores that other programs used
+  double calibration_load = 0;             ///< the same while the profile of the simulation was measured
   double cpu_wait_share = 0;               ///< longest wait of a rank for a CPU core, of the makespan
   Exchanges exchanges{};                   ///< as simulated
   bool has_accuracy = false;               ///< the simulation evaluated an accuracy

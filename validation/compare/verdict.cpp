@@ -33,6 +33,12 @@ Judgement doubts_of(const Evidence& evidence) {
                           evidence.disturbed, evidence.configurations));
     doubts.advice.emplace_back("end other programs, or use a machine of its own, and measure again");
   }
+  if (evidence.disturbed_calibration > most_disturbed * evidence.configurations) {
+    doubts.reasons.push_back(fmt::format(
+        "other programs used {:.0f} % of the machine during the calibration, so the profile is wrong",
+        100 * evidence.calibration_load));
+    doubts.advice.emplace_back("end other programs, and calibrate again");
+  }
   bool needs_repetitions = false;
   for (const auto& error : evidence.errors) {
     if (error.noise_floor && *error.noise_floor > evidence.tolerance) {

@@ -31,6 +31,9 @@ struct Evidence {
   int configurations = 1;
   int failed = 0;     ///< configurations without a result
   int disturbed = 0;  ///< configurations whose measurement other programs disturbed
+  /// Configurations whose profile was measured while other programs used the machine, and the largest share.
+  int disturbed_calibration = 0;
+  double calibration_load = 0;
   /// Why the differences of configurations are no errors of a prediction; empty: they are.
   std::string other_origin{};
   /// Measured runs of configurations that are predicted as intervals of 90 %, and those inside.

@@ -71,8 +71,7 @@
 //                               step], ...], phase indexing `phases`}}]
 //   hosts            [{platform, host, configurations, bias, mape}]: of the step time of ranks on them
 //   profiles         [{path, configurations, settings_of (configuration whose settings were calibrated),
-//   date,
-//                      machine, software, command, failure}]
+//                      date, machine, software, other_load (of other programs), command, failure}]
 //   platforms        [what platform_drawing.hpp reads, ...]; missing: not known
 //   phases           names of the phases of a step
 //   commands         how to repeat everything

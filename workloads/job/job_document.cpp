@@ -34,20 +34,24 @@ Job job_from_document(const nlohmann::json& document, std::string directory, std
 
 namespace {
 
-/// Whose network a simulation of the job represents.
+/// Whose network a simulation of the job represents. calibration_load: share of the machine that other
+/// programs used while it was measured.
 nlohmann::json simulated_network(const Job& job) {
   const auto& experiment = job.spec().experiment;
   if (experiment.physics.network == NetworkSource::platform)
     return {{"kind", "simulated"}, {"of", "platform"}, {"platform", experiment.platform}};
   const Profile* profile = job.devices().profile();
   TANDEM_CHECK(profile != nullptr, "physics.network is profile, but there is none");
-  if (profile->cluster.empty())
-    return {{"kind", "simulated"}, {"of", "this machine"}, {"machine", profile->machine}};
-  const bool is_real = !profile->machines.empty();
-  return {{"kind", "simulated"},
-          {"of", is_real ? "real cluster" : "emulated cluster"},
-          {"platform", profile->cluster},
-          {"machines", profile->machines}};
+  nlohmann::json network = {{"kind", "simulated"}, {"calibration_load", profile->other_load}};
+  if (profile->cluster.empty()) {
+    network.update({{"of", "this machine"}, {"machine", profile->machine}});
+  } else {
+    const bool is_real = !profile->machines.empty();
+    network.update({{"of", is_real ? "real cluster" : "emulated cluster"},
+                    {"platform", profile->cluster},
+                    {"machines", profile->machines}});
+  }
+  return network;
 }
 
 }  // namespace

@@ -220,6 +220,14 @@ TEST(Validate, AnUnknownNetworkIsAWarning) {
   EXPECT_THAT(validation.judgement.reasons, ElementsAre(HasSubstr("do not say whose network and devices")));
 }
 
+TEST(Validate, AProfileOfABusyMachineProvesNothing) {
+  auto variants = six_variants();
+  for (auto& variant : variants) variant.simulated.info.network["calibration_load"] = 0.5;
+  const auto validation = validate(variants, 0.1, quick);
+  EXPECT_EQ(validation.judgement.verdict, Verdict::inconclusive);
+  EXPECT_THAT(validation.judgement.reasons, ElementsAre(HasSubstr("50 % of the machine")));
+}
+
 TEST(Validate, TheBestIsSaidInWordsWithTheQuestionAndWarnings) {
   auto variants = six_variants();
   variants[0].simulated.info.warnings = variants[1].simulated.info.warnings = {"nobody reads the disk"};

@@ -161,7 +161,7 @@ TEST(Replay, BeginsWithTheStatesOfAResumedRun) {
   std::erase_if(decisions, [&](const auto& record) { return seen[record.rank]++ < 2; });
   EXPECT_EQ(replay(results, {}).state, State::failed);
   for (Rank rank = 0; rank < 4; ++rank)
-    decisions.insert(decisions.begin(), {rank, "worker", sync::restore_event("exchanges=1"), ""});
+    decisions.insert(decisions.begin(), {rank, "worker", sync::restore_event("exchanges=1 present=1111"), ""});
   const auto gate = replay(results, {});
   EXPECT_EQ(gate.state, State::passed) << gate.detail;
   EXPECT_EQ(gate.checked, 4 * (1 + 2 * 6));

@@ -19,6 +19,7 @@
 #include "cli/fit_text.hpp"
 #include "cli/lifetimes_file.hpp"
 #include "cli/output.hpp"
+#include "policies/lifetimes/catalog.hpp"
 #include "policies/lifetimes/estimate/families.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/quantity_text.hpp"
@@ -116,6 +117,19 @@ std::map<std::string, OptionValue> empirical_options(
   return options;
 }
 
+/// A parameter without a bound in the data, such as the mean of machines of which none died, is the largest
+/// that the model takes.
+std::map<std::string, OptionValue> within_limits(const std::string& model,
+                                                 std::map<std::string, OptionValue> options) {
+  for (const auto& spec : lifetimes::catalog().find(model).options) {
+    const auto found = options.find(spec.name);
+    if (found == options.end()) continue;
+    if (auto* const number = std::get_if<double>(&found->second))
+      *number = std::clamp(*number, spec.minimum, spec.maximum);
+  }
+  return options;
+}
+
 json model_document(const lifetimes::Fitted& fitted, double least_aic) {
   json parameters = json::array();
   for (const auto& parameter : fitted.parameters)
@@ -123,9 +137,10 @@ json model_document(const lifetimes::Fitted& fitted, double least_aic) {
                           {"value", parameter.value},
                           {"lower", finite_or_null(parameter.lower)},
                           {"upper", finite_or_null(parameter.upper)}});
-  return {{"name", fitted.model},     {"options", options_document(fitted.options)},
-          {"parameters", parameters}, {"log_likelihood", fitted.log_likelihood},
-          {"aic", fitted.aic},        {"aic_difference", fitted.aic - least_aic}};
+  return {
+      {"name", fitted.model},     {"options", options_document(within_limits(fitted.model, fitted.options))},
+      {"parameters", parameters}, {"log_likelihood", fitted.log_likelihood},
+      {"aic", fitted.aic},        {"aic_difference", fitted.aic - least_aic}};
 }
 
 class LifetimesFit {

@@ -107,6 +107,18 @@ TEST_F(FitLifetimes, TheModelFileIsALifetimeModel) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "model.json.unfinished"));
 }
 
+TEST_F(FitLifetimes, ParametersWithoutABoundAreWithinTheModel) {
+  // Of the machines that lived long, none died: the mean of the late part is infinite.
+  line_.write(
+      "few.csv",
+      "duration,cause\n1h,revoked\n2h,revoked\n24h,limit\n30min,revoked\n13h,alive\n150min,revoked\n");
+  document("few.csv --model early-death --out model.json");
+  const json written = json::parse(line_.shell("cat model.json").output);
+  std::map<std::string, OptionValue> options;
+  for (const auto& [name, value] : written.at("options").items()) options[name] = option_from_json(value);
+  EXPECT_NEAR(lifetimes::make_lifetime(written.at("name"), options)->survival(86400.0), 1.0 / 3, 0.01);
+}
+
 TEST_F(FitLifetimes, OneRowIsEnoughForARate) {
   line_.write("one.csv", "duration,cause\n2h,revoked\n");
   const json result = document("one.csv");

@@ -141,17 +141,17 @@ void expect_good(const Browser& browser, int charts) {
 }
 
 // Charts: scatter, errors, phases and hosts; for the selected configuration phases, distribution, time
-// shares, and accuracy over time and samples; throughput of one group. With six configurations, the first
-// selected one has staleness; with many, it has no accuracy.
+// shares, accuracy over time and samples, and phases of workers in both worlds; throughput of one group. With
+// six configurations, the first selected one has staleness; with many, it has no accuracy.
 TEST(ReportInABrowser, OneConfiguration) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
-  expect_good(Browser(page_of({synthetic_variant({})})), 9);
+  expect_good(Browser(page_of({synthetic_variant({})})), 11);
 }
 
 TEST(ReportInABrowser, OneConfigurationWithoutAccuracy) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const Browser browser(page_of({synthetic_variant({.accuracy = false, .cache = true}, {.repetitions = 1})}));
-  expect_good(browser, 7);
+  expect_good(browser, 9);
   EXPECT_THAT(browser.dom, HasSubstr("nothing was evaluated with real mathematics"));
   EXPECT_THAT(browser.dom, HasSubstr("<th class=\"words\">Figure</th>"));
   EXPECT_THAT(browser.dom, HasSubstr("<div class=\"banner passed"));
@@ -159,14 +159,14 @@ TEST(ReportInABrowser, OneConfigurationWithoutAccuracy) {
 
 TEST(ReportInABrowser, SixConfigurations) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
-  expect_good(Browser(page_of(six_variants())), 11);
+  expect_good(Browser(page_of(six_variants())), 13);
 }
 
 TEST(ReportInABrowser, FiveHundredConfigurations) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const std::string page = page_of(many_variants(500));
   EXPECT_LT(page.size(), 15'000'000U);
-  expect_good(Browser(page), 7);
+  expect_good(Browser(page), 9);
 }
 
 /// Sorts by throughput, and marks the first two rows.
@@ -231,7 +231,7 @@ TEST(ReportInABrowser, HostileNamesStayTexts) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const std::string hostile = "</script><b id=\"hostile\">x</b><img src=x onerror=\"null.nothing\">";
   const Browser browser(page_of({synthetic_variant({.name = hostile})}));
-  expect_good(browser, 9);
+  expect_good(browser, 11);
   EXPECT_THAT(browser.dom, HasSubstr("<summary>&lt;/script&gt;&lt;b id=\"hostile\"&gt;"));
   EXPECT_THAT(browser.dom, Not(HasSubstr("<b id=\"hostile\">")));
 }

@@ -137,10 +137,9 @@ json model_document(const lifetimes::Fitted& fitted, double least_aic) {
                           {"value", parameter.value},
                           {"lower", finite_or_null(parameter.lower)},
                           {"upper", finite_or_null(parameter.upper)}});
-  return {
-      {"name", fitted.model},     {"options", options_document(within_limits(fitted.model, fitted.options))},
-      {"parameters", parameters}, {"log_likelihood", fitted.log_likelihood},
-      {"aic", fitted.aic},        {"aic_difference", fitted.aic - least_aic}};
+  return {{"name", fitted.model},     {"options", options_document(fitted.options)},
+          {"parameters", parameters}, {"log_likelihood", fitted.log_likelihood},
+          {"aic", fitted.aic},        {"aic_difference", fitted.aic - least_aic}};
 }
 
 class LifetimesFit {
@@ -224,8 +223,10 @@ class LifetimesFit {
     const auto is_chosen = [&](const lifetimes::Fitted& fitted) { return fitted.model == chosen; };
     if (chosen != "empirical" && std::ranges::none_of(models, is_chosen))
       models.push_back(lifetimes::fit(chosen, observations));
-    for (auto& model : models)
+    for (auto& model : models) {
+      model.options = within_limits(model.model, model.options);
       if (is_chosen(model) || model.parameters.size() <= 2) add_intervals(model, sample, observations);
+    }
     json& list = document["models"] = json::array();
     for (const auto& model : models) list.push_back(model_document(model, models.front().aic));
     const auto found = std::ranges::find_if(models, is_chosen);

@@ -79,7 +79,8 @@ Pending RecordingContext::write(int disk, DiskAccess access, Kernel transfer) {
 }
 
 Pending RecordingContext::sleep(Seconds duration) {
-  return note({.kind = "sleep", .start = now()}, inner_.sleep(duration));
+  OperationRecord record{.kind = "sleep", .start = now()};
+  return note(std::move(record), inner_.sleep(duration));
 }
 
 Completion RecordingContext::wait(Pending& pending) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "policies/collectives/element.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -94,7 +95,45 @@ Vector non_negative(const std::vector<Vector>& rows) {
   return best;
 }
 
+struct Solution {
+  Vector costs;
+  double squares;  ///< of the relative errors
+};
+
+Solution solve_for(std::span<const MeasuredTime> times, const ScheduleChoice& choice) {
+  std::vector<Vector> rows;
+  for (const MeasuredTime& time : times) {
+    TANDEM_CHECK(time.ranks >= 2 && time.seconds > 0.0, "ranks", time.ranks, "seconds", time.seconds);
+    rows.push_back(counts_of(choice(time.ranks, time.bytes), time.ranks, time.bytes));
+    for (double& count : rows.back()) count /= time.seconds;
+  }
+  const Vector costs = non_negative(rows);
+  return {costs, squares_of(rows, costs)};
+}
+
+FittedCost fitted_cost(std::span<const MeasuredTime> times, std::string schedule, ScheduleChoice choice,
+                       const Vector& costs) {
+  FittedCost fitted{
+      std::move(schedule),
+      std::move(choice),
+      {.alpha = Seconds(costs[1]), .beta = costs[2], .gamma = costs[3], .start = Seconds(costs[0])}};
+  for (const MeasuredTime& time : times)
+    fitted.mean_error += std::abs(predict(fitted, time.ranks, time.bytes).count() / time.seconds - 1.0) /
+                         static_cast<double>(times.size());
+  return fitted;
+}
+
 }  // namespace
+
+std::optional<ScheduleChoice> library_choice(const std::string& software) {
+  if (software.find("Open MPI v4.1.") == std::string::npos) return std::nullopt;
+  return [](int ranks, std::int64_t bytes) -> std::string {
+    constexpr std::int64_t small = 8 << 10;
+    constexpr std::int64_t small_of_few = 256 << 10;
+    if (bytes >= (ranks < 4 ? small_of_few : small)) return "halving-doubling";
+    return bytes < small ? "recursive-doubling" : "ring";
+  };
+}
 
 FittedCost fit(std::span<const MeasuredTime> times) {
   TANDEM_CHECK(times.size() >= 2, "measured times", times.size());
@@ -102,32 +141,25 @@ FittedCost fit(std::span<const MeasuredTime> times) {
   double least = std::numeric_limits<double>::infinity();
   for (const auto& entry : catalog().entries()) {
     if (takes_groups(entry.make)) continue;
-    std::vector<Vector> rows;
-    for (const MeasuredTime& time : times) {
-      TANDEM_CHECK(time.ranks >= 2 && time.seconds > 0.0, "ranks", time.ranks, "seconds", time.seconds);
-      rows.push_back(counts_of(entry.name, time.ranks, time.bytes));
-      for (double& count : rows.back()) count /= time.seconds;
-    }
-    const Vector solution = non_negative(rows);
-    const double squares = squares_of(rows, solution);
-    if (squares + negligible * static_cast<double>(times.size()) >= least * (1 - worth_changing)) continue;
-    least = squares;
-    best = {entry.name,
-            {.alpha = Seconds(solution[1]),
-             .beta = solution[2],
-             .gamma = solution[3],
-             .start = Seconds(solution[0])},
-            0.0};
+    const ScheduleChoice always = [name = entry.name](int, std::int64_t) { return name; };
+    const Solution solution = solve_for(times, always);
+    if (solution.squares + negligible * static_cast<double>(times.size()) >= least * (1 - worth_changing))
+      continue;
+    least = solution.squares;
+    best = fitted_cost(times, entry.name, always, solution.costs);
   }
-  for (const MeasuredTime& time : times)
-    best.mean_error += std::abs(predict(best, time.ranks, time.bytes).count() / time.seconds - 1.0) /
-                       static_cast<double>(times.size());
   return best;
 }
 
+FittedCost fit(std::span<const MeasuredTime> times, const ScheduleChoice& choice) {
+  TANDEM_CHECK(times.size() >= 2, "measured times", times.size());
+  return fitted_cost(times, "", choice, solve_for(times, choice).costs);
+}
+
 Seconds predict(const FittedCost& fitted, int ranks, std::int64_t bytes) {
-  return price(catalog().find(fitted.schedule).make, ranks, bytes / float_element.bytes,
-               Bytes(float_element.bytes), fitted.cost);
+  const std::string schedule = fitted.choice(ranks, bytes);
+  return price(catalog().find(schedule).make, ranks, bytes / float_element.bytes, Bytes(float_element.bytes),
+               fitted.cost);
 }
 
 }  // namespace tandem::collectives

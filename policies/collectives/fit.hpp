@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,10 +19,19 @@ struct MeasuredTime {
   double seconds;
 };
 
+/// The schedule of the catalogue that an all-reduce of this size among so many ranks follows.
+using ScheduleChoice = std::function<std::string(int ranks, std::int64_t bytes)>;
+
+/// What a library chooses, by the text that it calls itself; none: not known. Open MPI 4.1 (component tuned)
+/// folds the surplus ranks onto a power of two and halves (Rabenseifner) from 8 KiB, among two or three ranks
+/// from 256 KiB; below that it uses a ring or recursive doubling.
+std::optional<ScheduleChoice> library_choice(const std::string& software);
+
 /// seconds = start + hops alpha + bytes beta + reduced gamma, where the numbers of hops, bytes and reduced
 /// bytes are those of a schedule of the catalogue on a uniform network (`price`).
 struct FittedCost {
-  std::string schedule;  ///< whose formula fits best
+  std::string schedule;   ///< whose formula fits best; empty with several
+  ScheduleChoice choice;  ///< for each number of ranks and size
   LinkCost cost;
   double mean_error = 0.0;  ///< relative, of the times that it was fitted to
 };
@@ -30,6 +41,8 @@ struct FittedCost {
 /// Source: Lawson, Hanson: Solving Least Squares Problems. SIAM 1995, chapter 23 (non-negative least squares;
 /// with four unknowns all sets of positive ones are tried).
 FittedCost fit(std::span<const MeasuredTime> times);
+/// The same for the schedules of a library.
+FittedCost fit(std::span<const MeasuredTime> times, const ScheduleChoice& choice);
 
 /// Pre: ranks >= 2.
 Seconds predict(const FittedCost& fitted, int ranks, std::int64_t bytes);

@@ -33,8 +33,8 @@ LinkCost random_cost(Rng& random) {
 }
 
 void expect_predictions(const FittedCost& fitted, const std::string& schedule, const LinkCost& cost,
-                        double tolerance) {
-  for (int ranks = 2; ranks <= 8; ++ranks)
+                        double tolerance, const std::vector<int>& numbers_of_ranks = {2, 3, 4, 5, 6, 7, 8}) {
+  for (const int ranks : numbers_of_ranks)
     for (const std::int64_t bytes : sizes)
       EXPECT_NEAR(predict(fitted, ranks, bytes).count() / time_of(schedule, cost, ranks, bytes), 1.0,
                   tolerance)
@@ -81,6 +81,29 @@ TEST(Fit, OfNoisyTimesPredictsWithinTheNoise) {
     const LinkCost cost{Seconds(1e-4), 8e-8, 1e-9, Seconds(1e-3)};
     const FittedCost fitted = fit(times_of("ring", cost, {2, 5}, 0.03, random));
     expect_predictions(fitted, "ring", cost, 0.1);
+  }
+}
+
+/// Two powers of two do not tell a ring from halving and doubling, which differ by more than twice among five
+/// ranks.
+TEST(Fit, OfALibrarysSchedulesPredictsWhereItChangesThem) {
+  const auto choice = library_choice("tandem 0.1.0, Open MPI v4.1.4, package: Debian OpenMPI");
+  ASSERT_TRUE(choice);
+  EXPECT_FALSE(library_choice("tandem 0.1.0, Open MPI v5.0.3"));
+  EXPECT_EQ((*choice)(2, 64 << 10), "ring");
+  EXPECT_EQ((*choice)(4, 64 << 10), "halving-doubling");
+  EXPECT_EQ((*choice)(8, 4), "recursive-doubling");
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random(seed);
+    const LinkCost cost = random_cost(random);
+    std::vector<MeasuredTime> times;
+    for (const int ranks : {2, 4})
+      for (const std::int64_t bytes : sizes)
+        times.push_back({ranks, bytes, time_of((*choice)(ranks, bytes), cost, ranks, bytes)});
+    const FittedCost fitted = fit(times, *choice);
+    EXPECT_LT(fitted.mean_error, 1e-4);
+    expect_predictions(fitted, "halving-doubling", cost, 1e-3, {4, 5, 6, 7, 8});
   }
 }
 

@@ -128,10 +128,9 @@ FittedCost fitted_cost(std::span<const MeasuredTime> times, std::string schedule
 std::optional<ScheduleChoice> library_choice(const std::string& software) {
   if (software.find("Open MPI v4.1.") == std::string::npos) return std::nullopt;
   return [](int ranks, std::int64_t bytes) -> std::string {
-    constexpr std::int64_t small = 8 << 10;
-    constexpr std::int64_t small_of_few = 256 << 10;
-    if (bytes >= (ranks < 4 ? small_of_few : small)) return "halving-doubling";
-    return bytes < small ? "recursive-doubling" : "ring";
+    if (bytes < 8 << 10) return "recursive-doubling";
+    if (ranks >= 4) return "halving-doubling";
+    return bytes < 256 << 10 ? "ring" : "tree";
   };
 }
 

@@ -22,9 +22,10 @@ struct MeasuredTime {
 /// The schedule of the catalogue that an all-reduce of this size among so many ranks follows.
 using ScheduleChoice = std::function<std::string(int ranks, std::int64_t bytes)>;
 
-/// What a library chooses, by the text that it calls itself; none: not known. Open MPI 4.1 (component tuned)
-/// folds the surplus ranks onto a power of two and halves (Rabenseifner) from 8 KiB, among two or three ranks
-/// from 256 KiB; below that it uses a ring or recursive doubling.
+/// What a library chooses, by the text that it calls itself; none: not known. Open MPI 4.1 (component tuned),
+/// from 8 KiB: four ranks and more fold onto a power of two, then halve and double (Rabenseifner); two and
+/// three use a ring, and from 256 KiB send all to one rank and back, as a tree does. The times of
+/// validation/reports/asynchronous.md agree.
 std::optional<ScheduleChoice> library_choice(const std::string& software);
 
 /// seconds = start + hops alpha + bytes beta + reduced gamma, where the numbers of hops, bytes and reduced

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -18,15 +19,18 @@ std::optional<collectives::FittedCost> fit_entries(const std::vector<Profile::Al
                                                    std::int64_t bytes, const std::string& software) {
   std::vector<collectives::MeasuredTime> times;
   std::set<int> ranks;
+  std::int64_t smallest = std::numeric_limits<std::int64_t>::max(), largest = 0;
   bool are_measured = true;
   for (const auto& entry : entries) {
     const bool is_near = entry.bytes <= bytes * widest && bytes <= entry.bytes * widest;
     if (!is_near || entry.ranks < 2 || entry.median_s <= 0.0) continue;
     times.push_back({entry.ranks, entry.bytes, entry.median_s});
     ranks.insert(entry.ranks);
+    smallest = std::min(smallest, entry.bytes);
+    largest = std::max(largest, entry.bytes);
     are_measured &= !entry.at_once_raw_s.empty();
   }
-  if (ranks.size() < 2) return std::nullopt;
+  if (ranks.size() < 2 || bytes < smallest || bytes > largest) return std::nullopt;
   // Tables (read_nccl_table) are of another library, and have no concurrent times.
   const auto choice = are_measured ? collectives::library_choice(software) : std::nullopt;
   auto fitted = choice ? collectives::fit(times, *choice) : collectives::fit(times);

@@ -84,6 +84,12 @@ json document_of(const std::string& path, const Use& use) {
 
 }  // namespace
 
+json platform_document(const std::string& path) {
+  Use use;
+  for (const auto& host : platforms::load_platform(path).hosts) use.hosts.push_back({host.name, {}});
+  return document_of(path, use);
+}
+
 json platforms_of(const json& report) {
   std::vector<std::string> order;
   std::map<std::string, Use> used;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace tandem::cli {
 
@@ -9,5 +10,8 @@ namespace tandem::cli {
 /// (validation/report/platform_drawing.hpp), of the hosts with a rank. `report`: the document of a validation
 /// or a study. Files that cannot be loaded, or that lack a host, are left out.
 nlohmann::json platforms_of(const nlohmann::json& report);
+
+/// The same of one file, without roles: its first hosts. Errors: ConfigError.
+nlohmann::json platform_document(const std::string& path);
 
 }  // namespace tandem::cli

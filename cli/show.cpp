@@ -1,12 +1,16 @@
 // `tandem show`: a platform, a resolved experiment, or the keys of experiments.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
+#include "cli/platform_document.hpp"
 #include "cli/shipped.hpp"
 #include "platforms/describe.hpp"
 #include "platforms/description_json.hpp"
@@ -14,6 +18,8 @@
 #include "platforms/topology.hpp"
 #include "platforms/unsupported.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "validation/report/platform_drawing.hpp"
+#include "validation/report/platform_svg.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/experiment_file.hpp"
 
@@ -23,7 +29,18 @@ namespace {
 struct ShowOptions {
   JobOptions job;  ///< its file may be a platform's, too
   bool keys = false;
+  std::string svg;  ///< file for the drawing of a platform; empty: none
 };
+
+/// The file is whole, or not there.
+void draw_platform(const std::string& file, const std::string& svg) {
+  const std::string picture = validation::platform_svg(validation::platform_drawing(platform_document(file)));
+  const std::string fresh = fmt::format("{}.{}", svg, getpid());
+  std::ofstream stream(fresh);
+  stream << picture;
+  if (!stream.flush()) throw WorldError("cannot write " + fresh);
+  std::filesystem::rename(fresh, svg);
+}
 
 void show_platform(const std::string& file) {
   const auto [description, topology] = platforms::load_overview(file);
@@ -43,6 +60,9 @@ void show(const ShowOptions& options) {
   const bool is_platform = file.ends_with(".xml");
   if (is_platform && (!options.job.settings.empty() || !options.job.variant.empty()))
     throw ConfigError("show: --set and --variant change an experiment (.yaml), found the platform " + file);
+  if (!options.svg.empty() && !is_platform)
+    throw ConfigError("show --svg: expected a platform (.xml), found " + file);
+  if (!options.svg.empty()) draw_platform(file, options.svg);
   if (wants_json())
     return print_document(is_platform ? platforms::to_json(platforms::load_platform(file))
                                       : to_json(load_job(options.job).experiment));
@@ -61,10 +81,15 @@ void add_show(CLI::App& app, int&) {
   command->add_option("FILE", options->job.experiment_file, "Platform (.xml) or experiment (.yaml)")
       ->transform(or_shipped());
   add_override_options(*command, options->job);
+  command
+      ->add_option("--svg", options->svg,
+                   "Of a platform: also write this drawing of hosts, switches and links")
+      ->type_name("FILE");
   command->add_flag("--keys", options->keys, "Explain every key of an experiment file");
   command->footer(
       "Examples:\n"
       "  tandem show platforms/rack.xml\n"
+      "  tandem show platforms/rack.xml --svg rack.svg\n"
       "  tandem show workloads/experiments/mixed_lab.yaml --variant ring\n"
       "  tandem show --keys");
   command->callback([options] { show(*options); });

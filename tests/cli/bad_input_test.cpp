@@ -66,6 +66,9 @@ TEST_F(BadInput, PlatformThatCannotBeSimulated) {
 TEST_F(BadInput, SettingsForAPlatform) {
   refuses("show lab.xml --set seed=1", {"--set", "experiment", "lab.xml"});
 }
+TEST_F(BadInput, DrawingOfAnExperiment) {
+  refuses("show " + line_.experiment() + " --svg drawing.svg", {"--svg", "expected a platform"});
+}
 TEST_F(BadInput, PlatformMissing) {
   refuses("simulate " + line_.experiment() + " --set platform=nowhere.xml --out out", {"nowhere.xml"});
 }

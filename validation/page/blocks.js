@@ -1,7 +1,7 @@
 // Draws the blocks of the page model (validation/report/page.hpp) in their order: headings, notes, tables, and
 // canvases for charts, which other scripts fill.
 (() => {
-  const {report, make, svgNamespace} = tandem;
+  const {report, make} = tandem;
 
   /** A figure as printed matter: minus sign, and spaces that do not break except after a slash. */
   const typeset = text =>
@@ -71,53 +71,12 @@
     make('div', {style: `height: ${height}px`}, [make('canvas', {id})]),
   ]);
 
-  const drawn = (name, attributes, children = []) => {
-    const made = document.createElementNS(svgNamespace, name);
-    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
-    made.append(...children);
-    return made;
-  };
-  const label = (x, y, text, more = {}) => drawn('text', {x, y, ...more}, [text]);
-  const line = (x1, y1, x2, y2, more = {}) => drawn('line', {x1, y1, x2, y2, ...more});
-  const box = (x, y, width, height, className) => drawn('rect', {x, y, width, height, rx: 5, class: className});
-
-  /** From left to right: what connects switches, switches, links, hosts. */
-  const drawingOf = ({title, note, switches, trunks}) => {
-    const row = 40, gap = 16, left = trunks.length > 0 ? 250 : 10, host = left + 410, parts = [], middles = [];
-    let y = 8;
-    switches.forEach(({inside, hosts}, index) => {
-      const height = hosts.length * row, middle = y + height / 2 - 4;
-      middles.push(middle);
-      parts.push(box(left, y, 150, height - 8, 'switch'), label(left + 12, middle + 4 - 8 * inside.length,
-        switches.length === 1 ? 'switch' : `switch ${index + 1}`, {class: 'strong'}));
-      inside.forEach((text, at) => parts.push(label(left + 12, middle + 14 + 15 * at, text, {class: 'small'})));
-      hosts.forEach(({name, about, link}) => {
-        const at = y + (row - 8) / 2;
-        parts.push(line(left + 150, at, host, at), label(left + 162, at - 5, link, {class: 'small'}),
-          box(host, y, 330, row - 8, 'host'), label(host + 10, y + 14, name, {class: 'strong'}), label(host + 10, y + 27, about, {class: 'small'}));
-        y += row;
-      });
-      y += gap;
-    });
-    const bar = index => 12 + 12 * (index % 4), start = bar(Math.min(trunks.length, 4) - 1) + 10;
-    trunks.forEach(({between, label: text}, index) => {
-      const x = bar(index), ends = between.map(end => middles[end]);
-      parts.unshift(line(x, Math.min(...ends), x, Math.max(...ends), {class: 'trunk'}),
-        ...ends.map(end => line(x, end, left, end, {class: 'trunk'})));
-      if (!text) return;
-      parts.push(label(x, y + 4, `between ${between.map(end => `switch ${end + 1}`).join(', ')}: ${text}`, {class: 'small'}));
-      y += 16;
-    });
-    if (trunks.length > 0)
-      switches.forEach(({link}, index) => parts.push(label(start, middles[index] - 6, link, {class: 'small'})));
-    const width = host + 340;
-    return [make('h3', {textContent: title}), make('div', {className: 'platform'}, [
-      drawn('svg', {viewBox: `0 0 ${width} ${y}`, width, role: 'img', 'aria-label': `the platform ${title}`}, parts)]),
-      ...(note ? [make('p', {className: 'lead', textContent: note})] : [])];
-  };
+  const drawingOf = ({title, note, svg}) => [
+    make('h3', {textContent: title}), make('div', {className: 'drawing', innerHTML: svg}),
+    ...(note ? [make('p', {className: 'lead', textContent: note})] : [])];
 
   const elementOf = {
-    drawing: block => drawingOf(block.platform),
+    drawing: block => drawingOf(block),
     heading: block => [make(`h${block.level}`, {textContent: block.text})],
     note: block => [make('p', {className: 'lead', textContent: block.text})],
     bullets: block => [make('ul', {className: 'remarks'}, block.texts.map(text => make('li', {textContent: text})))],

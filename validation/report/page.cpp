@@ -7,6 +7,8 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "validation/page/pieces.hpp"
+#include "validation/report/platform_svg.hpp"
+#include "validation/report/xml_text.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -172,7 +174,10 @@ struct JsonWriter {
     return {{"kind", "details"}, {"title", details.title}, {"content", (*this)(details.content)}};
   }
   json operator()(const Drawing& drawing) const {
-    return {{"kind", "drawing"}, {"platform", drawing.platform}};
+    return {{"kind", "drawing"},
+            {"title", drawing.platform.at("title")},
+            {"note", drawing.platform.at("note")},
+            {"svg", platform_svg(drawing.platform)}};
   }
   json operator()(const Explorer&) const { return {{"kind", "explorer"}}; }
   json operator()(const std::vector<Block>& blocks) const {
@@ -187,16 +192,6 @@ struct JsonWriter {
 std::string json_in_script(const json& document) {
   std::string result;
   for (const char c : document.dump()) result += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  return result;
-}
-
-std::string escaped(const std::string& text) {
-  static const std::map<char, std::string> entities = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}};
-  std::string result;
-  for (const char c : text) {
-    const auto entity = entities.find(c);
-    result += entity == entities.end() ? std::string(1, c) : entity->second;
-  }
   return result;
 }
 
@@ -250,7 +245,7 @@ std::string to_html(const Page& page, json data, const std::vector<std::string_v
   data["page"] = {{"title", page.title}, {"kind", page.kind}, {"blocks", JsonWriter()(page.blocks)}};
   std::string elements;
   for (const auto script : scripts) elements += "<script>" + std::string(script) + "</script>\n";
-  return filled(pieces::page, {{"title", escaped(page.title)},
+  return filled(pieces::page, {{"title", xml_text(page.title)},
                                {"style", std::string(pieces::style)},
                                {"data", json_in_script(data)},
                                {"chart_library", std::string(pieces::chart_library)},

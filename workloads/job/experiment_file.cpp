@@ -152,7 +152,12 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   origins.add(of_variants);
   origins.add(from_overrides);
   complete_experiment(experiment, origins.of(""));
-  for (const auto& [name, keys] : experiment.variants) with_variant(experiment, name, origins.of(name));
+  // What suits the chosen variant need not suit the others.
+  const auto is_checked = [&](const std::string& name) {
+    return variant.empty() || overrides.empty() || name == variant;
+  };
+  for (const auto& [name, keys] : experiment.variants)
+    if (is_checked(name)) with_variant(experiment, name, origins.of(name));
   if (!variant.empty()) experiment = apply_variant(experiment, variant);
   return {std::move(experiment), origins.of(variant)};
 }

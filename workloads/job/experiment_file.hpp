@@ -30,7 +30,7 @@ struct LocatedExperiment {
   Experiment experiment;
   Locate locate;
 };
-/// As load_experiment, then applies the variant (empty: none).
+/// As load_experiment, then applies the variant (empty: none). With one, overrides need not suit the others.
 LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
                                const std::string& variant);
 

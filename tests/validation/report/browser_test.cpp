@@ -55,7 +55,7 @@ const char* const probe = R"js(<script>
   document.body.dataset.charts = shown.length;
   document.querySelectorAll('details').forEach(part => { part.open = true; });
   setTimeout(() => {
-    document.body.dataset.wide = [...document.querySelectorAll('.scroll, .platform')].filter(frame =>
+    document.body.dataset.wide = [...document.querySelectorAll('.scroll, .drawing')].filter(frame =>
       frame.scrollWidth > frame.clientWidth + 1).length;
   }, 100);
   document.body.dataset.blank = shown.filter(blank).map(canvas => canvas.id).join(' ') || 'none';

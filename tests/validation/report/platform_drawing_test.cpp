@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/made_study.hpp"
+#include "validation/report/platform_svg.hpp"
 #include "validation/report/study.hpp"
 
 namespace tandem::validation {
@@ -111,6 +112,29 @@ TEST(PlatformDrawing, OneAndTwoHostsAreDrawn) {
   }));
   ASSERT_EQ(two.at("switches").size(), 1U);
   EXPECT_EQ(two.at("switches")[0].at("hosts")[1].at("link"), "l1: 1 Gb/s, 50.0 µs");
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST(PlatformSvg, HasABoxForEachHostAndSwitchAndALineForEachLink) {
+  json platform = platform_of(4, [](int from, int to) {
+    const int rack = from / 2, other = to / 2;
+    if (rack == other) return json{link(from), link(to)};
+    return json{link(from), "up-" + std::to_string(rack), "up-" + std::to_string(other), link(to)};
+  });
+  platform["name"] = "a<b>&\"c\".xml";
+  const std::string svg = platform_svg(platform_drawing(platform));
+  EXPECT_EQ(count(svg, "class=\"host\""), 4U);
+  EXPECT_EQ(count(svg, "class=\"switch\""), 2U);
+  EXPECT_EQ(count(svg, "class=\"link\""), 4U);
+  EXPECT_EQ(count(svg, "class=\"trunk\""), 3U) << "one along, two to the switches";
+  EXPECT_THAT(svg, HasSubstr("l3: 1 Gb/s, 50.0 µs</text>"));
+  EXPECT_THAT(svg, HasSubstr("up-1: 10 Gb/s, 10.0 µs</text>"));
+  EXPECT_THAT(svg, HasSubstr("the platform a&lt;b&gt;&amp;&quot;c&quot;.xml"));
 }
 
 TEST(StudyPages, DrawThePlatform) {

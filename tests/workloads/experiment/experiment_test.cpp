@@ -124,6 +124,17 @@ TEST_F(ExperimentFile, VariantsCanBeOverriddenAndCleared) {
   EXPECT_FALSE(load(text, {{"variants.asp.sync.options", "~"}}).variants.at("asp").contains("sync.options"));
 }
 
+/// An override is for the chosen variant; without one, it is for all.
+TEST_F(ExperimentFile, AnOverrideNeedNotSuitTheOtherVariants) {
+  const std::string text =
+      minimal + "variants:\n  server: {}\n  ring: {sync.over: all-reduce, sync.collective: ring}\n";
+  const std::string path = folder_.write("lab.yaml", text);
+  const Overrides requested = {{"sync.pull", "requested"}};
+  EXPECT_EQ(load_located(path, requested, "server").experiment.sync.pull, ServerPull::requested);
+  EXPECT_THROW(load_located(path, requested, "ring"), ConfigError);
+  EXPECT_THROW(load_located(path, requested, ""), ConfigError);
+}
+
 TEST_F(ExperimentFile, TheCommandLineOverridesVariants) {
   const std::string text = minimal + "variants: {a: {stop.rounds: 3, workload.bucket_bytes: 1MiB}, b: {}}\n";
   const Experiment loaded = load(text, {{"stop.rounds", "7"}, {"workload.bucket_bytes", "2MiB"}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "policies/vocabulary/check.hpp"
 
@@ -10,18 +11,22 @@ namespace {
 
 using Observations = std::vector<Observation>;
 
-/// Deaths and time observed.
+/// Deaths and time observed. A death within an interval counts as in the middle of it.
 struct Totals {
   double deaths = 0.0;
   double time = 0.0;
   double longest = 0.0;
 };
 
+double middle_of(const Observation& one) {
+  return one.alive_at ? (*one.alive_at + one.duration) / 2.0 : one.duration;
+}
+
 Totals totals_of(const Observations& observations) {
   Totals totals;
   for (const auto& one : observations) {
     totals.deaths += one.died ? one.weight : 0.0;
-    totals.time += one.weight * (one.duration - one.entry);
+    totals.time += one.weight * (middle_of(one) - one.entry);
     totals.longest = std::max(totals.longest, one.duration);
   }
   return totals;
@@ -37,25 +42,93 @@ Observations above_zero(Observations observations) {
   return observations;
 }
 
-/// The sum over observations of log f (died) or log S (alive), less log S at the entry.
+/// The sum over observations of log f (died), log S (alive), or the log of the difference of two S (died in
+/// between), less log S at the entry. At age 0 every machine is alive, also those of models with S(0) < 1.
 template <class LogDensity, class LogSurvival>
 double sum_of(const Observations& observations, const LogDensity& log_density,
               const LogSurvival& log_survival) {
   double sum = 0.0;
   for (const auto& one : observations) {
-    double term = one.died ? log_density(one.duration) : log_survival(one.duration);
+    double term = one.died && !one.alive_at ? log_density(one.duration) : log_survival(one.duration);
+    if (one.alive_at) {
+      const double before = *one.alive_at > 0.0 ? log_survival(*one.alive_at) : 0.0;
+      term = before + std::log(-std::expm1(term - before));
+    }
     if (one.entry > 0.0) term -= log_survival(one.entry);
     sum += one.weight * term;
   }
   return std::isnan(sum) ? -infinity : sum;
 }
 
+/// The likelihood of hazards that are constant between ages.
+class ConstantHazards {
+ public:
+  /// `ends`: of all intervals of age but the last.
+  ConstantHazards(const Observations& observations, const Values& ends)
+      : ends_(ends), known_(ends.size() + 1), all_(ends.size() + 1) {
+    for (const auto& one : observations) {
+      add_time(known_, one.entry, one.alive_at.value_or(one.duration), one.weight);
+      add_time(all_, one.entry, middle_of(one), one.weight);
+      if (!one.died) continue;
+      all_[interval_of(middle_of(one))].deaths += one.weight;
+      if (one.alive_at)
+        between_[times_between(*one.alive_at, one.duration)] += one.weight;
+      else
+        known_[interval_of(one.duration)].deaths += one.weight;
+    }
+  }
+
+  std::size_t size() const { return known_.size(); }
+  double log_likelihood(const Values& rates) const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < size(); ++i)
+      sum +=
+          (known_[i].deaths > 0.0 ? known_[i].deaths * std::log(rates[i]) : 0.0) - known_[i].time * rates[i];
+    for (const auto& [times, weight] : between_) {
+      const double hazard = std::inner_product(times.begin(), times.end(), rates.begin(), 0.0);
+      sum += weight * std::log(-std::expm1(-hazard));
+    }
+    return sum;
+  }
+  /// Those of the highest likelihood if the age of every death is known.
+  Values start() const {
+    Values rates;
+    // An interval without deaths has no logarithm of a rate, and one without time no rate.
+    for (const auto& interval : all_)
+      rates.push_back(std::max(interval.deaths, 1e-6) / std::max(interval.time, 1e-6));
+    return rates;
+  }
+
+ private:
+  /// A death exactly at an end counts in the interval before it, in which its time is.
+  std::size_t interval_of(double age) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(ends_, age) - ends_.begin());
+  }
+  void add_time(std::vector<Totals>& totals, double from, double to, double weight) const {
+    const Values times = times_between(from, to);
+    for (std::size_t i = 0; i < totals.size(); ++i) totals[i].time += weight * times[i];
+  }
+  /// In each interval.
+  Values times_between(double from, double to) const {
+    Values times;
+    for (std::size_t i = 0; i <= ends_.size(); ++i) {
+      const double begin = std::max(from, i == 0 ? 0.0 : ends_[i - 1]);
+      times.push_back(std::max(0.0, std::min(to, i < ends_.size() ? ends_[i] : infinity) - begin));
+    }
+    return times;
+  }
+
+  Values ends_;
+  std::vector<Totals> known_;  ///< deaths at known ages; time for which machines are known to have lived
+  std::vector<Totals> all_;    ///< all deaths
+  std::map<Values, double> between_;  ///< deaths by the times in which they lie
+};
+
 Family exponential(const Observations& observations) {
-  const Totals totals = totals_of(observations);
+  const ConstantHazards hazards(observations, {});
   return {.parameters = {{"mean"}},
-          .log_likelihood =
-              [totals](const Values& p) { return -totals.deaths * std::log(p[0]) - totals.time / p[0]; },
-          .starts = {{totals.time / totals.deaths}},
+          .log_likelihood = [hazards](const Values& p) { return hazards.log_likelihood({1.0 / p[0]}); },
+          .starts = {{1.0 / hazards.start()[0]}},
           .options =
               [](const Values& p) {
                 return std::map<std::string, OptionValue>{{"mean", p[0]}};
@@ -167,32 +240,11 @@ Values ends_of(const Observations& observations) {
 }
 
 Family piecewise(const Observations& observations, const Values& ends) {
-  std::vector<Totals> totals(ends.size() + 1);
-  // A death exactly at an end counts in the interval before it, in which its time is.
-  for (const auto& one : observations) {
-    if (one.died)
-      totals[static_cast<std::size_t>(std::ranges::lower_bound(ends, one.duration) - ends.begin())].deaths +=
-          one.weight;
-    for (std::size_t i = 0; i < totals.size(); ++i) {
-      const double begin = std::max(one.entry, i == 0 ? 0.0 : ends[i - 1]);
-      const double end = std::min(one.duration, i < ends.size() ? ends[i] : infinity);
-      totals[i].time += one.weight * std::max(0.0, end - begin);
-    }
-  }
+  const ConstantHazards hazards(observations, ends);
   Family family;
-  Values rates;
-  for (std::size_t i = 0; i < totals.size(); ++i) {
-    family.parameters.push_back({"rate" + std::to_string(i + 1)});
-    // An interval without deaths has no logarithm of a rate, and one without time no rate.
-    rates.push_back(std::max(totals[i].deaths, 1e-6) / std::max(totals[i].time, 1e-6));
-  }
-  family.log_likelihood = [totals](const Values& p) {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < totals.size(); ++i)
-      sum += (totals[i].deaths > 0.0 ? totals[i].deaths * std::log(p[i]) : 0.0) - totals[i].time * p[i];
-    return sum;
-  };
-  family.starts = {rates};
+  for (std::size_t i = 1; i <= hazards.size(); ++i) family.parameters.push_back({"rate" + std::to_string(i)});
+  family.log_likelihood = [hazards](const Values& p) { return hazards.log_likelihood(p); };
+  family.starts = {hazards.start()};
   family.ends = ends;
   family.options = [ends](const Values& p) {
     return std::map<std::string, OptionValue>{{"ends", joined(ends)}, {"rates", joined(p)}};
@@ -210,6 +262,10 @@ const std::vector<std::string>& fitted_names() {
 
 Family family_of(const std::string& name, const std::vector<Observation>& observations,
                  const std::optional<Values>& ends) {
+  for (const auto& one : observations)
+    if (one.alive_at)
+      TANDEM_CHECK(one.died && one.entry <= *one.alive_at && *one.alive_at < one.duration, one.entry,
+                   *one.alive_at, one.duration);
   const Observations usable = above_zero(observations);
   TANDEM_CHECK(totals_of(usable).deaths > 0.0, "observations", observations.size());
   if (name == "exponential") return exponential(usable);

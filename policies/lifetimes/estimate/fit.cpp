@@ -214,7 +214,7 @@ void add_bootstrap_intervals(Fitted& fitted, const std::vector<Observation>& obs
     if (!has_deaths(sample)) continue;
     ++draw;
     Family family = family_of(fitted.model, sample, fitted.ends);
-    // The rates of `piecewise` start at their maximum already.
+    // The rates of `piecewise` start at or near their maximum already.
     if (family.ends.empty() && family.log_likelihood(estimate) > -infinity) family.starts = {estimate};
     const Problem problem(std::move(family));
     const Values values = problem.natural(problem.best(/*thorough=*/false).at);

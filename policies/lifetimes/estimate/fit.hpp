@@ -1,5 +1,5 @@
-// Maximum likelihood of lifetime models with censored and truncated lifetimes, and intervals of the
-// parameters. Pure.
+// Maximum likelihood of lifetime models with censored (also within an interval) and truncated lifetimes, and
+// intervals of the parameters. Pure.
 #pragma once
 
 #include <cstdint>

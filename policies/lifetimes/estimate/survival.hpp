@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "policies/lifetimes/lifetime.hpp"
@@ -19,6 +20,9 @@ struct Observation {
   bool died = false;  ///< revoked at this age; otherwise it was alive (right-censored)
   double entry = 0.0;
   double weight = 1.0;  ///< how many such machines there were
+  /// Where the age at death is only known to lie in an interval: the last age at which the machine was alive;
+  /// it was dead at `duration`. Estimates without a model count the death at `duration`.
+  std::optional<double> alive_at = {};
 };
 
 /// A time at which machines died.

@@ -109,6 +109,81 @@ TEST(Fit, RecoversTheParametersOfTenThousandMachines) {
   }
 }
 
+/// With q = S(hour), q^(k-1) (1 - q) is the probability of a death in hour k, and q^k that of being alive
+/// after it; so q is the share of the machines' hours that they lived through.
+TEST(Fit, ExponentialDeathsByTheHourHaveAClosedForm) {
+  const auto lifetimes = drawn("exponential", {{"mean", 9000.0}}, 200, 3);
+  std::vector<Observation> observations;
+  double deaths = 0, lived = 0, log_likelihood = 0;
+  for (const double lifetime : lifetimes) {
+    const double hour = std::min(std::floor(lifetime / 3600.0), 4.0);
+    lived += hour;
+    if (hour == 4.0) {
+      observations.push_back({.duration = 4 * 3600.0});
+    } else {
+      deaths += 1;
+      observations.push_back({.duration = (hour + 1) * 3600.0, .died = true, .alive_at = hour * 3600.0});
+    }
+  }
+  const double q = lived / (lived + deaths);
+  const auto fitted = fit("exponential", observations);
+  EXPECT_NEAR(value_of(fitted, "mean") / (-3600.0 / std::log(q)), 1.0, 1e-5);
+  log_likelihood = lived * std::log(q) + deaths * std::log(1 - q);
+  EXPECT_NEAR(fitted.log_likelihood, log_likelihood, 1e-8);
+  // A machine that was first seen after an hour tells nothing of that hour.
+  for (auto& one : observations) one.duration += 3600.0, one.entry = 3600.0;
+  for (auto& one : observations)
+    if (one.alive_at) *one.alive_at += 3600.0;
+  EXPECT_NEAR(fit("exponential", observations).log_likelihood, log_likelihood, 1e-8);
+}
+
+/// log(S(t - w) - S(t)) tends to log(w f(t)).
+TEST(Fit, AShortIntervalIsADensity) {
+  const auto observations =
+      observed(drawn("weibull", {{"shape", 0.7}, {"scale", 5000.0}}, 100, 8), 5000.0, 8);
+  auto within = observations;
+  double expected = 0.0;
+  for (auto& one : within) {
+    if (!one.died) continue;
+    const double width = 1e-6 * one.duration;
+    one.alive_at = one.duration - width;
+    expected += std::log(width);
+  }
+  for (const auto& name : fitted_names()) {
+    const Family family = family_of(name, observations);
+    const Values& values = family.starts.front();
+    EXPECT_NEAR(family_of(name, within, family.ends).log_likelihood(values) - expected,
+                family.log_likelihood(values), 1e-3)
+        << name;
+  }
+}
+
+/// Half of the deaths are known by the interval only.
+TEST(Fit, RecoversParametersFromIntervals) {
+  const std::vector<Recovery> all = {
+      {"exponential", {{"mean", 5000.0}}, 5000.0},
+      {"weibull", {{"shape", 0.7}, {"scale", 5000.0}}, 5000.0},
+      {"early-death", {{"share", 0.3}, {"early_mean", 600.0}, {"mean", 20000.0}}, 7000.0},
+      {"bathtub", {{"a", 0.45}, {"tau1", 3600.0}, {"tau2", 3000.0}, {"b", 80000.0}}, 60000.0}};
+  for (const auto& [model, options, stop_mean] : all) {
+    SCOPED_TRACE(model);
+    const auto observations =
+        half_in_intervals(observed(drawn(model, options, 10'000, 21), stop_mean, 21), 1200.0);
+    auto fitted = fit(model, observations);
+    // As with known ages.
+    if (model != "bathtub") add_profile_intervals(fitted, observations, 0.999);
+    Values truth;
+    for (const auto& parameter : fitted.parameters) {
+      truth.push_back(std::get<double>(options.at(parameter.name)));
+      EXPECT_NEAR(parameter.value / truth.back(), 1.0, 0.1) << parameter.name;
+      if (model == "bathtub") continue;
+      EXPECT_LT(parameter.lower, truth.back()) << parameter.name;
+      EXPECT_GT(parameter.upper, truth.back()) << parameter.name;
+    }
+    EXPECT_GE(fitted.log_likelihood, family_of(model, observations).log_likelihood(truth) - 1e-6);
+  }
+}
+
 TEST(Fit, RecoversTheRatesOfPiecewise) {
   const Given options = {{"ends", std::string("1000,5000")}, {"rates", std::string("4e-4,5e-5,2e-4")}};
   const auto truth = make_lifetime("piecewise", options);
@@ -117,6 +192,9 @@ TEST(Fit, RecoversTheRatesOfPiecewise) {
   const auto made = make_lifetime("piecewise", fitted.options);
   // Between its ends the fitted curve is a chord of the logarithm.
   for (const double t : fitted.ends) EXPECT_NEAR(made->survival(t), truth->survival(t), 0.02) << t;
+  const auto by_the_hour = fit("piecewise", half_in_intervals(observations, 400.0));
+  const auto remade = make_lifetime("piecewise", by_the_hour.options);
+  for (const double t : by_the_hour.ends) EXPECT_NEAR(remade->survival(t), truth->survival(t), 0.02) << t;
 }
 
 /// The options of every fitted model are those of its lifetime model, with the likelihood's survival.

@@ -1,6 +1,7 @@
 // Made lifetimes with known parameters, for tests.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -31,6 +32,18 @@ inline std::vector<Observation> observed(const std::vector<double>& lifetimes, d
   for (const double lifetime : lifetimes) {
     const double stop = -stop_mean * std::log(1.0 - rng.uniform());
     observations.push_back({.duration = std::min(lifetime, stop), .died = lifetime <= stop});
+  }
+  return observations;
+}
+
+/// The same, if of every second machine that died only the multiples of `width` are known between which it
+/// did.
+inline std::vector<Observation> half_in_intervals(std::vector<Observation> observations, double width) {
+  bool second = false;
+  for (auto& one : observations) {
+    if (!one.died || (second = !second)) continue;
+    one.alive_at = std::max(one.entry, width * std::floor(one.duration / width));
+    one.duration = width * (std::floor(one.duration / width) + 1.0);
   }
   return observations;
 }

@@ -1,4 +1,5 @@
-// `tandem fit lifetimes`: lifetime models from a table of how long machines lived.
+// `tandem fit lifetimes`: lifetime models from what is known of machines: how long they lived, when they came
+// and went, or how many there were.
 #include "policies/lifetimes/estimate/fit.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +17,9 @@
 
 #include "cli/cache_options.hpp"
 #include "cli/commands.hpp"
+#include "cli/csv_table.hpp"
+#include "cli/events_file.hpp"
+#include "cli/fit_replay.hpp"
 #include "cli/fit_text.hpp"
 #include "cli/lifetimes_file.hpp"
 #include "cli/output.hpp"
@@ -156,7 +160,14 @@ class LifetimesFit {
     for (std::size_t row = 0; row < file_.observations.size(); ++row) all.rows.push_back(row);
     json document = sample_document(all);
     if (document.at("survival").empty()) refuse_without_deaths(document);
+    if (document.at("machines").get<double>() < 2.0)
+      throw ConfigError(file_.path + ": expected at least two machines, found 1");
     document["file"] = file_.path;
+    document["source"] = {
+        {"file", file_.path},
+        {"machines", document.at("machines")},
+        {"departures", document.at("revoked").get<double>() + document.at("failed").get<double>()},
+        {"observed_up_to_s", document.at("last_s")}};
     document["confidence"] = options_.confidence;
     document["intervals"] = draws_ == 0 ? "profile likelihood (bathtub: bootstrap of single machines)"
                             : file_.groups.empty() ? "bootstrap of single machines"
@@ -169,8 +180,8 @@ class LifetimesFit {
  private:
   json sample_document(const Sample& sample) const {
     const auto observations = observations_of(file_, sample);
-    json document = {
-        {"machines", 0.0}, {"revoked", 0.0}, {"failed", 0.0}, {"censored", 0.0}, {"observed_s", 0.0}};
+    json document = {{"machines", 0.0}, {"revoked", 0.0},     {"failed", 0.0},
+                     {"censored", 0.0}, {"in_interval", 0.0}, {"observed_s", 0.0}};
     const auto add = [&document](const char* name, double value) {
       document[name] = document[name].get<double>() + value;
     };
@@ -178,6 +189,7 @@ class LifetimesFit {
       const auto& one = file_.observations[row];
       add("machines", one.weight);
       add(!one.died ? "censored" : file_.failed[row] ? "failed" : "revoked", one.weight);
+      if (one.alive_at) add("in_interval", one.weight);
       add("observed_s", one.weight * (one.duration - one.entry));
     }
     const auto curve = lifetimes::kaplan_meier(observations, options_.confidence);
@@ -230,11 +242,21 @@ class LifetimesFit {
     json& list = document["models"] = json::array();
     for (const auto& model : models) list.push_back(model_document(model, models.front().aic));
     const auto found = std::ranges::find_if(models, is_chosen);
-    json options =
-        options_document(found == models.end() ? empirical_options(curve, observations) : found->options);
+    const auto values = found == models.end() ? empirical_options(curve, observations) : found->options;
+    expect_finite_mean(chosen, values);
+    json options = options_document(values);
     const double failed = document.at("failed"), revoked = document.at("revoked");
     if (failed > 0.0) options["lost"] = failed / (failed + revoked);
     document["chosen"] = {{"name", chosen}, {"options", std::move(options)}};
+  }
+
+  /// Departures at one age alone leave no hazard for later ages, for example.
+  void expect_finite_mean(const std::string& model, const std::map<std::string, OptionValue>& values) const {
+    if (std::isinf(lifetimes::make_lifetime(model, values)->mean()))
+      throw ConfigError(
+          fmt::format("{}: --model {}: expected departures that give a finite mean lifetime, found none at "
+                      "the highest ages",
+                      file_.path, model));
   }
 
   void add_intervals(lifetimes::Fitted& model, const Sample& sample,
@@ -297,11 +319,7 @@ class LifetimesFit {
 /// Name and options of a lifetime model, and of those of the groups.
 void write_model(const std::string& path, const json& document) {
   json model = document.at("chosen");
-  model["source"] = {
-      {"file", document.at("file")},
-      {"machines", document.at("machines")},
-      {"departures", document.at("revoked").get<double>() + document.at("failed").get<double>()},
-      {"observed_up_to_s", document.at("last_s")}};
+  model["source"] = document.at("source");
   if (document.contains("groups"))
     for (const auto& group : document.at("groups")) {
       if (!group.contains("chosen")) continue;
@@ -317,15 +335,61 @@ void write_model(const std::string& path, const json& document) {
   std::filesystem::rename(unfinished, path);
 }
 
-void fit_lifetimes(const FitOptions& options) {
-  const LifetimesFile file = read_lifetimes(options.file);
-  const json document = LifetimesFit(options, file).document();
+void print_result(const FitOptions& options, const json& document, const std::string& text) {
   if (!options.out.empty()) {
     write_model(options.out, document);
     print_note("the model is in " + options.out);
   }
-  fmt::print("{}", lifetimes_text(document));
+  fmt::print("{}", text);
   print_document(document);
+}
+
+void print_replay(const FitOptions& options, const json& document) {
+  if (!options.by.empty())
+    throw ConfigError(fmt::format("{}: --by: expected a model that is estimated, found '{}'", options.file,
+                                  document.at("chosen").at("name").get<std::string>()));
+  print_result(options, document, replay_text(document));
+}
+
+[[noreturn]] void refuse_model(const FitOptions& options, const std::string& expected) {
+  throw ConfigError(
+      fmt::format("{}: --model: expected {}, found '{}'", options.file, expected, options.model));
+}
+
+LifetimesFile lifetimes_of_nodes(const EventsFile& events) {
+  if (const auto count = nodes_there_before(events); count > 0)
+    print_note(
+        fmt::format("{}: nodes that were there before the first event, so that their ages count from it: {}",
+                    events.path, count));
+  LifetimesFile file = lifetimes_of(events);
+  if (file.observations.empty())
+    throw ConfigError(events.path + ": expected nodes that were there for some time, found none");
+  return file;
+}
+
+void fit_lifetimes(const FitOptions& options) {
+  const bool replays_capacity = options.model == "capacity-trace";
+  if (options.file.ends_with(".json")) {
+    if (options.model != "auto" && !replays_capacity)
+      refuse_model(options, "capacity-trace, because the file has numbers of machines");
+    return print_replay(options, capacity_document(options.file));
+  }
+  CsvTable table(options.file, "a table of lifetimes or of events");
+  const bool are_events = has_events(table);
+  if (replays_capacity)
+    refuse_model(options, "a model of lifetimes, because the file has no numbers of machines");
+  if (options.model == "trace" && !are_events)
+    refuse_model(options, "a model of lifetimes, because the file has no events");
+  LifetimesFile file;
+  if (are_events) {
+    const EventsFile events = read_events(std::move(table));
+    if (options.model == "trace") return print_replay(options, trace_document(events));
+    file = lifetimes_of_nodes(events);
+  } else {
+    file = read_lifetimes(std::move(table));
+  }
+  const json document = LifetimesFit(options, file).document();
+  print_result(options, document, lifetimes_text(document));
 }
 
 }  // namespace
@@ -336,7 +400,9 @@ void add_fit(CLI::App& app, int&) {
   auto* fit = command->add_subcommand(
       "lifetimes", "Estimate how long machines live that may be taken away, and fit lifetime models");
   const auto options = std::make_shared<FitOptions>();
-  fit->add_option("FILE", options->file, "Table of lifetimes (.csv with a header)")->required();
+  fit->add_option("FILE", options->file,
+                  "Table of lifetimes or of events (.csv with a header), or numbers of machines (.json)")
+      ->required();
   fit->add_option("--by", options->by,
                   "Also estimate by these columns, separated by commas, and test whether "
                   "they differ");
@@ -344,8 +410,10 @@ void add_fit(CLI::App& app, int&) {
                   "Write the chosen model to this file, as name and options of `tandem list lifetime`");
   std::vector<std::string> models = {"auto", "empirical"};
   models.insert(models.end(), lifetimes::fitted_names().begin(), lifetimes::fitted_names().end());
+  models.insert(models.end(), {"trace", "capacity-trace"});
   fit->add_option("--model", options->model,
-                  fmt::format("{}; auto: the smallest AIC [auto]", fmt::join(models, ", ")))
+                  fmt::format("{}; auto: the smallest AIC, or capacity-trace for numbers of machines [auto]",
+                              fmt::join(models, ", ")))
       ->check(CLI::IsMember(models));
   fit->add_option("--mean-up-to", options->mean_up_to,
                   "Age such as 24h up to which the mean is taken [longest observation]");
@@ -357,15 +425,23 @@ void add_fit(CLI::App& app, int&) {
       ->check(CLI::Range(0, 100000));
   fit->add_option("--seed", options->seed, "Of the bootstrap [1]");
   fit->footer(
-      "Columns: cause (revoked, failed: departures; stopped, limit, alive: the machine lived longer), "
-      "duration\n"
-      "(seconds, or 90min) or started and ended (2024-05-01T12:00:00Z). Optional: observed_from (the age at\n"
-      "which observation began), weight, group (machines that may depart together); all others can be named "
-      "in\n"
-      "--by. Prints the Kaplan-Meier estimate and the models, the best one first. Examples:\n"
+      "Lifetimes, columns: cause (revoked, failed: departures; stopped, limit, alive: the machine lived\n"
+      "longer), duration (seconds, or 90min) or started and ended (2024-05-01T12:00:00Z). Optional:\n"
+      "observed_from (the age at which observation began), alive_at (the last age at which a machine was\n"
+      "seen that departed at an unknown age up to its duration), weight, group (machines that may depart\n"
+      "together); all others can be named in --by. Prints the Kaplan-Meier estimate and the models, the "
+      "best\n"
+      "one first.\n"
+      "Events, columns: time, event (add, remove, warn), node; optional: zone. Prints the same of the "
+      "nodes'\n"
+      "lifetimes; the model trace replays the events.\n"
+      "Numbers of machines: {\"metadata\": {\"gap_seconds\": 600}, \"data\": [4, 4, 3]}. The model\n"
+      "capacity-trace replays them. Examples:\n"
       "  tandem fit lifetimes lifetimes.csv\n"
       "  tandem fit lifetimes lifetimes.csv --by region,device --mean-up-to 24h\n"
-      "  tandem fit lifetimes lifetimes.csv --model empirical --out model.json");
+      "  tandem fit lifetimes lifetimes.csv --model empirical --out model.json\n"
+      "  tandem fit lifetimes events.csv --model trace --out model.json\n"
+      "  tandem fit lifetimes capacity.json --out model.json");
   fit->callback([options] { fit_lifetimes(*options); });
   command->footer("Example:\n  tandem fit lifetimes lifetimes.csv --out model.json");
 }

@@ -67,6 +67,9 @@ std::string sample_text(const json& sample) {
                                  count_text(sample.at("machines")), count_text(sample.at("revoked")),
                                  count_text(sample.at("failed")), count_text(sample.at("censored")),
                                  duration_text(sample.at("observed_s")));
+  if (sample.at("in_interval").get<double>() > 0.0)
+    text += fmt::format("  of {} departures only an interval is known: the curve counts them at its end\n",
+                        count_text(sample.at("in_interval")));
   if (sample.at("survival").empty()) return text + "  no departures, so nothing can be estimated\n";
   const json& mean = sample.at("mean_up_to");
   text += curve_text(sample.at("survival"));

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "cli/csv_table.hpp"
 #include "policies/lifetimes/estimate/correlation.hpp"
 #include "policies/lifetimes/estimate/survival.hpp"
 
@@ -23,10 +25,20 @@ struct LifetimesFile {
   std::vector<std::vector<std::string>> texts;
 };
 
+/// Numbers of texts, in the order of their first appearance.
+class Numbering {
+ public:
+  std::size_t of(const std::string& text);
+
+ private:
+  std::map<std::string, std::size_t> numbers_;
+};
+
 /// Columns in any order: `cause` (revoked, failed, stopped, limit or alive), `duration` (seconds, or with a
-/// unit) or `started` and `ended` (ISO 8601, UTC); optional: `observed_from` (an age), `weight`, `group`. All
-/// other columns are texts that divide the machines. Deaths are those revoked or failed. Errors: ConfigError
-/// naming file and line.
-LifetimesFile read_lifetimes(const std::string& path);
+/// unit) or `started` and `ended` (ISO 8601, UTC); optional: `observed_from` (an age), `alive_at` (the last
+/// age at which a machine that departed was seen, if it departed at an unknown age up to `duration`),
+/// `weight`, `group`. All other columns are texts that divide the machines. Deaths are those revoked or
+/// failed. Errors: ConfigError naming file and line.
+LifetimesFile read_lifetimes(CsvTable table);
 
 }  // namespace tandem::cli

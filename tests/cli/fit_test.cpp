@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,13 @@ namespace tandem::testing {
 namespace {
 
 using nlohmann::json;
+
+/// Options of the lifetime model of a file that --out wrote.
+std::map<std::string, OptionValue> options_of(const json& model) {
+  std::map<std::string, OptionValue> options;
+  for (const auto& [name, value] : model.at("options").items()) options[name] = option_from_json(value);
+  return options;
+}
 
 class FitLifetimes : public ::testing::Test {
  protected:
@@ -93,8 +101,7 @@ TEST_F(FitLifetimes, TheModelFileIsALifetimeModel) {
     EXPECT_EQ(written.at("name"), result.at("chosen").at("name"));
     EXPECT_EQ(written.at("source").at("machines"), 300);
     ASSERT_EQ(written.at("groups").size(), 2U);
-    std::map<std::string, OptionValue> options;
-    for (const auto& [name, value] : written.at("options").items()) options[name] = option_from_json(value);
+    const auto options = options_of(written);
     EXPECT_GT(std::get<double>(options.at("lost")), 0.1) << "the share of failures";
     const auto lifetime = lifetimes::make_lifetime(written.at("name"), options);
     double measured = 1.0;
@@ -114,28 +121,90 @@ TEST_F(FitLifetimes, ParametersWithoutABoundAreWithinTheModel) {
       "duration,cause\n1h,revoked\n2h,revoked\n24h,limit\n30min,revoked\n13h,alive\n150min,revoked\n");
   document("few.csv --model early-death --out model.json");
   const json written = json::parse(line_.shell("cat model.json").output);
-  std::map<std::string, OptionValue> options;
-  for (const auto& [name, value] : written.at("options").items()) options[name] = option_from_json(value);
+  const auto options = options_of(written);
   EXPECT_NEAR(lifetimes::make_lifetime(written.at("name"), options)->survival(86400.0), 1.0 / 3, 0.01);
 }
 
-TEST_F(FitLifetimes, OneRowIsEnoughForARate) {
-  line_.write("one.csv", "duration,cause\n2h,revoked\n");
-  const json result = document("one.csv");
-  EXPECT_EQ(result.at("chosen").at("name"), "exponential");
-  EXPECT_NEAR(result.at("chosen").at("options").at("mean"), 7200.0, 1.0);
+/// q^(k-1) (1 - q) is the probability of a departure in hour k, with q = e^(-hour/mean).
+TEST_F(FitLifetimes, DeparturesMayBeKnownByTheHourOnly) {
+  line_.write(
+      "hours.csv",
+      "alive_at,duration,cause\n0,1h,revoked\n0,1h,revoked\n1h,2h,revoked\n3h,4h,failed\n,4h,alive\n");
+  const json result = document("hours.csv --model exponential");
+  EXPECT_EQ(result.at("in_interval"), 4);
+  const double lived = 0 + 0 + 1 + 3 + 4, q = lived / (lived + 4);
+  EXPECT_NEAR(result.at("chosen").at("options").at("mean"), -3600.0 / std::log(q), 1.0);
+  EXPECT_NEAR(result.at("survival")[0].at("survival"), 3.0 / 5, 1e-12) << "the curve, at the end of the hour";
+  const auto text = line_.tandem("fit lifetimes hours.csv");
+  EXPECT_NE(text.output.find("of 4 departures only an interval is known"), std::string::npos) << text.output;
 }
 
-TEST_F(FitLifetimes, BadInputIsRefused) {
-  const auto refuses = [&](const std::string& text, const std::vector<std::string>& parts,
-                           const std::string& words = "") {
-    line_.write("bad.csv", text);
-    const auto result = line_.tandem("fit lifetimes bad.csv " + words);
+/// Lifetimes: a 10 s and later 60 s, when it is alive at the end; b 20 s, c 30 s; old was there before.
+const char* const events =
+    "node,time,event,zone\na,0,add,west\nb,0,add,east\na,8,warn,west\na,10,remove,west\nold,15,remove,east\n"
+    "b,20,remove,east\na,40,add,west\nc,70,add,west\nc,100,remove,west\n";
+
+TEST_F(FitLifetimes, EventsOfNodesAreLifetimes) {
+  line_.write("events.csv", events);
+  const json result = document("events.csv --by zone");
+  EXPECT_EQ(result.at("machines"), 5);
+  EXPECT_EQ(result.at("revoked"), 1) << "with a warning";
+  EXPECT_EQ(result.at("failed"), 3);
+  EXPECT_EQ(result.at("censored"), 1);
+  EXPECT_EQ(result.at("observed_s"), 10 + 20 + 15 + 30 + 60);
+  EXPECT_EQ(result.at("groups").size(), 2U);
+  EXPECT_FALSE(result.at("correlation").is_null());
+  const auto text = line_.tandem("fit lifetimes events.csv");
+  EXPECT_NE(text.output.find("there before the first event, so that their ages count from it: 1"),
+            std::string::npos)
+      << text.output;
+}
+
+TEST_F(FitLifetimes, EventsAreReplayed) {
+  line_.write("events.csv", events);
+  const json result = document("events.csv --model trace --out model.json");
+  EXPECT_EQ(result.at("source").at("departures"), 4);
+  const json written = json::parse(line_.shell("cat model.json").output);
+  ASSERT_EQ(written.at("name"), "trace");
+  const auto fates = lifetimes::make_fates("trace", options_of(written), 1, {0, 0, 0, 0});
+  fates->arrive({0, 1}, 0.0);
+  EXPECT_EQ(fates->next(), (lifetimes::Departure{10.0, {0, 1}, lifetimes::How::revoked}));
+  EXPECT_EQ(fates->obtainable(0, 10.0), 40.0);
+  const auto text = line_.tandem("fit lifetimes events.csv --model trace");
+  EXPECT_NE(text.output.find("4 nodes in 1.67 min: 4 arrivals, 4 departures, 1 warnings"), std::string::npos)
+      << text.output;
+}
+
+TEST_F(FitLifetimes, CapacityIsReplayed) {
+  line_.write("capacity.json", R"({"metadata": {"gap_seconds": 600, "zone": "west"}, "data": [4, 4, 1, 3]})");
+  const json result = document("capacity.json --out model.json");
+  EXPECT_EQ(result.at("source").at("counts"), 4);
+  const json written = json::parse(line_.shell("cat model.json").output);
+  ASSERT_EQ(written.at("name"), "capacity-trace");
+  const auto fates = lifetimes::make_fates("capacity-trace", options_of(written), 1, {0, 0});
+  fates->arrive({0, 1}, 0.0);
+  fates->arrive({1, 1}, 0.0);
+  EXPECT_EQ(fates->next(), (lifetimes::Departure{1200.0, {1, 1}, lifetimes::How::revoked}));
+  fates->depart(1, 1200.0);
+  EXPECT_EQ(fates->obtainable(1, 1200.0), 1800.0);
+  const auto text = line_.tandem("fit lifetimes capacity.json");
+  EXPECT_NE(text.output.find("4 counts in 40.0 min, from 1 to 4 machines"), std::string::npos) << text.output;
+}
+
+class FitLifetimesErrors : public FitLifetimes {
+ protected:
+  void refuses(const std::string& text, const std::vector<std::string>& parts, const std::string& words = "",
+               const std::string& file = "bad.csv") const {
+    line_.write(file, text);
+    const auto result = line_.tandem("fit lifetimes " + file + ' ' + words);
     EXPECT_EQ(result.exit_code, 2) << text << '\n' << result.output;
     EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 1) << result.output;
     for (const auto& part : parts)
       EXPECT_NE(result.output.find(part), std::string::npos) << part << '\n' << result.output;
-  };
+  }
+};
+
+TEST_F(FitLifetimesErrors, OfTablesOfLifetimes) {
   refuses("duration,cause\n5,revoked\n-3,revoked\n",
           {"bad.csv:3: duration: expected a time of at least 0", "'-3'"});
   refuses("duration,cause\n5 days,revoked\n", {"bad.csv:2: duration", "90min", "'5 days'"});
@@ -161,13 +230,67 @@ TEST_F(FitLifetimes, BadInputIsRefused) {
   refuses("duration,cause,region\n5,revoked,\"west\n", {"bad.csv:2: expected a quote"});
   refuses("duration,cause,observed_from\n5,revoked,6\n", {"bad.csv:2: observed_from: expected an age below"});
   refuses("duration,cause,weight\n5,revoked,0\n", {"bad.csv:2: weight: expected a number above 0"});
-  refuses("duration,cause,region\n5,revoked,west\n", {"--by", "'regoin'", "did you mean 'region'"},
-          "--by regoin");
+  refuses("duration,cause,region\n5,revoked,west\n6,revoked,west\n",
+          {"--by", "'regoin'", "did you mean 'region'"}, "--by regoin");
   refuses("duration,cause\n5,revoked\n9,alive\n", {"--mean-up-to", "the longest observation, 9 s"},
           "--mean-up-to 1h");
   refuses("duration,cause\n5,revoked\n", {"--mean-up-to: expected a time above 0"}, "--mean-up-to soon");
+  refuses("duration,cause\n5,revoked\n", {"bad.csv: expected at least two machines, found 1"});
+  refuses("duration,cause,alive_at\n5,revoked,5\n", {"bad.csv:2: alive_at: expected an age below", "'5'"});
+  refuses("duration,cause,alive_at\n5,alive,4\n",
+          {"bad.csv:2: alive_at: expected nothing, because the machine did not depart", "'4'"});
+  refuses("duration,cause\n5,revoked\n5,revoked\n9,alive\n",
+          {"bad.csv: --model empirical: expected departures that give a finite mean lifetime"},
+          "--model empirical");
+  refuses("", {"bad.csv: expected a table of lifetimes or of events with a header, found no line"});
+  refuses("duration,cause\n5,revoked\n9,alive\n", {"--model", "the file has no events", "'trace'"},
+          "--model trace");
+  refuses("duration,cause\n5,revoked\n9,alive\n", {"--model", "no numbers of machines"},
+          "--model capacity-trace");
   EXPECT_EQ(line_.tandem("fit lifetimes nowhere.csv").exit_code, 2);
   EXPECT_EQ(line_.tandem("fit lifetimes worked.csv --model gamma").exit_code, 2);
+}
+
+TEST_F(FitLifetimesErrors, OfEvents) {
+  const std::string header = "time,event,node\n";
+  refuses(header + "5,add,a\n3,remove,a\n", {"bad.csv:3: time: expected events in the order of time", "'3'"});
+  refuses(header + "-5,add,a\n", {"bad.csv:2: time: expected a time of at least 0", "'-5'"});
+  refuses(header + "soon,add,a\n", {"bad.csv:2: time: expected a time in UTC", "'soon'"});
+  refuses(header + "5,add,a\n2024-05-01T12:00:00Z,remove,a\n",
+          {"bad.csv:3: time: expected seconds, like those before"});
+  refuses(header + "2024-05-01T12:00:00Z,add,a\n9,remove,a\n",
+          {"bad.csv:3: time: expected a time on the clock, like those before"});
+  refuses(header + "2024-05-01T12:00:00Z,add,a\n2024-05-01T12:00:00+00:00,remove,a\n",
+          {"bad.csv:3: time: expected a time that ends with Z, like those before"});
+  refuses(header + "5,vanish,a\n", {"bad.csv:2: event: expected add, remove or warn", "'vanish'"});
+  refuses(header + "5,add,a;b\n", {"bad.csv:2: node: expected a name without blanks and semicolons"});
+  refuses(header + "5,add,a\n6,add,a\n", {"bad.csv:3: node: expected a node that was removed", "'a'"});
+  refuses(header + "5,remove,a\n6,warn,a\n", {"bad.csv:3: node: expected a node that is there", "'a'"});
+  refuses("event,node\nadd,a\n", {"bad.csv:1: expected a column 'time', found none"});
+  refuses(header, {"bad.csv: expected a header and one row per event, found no rows"});
+  refuses(header + "5,add,a\n", {"bad.csv: expected nodes that were there for some time, found none"});
+  refuses(header + "5,add,a\n9,add,b\n", {"bad.csv: expected at least one machine that was revoked"});
+  refuses(header + "5,add,a\n9,remove,a\n", {"bad.csv: --by: expected a model that is estimated", "'trace'"},
+          "--model trace --by zone");
+}
+
+TEST_F(FitLifetimesErrors, OfCapacity) {
+  const auto refuses_json = [&](const std::string& text, const std::vector<std::string>& parts,
+                                const std::string& words = "") { refuses(text, parts, words, "bad.json"); };
+  refuses_json("{\"metadata\": {\"gap_seconds\": 60},\n \"data\": [4,\n -1]}",
+               {"bad.json:3:", "/data/1: expected a whole number of machines of at least 0, found -1"});
+  refuses_json("{\"metadata\": {\"gap_seconds\": 60},\n \"data\": [4, 2.5]}", {"bad.json:2:", "found 2.5"});
+  refuses_json("{\"metadata\": {\"gap_seconds\": 60},\n \"data\": []}",
+               {"bad.json:2:", "at least one number of machines"});
+  refuses_json("{\"metadata\": {\"gap_seconds\": 0}, \"data\": [4]}",
+               {"bad.json:1:", "/metadata/gap_seconds: expected a number of seconds above 0, found 0"});
+  refuses_json("{\"metadata\": {\"gap_seconds\": 60}, \"data\": [4, \"5\"]}",
+               {"expected a number, found a text"});
+  refuses_json("{\"metadata\": {}, \"data\": [4]}", {"/metadata/gap_seconds", "no such key"});
+  refuses_json("{\"data\": [4]", {"bad.json:1:", "invalid JSON"});
+  refuses_json("{\"metadata\": {\"gap_seconds\": 60}, \"data\": [4]}", {"--model", "'weibull'"},
+               "--model weibull");
+  EXPECT_EQ(line_.tandem("fit lifetimes nowhere.json").exit_code, 2);
 }
 
 TEST_F(FitLifetimes, ListsTheModels) {

@@ -9,6 +9,8 @@ namespace tandem {
 
 class JsonFile {
  public:
+  using Pointer = nlohmann::json::json_pointer;
+
   /// `what`: what the file should be, for messages: "a calibration profile".
   /// Errors: ConfigError when it cannot be opened, or is not valid JSON; the latter names line and column.
   JsonFile(std::string path, std::string what);
@@ -18,11 +20,11 @@ class JsonFile {
   /// Elements of a list are checked against the first element of the example's list, if it has one.
   /// Errors: ConfigError naming line, key, expected and found kind.
   void expect_like(const nlohmann::json& example) const;
+  /// Throws ConfigError naming line and key of a value.
+  [[noreturn]] void fail(const Pointer& at, const std::string& expected, const std::string& found) const;
 
  private:
-  using Pointer = nlohmann::json::json_pointer;
   void expect_like(const nlohmann::json& example, const nlohmann::json& found, const Pointer& at) const;
-  [[noreturn]] void fail(const Pointer& at, const std::string& expected, const std::string& found) const;
 
   std::string path_;
   std::string what_;

@@ -1,0 +1,62 @@
+// Reads tables that users bring: CSV with a header, columns found by name in any order. Every error names
+// file, line and column, what was expected and found.
+#pragma once
+
+#include <cstddef>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tandem::cli {
+
+class CsvTable {
+ public:
+  /// Reads the header. `what` the file should be, for messages: "a table of lifetimes". Errors: ConfigError
+  /// when the file cannot be opened, has no header, or names a column twice.
+  CsvTable(std::string path, std::string what);
+
+  const std::string& path() const { return path_; }
+  /// In the order of the file.
+  const std::vector<std::string>& columns() const { return columns_; }
+  bool has(const std::string& column) const { return places_.contains(column); }
+  /// Errors: ConfigError unless the table has the column.
+  void expect(const std::string& column) const;
+  [[noreturn]] void fail_header(const std::string& expected, const std::string& found) const;
+
+  /// Goes to the next row, over empty lines; false at the end. Errors: ConfigError for another number of
+  /// fields than the header has, or a quote that does not end.
+  bool next_row();
+
+  // Of the current row. Errors: ConfigError naming the place.
+
+  /// "FILE:LINE".
+  std::string place() const;
+  /// Without blanks around it; empty also without the column.
+  std::string text(const std::string& column) const;
+  bool is_given(const std::string& column) const { return !text(column).empty(); }
+  /// Seconds, at least 0: a number, or one with a unit.
+  double duration(const std::string& column) const;
+  /// A finite number above 0.
+  double positive(const std::string& column) const;
+  /// Seconds since 1970 of a time in UTC (ISO 8601). All times of a file must say in one way that they are
+  /// UTC: with Z, with +00:00, or with nothing.
+  double clock(const std::string& column);
+  [[noreturn]] void fail(const std::string& column, const std::string& expected,
+                         const std::string& found) const;
+
+ private:
+  /// The fields of the next line that is not empty.
+  std::optional<std::vector<std::string>> read_fields();
+
+  std::string path_;
+  std::ifstream stream_;
+  int line_ = 0;
+  std::vector<std::string> columns_;
+  std::map<std::string, std::size_t> places_;
+  std::vector<std::string> fields_;
+  std::optional<std::string> zone_;  ///< how the first time said that it is UTC
+};
+
+}  // namespace tandem::cli

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -29,6 +28,7 @@
 #include "workloads/data/trace_file.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/records/format.hpp"
+#include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -270,20 +270,16 @@ json result_of(const Case& one, double sample_rate, const Expected& expected) {
   return result;
 }
 
-/// Complete, or not at all.
 void write_csv(const std::string& path, const json& document) {
-  const std::string unfinished = path + ".unfinished";
-  std::ofstream file(unfinished);
-  file << "policy,capacity_bytes,requests,hits,miss_ratio,byte_miss_ratio,evicted,largest_used_bytes\n";
+  std::string text =
+      "policy,capacity_bytes,requests,hits,miss_ratio,byte_miss_ratio,evicted,largest_used_bytes\n";
   for (const auto& own : document.at("results"))
-    file << fmt::format("{},{},{},{},{:.6f},{:.6f},{},{}\n", own.at("policy").get<std::string>(),
+    text += fmt::format("{},{},{},{},{:.6f},{:.6f},{},{}\n", own.at("policy").get<std::string>(),
                         own.at("capacity_bytes").get<std::int64_t>(), own.at("requests").get<std::int64_t>(),
                         own.at("hits").get<std::int64_t>(), own.at("miss_ratio").get<double>(),
                         own.at("byte_miss_ratio").get<double>(), own.at("evicted").get<std::int64_t>(),
                         own.at("largest_used_bytes").get<std::int64_t>());
-  file.close();
-  if (!file) throw WorldError("cannot write " + path);
-  std::filesystem::rename(unfinished, path);
+  write_whole_file(path, text);
 }
 
 void warn_of_large_sizes(const std::vector<Case>& cases, std::int64_t working_set) {

@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -27,6 +25,7 @@
 #include "policies/lifetimes/estimate/families.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/quantity_text.hpp"
+#include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -160,8 +159,8 @@ class LifetimesFit {
     for (std::size_t row = 0; row < file_.observations.size(); ++row) all.rows.push_back(row);
     json document = sample_document(all);
     if (document.at("survival").empty()) refuse_without_deaths(document);
-    if (document.at("machines").get<double>() < 2.0)
-      throw ConfigError(file_.path + ": expected at least two machines, found 1");
+    if (const double machines = document.at("machines"); machines < 2.0)
+      throw ConfigError(fmt::format("{}: expected at least two machines, found {:g}", file_.path, machines));
     document["file"] = file_.path;
     document["source"] = {
         {"file", file_.path},
@@ -327,12 +326,7 @@ void write_model(const std::string& path, const json& document) {
       of_group["values"] = group.at("values");
       model["groups"].push_back(std::move(of_group));
     }
-  const std::string unfinished = path + ".unfinished";
-  std::ofstream file(unfinished);
-  file << model.dump(1) << '\n';
-  file.close();
-  if (!file) throw WorldError("cannot write " + path);
-  std::filesystem::rename(unfinished, path);
+  write_whole_file(path, model.dump(1) + '\n');
 }
 
 void print_result(const FitOptions& options, const json& document, const std::string& text) {

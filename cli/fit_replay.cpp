@@ -40,21 +40,18 @@ std::vector<double> counts_of(const JsonFile& file) {
 
 json trace_document(const EventsFile& file) {
   std::set<std::string> nodes;
-  std::size_t arrivals = 0, departures = 0, warnings = 0;
-  for (const auto& event : file.events) {
-    nodes.insert(event.node);
-    arrivals += event.kind == NodeEvent::Kind::add ? 1 : 0;
-    departures += event.kind == NodeEvent::Kind::remove ? 1 : 0;
-    warnings += event.kind == NodeEvent::Kind::warn ? 1 : 0;
-  }
+  for (const auto& event : file.events) nodes.insert(event.node);
+  const auto count = [&](NodeEvent::Kind kind) {
+    return std::ranges::count(file.events, kind, &NodeEvent::kind);
+  };
   return {{"file", file.path},
           {"chosen", {{"name", "trace"}, {"options", {{"events", trace_text(file)}}}}},
           {"source",
            {{"file", file.path},
             {"machines", nodes.size()},
-            {"arrivals", arrivals},
-            {"departures", departures},
-            {"warnings", warnings},
+            {"arrivals", count(NodeEvent::Kind::add)},
+            {"departures", count(NodeEvent::Kind::remove)},
+            {"warnings", count(NodeEvent::Kind::warn)},
             {"observed_up_to_s", file.events.back().time}}}};
 }
 

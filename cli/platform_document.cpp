@@ -53,8 +53,7 @@ json host_document(const platforms::Host& host, const std::vector<std::string>& 
           {"roles", roles}};
 }
 
-json document_of(const std::string& path, const Use& use) {
-  const auto description = platforms::load_platform(path);
+json document_of(const std::string& path, const platforms::Description& description, const Use& use) {
   std::vector<std::string> names;
   json hosts = json::array(), links = json::array(), routes = json::array();
   for (const auto& [name, roles] : use.hosts) {
@@ -86,8 +85,9 @@ json document_of(const std::string& path, const Use& use) {
 
 json platform_document(const std::string& path) {
   Use use;
-  for (const auto& host : platforms::load_platform(path).hosts) use.hosts.push_back({host.name, {}});
-  return document_of(path, use);
+  const auto description = platforms::load_platform(path);
+  for (const auto& host : description.hosts) use.hosts.push_back({host.name, {}});
+  return document_of(path, description, use);
 }
 
 json platforms_of(const json& report) {
@@ -112,7 +112,7 @@ json platforms_of(const json& report) {
     if (documents.size() == most_platforms) break;
     if (!std::filesystem::exists(path)) continue;
     try {
-      documents.push_back(document_of(path, used.at(path)));
+      documents.push_back(document_of(path, platforms::load_platform(path), used.at(path)));
     } catch (const ConfigError&) {
       // The file has changed since the runs; the report does without a drawing.
     }

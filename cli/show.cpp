@@ -1,9 +1,6 @@
 // `tandem show`: a platform, a resolved experiment, or the keys of experiments.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -22,6 +19,7 @@
 #include "validation/report/platform_svg.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/experiment_file.hpp"
+#include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -31,16 +29,6 @@ struct ShowOptions {
   bool keys = false;
   std::string svg;  ///< file for the drawing of a platform; empty: none
 };
-
-/// The file is whole, or not there.
-void draw_platform(const std::string& file, const std::string& svg) {
-  const std::string picture = validation::platform_svg(validation::platform_drawing(platform_document(file)));
-  const std::string fresh = fmt::format("{}.{}", svg, getpid());
-  std::ofstream stream(fresh);
-  stream << picture;
-  if (!stream.flush()) throw WorldError("cannot write " + fresh);
-  std::filesystem::rename(fresh, svg);
-}
 
 void show_platform(const std::string& file) {
   const auto [description, topology] = platforms::load_overview(file);
@@ -62,7 +50,9 @@ void show(const ShowOptions& options) {
     throw ConfigError("show: --set and --variant change an experiment (.yaml), found the platform " + file);
   if (!options.svg.empty() && !is_platform)
     throw ConfigError("show --svg: expected a platform (.xml), found " + file);
-  if (!options.svg.empty()) draw_platform(file, options.svg);
+  if (!options.svg.empty())
+    write_whole_file(options.svg,
+                     validation::platform_svg(validation::platform_drawing(platform_document(file))));
   if (wants_json())
     return print_document(is_platform ? platforms::to_json(platforms::load_platform(file))
                                       : to_json(load_job(options.job).experiment));

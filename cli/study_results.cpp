@@ -1,14 +1,13 @@
 #include "cli/study_results.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/sweep.hpp"
 #include "workloads/experiment/json_file.hpp"
+#include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -18,15 +17,9 @@ using nlohmann::json;
 
 constexpr int study_folder_version = 1;
 
-/// Atomic: a reader sees the old file or the new one.
 void replace_file(const fs::path& path, const json& document) {
-  const fs::path unfinished = path.string() + fmt::format(".{}.tmp", getpid());
   fs::create_directories(path.parent_path());
-  std::ofstream file(unfinished, std::ios::binary);
-  file << document.dump() << '\n';
-  file.close();
-  if (!file) throw WorldError("cannot write " + unfinished.string());
-  fs::rename(unfinished, path);
+  write_whole_file(path.string(), document.dump() + '\n');
 }
 
 std::string entry_path(const std::string& folder, const validation::SuiteConfiguration& configuration) {

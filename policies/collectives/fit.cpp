@@ -111,10 +111,8 @@ Solution solve_for(std::span<const MeasuredTime> times, const ScheduleChoice& ch
   return {costs, squares_of(rows, costs)};
 }
 
-FittedCost fitted_cost(std::span<const MeasuredTime> times, std::string schedule, ScheduleChoice choice,
-                       const Vector& costs) {
+FittedCost fitted_cost(std::span<const MeasuredTime> times, ScheduleChoice choice, const Vector& costs) {
   FittedCost fitted{
-      std::move(schedule),
       std::move(choice),
       {.alpha = Seconds(costs[1]), .beta = costs[2], .gamma = costs[3], .start = Seconds(costs[0])}};
   for (const MeasuredTime& time : times)
@@ -145,14 +143,14 @@ FittedCost fit(std::span<const MeasuredTime> times) {
     if (solution.squares + negligible * static_cast<double>(times.size()) >= least * (1 - worth_changing))
       continue;
     least = solution.squares;
-    best = fitted_cost(times, entry.name, always, solution.costs);
+    best = fitted_cost(times, always, solution.costs);
   }
   return best;
 }
 
 FittedCost fit(std::span<const MeasuredTime> times, const ScheduleChoice& choice) {
   TANDEM_CHECK(times.size() >= 2, "measured times", times.size());
-  return fitted_cost(times, "", choice, solve_for(times, choice).costs);
+  return fitted_cost(times, choice, solve_for(times, choice).costs);
 }
 
 Seconds predict(const FittedCost& fitted, int ranks, std::int64_t bytes) {

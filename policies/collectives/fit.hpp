@@ -31,8 +31,7 @@ std::optional<ScheduleChoice> library_choice(const std::string& software);
 /// seconds = start + hops alpha + bytes beta + reduced gamma, where the numbers of hops, bytes and reduced
 /// bytes are those of a schedule of the catalogue on a uniform network (`price`).
 struct FittedCost {
-  std::string schedule;   ///< whose formula fits best; empty with several
-  ScheduleChoice choice;  ///< for each number of ranks and size
+  ScheduleChoice choice;  ///< whose formulas fit best: one schedule for all, or a library's
   LinkCost cost;
   double mean_error = 0.0;  ///< relative, of the times that it was fitted to
 };

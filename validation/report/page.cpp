@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
 #include "policies/vocabulary/check.hpp"
 #include "validation/page/pieces.hpp"
 #include "validation/report/platform_svg.hpp"
 #include "validation/report/xml_text.hpp"
+#include "workloads/records/whole_file.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -257,15 +257,7 @@ std::string to_html(const Page& page, json data, const std::vector<std::string_v
 void write_report_files(const std::string& directory, const json& document, const std::string& markdown,
                         const std::string& html) {
   const auto write = [&](const char* name, const std::string& text) {
-    const auto path = std::filesystem::path(directory) / name;
-    // Complete, or not at all.
-    const std::string unfinished = path.string() + ".unfinished";
-    std::ofstream file(unfinished, std::ios::binary);
-    file << text;
-    file.close();
-    std::error_code error;
-    if (file) std::filesystem::rename(unfinished, path, error);
-    if (!file || error) throw WorldError("cannot write " + path.string());
+    write_whole_file((std::filesystem::path(directory) / name).string(), text);
   };
   write("report.json", document.dump(1) + '\n');
   write("report.md", markdown);

@@ -11,7 +11,7 @@ namespace tandem {
 /// A formula (collectives::fit) for all-reduces of about this size, because libraries change their algorithm
 /// with the size: fitted to the measured sizes up to 16 times smaller and larger, of at least two numbers of
 /// ranks. With a library whose choice of schedules is known (collectives::library_choice), of these. None
-/// with fewer, or if it misses them by more than a quarter on average.
+/// outside the measured sizes, with fewer ranks, or if it misses them by more than a quarter on average.
 std::optional<collectives::FittedCost> fit_all_reduces(const Profile& profile, Bytes size);
 
 /// How well a formula that is fitted to two numbers of ranks predicts all others that were measured.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -213,6 +214,9 @@ int measure(const LoadedJob& loaded, const std::string& profile_path, const Cali
   Preparation prepared = prepare(loaded, profile_path, place, true);
   LaunchEvents events;
   events.error = print_line;
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  prepared.launch.program.insert(prepared.launch.program.end(),
+                                 {"--launched", fmt::format("{:.6f}", now.count())});
   auto guards = prepared.machines->guard(prepared.launch);
   const GuardedResult result = launch_guarded(prepared.launch, events, std::move(guards));
   if (prepared.machines->is_used()) {

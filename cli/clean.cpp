@@ -128,9 +128,9 @@ int clean(const CleanOptions& options) {
 
 }  // namespace
 
-void remove_leftovers() {
+void remove_leftovers(bool tells) {
   const auto removed = remove_all(find_leftovers()).removed;
-  if (removed.empty()) return;
+  if (removed.empty() || !tells) return;
   const std::string others = removed.size() == 1 ? "" : fmt::format(" and {} more", removed.size() - 1);
   print_note(fmt::format("removed what killed jobs left: {}{}", removed.front(), others));
 }

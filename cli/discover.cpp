@@ -61,9 +61,7 @@ struct Discovery {
     } else if (machines.is_used()) {
       names = machines.put_on_each(launch, 2);
     } else {
-      char own[256] = {};
-      gethostname(own, sizeof(own) - 1);
-      names = {own};
+      names = {tandem::machines::this_machine_name()};
       launch.ranks = 2;
     }
   }

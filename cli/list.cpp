@@ -169,8 +169,12 @@ const std::vector<Kind>& kinds() {
       {"split", "Splits of the samples (data.split)", Names::split, names_text, names_document},
       {"lifetime", "Lifetimes of machines that may be taken away", Names::lifetime, names_text,
        names_document},
-      {"checkpointing", "Checkpointing policies: when a job commits its state", Names::checkpointing,
+      {"checkpointing", "Checkpointing policies: when a job commits its state (checkpoint.policy)",
+       Names::checkpointing, names_text, names_document},
+      {"recovery", "Recovery policies: what a job does when machines leave and come", Names::recovery,
        names_text, names_document},
+      {"provisioning", "Provisioning policies: where a machine is requested (recovery.provisioning)",
+       Names::provisioning, names_text, names_document},
       {"model", "Models (workload.model)", Names::model, names_text, names_document},
       {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text, names_document},
       {"device", "Devices (<prop id=\"device\"> of a host), sustained rates by precision", Names::none,
@@ -207,7 +211,7 @@ void add_list(CLI::App& app, int&) {
   const auto kind = std::make_shared<std::string>("all"), name = std::make_shared<std::string>();
   command->add_option("KIND", *kind,
                       "sync, collective, compression, sharding, cache, sampling, split, lifetime, "
-                      "checkpointing, model, dataset, device or all [all]");
+                      "checkpointing, recovery, provisioning, model, dataset, device or all [all]");
   command->add_option("NAME", *name, "list only this one");
   command->footer(
       "Examples:\n"

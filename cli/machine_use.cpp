@@ -17,7 +17,9 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "runtime/cluster/system.hpp"
 #include "runtime/machines/check.hpp"
+#include "runtime/machines/local_watch.hpp"
 #include "runtime/machines/placement.hpp"
 #include "runtime/machines/stage.hpp"
 #include "workloads/job/identity.hpp"
@@ -30,6 +32,9 @@ namespace fs = std::filesystem;
 
 /// Checkpoints may be large.
 constexpr Seconds transfer_limit{600.0};
+
+/// A folder of a machine's own directory, for the checkpoint from which a job is resumed (ResultFiles).
+constexpr const char* brought_folder = "resumed";
 
 /// Of the paths of models and states in a result directory; their files never change.
 constexpr const char* checkpoint_files_begin = "checkpoints/round_";
@@ -70,12 +75,12 @@ class Token {
   std::string path_;
 };
 
-/// The model and all states, as paths in the result directory.
+/// The model and all states, and what ranks have recorded before, as paths in the result directory.
 std::vector<std::string> checkpoint_files(const ResumePoint& point) {
   const auto name = fs::path(checkpoint_path("", point.round)).stem().string() + '.';
   std::vector<std::string> paths;
   for (const auto& entry : fs::directory_iterator(point.directory + "/checkpoints"))
-    if (entry.path().filename().string().starts_with(name))
+    if (entry.path().filename().string().starts_with(name) || entry.path().extension() == ".records")
       paths.push_back("checkpoints/" + entry.path().filename().string());
   return paths;
 }
@@ -271,6 +276,10 @@ std::string MachineUse::prefix(const std::string& out) const {
   return fs::absolute(out).lexically_normal().string() + '.' + parts_ + '-';
 }
 
+bool MachineUse::writes_results(const machines::MachineState& state) const {
+  return state.sees_results && states_.front().sees_results;
+}
+
 void MachineUse::share_document(LaunchSetting& setting, const std::string& out, const ResumePoint* from) {
   parts_ = fmt::format("part-{}-{:08x}", getpid(), std::random_device()());
   setting.program.insert(setting.program.end(), {"--parts", parts_});
@@ -294,7 +303,7 @@ std::unique_ptr<machines::Guards> MachineUse::guard(LaunchSetting& setting, cons
                                 .limit = Seconds(options_.lost_after_s)};
   for (const auto& state : states_)
     guards.machines.push_back({.machine = state.machine,
-                               .sees_results = state.sees_results,
+                               .sees_results = writes_results(state),
                                .address = machines::address_in(state, options_.interface)});
   if (!out.empty()) guards.arrivals = {.folders = prefix(out), .files = checkpoint_files_begin, .into = out};
   return std::make_unique<machines::Guards>(std::move(guards));
@@ -325,6 +334,11 @@ std::optional<RankFailure> failure_of(const machines::Guards& guards, const std:
                   lost->machine, lost->reason)};
 }
 
+void name_killed(LaunchResult& result, const machines::RankEnd& end, const std::string& place) {
+  result.failed_rank = end.rank;
+  result.message = fmt::format("rank {}{}: {}", end.rank, place, describe(end));
+}
+
 /// Where the job has failed: names the rank or the machine that broke it.
 void find_cause(LaunchResult& result, machines::Guards& guards, const std::vector<std::string>& hosts) {
   if (result.exit_code != exit_environment_error) return;
@@ -333,10 +347,8 @@ void find_cause(LaunchResult& result, machines::Guards& guards, const std::vecto
   std::optional<machines::RankEnd> killed;
   if (!result.mpirun_was_killed && !guards.lost()) killed = guards.killed_rank();
   if (killed && !guards.lost()) {
-    result.failed_rank = killed->rank;
-    result.message = fmt::format("rank {} on machine '{}': {}", killed->rank,
-                                 hosts.at(static_cast<std::size_t>(killed->rank)), describe(*killed));
-    return;
+    const std::string& machine = hosts.at(static_cast<std::size_t>(killed->rank));
+    return name_killed(result, *killed, fmt::format(" on machine '{}'", machine));
   }
   if (result.failed_rank >= 0) return;
   // Where mpirun notices first that a machine is lost, it does not tell which.
@@ -347,30 +359,65 @@ void find_cause(LaunchResult& result, machines::Guards& guards, const std::vecto
   }
 }
 
+/// Of all ranks of a job on this machine.
+machines::LocalWatch watch_locally(const LaunchSetting& setting) {
+  std::vector<machines::RankWatch> watches;
+  if (!setting.cluster)
+    watches.emplace_back(setting.mark);
+  else
+    for (const auto& space : setting.cluster->namespaces)
+      cluster::inside_namespace(space, [&] { watches.emplace_back(setting.mark); });
+  return machines::LocalWatch(std::move(watches));
+}
+
+/// On this machine, where mpirun tells how ranks end, but may hear last of the one that was killed.
+LaunchResult launch_locally(const LaunchSetting& setting, const LaunchEvents& events) {
+  machines::LocalWatch watch = watch_locally(setting);
+  LaunchResult result = launch(setting, events);
+  if (result.exit_code != exit_environment_error || result.mpirun_was_killed) return result;
+  if (const auto killed = watch.killed_rank()) {
+    const auto& hosts = setting.hosts;
+    const auto rank = static_cast<std::size_t>(killed->rank);
+    name_killed(result, *killed,
+                " on host " + (hosts.empty() ? machines::this_machine_name() : hosts.at(rank)));
+  }
+  return result;
+}
+
 }  // namespace
 
 GuardedResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
                              std::unique_ptr<machines::Guards> guards) {
-  if (!guards) return {launch(setting, events), {}};
+  const bool is_here = setting.cluster || setting.hosts.empty();
+  if (!guards) return {is_here ? launch_locally(setting, events) : launch(setting, events), {}};
   events.failure = [&] { return failure_of(*guards, setting.hosts); };
+  events.kill_rank = [&](Rank rank) {
+    return guards->kill_rank(setting.hosts.at(static_cast<std::size_t>(rank)), rank);
+  };
   GuardedResult result{launch(setting, events), {}};
   find_cause(result, *guards, setting.hosts);
   if (const auto lost = guards->lost(); lost && lost->unreached.empty()) result.lost_machine = lost->machine;
   return result;
 }
 
-std::vector<std::string> MachineUse::fetch_results(const std::string& out, const std::string& lost) const {
+std::vector<std::string> MachineUse::fetch_results(const std::string& out, const std::string& lost) {
   std::vector<std::string> problems;
   for (const auto& state : states_) {
-    if (state.sees_results) continue;
+    if (writes_results(state)) continue;
     if (state.machine == lost) {
+      left_behind_.emplace_back(lost, prefix(out));
       problems.push_back(fmt::format(
           "machine '{}': its files are missing here, but for the checkpoints that arrived before it was lost",
           lost));
       continue;
     }
     try {
-      machines::fetch_folders(agent(), state.machine, prefix(out), out, transfer_limit);
+      machines::fetch_folders(agent(), state.machine, prefix(out), brought_folder, out, transfer_limit);
+      std::erase_if(left_behind_, [&](const auto& left) {
+        if (left.first != state.machine) return false;
+        machines::remove_folders(agent(), left.first, left.second, transfer_limit);
+        return true;
+      });
     } catch (const WorldError& error) {
       problems.emplace_back(error.what());
     }

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/job_options.hpp"
@@ -35,7 +36,7 @@ struct GuardedResult : LaunchResult {
 
 /// Runs a job as `launch` does, on machines that are watched (`guards`: null: they are not).
 GuardedResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
-                            std::unique_ptr<machines::Guards> guards);
+                             std::unique_ptr<machines::Guards> guards);
 
 /// The options as words of a command line.
 std::vector<std::string> words_of(const MachineOptions& options);
@@ -69,15 +70,17 @@ class MachineUse {
   /// share_document if there is an `out`.
   std::unique_ptr<machines::Guards> guard(LaunchSetting& setting, const std::string& out = {}) const;
   /// Brings here what machines that do not see the result directory have written and rank 0 has not gathered.
-  /// `lost`: a machine that is not asked. Pre: share_document was called; the job has ended. Returns why files
-  /// of a machine are missing.
-  std::vector<std::string> fetch_results(const std::string& out, const std::string& lost = {}) const;
+  /// `lost`: a machine that is not asked; what it keeps is removed if a later call finds it. Pre:
+  /// share_document was called; the job has ended. Returns why files of a machine are missing.
+  std::vector<std::string> fetch_results(const std::string& out, const std::string& lost = {});
 
  private:
   machines::Agent agent() const;
   void note_several_networks() const;
   /// Of the directories that machines use instead of the result directory.
   std::string prefix(const std::string& out) const;
+  /// Ranks of the machine write into the result directory: they see it, and so does rank 0.
+  bool writes_results(const machines::MachineState& state) const;
 
   MachineOptions options_;
   std::vector<machines::Machine> machines_;
@@ -87,6 +90,8 @@ class MachineUse {
   std::vector<machines::MachineState> states_;  ///< of each of them, once checked
   std::string parts_;  ///< name of the directories of machines that do not see the result directory
   std::vector<std::string> files_;  ///< that each of them reads
+  /// Machines that were lost, and the directories that they had then.
+  std::vector<std::pair<std::string, std::string>> left_behind_;
 };
 
 }  // namespace tandem::cli

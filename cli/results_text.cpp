@@ -8,6 +8,7 @@
 #include <map>
 
 #include "cli/output.hpp"
+#include "policies/vocabulary/quantile.hpp"
 #include "workloads/records/format.hpp"
 
 namespace tandem::cli {
@@ -153,6 +154,73 @@ std::string origin_line(const RunInfo& info) {
   return "\n  network: " + network + "; devices: " + (known == devices.end() ? info.devices : known->second);
 }
 
+/// `workers`: with which the job began.
+std::string membership_line(const json& summary, std::size_t workers) {
+  if (!summary.contains("membership")) return "";
+  const json& membership = summary.at("membership");
+  const auto joined = membership.at("joined").get<std::int64_t>() - static_cast<std::int64_t>(workers);
+  const auto counted = [](std::int64_t count, const char* one, const char* several) {
+    return fmt::format("{} {}", with_separators(count), count == 1 ? one : several);
+  };
+  const auto& lost = membership.at("lost_samples");
+  return fmt::format(
+      "\n  {}, {}, {}",
+      counted(membership.at("departures"), "departure of a worker", "departures of workers"),
+      counted(std::max<std::int64_t>(0, joined), "replacement", "replacements"),
+      lost.is_null() ? "an unknown number of samples lost" : counted(lost, "sample lost", "samples lost"));
+}
+
+/// Why a job has started again: "departures of machines", or "a rank had died".
+std::string causes_of_restarts(const RunInfo& info) {
+  std::size_t departures = 0, deaths = 0;
+  for (const auto& generation : info.generations) {
+    if (!generation.at("ended").is_string()) continue;
+    // The text is that of describe() in restarts.hpp.
+    const bool departed = generation.at("ended").get<std::string>().find("' departed (") != std::string::npos;
+    ++(departed ? departures : deaths);
+  }
+  std::string causes =
+      departures > 0 ? departures == 1 ? "a departure of a machine" : "departures of machines" : "";
+  if (deaths > 0) causes += (departures > 0 ? ", and after " : "") + std::string("a rank had died");
+  return causes;
+}
+
+/// Until the ranks of restarted launches were ready: "1.2 s (median)". Empty: in no time, or never.
+std::string launch_times(const RunInfo& info) {
+  std::vector<double> times;
+  for (const auto& generation : info.generations)
+    // Results of older versions do not say when.
+    if (const auto& began = generation.at("began_s");
+        !began.is_null() && generation.value("launched_s", 0.0) > 0.0)
+      times.push_back(began.get<double>() - generation.at("launched_s").get<double>());
+  const double median = times.empty() ? 0.0 : quantile(times, 0.5);
+  return median > 0.0 ? seconds_text(median) + (times.size() > 1 ? " (median)" : "") : "";
+}
+
+std::string restarts_line(const RunInfo& info) {
+  if (!info.generations.is_array()) return "";
+  const std::size_t restarts = info.generations.size() - 1;
+  std::string line = fmt::format("\n  started again {} after {}, {}from round {}",
+                                 restarts == 1 ? "once" : fmt::format("{} times", restarts),
+                                 causes_of_restarts(info), restarts == 1 ? "" : "at last ",
+                                 with_separators(info.generations.back().at("round").get<std::int64_t>()));
+  if (const std::string times = launch_times(info); !times.empty())
+    line += "; ready after " + times;
+  return line;
+}
+
+/// Empty where states are not committed apart from evaluations.
+std::string commits_line(const json& summary) {
+  if (!summary.contains("commits")) return "";
+  const json& commits = summary.at("commits");
+  const double blocked_s = commits.at("blocked_s"), makespan_s = summary.at("makespan_s");
+  const auto failed = commits.value("failed", std::int64_t{0});
+  return fmt::format("\n  commits: {}{}, for which training waited {} ({:.1f} % of the time)",
+                     with_separators(commits.at("count")),
+                     failed > 0 ? fmt::format(" ({} more could not be written)", failed) : "",
+                     seconds_text(blocked_s), 100 * blocked_s / makespan_s);
+}
+
 }  // namespace
 
 std::string results_line(const Results& results) {
@@ -170,8 +238,9 @@ std::string results_line(const Results& results) {
   if (summary.contains("cache"))
     line += fmt::format(", {:.1f} % of reads from the cache",
                         100 * summary.at("cache").at("hit_ratio").get<double>());
-  line += ensemble_line(summary) + shares_line(summary) + rounds_line(summary) + target_line(summary) +
-          accuracy_stop_line(results) + origin_line(results.info);
+  line += ensemble_line(summary) + shares_line(summary) + commits_line(summary) + rounds_line(summary) +
+          membership_line(summary, results.info.experiment.placement.workers.size()) + target_line(summary) +
+          accuracy_stop_line(results) + restarts_line(results.info) + origin_line(results.info);
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))

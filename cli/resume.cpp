@@ -1,20 +1,22 @@
 #include "cli/resume.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "platforms/load.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/checkpoint/other_workers.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/job/experiment_file.hpp"
 #include "workloads/job/job_document.hpp"
 #include "workloads/job/progress.hpp"
+#include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -60,13 +62,35 @@ json read_again(const fs::path& folder, json document) {
   return document;
 }
 
-/// Without what may differ in a resumed job: when it ends, and the checkpoint an earlier resume began from.
+/// Without what may differ in a resumed job: when it ends, the hosts of its ranks and the checkpoints that it
+/// was resumed from before.
 json what_must_stay(const json& job) {
   // Parsed again, to compare what a file would hold.
   json document = json::parse(job.dump());
   document.erase("resume");
+  document.erase("generation");
   document["experiment"].erase("stop");
+  document["experiment"].erase("placement");
+  // It follows from the number of workers.
+  if (experiment_from_json(job.at("experiment")).starts_again())
+    document["experiment"]["recovery"].erase("least");
+  // It follows from the hosts.
+  document.erase("all_reduce");
   return document;
+}
+
+std::size_t hosts_in(const json& job, const char* role) {
+  return job.at("experiment").at("placement").at(role).size();
+}
+
+/// Each server has its part of the model.
+void expect_as_many_servers(const fs::path& folder, const json& before, const json& after) {
+  const std::size_t expected = hosts_in(before, "servers"), found = hosts_in(after, "servers");
+  if (expected == found) return;
+  throw ConfigError(
+      fmt::format("--resume {}: expected {} hosts in placement.servers, as before, found {}; only the number "
+                  "of workers may change",
+                  folder.string(), expected, found));
 }
 
 std::string value_at(const json& document, const std::string& pointer) {
@@ -76,27 +100,31 @@ std::string value_at(const json& document, const std::string& pointer) {
 
 /// Errors: ConfigError naming the first thing that differs.
 void expect_same_job(const fs::path& folder, const json& recorded, const json& now) {
-  const json before = what_must_stay(read_again(folder, recorded)), after = what_must_stay(now);
-  const json changes = json::diff(before, after);
+  const json again = read_again(folder, recorded);
+  expect_as_many_servers(folder, again, now);
+  const json changes = json::diff(what_must_stay(again), what_must_stay(now));
   if (changes.empty()) return;
   const std::string pointer = changes.front().at("path").get<std::string>();
   std::string key = pointer.substr(1);
   std::ranges::replace(key, '/', '.');
   if (key.starts_with("experiment.")) key = key.substr(std::string("experiment.").size());
-  throw ConfigError(
-      fmt::format("--resume {}: expected the same job (only stop may change), found {} {} instead of {}",
-                  folder.string(), key, value_at(after, pointer), value_at(before, pointer)));
+  throw ConfigError(fmt::format(
+      "--resume {}: expected the same job (only stop and placement may change), found {} {} instead of {}",
+      folder.string(), key, value_at(now, pointer), value_at(again, pointer)));
 }
 
-/// A schedule that is as long as the job would change if the job became longer.
-void expect_same_schedule(const fs::path& folder, const json& recorded, const Experiment& experiment) {
+/// A schedule that is as long as the job would change if the job became longer, or rounds larger.
+void expect_same_schedule(const fs::path& folder, const json& recorded, const Job& job) {
+  const Experiment& experiment = job.spec().experiment;
   const auto& optimizer = experiment.optimizer;
   if (optimizer.schedule != RateDecay::cosine || optimizer.cosine_rounds > 0) return;
-  if (recorded.at("experiment").at("stop") == to_json(experiment).at("stop")) return;
+  const bool same_rounds =
+      experiment.stop.epochs == 0.0 || hosts_in(recorded, "workers") == job.roster().workers().size();
+  if (same_rounds && recorded.at("experiment").at("stop") == to_json(experiment).at("stop")) return;
   throw ConfigError(
-      fmt::format("--resume {}: expected the same stop, found another: the cosine schedule of the "
+      fmt::format("--resume {}: expected the same {}, found another: the cosine schedule of the "
                   "learning rate is as long as the job (optimizer.cosine_rounds is 0)",
-                  folder.string()));
+                  folder.string(), same_rounds ? "stop" : "number of workers"));
 }
 
 void expect_states(const fs::path& folder, const Experiment& experiment) {
@@ -105,9 +133,20 @@ void expect_states(const fs::path& folder, const Experiment& experiment) {
         fmt::format("--resume {}: expected a job with real mathematics, found workload.math modelled: there "
                     "is no model to resume from",
                     folder.string()));
-  if (experiment.evaluate_every == 0)
-    throw ConfigError(fmt::format(
-        "--resume {}: expected a job that wrote checkpoints, found evaluate_every 0", folder.string()));
+  if (experiment.evaluate_every == 0 && experiment.checkpoint.policy.empty())
+    throw ConfigError(
+        fmt::format("--resume {}: expected a job that wrote checkpoints, found evaluate_every 0 and no "
+                    "checkpoint.policy",
+                    folder.string()));
+}
+
+/// Slots that never had a worker have no states.
+void expect_no_spares(const fs::path& folder, const Experiment& experiment) {
+  if (experiment.placement.spares.empty()) return;
+  throw ConfigError(
+      fmt::format("--resume {}: expected a job without placement.spares, found {}: the states of a slot that "
+                  "was empty are nowhere",
+                  folder.string(), fmt::join(experiment.placement.spares, ", ")));
 }
 
 void print_resume_note(const Job& job, const ResumePoint& point) {
@@ -122,6 +161,54 @@ void print_resume_note(const Job& job, const ResumePoint& point) {
       point.workers_continue ? "" : "; workers restart with a new step from the checkpoint's model");
 }
 
+/// The interrupted job, if it had another number of workers. Errors: ConfigError when a job of its kind
+/// cannot continue with these.
+std::optional<Job> former_job(const fs::path& folder, const json& recorded, const Job& job) {
+  const std::size_t before = hosts_in(recorded, "workers"), now = job.roster().workers().size();
+  if (before == now) return std::nullopt;
+  if (const auto why = why_workers_must_stay(job))
+    throw ConfigError(fmt::format("--resume {}: expected {} workers, as before, found {}: {}",
+                                  folder.string(), before, now, *why));
+  const std::string path = (folder / "job.json").string();
+  Experiment experiment = with_overrides(recorded_experiment(recorded, path), {}, path);
+  return Job(JobSpec{std::move(experiment), job.spec().platform, folder.string(), job.spec().data_memory},
+             std::nullopt);
+}
+
+/// How samples were dealt before the recorded job dealt them.
+std::vector<sampling::Deal> recorded_deals(const json& recorded) {
+  if (!recorded.contains("resume")) return {};
+  return resume_point_from_json(recorded.at("resume")).deals;
+}
+
+void print_workers_note(const Job& job, const Job& former) {
+  std::string dropped;
+  for (const auto& what : dropped_with_workers(job, former)) dropped += (dropped.empty() ? "" : ", ") + what;
+  fmt::print(
+      "note: {} workers instead of {}: the model and the states that all workers have in common are kept; "
+      "dropped: "
+      "{}\n",
+      job.roster().workers().size(), former.roster().workers().size(), dropped);
+  const auto left = job.data().left_of_epoch();
+  fmt::print(
+      "note: the {} samples that are left of epoch {} are dealt anew, so that none is taken twice in the "
+      "epoch\n",
+      left.samples, left.epoch);
+}
+
+bool changes_placement(const Overrides& overrides) {
+  return std::ranges::any_of(overrides, [](const auto& set) { return set.first.starts_with("placement"); });
+}
+
+/// A list of workers replaces the recorded one and its length.
+void count_listed_workers(Overrides& overrides) {
+  const auto names = [&](const char* key) {
+    return std::ranges::any_of(overrides, [&](const auto& set) { return set.first == key; });
+  };
+  if (names("placement.workers") && !names("placement.worker_count"))
+    overrides.emplace_back("placement.worker_count", "0");
+}
+
 }  // namespace
 
 void add_resume_options(CLI::App& command, JobOptions& options) {
@@ -130,7 +217,8 @@ void add_resume_options(CLI::App& command, JobOptions& options) {
       command
           .add_option("--resume", options.resume,
                       "Resume the job of this result directory from its latest complete checkpoint; of its "
-                      "experiment only stop may be changed (--set stop.rounds=N)")
+                      "experiment only stop and placement may be changed (--set stop.rounds=N, --set "
+                      "placement.worker_count=N)")
           ->type_name("DIR");
   command
       .add_option("--resume-from", options.resume_from, "Resume from the checkpoint of this round instead")
@@ -148,9 +236,15 @@ LoadedJob load_job_or_resumed(const JobOptions& options) {
   const json document = recorded_document(folder);
   Overrides overrides;
   for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
+  count_listed_workers(overrides);
   const std::string path = (folder / "job.json").string();
   Experiment experiment = with_overrides(recorded_experiment(document, path), overrides, path);
   platforms::Description platform = platforms::load_platform(experiment.platform);
+  if (changes_placement(overrides))
+    resolve_placement(experiment, platform, [](const std::string& key) {
+      // That of the job before was all of its workers.
+      return Origin{"--set", key, key != "recovery.least"};
+    });
   return {std::move(experiment), std::move(platform)};
 }
 
@@ -173,8 +267,15 @@ void resume_if_asked(Job& job, const JobOptions& options) {
   const json recorded = recorded_document(folder);
   expect_same_job(folder, recorded, job_document(job));
   expect_states(folder, job.spec().experiment);
-  expect_same_schedule(folder, recorded, job.spec().experiment);
-  ResumePoint point = find_resume_point(job, folder.string(), options.resume_from);
+  expect_no_spares(folder, job.spec().experiment);
+  expect_same_schedule(folder, recorded, job);
+  const auto former = former_job(folder, recorded, job);
+  ResumePoint point = find_resume_point(former ? *former : job, folder.string(), options.resume_from);
+  auto deals = recorded_deals(recorded);
+  if (former)
+    point = for_other_workers(std::move(point), *former, job, std::move(deals));
+  else
+    point.deals = std::move(deals);
   const Progress progress = progress_at(job, point);
   if (job.stop().is_reached(progress))
     throw ConfigError(fmt::format(
@@ -183,12 +284,11 @@ void resume_if_asked(Job& job, const JobOptions& options) {
         folder.string(), point.round, progress.samples));
   print_resume_note(job, point);
   job.resume_from(std::move(point));
+  if (former) print_workers_note(job, *former);
 }
 
 void write_document(const std::string& path, const Job& job) {
-  std::ofstream file(path);
-  file << job_document(job).dump(1) << '\n';
-  if (!file.flush()) throw WorldError("cannot write " + path);
+  write_whole_file(path, job_document(job).dump(1) + '\n');
 }
 
 }  // namespace tandem::cli

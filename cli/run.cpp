@@ -6,21 +6,27 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/clean.hpp"
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
+#include "cli/csv_table.hpp"
 #include "cli/job_options.hpp"
 #include "cli/job_text.hpp"
 #include "cli/machine_use.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "cli/restarts.hpp"
 #include "cli/results_text.hpp"
 #include "cli/resume.hpp"
 #include "cli/run_sbatch.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
+#include "workloads/checkpoint/record_files.hpp"
+#include "workloads/checkpoint/state_files.hpp"
 #include "workloads/data/dataset_memory.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -34,8 +40,17 @@ struct RunOptions {
   bool check_only = false;  ///< of the machines
   RunSbatchOptions sbatch;
   bool print_command = false;
+  double grace_s = 30.0;
   std::string cluster;  ///< platform file of the emulated cluster to run on; empty: no cluster
 };
+
+/// On several machines, those that watch them kill ranks.
+void check_revoke(const Experiment& experiment, const MachineUse& machines, const MachineOptions& options) {
+  if (experiment.run.revoke == RevokeMode::kill && machines.is_used() && options.lost_after_s == 0.0)
+    throw ConfigError(
+        "run.revoke: expected none with --lost-after 0, because kill needs machines that are watched, found "
+        "'kill'");
+}
 
 void check_runnable(const Experiment& experiment) {
   const auto& data = experiment.data;
@@ -47,9 +62,15 @@ void check_runnable(const Experiment& experiment) {
         "run.devices to emulated");
 }
 
+bool may_commit_on_request(const Job& job) {
+  const CheckpointPlan& checkpoints = job.checkpoints();
+  return checkpoints.keeps_states() && checkpoints.commits.may_be_requested();
+}
+
 LaunchSetting launch_setting(const Job& job, const RunOptions& options, const std::string& out) {
   LaunchSetting setting;
   setting.ranks = job.roster().size();
+  if (may_commit_on_request(job)) setting.notice = Seconds(options.grace_s);
   setting.device_memory = job.devices().may_send_device_memory();
   setting.program = {
       sibling_program("tandem-rank"),         out + "/job.json", "--out",       out, "--repetition",
@@ -74,6 +95,8 @@ int print_launch(const Job& job, const RunOptions& options, LaunchSetting settin
   setting.program[1] = document;
   setting.program.emplace_back("--create");
   if (options.job.force) setting.program.emplace_back("--force");
+  if (job.spec().experiment.recovery.mode == RecoveryMode::restart)
+    print_note("the printed command ends when a rank dies: only `tandem run` itself starts the job again");
   const std::string command = print_command(setting);
   fmt::print("{}\n", command);
   print_document({{"command", command}, {"document", document}});
@@ -97,9 +120,53 @@ void put_on_cluster(LaunchSetting& setting, const ClusterUse& cluster, const Job
   setting.program.insert(setting.program.end(), {"--cluster", cluster.record().dump()});
 }
 
+/// What the user sees of a launch while it runs.
+GuardedResult launch_job(const LaunchSetting& setting, const Job& job, const char* where,
+                         std::unique_ptr<machines::Guards> guards,
+                         const std::function<std::optional<PlannedKill>()>& kill) {
+  ProgressBar bar("run " + job.spec().experiment.name);
+  bar.status(fmt::format("starting {} ranks{}", setting.ranks, where));
+  LaunchEvents events;
+  events.status = [&bar](const std::string& text) { bar.status(text); };
+  events.output = [](const std::string& line) { fmt::print("{}\n", line); };
+  events.error = print_line;
+  events.progress = [&bar](double fraction) { bar.update(fraction); };
+  events.kill = kill;
+  return launch_guarded(setting, events, std::move(guards));
+}
+
+/// The command that continues a job which a signal has ended; empty: it has no checkpoint with values.
+std::string command_to_resume(const Job& job, const RunOptions& options, const std::string& out) {
+  if (!job.real_math() || rounds_in(out).empty()) return "";
+  std::string command = "tandem run --resume " + shell_word(out);
+  for (const auto& word : words_of(options.machines)) command += ' ' + shell_word(word);
+  if (!options.cluster.empty()) command += " --cluster " + shell_word(options.cluster);
+  return command;
+}
+
+void note_emulation(const Experiment& experiment) {
+  if (experiment.run.devices == DeviceSpeed::emulated)
+    print_note(
+        "run.devices is emulated: operations take as long as on the devices of the platform file; --set "
+        "run.devices=native computes as fast as these machines can");
+}
+
+/// The round of the last commit in a result; none: it has none.
+std::optional<std::string> last_commit_of(const std::string& out) {
+  const std::string path = out + "/commits.csv";
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  CsvTable commits(path, "a table of commits");
+  std::optional<std::string> round;
+  while (commits.next_row()) round = commits.text("round");
+  return round;
+}
+
 /// Bad input that only a rank finds leaves no half-written directory either.
-void report_failure(const LaunchResult& result, const Job& job, const std::string& out) {
+void report_failure(const LaunchResult& result, const Job& job, const RunOptions& options,
+                    const std::string& out) {
   std::string message = result.message;
+  if (const auto round = last_commit_of(out); result.ended_in_order && round)
+    message += fmt::format(" after its commit of round {}", *round);
   if (result.failed_rank >= 0) {
     const RankAssignment& assignment = job.roster().assignment(result.failed_rank);
     message += fmt::format("\n  rank {} is the {} on '{}' of the platform", result.failed_rank,
@@ -111,6 +178,9 @@ void report_failure(const LaunchResult& result, const Job& job, const std::strin
     mark_failed(out, message);
     message += fmt::format("\n  {} is marked incomplete", out);
   }
+  const bool by_signal = result.exit_code > 128;
+  if (const auto command = command_to_resume(job, options, out); by_signal && !command.empty())
+    message += "\n  to resume it: " + command;
   print_error(message);
 }
 
@@ -121,6 +191,7 @@ int run_job(const RunOptions& options) {
   if (options.check_only && !machines.is_used())
     throw ConfigError(
         "--check: expected several machines (--hosts, --hostfile or a Slurm allocation), found none");
+  check_revoke(loaded.experiment, machines, options.machines);
   machines.map_gpus(loaded);
   if (machines.is_used()) compute_natively_by_default(loaded);
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");
@@ -130,7 +201,9 @@ int run_job(const RunOptions& options) {
   resume_if_asked(job, options.job);
   record_losses_if_asked(job, options.job);
   if (options.sbatch.sbatch.is_wanted) {
-    print_sbatch(run_script(job, options.job, options.sbatch, out));
+    RunSbatchOptions sbatch = options.sbatch;
+    if (may_commit_on_request(job)) sbatch.grace_s = options.grace_s;
+    print_sbatch(run_script(job, options.job, sbatch, out));
     return exit_success;
   }
   // Machines may have another working directory.
@@ -145,16 +218,13 @@ int run_job(const RunOptions& options) {
       machines.stage(setting);
       machines.check(setting, out);
     }
-    if (loaded.experiment.run.devices == DeviceSpeed::emulated)
-      print_note(
-          "run.devices is emulated: operations take as long as on the devices of the platform file; --set "
-          "run.devices=native computes as fast as these machines can");
+    note_emulation(loaded.experiment);
   }
   if (options.check_only) return exit_success;
   if (options.print_command) return print_launch(job, options, std::move(setting));
   const WriteLock lock = create_result_directory(out, options.job.force);
+  const bool restarts = begin_generations(job);
   write_document(out + "/job.json", job);
-  if (machines.is_used()) machines.share_document(setting, out, job.resume());
   // Rank 0 writes the results, and holds the lock too, in case this process is killed.
   lock.share();
   // Memory is shared within this machine.
@@ -162,28 +232,34 @@ int run_job(const RunOptions& options) {
   if (!machines.is_used()) data = share_dataset(job.data().dataset());
   if (data) setting.program.insert(setting.program.end(), {"--data", data->path()});
   print_job(job);
-  ProgressBar bar("run " + job.spec().experiment.name);
   const char* const where = !options.cluster.empty() ? " on the emulated hosts"
                             : machines.is_used()     ? " on the machines"
                                                      : "";
-  bar.status(fmt::format("starting {} ranks{}", setting.ranks, where));
-  LaunchEvents events;
-  events.status = [&bar](const std::string& text) { bar.status(text); };
-  events.output = [](const std::string& line) { fmt::print("{}\n", line); };
-  events.error = print_line;
-  events.progress = [&](double fraction) { bar.update(fraction); };
-  auto guards = machines.guard(
-      setting, machines.is_used() ? std::filesystem::absolute(out).lexically_normal().string() : out);
-  GuardedResult result = launch_guarded(setting, events, std::move(guards));
-  for (const auto& problem : machines.fetch_results(out, result.lost_machine)) {
-    print_error(problem);
-    result.exit_code = std::max(result.exit_code, exit_environment_error);
+  const auto launch_once = [&](const std::function<std::optional<PlannedKill>()>& kill) {
+    LaunchSetting own = setting;
+    if (machines.is_used()) machines.share_document(own, out, job.resume());
+    auto guards = machines.guard(
+        own, machines.is_used() ? std::filesystem::absolute(out).lexically_normal().string() : out);
+    GuardedResult result = launch_job(own, job, where, std::move(guards), kill);
+    for (const auto& problem : machines.fetch_results(out, result.lost_machine)) {
+      print_error(problem);
+      result.exit_code = std::max(result.exit_code, exit_environment_error);
+    }
+    return result;
+  };
+  GenerationResult result;
+  if (restarts) {
+    MeasuredGenerations generations(job, out, launch_once);
+    result = launch_generations(job, out, generations);
+  } else {
+    result = launch_once({});
   }
+  if (result.exit_code == exit_success && restarts) remove_generation_files(job, out);
   if (result.exit_code == exit_success && machines.is_used()) mark_complete(out);
   if (result.exit_code == exit_success)
     print_results(out);
   else
-    report_failure(result, job, out);
+    report_failure(result, job, options, out);
   return result.exit_code;
 }
 
@@ -208,6 +284,15 @@ void add_run(CLI::App& app, int& exit_code) {
       ->excludes("--hosts")
       ->excludes("--hostfile")
       ->excludes("--slurm");
+  command
+      ->add_option(
+          "--grace", options->grace_s,
+          "After SIGTERM: seconds in which the job commits its state (checkpoint.policy) and ends by "
+          "itself, before it is ended as by Ctrl-C; where one rank counts the rounds of commits: one server, "
+          "a "
+          "coordinator, or a policy by time")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
   command->add_flag("--check", options->check_only,
                     "Only ask all machines whether they can take part, and print the table");
   add_sbatch_options(*command, options->sbatch.sbatch,
@@ -223,7 +308,9 @@ void add_run(CLI::App& app, int& exit_code) {
       "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --hosts a:4,b:4 --map server=a "
       "--check\n"
       "  tandem run --resume results/mixed_lab/bsp/measured --set stop.rounds=200\n"
-      "  tandem run --cluster platforms/mixed_lab.xml workloads/experiments/mixed_lab.yaml --variant bsp");
+      "  tandem run --cluster platforms/mixed_lab.xml workloads/experiments/mixed_lab.yaml --variant bsp\n"
+      "SIGUSR1 to a rank's process (tandem-rank) warns the job that its machine will be taken away in\n"
+      "transience.notice, or 30 s. checkpoint.policy on-warning, or its option on_warning, then commits.");
   command->callback([options, &exit_code] { exit_code = run_job(*options); });
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -55,9 +56,12 @@ std::string run_script(const Job& job, const JobOptions& job_options, const RunS
                                    fmt::format("--ntasks-per-node={}", most)};
   if (options.gpus > 0) more.push_back(fmt::format("--gpus-per-node={}", options.gpus));
   more.emplace_back("--open-mode=append");
+  if (options.grace_s > 0.0)
+    more.push_back(fmt::format("--signal=B:TERM@{:.0f}", std::ceil(options.grace_s)));
   std::string maps;
   for (std::size_t i = 0; i < hosts.size(); ++i)
     maps += fmt::format(" --map {}=\"${{nodes[{}]}}\"", shell_word(hosts[i].first), i);
+  const std::string grace = options.grace_s > 0.0 ? fmt::format(" --grace {:g}", options.grace_s) : "";
   const std::string program = shell_word(running_program().string());
   return sbatch_head(job.spec().experiment.name, options.sbatch, more) +
          fmt::format(
@@ -72,13 +76,13 @@ std::string run_script(const Job& job, const JobOptions& job_options, const RunS
              "for ((i = restart - 1; i >= 0; --i)); do\n"
              "  before=$out$([ $i = 0 ] || echo .$i)\n"
              "  if ls \"$before\"/checkpoints/*.pt > /dev/null 2>&1; then\n"
-             "    exec {} run --resume \"$before\" --out \"$out.$restart\" --force \"${{maps[@]}}\"\n"
+             "    exec {} run --resume \"$before\" --out \"$out.$restart\" --force{} \"${{maps[@]}}\"\n"
              "  fi\n"
              "done\n"
-             "exec {} {} --out \"$out\" --force \"${{maps[@]}}\"\n",
+             "exec {} {} --out \"$out\" --force{} \"${{maps[@]}}\"\n",
              job.roster().size(), hosts.size(), job.spec().platform.file, maps.substr(maps.empty() ? 0 : 1),
-             shell_word(std::filesystem::absolute(out).lexically_normal().string()), program, program,
-             run_words(job_options));
+             shell_word(std::filesystem::absolute(out).lexically_normal().string()), program, grace, program,
+             run_words(job_options), grace);
 }
 
 }  // namespace tandem::cli

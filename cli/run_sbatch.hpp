@@ -11,7 +11,8 @@ namespace tandem::cli {
 
 struct RunSbatchOptions {
   SbatchOptions sbatch;
-  int gpus = 0;  ///< of a node
+  int gpus = 0;          ///< of a node
+  double grace_s = 0.0;  ///< see --grace; 0: the job cannot commit when it is asked to end
 };
 
 /// The script: each host of the platform that has ranks becomes a node. Errors: ConfigError.

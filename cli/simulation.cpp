@@ -3,17 +3,23 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 
+#include "cli/commands.hpp"
 #include "cli/job_text.hpp"
 #include "cli/long_job.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "cli/restarts.hpp"
 #include "cli/resume.hpp"
+#include "cli/simulated_generations.hpp"
+#include "policies/vocabulary/check.hpp"
 #include "sim/job_world.hpp"
 #include "sim/witness/witness.hpp"
 #include "workloads/job/experiment_file.hpp"
 #include "workloads/job/job_document.hpp"
+#include "workloads/learner/learner.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -41,9 +47,9 @@ sim::JobRun simulate_or_clear(const Job& job, const sim::JobWorldSetting& settin
   }
 }
 
-sim::JobRun simulate_watched(Job& job, sim::JobWorldSetting& setting, const SimulateOptions& options,
-                             const std::string& out) {
-  ProgressBar bar("simulate " + job.spec().experiment.name);
+/// `bar`: null: nothing is shown.
+sim::JobRun simulate_watched(Job& job, sim::JobWorldSetting setting, const SimulateOptions& options,
+                             const std::string& out, ProgressBar* bar) {
   LongJobCheck check(std::chrono::duration<double>(options.longest_s));
   SlowStartCheck slow_start(std::chrono::duration<double>(options.longest_s));
   setting.change = [&](sim::SimulationSetting& world) {
@@ -53,10 +59,31 @@ sim::JobRun simulate_watched(Job& job, sim::JobWorldSetting& setting, const Simu
   };
   job.stop().on_report([&](double fraction) {
     slow_start.round_ended();
-    bar.update(fraction);
+    if (bar != nullptr) bar->update(fraction);
     if (!options.yes) check.update(fraction);
   });
   return simulate_or_clear(job, setting, out);
+}
+
+/// One generation after the other.
+sim::JobRun simulate_generations(Job& job, const sim::JobWorldSetting& setting,
+                                 const SimulateOptions& options, const std::string& out) {
+  begin_generations(job);
+  if (job.real_math()) prepare_learner();
+  SimulatedGenerations generations(job, out, [&](std::optional<Seconds> until) {
+    sim::JobWorldSetting one = setting;
+    one.until = until;
+    return simulate_watched(job, std::move(one), options, out, nullptr);
+  });
+  try {
+    if (const auto result = launch_generations(job, out, generations); result.exit_code != exit_success)
+      throw WorldError(result.message);
+  } catch (const ConfigError&) {
+    std::filesystem::remove_all(out);
+    throw;
+  }
+  remove_generation_files(job, out);
+  return generations.take_run();
 }
 
 }  // namespace
@@ -78,11 +105,22 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
   sim::check_platform(job);
   resume_if_asked(job, options);
   record_losses_if_asked(job, options);
+  const bool starts_again = job.spec().experiment.starts_again();
+  if (starts_again && options.fidelity == "smpi")
+    throw ConfigError(
+        "--fidelity smpi: expected recovery.mode in-place or transience.lifetime never: the "
+        "witness does not start jobs again");
   const WriteLock lock = create_result_directory(out, options.force);
   if (options.keep) write_document(out + "/job.json", job);
   print_job(job);
   warn_of_stale_profile(job);
-  sim::JobRun run = simulate_watched(job, setting, options, out);
+  sim::JobRun run;
+  if (starts_again) {
+    run = simulate_generations(job, setting, options, out);
+  } else {
+    ProgressBar bar("simulate " + job.spec().experiment.name);
+    run = simulate_watched(job, std::move(setting), options, out, &bar);
+  }
 
   Simulated simulated{.info = describe_run(job, world_of(options)),
                       .journal = std::move(run.journal),

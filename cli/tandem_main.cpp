@@ -54,6 +54,8 @@ std::string argument_error(const CLI::App* app, const CLI::Error& error) {
 }  // namespace
 
 int tandem_main(int argc, char** argv) {
+  // A file that grows beyond a limit is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app(
       "Tandem predicts and runs distributed neural-network training, and reports how far prediction and "
       "measurement differ.");

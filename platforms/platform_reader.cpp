@@ -17,6 +17,7 @@
 #include "platforms/description_json.hpp"
 #include "platforms/load.hpp"
 #include "platforms/simgrid_version.hpp"
+#include "platforms/state_profile.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::platforms {
@@ -261,6 +262,10 @@ void PlatformReader::watch() {
 Description PlatformReader::read(const s4u::Engine& engine) const {
   Description description = read_engine(engine, hosts_, links_);
   description.file = xml_.path();
+  // A property that the user has given counts more.
+  for (const auto& [name, lifetime] : lifetimes_of_states(xml_))
+    for (Host& host : description.hosts)
+      if (host.name == name) host.properties.try_emplace("tandem:lifetime", lifetime);
   check_figures(description, xml_);
   return description;
 }

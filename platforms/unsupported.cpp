@@ -149,8 +149,9 @@ class Finder {
               ? place +
                     ": expected a host that is up when the simulation starts, found one that is down at 0 s"
               : fmt::format(
-                    "{}: its profile turns it off at {} s; a simulation that {} then ends with an error",
-                    place, zero->time_s, of_host ? "has a rank on it" : "sends a message over it");
+                    "{}: its profile turns it off at {} s; a simulation that {} then ends with an error{}",
+                    place, zero->time_s, of_host ? "has a rank on it" : "sends a message over it",
+                    of_host ? ", unless workers may depart (transience.lifetime: states)" : "");
     }
     found_.push_back(std::move(unsupported));
   }

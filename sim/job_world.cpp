@@ -4,17 +4,20 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 #include <vector>
 
+#include "platforms/state_profile.hpp"
 #include "platforms/this_machine.hpp"
 #include "platforms/unsupported.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "workloads/checkpoint/record_files.hpp"
 #include "workloads/cost/eager_limit.hpp"
 #include "workloads/job/ensemble.hpp"
+#include "workloads/records/journal_parts.hpp"
 #include "workloads/records/recording_context.hpp"
+#include "workloads/records/whole_file.hpp"
 #include "workloads/roles/run_role.hpp"
 #include "workloads/timing/compute_time_sampler.hpp"
 #include "workloads/timing/library_all_reduce.hpp"
@@ -28,6 +31,15 @@ bool is_twin(const Job& job) {
          job.devices().profile()->cluster.empty();
 }
 
+/// Where machines may depart, the steward makes workers depart as the state_file of their host says (lifetime
+/// model states); SimGrid would end their actors, which stay in their slots.
+void keep_hosts_up(SimulationSetting& setting, const Job& job) {
+  const platforms::PlatformXml xml(setting.platform_file);
+  if (platforms::lifetimes_of_states(xml).empty()) return;
+  setting.platform_file = job.spec().directory + "/platform_up.xml";
+  write_whole_file(setting.platform_file, platforms::without_host_states(xml, job.spec().directory));
+}
+
 /// Under physics.network "profile" messages cost what was measured: on the platform's links, if those were
 /// measured on its emulated cluster; otherwise on a copy of the platform with the network of the calibrated
 /// machine, which a run without emulated cluster also uses.
@@ -37,6 +49,7 @@ void set_network(SimulationSetting& setting, const Job& job) {
   setting.eager_limit = tcp_eager_limit;
   for (const auto& host : job.spec().platform.hosts)
     setting.host_kinds[host.name] = job.devices().kind_of(host);
+  if (experiment.transience.may_depart()) keep_hosts_up(setting, job);
   if (experiment.physics.network == NetworkSource::platform) return;
   const Profile& profile = *job.devices().profile();
   setting.network = profile.paths;
@@ -49,9 +62,7 @@ void set_network(SimulationSetting& setting, const Job& job) {
   const platforms::MeasuredNetwork network{Seconds(std::max(1e-7, segments.front().alpha_s)),
                                            BytesPerSecond(1.0 / segments.back().beta_s)};
   setting.platform_file = job.spec().directory + "/twin.xml";
-  std::ofstream file(setting.platform_file);
-  file << platforms::twin_xml(job.spec().platform, network);
-  if (!file.flush()) throw WorldError("cannot write " + setting.platform_file);
+  write_whole_file(setting.platform_file, platforms::twin_xml(job.spec().platform, network));
 }
 
 /// The seed of the experiment for repetition 0, and another one for each further repetition.
@@ -137,6 +148,7 @@ JobRun simulate_job(const Job& job, const JobWorldSetting& setting) {
   for (const RankAssignment& assignment : job.roster().assignments()) world.hosts.push_back(assignment.host);
   set_network(world, job);
   times.set_times(world);
+  world.stops_work = job.roster().steward().has_value();
   world.body = [&](Context& context) {
     Journal& journal = journals[static_cast<std::size_t>(context.rank())];
     journal.keep_decisions = setting.decisions;
@@ -145,15 +157,26 @@ JobRun simulate_job(const Job& job, const JobWorldSetting& setting) {
     RecordingContext recording(context, journal.operations);
     run_role(job, recording, journal);
   };
+  world.until = setting.until;
   if (setting.change) setting.change(world);
 
   SimulationResult result = setting.simulator(world);
   JobRun run{.journal = {},
              .makespan = result.makespan,
              .physics = std::move(result.physics),
-             .warnings = std::move(result.warnings)};
+             .warnings = std::move(result.warnings),
+             .is_cut = result.is_cut};
   if (times.all_reduces().used()) run.physics["native_all_reduce"] = times.all_reduces().origin();
-  for (Journal& journal : journals) run.journal.append(std::move(journal));
+  const Generation* const generation = run.is_cut ? nullptr : job.generation();
+  for (Rank rank = 0; rank < job.roster().size(); ++rank) {
+    Journal& own = journals[static_cast<std::size_t>(rank)];
+    if (generation != nullptr) own = with_records_before(job, rank, std::move(own), job.spec().directory);
+    run.journal.append(std::move(own));
+  }
+  if (generation == nullptr) return run;
+  run.makespan += generation->began;
+  add_counts(run.journal);
+  add_machine_records(*generation, run.makespan, setting.decisions, run.journal);
   return run;
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "platforms/description_network.hpp"
 #include "sim/simulation.hpp"
@@ -19,6 +20,8 @@ struct JobWorldSetting {
   bool operations = false;  ///< record every operation
   bool decisions = false;   ///< record every policy event and decision
   bool requests = false;    ///< record every sample that cache nodes are asked for
+  /// The generation ends then, since it began.
+  std::optional<Seconds> until = {};
   /// The simulator to use: the default one, or the witness.
   std::function<SimulationResult(const SimulationSetting&)> simulator = simulate;
   /// Called last, to change the assembled setting. Empty: nothing is changed.
@@ -26,10 +29,12 @@ struct JobWorldSetting {
 };
 
 struct JobRun {
-  Journal journal;  ///< of all ranks
-  Seconds makespan;
+  Journal journal;                    ///< of all ranks, and generations
+  Seconds makespan;                   ///< since the job began
   nlohmann::json physics;             ///< for run.json
   std::vector<std::string> warnings;  ///< for run.json, after those of the job
+  /// The generation did not end the job: the journal is that of the generation alone, in its own time.
+  bool is_cut = false;
 };
 
 /// Errors: ConfigError when the profile was measured on another network than the experiment's.

@@ -39,7 +39,7 @@ void RankContext::start_compute(Operation& operation) {
   const double slowdown = messages_in_flight_ > 0 ? operation.slowdown : 1.0;
   operation.exec->set_flops_amount(operation.amount * slowdown);
   operation.exec->start();
-  if (operation.slowdown > 1) action_ = started_action(operation);
+  if (operation.slowdown > 1 || world_.setting().stops_work) action_ = started_action(operation);
 }
 
 /// Null when it failed immediately.
@@ -62,12 +62,33 @@ void RankContext::message_over() {
 /// From now on, the rest of the current work on the device takes `factor` times as long. The amount of work
 /// changes, not its speed, so that this is correct for ranks that share a device too.
 void RankContext::stretch_compute(double factor) {
+  if (factor == 1.0) return;
   // It may have ended at this same simulated time.
   if (action_->get_state() != simgrid::kernel::resource::Action::State::STARTED) return;
   // Suspending updates the remaining amount, and resuming makes SimGrid compute the new end.
   action_->suspend();
   action_->set_remains(action_->get_remains_no_update() * factor);
   action_->resume();
+}
+
+void RankContext::stop_work() {
+  TANDEM_CHECK(world_.setting().stops_work, "the simulation was not set up for it; rank", rank_);
+  for (Operation& operation : operations_) {
+    const bool is_work = operation.kind == Kind::compute || operation.is_work;
+    if (operation.state == State::pending && is_work) stop(operation);
+  }
+}
+
+void RankContext::stop(Operation& work) {
+  if (computing_ != &work) {
+    std::erase(to_start_, &work);
+    std::erase(computes_waiting_, &work);
+    return end_early(work, Outcome::cancelled);
+  }
+  if (action_ == nullptr) return;
+  work.outcome = Outcome::cancelled;
+  // Without a rest of the work, SimGrid ends it now.
+  simgrid::kernel::actor::simcall_answered([this] { stretch_compute(0.0); });
 }
 
 void RankContext::start_next_compute() {

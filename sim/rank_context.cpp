@@ -62,34 +62,6 @@ Pending RankContext::done_at_once(Operation& operation, Outcome outcome) {
   return Pending(operation.slot);
 }
 
-Pending RankContext::read(int disk, DiskAccess access, Kernel transfer) {
-  return transfer_disk(Kind::read, disk, access, transfer);
-}
-
-Pending RankContext::write(int disk, DiskAccess access, Kernel transfer) {
-  return transfer_disk(Kind::write, disk, access, transfer);
-}
-
-Pending RankContext::transfer_disk(Kind kind, int disk, const DiskAccess& access, const Kernel& transfer) {
-  TANDEM_CHECK(access.size.count() >= 0 && access.requests >= 1, "size", access.size.count(), "requests",
-               access.requests, "rank", rank_);
-  if (disk < 0 || static_cast<std::size_t>(disk) >= disks_.size())
-    throw ConfigError("host \"" + host_.get_name() + "\" of rank " + std::to_string(rank_) + " has " +
-                      std::to_string(disks_.size()) + " disk(s), but disk number " + std::to_string(disk) +
-                      " is used");
-  if (transfer) transfer();
-  Operation& operation = new_operation(kind);
-  operation.disk = disk;
-  if (access.size.count() == 0) return done_at_once(operation);
-  operation.amount = static_cast<double>(access.size.count());
-  if (const auto& delay = world_.setting().disk_delay) {
-    const s4u::Disk& used = *disks_[static_cast<std::size_t>(disk)];
-    const double rate = kind == Kind::read ? used.get_read_bandwidth() : used.get_write_bandwidth();
-    operation.amount += delay(rank_, disk, access).count() * rate;
-  }
-  return started(operation);
-}
-
 Pending RankContext::sleep(Seconds duration) {
   TANDEM_CHECK(duration.count() >= 0, "duration", duration.count(), "rank", rank_);
   Operation& operation = new_operation(Kind::sleep);
@@ -293,6 +265,41 @@ void RankContext::throw_away(Message& message) {
     message.connection->recycle(message);
 }
 
+Pending RankContext::disconnect(Rank peer) {
+  TANDEM_CHECK(peer >= 0 && peer < world_size() && peer != rank_, "peer", peer, "rank", rank_);
+  RankContext& other = world_.rank(peer);
+  simgrid::kernel::actor::simcall_answered([this, peer, &other] {
+    for (auto& [key, held] : streams_)
+      if (static_cast<Rank>(key >> 32) == peer && held.holds_receives) end_receives(held, Outcome::cancelled);
+    for (auto& [key, held] : other.streams_)
+      if (static_cast<Rank>(key >> 32) == rank_ && !held.holds_receives)
+        other.discard_messages(held, Outcome::cancelled);
+  });
+  return done_at_once(new_operation(Kind::sleep));
+}
+
+/// Kernel context.
+void RankContext::end_receives(Stream& held, Outcome outcome) {
+  for (std::uint32_t at = held.head; at != no_slot;) {
+    const std::uint32_t next = operations_[at].next;
+    end_early(operations_[at], outcome);
+    at = next;
+  }
+  held.head = no_slot;
+}
+
+/// Those that no receive has matched. `outcome`: of their sends. Kernel context.
+void RankContext::discard_messages(Stream& held, Outcome outcome) {
+  for (std::uint32_t at = held.head; at != no_slot;) {
+    Message& message = world_.message(at);
+    at = message.next;
+    if (message.send_is_open)
+      message.sender->end_early(message.sender->operations_[message.send_slot], outcome);
+    throw_away(message);
+  }
+  held.head = no_slot;
+}
+
 void RankContext::announce_departure() {
   TANDEM_CHECK(!has_left_, "rank", rank_, "has announced its departure before");
   has_left_ = true;
@@ -300,22 +307,10 @@ void RankContext::announce_departure() {
   // In one call: other ranks wake up, and must not send to this rank before it is finished.
   simgrid::kernel::actor::simcall_answered([this] {
     for (auto& [key, held] : streams_) {
-      for (std::uint32_t at = held.head; at != no_slot;) {
-        if (held.holds_receives) {
-          end_early(operations_[at], Outcome::cancelled);
-          at = operations_[at].next;
-          continue;
-        }
-        Message& message = world_.message(at);
-        at = message.next;
-        if (message.send_is_open) {
-          Operation& send = message.sender->operations_[message.send_slot];
-          send.outcome = Outcome::peer_left;
-          message.sender->finish(send.slot, true);
-        }
-        throw_away(message);
-      }
-      held.head = no_slot;
+      if (held.holds_receives)
+        end_receives(held, Outcome::cancelled);
+      else
+        discard_messages(held, Outcome::peer_left);
     }
     for (const auto& other : world_.ranks())
       if (other.get() != this) other->lose_peer(rank_);
@@ -325,13 +320,7 @@ void RankContext::announce_departure() {
 /// Ends the receives that wait for a message of a rank that has left. Kernel context.
 void RankContext::lose_peer(Rank peer) {
   for (auto& [key, held] : streams_) {
-    if (static_cast<Rank>(key >> 32) != peer || !held.holds_receives) continue;
-    for (std::uint32_t at = held.head; at != no_slot;) {
-      const std::uint32_t next = operations_[at].next;
-      end_early(operations_[at], Outcome::peer_left);
-      at = next;
-    }
-    held.head = no_slot;
+    if (static_cast<Rank>(key >> 32) == peer && held.holds_receives) end_receives(held, Outcome::peer_left);
   }
 }
 
@@ -389,6 +378,7 @@ bool RankContext::is_done(const Pending& pending) {
 
 Completion RankContext::take(std::uint32_t slot, std::size_t index) {
   Operation& operation = operations_[slot];
+  if (operation.error) std::rethrow_exception(std::exchange(operation.error, nullptr));
   if (operation.state == State::failed)
     throw WorldError("rank " + std::to_string(rank_) + ": " + describe(operation) +
                      " failed: " + world_.last_down());
@@ -449,14 +439,26 @@ void RankContext::block() {
 }
 
 void RankContext::finish(std::uint32_t slot, bool succeeded) {
+  if (operations_[slot].transfer) end_write(operations_[slot], succeeded);
   operations_[slot].state = succeeded ? State::done : State::failed;
   operations_[slot].ended_s = now().count();
   ++done_count_;
-  if (operations_[slot].kind == Kind::compute) action_ = nullptr;
-  if (succeeded && operations_[slot].kind == Kind::compute) start_next_compute();
-  if (!blocked_ || killed_ || (awaited_ != no_slot && awaited_ != slot)) return;
+  if (computing_ == &operations_[slot]) {
+    action_ = nullptr;
+    if (succeeded) start_next_compute();
+  }
+  if (!blocked_ || killed_ || !is_awaited(slot)) return;
   blocked_ = false;
   sleep_.wake();
+}
+
+/// False: to wake the rank for this operation would be in vain. Looks through short lists only.
+bool RankContext::is_awaited(std::uint32_t slot) const {
+  constexpr std::size_t most = 8;
+  if (awaited_ != no_slot) return awaited_ == slot;
+  if (awaited_any_.size() > most) return true;
+  return std::ranges::any_of(awaited_any_,
+                             [slot](const Pending& p) { return !p.empty() && p.slot() == slot; });
 }
 
 void RankContext::end() {
@@ -500,22 +502,6 @@ void RankContext::start(Operation& operation) {
                                              operation.finish(true);
                                          });
   }
-}
-
-// Activities are reused, which avoids creating them. It is essential for disks: SimGrid 3.32 keeps a list of
-// disk activities and never removes one. (For its list of messages, see take_off_list.)
-
-void RankContext::start_disk_transfer(Operation& operation) {
-  if (!operation.io) {
-    operation.io = s4u::Io::init();
-    operation.io->set_data(static_cast<Finishable*>(&operation));
-  }
-  // Must not be STARTING before the disk is set, because SimGrid would then start it immediately.
-  operation.io->set_state(s4u::Activity::State::INITED);
-  operation.io->set_disk(disks_[static_cast<std::size_t>(operation.disk)]);
-  operation.io->set_size(static_cast<sg_size_t>(operation.amount));
-  operation.io->set_op_type(operation.kind == Kind::read ? s4u::Io::OpType::READ : s4u::Io::OpType::WRITE);
-  operation.io->start();
 }
 
 std::string RankContext::describe(const Operation& operation) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <simgrid/kernel/resource/Action.hpp>
 #include <span>
@@ -34,6 +35,8 @@ class RankContext final : public Context {
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
   void cancel(const Pending& pending) override;
+  void stop_work() override;
+  Pending disconnect(Rank peer) override;
   void announce_departure() override;
 
   World& world() const { return world_; }
@@ -81,6 +84,8 @@ class RankContext final : public Context {
     double slowdown = 1;  ///< of a compute while messages are in flight
     double ended_s = 0;   ///< when it ended, unless it is pending
     Note note;
+    Kernel transfer;                                        ///< of a write
+    std::exception_ptr error;                               ///< of that
     std::shared_ptr<const AllReduceRendezvous> rendezvous;  ///< of an all-reduce that starts with this one
     simgrid::s4u::ExecPtr exec;  ///< kept, like `io`, for the next operation of this slot
     simgrid::s4u::IoPtr io;
@@ -99,7 +104,7 @@ class RankContext final : public Context {
   Pending started(Operation& operation);
   Pending done_at_once(Operation& operation, Outcome outcome = Outcome::done);
   void end_early(Operation& operation, Outcome outcome);
-  Pending transfer_disk(Kind kind, int disk, const DiskAccess& access, const Kernel& transfer);
+  Pending transfer_disk(Kind kind, int disk, const DiskAccess& access, Kernel transfer);
   Completion take(std::uint32_t slot, std::size_t index);
   std::optional<std::size_t> first_ended(std::span<const Pending> pendings) const;
 
@@ -113,10 +118,14 @@ class RankContext final : public Context {
   bool cancel_send(const Operation& send);
   void throw_away(Message& message);
   void lose_peer(Rank peer);
+  void end_receives(Stream& held, Outcome outcome);
+  void discard_messages(Stream& held, Outcome outcome);
+  void stop(Operation& work);
   void hand_over(const Message& message);
   void deliver(const Message& message, const std::byte* bytes, Operation& receive);
 
   void block();
+  bool is_awaited(std::uint32_t slot) const;
   void start_operations();
   void start_all();
   void start(Operation& operation);
@@ -125,6 +134,7 @@ class RankContext final : public Context {
   simgrid::kernel::resource::Action* started_action(const Operation& operation) const;
   void stretch_compute(double factor);
   void start_disk_transfer(Operation& operation);
+  void end_write(Operation& operation, bool succeeded);
   void start_all_reduce(Operation& operation);
   Connection& connection_to(RankContext& receiver);
   std::string describe(const Operation& operation) const;
@@ -139,7 +149,7 @@ class RankContext final : public Context {
   std::uint32_t free_operation_ = no_slot;
   std::size_t done_count_ = 0;      ///< done and not yet waited for
   Operation* computing_ = nullptr;  ///< on the device, which does one operation after the other
-  simgrid::kernel::resource::Action* action_ = nullptr;  ///< of `computing_`, if messages slow it down
+  simgrid::kernel::resource::Action* action_ = nullptr;  ///< of `computing_`; null: it has ended
   std::deque<Operation*> computes_waiting_;              ///< for the device, in the order of their start
   int messages_in_flight_ = 0;   ///< from and to this rank; counted if any work is slowed down
   double all_reduced_at_s_ = 0;  ///< when the latest all-reduce of this rank ends

@@ -2,6 +2,7 @@
 #include "sim/simulation.hpp"
 
 #include <simgrid/Exception.hpp>
+#include <simgrid/kernel/Timer.hpp>
 
 #include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -22,6 +23,11 @@ void report_ends() {
     if (auto* const finishable = activity.get_data<Finishable>())
       finishable->finish(activity.get_state() == s4u::Activity::State::FINISHED);
   });
+}
+
+/// Events that SimGrid takes for simultaneous with it come before.
+void end_at(World& world, Seconds until) {
+  simgrid::kernel::timer::Timer::set(until.count() + 2 * world.precision_s(), [&world] { world.cut(); });
 }
 
 void run_body(World& world, RankContext& context) {
@@ -55,13 +61,15 @@ SimulationResult simulate(const SimulationSetting& setting) {
   for (const auto& context : world.ranks())
     simgrid_version::add_actor("rank " + std::to_string(context->rank()), context->host(),
                                [&world, &context = *context] { run_body(world, context); });
+  if (setting.until) end_at(world, *setting.until);
   engine.run();
   world.rethrow();
 
   Seconds makespan(0);
   for (const auto& context : world.ranks()) makespan = std::max(makespan, context->end_time());
+  if (world.is_cut()) makespan = *setting.until;
   return {makespan, report_physics(own_config, setting.network, setting.eager_limit),
-          world.network().warnings()};
+          world.network().warnings(), world.is_cut()};
 }
 
 }  // namespace tandem::sim

@@ -37,6 +37,7 @@ struct SimulationSetting {
   /// Factor on the time of work while messages of the rank are in flight; at least 1. Called once for each
   /// compute; empty: messages do not slow work down. Not under SMPI.
   std::function<double(Rank, const Work&)> slowdown = {};
+  bool stops_work = false;  ///< bodies may call Context::stop_work
   /// Time of an all-reduce of the library once all its members have started it. Called once for each. Needed
   /// where a body starts one; not under SMPI, which sends its messages.
   std::function<AllReduceTime(std::span<const Rank> members, Bytes size)> all_reduce = {};
@@ -61,14 +62,18 @@ struct SimulationSetting {
   /// Messages above this size move only once their receive is posted (MPI's rendezvous); the others start
   /// when they are sent.
   Bytes eager_limit{std::numeric_limits<std::int64_t>::max()};
+  /// The simulation ends then, in the middle of whatever the ranks do. What happens at that very time still
+  /// happens. Not under SMPI.
+  std::optional<Seconds> until = {};
   std::function<void(Seconds)> progress =
       {};  ///< called with the simulated time several times per second of real time
 };
 
 struct SimulationResult {
-  Seconds makespan;        ///< until the last body ended
+  Seconds makespan;        ///< until the last body ended, or until SimulationSetting::until
   nlohmann::json physics;  ///< the network model and every flag that shapes times, as they were in effect
   std::vector<std::string> warnings = {};  ///< what a reader of the times must know
+  bool is_cut = false;                     ///< SimulationSetting::until came before the last body had ended
 };
 
 /// Simulates the job. Once per process: SimGrid keeps one engine. Errors: what a body threw; ConfigError for

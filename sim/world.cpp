@@ -1,6 +1,7 @@
 // The shared state of a simulation: message pool, routes, the first error.
 #include "sim/world.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <xbt/config.hpp>
 
@@ -19,9 +20,10 @@ namespace {
 simgrid::kernel::resource::Model& find_cpu_model(const SimulationSetting& setting) {
   for (auto* const model : s4u::Engine::get_instance()->get_all_models())
     if (model->get_name() == "Cpu_Cas01") return *model;
-  throw ConfigError(setting.platform_file +
-                    ": <config> chooses a processor model other than Cas01, on which messages cannot slow "
-                    "work down as calibrated");
+  throw ConfigError(
+      setting.platform_file +
+      ": <config> chooses a processor model other than Cas01, on which work can neither be slowed "
+      "down by messages as calibrated nor be stopped");
 }
 
 }  // namespace
@@ -30,7 +32,7 @@ World::World(const SimulationSetting& setting, Network& network)
     : setting_(setting),
       network_(network),
       precision_s_(simgrid::config::get_value<double>(simgrid_version::precision_flag)),
-      cpu_model_(setting.slowdown ? &find_cpu_model(setting) : nullptr) {
+      cpu_model_(setting.slowdown || setting.stops_work ? &find_cpu_model(setting) : nullptr) {
   const auto places = find_rank_hosts(setting);
   for (std::size_t rank = 0; rank < setting.hosts.size(); ++rank)
     ranks_.push_back(std::make_unique<RankContext>(*this, static_cast<Rank>(rank), *places[rank].host));
@@ -83,12 +85,23 @@ void World::check_route(const RankContext& from, const RankContext& to) const {
 void World::fail(std::exception_ptr error) {
   if (error_) return;
   error_ = std::move(error);
+  end_ranks();
+}
+
+void World::cut() {
+  const bool have_ended = std::ranges::all_of(ranks_, [](const auto& rank) { return rank->ended(); });
+  if (error_ || have_ended) return;
+  is_cut_ = true;
+  end_ranks();
+}
+
+void World::end_ranks() {
   for (const auto& rank : ranks_) rank->killed();
   s4u::Actor::kill_all();
 }
 
 void World::note_deadlock() {
-  if (error_) return;
+  if (error_ || is_cut_) return;
   constexpr int shown = 8;
   int stuck = 0;
   std::string text;
@@ -104,6 +117,7 @@ void World::note_deadlock() {
 
 void World::rethrow() const {
   if (error_) std::rethrow_exception(error_);
+  if (is_cut_) return;
   for (const auto& rank : ranks_) TANDEM_CHECK(rank->ended(), "rank", rank->rank(), "did not end");
 }
 

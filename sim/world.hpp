@@ -29,8 +29,8 @@ class World {
   const SimulationSetting& setting() const { return setting_; }
   Network& network() const { return network_; }
   /// Whether messages in flight slow work down.
-  bool slows_down() const { return cpu_model_ != nullptr; }
-  /// Pre: slows_down().
+  bool slows_down() const { return static_cast<bool>(setting_.slowdown); }
+  /// Pre: slows_down(), or work can be stopped.
   simgrid::kernel::resource::Model& cpu_model() const { return *cpu_model_; }
   /// Events closer than this are one instant to SimGrid.
   double precision_s() const { return precision_s_; }
@@ -51,6 +51,9 @@ class World {
   /// Stores the first error and ends all ranks except the calling one. Pre: called by a rank's actor, or by
   /// the kernel.
   void fail(std::exception_ptr error);
+  /// Ends all ranks, unless they have all ended. Pre: called by the kernel.
+  void cut();
+  bool is_cut() const { return is_cut_; }
   /// The actors on a host that went down have been killed: an error, if a rank had not ended.
   void host_changed(const simgrid::s4u::Host& host);
   void link_changed(const simgrid::s4u::Link& link);
@@ -62,6 +65,8 @@ class World {
   void rethrow() const;
 
  private:
+  void end_ranks();
+
   const SimulationSetting& setting_;
   Network& network_;
   double precision_s_;
@@ -70,6 +75,7 @@ class World {
   std::deque<Message> messages_;
   AllReduceRendezvousTable rendezvous_;
   bool has_departures_ = false;
+  bool is_cut_ = false;
   std::string last_down_;
   std::exception_ptr error_;
 };

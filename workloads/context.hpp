@@ -177,6 +177,16 @@ class Context {
   /// cancelled send may last until the peer has posted receives for the earlier messages of the channel.
   /// Operations that have matched, work, disk transfers and all-reduces are not affected. Pre: not empty.
   virtual void cancel(const Pending& pending) = 0;
+  /// Stops all work of this rank whose time is simulated or emulated: it ends with `cancelled`, and the
+  /// device is free. Its kernels have run. Work in the queue of a real device and disk transfers continue.
+  virtual void stop_work() = 0;
+  /// Ends what is open between this rank and another one: own receives that have not matched a message of the
+  /// peer end with `cancelled`, and what this rank has sent and the peer has not received is discarded there.
+  /// The result is done when that has happened: a receive that the peer posts afterwards matches a later
+  /// message only. Messages of the peer that this rank has not received stay until the peer disconnects, too.
+  /// The peer must wait for something meanwhile, whatever it is. Sends that are
+  /// discarded end; their outcome is not specified.
+  virtual Pending disconnect(Rank peer) = 0;
   /// Announces that this rank leaves for good. Messages that it has sent can still be received; its receives
   /// that have not matched a message are cancelled. On other ranks, receives that match no message of this
   /// rank, and sends that match no receive of it, end with `peer_left`, whether they are started before or

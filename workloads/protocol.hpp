@@ -34,7 +34,15 @@ enum class Stream : std::int16_t {
   verdicts,          ///< evaluator -> ranks that end the job: Verdict
   losses,            ///< worker -> first worker: those of its samples of an epoch
   loss_tables,       ///< first worker -> worker: those of all samples of the epoch
-  pulls              ///< worker -> server: Pull, one for each piece of a reply, by bucket
+  pulls,             ///< worker -> server: Pull, one for each piece of a reply, by bucket
+  membership,        ///< steward -> worker's slot: Occupancy, End; -> server: Departed, Joined, Training, End
+  ends_of_job,       ///< server -> steward: End
+  arrivals,          ///< worker that joins -> server: Arrived
+  welcomes,          ///< server -> worker that joins: Welcome
+  commits,           ///< -> rank that decides about commits: Stored; back: Complete
+  groups,   ///< steward -> worker without server: Regroup, Members, End; back: Arrived, Quiet, Finished
+  states,   ///< worker -> one that joins or is behind: the state of training
+  warnings  ///< -> rank that decides about commits: Warned
 };
 
 struct StreamTraits {
@@ -42,12 +50,14 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 20> stream_traits = {
+inline constexpr std::array<StreamTraits, 28> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
      {"last-models", false}, {"push-pieces", false}, {"reply-pieces", false}, {"reduces", false},
-     {"verdicts", true},     {"losses", false},      {"loss-tables", false},  {"pulls", true}}};
+     {"verdicts", true},     {"losses", false},      {"loss-tables", false},  {"pulls", true},
+     {"membership", true},   {"ends-of-job", true},  {"arrivals", true},      {"welcomes", true},
+     {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -78,6 +88,14 @@ inline constexpr Channel last_models = channel(Stream::last_models);
 inline constexpr Channel verdicts = channel(Stream::verdicts);
 inline constexpr Channel losses = channel(Stream::losses);
 inline constexpr Channel loss_tables = channel(Stream::loss_tables);
+inline constexpr Channel membership = channel(Stream::membership);
+inline constexpr Channel ends_of_job = channel(Stream::ends_of_job);
+inline constexpr Channel arrivals = channel(Stream::arrivals);
+inline constexpr Channel welcomes = channel(Stream::welcomes);
+inline constexpr Channel commits = channel(Stream::commits);
+inline constexpr Channel groups = channel(Stream::groups);
+inline constexpr Channel states = channel(Stream::states);
+inline constexpr Channel warnings = channel(Stream::warnings);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
 constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
@@ -105,11 +123,26 @@ enum class Kind : std::int32_t {
   announcement,
   traffic,
   verdict,
-  pull
+  pull,
+  occupancy,
+  departed,
+  joined,
+  training,
+  arrived,
+  welcome,
+  stored,
+  regroup,
+  quiet,
+  members,
+  finished,
+  warned,
+  complete
 };
-inline constexpr std::array<const char*, 17> kind_names = {
-    "none", "push", "report",  "leave", "reply",        "answer",  "request", "batch", "checkpoint",
-    "end",  "call", "stepped", "clock", "announcement", "traffic", "verdict", "pull"};
+inline constexpr std::array<const char*, 30> kind_names = {
+    "none",       "push",      "report",   "leave",    "reply",    "answer",       "request", "batch",
+    "checkpoint", "end",       "call",     "stepped",  "clock",    "announcement", "traffic", "verdict",
+    "pull",       "occupancy", "departed", "joined",   "training", "arrived",      "welcome", "stored",
+    "regroup",    "quiet",     "members",  "finished", "warned",   "complete"};
 
 /// A push is complete.
 struct Push {
@@ -117,6 +150,7 @@ struct Push {
   std::int32_t version = 0;  ///< of the model that it was computed on
   std::int32_t samples = 0;
   std::int32_t local_steps = 0;
+  std::int32_t commit_round = 0;  ///< that of the last reply of the coordinator
   Seconds duration{};
   double loss = 0.0;
 };
@@ -148,6 +182,90 @@ struct Reply {
   bool stops = false;            ///< the job ends
   bool dropped = false;          ///< the worker's last push was dropped
   std::int64_t all_samples = 0;  ///< processed by all workers
+  /// The job commits its state after this round; 0, or an earlier one: no further commit is decided.
+  std::int32_t commit_round = 0;
+};
+
+/// The occupant of a worker's slot: the first one, which starts with the job, or one that starts now.
+struct Occupancy {
+  static constexpr Kind kind = Kind::occupancy;
+  std::int32_t incarnation = 0;
+  Seconds departs{};  ///< on the clock of the job; infinite: not known yet. Sent again when it is
+};
+
+/// The job has noticed that the occupant of a worker's slot is gone.
+struct Departed {
+  static constexpr Kind kind = Kind::departed;
+  std::int32_t worker = 0;
+  std::int32_t incarnation = 0;
+};
+
+/// A new occupant of a worker's slot waits for the state of training.
+struct Joined {
+  static constexpr Kind kind = Kind::joined;
+  std::int32_t worker = 0;
+  std::int32_t incarnation = 0;
+};
+
+/// Servers answer no push while training is paused.
+struct Training {
+  static constexpr Kind kind = Kind::training;
+  bool paused = false;
+};
+
+/// The sender joins, and nothing is left of what earlier occupants of its slot have sent. To a server, or
+/// where there is none to the steward.
+struct Arrived {
+  static constexpr Kind kind = Kind::arrived;
+  std::int32_t incarnation = 0;
+};
+
+/// What the server knows of the slot in which a worker joins. The model follows.
+struct Welcome {
+  static constexpr Kind kind = Kind::welcome;
+  std::int32_t incarnation = 0;  ///< of the worker that is welcome; others ignore it
+  std::int32_t shard = 0;        ///< of the data, which it goes on with
+  std::int64_t rounds = 0;       ///< of the job
+  std::int64_t samples = 0;      ///< of all pushes of the workers that had the shard
+};
+
+// Where workers exchange without servers, the steward and all members agree on each change. The notes carry
+// the incarnation of the worker, since one may come to, or from, an earlier occupant of its slot.
+
+/// The set of members changes: the receiver ends what is open between it and other workers, and replies.
+struct Regroup {
+  static constexpr Kind kind = Kind::regroup;
+  std::int32_t epoch = 0;  ///< of membership
+  std::int32_t incarnation = 0;
+};
+
+/// The sender has nothing open with other workers, until it gets the members of that epoch.
+struct Quiet {
+  static constexpr Kind kind = Kind::quiet;
+  std::int32_t epoch = 0;
+  std::int32_t incarnation = 0;
+  std::int64_t round = 0;  ///< the last one that the sender has finished; below 0: it has no state yet
+};
+
+/// All members were quiet. One byte for each worker's slot comes with it: a Standing.
+struct Members {
+  static constexpr Kind kind = Kind::members;
+  std::int32_t epoch = 0;
+  std::int32_t incarnation = 0;
+  std::int32_t source = 0;  ///< the member that sends its state to those that are not current
+  std::int64_t round = 0;   ///< the last one that a member has finished
+};
+enum class Standing : std::uint8_t {
+  absent,
+  current,  ///< it has finished the last round
+  behind    ///< it gets the state
+};
+
+/// The sender has finished the job's last round, and what it had to do afterwards.
+struct Finished {
+  static constexpr Kind kind = Kind::finished;
+  std::int32_t epoch = 0;
+  std::int32_t incarnation = 0;
 };
 
 struct Answer {
@@ -180,6 +298,28 @@ struct Checkpoint {
 struct Verdict {
   static constexpr Kind kind = Kind::verdict;
   bool reached = false;  ///< the accuracy at which the job ends
+};
+
+/// The sender's part of a commit is written, or cannot be.
+struct Stored {
+  static constexpr Kind kind = Kind::stored;
+  std::int32_t round = 0;
+  bool failed = false;  ///< it could not be written
+  Seconds ended{};      ///< when the sender learned of the end of the writing
+  Seconds blocked{};    ///< for which the sender waited
+  Bytes bytes{0};
+};
+
+/// All parts of the commit of this round are written.
+struct Complete {
+  static constexpr Kind kind = Kind::complete;
+  std::int32_t round = 0;
+};
+
+/// The machine of the sender will be taken away.
+struct Warned {
+  static constexpr Kind kind = Kind::warned;
+  Seconds notice{};  ///< the time left when it was sent
 };
 
 /// The sender will send nothing more.

@@ -7,12 +7,14 @@
 namespace tandem::checkpointing {
 namespace {
 
+constexpr const char* name = "fixed";
+
 /// Errors: OptionError when the number of rounds is not a whole number.
 Decision constant_plan(const Options& options) {
   const double interval = options.real("interval");
   if (options.text("unit") == "seconds") return NextCommitInSeconds{Seconds(interval)};
   if (interval != std::floor(interval) || interval < 1.0)
-    throw OptionError("fixed", "interval", "a whole number of rounds", interval);
+    throw OptionError(name, "interval", "a whole number of rounds", interval);
   return NextCommitInRounds{static_cast<std::int64_t>(interval)};
 }
 
@@ -31,8 +33,15 @@ class Fixed final : public PlanningPolicy {
 
 }  // namespace
 
+std::optional<std::int64_t> rounds_between_commits(const std::string& policy, const Options& options) {
+  if (policy != name || options.boolean("on_warning")) return std::nullopt;
+  const Decision plan = constant_plan(options);
+  const auto* const rounds = std::get_if<NextCommitInRounds>(&plan);
+  return rounds == nullptr ? std::nullopt : std::optional(rounds->rounds);
+}
+
 Entry fixed() {
-  return {.name = "fixed",
+  return {.name = name,
           .summary = "every so many rounds or seconds of work",
           .paper = "",
           .options = {{.name = "interval",

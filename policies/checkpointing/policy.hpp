@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "policies/vocabulary/catalog.hpp"
+#include "policies/vocabulary/occupants.hpp"
 #include "policies/vocabulary/policy_state.hpp"
 #include "policies/vocabulary/units.hpp"
 
@@ -17,8 +19,7 @@ namespace tandem::checkpointing {
 
 // ---- Events ----
 
-/// How an occupant left its slot: it ended by itself, was revoked after a notice, or was lost without one.
-enum class Departure : std::uint8_t { left, revoked, lost };
+using Departure = DepartureKind;
 
 /// The job computes from this round on: at its begin (round 0), and each time it has loaded a commit.
 struct Started {
@@ -123,6 +124,11 @@ struct Setting {
 /// Errors: OptionError.
 using Factory = std::unique_ptr<Policy> (*)(const Setting&);
 const Catalog<Factory>& catalog();
+
+/// The rounds from one commit to the next if the policy only counts rounds, so that all commits are known in
+/// advance. None: they depend on time or on warnings. Pre: the options are those of the policy, resolved.
+/// Errors: OptionError.
+std::optional<std::int64_t> rounds_between_commits(const std::string& policy, const Options& options);
 
 // ---- Logs ----
 

@@ -24,10 +24,12 @@ Decisions decide(Policy& policy, const Event& event) {
   return decisions;
 }
 
+std::string decide_in_words(Policy& policy, const std::string& event) {
+  return to_text(decide(policy, parse_event(event)));
+}
+
 std::vector<LogLine> replay(Policy& policy, const std::vector<std::string>& events) {
-  std::vector<LogLine> lines;
-  for (const auto& event : events) lines.push_back({event, to_text(decide(policy, parse_event(event)))});
-  return lines;
+  return replayed(events, [&](const std::string& event) { return decide_in_words(policy, event); });
 }
 
 }  // namespace tandem::checkpointing

@@ -5,19 +5,18 @@
 #include <vector>
 
 #include "policies/checkpointing/policy.hpp"
+#include "policies/vocabulary/replay.hpp"
 
 namespace tandem::checkpointing {
 
 /// The policy's decisions on an event.
 Decisions decide(Policy& policy, const Event& event);
 
-/// An event of a log and the decisions on it, both as text.
-struct LogLine {
-  std::string event;
-  std::string decisions;
-  bool operator==(const LogLine&) const = default;
-};
-/// The policy's decisions on recorded events, in order. Errors: ConfigError when a line is not an event.
+/// The policy's decisions on a recorded event, as text. Errors: ConfigError when the text is not an event.
+std::string decide_in_words(Policy& policy, const std::string& event);
+
+using tandem::LogLine;
+/// The same for several events, in order.
 std::vector<LogLine> replay(Policy& policy, const std::vector<std::string>& events);
 
 }  // namespace tandem::checkpointing

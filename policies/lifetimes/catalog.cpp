@@ -78,9 +78,9 @@ std::string without_blanks(const std::string& text) {
 
 const Catalog<Factory>& catalog() {
   static const Catalog<Factory> table = [] {
-    std::vector<Entry> entries = {never(),     fixed(),       trace(),   exponential(),
-                                  weibull(),   early_death(), bathtub(), empirical(),
-                                  piecewise(), shocks(),      markov(),  capacity_trace()};
+    std::vector<Entry> entries = {never(),   fixed(),       trace(),         states(),    exponential(),
+                                  weibull(), early_death(), bathtub(),       empirical(), piecewise(),
+                                  shocks(),  markov(),      capacity_trace()};
     std::ranges::transform(entries, entries.begin(), with_common_options);
     return Catalog<Factory>("lifetime model", std::move(entries));
   }();

@@ -9,19 +9,26 @@ namespace tandem::lifetimes {
 void KnownFates::arrive(Occupant occupant, double time) {
   TANDEM_CHECK(!present_.contains(occupant.slot), "slot", occupant.slot);
   TANDEM_CHECK(obtainable(occupant.slot, time) <= time, "slot", occupant.slot, "time", time);
-  present_[occupant.slot] = departure_of(occupant, time);
+  const Departure departure = departure_of(occupant, time);
+  present_[occupant.slot] = departure;
+  by_time_.emplace(departure.time, occupant.slot);
 }
 
 void KnownFates::depart(std::size_t slot, double time) {
-  const auto erased = present_.erase(slot);
-  TANDEM_CHECK(erased == 1, "slot", slot, "time", time);
+  const auto present = present_.find(slot);
+  TANDEM_CHECK(present != present_.end(), "slot", slot, "time", time);
+  by_time_.erase({present->second.time, slot});
+  present_.erase(present);
 }
 
 std::optional<Departure> KnownFates::next() const {
-  const Departure* first = nullptr;
-  for (const auto& [slot, departure] : present_)
-    if (departure.time < (first == nullptr ? infinity : first->time)) first = &departure;
-  return first == nullptr ? std::nullopt : std::optional(*first);
+  if (by_time_.empty() || by_time_.begin()->first == infinity) return std::nullopt;
+  return present_.at(by_time_.begin()->second);
+}
+
+std::optional<Departure> KnownFates::known(std::size_t slot) const {
+  const auto found = present_.find(slot);
+  return found == present_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Rng stream_of(std::uint64_t seed, Occupant occupant) {

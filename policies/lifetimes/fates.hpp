@@ -6,15 +6,17 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "policies/lifetimes/lifetime.hpp"
+#include "policies/vocabulary/occupants.hpp"
 #include "policies/vocabulary/options.hpp"
 
 namespace tandem::lifetimes {
 
-/// Left by itself, revoked after a notice, or lost without a notice.
-enum class How : std::uint8_t { left, revoked, lost };
+using How = DepartureKind;
 
 /// An occupant lives in a slot from an arrival to a departure; its incarnation counts from 1.
 struct Occupant {
@@ -42,6 +44,8 @@ class Fates {
   virtual void depart(std::size_t slot, double time) = 0;
   /// The next departure if nobody arrives or departs before; of several at one time that of the lowest slot.
   virtual std::optional<Departure> next() const = 0;
+  /// The departure of the slot's occupant, if it is known already and nothing that others do changes it.
+  virtual std::optional<Departure> known(std::size_t) const { return std::nullopt; }
 };
 
 struct FatesSetting {
@@ -57,12 +61,14 @@ class KnownFates : public Fates {
   void arrive(Occupant occupant, double time) final;
   void depart(std::size_t slot, double time) final;
   std::optional<Departure> next() const final;
+  std::optional<Departure> known(std::size_t slot) const final;
 
  protected:
   virtual Departure departure_of(Occupant occupant, double time) = 0;
 
  private:
-  std::map<std::size_t, Departure> present_;  ///< by slot
+  std::map<std::size_t, Departure> present_;               ///< by slot
+  std::set<std::pair<double, std::size_t>> by_time_ = {};  ///< times of their departures, and their slots
 };
 
 /// The random numbers of one occupant. Its lifetime is drawn first.

@@ -23,6 +23,7 @@ Entry markov();
 Entry never();
 Entry piecewise();
 Entry shocks();
+Entry states();
 Entry trace();
 Entry weibull();
 

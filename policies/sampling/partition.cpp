@@ -89,10 +89,20 @@ ShardVisits::ShardVisits(std::vector<SampleId> shard, std::uint64_t seed, int wo
   reshuffle();
 }
 
+ShardVisits::ShardVisits(std::vector<SampleId> shard, std::uint64_t seed, int worker, Rest first)
+    : shard_(std::move(shard)),
+      first_(std::move(first)),
+      seed_(seed),
+      worker_(worker),
+      epoch_(first_->epoch) {
+  TANDEM_CHECK(!shard_.empty(), "worker", worker);
+  reshuffle();
+}
+
 void ShardVisits::next(int count, std::vector<SampleId>& batch) {
   batch.clear();
   for (int taken = 0; taken < count; ++taken) {
-    if (position_ == order_.size()) {
+    while (position_ == order_.size()) {
       ++epoch_;
       reshuffle();
     }
@@ -101,21 +111,31 @@ void ShardVisits::next(int count, std::vector<SampleId>& batch) {
 }
 
 void ShardVisits::skip(std::int64_t count) {
-  const auto size = static_cast<std::int64_t>(order_.size());
-  const std::int64_t taken = epoch_ * size + static_cast<std::int64_t>(position_) + count;
+  // From the begin of the epoch in progress.
+  std::int64_t taken = static_cast<std::int64_t>(position_) + count;
+  int epoch = epoch_;
   // An epoch begins when its first id is taken, not when the last epoch has no id left.
-  const std::int64_t epoch = taken > 0 ? (taken - 1) / size : 0;
+  if (const std::int64_t size = std::ssize(order_); taken > size) {
+    taken -= size;
+    const std::int64_t whole = (taken - 1) / std::ssize(shard_);
+    epoch += static_cast<int>(1 + whole);
+    taken -= whole * std::ssize(shard_);
+  }
   if (epoch != epoch_) {
-    epoch_ = static_cast<int>(epoch);
+    epoch_ = epoch;
     reshuffle();
   }
-  position_ = static_cast<std::size_t>(taken - epoch * size);
+  position_ = static_cast<std::size_t>(taken);
+}
+
+Rest ShardVisits::rest() const {
+  return {{order_.begin() + static_cast<std::ptrdiff_t>(position_), order_.end()}, epoch_};
 }
 
 void ShardVisits::reshuffle() {
   // The order depends on seed, worker and epoch only, not on how earlier epochs were visited.
   const auto index = (static_cast<std::uint64_t>(worker_) << 32) | static_cast<std::uint32_t>(epoch_);
-  order_ = shard_;
+  order_ = ids_of(epoch_);
   Rng::stream(seed_, "visit order", index).shuffle(order_);
   position_ = 0;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,20 +38,34 @@ const Catalog<Split>& splits();
 /// Errors: ConfigError unless there is a label for each sample.
 void expect_labels(const std::string& split, const Setting& setting);
 
+/// What is left of an epoch.
+struct Rest {
+  std::vector<SampleId> ids = {};
+  int epoch = 0;
+};
+
 /// Visits a shard epoch after epoch, reshuffled each time; a batch may span two epochs, so none is short.
 class ShardVisits {
  public:
   /// Pre: shard not empty.
   ShardVisits(std::vector<SampleId> shard, std::uint64_t seed, int worker);
+  /// Visits the ids of `first`, in an order of their own, then the shard from the next epoch on.
+  ShardVisits(std::vector<SampleId> shard, std::uint64_t seed, int worker, Rest first);
   /// The next `count` ids, appended after clearing `batch`.
   void next(int count, std::vector<SampleId>& batch);
   /// Continues as after `count` further ids.
   void skip(std::int64_t count);
   int epoch() const { return epoch_; }
+  /// Of the epoch in progress; an epoch begins when its first id is taken.
+  Rest rest() const;
 
  private:
   void reshuffle();
+  const std::vector<SampleId>& ids_of(int epoch) const {
+    return first_ && epoch == first_->epoch ? first_->ids : shard_;
+  }
   std::vector<SampleId> shard_;
+  std::optional<Rest> first_;
   std::vector<SampleId> order_;
   std::uint64_t seed_;
   int worker_;

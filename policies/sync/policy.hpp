@@ -223,6 +223,9 @@ inline UpdateRule plain_update(const Setting&) { return PlainUpdate{}; }
 struct Membership {
   enum class Bears { departures_and_arrivals, departures_only, neither } bears = Bears::neither;
   std::string how = "not stated";  ///< what happens then; or why the algorithm does not bear the others
+  /// On the server route: each update ends a round, however many workers are present. Otherwise a round is one
+  /// push per worker that is present.
+  bool rounds_are_updates = false;
 };
 /// "departures and arrivals: a newcomer is waited for from the next round on".
 std::string to_text(const Membership& membership);

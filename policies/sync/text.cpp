@@ -1,21 +1,15 @@
 // Events and decisions as single lines for decisions.csv. Events read back exactly, so that they can be
 // replayed.
-#include <algorithm>
 #include <array>
-#include <charconv>
-#include <map>
 #include <sstream>
-#include <utility>
 
 #include "policies/sync/policy.hpp"
-#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/recorded_line.hpp"
 
 namespace tandem::sync {
 namespace {
 
 constexpr std::array payload_names = {"gradient", "change", "model"};
-
-std::string number(double value) { return tandem::to_text(OptionValue(value)); }
 
 std::string list(const std::vector<int>& members) {
   std::string text;
@@ -23,87 +17,54 @@ std::string list(const std::vector<int>& members) {
   return text;
 }
 
-/// The parts of "name key=value ...".
-struct Fields {
-  std::string name;
-  std::map<std::string, std::string> values;
-
-  Fields(const std::string& text, std::string side) : text_(text), side_(std::move(side)) {
-    std::istringstream words(text);
-    words >> name;
-    for (std::string word; words >> word;) {
-      const auto equals = word.find('=');
-      if (equals == std::string::npos) fail();
-      values[word.substr(0, equals)] = word.substr(equals + 1);
-    }
-  }
-  template <class Number>
-  Number get(const std::string& key) const {
-    return read<Number>(text(key));
-  }
-  std::vector<int> integers(const std::string& key) const {
+/// The parts of an event.
+class Fields : public RecordedLine {
+ public:
+  Fields(const std::string& text, const std::string& side) : RecordedLine(text, side + " event") {}
+  std::vector<int> integers(const std::string& key) {
     std::vector<int> all;
-    std::istringstream items(text(key));
-    for (std::string item; std::getline(items, item, ',');) all.push_back(read<int>(item));
+    std::istringstream items(take(key));
+    for (std::string item; std::getline(items, item, ',');) all.push_back(parse<int>(item));
     return all;
   }
-  Seconds seconds(const std::string& key) const { return Seconds(get<double>(key)); }
-  bool has(const std::string& key) const { return values.contains(key); }
-  bool yes(const std::string& key) const {
-    const int value = get<int>(key);
+  bool yes(const std::string& key) {
+    const int value = number<int>(key);
     if (value != 0 && value != 1) fail();
     return value == 1;
   }
-  [[noreturn]] void fail() const { throw ConfigError("not a recorded " + side_ + " event: '" + text_ + "'"); }
-
- private:
-  const std::string& text(const std::string& key) const {
-    const auto found = values.find(key);
-    if (found == values.end()) fail();
-    return found->second;
-  }
-  template <class Number>
-  Number read(const std::string& value) const {
-    Number result{};
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
-    if (error != std::errc() || end != value.data() + value.size()) fail();
-    return result;
-  }
-
-  std::string text_;
-  std::string side_;
 };
 
 struct EventText {
   std::string operator()(const Push& e) const {
     return "push worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
            " samples=" + std::to_string(e.samples) + " steps=" + std::to_string(e.local_steps) +
-           " duration=" + number(e.duration.count()) + " loss=" + number(e.loss) + " done=" + number(e.done) +
-           (e.rate == 1.0 ? "" : " rate=" + number(e.rate)) + " now=" + number(e.now.count());
+           " duration=" + number_text(e.duration) + " loss=" + number_text(e.loss) +
+           " done=" + number_text(e.done) + (e.rate == 1.0 ? "" : " rate=" + number_text(e.rate)) +
+           " now=" + number_text(e.now);
   }
   std::string operator()(const Report& e) const {
     return "report worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
-           " steps=" + std::to_string(e.local_steps) + " duration=" + number(e.duration.count()) +
-           " now=" + number(e.now.count());
+           " steps=" + std::to_string(e.local_steps) + " duration=" + number_text(e.duration) +
+           " now=" + number_text(e.now);
   }
   std::string operator()(const Left& e) const {
-    return "left worker=" + std::to_string(e.worker) + " now=" + number(e.now.count());
+    return "left worker=" + std::to_string(e.worker) + " now=" + number_text(e.now);
   }
   std::string operator()(const Joined& e) const {
     return "joined worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
-           " now=" + number(e.now.count());
+           " now=" + number_text(e.now);
   }
   std::string operator()(const StepBegin& e) const {
     return "step_begin steps=" + std::to_string(e.local_steps);
   }
   std::string operator()(const StepDone& e) const {
     return "step_done samples=" + std::to_string(e.samples) + " steps=" + std::to_string(e.local_steps) +
-           " duration=" + number(e.duration.count()) +
+           " duration=" + number_text(e.duration) +
            (e.coordinator_answer ? *e.coordinator_answer ? " answer=1" : " answer=0" : "") +
-           " now=" + number(e.now.count());
+           " now=" + number_text(e.now);
   }
   std::string operator()(const Answer& e) const {
-    return std::string("answer ready=") + (e.ready ? "1" : "0") + " now=" + number(e.now.count());
+    return std::string("answer ready=") + (e.ready ? "1" : "0") + " now=" + number_text(e.now);
   }
   std::string operator()(const LocalSteps& e) const { return "local_steps steps=" + std::to_string(e.steps); }
   std::string operator()(const Members& e) const {
@@ -113,10 +74,10 @@ struct EventText {
 
 struct DecisionText {
   std::string operator()(const Accept& d) const {
-    return "accept " + std::to_string(d.worker) + " " + number(d.weight);
+    return "accept " + std::to_string(d.worker) + " " + number_text(d.weight);
   }
   std::string operator()(const Discard& d) const { return "discard " + std::to_string(d.worker); }
-  std::string operator()(const Apply& d) const { return "apply " + number(d.scale); }
+  std::string operator()(const Apply& d) const { return "apply " + number_text(d.scale); }
   std::string operator()(const Reply& d) const {
     return "reply " + std::to_string(d.worker) + (d.batch == 0 ? "" : " batch=" + std::to_string(d.batch)) +
            (d.local_steps == 0 ? "" : " steps=" + std::to_string(d.local_steps));
@@ -129,7 +90,7 @@ struct DecisionText {
   std::string operator()(const Exchange& d) const {
     return std::string("exchange ") + payload_names.at(static_cast<std::size_t>(d.payload)) +
            (d.members.empty() ? "" : " members=" + list(d.members)) +
-           (d.weight ? " weight=" + number(*d.weight) : "");
+           (d.weight ? " weight=" + number_text(*d.weight) : "");
   }
 };
 
@@ -143,23 +104,23 @@ std::string to_text(const Membership& membership) {
 std::string to_text(const ServerEvent& event) { return std::visit(EventText{}, event); }
 
 ServerEvent parse_server_event(const std::string& text) {
-  const Fields fields(text, "server");
-  if (fields.name == "push")
+  Fields fields(text, "server");
+  if (fields.name() == "push")
     return Push{fields.seconds("now"),
-                fields.get<int>("worker"),
-                fields.get<int>("version"),
-                fields.get<int>("samples"),
-                fields.get<int>("steps"),
+                fields.number<int>("worker"),
+                fields.number<int>("version"),
+                fields.number<int>("samples"),
+                fields.number<int>("steps"),
                 fields.seconds("duration"),
-                fields.get<double>("loss"),
-                fields.get<double>("done"),
-                fields.has("rate") ? fields.get<double>("rate") : 1.0};
-  if (fields.name == "report")
-    return Report{fields.seconds("now"), fields.get<int>("worker"), fields.get<int>("version"),
-                  fields.get<int>("steps"), fields.seconds("duration")};
-  if (fields.name == "left") return Left{fields.seconds("now"), fields.get<int>("worker")};
-  if (fields.name == "joined")
-    return Joined{fields.seconds("now"), fields.get<int>("worker"), fields.get<int>("version")};
+                fields.number<double>("loss"),
+                fields.number<double>("done"),
+                fields.has("rate") ? fields.number<double>("rate") : 1.0};
+  if (fields.name() == "report")
+    return Report{fields.seconds("now"), fields.number<int>("worker"), fields.number<int>("version"),
+                  fields.number<int>("steps"), fields.seconds("duration")};
+  if (fields.name() == "left") return Left{fields.seconds("now"), fields.number<int>("worker")};
+  if (fields.name() == "joined")
+    return Joined{fields.seconds("now"), fields.number<int>("worker"), fields.number<int>("version")};
   fields.fail();
 }
 
@@ -173,18 +134,18 @@ std::string to_text(const ServerDecisions& decisions) {
 std::string to_text(const WorkerEvent& event) { return std::visit(EventText{}, event); }
 
 WorkerEvent parse_worker_event(const std::string& text) {
-  const Fields fields(text, "worker");
-  if (fields.name == "step_begin") return StepBegin{fields.get<int>("steps")};
-  if (fields.name == "step_done")
+  Fields fields(text, "worker");
+  if (fields.name() == "step_begin") return StepBegin{fields.number<int>("steps")};
+  if (fields.name() == "step_done")
     return StepDone{
         .now = fields.seconds("now"),
         .duration = fields.seconds("duration"),
-        .samples = fields.get<int>("samples"),
-        .local_steps = fields.get<int>("steps"),
+        .samples = fields.number<int>("samples"),
+        .local_steps = fields.number<int>("steps"),
         .coordinator_answer = fields.has("answer") ? std::optional(fields.yes("answer")) : std::nullopt};
-  if (fields.name == "answer") return Answer{fields.seconds("now"), fields.yes("ready")};
-  if (fields.name == "local_steps") return LocalSteps{fields.get<int>("steps")};
-  if (fields.name == "members") return Members{fields.get<int>("round"), fields.integers("workers")};
+  if (fields.name() == "answer") return Answer{fields.seconds("now"), fields.yes("ready")};
+  if (fields.name() == "local_steps") return LocalSteps{fields.number<int>("steps")};
+  if (fields.name() == "members") return Members{fields.number<int>("round"), fields.integers("workers")};
   fields.fail();
 }
 

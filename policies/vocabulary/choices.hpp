@@ -49,9 +49,22 @@ enum class Route : std::uint8_t { server, all_reduce, peers };
 }  // namespace sync
 /// sync.pull: a server sends the model when it has updated it, or when a worker's request for it arrives.
 enum class ServerPull : std::uint8_t { pushed, requested };
-/// sync.exchange: workers exchange all keys (buckets) of a step at once, or one after the other with a barrier
-/// after each.
+/// sync.exchange: workers exchange all keys (buckets) of a step at once, or one after the other with a
+/// barrier after each.
 enum class ExchangeUnit : std::uint8_t { whole, by_key };
+
+/// checkpoint.mode: training waits until a commit is complete, or continues while a copy is written.
+enum class CommitMode : std::uint8_t { blocking, background };
+/// recovery.mode: the other ranks continue when one departs, or the whole job starts again from its last
+/// commit.
+enum class RecoveryMode : std::uint8_t { in_place, restart };
+/// run.revoke: what a measured run does when a drawn lifetime ends: nothing, or it kills the worker's rank.
+enum class RevokeMode : std::uint8_t { none, kill };
+/// recovery.scale_rate: the factor on the learning rate when n of n0 workers are present: 1, n / n0,
+/// sqrt(n / n0), or sqrt(n0 / n).
+enum class RateScale : std::uint8_t { keep, linear, sqrt, inverse_sqrt };
+/// recovery.batch: each worker keeps its batch, or those that are present share the batches of all.
+enum class BatchRule : std::uint8_t { keep, global };
 
 template <class Choice>
 struct ChoiceName {
@@ -118,6 +131,25 @@ inline constexpr std::array<ChoiceName<ServerPull>, 2> choice_names<ServerPull> 
 template <>
 inline constexpr std::array<ChoiceName<ExchangeUnit>, 2> choice_names<ExchangeUnit> = {
     {{ExchangeUnit::whole, "whole"}, {ExchangeUnit::by_key, "by-key"}}};
+
+template <>
+inline constexpr std::array<ChoiceName<CommitMode>, 2> choice_names<CommitMode> = {
+    {{CommitMode::blocking, "blocking"}, {CommitMode::background, "background"}}};
+template <>
+inline constexpr std::array<ChoiceName<RecoveryMode>, 2> choice_names<RecoveryMode> = {
+    {{RecoveryMode::in_place, "in-place"}, {RecoveryMode::restart, "restart"}}};
+template <>
+inline constexpr std::array<ChoiceName<RevokeMode>, 2> choice_names<RevokeMode> = {
+    {{RevokeMode::none, "none"}, {RevokeMode::kill, "kill"}}};
+template <>
+inline constexpr std::array<ChoiceName<RateScale>, 4> choice_names<RateScale> = {
+    {{RateScale::keep, "keep"},
+     {RateScale::linear, "linear"},
+     {RateScale::sqrt, "sqrt"},
+     {RateScale::inverse_sqrt, "inverse-sqrt"}}};
+template <>
+inline constexpr std::array<ChoiceName<BatchRule>, 2> choice_names<BatchRule> = {
+    {{BatchRule::keep, "keep"}, {BatchRule::global, "global"}}};
 
 template <class Type>
 concept NamedChoice = std::is_enum_v<Type> && !choice_names<Type>.empty();

@@ -160,11 +160,14 @@ ClusterStatus status_of(const std::string& id) {
 }  // namespace
 
 ClusterLaunch Cluster::launch() const {
+  std::vector<std::string> namespaces;
+  for (const auto& host : plan().hosts) namespaces.push_back(namespace_of(id, host.alias));
   return {.enter = (folder_of(id) / "enter").string(),
           .agent = (folder_of(id) / "agent").string(),
           .head = fabric_name,
           .data_network = data_network,
-          .control_network = control_network};
+          .control_network = control_network,
+          .namespaces = std::move(namespaces)};
 }
 
 Cluster bring_up(const std::string& id, const std::string& platform, const Wiring& wiring, bool replace,

@@ -19,6 +19,7 @@ struct ClusterLaunch {
   std::string head;             ///< the host on which mpirun itself runs
   std::string data_network;     ///< network of the ranks' messages, ADDRESS/BITS
   std::string control_network;  ///< network of mpirun and its daemons
+  std::vector<std::string> namespaces = {};  ///< names of the hosts' network namespaces
 };
 
 struct LaunchSetting {
@@ -31,6 +32,15 @@ struct LaunchSetting {
   std::string mpirun = "mpirun";
   std::string mark = {};  ///< variable of the ranks' environment (new_launch_mark); empty: a new one
   Seconds grace{5.0};     ///< from the request to end to SIGKILL
+  /// From SIGTERM until ranks are asked to end, during which they know it (end_signal) and may end by
+  /// themselves; 0: at once.
+  Seconds notice{0.0};
+};
+
+/// A rank that is to be killed.
+struct PlannedKill {
+  Rank rank = 0;
+  Seconds in{};  ///< from now on; below 0: it is late
 };
 
 /// Callbacks of `launch` while the job runs. Null functions are not called.
@@ -43,13 +53,20 @@ struct LaunchEvents {
   std::function<void(double fraction)> progress = {};        ///< see rank_lines.hpp
   /// Asked several times a second. A failure ends the job, with exit code 70.
   std::function<std::optional<RankFailure>()> failure = {};
+  /// Asked several times a second, until it has been carried out: the rank that is to be killed next
+  /// (SIGKILL), as the machine under it would be taken away.
+  std::function<std::optional<PlannedKill>()> kill = {};
+  /// Kills a rank of several machines. False: not yet, it is called again. Null: all are on this machine.
+  std::function<bool(Rank rank)> kill_rank = {};
 };
 
 struct LaunchResult {
   int exit_code = 0;  ///< 0 success, 2 bad input, 70 environment error, 128 + signal after SIGINT or SIGTERM
   Rank failed_rank = -1;           ///< -1: none, or unknown
   bool mpirun_was_killed = false;  ///< so ranks ended because of that
-  std::string message;             ///< empty on success; names the rank and its host if known
+  bool rank_was_killed = false;    ///< as LaunchEvents::kill asked
+  bool ended_in_order = false;  ///< the ranks have ended by themselves, and successfully, also after a signal
+  std::string message;          ///< empty on success; names the rank and its host if known
 };
 
 /// The words of the command. Errors: ConfigError when `hosts` does not have one for each rank.
@@ -59,9 +76,9 @@ std::string print_command(const LaunchSetting& setting);
 /// Quoted for a shell if necessary.
 std::string shell_word(const std::string& word);
 
-/// Runs the job to its end. This thread blocks SIGINT and SIGTERM and passes them on to mpirun; a second
-/// signal, or the end of `grace`, kills the job. If this process dies the job ends too. Errors: WorldError
-/// when mpirun cannot be started.
+/// Runs the job to its end. This thread blocks SIGINT and SIGTERM and passes them on to mpirun, SIGTERM after
+/// `notice`; a second signal, or the end of `grace`, kills the job. If this process dies the job ends too.
+/// Errors: WorldError when mpirun cannot be started.
 LaunchResult launch(const LaunchSetting& setting, const LaunchEvents& events = {});
 
 /// "NAME=VALUE", by which the processes of one job can be found.

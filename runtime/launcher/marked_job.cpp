@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -39,6 +40,13 @@ MarkedJob::MarkedJob(const std::vector<std::string>& words, std::string mark, co
 }
 
 MarkedJob::~MarkedJob() { kill_all(); }
+
+bool MarkedJob::kill_rank(int rank) const { return tandem::kill_rank(mark_, rank); }
+
+bool MarkedJob::has_ranks() const {
+  return std::ranges::any_of(processes_with_variable(mark_),
+                             [this](pid_t process) { return process != mpirun_.id(); });
+}
 
 void MarkedJob::kill_all() {
   mpirun_.kill();

@@ -26,6 +26,10 @@ class MarkedJob {
   /// The read ends of the pipes from standard output and standard error; each may be taken once.
   Descriptor take_output() { return std::move(output_.read_end); }
   Descriptor take_errors() { return std::move(errors_.read_end); }
+  /// Kills the process of a rank on this machine, and what that has started. False: there is none.
+  bool kill_rank(int rank) const;
+  /// Whether a process of this machine besides mpirun has the mark.
+  bool has_ranks() const;
   /// Kills mpirun and every process of this machine that has the mark, and waits, at most four seconds, until
   /// they are gone.
   void kill_all();

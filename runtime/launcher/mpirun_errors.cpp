@@ -25,6 +25,7 @@ std::optional<std::string> MpirunErrors::read(const std::string& line) {
     read_mpirun_line(line);
     return std::nullopt;
   }
+  if (line.starts_with("mpirun: Forwarding signal ")) return std::nullopt;
   // Lines that Open MPI prints within ranks: "[host:pid] ...".
   static const std::regex library_line(R"(\[[^\]\s]{1,255}:\d{1,9}\] )");
   if (std::regex_search(line, library_line, std::regex_constants::match_continuous)) return std::nullopt;

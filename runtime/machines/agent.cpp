@@ -48,11 +48,13 @@ Agent slurm_agent() {
           .has_shell = false};
 }
 
-bool is_this_machine(const std::string& name) {
+std::string this_machine_name() {
   char own[256] = {};
   gethostname(own, sizeof(own) - 1);
-  return name == "localhost" || name == own;
+  return own;
 }
+
+bool is_this_machine(const std::string& name) { return name == "localhost" || name == this_machine_name(); }
 
 std::vector<std::string> words_on(const Agent& agent, const std::string& machine,
                                   const std::vector<std::string>& command) {
@@ -81,15 +83,22 @@ std::string fetch_line(const Agent& agent, const std::string& machine, const std
 }
 
 void fetch_folders(const Agent& agent, const std::string& machine, const std::string& prefix,
-                   const std::string& into, Seconds limit) {
+                   const std::string& except, const std::string& into, Seconds limit) {
   const std::string all = shell_word(prefix) + '*';
   // Archives that follow each other are read as one; an empty one stands for no folder.
   const std::string pack = fmt::format(
-      "for d in {}; do [ ! -d \"$d\" ] || tar -C \"$d\" -cf - . || exit 1; done; tar -cf - -T /dev/null",
-      all);
+      "for d in {}; do [ ! -d \"$d\" ] || tar -C \"$d\" --exclude={} -cf - . || exit 1; done; tar -cf - -T "
+      "/dev/null",
+      all, shell_word("./" + except));
   run_line(remote_line(agent, machine, pack) + " | tar -C " + shell_word(into) + " -xif -", machine,
            "cannot bring its results here", limit);
-  run_line(remote_line(agent, machine, "rm -rf " + all), machine, "cannot remove " + prefix + "*", limit);
+  remove_folders(agent, machine, prefix, limit);
+}
+
+void remove_folders(const Agent& agent, const std::string& machine, const std::string& prefix,
+                    Seconds limit) {
+  run_line(remote_line(agent, machine, "rm -rf " + shell_word(prefix) + '*'), machine,
+           "cannot remove " + prefix + "*", limit);
 }
 
 }  // namespace tandem::machines

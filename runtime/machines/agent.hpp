@@ -18,6 +18,8 @@ Agent remote_agent();
 /// The same within a Slurm allocation.
 Agent slurm_agent();
 
+/// The name of this machine.
+std::string this_machine_name();
 /// Whether a machine's name is this machine's.
 bool is_this_machine(const std::string& name);
 
@@ -35,9 +37,12 @@ void send_files(const Agent& agent, const std::string& machine, const std::strin
 std::string fetch_line(const Agent& agent, const std::string& machine, const std::string& folder,
                        const std::vector<std::string>& names, const std::string& into);
 
-/// Brings the contents of all folders of a machine whose paths begin with `prefix` into a local folder, and
-/// removes them there. None: does nothing. Errors: WorldError with the machine and what the agent printed.
+/// Brings the contents of all folders of a machine whose paths begin with `prefix` into a local folder,
+/// except for one path in them, and removes them there. None: does nothing. Errors: WorldError with the
+/// machine and what the agent printed.
 void fetch_folders(const Agent& agent, const std::string& machine, const std::string& prefix,
-                   const std::string& into, Seconds limit);
+                   const std::string& except, const std::string& into, Seconds limit);
+/// Removes them. Errors: as fetch_folders.
+void remove_folders(const Agent& agent, const std::string& machine, const std::string& prefix, Seconds limit);
 
 }  // namespace tandem::machines

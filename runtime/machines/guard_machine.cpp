@@ -90,6 +90,7 @@ class Guard {
             std::chrono::duration<double>(request.limit.count()))),
         // The machine that asks needs the rest of the time to end the job.
         silence_(std::max(0.5 * request.limit.count(), request.limit.count() - 1.0)),
+        mark_(request.mark),
         ranks_(request.mark),
         files_(request.folders, request.files) {
     if (!request.address.empty()) probe_.emplace(request.address, request.mark);
@@ -125,8 +126,11 @@ class Guard {
     if (count <= 0) return false;
     input_.append(bytes.data(), static_cast<std::size_t>(count));
     for (std::size_t end = 0; (end = input_.find('\n')) != std::string::npos; input_.erase(0, end + 1)) {
-      if (end > 0 && probe_) probe_->set_peers(peers_from(input_.substr(0, end)));
-      write_all(STDOUT_FILENO, to_text(answer()) + '\n');
+      const GuardOrder order = guard_order_from(input_.substr(0, end));
+      if (!order.peers.empty() && probe_) probe_->set_peers(order.peers);
+      GuardAnswer all = answer();
+      if (order.to_kill && kill_rank(mark_, *order.to_kill)) all.killed = order.to_kill;
+      write_all(STDOUT_FILENO, to_text(all) + '\n');
     }
     return true;
   }
@@ -141,6 +145,7 @@ class Guard {
 
   Clock::duration limit_;
   Seconds silence_;
+  std::string mark_;
   RankWatch ranks_;
   FinishedFiles files_;
   std::optional<NetworkProbe> probe_;

@@ -1,14 +1,14 @@
 // The process on a machine of a running job that `tandem` asks: it notices how ranks end, which files are
 // finished and which machines the network of the messages does not reach, and ends the ranks of its machine
-// when nobody asks any more.
+// when nobody asks any more. It kills a rank when it is told to.
 #pragma once
 
 #include <string>
 
 namespace tandem::machines {
 
-/// `request`: text of a GuardRequest. Answers each line of standard input with a line: an empty one asks,
-/// another one names the peers. When none comes for the limit, or at the end of the input, it kills all
+/// `request`: text of a GuardRequest. Answers each line of standard input, the text of a GuardOrder, with a
+/// line. When none comes for the limit, or at the end of the input, it kills all
 /// processes with the mark and the daemons that started them, and returns.
 void guard_machine(const std::string& request);
 

@@ -24,6 +24,12 @@ auto parsed(const std::string& text, Read read) {
   }
 }
 
+json to_json(const std::optional<Rank>& rank) { return rank ? json(*rank) : json(); }
+
+std::optional<Rank> rank_in(const json& value) {
+  return value.is_null() ? std::nullopt : std::optional(value.get<Rank>());
+}
+
 }  // namespace
 
 std::string to_text(const GuardRequest& request) {
@@ -45,17 +51,19 @@ GuardRequest guard_request_from(const std::string& text) {
   });
 }
 
-std::string to_text(const std::vector<Peer>& peers) {
-  json all = json::array();
-  for (const auto& peer : peers) all.push_back({peer.machine, peer.address, peer.port});
-  return all.dump();
+std::string to_text(const GuardOrder& order) {
+  if (order == GuardOrder()) return "";
+  json peers = json::array();
+  for (const auto& peer : order.peers) peers.push_back({peer.machine, peer.address, peer.port});
+  return json{{"peers", peers}, {"kill", to_json(order.to_kill)}}.dump();
 }
 
-std::vector<Peer> peers_from(const std::string& text) {
+GuardOrder guard_order_from(const std::string& text) {
+  if (text.empty()) return {};
   return parsed(text, [](const json& all) {
-    std::vector<Peer> peers;
-    for (const auto& one : all) peers.push_back({one.at(0), one.at(1), one.at(2)});
-    return peers;
+    GuardOrder order{.to_kill = rank_in(all.at("kill"))};
+    for (const auto& one : all.at("peers")) order.peers.push_back({one.at(0), one.at(1), one.at(2)});
+    return order;
   });
 }
 
@@ -64,12 +72,18 @@ std::string to_text(const GuardAnswer& answer) {
   for (const auto& [end, age] : answer.ends)
     ends.push_back({end.rank, static_cast<int>(end.how), end.number, age.count()});
   for (const auto& file : answer.files) files.push_back({file.folder, file.path});
-  return json{{"ends", ends}, {"files", files}, {"port", answer.port}, {"silent", answer.silent}}.dump();
+  return json{{"ends", ends},
+              {"files", files},
+              {"port", answer.port},
+              {"silent", answer.silent},
+              {"killed", to_json(answer.killed)}}
+      .dump();
 }
 
 GuardAnswer guard_answer_from(const std::string& text) {
   return parsed(text, [](const json& all) {
-    GuardAnswer answer{.port = all.at("port"), .silent = all.at("silent")};
+    GuardAnswer answer{
+        .port = all.at("port"), .silent = all.at("silent"), .killed = rank_in(all.at("killed"))};
     for (const auto& one : all.at("ends")) {
       const RankEnd end{one.at(0), static_cast<RankEnd::How>(one.at(1).get<int>()), one.at(2)};
       answer.ends.push_back({end, Seconds(one.at(3).get<double>())});

@@ -1,6 +1,7 @@
 // What `tandem` and the process that watches a machine tell each other: JSON, a line each.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,13 @@ struct Peer {
   bool operator==(const Peer&) const = default;
 };
 
+/// What a question may tell besides.
+struct GuardOrder {
+  std::vector<Peer> peers = {};      ///< to probe from now on; empty: as before
+  std::optional<Rank> to_kill = {};  ///< a rank of the machine
+  bool operator==(const GuardOrder&) const = default;
+};
+
 /// A file that is complete and never changes.
 struct FinishedFile {
   std::string folder;
@@ -43,14 +51,16 @@ struct GuardAnswer {
   std::vector<FinishedFile> files = {};  ///< that no answer before has named
   int port = 0;                          ///< on which it answers probes; 0: it does not
   std::vector<std::string> silent = {};  ///< machines whose probes arrived and do not arrive any more
+  std::optional<Rank> killed = {};       ///< as this question has ordered
 };
 
 std::string to_text(const GuardRequest& request);
-std::string to_text(const std::vector<Peer>& peers);
+/// Empty for an order of nothing.
+std::string to_text(const GuardOrder& order);
 std::string to_text(const GuardAnswer& answer);
 /// Errors: WorldError for another text, such as a login script's.
 GuardRequest guard_request_from(const std::string& text);
-std::vector<Peer> peers_from(const std::string& text);
+GuardOrder guard_order_from(const std::string& text);
 GuardAnswer guard_answer_from(const std::string& text);
 
 }  // namespace tandem::machines

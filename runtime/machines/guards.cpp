@@ -56,9 +56,7 @@ std::optional<Guards::Lost> Guards::lost() const {
   if (lost_ || separated_.empty() || Clock::now() < separated_since_ + settle_time) return lost_;
   const std::vector<std::string> all = separated(separated_);
   // It may be about to be lost altogether.
-  const auto machine = std::ranges::find(setting_.machines, all.front(), &GuardSetting::Guarded::machine);
-  const auto& state = states_[static_cast<std::size_t>(machine - setting_.machines.begin())];
-  if (Clock::now() > state.answered + 3 * pause) return std::nullopt;
+  if (Clock::now() > states_[index_of(all.front())].answered + 3 * pause) return std::nullopt;
   return Lost{.machine = all.front(), .reason = {}, .unreached = {all.begin() + 1, all.end()}};
 }
 
@@ -76,10 +74,31 @@ std::optional<RankEnd> Guards::killed_rank() {
   return killed_first(ends);
 }
 
+std::size_t Guards::index_of(const std::string& machine) const {
+  const auto found = std::ranges::find(setting_.machines, machine, &GuardSetting::Guarded::machine);
+  TANDEM_CHECK(found != setting_.machines.end(), "machine", machine);
+  return static_cast<std::size_t>(found - setting_.machines.begin());
+}
+
+bool Guards::kill_rank(const std::string& machine, Rank rank) {
+  const std::lock_guard lock(mutex_);
+  State& state = states_[index_of(machine)];
+  if (state.killed == rank) return true;
+  state.to_kill = rank;
+  changed_.notify_all();
+  return false;
+}
+
+std::optional<Rank> Guards::take_to_kill(std::size_t index) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(states_[index].to_kill, std::nullopt);
+}
+
 bool Guards::wait(std::size_t index) {
   std::unique_lock lock(mutex_);
   const State& state = states_[index];
-  changed_.wait_for(lock, pause, [&] { return is_ending_ || state.answers < state.questions; });
+  changed_.wait_for(lock, pause,
+                    [&] { return is_ending_ || state.answers < state.questions || state.to_kill; });
   return !is_ending_;
 }
 
@@ -112,6 +131,7 @@ void Guards::take(std::size_t index, const GuardAnswer& answer, Clock::time_poin
   ++state.answers;
   state.answered = now;
   state.port = answer.port;
+  if (answer.killed) state.killed = answer.killed;
   const double half = seconds_of(now - asked) / 2;
   // An answer repeats the ends before it.
   for (std::size_t i = state.ends.size(); i < answer.ends.size(); ++i)
@@ -138,10 +158,11 @@ void Guards::ask_until_end(std::size_t index) {
                      start_limit);
   bool knows_peers = guarded.address.empty();
   for (;;) {
-    const auto peers = knows_peers ? std::vector<Peer>() : peers_of(index);
-    knows_peers = knows_peers || !peers.empty();
+    const GuardOrder order{.peers = knows_peers ? std::vector<Peer>() : peers_of(index),
+                           .to_kill = take_to_kill(index)};
+    knows_peers = knows_peers || !order.peers.empty();
     const Clock::time_point asked = Clock::now();
-    const auto answer = guard.ask(peers.empty() ? std::string() : to_text(peers));
+    const auto answer = guard.ask(to_text(order));
     if (!answer) return lose(guarded.machine, guard.reason());
     take(index, guard_answer_from(*answer), asked);
     if (!wait(index)) return;

@@ -55,6 +55,8 @@ class Guards {
   /// The rank whose end broke the job, if it was killed. Asks all machines once more, and waits for their
   /// answers or the limit. To be called when the job has ended.
   std::optional<RankEnd> killed_rank();
+  /// Orders that a rank of a machine is killed. True when that has been done: to be called until then.
+  bool kill_rank(const std::string& machine, Rank rank);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -65,8 +67,12 @@ class Guards {
     Clock::time_point answered;
     int questions = 0;  ///< answers that killed_rank() waits for
     std::vector<TimedEnd> ends;
+    std::optional<Rank> to_kill = {};  ///< not told yet
+    std::optional<Rank> killed = {};
   };
 
+  std::size_t index_of(const std::string& machine) const;
+  std::optional<Rank> take_to_kill(std::size_t index);
   void watch(std::size_t index);
   void ask_until_end(std::size_t index);
   void take(std::size_t index, const GuardAnswer& answer, Clock::time_point asked);

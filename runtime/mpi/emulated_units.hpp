@@ -2,6 +2,7 @@
 // a deadline. Arithmetic on times that the caller reads from its clock.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 
@@ -17,6 +18,8 @@ class EmulatedUnit {
   void begin(Seconds now);
   /// The kernel has ended. Returns the time at which the emulated unit ends the operation.
   Seconds end(Seconds began, Seconds now, Seconds duration);
+  /// Its operations are given up; it is free from now on.
+  void stop(Seconds now) { free_at_ = std::min(free_at_, now); }
   /// How often the unit became idle later than it should have.
   std::int64_t missed_deadlines() const { return missed_ + (is_late() ? 1 : 0); }
 
@@ -32,6 +35,10 @@ class EmulatedUnit {
 class EmulatedUnits {
  public:
   EmulatedUnit& device(bool concurrent) { return concurrent ? concurrent_device_ : device_; }
+  void stop_devices(Seconds now) {
+    device_.stop(now);
+    concurrent_device_.stop(now);
+  }
   EmulatedUnit& disk(int number) { return disks_[number]; }
   std::int64_t missed_deadlines() const;
 

@@ -58,7 +58,8 @@ MpiContext::~MpiContext() {
 
 Seconds MpiContext::now() const { return time_->now() - start_; }
 
-Pending MpiContext::occupy(EmulatedUnit& unit, std::optional<Seconds> duration, const Kernel& kernel) {
+Pending MpiContext::occupy(EmulatedUnit& unit, std::optional<Seconds> duration, const Kernel& kernel,
+                           bool is_work) {
   const Seconds start = now();
   unit.begin(start);
   if (kernel) {
@@ -71,20 +72,22 @@ Pending MpiContext::occupy(EmulatedUnit& unit, std::optional<Seconds> duration, 
   const Seconds deadline = unit.end(start, now(), *duration);
   const auto number = slots_.acquire(Slot::State::timed);
   slots_[number].deadline = start_ + deadline;
+  slots_[number].is_work = is_work;
   return Pending(number);
 }
 
 Pending MpiContext::compute(const Work& work, Kernel kernel) {
   const auto duration = setting_.emulated ? setting_.emulated(work) : std::nullopt;
   EmulatedUnit& unit = units_.device(work.concurrent);
-  if (!kernel || device_.is_host()) return occupy(unit, duration, kernel);
+  if (!kernel || device_.is_host()) return occupy(unit, duration, kernel, /*is_work=*/true);
   if (!duration) return queue(work, kernel);
   // For the emulated device, a kernel ends when all work that it has queued has ended.
-  return occupy(unit, duration, [&] {
+  const auto whole_kernel = [&] {
     kernel();
     device_.forget(device_.kernel_end());
     device_.finish();
-  });
+  };
+  return occupy(unit, duration, whole_kernel, /*is_work=*/true);
 }
 
 Pending MpiContext::queue(const Work& work, const Kernel& kernel) {
@@ -128,7 +131,7 @@ Pending MpiContext::use_disk(int disk, const DiskAccess& access, const Kernel& t
   TANDEM_CHECK(access.size.count() >= 0 && access.requests >= 1, "size", access.size.count(), "requests",
                access.requests, "rank", rank_);
   const auto duration = setting_.emulated_disk ? setting_.emulated_disk(disk, access, write) : std::nullopt;
-  return occupy(units_.disk(disk), duration, transfer);
+  return occupy(units_.disk(disk), duration, transfer, /*is_work=*/false);
 }
 
 Pending MpiContext::read(int disk, DiskAccess access, Kernel transfer) {
@@ -166,6 +169,23 @@ void MpiContext::cancel(const Pending& pending) {
     if (!setting_.can_cancel) throw WorldError("messages cannot be cancelled under SMPI");
     transport_.cancel(pending.slot());
   }
+}
+
+void MpiContext::stop_work() {
+  const Seconds now = time_->now();
+  for (std::uint32_t number = 0; number < slots_.size(); ++number) {
+    Slot& slot = slots_[number];
+    if (slot.state != Slot::State::timed || !slot.is_work || now >= slot.deadline) continue;
+    slot.outcome = Outcome::cancelled;
+    slot.end(now);
+  }
+  units_.stop_devices(now - start_);
+}
+
+Pending MpiContext::disconnect(Rank peer) {
+  if (!setting_.can_cancel) throw WorldError("ranks cannot disconnect under SMPI");
+  send_staged_messages();
+  return transport_.disconnect(peer);
 }
 
 void MpiContext::announce_departure() {

@@ -90,6 +90,9 @@ class MpiContext : public Context {
   /// Transport explains how long the wait for a cancelled send takes. Errors: WorldError where messages
   /// cannot be cancelled.
   void cancel(const Pending& pending) override;
+  void stop_work() override;
+  /// Errors: WorldError where messages cannot be cancelled.
+  Pending disconnect(Rank peer) override;
   /// The rank must then call `meet`, as all other ranks do at the end; there it discards messages of other
   /// ranks when they request it. Errors: WorldError where ranks cannot leave.
   void announce_departure() override;
@@ -118,7 +121,7 @@ class MpiContext : public Context {
     MPI_Comm communicator_ = MPI_COMM_NULL;
   };
 
-  Pending occupy(EmulatedUnit& unit, std::optional<Seconds> duration, const Kernel& kernel);
+  Pending occupy(EmulatedUnit& unit, std::optional<Seconds> duration, const Kernel& kernel, bool is_work);
   Pending use_disk(int disk, const DiskAccess& access, const Kernel& transfer, bool write);
   Pending queue(const Work& work, const Kernel& kernel);
   static Seconds device_time(const QueuedWork& work);

@@ -9,8 +9,8 @@ namespace tandem {
 
 namespace {
 
-/// True when MPI's tool interface is available. It stays initialised: Open MPI loads all of its components for
-/// that, which takes a fifth of a second and more.
+/// True when MPI's tool interface is available. It stays initialised: Open MPI loads all of its components
+/// for that, which takes a fifth of a second and more.
 bool tools_are_available() {
   static const bool available = [] {
     int provided = 0;

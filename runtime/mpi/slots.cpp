@@ -28,6 +28,7 @@ void SlotTable::release(std::uint32_t number) {
   slot.outcome = Outcome::done;
   slot.note = Note{};
   slot.is_sleep = false;
+  slot.is_work = false;
   slot.is_drain = false;
   free_.push_back(number);
 }

@@ -38,6 +38,7 @@ struct Slot {
   Outcome outcome = Outcome::done;
   bool has_envelope = false;  ///< of a receive with one: its first message has arrived
   bool is_sleep = false;
+  bool is_work = false;         ///< of a timed operation: the work of an emulated device
   bool is_drain = false;        ///< an internal receive, whose message is discarded
   bool awaits_verdict = false;  ///< of a send: the receiver was asked whether it can be cancelled
   int open_messages = 0;        ///< not yet complete

@@ -38,6 +38,8 @@ struct Transport::Control {
     cancel,     ///< can this message of mine still be thrown away?
     cancelled,  ///< it will be
     met,        ///< a receive has met it
+    discard,    ///< throw away all messages up to this one of the channel that no receive has met
+    discarded,  ///< that has been done for all channels; in a question: has it?
     departed    ///< the sender leaves
   };
   What what;
@@ -71,7 +73,11 @@ bool Transport::has_envelope(Channel channel, Rank peer) const {
   return channel.carries_note || node_.reaches(peer);
 }
 
-std::int64_t& Transport::sent_on(Rank to, Channel channel) { return sent_[key_of(to, channel)]; }
+Transport::Outgoing& Transport::outgoing_on(Rank to, Channel channel) {
+  Outgoing& outgoing = outgoing_[key_of(to, channel)];
+  outgoing.channel = channel;
+  return outgoing;
+}
 
 IncomingChannel& Transport::incoming_on(Rank from, Channel channel) {
   return incoming_[key_of(from, channel)];
@@ -99,8 +105,10 @@ Pending Transport::send(Rank to, Channel channel, Slice slice, const Note& note)
   slot.peer = to;
   slot.channel = channel;
   slot.slice = slice;
-  slot.number = ++sent_on(to, channel);
   const std::int64_t size = slice.size.count();
+  Outgoing& outgoing = outgoing_on(to, channel);
+  slot.number = ++outgoing.number;
+  outgoing.largest = std::max(outgoing.largest, size);
   const bool enveloped = has_envelope(channel, to);
   const bool packed = enveloped && size <= node_.packed_most(to);
   const bool staged = staging_.is_needed(slice, packed);
@@ -337,6 +345,12 @@ void Transport::hear(Rank from, const Control& control) {
     case Control::What::cancelled:
     case Control::What::met:
       return hear_verdict(from, control);
+    case Control::What::discard:
+      return discard(from, control);
+    case Control::What::discarded:
+      // A question has the size 1.
+      return control.size > 0 ? tell(from, {control.what, control.channel, control.number})
+                              : hear_verdict(from, control);
     case Control::What::departed:
       return hear_departure(from);
   }
@@ -393,6 +407,39 @@ void Transport::hear_verdict(Rank from, const Control& verdict) {
     if (verdict.what == Control::What::met) slot.outcome = Outcome::done;
     return message_ended(number);
   }
+}
+
+Pending Transport::disconnect(Rank peer) {
+  for (std::uint32_t number = 0; number < slots_.size(); ++number) {
+    Slot& slot = slots_[number];
+    const bool is_open = slot.state == Slot::State::messages && slot.direction == Slot::Direction::receive &&
+                         slot.peer == peer && !slot.is_drain;
+    if (is_open && cancel_receive(number)) slot.outcome = Outcome::cancelled;
+  }
+  for (const auto& [key, outgoing] : outgoing_)
+    if (static_cast<Rank>(key >> 32U) == peer)
+      tell(peer, {Control::What::discard, outgoing.channel, outgoing.number, outgoing.largest});
+  const auto number = slots_.acquire(Slot::State::messages);
+  Slot& slot = slots_[number];
+  slot.peer = peer;
+  slot.channel = control_channel;
+  slot.number = ++disconnects_;
+  slot.awaits_verdict = true;
+  slot.open_messages = 1;
+  constexpr std::int64_t question = 1;
+  tell(peer, {Control::What::discarded, slot.channel, slot.number, question});
+  return Pending(number);
+}
+
+void Transport::discard(Rank from, const Control& last) {
+  IncomingChannel& incoming = incoming_on(from, last.channel);
+  std::vector<IncomingChannel::Cancelled> all;
+  for (std::int64_t number = incoming.posted + 1; number <= last.number; ++number)
+    all.push_back({number, last.size});
+  if (all.empty()) return;
+  // They include those that were cancelled before.
+  incoming.cancelled = std::move(all);
+  drain(from, last.channel, incoming);
 }
 
 /// True: the receive has ended and no message will match it. A receive that has matched a message is not

@@ -20,7 +20,7 @@ namespace tandem {
 
 /// Of one (sender, channel), at the receiver.
 struct IncomingChannel {
-  /// A message that its sender has cancelled; it must be received and discarded.
+  /// A message that its sender has cancelled; it must be received and discarded. At most `size` bytes.
   struct Cancelled {
     std::int64_t number;
     std::int64_t size;
@@ -60,6 +60,8 @@ class Transport {
 
   /// See Context::cancel. Pre: the slot is one of a message that has not ended.
   void cancel(std::uint32_t number);
+  /// See Context::disconnect. Pre: no copy out of the device is in flight.
+  Pending disconnect(Rank peer);
   /// See Context::announce_departure. Pre: no copy out of the device is in flight.
   void announce_departure();
   /// Handles control messages of other ranks about cancelled messages and departures. True if there was one.
@@ -78,7 +80,13 @@ class Transport {
 
   bool has_envelope(Channel channel, Rank peer) const;
   std::byte* staging_of(Slot& slot);
-  std::int64_t& sent_on(Rank to, Channel channel);
+  /// The messages that this rank has sent to one rank on one channel.
+  struct Outgoing {
+    Channel channel;
+    std::int64_t number = 0;
+    std::int64_t largest = 0;  ///< bytes
+  };
+  Outgoing& outgoing_on(Rank to, Channel channel);
   IncomingChannel& incoming_on(Rank from, Channel channel);
   void start(std::uint32_t number, Rank to, int tag, const Parts& parts);
   std::byte* arrival_place(Slot& slot, std::int64_t size, bool by_host);
@@ -96,6 +104,7 @@ class Transport {
   void answer_cancel(Rank from, const Control& question);
   void hear_verdict(Rank from, const Control& verdict);
   void hear_departure(Rank who);
+  void discard(Rank from, const Control& last);
   bool cancel_receive(std::uint32_t number);
   bool cancel_request(std::uint32_t number);
   void drain(Rank from, Channel channel, IncomingChannel& incoming);
@@ -115,10 +124,11 @@ class Transport {
   std::vector<MPI_Status> statuses_;
   std::vector<std::uint32_t> ended_owners_;
   std::unordered_map<std::uint64_t, IncomingChannel> incoming_;
-  std::unordered_map<std::uint64_t, std::int64_t> sent_;  ///< messages by receiver and channel
+  std::unordered_map<std::uint64_t, Outgoing> outgoing_;  ///< by receiver and channel
   std::vector<std::vector<std::byte>> scratch_;  ///< the last one is the largest; older ones may be in flight
   std::set<Rank> departed_;
   std::vector<std::uint32_t> drains_;  ///< that have not ended
+  std::int64_t disconnects_ = 0;
 };
 
 }  // namespace tandem

@@ -39,6 +39,16 @@ std::vector<pid_t> processes_with_variable(const std::string& variable) {
   });
 }
 
+bool kill_rank(const std::string& mark, int rank) {
+  // Open MPI numbers its processes so.
+  const auto processes = processes_with_variable("OMPI_COMM_WORLD_RANK=" + std::to_string(rank));
+  bool is_killed = false;
+  for (const pid_t process : processes_with_variable(mark))
+    if (std::ranges::find(processes, process) != processes.end())
+      is_killed = ::kill(process, SIGKILL) == 0 || is_killed;
+  return is_killed;
+}
+
 namespace {
 
 /// The columns of /proc/PROCESS/stat from the state on; empty: there is no such process.

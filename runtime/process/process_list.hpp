@@ -21,6 +21,10 @@ std::vector<pid_t> processes_where(const std::function<bool(const std::filesyste
 /// Processes of this user that have the variable "NAME=VALUE" in their environment.
 std::vector<pid_t> processes_with_variable(const std::string& variable);
 
+/// Kills the process of a rank of Open MPI, and what that has started, on this machine. `mark`: the variable
+/// of its job. False: there is none.
+bool kill_rank(const std::string& mark, int rank);
+
 /// "NUMBER.START", where START is the time at which the kernel started it, so that another process that gets
 /// the number later is told apart. Empty when there is no such process, or only its exit status is left.
 std::string process_identity(pid_t process);

@@ -14,6 +14,9 @@ namespace tandem {
 /// Ctrl-C, kill, and a terminal that is closed.
 inline constexpr std::initializer_list<int> ending_signals = {SIGINT, SIGTERM, SIGHUP};
 
+/// To all ranks of a job: it will be ended soon, and may commit its state before.
+inline constexpr int end_signal = SIGUSR2;
+
 /// Blocks signals in this thread, except those that this process ignores (nohup, for example). The destructor
 /// restores the mask, and a signal that is still pending is then delivered. Blocks may be nested.
 class BlockedSignals {

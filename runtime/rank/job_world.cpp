@@ -11,9 +11,11 @@
 #include "runtime/mpi/cuda_aware.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/wire.hpp"
-#include "runtime/rank/journal_wire.hpp"
 #include "runtime/rank/other_load.hpp"
+#include "workloads/checkpoint/record_files.hpp"
 #include "workloads/cost/slowdown.hpp"
+#include "workloads/records/journal_bytes.hpp"
+#include "workloads/records/journal_parts.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/roles/run_role.hpp"
 
@@ -136,9 +138,17 @@ JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const
       use_clock_of_rank_0(own, run.clocks, rank, job.checkpoints().writer);
       end = run.clocks[static_cast<std::size_t>(rank)].on_rank_0(end);
     }
+    if (const Generation* generation = job.generation()) {
+      end += generation->began;
+      own = with_records_before(job, rank, std::move(own), recorded.earlier);
+    }
     run.makespan = std::max(run.makespan, end);
     run.journal.append(std::move(own));
     ++rank;
+  }
+  if (context.rank() == 0 && job.generation() != nullptr) {
+    add_counts(run.journal);
+    add_machine_records(*job.generation(), run.makespan, recorded.decisions, run.journal);
   }
   return run;
 }

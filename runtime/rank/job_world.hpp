@@ -46,10 +46,12 @@ struct Recorded {
   bool operations = false;
   bool decisions = false;
   bool requests = false;  ///< of cache nodes
+  /// Directory with the records of the job's earlier generations, on rank 0.
+  std::string earlier = {};
 };
 
-/// Runs the rank's role to its end; rank 0 returns the records of all ranks, in its own time, the others
-/// nothing. `clocks`: null if all ranks have the same clock. Collective.
+/// Runs the rank's role to its end; rank 0 returns the records of all ranks and generations, in its own time
+/// since the job began, the others nothing. `clocks`: null if all ranks have the same clock. Collective.
 JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const Recorded& recorded,
                JobClocks* clocks);
 

@@ -2,7 +2,9 @@
 // and mpirun ends the others.
 #include <mpi.h>
 
+#include <csignal>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 
 #include "runtime/machines/guard_machine.hpp"
@@ -31,8 +33,11 @@ int main(int argc, char** argv) {
     tandem::end_process(2);
   }
   tandem::end_with_parent();
+  // A file that grows beyond a limit is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::optional<tandem::RankSignals> signals(std::in_place);
   MPI_Init(&argc, &argv);
-  tandem::rank_main(argc, argv);
+  tandem::rank_main(argc, argv, &*signals);
   MPI_Finalize();
   tandem::end_process(0);
 }

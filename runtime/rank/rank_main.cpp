@@ -31,6 +31,7 @@
 #include "runtime/rank/rank_options.hpp"
 #include "runtime/rank/rank_process.hpp"
 #include "runtime/rank/result_files.hpp"
+#include "runtime/rank/warning_file.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/experiment/json_file.hpp"
@@ -67,9 +68,32 @@ Job load_job(const RankOptions& options, nlohmann::json document, const ResultFi
   }
 }
 
-std::string now_utc() {
-  return fmt::format("{:%FT%TZ}",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+std::string utc(std::chrono::system_clock::time_point time) {
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
+}
+
+std::string now_utc() { return utc(std::chrono::system_clock::now()); }
+
+/// Agrees when this generation began, by the clock of rank 0. Collective.
+void begin_generation(Job& job, const std::string& directory, const Context& context) {
+  if (job.generation() == nullptr) return;
+  Generation generation = *job.generation();
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  double start_s = now.count() - context.now().count();
+  check_mpi(MPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  if (generation.first_start_s == 0.0) generation.first_start_s = start_s;
+  // Somebody may have set the clock back meanwhile.
+  generation.began = Seconds(std::max(0.0, start_s - generation.first_start_s));
+  if (context.rank() == 0) write_start(directory, generation.number(), start_s);
+  job.set_generation(std::move(generation));
+}
+
+/// When the first generation began.
+std::string started(const Job& job) {
+  if (job.generation() == nullptr) return now_utc();
+  const std::chrono::duration<double> since_epoch(job.generation()->first_start_s);
+  return utc(std::chrono::system_clock::time_point(
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(since_epoch)));
 }
 
 std::string mpi_version() {
@@ -98,9 +122,13 @@ void run_and_write(const Job& job, const RankOptions& options, nlohmann::json ph
     throw ConfigError(fmt::format("{}: the job has {} ranks, mpirun started {}", options.document,
                                   job.roster().size(), context.world_size()));
   RunInfo info = describe_run(job, "measured");
-  info.started = now_utc();
+  info.started = started(job);
   const JobRun run = run_job(job, context, MPI_COMM_WORLD,
-                             {options.operations, options.decisions, options.requests}, place.clocks);
+                             {.operations = options.operations,
+                              .decisions = options.decisions,
+                              .requests = options.requests,
+                              .earlier = std::filesystem::path(options.document).parent_path().string()},
+                             place.clocks);
   place.files.gather();
   if (context.rank() != 0) return;
   if (!run.clocks.empty()) physics["clocks"] = describe_clocks(run.clocks, physics.at("machines"));
@@ -132,6 +160,13 @@ CalibrationSetting calibration_setting(const nlohmann::json& document) {
   return setting;
 }
 
+/// From the launch of the ranks until now, where the launcher said when that was; 0: it did not.
+double launch_time(const RankOptions& options) {
+  if (options.launched.empty()) return 0.0;
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  return std::max(0.0, now.count() - std::stod(options.launched));
+}
+
 /// `directory`: of this rank's files.
 void calibrate_job(const Job& job, const RankOptions& options, const CalibrationSetting& setting,
                    const std::string& directory, MpiContext& context) {
@@ -139,7 +174,9 @@ void calibrate_job(const Job& job, const RankOptions& options, const Calibration
   const Seconds waited_before = cpu_wait().value_or(Seconds(0));
   const Seconds start = context.now();
   const OtherLoad others;
+  const double launch_s = launch_time(options);
   Profile profile = calibrate(job, context, setting);
+  profile.launch_s = launch_s;
   profile.cpu_wait_share = (cpu_wait().value_or(Seconds(0)) - waited_before) / (context.now() - start);
   // As after a job: ranks wait without using a core while other ranks still measure.
   context.meet();
@@ -190,14 +227,21 @@ void check_alike(const Job& job, MPI_Comm communicator) {
 
 /// The evaluator reads the checkpoints that another rank writes.
 void check_evaluator(const Job& job, const ResultFiles& files) {
-  const auto evaluator = job.roster().evaluator();
+  const Roster& roster = job.roster();
+  const auto evaluator = roster.evaluator();
   const auto& plan = job.checkpoints();
-  if (!evaluator || !plan.has_model || plan.every == 0 || files.are_together(*evaluator, plan.writer)) return;
-  throw ConfigError(
-      fmt::format("the evaluator on host '{}' reads the checkpoints of rank {} on host '{}', and the two "
-                  "machines share no "
-                  "file system: expected both on one machine, or a result directory (--out) that both see",
-                  job.roster().host_of(*evaluator), plan.writer, job.roster().host_of(plan.writer)));
+  if (!evaluator || !plan.has_model || plan.every == 0) return;
+  std::vector<Rank> writers = {plan.writer};
+  // When the first worker's machine departs, another worker writes.
+  if (roster.steward() && roster.servers().empty())
+    writers.assign(roster.workers().begin(), roster.workers().end());
+  for (const Rank writer : writers)
+    if (!files.are_together(*evaluator, writer))
+      throw ConfigError(
+          fmt::format("the evaluator on host '{}' reads the checkpoints of rank {} on host '{}', and the two "
+                      "machines share no file system: expected both on one machine, or a result directory "
+                      "(--out) that both see",
+                      roster.host_of(*evaluator), writer, roster.host_of(writer)));
 }
 
 /// The process that writes the results, rank 0, holds their lock, so that no other job begins to write them
@@ -214,7 +258,28 @@ std::optional<WriteLock> claim_directory(const RankOptions& options, int rank) {
   return lock;
 }
 
-void run_on_device(const Job& job, const RankOptions& options, const nlohmann::json& document,
+/// How long before its end a machine is warned, where the experiment does not say.
+constexpr Seconds usual_notice{30.0};
+
+/// Warnings come as signals or as files in `directory`. `signals` must outlive the result.
+Notices notices_of(const Job& job, Rank rank, RankSignals& signals, const std::string& directory) {
+  const auto& transience = job.spec().experiment.transience;
+  const Seconds notice =
+      transience.notice > Seconds(0) ? transience.notice / transience.time_scale : usual_notice;
+  const RankAssignment& assignment = job.roster().assignment(rank);
+  const auto take_warning = [rank, notice, assignment, &signals,
+                             file = std::make_shared<WarningFile>(warning_path(directory, rank))] {
+    const auto left = signals.take_warning() ? std::optional(notice) : file->take(notice);
+    if (left)
+      print_note(fmt::format("rank {} ({} on '{}') was warned: its machine will be taken away in {:g} s",
+                             rank, role_name(assignment.role), assignment.host, left->count()));
+    return left;
+  };
+  return {.take_warning = take_warning,
+          .is_end_requested = [&signals] { return signals.is_end_requested(); }};
+}
+
+void run_on_device(Job& job, const RankOptions& options, const nlohmann::json& document,
                    const ResultFiles& files, Rank rank) {
   const RankDevice device = make_rank_device(job, rank);
   const auto notes = print_device_notes(job, device, MPI_COMM_WORLD);
@@ -239,12 +304,13 @@ void run_on_device(const Job& job, const RankOptions& options, const nlohmann::j
   // The hosts of an emulated cluster have one clock.
   if (options.cluster.empty()) clocks.emplace(MPI_COMM_WORLD);
   MpiContext context(MPI_COMM_WORLD, std::move(setting));
+  begin_generation(job, files.directory(), context);
   run_and_write(job, options, std::move(physics), context,
                 {.clocks = clocks ? &*clocks : nullptr, .files = files});
 }
 
 /// `watched`: by the process that watches this machine.
-void run_rank(int argc, char** argv, machines::RankRegistration& watched) {
+void run_rank(int argc, char** argv, machines::RankRegistration& watched, RankSignals* signals) {
   const RankOptions options = parse_rank_options(argc, argv);
   int rank = 0;
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
@@ -255,6 +321,9 @@ void run_rank(int argc, char** argv, machines::RankRegistration& watched) {
   const ResultFiles files(MPI_COMM_WORLD, {options.out, options.parts, options.apart});
   Job job = load_job(options, document, files, rank);
   if (options.losses) job.record_losses();
+  if (!files.are_shared()) job.set_files_apart();
+  if (signals != nullptr && job.roster().has(rank))
+    job.set_notices(notices_of(job, rank, *signals, files.directory()));
   double last_progress = -1.0;
   job.stop().on_report([&last_progress](double fraction) { print_progress(fraction, last_progress); });
   if (rank == 0) print_status("waiting for the other ranks");
@@ -269,7 +338,7 @@ void run_rank(int argc, char** argv, machines::RankRegistration& watched) {
 
 }  // namespace
 
-void rank_main(int argc, char** argv) {
+void rank_main(int argc, char** argv, RankSignals* signals) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   machines::RankRegistration watched;
   const auto fail = [&watched](int exit_code, const std::string& message) {
@@ -277,7 +346,7 @@ void rank_main(int argc, char** argv) {
     end_job(MPI_COMM_WORLD, exit_code, message);
   };
   try {
-    run_rank(argc, argv, watched);
+    run_rank(argc, argv, watched, signals);
     watched.announce_end(false);
   } catch (const ConfigError& error) {
     fail(2, error.what());

@@ -38,7 +38,7 @@ struct Known {
   std::variant<Text, Flag, Number> member;
 };
 
-constexpr std::array<Known, 17> known_options = {{{"out", &RankOptions::out},
+constexpr std::array<Known, 18> known_options = {{{"out", &RankOptions::out},
                                                   {"parts", &RankOptions::parts},
                                                   {"apart", &RankOptions::apart},
                                                   {"create", &RankOptions::create},
@@ -47,6 +47,7 @@ constexpr std::array<Known, 17> known_options = {{{"out", &RankOptions::out},
                                                   {"repetition", &RankOptions::repetition},
                                                   {"command", &RankOptions::command},
                                                   {"calibrate", &RankOptions::calibrate},
+                                                  {"launched", &RankOptions::launched},
                                                   {"discover", &RankOptions::discovers},
                                                   {"links", &RankOptions::links},
                                                   {"cluster", &RankOptions::cluster},

@@ -157,6 +157,27 @@ BENCHMARK(bsp)
     ->Iterations(1)
     ->Unit(benchmark::kSecond);
 
+/// 1,024 workers and 500 departures, ten in each round, against the same job without.
+void departures(benchmark::State& state) {
+  constexpr int workers = 1024, rounds = 50, departing = 500;
+  std::vector<double> with_s, without_s;
+  for (auto _ : state) {
+    Measured with{}, without{};
+    const auto departs = [] { return job_with_departures(workers, rounds, departing); };
+    const auto stays = [] { return job_with_departures(workers, rounds, 0); };
+    const bool fine = with_s.size() % 2 == 0 ? run_in_child(departs, with) && run_in_child(stays, without)
+                                             : run_in_child(stays, without) && run_in_child(departs, with);
+    if (!fine) return state.SkipWithError("a simulation failed");
+    with_s.push_back(with.outcome.cpu_s);
+    without_s.push_back(without.outcome.cpu_s);
+    state.SetIterationTime(with.outcome.cpu_s);
+  }
+  state.counters["with_ms_per_round"] = 1e3 * median(with_s) / rounds;
+  state.counters["without_ms_per_round"] = 1e3 * median(without_s) / rounds;
+  state.counters["ratio"] = median(with_s) / median(without_s);
+}
+BENCHMARK(departures)->UseManualTime()->Iterations(7)->Unit(benchmark::kSecond);
+
 }  // namespace
 }  // namespace tandem::benchmarks
 

@@ -28,5 +28,8 @@ double messages_of_all_reduce(const std::string& collective, int ranks);
 /// BSP: each worker computes, sends a shard to each server and waits for all replies; a server replies to all
 /// workers after it has received from all. The step times of the workers differ by up to `spread`.
 Outcome bsp_on_context(int workers, int servers, int steps, double spread);
+/// A whole job with modelled mathematics: BSP over one server. `departures` of the workers' machines depart
+/// one after the other and are replaced; 0: no machine may depart (transience.lifetime never).
+Outcome job_with_departures(int workers, int rounds, int departures);
 
 }  // namespace tandem::benchmarks

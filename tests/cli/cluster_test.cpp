@@ -206,6 +206,24 @@ TEST_F(ClusterCommand, AKilledRankIsNamedWithItsHostAndAllIsCleanedUp) {
   EXPECT_NE(result.output.find("rank 0 on host second"), std::string::npos) << result.output;
 }
 
+TEST_F(ClusterCommand, ARankIsKilledWhenItsMachineIsRevoked) {
+  const std::string job = "run --cluster " + platform_ + " " +
+                          experiment("evaluate_every: 5\nrecovery: {mode: restart, policy: restart}\n") +
+                          " --set stop.rounds=30";
+  const auto whole = line_.tandem(job + " --out whole");
+  ASSERT_EQ(whole.exit_code, 0) << whole.output;
+  const double makespan_s =
+      read_results((line_.folder() / "whole").string()).summary.at("makespan_s").get<double>();
+  const auto revoked = line_.tandem(
+      job + " --set run.revoke=kill --set transience.lifetime=fixed --set 'transience.options.times=" +
+      std::to_string(0.4 * makespan_s) + ",1e9;1e9' --out out");
+  ASSERT_EQ(revoked.exit_code, 0) << revoked.output;
+  EXPECT_NE(revoked.output.find("the machine of worker 0 on 'second' departed (revoked)"), std::string::npos)
+      << revoked.output;
+  EXPECT_EQ(line_.shell("cmp whole/model.pt out/model.pt").exit_code, 0) << revoked.output;
+  EXPECT_EQ(read_results((line_.folder() / "out").string()).info.generations.size(), 2U);
+}
+
 /// Also between its subcommands, when nothing but the validation itself runs.
 TEST_F(ClusterCommand, AnInterruptedValidationRemovesItsTemporaryCluster) {
   ASSERT_EQ(down().exit_code, 0);

@@ -48,6 +48,20 @@ TEST_F(Leftovers, SharedMemoryOfAKilledJobIsListedAndRemoved) {
   EXPECT_NE(line_.tandem("clean").output.find("nothing is left over"), std::string::npos);
 }
 
+/// A job that starts again removes at once what the ranks that died have left.
+TEST_F(Leftovers, AJobThatStartsAgainLeavesNoSharedMemory) {
+  const auto told = line_.shell(
+      "\"$TANDEM\" run " + line_.experiment("evaluate_every: 10\nrecovery: {mode: restart}\n") +
+      " --set stop.rounds=200 --out out > told.txt 2>&1 & run=$!; "
+      "until [ -e out/checkpoints/round_00000010.pt ]; do kill -0 $run || exit 9; sleep 0.02; done; "
+      "kill -9 $(for p in $(pgrep -x tandem-rank); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo "
+      "$p; "
+      "done | head -n 2); wait $run; code=$?; cat told.txt; exit $code");
+  EXPECT_EQ(told.exit_code, 0) << told.output;
+  EXPECT_NE(told.output.find("as generation 1"), std::string::npos) << told.output;
+  EXPECT_NE(line_.tandem("clean --dry-run").output.find("nothing is left over"), std::string::npos);
+}
+
 TEST_F(Leftovers, ATemporaryClusterWhoseJobWasKilledIsRemoved) {
   const std::string lab = TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml";
   const std::string platform =

@@ -467,6 +467,68 @@ TEST_F(FailingMachines, AMachineThatIsLostTakesNoCheckpointAway) {
   EXPECT_EQ(read_results((line_.folder() / "private/resumed").string()).info.resumed.at("round"), round);
 }
 
+/// A job that starts again has the states and records that its machines keep to themselves. One machine is
+/// away for a while, too: the job waits for it.
+TEST_F(FailingMachines, AJobStartsAgainWithoutASharedFileSystem) {
+  const std::string job = experiment(2000, "evaluate_every: 20\nrecovery: {mode: restart}\n");
+  const auto whole = tandem("run " + job + " --hosts m1,m2,m3 --out whole");
+  ASSERT_EQ(whole.exit_code, 0) << whole.output;
+  for (const char* machine : {"m2", "m3"})
+    ASSERT_EQ(
+        line_.shell("mkdir -p private && " + on(machine) + "mount -t tmpfs none \"$PWD/private\"").exit_code,
+        0);
+  const auto cables = [&](const char* state) {
+    return "for cable in eth0 eth1; do ip -n " + network_of("m3") + " link set $cable " + state + "; done; ";
+  };
+  const auto until_generation = [](const std::string& number) {
+    return "until grep -q 'as generation " + number + "' log; do kill -0 $job || break; sleep 0.1; done; ";
+  };
+  const std::string wait_for_checkpoint =
+      "seen=$(ls private/out/checkpoints/*.pt 2> /dev/null | wc -l); for i in $(seq 400); do sleep 0.05; [ "
+      "$(ls "
+      "private/out/checkpoints/*.pt 2> /dev/null | wc -l) -gt $((seen + 2)) ] && break; done; ";
+  const auto restarted =
+      line_.shell("export OMPI_MCA_plm_rsh_agent=\"ssh -F $PWD/ssh/ssh_config\"; sh /run/tandem/clusters/" +
+                  id_ + "/enter m1 \"$TANDEM\" run " + job +
+                  " --hosts m1,m2,m3 --out private/out > log 2>&1 & job=$!; " + wait_for_checkpoint +
+                  "for p in $(pgrep -f \"bin/tandem-rank $PWD/private/out\"); do tr '\\0' '\\n' < "
+                  "/proc/$p/environ | grep "
+                  "-qx OMPI_COMM_WORLD_RANK=0 && kill -9 $p; done; " +
+                  until_generation("1") + wait_for_checkpoint + cables("down") + until_generation("2") +
+                  "sleep 2; " + cables("up") + "wait $job; code=$?; cat log; exit $code");
+  ASSERT_EQ(restarted.exit_code, 0) << restarted.output;
+  EXPECT_EQ(line_.shell("cmp whole/model.pt private/out/model.pt").exit_code, 0) << restarted.output;
+  const Results all = read_results((line_.folder() / "private/out").string());
+  const Results expected = read_results((line_.folder() / "whole").string());
+  ASSERT_EQ(all.journal.steps.size(), expected.journal.steps.size()) << restarted.output;
+  for (std::size_t i = 0; i < all.journal.steps.size(); ++i) {
+    EXPECT_EQ(all.journal.steps[i].step, expected.journal.steps[i].step);
+    EXPECT_EQ(all.journal.steps[i].loss, expected.journal.steps[i].loss);
+  }
+  EXPECT_GE(all.info.generations.size(), 3U) << restarted.output;
+  const auto left = line_.shell(on("m2") + "ls \"$PWD/private\"; " + on("m3") + "ls \"$PWD/private\"");
+  EXPECT_EQ(left.output.find("part-"), std::string::npos) << left.output;
+}
+
+/// The process that watches the other machine kills its rank at the drawn time.
+TEST_F(SshMachines, ARankIsKilledWhenItsMachineIsRevoked) {
+  const std::string job =
+      experiment(2000, "evaluate_every: 20\nrecovery: {mode: restart, policy: restart}\n");
+  const auto whole = tandem("run " + job + " --hosts m1,m2,m3 --out whole");
+  ASSERT_EQ(whole.exit_code, 0) << whole.output;
+  const auto revoked = tandem("run " + job +
+                              " --set run.revoke=kill --set transience.lifetime=fixed --set "
+                              "'transience.options.times=1e9;0.8,1e9' --hosts m1,m2,m3 --out out");
+  ASSERT_EQ(revoked.exit_code, 0) << revoked.output;
+  EXPECT_NE(revoked.output.find("the machine of worker 1 on 'm3' departed (revoked); the job starts again"),
+            std::string::npos)
+      << revoked.output;
+  EXPECT_EQ(line_.shell("cmp whole/model.pt out/model.pt").exit_code, 0) << revoked.output;
+  const Results all = read_results((line_.folder() / "out").string());
+  ASSERT_EQ(all.info.generations.size(), 2U);
+  EXPECT_GE(all.info.generations[1].at("launched_s"), 0.8);
+}
+
 TEST_F(FailingMachines, EndWhenADiskIsFull) {
   ASSERT_EQ(line_
                 .shell("mkdir small && " + on("m3") + "mount -t tmpfs -o size=64k none \"$PWD/small\" && " +

@@ -36,6 +36,31 @@ INSTANTIATE_TEST_SUITE_P(
                       " --set sync.options.order=step-first",
                       "--set sync.algorithm=group-average --set sync.over=all-reduce"));
 
+class ResumeRunWithOthers : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
+
+/// With another number of workers and another server's host, both worlds continue alike, in each from the
+/// states of the other.
+TEST_P(ResumeRunWithOthers, EndsLikeTheSimulation) {
+  succeeds("run " + experiment(3, "--set evaluate_every=1 " + GetParam()) + " --out first");
+  const std::string on =
+      " --resume first --set placement.worker_count=3 --set placement.servers=[node-5] --set stop.rounds=6 "
+      "--decisions --out ";
+  const std::string told = succeeds("run" + on + "measured");
+  EXPECT_NE(told.find("note: 3 workers instead of 4"), std::string::npos) << told;
+  succeeds("simulate" + on + "simulated");
+  expect_same_end("simulated", "measured", 3);
+  const auto comparison = validation::compare(results("simulated"), {results("measured")});
+  EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;
+  EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ResumeRunWithOthers,
+    ::testing::Values(
+        "--set optimizer.momentum=0.9",
+        "--set sync.algorithm=post-local-sgd --set sync.options.switch_round=4",
+        "--set sync.algorithm=local-sgd --set optimizer.momentum=0.9 --set sync.compression=top-k"));
+
 TEST_F(ResumeJobs, AResumedJobStopsAtTheSameAccuracy) {
   const std::string stop = " --set stop.rounds=60 --set stop.accuracy=0.6 ";
   const std::string settings = "--set optimizer.learning_rate=0.05";

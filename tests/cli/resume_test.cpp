@@ -368,7 +368,7 @@ TEST_F(ResumeRefuses, AnotherJob) {
   succeeds("simulate " + experiment(2) + " --out first");
   const std::string more = " --resume first --out second --set stop.rounds=4";
   refuses("--set optimizer.learning_rate=0.5" + more,
-          "expected the same job (only stop may change), found optimizer.learning_rate 0.5 instead of 0.01");
+          "expected the same job (only stop and placement may change), found optimizer.learning_rate 0.5 instead of 0.01");
   refuses("--set sync.algorithm=asp" + more, "found sync.algorithm \"asp\" instead of \"bsp\"");
   refuses(experiment(4, "--set workload.model=lenet") + " --resume first --out second",
           "workload.model \"lenet\" instead of \"mlp\"");

@@ -173,7 +173,8 @@ TEST(List, NamesEveryKind) {
                            "balanced",  "round-robin",  "lru",     "minio",
                            "iid",       "by-class",     "lenet",   "resnet18",
                            "mlp",       "mobilenet-v2", "FILE.pt", "fashion-mnist",
-                           "synthetic", "young",        "daly",    "on-warning"})
+                           "synthetic", "young",        "daly",    "on-warning",
+                           "shrink",    "replace",      "spares",  "restart"})
     EXPECT_NE(all.output.find(name), std::string::npos) << name;
   EXPECT_EQ(line.tandem("list nonsense").exit_code, 2);
 }

@@ -125,6 +125,23 @@ TEST_F(Slurm, ThePrintedScriptResumesWhenTheJobIsRequeued) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "requeued/summary.json")) << "it was interrupted";
 }
 
+/// Slurm sends the signal to the script's own process, which the command has replaced.
+TEST_F(Slurm, AJobThatCommitsIsWarnedBeforeItsTimeEnds) {
+  const auto script = [this](const std::string& more) {
+    return line_
+        .tandem("run " + line_.experiment() +
+                " --set placement.workers=[node-1,node-2] --out out --print-sbatch " + more)
+        .output;
+  };
+  const std::string commits = "--set checkpoint.policy=fixed ";
+  const std::string warned = script(commits + "--grace 45");
+  EXPECT_NE(warned.find("#SBATCH --signal=B:TERM@45\n"), std::string::npos) << warned;
+  EXPECT_NE(warned.find("--force --grace 45 "), std::string::npos) << warned;
+  for (const std::string& other :
+       {script(""), script(commits + "--grace 0"), script(commits + "--set sync.over=all-reduce")})
+    EXPECT_EQ(other.find("--signal"), std::string::npos) << other;
+}
+
 TEST_F(Slurm, WorldsOfOneRankAreExplained) {
   const std::string job = line_.experiment() + " --set placement.workers=[node-1,node-2]";
   const auto printed = line_.tandem("run " + job + " --out alone --print-command");

@@ -17,8 +17,10 @@ struct Scenario {
   const char* name;
   int ranks;
   std::function<void(Context&)> body;
-  /// Cancels messages or lets a rank leave, which the context under SMPI does not support.
+  /// Cancels messages, disconnects or lets a rank leave, which the context under SMPI does not support.
   bool withdraws = false;
+  /// Calls Context::stop_work.
+  bool stops_work = false;
 
   friend std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
     return out << scenario.name;

@@ -256,6 +256,78 @@ void a_rank_announces_its_departure(Context& context) {
   expect_pattern(context, "message of a rank that stays", static_cast<std::uint32_t>(peer), in, in.size());
 }
 
+/// So long that only stop_work can end it. Native work ends immediately: nothing is to be stopped.
+constexpr int samples_for_ever = 1000000;
+
+bool work_takes_time(Context& context) {
+  Pending probe = context.compute({.kind = Work::Kind::forward, .samples = samples_for_ever});
+  const bool takes_time = !context.is_done(probe);
+  context.stop_work();
+  context.wait(probe);
+  return takes_time;
+}
+
+/// The first ends while others wait for the device, and others run concurrently.
+void stopped_work_ends_at_once(Context& context) {
+  const std::string expected = work_takes_time(context) ? "cancelled" : "done";
+  for (const double begun_s : {0.0, 0.001})
+    for (const int count : {1, 3}) {
+      int runs = 0;
+      std::vector<Pending> works;
+      for (int i = 0; i < count; ++i)
+        for (const bool concurrent : {false, true})
+          for (const auto kind : {Work::Kind::forward, Work::Kind::reduce})
+            works.push_back(context.compute(
+                {.kind = kind, .samples = samples_for_ever, .concurrent = concurrent}, [&runs] { ++runs; }));
+      if (begun_s > 0) pause(context, begun_s);
+      context.stop_work();
+      for (Pending& work : works) expect_equal(context, "outcome", expected, outcome_of(context, work));
+      expect_equal(context, "kernels that have run", 4 * count, runs);
+      expect(context, "it took no time", context.now() < Seconds(100));
+    }
+}
+
+void work_after_stopped_work_starts_at_once(Context& context) {
+  const std::string expected = work_takes_time(context) ? "cancelled" : "done";
+  std::vector<Pending> stopped;
+  for (const bool concurrent : {false, true})
+    stopped.push_back(context.compute(
+        {.kind = Work::Kind::forward, .samples = samples_for_ever, .concurrent = concurrent}, [] {}));
+  context.stop_work();
+  context.stop_work();
+  // Before anybody has waited for the stopped work.
+  for (const bool concurrent : {false, true}) {
+    Pending work = context.compute({.kind = Work::Kind::backward, .samples = 1, .concurrent = concurrent});
+    expect_equal(context, "outcome of later work", "done", outcome_of(context, work));
+  }
+  for (Pending& work : stopped) expect_equal(context, "outcome", expected, outcome_of(context, work));
+  expect(context, "it took no time", context.now() < Seconds(100));
+  Pending work = context.compute({.kind = Work::Kind::backward, .samples = 1});
+  expect_equal(context, "outcome of the last work", "done", outcome_of(context, work));
+}
+
+/// Work that has ended, sleeps, disks and messages.
+void stopping_work_leaves_all_else(Context& context) {
+  const Rank peer = 1 - context.rank();
+  Pending ended = context.compute({.kind = Work::Kind::forward, .samples = 1});
+  while (!context.is_done(ended)) pause(context, 0.001);
+  Pending sleep = context.sleep(Seconds(0.002));
+  Pending write = context.write(0, {Bytes(100000)}, {});
+  Buffer out = pattern(static_cast<std::uint32_t>(context.rank()), large), in(large);
+  Pending receive = context.receive(peer, noted, slice_of(in));
+  Pending send = context.send(peer, noted, slice_of(out), numbered_note(1));
+  Pending stopped = context.compute({.kind = Work::Kind::forward, .samples = samples_for_ever}, [] {});
+  context.stop_work();
+  expect_equal(context, "outcome of work that had ended", "done", outcome_of(context, ended));
+  expect_equal(context, "outcome of a sleep", "done", outcome_of(context, sleep));
+  expect_equal(context, "outcome of a write", "done", outcome_of(context, write));
+  expect_equal(context, "outcome of a receive", "done", outcome_of(context, receive));
+  expect_pattern(context, "message", static_cast<std::uint32_t>(peer), in, in.size());
+  context.wait(send);
+  context.wait(stopped);
+  expect(context, "it took no time", context.now() < Seconds(100));
+}
+
 }  // namespace
 
 std::vector<Scenario> leaving_scenarios() {
@@ -268,6 +340,13 @@ std::vector<Scenario> leaving_scenarios() {
        a_cancelled_send_arrives_completely_or_not_at_all},
       {"a_rank_announces_its_departure", 3, a_rank_announces_its_departure}};
   for (Scenario& scenario : scenarios) scenario.withdraws = true;
+  const std::vector<Scenario> stops = {
+      {"stopped_work_ends_at_once", 1, stopped_work_ends_at_once},
+      {"work_after_stopped_work_starts_at_once", 1, work_after_stopped_work_starts_at_once},
+      {"stopping_work_leaves_all_else", 2, stopping_work_leaves_all_else}};
+  for (const Scenario& scenario : stops)
+    scenarios.push_back(
+        {scenario.name, scenario.ranks, scenario.body, /*withdraws=*/true, /*stops_work=*/true});
   scenarios.push_back({"a_cancelled_sleep_ends_at_once", 1, a_cancelled_sleep_ends_at_once});
   scenarios.push_back(
       {"completed_operations_cannot_be_cancelled", 2, completed_operations_cannot_be_cancelled});

@@ -74,5 +74,6 @@ std::vector<Scenario> waiting_scenarios();
 std::vector<Scenario> traffic_scenarios();
 std::vector<Scenario> all_reduce_scenarios();
 std::vector<Scenario> leaving_scenarios();
+std::vector<Scenario> disconnecting_scenarios();
 
 }  // namespace tandem::conformance

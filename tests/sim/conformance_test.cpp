@@ -12,29 +12,38 @@ using conformance::Scenario;
 
 class Conformance : public ::testing::TestWithParam<Scenario> {};
 
+std::function<void(SimulationSetting&)> setting_of(const Scenario& scenario) {
+  return [&scenario](SimulationSetting& setting) { setting.stops_work = scenario.stops_work; };
+}
+
+SimulationResult run(const std::string& xml, const std::vector<std::string>& hosts, const Scenario& scenario,
+                     const std::vector<Profile::Path>& network = {}) {
+  return lab::run(xml, hosts, scenario.body, network, SimulationSetting{}.eager_limit, setting_of(scenario));
+}
+
 const char* const disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
 
 TEST_P(Conformance, OneHostPerRank) {
   const int ranks = GetParam().ranks;
-  lab::run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam().body);
+  run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam());
 }
 
 TEST_P(Conformance, AllRanksOnOneHost) {
   const auto ranks = static_cast<std::size_t>(GetParam().ranks);
-  lab::run(lab::star(1, "", disk), std::vector<std::string>(ranks, "h0"), GetParam().body);
+  run(lab::star(1, "", disk), std::vector<std::string>(ranks, "h0"), GetParam());
 }
 
 TEST_P(Conformance, MeasuredNetwork) {
   const int ranks = GetParam().ranks;
-  lab::run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam().body,
-           lab::machine_network({{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}}));
+  run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam(),
+      lab::machine_network({{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}}));
 }
 
 TEST_P(Conformance, TransportThatBuffersMessages) {
   const int ranks = GetParam().ranks;
   auto network = lab::machine_network({{0, 20e-6, 1e-9}});
   network[0].held_bytes = 4096;
-  lab::run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam().body, network);
+  run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam(), network);
 }
 
 /// Every second host has a link of a hundredth of the bandwidth, before which bytes wait.
@@ -50,7 +59,7 @@ TEST_P(Conformance, RoutesThatBecomeNarrower) {
     const std::string link = "<link id=\"l" + std::to_string(i) + "\" bandwidth=\"";
     xml.replace(xml.find(link), link.size() + 8, link + "12.5MBps");
   }
-  lab::run(xml, lab::hosts(ranks), GetParam().body, {path, within});
+  run(xml, lab::hosts(ranks), GetParam(), {path, within});
 }
 
 INSTANTIATE_TEST_SUITE_P(Simulated, Conformance, ::testing::ValuesIn(conformance::scenarios()),

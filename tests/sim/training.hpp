@@ -69,6 +69,7 @@ class Training : public ::testing::Test {
     experiment.platform = file.path();
     job_ = std::make_unique<Job>(std::move(experiment), platforms::load_platform(file.path()),
                                  directory_.string());
+    if (files_apart_) job_->set_files_apart();
     const auto change = [this](sim::SimulationSetting& setting) {
       if (price_) setting.price = price_;
       setting.eager_limit = sim::SimulationSetting().eager_limit;
@@ -163,6 +164,7 @@ class Training : public ::testing::Test {
   std::string platform_;                             ///< contents of <platform>; empty: a star
   std::string host_properties_;                      ///< XML inside each host
   std::function<Seconds(Rank, const Work&)> price_;  ///< of work; empty: as determined by the devices
+  bool files_apart_ = false;                         ///< Job::set_files_apart
   Seconds makespan_;                                 ///< of the last training
 };
 

@@ -156,6 +156,18 @@ class FakeContext final : public Context {
       std::erase(mailbox.receives, operation);
     }
   }
+  void stop_work() override {}
+  Pending disconnect(Rank peer) override {
+    {
+      const std::lock_guard lock(world_.mutex_);
+      for (auto& [key, mailbox] : world_.mailboxes_) {
+        const auto& [from, to, channel] = key;
+        if (from == peer && to == rank_) end_all(mailbox.receives, Outcome::cancelled);
+        if (from == rank_ && to == peer) end_all(mailbox.sends, Outcome::cancelled);
+      }
+    }
+    return sleep(Seconds(0));
+  }
   void announce_departure() override {
     const std::lock_guard lock(world_.mutex_);
     world_.departed_.insert(rank_);

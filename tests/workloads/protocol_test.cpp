@@ -12,19 +12,28 @@ namespace tandem::protocol {
 namespace {
 
 TEST(Protocol, StructsRoundTrip) {
-  const auto push = unpack<Push>(pack(Push{3, -4, 5, Seconds(0.25), -1.5}));
+  const auto push = unpack<Push>(pack(Push{3, -4, 5, 6, Seconds(0.25), -1.5}));
   EXPECT_EQ(push.version, 3);
   EXPECT_EQ(push.samples, -4);
   EXPECT_EQ(push.local_steps, 5);
+  EXPECT_EQ(push.commit_round, 6);
   EXPECT_EQ(push.duration, Seconds(0.25));
   EXPECT_EQ(push.loss, -1.5);
-  const auto reply = unpack<Reply>(pack(Reply{7, 8, 9, true, false, std::int64_t{1} << 40}));
+  const auto reply = unpack<Reply>(pack(Reply{7, 8, 9, true, false, std::int64_t{1} << 40, 10}));
   EXPECT_EQ(reply.version, 7);
   EXPECT_EQ(reply.batch, 8);
   EXPECT_EQ(reply.local_steps, 9);
   EXPECT_TRUE(reply.stops);
   EXPECT_FALSE(reply.dropped);
   EXPECT_EQ(reply.all_samples, std::int64_t{1} << 40);
+  EXPECT_EQ(reply.commit_round, 10);
+  const auto stored =
+      unpack<Stored>(pack(Stored{11, true, Seconds(1.5), Seconds(0.5), Bytes(std::int64_t{1} << 36)}));
+  EXPECT_EQ(stored.round, 11);
+  EXPECT_TRUE(stored.failed);
+  EXPECT_EQ(stored.ended, Seconds(1.5));
+  EXPECT_EQ(stored.blocked, Seconds(0.5));
+  EXPECT_EQ(stored.bytes, Bytes(std::int64_t{1} << 36));
   const auto checkpoint = unpack<Checkpoint>(pack(Checkpoint{1, std::int64_t{1} << 33, Seconds(2)}));
   EXPECT_EQ(checkpoint.round, 1);
   EXPECT_EQ(checkpoint.samples, std::int64_t{1} << 33);

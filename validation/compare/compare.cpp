@@ -239,6 +239,8 @@ std::vector<Figure> figures_of(const Results& simulated, const std::vector<Resul
   add("time_to_target", "time to target accuracy", Unit::seconds, "/time_to_target/checkpoint_time_s");
   add("samples_to_target", "samples to target accuracy", Unit::count, "/time_to_target/samples");
   add("rounds", "rounds", Unit::count, "/rounds");
+  add("departures", "departures of workers", Unit::count, "/membership/departures");
+  add("lost_samples", "samples lost with them", Unit::count, "/membership/lost_samples");
   add("bytes_sent", "sent by workers", Unit::bytes, "/bytes/sent");
   add("bytes_received", "received by workers", Unit::bytes, "/bytes/received");
   add("cache.local", "cache hits", Unit::count, "/cache/local");
@@ -344,6 +346,7 @@ Comparison compare(const Results& simulated, const std::vector<Results>& measure
   comparison.figures = figures_of(simulated, measured, options, witness ? &*witness : nullptr);
   add_intervals(comparison.figures, simulated, measured);
   comparison.step_times = step_times_of(simulated, measured);
+  comparison.members = compare_members(simulated, measured);
   comparison.target = target_of(simulated, measured);
   comparison.attribution = attribution(simulated, measured);
   for (const auto& run : measured) {

@@ -8,6 +8,7 @@
 
 #include "validation/compare/attribution.hpp"
 #include "validation/compare/gates.hpp"
+#include "validation/compare/members.hpp"
 #include "validation/compare/origin.hpp"
 #include "validation/compare/statistics.hpp"
 #include "workloads/records/format.hpp"
@@ -73,6 +74,7 @@ struct Comparison {
   int unmatched_steps =
       0;  ///< (rank, step) only simulated or only measured; the largest number over repetitions
   StepTimes step_times;
+  std::optional<Members> members;         ///< none where no machine may depart
   std::vector<Contribution> attribution;  ///< to the error of step time, largest first; they add up to it
   Origin origin;  ///< whether the differences are errors of a prediction, in all repetitions
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "policies/sync/replay.hpp"
 #include "validation/compare/gates.hpp"
 
 namespace tandem::validation {
@@ -56,11 +57,15 @@ bool cache_is_shared(const RunInfo& info) {
          std::count(info.roles.begin(), info.roles.end(), "cache-node");
 }
 
-std::map<Party, Log> logs_of(const Results& results) {
+std::map<Party, Log> logs_of(const Results& results, bool with_caches) {
   std::map<Party, Log> logs;
   std::map<Party, VersionBlocks> servers;
   for (const auto& record : results.journal.decisions) {
-    if (record.side == "cache" && cache_is_shared(results.info)) continue;
+    if (record.side == "cache" && !with_caches) continue;
+    // A job that started again continues from the state before; that is no decision.
+    if (sync::restored_state(record.event)) continue;
+    // A commit in the background may be complete in an earlier or in a later round.
+    if (record.side == "checkpointing" && record.decisions.empty()) continue;
     const Party party{record.rank, record.side};
     Log& log = logs[party];
     if (record.side == "server") {
@@ -84,8 +89,10 @@ std::string show(const Log& log, std::size_t at) {
 }
 
 std::optional<std::string> first_other_decision(const Results& simulated, const Results& measured) {
-  const auto ours = logs_of(simulated);
-  const auto theirs = logs_of(measured);
+  // Caches are empty when a job starts again.
+  const bool with_caches = !cache_is_shared(simulated.info) && measured.info.generations.is_null();
+  const auto ours = logs_of(simulated, with_caches);
+  const auto theirs = logs_of(measured, with_caches);
   auto all = ours;
   all.insert(theirs.begin(), theirs.end());
   static const Log none;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "policies/checkpointing/policy.hpp"
 #include "policies/sync/policy.hpp"
 
 namespace tandem::validation {
@@ -22,11 +23,21 @@ std::string timing_reason(const Experiment& experiment) {
   const auto& algorithm = sync::catalog().find(experiment.sync.algorithm);
   if (algorithm.make.timing_driven)
     return fmt::format("{} decides by durations or the order of arrival", algorithm.name);
+  if (experiment.transience.may_depart())
+    return "machines depart by the clock, in the middle of steps (transience.lifetime)";
+  const auto& checkpoint = experiment.checkpoint;
+  if (!checkpoint.policy.empty()) {
+    const auto& policy = checkpointing::catalog().find(checkpoint.policy);
+    const Options options = Options::resolve(policy.name, policy.options, checkpoint.options);
+    if (!checkpointing::rounds_between_commits(policy.name, options))
+      return fmt::format("checkpointing policy {} decides by durations", policy.name);
+  }
   if (experiment.stop.seconds.count() > 0) return "stop.seconds ends the job by the clock";
   return "";
 }
 
 std::string describe_rank(const RunInfo& info, Rank rank) {
+  if (rank < 0) return "the launcher";  // which runs the recovery policy of a job that starts again
   const auto index = static_cast<std::size_t>(rank);
   if (index >= info.roles.size() || index >= info.hosts.size()) return fmt::format("rank {}", rank);
   return fmt::format("rank {} ({} on {})", rank, info.roles[index], info.hosts[index]);

@@ -31,8 +31,8 @@ Gate operations_parity(const Results& simulated, const std::vector<Results>& mea
 /// set of decisions in each version of the model, because workers may arrive in any order.
 Gate decisions_parity(const Results& simulated, const std::vector<Results>& measured);
 
-/// Fresh policy objects that receive the recorded events of servers, coordinators and workers decide as
-/// recorded. Errors: ConfigError when a record is not an event.
+/// Fresh policy objects that receive the recorded events of servers, coordinators, workers and stewards, and
+/// those about commits, decide as recorded. Errors: ConfigError when a record is not an event.
 Gate replay(const Results& simulated, const std::vector<Results>& measured);
 
 /// "rank 3 (worker on lab-2)"

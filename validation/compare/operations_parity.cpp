@@ -131,6 +131,12 @@ Gate operations_parity(const Results& simulated, const std::vector<Results>& mea
     return {Gate::State::not_checked, 0, "operations were not recorded in both simulation and measurement"};
   if (const auto reason = timing_reason(simulated.info.experiment); !reason.empty())
     return {Gate::State::not_checked, 0, reason + ", so the number of operations may differ"};
+  for (const auto& run : measured)
+    if (!run.info.generations.is_null())
+      return {Gate::State::not_checked, 0,
+              fmt::format("{} started again after a rank had died, so operations in flight then are recorded "
+                          "twice or never",
+                          run.path)};
   const auto checked = static_cast<std::int64_t>(simulated.journal.operations.size());
   for (const auto& run : measured) {
     const auto [divergence, streams] = first_divergence(simulated, run);

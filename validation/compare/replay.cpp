@@ -5,66 +5,140 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "policies/checkpointing/replay.hpp"
+#include "policies/recovery/replay.hpp"
 #include "policies/sync/policy.hpp"
 #include "validation/compare/gates.hpp"
 
 namespace tandem::validation {
 namespace {
 
-const sync::Factory& factory_of(const RunInfo& info) {
-  return sync::catalog().find(info.experiment.sync.algorithm).make;
+int workers_of(const RunInfo& info) {
+  return static_cast<int>(std::count(info.roles.begin(), info.roles.end(), "worker"));
 }
 
 sync::Setting setting_of(const RunInfo& info) {
   const auto& sync = info.experiment.sync;
   const auto& algorithm = sync::catalog().find(sync.algorithm);
-  return {.workers = static_cast<int>(std::count(info.roles.begin(), info.roles.end(), "worker")),
+  return {.workers = workers_of(info),
           .batch = info.experiment.workload.batch,
           .route = sync.over,
           .options = Options::resolve(algorithm.name, algorithm.options, sync.options),
           .seed = info.experiment.seed};
 }
 
+/// A fresh policy object: what it decides on a recorded event, both as text. Errors: ConfigError when the
+/// text is not an event.
+using Decider = std::function<std::string(const std::string& event)>;
+
+/// Of a policy whose state a resumed job restores first.
+template <class Policy>
+Decider restorable(std::shared_ptr<Policy> policy, std::string (*decide)(Policy&, const std::string&)) {
+  return [policy, decide](const std::string& event) -> std::string {
+    const auto state = sync::restored_state(event);
+    if (!state) return decide(*policy, event);
+    restore(*policy, *state);
+    return "";
+  };
+}
+
+std::string decide_of_server(sync::ServerPolicy& policy, const std::string& event) {
+  return sync::to_text(sync::decide(policy, sync::parse_server_event(event)));
+}
+std::string decide_of_worker(sync::WorkerPolicy& policy, const std::string& event) {
+  return sync::decide_in_words(policy, sync::parse_worker_event(event));
+}
+
+Decider server_of(const RunInfo& info, Rank) {
+  const auto& make = sync::catalog().find(info.experiment.sync.algorithm).make;
+  return restorable(std::shared_ptr(make.make_server(setting_of(info))), decide_of_server);
+}
+
+Decider worker_of(const RunInfo& info, Rank rank) {
+  const auto& make = sync::catalog().find(info.experiment.sync.algorithm).make;
+  const auto index = std::count(info.roles.begin(), info.roles.begin() + rank, "worker");
+  return restorable(std::shared_ptr(make.make_worker(setting_of(info), static_cast<int>(index))),
+                    decide_of_worker);
+}
+
+Decider commits_of(const RunInfo& info, Rank) {
+  const auto& checkpoint = info.experiment.checkpoint;
+  const auto& entry = checkpointing::catalog().find(checkpoint.policy);
+  const auto make = [&entry, &checkpoint] {
+    return entry.make({.options = Options::resolve(entry.name, entry.options, checkpoint.options)});
+  };
+  return [make, policy = std::shared_ptr(make()), has_started = false](const std::string& event) mutable {
+    // Each generation of a job that starts again has a new policy, which first learns of its machines.
+    if (has_started && event.starts_with("ready")) {
+      policy = make();
+      has_started = false;
+    }
+    has_started = has_started || event.starts_with("started");
+    return checkpointing::decide_in_words(*policy, event);
+  };
+}
+
+Decider recovery_of(const RunInfo& info, Rank) {
+  const auto& recovery = info.experiment.recovery;
+  const auto& entry = recovery::catalog().find(recovery.policy);
+  const int slots = workers_of(info);
+  const std::shared_ptr policy =
+      entry.make({.workers = slots - static_cast<int>(info.experiment.placement.spares.size()),
+                  .slots = slots,
+                  .least = recovery.least,
+                  .give_up = recovery.give_up,
+                  .options = Options::resolve(entry.name, entry.options, recovery.options),
+                  .zones = info.zones,
+                  .provisioning = recovery.provisioning,
+                  .provisioning_options = recovery.provisioning_options});
+  return [policy](const std::string& event) { return recovery::decide_in_words(*policy, event); };
+}
+
+/// A side of DecisionRecord whose decisions are replayed.
+struct Side {
+  const char* name;
+  Decider (*make)(const RunInfo& info, Rank rank);  ///< errors: ConfigError for bad options
+  const std::string& (*policy)(const Experiment& experiment);
+};
+
+const std::string& algorithm_of(const Experiment& experiment) { return experiment.sync.algorithm; }
+
+const Side* find_side(const std::string& name) {
+  static const Side sides[] = {
+      {"server", server_of, algorithm_of},
+      {"worker", worker_of, algorithm_of},
+      {"checkpointing", commits_of,
+       [](const Experiment& experiment) -> const std::string& { return experiment.checkpoint.policy; }},
+      {"recovery", recovery_of,
+       [](const Experiment& experiment) -> const std::string& { return experiment.recovery.policy; }}};
+  const auto* const found = std::ranges::find(sides, name, &Side::name);
+  return found == std::end(sides) ? nullptr : found;
+}
+
 /// Fresh policy objects of one run.
 class Fresh {
  public:
-  explicit Fresh(const RunInfo& info) : info_(info), factory_(factory_of(info)), setting_(setting_of(info)) {}
+  explicit Fresh(const RunInfo& info) : info_(info) {}
 
   /// What the rank of the record decides now; none when its decisions are not replayed.
   std::optional<std::string> decide_again(const DecisionRecord& record) {
-    if (record.side == "server") {
-      auto& server = servers_[record.rank];
-      if (!server) server = factory_.make_server(setting_);
-      if (const auto state = sync::restored_state(record.event)) {
-        restore(*server, *state);
-        return "";
-      }
-      return sync::to_text(sync::decide(*server, sync::parse_server_event(record.event)));
-    }
-    if (record.side != "worker") return std::nullopt;
-    auto& worker = workers_[record.rank];
-    if (!worker) worker = factory_.make_worker(setting_, worker_index(record.rank));
-    if (const auto state = sync::restored_state(record.event)) {
-      restore(*worker, *state);
-      return "";
-    }
-    return sync::decide_in_words(*worker, sync::parse_worker_event(record.event));
+    const Side* side = find_side(record.side);
+    if (side == nullptr) return std::nullopt;
+    Decider& decide = deciders_[{record.rank, record.side}];
+    if (!decide) decide = side->make(info_, record.rank);
+    return decide(record.event);
   }
 
  private:
-  int worker_index(Rank rank) const {
-    return static_cast<int>(std::count(info_.roles.begin(), info_.roles.begin() + rank, "worker"));
-  }
-
   const RunInfo& info_;
-  const sync::Factory& factory_;
-  sync::Setting setting_;
-  std::map<Rank, std::unique_ptr<sync::ServerPolicy>> servers_;
-  std::map<Rank, std::unique_ptr<sync::WorkerPolicy>> workers_;
+  std::map<std::pair<Rank, std::string>, Decider> deciders_;
 };
 
 /// The first event after which the fresh object decides differently. Adds the number of replayed events to
@@ -83,7 +157,7 @@ std::optional<std::string> first_divergence(const Results& results, std::int64_t
           "{} ({}), event #{}: a fresh {} decides differently\n    event:    {}\n    recorded: {}\n"
           "    replayed: {}\n    event before: {}",
           results.path, describe_rank(results.info, record.rank), number,
-          results.info.experiment.sync.algorithm, record.event, record.decisions, decided,
+          find_side(record.side)->policy(results.info.experiment), record.event, record.decisions, decided,
           previous.empty() ? "none" : previous);
     ++number;
     previous = record.event;

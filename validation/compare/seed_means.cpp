@@ -58,6 +58,7 @@ json entry_of(const std::vector<const json*>& members) {
           {"baseline", nullptr},
           {"configurations", std::move(names)},
           {"samples", samples.at("mean")},
+          {"makespan_s", over(members, [](const json& own) { return own.at("makespan_s"); })},
           {"throughput", over(members, [](const json& own) { return own.at("throughput"); })},
           {"last_accuracy", over(members, last_accuracy)},
           {"best_accuracy", over(members, [](const json& own) { return own.at("best_accuracy"); })},

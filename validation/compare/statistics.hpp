@@ -8,6 +8,12 @@
 
 namespace tandem::validation {
 
+/// A quantity, simulated and measured; none where it is missing.
+struct BothWorlds {
+  std::optional<double> simulated{};
+  std::optional<double> measured{};
+};
+
 /// (simulated - measured) / measured; 0 when both are 0, NaN when only the measured value is.
 double relative_error(double simulated, double measured);
 

@@ -26,15 +26,6 @@ std::optional<double> mean_of(const std::vector<double>& values) {
   return boost::math::statistics::mean(values);
 }
 
-/// 1 + the number of faster ones; equal ones share a place.
-std::vector<int> places(const std::vector<double>& throughput) {
-  std::vector<int> result;
-  for (const double own : throughput)
-    result.push_back(1 + static_cast<int>(std::count_if(throughput.begin(), throughput.end(),
-                                                        [own](double other) { return other > own; })));
-  return result;
-}
-
 void count_verdict(const Figure& figure, ErrorSummary& summary) {
   if (!figure.verdict) return;
   switch (*figure.verdict) {
@@ -177,24 +168,6 @@ void add_rankings(const Configurations& configurations, SetSummary& set) {
   set.kendall = all.kendall;
 }
 
-// ---- Speed-ups over the group's bsp: in throughput, and in time to an accuracy ----
-
-/// Null when there is none.
-const Compared* baseline_of(const Compared& member, const Configurations& members) {
-  const Compared* first = nullptr;
-  for (const auto* candidate : members) {
-    if (candidate->synchronisation != "bsp" || candidate->task != member.task) continue;
-    if (candidate->over_server) return candidate;
-    if (first == nullptr) first = candidate;
-  }
-  return first;
-}
-
-std::optional<double> ratio(const std::optional<double>& above, const std::optional<double>& below) {
-  if (!above || !below || *below == 0) return std::nullopt;
-  return *above / *below;
-}
-
 // ---- The verdict ----
 
 std::string first_failed_gate(const Validation& validation) {
@@ -215,6 +188,29 @@ std::string other_origin(const Validation& validation) {
     if (configuration.comparison && !configuration.comparison->origin.difference.empty())
       return fmt::format("{} ('{}')", configuration.comparison->origin.difference, configuration.name);
   return "";
+}
+
+/// The first difference of the machines that departed or arrived, and how many others there are.
+std::string other_members(const Validation& validation) {
+  std::string first;
+  std::size_t count = 0;
+  for (const auto& configuration : validation.configurations) {
+    if (!configuration.comparison || !configuration.comparison->members) continue;
+    const auto& differences = configuration.comparison->members->differences;
+    if (first.empty() && !differences.empty())
+      first = fmt::format("{} ('{}')", differences.front(), configuration.name);
+    count += differences.size();
+  }
+  return count < 2 ? first
+                   : fmt::format("{}, and {} more difference{}", first, count - 1, count == 2 ? "" : "s");
+}
+
+/// Some differ though the measurement could have killed the same ranks.
+bool revokes_nothing(const Validation& validation) {
+  return std::ranges::any_of(validation.configurations, [](const Compared& configuration) {
+    return configuration.revokes_nothing && configuration.comparison && configuration.comparison->members &&
+           !configuration.comparison->members->differences.empty();
+  });
 }
 
 std::string words_of_one_group(const Ranking& ranking) {
@@ -276,12 +272,17 @@ std::string verdict_of(const Validation& v) {
   if (steps == nullptr) return failures + "; there is nothing to compare.";
   if (!v.gates_hold)
     return fmt::format(
-        "Simulation and measurement did not do the same work: {}; errors of time are meaningless until they "
+        "Simulation and measurement did not do the same work: {}; time errors are meaningless until they "
         "do{}.",
         first_failed_gate(v), has_failed ? "; also, " + failures_text(v) : "");
   if (const std::string why = other_origin(v); !why.empty())
     return fmt::format(
         "Simulation and measurement differ for another reason than errors of a prediction: {}.", why);
+  if (const std::string which = other_members(v); !which.empty())
+    return fmt::format(
+        "Different machines departed or arrived in simulation and measurement: {}; time errors are "
+        "meaningless.",
+        which);
   const std::string of = set.name == "all" ? "" : set.name + " ";
   const std::string over =
       set.configurations == 1 && of.empty() ? ""
@@ -406,6 +407,8 @@ Evidence evidence_of(const Validation& v) {
                     .configurations = static_cast<int>(v.configurations.size()),
                     .failed = v.set("all").failed,
                     .other_origin = other_origin(v),
+                    .other_members = other_members(v),
+                    .revokes_nothing = revokes_nothing(v),
                     .interval_runs = set.coverage.runs,
                     .interval_inside = set.coverage.inside,
                     .failed_gate = first_failed_gate(v),
@@ -434,34 +437,6 @@ const ErrorSummary* SetSummary::find(const std::string& key) const {
   return nullptr;
 }
 
-Ranking rank(const std::vector<std::string>& names, const std::vector<double>& simulated,
-             const std::vector<double>& measured, double noise) {
-  TANDEM_CHECK(!names.empty() && names.size() == simulated.size() && names.size() == measured.size());
-  Ranking ranking;
-  const auto simulated_places = places(simulated), measured_places = places(measured);
-  for (std::size_t i = 0; i < names.size(); ++i)
-    ranking.variants.push_back(
-        {names[i], simulated[i], measured[i], simulated_places[i], measured_places[i]});
-  std::stable_sort(ranking.variants.begin(), ranking.variants.end(),
-                   [](const auto& a, const auto& b) { return a.measured_place < b.measured_place; });
-  ranking.spearman = spearman(simulated, measured);
-  ranking.kendall = kendall(simulated, measured);
-  ranking.tie = std::max(Ranking::smallest_tie, noise);
-  const auto favourite = std::max_element(simulated.begin(), simulated.end()) - simulated.begin();
-  const double chosen = measured[static_cast<std::size_t>(favourite)];
-  ranking.regret = *std::max_element(measured.begin(), measured.end()) / chosen - 1;
-  ranking.same_best = ranking.regret == 0;
-  for (std::size_t a = 0; a < names.size(); ++a)
-    for (std::size_t b = 0; b < names.size(); ++b)
-      if (const double gap = measured[b] / measured[a] - 1;
-          simulated[a] > simulated[b] && gap > ranking.largest_swapped_gap) {
-        ranking.largest_swapped_gap = gap;
-        ranking.swapped = fmt::format("'{}' and '{}'", names[a], names[b]);
-      }
-  ranking.same_order = ranking.largest_swapped_gap <= ranking.tie;
-  return ranking;
-}
-
 SetSummary summarise_set(const std::string& name, const Configurations& configurations,
                          const Resampling& resampling) {
   SetSummary set{.name = name, .configurations = static_cast<int>(configurations.size())};
@@ -482,31 +457,6 @@ SetSummary summarise_set(const std::string& name, const Configurations& configur
   set.mean_kolmogorov = mean_of(kolmogorov).value_or(0);
   set.mean_wasserstein = mean_of(wasserstein).value_or(0);
   return set;
-}
-
-void add_speed_ups(const Configurations& members, Ranking& ranking) {
-  for (auto& variant : ranking.variants) {
-    const auto found = std::find_if(members.begin(), members.end(),
-                                    [&](const Compared* member) { return member->label() == variant.name; });
-    TANDEM_CHECK(found != members.end(), "variant", variant.name);
-    const Compared& own = **found;
-    variant.exchanges = own.exchanges;
-    const auto& target = own.comparison->target;
-    if (target) {
-      variant.target = target->target;
-      variant.time_to_target = {target->simulated, target->measured};
-    }
-    const Compared* baseline = baseline_of(own, members);
-    if (baseline == nullptr) continue;
-    variant.baseline = baseline->label();
-    const Figure& throughput = baseline->comparison->figure("throughput");
-    variant.speed_up = {variant.simulated_throughput / throughput.simulated,
-                        variant.measured_throughput / throughput.measured};
-    const auto& other = baseline->comparison->target;
-    if (!target || !other || other->target != target->target) continue;
-    variant.target_speed_up = {ratio(other->simulated, target->simulated),
-                               ratio(other->measured, target->measured)};
-  }
 }
 
 const SetSummary& Validation::set(const std::string& name) const {
@@ -545,6 +495,7 @@ Compared compared(const VariantResults& results, const CompareOptions& options) 
           .calibration_load = calibration_load_of(results.simulated.info.network),
           .cpu_wait_share = cpu_wait_share,
           .exchanges = exchanges_of(results.simulated.summary),
+          .revokes_nothing = experiment.starts_again() && experiment.run.revoke == RevokeMode::none,
           .has_accuracy = std::ranges::any_of(
               results.simulated.journal.evaluations,
               [](const EvaluationRecord& evaluation) { return !std::isnan(evaluation.accuracy); }),

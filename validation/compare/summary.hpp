@@ -38,6 +38,7 @@ struct Compared {
   double calibration_load = 0;             ///< the same while the profile of the simulation was measured
   double cpu_wait_share = 0;               ///< longest wait of a rank for a CPU core, of the makespan
   Exchanges exchanges{};                   ///< as simulated
+  bool revokes_nothing = false;            ///< starts again in the simulation only (run.revoke none)
   bool has_accuracy = false;               ///< the simulation evaluated an accuracy
   std::vector<std::string> question{};     ///< RunInfo::question of the simulation
   std::vector<std::string> warnings{};     ///< RunInfo::warnings of the simulation
@@ -49,12 +50,6 @@ struct Compared {
 };
 /// Errors: as compare().
 Compared compared(const VariantResults& results, const CompareOptions& options = {});
-
-/// A quantity, simulated and measured; none where it is missing.
-struct BothWorlds {
-  std::optional<double> simulated{};
-  std::optional<double> measured{};
-};
 
 /// A configuration's place in its group, by throughput; 1 is the fastest.
 struct RankedVariant {

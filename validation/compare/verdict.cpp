@@ -24,6 +24,15 @@ Judgement doubts_of(const Evidence& evidence) {
         "by "
         "itself");
   }
+  if (!evidence.other_members.empty()) {
+    doubts.reasons.push_back("different machines departed or arrived in simulation and measurement: " +
+                             evidence.other_members);
+    doubts.advice.emplace_back(evidence.revokes_nothing
+                                   ? "the measurement revokes no machine: --set run.revoke=kill"
+                                   : "both draw the same lifetimes from the seed, so one of the two is of "
+                                     "another version of Tandem, of other platform or lifetime files, or "
+                                     "its machine was too slow to follow the clock: make both again");
+  }
   if (evidence.disturbed > most_disturbed * evidence.configurations) {
     doubts.reasons.push_back(
         evidence.configurations == 1

@@ -36,6 +36,10 @@ struct Evidence {
   double calibration_load = 0;
   /// Why the differences of configurations are no errors of a prediction; empty: they are.
   std::string other_origin{};
+  /// In which machines simulation and measurement differ, though both draw the same; empty: in none.
+  std::string other_members{};
+  /// Machines depart only in the simulation: the job starts again, and run.revoke is none.
+  bool revokes_nothing = false;
   /// Measured runs of configurations that are predicted as intervals of 90 %, and those inside.
   int interval_runs = 0;
   int interval_inside = 0;
@@ -55,8 +59,9 @@ struct Judgement {
 
 /// Failed: a configuration failed, the work differed, or an error or the ranking is wrong by more than the
 /// measurement's own uncertainty, or simulated intervals hold fewer measured runs than chance explains.
-/// Inconclusive: the measurement cannot tell, since it used another network or other devices, other programs
-/// disturbed more than a tenth of it, or its intervals or its noise floor exceed the tolerance.
+/// Inconclusive: the measurement cannot tell, since it used another network, other devices or other machines
+/// that departed, other programs disturbed more than a tenth of it, or its intervals or its noise floor
+/// exceed the tolerance.
 Judgement judge(const Evidence& evidence);
 
 }  // namespace tandem::validation

@@ -54,11 +54,33 @@ const tandem = (() => {
   /** Replaces the entries of a legend: a box in each colour, and a text. */
   const legend = (id, entries) => element(id).replaceChildren(...entries.map(([text, shade]) =>
     make('span', {}, [make('i', {style: `background: ${shade}`}), text])));
+  const svg = (name, attributes, parent) => {
+    const made = document.createElementNS(svgNamespace, name);
+    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+    if (parent) parent.append(made);
+    return made;
+  };
+  /** 1, 2 or 5 times a power of ten, about six in the view. */
+  const tickDistance = length => {
+    const power = 10 ** Math.floor(Math.log10(length / 5));
+    return [1, 2, 5, 10].map(factor => factor * power).find(distance => length / distance <= 7);
+  };
+  /** The times of a timeline, whose view begins at `begin`. */
+  const drawRuler = (ruler, begin, length) => {
+    ruler.replaceChildren();
+    const distance = tickDistance(length), scale = timeScale([distance]);
+    for (let tick = Math.ceil(begin / distance); tick * distance <= begin + length * 0.97; ++tick) {
+      const place = `${(tick * distance - begin) / length * 100}%`;
+      svg('line', {x1: place, x2: place, y1: 0, y2: 5, stroke: '#9aa5b4'}, ruler);
+      svg('text', {x: place, y: 17, 'text-anchor': tick === 0 ? 'start' : 'middle'}, ruler).textContent =
+        `${Number((tick * distance * scale.factor).toPrecision(8))} ${scale.unit}`;
+    }
+  };
   window.addEventListener('beforeprint', () => {
     const all = report.points || report.configurations || report.results;
     if (all.length <= 24) document.querySelectorAll('details').forEach(part => { part.open = true; });
     Object.values(Chart.instances).forEach(chart => chart.resize());
   });
-  return {report, color, shade, shades, axis, categories, element, make, legend, percent, roundTicks, signed, svgNamespace, threeDigits,
+  return {report, color, shade, shades, axis, categories, element, make, legend, percent, roundTicks, signed, svg, drawRuler, threeDigits,
           timeScale, timeText};
 })();

@@ -1,7 +1,7 @@
 // Shows one chosen configuration of a report in detail: phases, distribution, attribution, shares of time, accuracy,
 // staleness, local steps and the timeline.
 (() => {
-  const {report, color, shade, axis, categories, element, make, legend, svgNamespace, threeDigits, timeScale, timeText, percent} = tandem;
+  const {report, color, shade, axis, categories, element, make, legend, svg, drawRuler, threeDigits, timeScale, timeText, percent} = tandem;
   if (!element('explorer')) {
     document.body.dataset.drawn = Object.keys(Chart.instances).length;
     return;
@@ -25,6 +25,7 @@
       ${chart('phases-simulated', 'Phases of workers, simulated')}
       ${chart('phases-measured', 'Phases of workers, measured')}
     </div>
+    <div id="members-part"></div>
     <h3>Timeline of a few steps, simulated above measured</h3>
     <p class="lead">Begins with the first step after the warm-up. Shows the first of the measured runs.
       <span class="screen">Zoom with the wheel or the buttons, move by dragging, hover over a slice for its times.</span></p>
@@ -191,45 +192,25 @@
   };
 
   // ---- Timeline: two SVGs per rank, simulated and measured; their view box is the visible part of time ----
-  const svg = (name, attributes, parent) => {
-    const made = document.createElementNS(svgNamespace, name);
-    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
-    if (parent) parent.append(made);
-    return made;
-  };
   const rowHeight = 14;
   let view = {begin: 0, length: 1}, whole = 1, rows = [], ruler = null;
 
-  const addRow = (world, slices, parent) => {
+  const addRow = (world, slices, members, parent) => {
     const label = make('span', {className: `world ${world}`, textContent: world});
     const picture = svg('svg', {height: rowHeight, preserveAspectRatio: 'none'});
     slices.forEach(([start, duration, phase, step]) => {
       const bar = svg('rect', {x: start, y: 0, width: duration, height: rowHeight, fill: phaseColors[phase]}, picture);
       svg('title', {}, bar).textContent = `step ${step}, ${report.phases[phase]}: ${timeText(duration)}, from ${timeText(start)}`;
     });
+    if (members) tandem.members.drawWindow(picture, members, rowHeight);
     parent.append(label, picture);
     rows.push(picture);
-  };
-  /** 1, 2 or 5 times a power of ten, about six in the view. */
-  const tickDistance = length => {
-    const power = 10 ** Math.floor(Math.log10(length / 5));
-    return [1, 2, 5, 10].map(factor => factor * power).find(distance => length / distance <= 7);
-  };
-  const drawRuler = () => {
-    ruler.replaceChildren();
-    const distance = tickDistance(view.length), scale = timeScale([distance]);
-    for (let tick = Math.ceil(view.begin / distance); tick * distance <= view.begin + view.length * 0.97; ++tick) {
-      const place = `${(tick * distance - view.begin) / view.length * 100}%`;
-      svg('line', {x1: place, x2: place, y1: 0, y2: 5, stroke: '#9aa5b4'}, ruler);
-      svg('text', {x: place, y: 17, 'text-anchor': tick === 0 ? 'start' : 'middle'}, ruler).textContent =
-        `${Number((tick * distance * scale.factor).toPrecision(8))} ${scale.unit}`;
-    }
   };
   const show = (begin, length) => {
     view.length = Math.min(whole, Math.max(whole / 2000, length));
     view.begin = Math.min(Math.max(0, begin), whole - view.length);
     rows.forEach(row => row.setAttribute('viewBox', `${view.begin} 0 ${view.length} ${rowHeight}`));
-    drawRuler();
+    drawRuler(ruler, view.begin, view.length);
   };
   const zoom = (factor, place = 0.5) =>
     show(view.begin + view.length * place * (1 - factor), view.length * factor);
@@ -240,7 +221,7 @@
     part.replaceChildren();
     ranks.forEach(rank => {
       part.append(make('span', {className: 'rank', textContent: rank.label}));
-      worlds.forEach(world => addRow(world, rank[world], part));
+      worlds.forEach(world => addRow(world, rank[world], (rank.members || {})[world], part));
       part.append(make('span', {className: 'gap'}));
     });
     ruler = svg('svg', {class: 'axis', height: 20});
@@ -272,11 +253,16 @@
   element('zoom-out').addEventListener('click', () => zoom(2));
   element('zoom-all').addEventListener('click', () => show(0, whole));
 
-  legend('timeline-legend', report.phases.map((phase, index) => [phase, phaseColors[index]]));
+  const drawMembers = detail => tandem.members.draw(element('members-part'),
+    detail.members ? worlds.map(world => ({name: world, color: color[world], members: detail.members[world]})) : []);
+  /** Marks of machines are explained where there are any. */
+  const drawLegend = detail => legend('timeline-legend', [
+    ...report.phases.map((phase, index) => [phase, phaseColors[index]]),
+    ...(detail.members ? tandem.members.legend : [])]);
   const choose = () => {
     const detail = report.details[chosen.selectedIndex];
     element('chosen-name').textContent = detail.name;
-    [drawPhases, drawDistribution, drawAttribution, drawShares, drawAccuracy, drawStaleness, drawLocalSteps, drawPhaseSeries, drawTimeline].forEach(part => part(detail));
+    [drawPhases, drawDistribution, drawAttribution, drawShares, drawAccuracy, drawStaleness, drawLocalSteps, drawPhaseSeries, drawMembers, drawTimeline, drawLegend].forEach(part => part(detail));
   };
   chosen.addEventListener('change', choose);
   choose();

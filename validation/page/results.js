@@ -1,6 +1,6 @@
 // Draws the page of many results: one table that sorts by any column, and two marked results side by side.
 (() => {
-  const {report, element, make, signed, threeDigits, timeText} = tandem;
+  const {report, element, make, shade, signed, threeDigits, timeText} = tandem;
 
   const count = value => (value >= 1000 ? Math.round(value).toLocaleString('en') : threeDigits(value));
   const bytes = value => {
@@ -18,6 +18,7 @@
     ['model', own => own.model, plain, true], ['data set', own => own.dataset, plain, true],
     ['workers', own => own.workers, count], ['rounds', own => own.rounds, count], ['samples', own => own.samples, count],
     ['local steps per round', own => own.local_steps, threeDigits], ['staleness', own => own.staleness, threeDigits],
+    ['departures', own => own.departures, count], ['lost samples', own => own.lost_samples, count],
     ['sent per sample', own => own.bytes_sent_per_sample, bytes],
     ...['computing', 'data', 'exchange'].map(part => [part, own => own.shares && own.shares[part], share]),
     ['started', own => own.started, text => text.replace('T', ' ').replace('Z', ''), true],
@@ -67,6 +68,13 @@
   };
   const nameCell = own => make('td', {className: 'words'}, own.report
     ? [make('a', {href: own.report, textContent: own.path, title: 'open its report'})] : [own.path]);
+  /** Of the marked results, or the first one. */
+  const drawMembers = () => {
+    const having = report.results.filter(own => own.members), chosen = marked.filter(own => own.members);
+    const shown = chosen.length > 0 ? chosen : having.slice(0, 1), part = make('div', {id: 'members-part'});
+    element('explorer').append(part);
+    tandem.members.draw(part, shown.map((own, index) => ({name: own.path, color: shade(index), members: own.members})));
+  };
   const draw = () => {
     const arrow = index => (sorting.column === index ? (sorting.descending ? ' ↓' : ' ↑') : '');
     const head = [make('th', {}), ...columns.map(([heading, , , words], index) => make('th', {
@@ -77,6 +85,7 @@
       ...columns.slice(1).map(column => make('td', {className: column[3] ? 'words' : '', textContent: textOf(own, column)}))]));
     element('explorer').replaceChildren(...compared(), make('h2', {textContent: 'All results'}), make('div', {className: 'scroll tall'}, [
       make('table', {id: 'results', className: 'dense'}, [make('thead', {}, [make('tr', {}, head)]), make('tbody', {}, rows)])]));
+    drawMembers();
     document.body.dataset.drawn = rows.length;
   };
   // Opened with #path,path the page shows these two, so that a comparison can be sent as a link.

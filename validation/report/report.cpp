@@ -9,7 +9,9 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
+#include "validation/report/members.hpp"
 #include "workloads/records/format.hpp"
+#include "workloads/records/occupants.hpp"
 #include "workloads/records/phase_order.hpp"
 #include "workloads/records/summary.hpp"
 
@@ -94,9 +96,12 @@ json chosen(const json& summary, const std::vector<const char*>& keys) {
 }
 
 json metrics_of(const Results& results) {
-  return chosen(results.summary, {"samples", "applied_samples", "dropped_samples", "pending_samples",
-                                  "applied_throughput", "shares", "exchange_shares", "staleness",
-                                  "local_steps", "phase_order", "servers", "sharding", "time_to_target"});
+  json metrics =
+      chosen(results.summary, {"samples", "applied_samples", "dropped_samples", "pending_samples",
+                               "applied_throughput", "shares", "exchange_shares", "staleness", "local_steps",
+                               "phase_order", "servers", "sharding", "time_to_target"});
+  if (results.summary.contains("membership")) metrics["membership"] = results.summary.at("membership");
+  return metrics;
 }
 
 json metrics_json(const VariantResults& variant) {
@@ -155,6 +160,11 @@ json slices_of(const Results& results, Rank rank, double begin, double length) {
   return slices;
 }
 
+int slot_of(const RunInfo& info, Rank rank) {
+  const auto ranks = ranks_of_slots(info);
+  return static_cast<int>(std::ranges::find(ranks, rank) - ranks.begin());
+}
+
 /// One and a half rounds, to show local steps and the exchange after them.
 double window_length(const Results& results, const Comparison& comparison) {
   const auto& step = comparison.figure("step_time");
@@ -176,9 +186,13 @@ json timeline_json(const VariantResults& variant, const Comparison& comparison) 
   json ranks = json::array();
   for (const Rank rank : workers) {
     if (ranks.size() == most_ranks) break;
+    const int slot = slot_of(variant.simulated.info, rank);
     ranks.push_back({{"label", label_of(variant.simulated.info, rank)},
                      {"simulated", slices_of(variant.simulated, rank, simulated_begin, length)},
-                     {"measured", slices_of(measured, rank, measured_begin, length)}});
+                     {"measured", slices_of(measured, rank, measured_begin, length)},
+                     {"members",
+                      {{"simulated", members_in_window(variant.simulated, slot, simulated_begin, length)},
+                       {"measured", members_in_window(measured, slot, measured_begin, length)}}}});
   }
   const std::size_t left_out = workers.size() - ranks.size();
   return {{"length_s", length}, {"ranks_left_out", left_out}, {"ranks", std::move(ranks)}};
@@ -460,6 +474,7 @@ json configuration_document(const VariantResults& variant, const Comparison& com
             {"replay", gate_json(comparison.replay)}}},
           {"figures", std::move(figures)},
           {"metrics", metrics_json(variant)},
+          {"members", members_json(comparison.members)},
           {"step_times", step_times_json(comparison.step_times)},
           {"attribution", attribution_json(comparison, info)},
           {"environment",
@@ -474,6 +489,7 @@ json configuration_document(const VariantResults& variant, const Comparison& com
              {{"simulated", quantiles(comparison.step_times.simulated, 100)},
               {"measured", quantiles(comparison.step_times.measured, 100)}}},
             {"phase_series", phase_series_json(variant)},
+            {"members", members_detail(variant.simulated, variant.measured.front(), comparison.members)},
             {"timeline", timeline_json(variant, comparison)}}}};
 }
 

@@ -49,8 +49,16 @@
 //                                 high (90 % of simulations), inside (measured runs), runs}, or null}],
 //                      metrics: {simulated: run, measured: [run, ...]}, run: samples, applied_samples,
 //                               dropped_samples, pending_samples, applied_throughput, shares,
-//                               exchange_shares, staleness, local_steps, phase_order, servers, sharding and
-//                               time_to_target of its summary.json,
+//                               exchange_shares, staleness, local_steps, phase_order, servers, sharding,
+//                               time_to_target and membership (if there is one) of its summary.json,
+//                      members: of jobs whose machines may depart, else null or missing:
+//                               {departures, arrivals (while the job ran), lost_samples: worlds (measured:
+//                               means over repetitions), largest_shift_s (of the time of a departure),
+//                               noticed_after_s, gone_after_s: worlds (means, since departures), batch (of a
+//                               worker), lost_per_departure (difference of the samples),
+//                               lost_steps_per_departure, differences [text, ...] (of machines and
+//                               departures), after_the_end (how many are in one result only because
+//                               training had ended in the other)},
 //                      step_times: {shares: [0.5, ...], simulated: [quantile, ...], measured, kolmogorov,
 //                                   wasserstein (over the measured mean)},
 //                      attribution: {total (error of step time), parts: [{phase, rank, host, kind, peer,
@@ -66,8 +74,12 @@
 //                               step_times: {simulated: [101 quantiles], measured},
 //                               phase_series: {workers: [label, ...], simulated: {times: [s, ...], phases:
 //                               [[phase of each worker], ...]}, measured}: at the first worker's steps;
-//                               workers empty: none, timeline: {length_s, ranks_left_out, ranks: [{label,
-//                               simulated: slices, measured: slices}]}, slices: [[start_s, duration_s, phase,
+//                               workers empty: none, members: {occupants: [{slot, machine (its number in the
+//                               slot), host, cause, joined_s, departed_s, noticed_after_s, gone_after_s:
+//                               worlds}], occupants_left_out, simulated, measured: as members_of_run()
+//                               (members.hpp)} or null, timeline: {length_s, ranks_left_out, ranks: [{label,
+//                               simulated: slices, measured: slices, members: {simulated, measured}: as
+//                               members_in_window()}]}, slices: [[start_s, duration_s, phase,
 //                               step], ...], phase indexing `phases`}}]
 //   hosts            [{platform, host, configurations, bias, mape}]: of the step time of ranks on them
 //   profiles         [{path, configurations, settings_of (configuration whose settings were calibrated),

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "validation/page/pieces.hpp"
+#include "validation/report/members.hpp"
 #include "validation/report/opening.hpp"
 #include "validation/report/page.hpp"
 #include "validation/report/platform_drawing.hpp"
@@ -182,6 +183,12 @@ Details details_of(const json& configuration) {
   add(figures_table(pointers_to(configuration.at("figures"))));
   add(attribution_table(configuration.at("attribution")));
   add(metrics_table(configuration));
+  if (const json members = configuration.at("detail").value("members", json()); members.is_object()) {
+    add(occupants_table(members));
+    if (const int left = members.at("occupants_left_out"); left > 0)
+      add(Note{fmt::format("{} more machines are in membership.csv.", left)});
+    if (auto notes = members_notes(configuration); !notes.empty()) add(Bullets{std::move(notes)});
+  }
   if (const auto target = target_text(configuration); !target.empty()) add(Note{target});
   const json& ranks = configuration.at("detail").at("ranks");
   add(workers_table(ranks));
@@ -274,6 +281,7 @@ Page page_of_report(const json& document) {
     add_errors(document, page);
     add_phases_and_hosts(document, page);
     add_ranking(document, page);
+    add_members(document, page);
     if (!detailed_configurations(document).empty()) page.add(Heading{2, "Details"}, Explorer{});
     add_configurations(document, page);
   }
@@ -359,6 +367,12 @@ Page summary_of(const json& document) {
     if (const auto target = target_text(*configuration); few && !target.empty())
       page.add(Note{fmt::format("{}: {}", name, target)});
   }
+  if (Table members = members_table(document); few && !members.rows.empty()) {
+    page.add(Heading{3, "Departures and arrivals of machines, simulated / measured"}, std::move(members));
+    for (const json* configuration : compared_configurations(document))
+      for (const auto& note : members_notes(*configuration))
+        page.add(Note{fmt::format("{}: {}", configuration->at("name").get<std::string>(), note)});
+  }
   add_failures(document, page);
   const json& sets = document.at("sets");
   if (configurations.size() > 1)
@@ -367,8 +381,8 @@ Page summary_of(const json& document) {
         page.add(Heading{3, "Errors over configurations: " + set.at("name").get<std::string>()},
                  narrowed(errors_table(pointers_to(set.at("errors")), document.at("tolerance")),
                           {"Figure", "Bias", "Mean |error|", "p95", "Largest", "Noise floor", "Largest in"}));
-  for (const auto& line :
-       {coverage_text(sets.front()), ranking_text(sets.front()), speed_up_text(sets.front())})
+  for (const auto& line : {coverage_text(sets.front()), members_text(document), ranking_text(sets.front()),
+                           speed_up_text(sets.front())})
     if (!line.empty()) page.add(Note{"\n" + line});
   for (const auto& warning : machine_warnings(document)) page.add(Note{"\nwarning: " + warning});
   page.add(banner_of(document));
@@ -382,7 +396,8 @@ std::string summary_table(const json& document) { return to_text(summary_of(docu
 std::string report_markdown(const json& document) { return to_markdown(page_of_report(document)); }
 
 std::string report_html(const json& document) {
-  return to_html(page_of_report(document), report_chart_data(document), {pieces::charts, pieces::explore});
+  return to_html(page_of_report(document), report_chart_data(document),
+                 {pieces::charts, pieces::members, pieces::explore});
 }
 
 void write_report(const std::string& directory, const json& document) {

@@ -7,6 +7,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "validation/page/pieces.hpp"
+#include "validation/report/members.hpp"
 #include "validation/report/page.hpp"
 #include "validation/report/study.hpp"
 #include "validation/report/view.hpp"
@@ -54,7 +55,28 @@ json row_of(const fs::path& result, const fs::path& folder) {
   for (const char* key : {"workers", "step_time_s", "throughput", "makespan_s", "time_to_target_s",
                           "best_accuracy", "rounds", "samples", "shares"})
     row[key] = known.at(key);
+  row["members"] =
+      fs::exists(result / "membership.csv") ? members_of_result(read_results(result.string())) : json();
+  const json membership = summary.value("membership", json::object());
+  for (const char* key : {"departures", "lost_samples"}) row[key] = membership.value(key, json());
   return row;
+}
+
+/// Of the results whose machines may depart; the script of the page draws those that are marked.
+void add_membership(const json& document, Page& page) {
+  bool is_first = true;
+  for (const auto& row : document.at("results")) {
+    const json members = row.value("members", json());
+    if (!members.is_object()) continue;
+    if (is_first) page.add(Heading{2, "Membership"});
+    is_first = false;
+    Details details{
+        fmt::format("{}: {}", row.at("path").get<std::string>(), members.at("summary").get<std::string>()),
+        {{events_table(members)}}};
+    if (const int left = members.at("events_left_out"); left > 0)
+      details.content.push_back({Note{fmt::format("{} more events are in membership.csv.", left)}});
+    page.add(std::move(details));
+  }
 }
 
 Page page_of(const json& document) {
@@ -62,6 +84,7 @@ Page page_of(const json& document) {
   page.add(Note{fmt::format("{} results. Click on a heading to sort; mark two results to compare them.",
                             document.at("results").size())});
   page.add(Explorer{});
+  add_membership(document, page);
   if (document.at("skipped").empty()) return page;
   Bullets skipped;
   for (const auto& text : document.at("skipped")) skipped.texts.push_back(text);
@@ -128,7 +151,7 @@ std::string results_table(const json& document) {
 }
 
 std::string results_html(const json& document) {
-  return to_html(page_of(document), document, {pieces::results});
+  return to_html(page_of(document), document, {pieces::members, pieces::results});
 }
 
 }  // namespace tandem::validation

@@ -277,6 +277,7 @@ json study_configuration(const StudyConfiguration& configuration, const json& su
           {"exchange_shares", summary.at("exchange_shares")},
           {"cache_hit_ratio", summary.contains("cache") ? summary.at("cache").at("hit_ratio") : json()},
           {"staleness", summary.at("staleness")},
+          {"membership", summary.value("membership", json())},
           {"local_steps", summary.at("local_steps")},
           {"time_to_target", target},
           {"time_to_target_s", target.is_object() ? target.at("checkpoint_time_s") : json()},

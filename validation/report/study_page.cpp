@@ -68,6 +68,13 @@ CellOf busiest_share(const std::string& what) {
   };
 }
 
+/// "-" where no machine may depart.
+CellOf member_count(const std::string& key) {
+  return [place = json::json_pointer("/membership/" + key)](const json& own) {
+    return Cell(own.contains(place) ? with_unit(number_or_nan(own.at(place)), Unit::count) : "-");
+  };
+}
+
 Cell target_cell(const json& own) {
   const json& target = own.at("time_to_target");
   if (!target.is_object() || target.at("evaluations") == 0) return "-";
@@ -263,6 +270,7 @@ Table seeds_table(const json& seeds) {
        {"Last accuracy", accuracy("last_accuracy", "{:.4f} ± {:.4f}")},
        {"Difference from the baseline", accuracy("accuracy_gain", "{:+.4f} ± {:.4f}")},
        {"Best accuracy", accuracy("best_accuracy", "{:.4f} ± {:.4f}")},
+       {"Makespan in s", accuracy("makespan_s", "{:.5g} ± {:.2g}")},
        {"Samples per second", accuracy("throughput", "{:.4g} ± {:.2g}")}}));
 }
 
@@ -375,6 +383,8 @@ Table configurations_table(const json& document) {
                 {"Step time", value_at("step_time_s", Unit::seconds)},
                 {"Bytes at the busiest server", busiest_share("bytes")},
                 {"Messages at the busiest server", busiest_share("messages")},
+                {"Departures", member_count("departures")},
+                {"Lost samples", member_count("lost_samples")},
                 {"Computing", value_in("shares", "computing", percent)},
                 {"Data", data_share},
                 {"Exchange", value_in("shares", "exchange", percent)},

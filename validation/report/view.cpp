@@ -389,6 +389,7 @@ std::vector<MetricRow> metric_rows(const json& configuration) {
     rows.add("samples applied", "/applied_samples", Unit::count);
     rows.add("samples dropped (arrived too late)", "/dropped_samples", Unit::count);
     rows.add("samples pending at the end", "/pending_samples", Unit::count);
+    rows.add("samples lost with their machines", "/membership/lost_samples", Unit::count);
   }
   rows.add_distribution("staleness of pushes", "staleness");
   rows.add_distribution("local steps per round", "local_steps");

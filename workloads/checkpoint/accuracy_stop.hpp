@@ -18,6 +18,9 @@ class AccuracyStop {
   /// True: this rank decides, and the evaluation of the checkpoint that is due after this round has found the
   /// accuracy. Waits for that evaluation. Pre: the job does not end after this round anyway.
   bool is_reached_after(std::int64_t round);
+  /// The same of the checkpoint from which an earlier generation of the job could not continue. To be called
+  /// once, when the job begins.
+  bool is_reached_at_restart();
   /// Whether that would wait for another rank.
   bool waits_after(std::int64_t round) const {
     return evaluator_ && *evaluator_ != context_.rank() && schedule_.has_passed(round);
@@ -26,9 +29,13 @@ class AccuracyStop {
   void note_verdict(bool reached) { own_verdict_ = reached; }
 
  private:
+  /// Pre: this rank decides.
+  bool verdict();
+
   Context& context_;
   std::optional<Rank> evaluator_;  ///< none: this rank does not decide
   CheckpointSchedule schedule_;
+  bool owes_verdict_ = false;  ///< on the checkpoint from which the job starts again
   bool own_verdict_ = false;
 };
 

@@ -2,19 +2,23 @@
 
 #include <filesystem>
 
+#include "workloads/checkpoint/record_files.hpp"
+#include "workloads/checkpoint/state_files.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {
 
 CheckpointWriter::CheckpointWriter(const Job& job, Context& context)
-    : plan_(job.checkpoints()),
+    : job_(job),
+      plan_(job.checkpoints()),
       model_(job.model()),
       context_(context),
+      generation_(job.generation()),
       evaluator_(job.roster().evaluator()),
       disk_(job.devices().disk_of(context.rank())),
       schedule_(plan_.schedule()) {
-  if (plan_.has_model && plan_.every > 0)
+  if (plan_.has_states && plan_.every > 0)
     std::filesystem::create_directories(plan_.directory + "/checkpoints");
 }
 
@@ -22,12 +26,13 @@ void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<
                             bool is_last) {
   schedule_.begin_again(round);
   const Seconds taken = context_.now();
+  if (generation_ != nullptr && is_enabled())
+    write_announced(plan_.directory,
+                    {.round = round, .samples = samples, .taken = generation_->began + taken});
   Kernel write;
-  if (!values.empty())
-    write = [this, round, values] {
-      save_checkpoint(checkpoint_path(plan_.directory, round),
-                      {model_.name, round, {values.begin(), values.end()}}, model_);
-    };
+  // The first worker's duties may have moved to another one, which has the model.
+  if (!values.empty() || (plan_.has_states && context_.rank() == plan_.writer))
+    write = [this, round, values] { save_model(job_, round, {values.begin(), values.end()}); };
   if (disk_) {
     Pending writing = context_.write(*disk_, model_.bytes(), std::move(write));
     context_.wait(writing);

@@ -24,15 +24,19 @@ class CheckpointWriter {
   /// Writes `values` (empty when math is modelled), then notifies the evaluator. `is_last`: the job ends
   /// after this round, so no rank waits for its accuracy (AccuracyStop).
   void save(std::int64_t round, std::int64_t samples, std::span<const float> values, bool is_last);
+  /// Another rank writes the checkpoint that is due.
+  void leave_out(std::int64_t round) { schedule_.begin_again(round); }
   /// Writes `model.pt`, and notifies the evaluator to end.
   void finish(std::int64_t round, std::span<const float> values);
 
  private:
   void announce(const Note& note);
 
+  const Job& job_;
   const CheckpointPlan& plan_;
   const ModelDescription& model_;
   Context& context_;
+  const Generation* generation_;
   std::optional<Rank> evaluator_;
   std::optional<int> disk_;  ///< of this rank's host
   CheckpointSchedule schedule_;

@@ -17,11 +17,14 @@ class EventLog {
   void add(const std::string& event);
   /// Writes the events added since the last call. Errors: WorldError.
   void flush();
+  /// The same; what cannot be written now is written with the next call.
+  void flush_if_possible();
 
  private:
   std::string path_;
   std::string unwritten_;
   bool is_begun_ = false;
+  std::uintmax_t size_ = 0;  ///< of the file
 };
 
 }  // namespace tandem

@@ -93,6 +93,14 @@ void SavedState::restore_known() {
   leaves_unknown_ = true;
 }
 
+void SavedState::forget(const std::function<bool(const std::string& name)>& is_meant) {
+  std::erase_if(vectors_, [&](const auto& vector) { return is_meant(vector.first); });
+  json kept = json::object();
+  for (const auto& [name, value] : numbers_.items())
+    if (!is_meant(name)) kept[name] = value;
+  numbers_ = std::move(kept);
+}
+
 bool SavedState::puts_back(const std::string& name, bool known) const {
   if (!known && !leaves_unknown_) fail(path_, "expected '" + name + "', found nothing of that name");
   return known;

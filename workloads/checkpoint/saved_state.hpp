@@ -2,6 +2,7 @@
 // the sizes of the vectors, then the values of the vectors as bytes.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -35,6 +36,8 @@ class SavedState : public StateArchive {
   void set(const std::string& name, std::int64_t value) { numbers_[name] = value; }
   void set_text(const std::string& name, const std::string& value) { numbers_[name] = value; }
   bool has(const std::string& name) const { return numbers_.contains(name); }
+  /// Removes the values of all names for which `is_meant` is true.
+  void forget(const std::function<bool(const std::string& name)>& is_meant);
   /// Errors: ConfigError when there is no such value.
   std::int64_t integer(const std::string& name) const;
   double real(const std::string& name) const;

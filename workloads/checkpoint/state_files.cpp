@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/checkpoint/other_workers.hpp"
+#include "workloads/job/commit_plan.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
@@ -30,20 +34,7 @@ Assignments deciders_of(const Job& job) { return assignments_of(job.roster(), jo
 
 /// The ranks whose state must exist.
 Assignments needed_assignments(const Job& job) {
-  Assignments needed = deciders_of(job);
-  const Assignments workers = workers_of(job);
-  if (job.exchange().has_common_rounds())
-    needed.insert(needed.end(), workers.begin(), workers.end());
-  else if (needed.empty())
-    needed.push_back(job.roster().assignment(job.roster().first_worker()));
-  return needed;
-}
-
-/// If peers run at different speeds, only the worker that writes the checkpoints can use its state.
-bool is_of_use(const Job& job, Rank rank) {
-  const ExchangePlan& exchange = job.exchange();
-  return exchange.route() != sync::Route::peers || exchange.has_common_rounds() ||
-         rank == job.roster().first_worker();
+  return assignments_of(job.roster(), ranks_of_state(job.roster(), job.exchange()));
 }
 
 std::vector<SavedState> numbers_of(const Assignments& assignments, const std::string& directory,
@@ -52,22 +43,6 @@ std::vector<SavedState> numbers_of(const Assignments& assignments, const std::st
   for (const RankAssignment& assignment : assignments)
     states.push_back(SavedState::load_numbers(state_path(directory, round, assignment)));
   return states;
-}
-
-/// Rounds whose model exists, the latest first.
-std::vector<std::int64_t> rounds_in(const std::string& directory) {
-  std::vector<std::int64_t> rounds;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory + "/checkpoints", error)) {
-    const std::string name = entry.path().filename().string();
-    const std::size_t begin = std::string("round_").size();
-    std::int64_t round = 0;
-    if (name.size() < begin) continue;
-    std::from_chars(name.data() + begin, name.data() + name.size(), round);
-    if (name == fs::path(checkpoint_path(directory, round)).filename()) rounds.push_back(round);
-  }
-  std::ranges::sort(rounds, std::greater());
-  return rounds;
 }
 
 /// All workers of a job with servers have finished the round and computed nothing since.
@@ -104,6 +79,13 @@ bool all_exist(const Assignments& assignments, const std::string& directory, std
   }
 }
 
+/// Where states are committed apart from evaluations: the checkpoint belongs to no commit.
+bool is_only_evaluated(const Job& job, const std::string& directory, std::int64_t round) {
+  const CommitPlan& commits = job.checkpoints().commits;
+  return commits.is_enabled() &&
+         !fs::exists(state_path(directory, round, job.roster().assignment(commits.decider)));
+}
+
 /// Errors: ConfigError naming the file when the policy of a rank cannot be restored from its state.
 void expect_policy(const Job& job, const SavedState& state, const std::string& path) {
   const std::string text = state.text("policy");
@@ -121,7 +103,7 @@ ResumePoint resume_point_at(const Job& job, const std::string& directory, std::i
   const Assignments deciders = deciders_of(job);
   const auto states = numbers_of(deciders, directory, round);
   numbers_of(needed_assignments(job), directory, round);
-  load_checkpoint(checkpoint_path(directory, round), job.model());
+  if (job.real_math()) load_checkpoint(checkpoint_path(directory, round), job.model());
   const bool common_rounds = job.exchange().has_common_rounds();
   if (job.exchange().route() == sync::Route::server)
     point.workers_continue = all_ended(job, states, round) && all_exist(workers_of(job), directory, round);
@@ -130,7 +112,7 @@ ResumePoint resume_point_at(const Job& job, const std::string& directory, std::i
   point.policies_continue = !states.empty() && nobody_waits(job, states);
   for (std::size_t i = 0; point.policies_continue && i < deciders.size(); ++i)
     expect_policy(job, states[i], state_path(directory, round, deciders[i]));
-  if (common_rounds && !point.workers_continue)
+  if (needs_states_of_workers(job.roster(), job.exchange()) && !point.workers_continue)
     throw ConfigError(fmt::format("the states of round {} are from different times", round));
   return point;
 }
@@ -139,13 +121,15 @@ ResumePoint resume_point_at(const Job& job, const std::string& directory, std::i
 /// servers.
 SavedState known_to_servers(const Job& job, int index) {
   const ResumePoint& from = *job.resume();
-  const auto servers = numbers_of(deciders_of(job), from.directory, from.round);
-  const SavedState& first = servers.front();
+  auto servers = numbers_of(deciders_of(job), from.directory, from.round);
+  SavedState& first = servers.front();
+  if (from.former_workers > 0) count_for_other_workers(job, first);
   const auto known = [&](const char* name) {
     return first.integer(fmt::format("worker.{}.{}", index, name));
   };
   SavedState state;
-  state.set("round", known("pushes"));
+  // A worker that was absent has pushed less often.
+  state.set("round", job.exchange().has_common_rounds() ? from.round : known("pushes"));
   state.set("step", known("steps"));
   state.set("samples_taken", known("samples"));
   if (const std::int64_t batch = known("batch"); batch > 0) state.set("batch", batch);
@@ -187,10 +171,33 @@ std::string events_path(const std::string& directory, const RankAssignment& assi
   return fmt::format("{}/checkpoints/{}_{}.events", directory, role_name(assignment.role), assignment.index);
 }
 
+std::vector<std::int64_t> rounds_in(const std::string& directory) {
+  std::vector<std::int64_t> rounds;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory + "/checkpoints", error)) {
+    const std::string name = entry.path().filename().string();
+    const std::size_t begin = std::string("round_").size();
+    std::int64_t round = 0;
+    if (name.size() < begin) continue;
+    std::from_chars(name.data() + begin, name.data() + name.size(), round);
+    if (name == fs::path(checkpoint_path(directory, round)).filename()) rounds.push_back(round);
+  }
+  std::ranges::sort(rounds, std::greater());
+  return rounds;
+}
+
+void save_model(const Job& job, std::int64_t round, std::vector<float> values) {
+  const std::string path = checkpoint_path(job.spec().directory, round);
+  if (job.real_math())
+    return save_checkpoint(path, {job.model().name, round, std::move(values)}, job.model());
+  if (!std::ofstream(path)) throw WorldError(fmt::format("checkpoint '{}' cannot be written", path));
+}
+
 StateFiles::StateFiles(const Job& job, Rank rank)
     : directory_(job.spec().directory),
       assignment_(job.roster().assignment(rank)),
-      keeps_(job.checkpoints().keeps_states() && is_of_use(job, rank)),
+      keeps_(job.checkpoints().keeps_states_with_checkpoints() &&
+             can_use_state(job.roster(), job.exchange(), rank)),
       schedule_(job.checkpoints().schedule()) {
   if (keeps_) fs::create_directories(directory_ + "/checkpoints");
 }
@@ -205,6 +212,7 @@ ResumePoint find_resume_point(const Job& job, const std::string& directory,
   if (round) return resume_point_at(job, directory, *round);
   std::vector<std::string> passed_over;
   for (const std::int64_t candidate : rounds_in(directory)) {
+    if (is_only_evaluated(job, directory, candidate)) continue;
     try {
       ResumePoint point = resume_point_at(job, directory, candidate);
       point.passed_over = std::move(passed_over);
@@ -230,6 +238,7 @@ Progress progress_at(const Job& job, const ResumePoint& point) {
 SavedState state_of_worker(const Job& job, int index) {
   const ResumePoint& from = *job.resume();
   const Roster& roster = job.roster();
+  if (from.workers_continue && from.former_workers > 0) return state_from_other_workers(job, index);
   if (from.workers_continue) {
     const Rank rank = roster.workers()[static_cast<std::size_t>(index)];
     return SavedState::load(state_path(from.directory, from.round, roster.assignment(rank)));
@@ -243,7 +252,9 @@ SavedState state_of_worker(const Job& job, int index) {
 SavedState state_of_decider(const Job& job, int index) {
   const ResumePoint& from = *job.resume();
   const Rank rank = job.roster().deciders()[static_cast<std::size_t>(index)];
-  return SavedState::load(state_path(from.directory, from.round, job.roster().assignment(rank)));
+  SavedState state = SavedState::load(state_path(from.directory, from.round, job.roster().assignment(rank)));
+  if (from.former_workers > 0) count_for_other_workers(job, state);
+  return state;
 }
 
 }  // namespace tandem

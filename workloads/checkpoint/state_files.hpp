@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "workloads/checkpoint/saved_state.hpp"
 #include "workloads/job/checkpoint_schedule.hpp"
@@ -17,6 +18,13 @@ namespace tandem {
 /// Paths of the state of a rank after `round`, and of its policy's events.
 std::string state_path(const std::string& directory, std::int64_t round, const RankAssignment& assignment);
 std::string events_path(const std::string& directory, const RankAssignment& assignment);
+
+/// Rounds whose model exists in a result directory, the latest first.
+std::vector<std::int64_t> rounds_in(const std::string& directory);
+
+/// Writes the model taken after `round`, a checkpoint of the job. Where mathematics is modelled there are no
+/// values, and the file only says that the checkpoint is complete. Errors: WorldError.
+void save_model(const Job& job, std::int64_t round, std::vector<float> values);
 
 /// Writes the states of one rank.
 class StateFiles {

@@ -39,9 +39,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::CopyEntry, bytes, out, median_s, spr
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s, spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::OffsetEntry, bytes, out, transfers, alone_s, start_s, ends_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, cpu_wait_share, other_load,
-                                   compute, disturbing_bytes, hosts, start_offsets, paths, all_reduces,
-                                   cluster, machines, storage, lateness_s, share_jitter_bytes, offsets,
-                                   device, copies)
+                                   launch_s, compute, disturbing_bytes, hosts, start_offsets, paths,
+                                   all_reduces, cluster, machines, storage, lateness_s, share_jitter_bytes,
+                                   offsets, device, copies)
 
 namespace {
 

@@ -17,13 +17,14 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 12;
+  static constexpr int schema_version = 13;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
   std::string command;          ///< that measured it
   double cpu_wait_share = 0.0;  ///< of the time, in which the measuring rank waited for a CPU core
   double other_load = 0.0;      ///< share of all cores' time that other processes used
+  double launch_s = 0.0;        ///< from the launch of the ranks until all were ready; 0: not measured
 
   /// Seconds of one operation on this machine's native device: medians with spread, measured alone; some also
   /// while messages are in flight.
@@ -169,9 +170,9 @@ struct Profile {
   /// How far the end of a message is from that of an equal share of a link, without systematic differences:
   /// standard deviation in bytes. From the offsets where they were measured, else share_jitter_bytes.
   double share_jitter() const;
-  /// Time that a transfer loses when it starts on a link in use, because shapers and queues let one that finds
-  /// the link idle send a burst at once: the median over pairs of transfers that start one after the other of
-  /// (distance of their ends - distance of their starts). 0 without offsets.
+  /// Time that a transfer loses when it starts on a link in use, because shapers and queues let one that
+  /// finds the link idle send a burst at once: the median over pairs of transfers that start one after the
+  /// other of (distance of their ends - distance of their starts). 0 without offsets.
   Seconds busy_start() const;
   /// Rate of the older of two transfers over that of the newer, while both share the link: the median of the
   /// measured pairs. 1: equal shares, as simulated; large: a queue. None without offsets.

@@ -156,7 +156,8 @@ class AllReduceExchange : public Exchange {
             .local_steps = reply.local_steps,
             .stop = reply.stops,
             .rounds = reply.version,
-            .samples = reply.all_samples};
+            .samples = reply.all_samples,
+            .commit_round = reply.commit_round};
   }
 
   int weight_slot() const { return replica_.buckets(); }

@@ -13,10 +13,12 @@ Note note_of_report(const Contribution& contribution, int version) {
 
 }  // namespace
 
-Note CoordinatorClient::note_of_push(const Contribution& contribution, int version) {
+Note CoordinatorClient::note_of_push(const Contribution& contribution, int version,
+                                     std::int32_t commit_round) {
   return protocol::pack(protocol::Push{.version = version,
                                        .samples = contribution.samples,
                                        .local_steps = contribution.local_steps,
+                                       .commit_round = commit_round,
                                        .duration = contribution.duration,
                                        .loss = contribution.loss});
 }
@@ -32,10 +34,32 @@ void CoordinatorClient::push(const Contribution& contribution, int version) {
 }
 
 protocol::Reply CoordinatorClient::reply() {
-  Pending arriving = context_.receive(coordinator_, protocol::from_server, {});
-  const auto reply = protocol::unpack<protocol::Reply>(context_.wait(arriving).note);
+  Pending arriving = expect_reply();
+  return take_reply(context_.wait(arriving).note);
+}
+
+protocol::Reply CoordinatorClient::take_reply(const Note& note) {
+  const auto reply = protocol::unpack<protocol::Reply>(note);
   begin_round(reply.version);
   return reply;
+}
+
+void CoordinatorClient::take_answer(const Note& note) {
+  answers_.pop_front();
+  hear(protocol::unpack<protocol::Answer>(note));
+}
+
+void CoordinatorClient::join(int incarnation) {
+  Pending arrival = context_.send(coordinator_, protocol::arrivals, {},
+                                  protocol::pack(protocol::Arrived{.incarnation = incarnation}));
+  // A coordinator that has not noticed a departure welcomes the worker that is gone.
+  int welcomed = 0;
+  while (welcomed != incarnation) {
+    Pending welcome = context_.receive(coordinator_, protocol::welcomes, {});
+    welcomed = protocol::unpack<protocol::Welcome>(context_.wait(welcome).note).incarnation;
+  }
+  reply();
+  context_.wait(arrival);
 }
 
 void CoordinatorClient::leave() {
@@ -63,8 +87,7 @@ void CoordinatorClient::wait_progressing(Pending& until) {
       answers_.front() = std::move(answer);
       return;
     }
-    answers_.pop_front();
-    hear(protocol::unpack<protocol::Answer>(done.note));
+    take_answer(done.note);
   }
   context_.wait(awaited);
 }

@@ -15,8 +15,9 @@ class CoordinatorClient {
  public:
   CoordinatorClient(Context& context, Rank coordinator) : context_(context), coordinator_(coordinator) {}
 
-  /// The note of a push. `version`: of the model that the contribution was computed on.
-  static Note note_of_push(const Contribution& contribution, int version);
+  /// The note of a push. `version`: of the model that the contribution was computed on. `commit_round`: see
+  /// protocol::Push.
+  static Note note_of_push(const Contribution& contribution, int version, std::int32_t commit_round = 0);
 
   /// Asks, and waits for the answer.
   bool ask(const Contribution& contribution, int version);
@@ -26,6 +27,14 @@ class CoordinatorClient {
   /// with the model; announces that this worker has ended.
   void push(const Contribution& contribution, int version);
   protocol::Reply reply();
+  /// Over an all-reduce: a worker that joins announces itself, and waits until the coordinator expects it.
+  void join(int incarnation);
+  /// The same as reply() in parts: the receive of the reply, and what it has brought.
+  Pending expect_reply() { return context_.receive(coordinator_, protocol::from_server, {}); }
+  protocol::Reply take_reply(const Note& note);
+  /// The receive of the next answer to a report; null without one. Once it is done: its note.
+  Pending* next_answer() { return answers_.empty() ? nullptr : &answers_.front(); }
+  void take_answer(const Note& note);
   void leave();
   /// The answers received since the last exchange together: ready if one of them was.
   std::optional<bool> coordinator_answer() const { return answer_; }

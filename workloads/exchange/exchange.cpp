@@ -13,4 +13,9 @@ void Exchange::report(const Contribution&) {
   TANDEM_CHECK(false, "this route has no coordinator to report to");
 }
 
+Arrival Exchange::join(int incarnation) {
+  TANDEM_CHECK(false, "workers cannot join a job on this route; incarnation", incarnation);
+  return {};
+}
+
 }  // namespace tandem

@@ -3,8 +3,11 @@
 // finish.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
@@ -28,13 +31,31 @@ struct ExchangeResult {
   int batch = 0;        ///< batch size from now on; 0 keeps it
   int local_steps = 0;  ///< of a round from now on; 0 keeps them
   bool stop = false;
-  std::int64_t rounds = 0;   ///< of the job so far, as its limit counts them; 0: not known to this rank
-  std::int64_t samples = 0;  ///< processed by all workers so far; 0: not known to this rank
+  std::int64_t rounds = 0;        ///< of the job so far, as its limit counts them; 0: not known to this rank
+  std::int64_t samples = 0;       ///< processed by all workers so far; 0: not known to this rank
+  std::int64_t commit_round = 0;  ///< protocol::Reply
   double sum_of =
       0;  ///< > 0: the replica has the sum of contributions of so much weight together, each times its
           ///< own, to be adopted; 0: the replica's model, or its centre, is the new one already
+  /// The others have finished this round, and perhaps later ones, without this worker: the replica has their
+  /// state, and the worker's payload is lost or was summed already.
+  bool is_fetched = false;
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
+};
+
+/// Where workers that exchange directly may depart and join: gives the worker's policy an event about the
+/// members. `decides_again`: an exchange with the members before is given up, and the policy decides it
+/// again.
+using OnMembers =
+    std::function<std::optional<sync::Exchange>(const sync::Members& event, bool decides_again)>;
+
+/// What a worker that joins learns of the job.
+struct Arrival {
+  ExchangeResult result = {};               ///< as of an exchange; the replica has the model
+  std::int64_t rounds = 0;                  ///< of the job
+  std::int64_t samples = 0;                 ///< processed before in this worker's slot, or of `shard`
+  std::optional<int> shard = std::nullopt;  ///< of the data, which the worker goes on with; none: its own
 };
 
 class Exchange {
@@ -58,6 +79,9 @@ class Exchange {
   virtual void report(const Contribution& contribution);
   /// The coordinator's answer to the reports since the last exchange; nothing before one has arrived.
   virtual std::optional<bool> coordinator_answer() const { return std::nullopt; }
+  /// Gets the state of training from those that have it. Pre: this worker joins a job that has begun, and has
+  /// exchanged nothing.
+  virtual Arrival join(int incarnation);
   /// This worker ends the job: where it decides for all, it notifies them. Pre: as for serialise.
   virtual void end_job() {}
   /// Its counters and unsent errors. Pre: no exchange is in progress.
@@ -65,6 +89,18 @@ class Exchange {
   /// Notifies the others that this worker has ended. Where every worker has a model of its own, the first
   /// worker's becomes the mean of all.
   virtual void leave() = 0;
+
+  // ---- Where workers that exchange directly may depart and join ----
+
+  /// To be called before anything else.
+  virtual void set_on_members(OnMembers) {}
+  /// Whether this worker has the duties of the first one. None: they do not move.
+  virtual std::optional<bool> leads() const { return std::nullopt; }
+  /// Samples of each worker's slot that are part of the model; empty: not known to this worker.
+  virtual std::span<const std::int64_t> applied_samples() const { return {}; }
+  /// Lets the worker with the duties of the first one do the last of them, and returns when the job has ended
+  /// for all. Pre: leave() has returned.
+  virtual void end(const std::function<void()>& last_duties) { last_duties(); }
 };
 
 // One function per route. The arguments must outlive the exchange.
@@ -73,6 +109,13 @@ std::unique_ptr<Exchange> make_server_exchange(const Roster& roster, const Excha
                                                Context& context, Replica& replica);
 std::unique_ptr<Exchange> make_all_reduce_exchange(const Roster& roster, const ExchangePlan& plan,
                                                    const StopRule& stop, Context& context, Replica& replica);
+/// The all-reduce of workers that may depart and join. `incarnation`: of this worker in its slot.
+std::unique_ptr<Exchange> make_regrouping_all_reduce(const Roster& roster, const ExchangePlan& plan,
+                                                     const StopRule& stop, RateScale rate_scale,
+                                                     Context& context, Replica& replica, int incarnation);
+/// The exchange in rounds between peers that may depart and join.
+std::unique_ptr<Exchange> make_regrouping_peers(const Roster& roster, const StopRule& stop, Context& context,
+                                                Replica& replica, int incarnation);
 std::unique_ptr<Exchange> make_peer_exchange(const Roster& roster, const ExchangePlan& plan,
                                              const StopRule& stop, Context& context, Replica& replica,
                                              const sync::Neighbours& neighbours);

@@ -48,7 +48,7 @@ class PeerExchange : public Exchange {
     const auto members =
         exchange.members.empty() ? plan_.all_workers() : std::span<const int>(exchange.members);
     place_ = static_cast<std::size_t>(std::ranges::find(members, self_) - members.begin());
-    compute(1, model_.begin());
+    model_.compute(context_, 1, model_.begin());
     std::size_t index = 0;
     for (const int member : members) {
       if (member == self_) continue;
@@ -79,7 +79,7 @@ class PeerExchange : public Exchange {
       for (Pending& operation : *operations) wait_progressing(operation);
       operations->clear();
     }
-    if (others > 0) compute(others, model_.mix(others, place_));
+    if (others > 0) model_.compute(context_, others, model_.mix(others, place_));
     count_own_step();
     take_over();
     bytes_received_ += bytes().count() * static_cast<std::int64_t>(others);
@@ -115,14 +115,6 @@ class PeerExchange : public Exchange {
   std::span<const Rank> others() const { return workers_.subspan(1); }
   Bytes bytes() const { return replica_.description().bytes(); }
 
-  /// Computes on this number of models.
-  void compute(std::size_t models, Kernel kernel) {
-    Pending work =
-        context_.compute({.kind = Work::Kind::reduce, .bytes = bytes() * static_cast<std::int64_t>(models)},
-                         std::move(kernel));
-    context_.wait(work);
-  }
-
   // ---- Requests of other workers ---- `inbox_`: each caller's next call; then on the first worker the next
   // count of each other one, and on the others the end of the job; and last the operation that
   // wait_progressing waits for, so that requests are handled first.
@@ -146,7 +138,7 @@ class PeerExchange : public Exchange {
   }
 
   void serve_until_all_have_left() {
-    compute(1, model_.begin());
+    model_.compute(context_, 1, model_.begin());
     for (const int other : neighbours_.outgoing)
       sends_.push_back(context_.send(rank_of(other), protocol::calls, {}, protocol::pack(protocol::Leave{})));
     if (!is_first()) tell_first(protocol::pack(protocol::Leave{}));
@@ -173,7 +165,7 @@ class PeerExchange : public Exchange {
   void take_over() {
     context_.wait_all(averages_);
     averages_.clear();
-    compute(1, model_.take_over());
+    model_.compute(context_, 1, model_.take_over());
   }
 
   // ---- When the job ends ----
@@ -225,13 +217,14 @@ class PeerExchange : public Exchange {
     for (const Rank other : others()) {
       Pending arriving = context_.receive(other, protocol::last_models, arrival);
       context_.wait(arriving);
-      compute(
-          1, own.data == nullptr ? Kernel() : [&] {
+      model_.compute(
+          context_, 1, own.data == nullptr ? Kernel() : [&] {
             replica_.device().add(replica_.model().data(), received.data(), std::ssize(received.span()),
                                   1.0F);
           });
     }
-    compute(1, replica_.adopt_sum(sync::Payload::model, static_cast<double>(workers_.size()), {}));
+    model_.compute(context_, 1,
+                   replica_.adopt_sum(sync::Payload::model, static_cast<double>(workers_.size()), {}));
   }
 
   const ExchangePlan& plan_;

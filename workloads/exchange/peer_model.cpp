@@ -1,6 +1,8 @@
 #include "workloads/exchange/peer_model.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include "workloads/vectors/owned_mark.hpp"
 
@@ -22,6 +24,12 @@ PeerModel::PeerModel(Replica& replica, std::size_t callers)
 
 Slice PeerModel::slice(const FloatArray& values) const {
   return {replica_.description().bytes(), reinterpret_cast<std::byte*>(values.data())};
+}
+
+void PeerModel::compute(Context& context, std::size_t models, Kernel kernel) const {
+  const Bytes bytes = replica_.description().bytes() * static_cast<std::int64_t>(models);
+  Pending work = context.compute({.kind = Work::Kind::reduce, .bytes = bytes}, std::move(kernel));
+  context.wait(work);
 }
 
 Slice PeerModel::begun() { return slice(begun_); }

@@ -18,6 +18,9 @@ class PeerModel {
   /// `callers`: number of workers that may start an exchange with this one at any time.
   PeerModel(Replica& replica, std::size_t callers);
 
+  /// Computes on this number of models, and waits for it.
+  void compute(Context& context, std::size_t models, Kernel kernel) const;
+
   /// Copies the model. The following functions use the copy.
   Kernel begin();
   /// The model at the time of begin(), to be sent.

@@ -5,10 +5,23 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/memory_estimate.hpp"
 #include "workloads/vectors/device_state.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
+namespace {
+
+/// Of the model's size, that all workers have after a round: the model, and what steps it by sums.
+int common_vectors(const ExchangePlan& exchange) {
+  if (exchange.payload() == sync::Payload::gradient)
+    return 1 + optimizer_vectors(exchange.optimizer_setting());
+  const sync::UpdateRule rule = exchange.update_rule();
+  const auto* outer = std::get_if<sync::OuterMomentum>(&rule);
+  return outer != nullptr && outer->momentum > 0.0 ? 2 : 1;
+}
+
+}  // namespace
 
 std::unique_ptr<Learner> make_job_learner(const ReplicaPlan& plan, ComputeDevice& device, int worker) {
   TANDEM_CHECK(plan.real_math, "math is modelled");
@@ -30,8 +43,9 @@ Replica::Replica(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeD
       learner_(plan.real_math ? make_job_learner(plan, device, worker) : nullptr),
       optimizer_(exchange.optimizer_setting(), learner_ ? model_.elements() : 0, 0, device),
       change_update_(exchange.update_rule(), exchange.global_rate(),
-                     learner_ && exchange.route() == sync::Route::all_reduce ? model_.elements() : 0,
-                     device) {
+                     learner_ && exchange.route() == sync::Route::all_reduce ? model_.elements() : 0, device),
+      payload_(exchange.payload()),
+      common_vectors_(common_vectors(exchange)) {
   if (learner_)
     learner_->after_backward([this](int bucket) { guard_.inspect(bucket, learner_->gradient()); });
   const sync::UpdateRule rule = exchange.update_rule();
@@ -122,7 +136,7 @@ Kernel Replica::adopt_sum(sync::Payload payload, double weight, UpdateTime time)
   return [this, payload, weight, time] {
     switch (payload) {
       case sync::Payload::gradient:
-        optimizer_.begin_update(time);
+        optimizer_.begin_update(time, rate_factor_);
         return apply_update(optimizer_, model_, 0, learner_->model(), sum_of_gradients(), 1.0 / weight);
       case sync::Payload::change:
         if (tie_) give_way_to_centre(tie_->pull);
@@ -159,7 +173,7 @@ void Replica::adopt_mean_change(double share) {
     const auto begin = static_cast<std::size_t>(bucket.offset);
     const auto trained = static_cast<std::size_t>(bucket.parameters);
     change_update_.apply(target.subspan(begin, trained), base.subspan(begin, trained),
-                         sum.subspan(begin, trained), share, 1.0, bucket.offset);
+                         sum.subspan(begin, trained), share, rate_factor_, bucket.offset);
     const std::size_t rest = begin + trained;
     device_.move(target.data() + rest, base.data() + rest, sum.data() + rest, nullptr,
                  bucket.exchanged() - bucket.parameters,
@@ -193,6 +207,14 @@ Kernel Replica::adopt_centre() {
   };
 }
 
+Kernel Replica::adopt_received() {
+  if (!learner_ || !tie_) return {};
+  return [this] {
+    device_.copy(marked_.data(), incoming_.data(), incoming_.bytes());
+    device_.copy(learner_->model().data(), incoming_.data(), incoming_.bytes());
+  };
+}
+
 std::span<float> Replica::payload_memory(sync::Payload payload) {
   switch (payload) {
     case sync::Payload::gradient:
@@ -216,6 +238,22 @@ void Replica::serialise(StateArchive& state) {
   optimizer_.serialise(state);
   change_update_.serialise(state);
 }
+
+void Replica::serialise_common(StateArchive& state) {
+  if (!learner_) return;
+  const std::span<float> model = learner_->model();
+  if (payload_ != sync::Payload::change) {
+    serialise_floats(state, "model", device_, model);
+    if (payload_ == sync::Payload::gradient) optimizer_.serialise(state);
+    return;
+  }
+  if (marked_.empty()) mark();
+  serialise_floats(state, "model", device_, marked_.span());
+  change_update_.serialise(state);
+  if (state.restores()) device_.copy(tie_ ? incoming_.data() : model.data(), marked_.data(), marked_.bytes());
+}
+
+Bytes Replica::common_size() const { return model_.bytes() * common_vectors_; }
 
 void Replica::begin_at(std::int64_t step) {
   if (learner_) learner_->begin_at(step);

@@ -65,6 +65,8 @@ class Replica {
   bool is_tied() const { return tie_.has_value(); }
   /// Moves the model towards the centre, and replaces the centre with the received one. Pre: is_tied().
   Kernel adopt_centre();
+  /// The received model, or centre, becomes the worker's own: it joins. Pre: all of it was received.
+  Kernel adopt_received();
 
   /// The memory in which a server's reply is received: that of the model, unless it is tied or the reply is a
   /// mean gradient.
@@ -73,6 +75,14 @@ class Replica {
   /// The state of model and optimiser after an exchange, except for what servers hold. Nothing when math is
   /// modelled.
   void serialise(StateArchive& state);
+  /// Of workers that sum without servers: the part of that state that they have in common after each round,
+  /// as it was after the last one. Before the round's result is adopted it is still the same. Where the model
+  /// is tied, the centre; the restored one is then incoming too. Nothing when math is modelled.
+  void serialise_common(StateArchive& state);
+  /// What that state has in floats, in either case.
+  Bytes common_size() const;
+  /// Of the updates by sums from now on; see recovery::rate_factor.
+  void set_rate_factor(double factor) { rate_factor_ = factor; }
   /// Sets the number of the step of the next forward pass.
   void begin_at(std::int64_t step);
   /// The worker's own flat model, in the device's memory; empty when math is modelled.
@@ -94,6 +104,9 @@ class Replica {
   Optimizer optimizer_;
   ChangeUpdate change_update_;
   std::optional<sync::ElasticTie> tie_;
+  sync::Payload payload_;
+  int common_vectors_;  ///< of the model's size, in the state that workers have in common
+  double rate_factor_ = 1.0;
   bool server_has_model_;  ///< all of it, as it is after an exchange
   bool server_steps_;      ///< and it takes every step
   FloatArray marked_;      ///< the model at the start of the round, or the centre as last known

@@ -64,7 +64,6 @@ AllReduces::AllReduces(Context& context, Schedules schedules, std::span<const Ra
     run.vector.size = bucket_sizes[bucket];
     prepare(run, bucket);
   }
-  slots_.emplace_back();
 }
 
 /// Makes room for the run's transfers, and counts what they move.
@@ -190,17 +189,25 @@ void AllReduces::on_done(std::size_t slot) {
   start_round(run);
 }
 
-Completion AllReduces::wait_progressing(Pending& until) {
-  TANDEM_CHECK(!until.empty(), "all-reduces in progress", running_);
-  slots_.back() = std::move(until);
-  while (true) {
+std::optional<Completion> AllReduces::advance(std::span<Pending> any_of, bool until_all_are_done) {
+  const auto is_empty = [](const Pending& pending) { return pending.empty(); };
+  TANDEM_CHECK(!std::ranges::all_of(any_of, is_empty), "all-reduces in progress", running_);
+  const std::size_t transfers = operations_.size();
+  slots_.resize(transfers + any_of.size());
+  const auto others = slots_.begin() + static_cast<std::ptrdiff_t>(transfers);
+  std::ranges::move(any_of, others);
+  std::optional<Completion> found;
+  while (!found && !(until_all_are_done && running_ == 0)) {
     Completion completion = context_.wait_any(slots_);
-    if (completion.index + 1 == slots_.size()) {
-      completion.index = 0;
-      return completion;
+    if (completion.index < transfers) {
+      on_done(completion.index);
+      continue;
     }
-    on_done(completion.index);
+    completion.index -= transfers;
+    found = completion;
   }
+  std::move(others, slots_.end(), any_of.begin());
+  return found;
 }
 
 void AllReduces::progress() { on_done(context_.wait_any(slots_).index); }
@@ -211,6 +218,12 @@ void AllReduces::finish(int bucket) {
 
 void AllReduces::finish() {
   while (running_ > 0) progress();
+}
+
+void AllReduces::abandon() {
+  context_.wait_all(slots_);
+  for (Run& run : runs_) run.in_flight = false;
+  running_ = 0;
 }
 
 }  // namespace tandem

@@ -45,12 +45,19 @@ class AllReduces {
 
   /// Blocks until `until` is done; all-reduces progress meanwhile.
   /// Pre: `until` is not empty. It is empty afterwards.
-  Completion wait_progressing(Pending& until);
+  Completion wait_progressing(Pending& until) { return wait_progressing({&until, 1}); }
+  /// The same until one of several is done, as Context::wait_any. The index is among them.
+  Completion wait_progressing(std::span<Pending> any_of) { return *advance(any_of, false); }
+  /// The same, or until all all-reduces are done: none.
+  std::optional<Completion> finish_or_wait(std::span<Pending> any_of) { return advance(any_of, true); }
 
   /// Blocks until the bucket's all-reduce is done, if it is in progress; the others progress meanwhile.
   void finish(int bucket);
   /// Blocks until all are done.
   void finish();
+  /// Gives up all that are in progress, whose vectors have no specified content then. Pre: their messages end
+  /// without the other members, as after Context::disconnect from each of them.
+  void abandon();
 
   bool running() const { return running_ > 0; }
   bool in_flight(int bucket) const { return runs_[static_cast<std::size_t>(bucket)].in_flight; }
@@ -96,13 +103,14 @@ class AllReduces {
   void post_send(Run& run, std::size_t transfer);
   void reduce(Run& run, std::size_t transfer);
   void on_done(std::size_t slot);
+  std::optional<Completion> advance(std::span<Pending> any_of, bool until_all_are_done);
   void progress();
 
   Context& context_;
   std::span<const Rank> members_;
   std::vector<Run> runs_;
   int running_ = 0;
-  /// The transfers of each bucket, identified by `operations_`; and last the operation that wait_progressing
+  /// The transfers of each bucket, identified by `operations_`; and last the operations that wait_progressing
   /// waits for: transfers that are done come first.
   std::vector<Pending> slots_;
   std::vector<Operation> operations_;

@@ -89,6 +89,29 @@ class ServerExchange : public Exchange {
     if (state.restores()) coordinator_.begin_round(versions_[coordinating_]);
   }
 
+  /// Each server says when it is ready: then no message to the slot's last worker is left.
+  Arrival join(int incarnation) override {
+    std::vector<Pending> arrivals;
+    for (const Rank server : servers_)
+      arrivals.push_back(context_.send(server, protocol::arrivals, {},
+                                       protocol::pack(protocol::Arrived{.incarnation = incarnation})));
+    Arrival arrival;
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      const protocol::Welcome welcome = await_welcome(servers_[shard], incarnation);
+      if (shard == coordinating_)
+        arrival = {.rounds = welcome.rounds, .samples = welcome.samples, .shard = welcome.shard};
+      expect_reply(shard, {});
+    }
+    result_ = {};
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      on_reply(protocol::unpack<protocol::Reply>(context_.wait(receives_[shard].back()).note), shard);
+      context_.wait_all(receives_[shard]);
+    }
+    context_.wait_all(arrivals);
+    arrival.result = result_;
+    return arrival;
+  }
+
   void leave() override {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
       // Ends every receive, since the server has posted one for each piece of the first key.
@@ -105,6 +128,15 @@ class ServerExchange : public Exchange {
   }
 
  private:
+  /// A server that has not noticed a departure welcomes the worker that is gone.
+  protocol::Welcome await_welcome(Rank server, int incarnation) {
+    while (true) {
+      Pending welcome = context_.receive(server, protocol::welcomes, {});
+      const auto found = protocol::unpack<protocol::Welcome>(context_.wait(welcome).note);
+      if (found.incarnation == incarnation) return found;
+    }
+  }
+
   void compress(int bucket) {
     const auto& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
     Pending compressed = context_.compute(
@@ -136,8 +168,9 @@ class ServerExchange : public Exchange {
       for (std::size_t index = begin; index < end; ++index) {
         const ShardPiece& piece = layout_[shard][index];
         const Channel channel = channel_of_push(layout_[shard], index);
-        const Note note =
-            channel.carries_note ? CoordinatorClient::note_of_push(contribution_, versions_[shard]) : Note{};
+        const Note note = channel.carries_note ? CoordinatorClient::note_of_push(
+                                                     contribution_, versions_[shard], commit_round_)
+                                               : Note{};
         const Slice payload = compressor_ ? compressor_->message(shard, index)
                                           : replica_.payload(payload_, piece.flat_offset, piece.elements);
         sends_.push_back(context_.send(servers_[shard], channel, payload, note));
@@ -146,20 +179,22 @@ class ServerExchange : public Exchange {
     }
   }
 
-  /// Expects the reply to the push of this bucket, or of all, and asks for it where servers wait for that.
-  void pull(std::optional<int> bucket) {
-    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
-      const auto [begin, end] = range_of(shard, bucket);
-      // In the order in which they are sent.
-      for (std::size_t index = end; index-- > begin;) {
-        const ShardPiece& piece = layout_[shard][index];
-        const bool last = index + 1 == layout_[shard].size();
-        const Channel channel = last ? protocol::from_server : protocol::reply_bucket(piece.bucket);
-        receives_[shard][index] =
-            context_.receive(servers_[shard], channel, replica_.incoming(piece.flat_offset, piece.elements));
-        result_.bytes_received += piece.bytes().count();
-      }
+  /// Expects the reply to the push of this bucket, or of all, in the order in which its pieces are sent.
+  void expect_reply(std::size_t shard, std::optional<int> bucket) {
+    const auto [begin, end] = range_of(shard, bucket);
+    for (std::size_t index = end; index-- > begin;) {
+      const ShardPiece& piece = layout_[shard][index];
+      const bool last = index + 1 == layout_[shard].size();
+      const Channel channel = last ? protocol::from_server : protocol::reply_bucket(piece.bucket);
+      receives_[shard][index] =
+          context_.receive(servers_[shard], channel, replica_.incoming(piece.flat_offset, piece.elements));
+      result_.bytes_received += piece.bytes().count();
     }
+  }
+
+  /// Expects the replies of all servers, and asks for them where servers wait for that.
+  void pull(std::optional<int> bucket) {
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) expect_reply(shard, bucket);
     context_.wait_all(sends_);
     sends_.clear();
     if (!requests_pulls_) return;
@@ -194,6 +229,7 @@ class ServerExchange : public Exchange {
     result_.local_steps = reply.local_steps;
     result_.stop = reply.stops;
     result_.samples = reply.all_samples;
+    result_.commit_round = commit_round_ = reply.commit_round;
     if (!brings_means_) return;
     result_.sum_of = 1;
     result_.rounds = reply.version;  // each has one update
@@ -211,6 +247,7 @@ class ServerExchange : public Exchange {
   std::vector<int> versions_;          ///< of the model's part, by shard: each counts its own updates
   std::vector<std::int64_t> numbers_;  ///< of the next push, by shard
   std::optional<PushCompressor> compressor_;
+  std::int32_t commit_round_ = 0;  ///< as the coordinator said last, for the other servers
   CoordinatorClient coordinator_;
   sync::Payload payload_ = sync::Payload::gradient;
   Contribution contribution_;

@@ -48,7 +48,7 @@ struct Experiment {
     sync::Route over = sync::Route::server;
     ServerPull pull = ServerPull::pushed;
     ExchangeUnit exchange = ExchangeUnit::whole;
-    std::string collective = "ring";            ///< of collectives::catalog()
+    std::string collective = "ring";  ///< of collectives::catalog()
     int rings = 1;  ///< copies of the collective over disjoint links; 0: as many as the platform has
     WorkerOrder order = WorkerOrder::topology;  ///< of the workers in the collective
     OverlapMode overlap = OverlapMode::backward;
@@ -82,6 +82,8 @@ struct Experiment {
   struct Placement {  ///< host names, one per instance
     std::vector<std::string> workers;
     int worker_count = 0;  ///< use only this many, the first ones; 0: all
+    /// Slots beyond the workers', empty as the job begins, where a recovery policy gets machines.
+    std::vector<std::string> spares;
     /// One host per shard; without a parameter server, the host of the coordinator, if the algorithm has one.
     /// Before it is resolved it may also be one word, "own" or "co-located".
     std::vector<std::string> servers;
@@ -115,14 +117,54 @@ struct Experiment {
     double accuracy = 0.0;    ///< on the test set, at an evaluation; besides another limit
   } stop;
 
+  /// Machines that may be taken away. Times are those of machines, divided by time_scale in the job.
+  struct Transience {
+    std::string lifetime = "never";  ///< of lifetimes::catalog(); never: no machine departs
+    std::map<std::string, OptionValue> options;
+    Seconds limit{0};         ///< longest lifetime; 0: that of the options
+    Seconds notice{0};        ///< between the warning of a revocation and the revocation
+    Seconds start{0};         ///< from the request for a machine until its rank begins to load the model
+    Seconds detect{0};        ///< from a departure until the job knows of it
+    double time_scale = 1.0;  ///< divides lifetimes and the times above
+
+    bool may_depart() const { return lifetime != "never"; }
+  } transience;
+
+  /// When the job commits its state, so that a departure does not lose more than the work since then.
+  struct Checkpoint {
+    std::string policy;  ///< of checkpointing::catalog(); empty: with every evaluation
+    std::map<std::string, OptionValue> options;
+    CommitMode mode = CommitMode::blocking;
+    int keep = 2;  ///< last commits whose files remain; 0: all
+  } checkpoint;
+
+  /// What follows a departure.
+  struct Recovery {
+    RecoveryMode mode = RecoveryMode::in_place;
+    std::string policy = "replace";  ///< of recovery::catalog()
+    std::map<std::string, OptionValue> options;
+    std::string provisioning = "same";  ///< of provisioning::catalog(): where machines are requested
+    std::map<std::string, OptionValue> provisioning_options;
+    int least = 1;       ///< workers, with fewer of which the job waits
+    Seconds give_up{0};  ///< longest wait for that many workers, not divided by time_scale; 0: no limit
+    int restarts = 10;   ///< most restarts of a job
+    Seconds launch{0};   ///< in which the ranks of a restarted job get ready; 0: as the profile measured
+    RateScale scale_rate = RateScale::keep;
+    BatchRule batch = BatchRule::keep;
+  } recovery;
+
+  /// Machines depart, and each time the whole job starts again.
+  bool starts_again() const { return recovery.mode == RecoveryMode::restart && transience.may_depart(); }
+
   int evaluate_every = 0;        ///< rounds between checkpoints, which are evaluated; 0: none
   double target_accuracy = 0.0;  ///< on the test set; results report when it was reached. 0: none
 
   struct Run {
     DeviceSpeed devices = DeviceSpeed::emulated;
     DeviceMessages device_messages = DeviceMessages::automatic;
-    double slowdown_probability = 0.0;  ///< that a step of a worker on an emulated device is slow
-    double slowdown_factor = 4.0;       ///< on the time of all work of such a step
+    double slowdown_probability = 0.0;     ///< that a step of a worker on an emulated device is slow
+    double slowdown_factor = 4.0;          ///< on the time of all work of such a step
+    RevokeMode revoke = RevokeMode::none;  ///< when a machine of recovery.mode restart departs
   } run;
 
   struct Physics {

@@ -86,12 +86,10 @@ std::vector<ExperimentKey> workload_keys() {
        "model synthetic: number of buckets of its gradient"},
       {KEY(workload.synthetic_tensors), tensors(),
        "model synthetic: its tensors in forward order, as sizes in fp32 ([4MB, 16kB, 40B]), or a file with "
-       "one "
-       "per line: SIZE [NAME [FORWARD BACKWARD]], the work of its forward and backward pass per sample, and "
-       "comments after #. They replace synthetic_parameters and synthetic_buckets: workload.bucket_bytes "
+       "one per line: SIZE [NAME [FORWARD BACKWARD]], the work of its forward and backward pass per sample, "
+       "and comments after #. They replace synthetic_parameters and synthetic_buckets: workload.bucket_bytes "
        "gathers them. Without their own work, synthetic_forward and synthetic_backward are divided among "
-       "them "
-       "by size; empty: one tensor per bucket"},
+       "them by size; empty: one tensor per bucket"},
   };
 }
 
@@ -117,8 +115,7 @@ std::vector<ExperimentKey> sync_keys() {
       {KEY(sync.collective), name_of(Names::collective), "all-reduce algorithm"},
       {KEY(sync.rings), zero_or("auto", 16),
        "copies of the all-reduce at the same time, each for an equal part of a bucket, in other orders of "
-       "the "
-       "workers, so that they use other links; auto (0): as many as pay, by the links of the platform"},
+       "the workers, so that they use other links; auto (0): as many as pay, by the links of the platform"},
       {KEY(sync.order),
        {},
        "order of the workers in the all-reduce - topology: workers that are close in the network are "
@@ -153,8 +150,7 @@ std::vector<ExperimentKey> data_keys() {
       {KEY(data.split_options), {}, "options of the split; see `tandem list split`"},
       {KEY(data.sampling), name_of(Names::sampling),
        "which samples an epoch trains on, and in which order. With another sampler than shard, all workers "
-       "share "
-       "the list of an epoch, and stop.epochs counts its lists"},
+       "share the list of an epoch, and stop.epochs counts its lists"},
       {KEY(data.sampling_options), {}, "options of the sampler; see `tandem list sampling`"},
       {KEY(data.losses), file(),
        "losses.csv of a run with --losses: the losses that the sampler knows where mathematics is modelled; "
@@ -169,6 +165,10 @@ std::vector<ExperimentKey> data_keys() {
        "hosts, one per worker; empty: all hosts without another role, or, on a platform with one host, every "
        "slot of it"},
       {KEY(placement.worker_count), between(0, million), "number of workers to use, the first ones; 0: all"},
+      {KEY(placement.spares),
+       {},
+       "hosts of slots beyond the workers', one each, where machines may depart over servers: the policies "
+       "spares and replace get machines there; empty: no such slots"},
       {KEY(placement.servers),
        {},
        "hosts, one per server shard; co-located: one shard on the host of each worker; own: all hosts "
@@ -219,21 +219,87 @@ std::vector<ExperimentKey> optimizer_keys() {
   };
 }
 
+/// Machines that depart, and what follows.
+std::vector<ExperimentKey> transience_keys() {
+  return {
+      {KEY(transience.lifetime), name_of(Names::lifetime),
+       "how long the machines of workers live, unless a host's <prop id=\"tandem:lifetime\" "
+       "value=\"weibull shape=0.5 scale=6h\"/> says otherwise; never: all stay. In place over servers, an "
+       "all-reduce or peers, with data in memory; with recovery.mode restart everywhere"},
+      {KEY(transience.options), {}, "options of the lifetime model; see `tandem list lifetime`"},
+      {KEY(transience.limit), at_least(0),
+       "longest lifetime of a machine, as providers have; 0: that of the options"},
+      {KEY(transience.notice), at_least(0),
+       "time between the warning of a revocation and the revocation; 0: no warning"},
+      {KEY(transience.start), at_least(0),
+       "time from the request for a machine until its worker begins to load the model"},
+      {KEY(transience.detect), at_least(0),
+       "time from a departure without a warning until the job knows of it"},
+      {KEY(transience.time_scale), above(0),
+       "divides lifetimes and the times above, so that hours of machines are seconds of the job"},
+      {KEY(recovery.policy), name_of(Names::recovery),
+       "what the job does when a machine departs or comes up"},
+      {KEY(recovery.options), {}, "options of the recovery policy; see `tandem list recovery`"},
+      {KEY(recovery.provisioning), name_of(Names::provisioning),
+       "in which of the empty slots of workers a machine is requested; zones are those of <prop "
+       "id=\"tandem:zone\"> of the hosts"},
+      {KEY(recovery.provisioning_options),
+       {},
+       "options of that policy, times in seconds of the job, not divided by transience.time_scale; see "
+       "`tandem list provisioning`"},
+      {KEY(recovery.least), between(1, million),
+       "number of workers; with fewer, training waits. A job that starts again (recovery.mode restart) waits "
+       "for all of them"},
+      {KEY(recovery.scale_rate),
+       {},
+       "the learning rate when n of n0 workers are present - keep: as configured; linear: times n / n0; "
+       "sqrt: times the square root of n / n0; inverse-sqrt, for asynchronous algorithms: of n0 / n"},
+      {KEY(recovery.batch),
+       {},
+       "keep: each worker keeps its batch; global: those that are present share the batches of all"},
+      {KEY(recovery.give_up), at_least(0),
+       "longest time to wait for that many workers, in seconds of the job; 0: no limit"},
+      {KEY(recovery.mode),
+       {},
+       "what happens when a machine departs (transience.lifetime) - in-place: the other workers continue; "
+       "restart: the job starts again from its latest complete checkpoint or commit, in the same result "
+       "directory, in simulations and with run.revoke also in measured runs. When a rank of a measured run "
+       "dies - in-place: the job ends, and --resume continues it; restart: it starts again. "
+       "restart needs evaluate_every or checkpoint.policy, and real mathematics unless machines may depart"},
+      {KEY(recovery.launch), at_least(0),
+       "simulated recovery.mode restart: time in which the ranks of a restarted job get ready once its "
+       "machines "
+       "are there, in seconds of the job, not divided by transience.time_scale; 0: as `tandem calibrate` "
+       "measured it (physics.profile), else none. run.json has the times of both worlds"},
+      {KEY(recovery.restarts), between(0, million),
+       "recovery.mode restart: most restarts of a job, after which the next departure or death of a rank "
+       "ends it"},
+  };
+}
+
 /// When the job stops, and how it is run.
 std::vector<ExperimentKey> run_keys() {
   return {
       {KEY(stop.rounds), between(0, billion),
-       "stop after this number of rounds; 0: no such limit. On servers a round is one push per worker, whether "
-       "it is applied or dropped"},
+       "stop after this number of rounds; 0: no such limit. On servers a round is one push per worker, "
+       "whether it is applied or dropped"},
       {KEY(stop.epochs), between(0, billion),
        "stop after this number of passes over the training set; 0: no such limit"},
       {KEY(stop.seconds), at_least(0), "stop after this time on the experiment's clock; 0: no such limit"},
       {KEY(stop.accuracy), between(0, 1),
        "stop when an evaluation finds this accuracy on the test set, besides another limit; training waits "
-       "for "
-       "each evaluation, so that simulation and measurement stop at the same one. 0: no such limit"},
+       "for each evaluation, so that simulation and measurement stop at the same one. 0: no such limit"},
       {KEY(evaluate_every), between(0, billion),
        "rounds between evaluations on the test set; 0: no evaluation"},
+      {KEY(checkpoint.policy), name_of(Names::checkpointing),
+       "when the job commits its state, from which it can be resumed; empty: with every evaluation"},
+      {KEY(checkpoint.options), {}, "options of the policy; see `tandem list checkpointing`"},
+      {KEY(checkpoint.mode),
+       {},
+       "blocking: training waits until a commit is written; background: until it is copied, and continues "
+       "while the copy is written"},
+      {KEY(checkpoint.keep), between(0, million),
+       "number of last commits whose files remain; 0: all. Files of evaluations remain"},
       {KEY(target_accuracy), between(0, 1),
        "results report when the test accuracy first reaches this value; 0: no target"},
       {KEY(run.devices),
@@ -248,6 +314,11 @@ std::vector<ExperimentKey> run_keys() {
        "probability that an emulated device is slow during a step of its worker; drawn from the seed, with "
        "the same slow steps in simulation and measurement"},
       {KEY(run.slowdown_factor), at_least(1), "how many times as long a slow step takes"},
+      {KEY(run.revoke),
+       {},
+       "what a measured run with recovery.mode restart does when a machine departs as transience.lifetime "
+       "draws it - none: nothing, only ranks that really die start the job again; kill: it kills the "
+       "worker's rank at that time (kill -9), and starts the job again when the replacement has come up"},
       {KEY(physics.network),
        {},
        "platform: the network in the platform file; profile: the network that `tandem calibrate` measured"},
@@ -263,8 +334,7 @@ std::vector<ExperimentKey> run_keys() {
       {KEY(physics.ensemble), between(0, 1000),
        "simulations of a job whose decisions depend on timing (asp, ssp, esync, ...), which differ in the "
        "noise of the profile, or without it in the starts of workers and in physics.spread; results are "
-       "medians "
-       "with 90 % intervals. At least 4; 0: one simulation"},
+       "medians with 90 % intervals. At least 4; 0: one simulation"},
       {KEY(warmup_steps), between(0, billion), "first steps of each worker that statistics of steps exclude"},
       {KEY(repetitions), between(1, million), "measured runs of each variant in `tandem validate`"},
       {KEY(seed), {}, "seed of all random numbers"},
@@ -276,7 +346,7 @@ std::vector<ExperimentKey> run_keys() {
 
 std::vector<ExperimentKey> make_keys() {
   std::vector<ExperimentKey> keys = workload_keys();
-  for (const auto& more : {sync_keys(), data_keys(), optimizer_keys(), run_keys()})
+  for (const auto& more : {sync_keys(), data_keys(), optimizer_keys(), transience_keys(), run_keys()})
     keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }

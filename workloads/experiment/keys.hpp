@@ -27,8 +27,10 @@ enum class Names : std::uint8_t {
   trace_cache,  ///< of `tandem cache`; no key
   split,
   sampling,
-  lifetime,      ///< no key yet
-  checkpointing  ///< no key yet
+  lifetime,
+  checkpointing,
+  recovery,
+  provisioning
 };
 
 /// What a key accepts beyond its type.

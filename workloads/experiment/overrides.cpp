@@ -154,6 +154,10 @@ std::string options_of(const std::string& path) {
   if (path == "data.cache") return "data.cache_options";
   if (path == "data.sampling") return "data.sampling_options";
   if (path == "data.split") return "data.split_options";
+  if (path == "transience.lifetime") return "transience.options";
+  if (path == "recovery.policy") return "recovery.options";
+  if (path == "recovery.provisioning") return "recovery.provisioning_options";
+  if (path == "checkpoint.policy") return "checkpoint.options";
   return "";
 }
 

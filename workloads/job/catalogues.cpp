@@ -5,6 +5,8 @@
 #include "policies/collectives/schedule.hpp"
 #include "policies/compression/codec.hpp"
 #include "policies/lifetimes/catalog.hpp"
+#include "policies/provisioning/policy.hpp"
+#include "policies/recovery/policy.hpp"
 #include "policies/sampling/partition.hpp"
 #include "policies/sampling/sampler.hpp"
 #include "policies/sharding/policy.hpp"
@@ -85,6 +87,10 @@ NameCatalog catalogue_of(Names names) {
       return names_of(lifetimes::catalog());
     case Names::checkpointing:
       return names_of(checkpointing::catalog());
+    case Names::recovery:
+      return names_of(recovery::catalog());
+    case Names::provisioning:
+      return names_of(provisioning::catalog());
     case Names::none:
       break;
   }

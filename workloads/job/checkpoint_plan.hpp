@@ -1,4 +1,4 @@
-// Which checkpoints a job writes, where, and who writes them. Plain data.
+// Which checkpoints and commits a job writes, where, and who writes them. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -6,26 +6,61 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/choices.hpp"
+#include "policies/vocabulary/options.hpp"
 #include "policies/vocabulary/units.hpp"
 #include "workloads/job/checkpoint_schedule.hpp"
 
 namespace tandem {
+
+/// The states that a job commits as its checkpointing policy decides.
+struct CommitPlan {
+  std::string policy;  ///< of checkpointing::catalog(); empty: states are saved with the checkpoints
+  Options options = {};
+  CommitMode mode = CommitMode::blocking;
+  int keep = 0;              ///< last commits whose files remain; 0: all
+  bool only_rounds = false;  ///< the policy only counts rounds, so all commits are known in advance
+  /// Rounds from one commit to the next, which every rank counts; 0: the decider announces each commit.
+  std::int64_t every = 0;
+  Rank decider = 0;                 ///< runs the policy
+  int deciders = 0;                 ///< servers, or the coordinator; the others follow the decider
+  bool announced_by_reply = false;  ///< workers learn of each commit from the decider's replies
+  /// The decider announces a commit one round in advance: other servers learn of it from the pushes that
+  /// follow its replies.
+  bool announced_ahead = false;
+  std::vector<Rank> parts = {};  ///< the ranks without whose state a commit is not complete
+  int machines = 0;              ///< hosts that have ranks of the job
+  std::vector<int> slots = {};   ///< the machine of each rank, counted from 0
+
+  bool commits_on_warning = false;  ///< the policy may do so, and ranks may be warned
+  bool are_parts_apart = false;     ///< not all ranks see the files of all
+
+  bool is_enabled() const { return !policy.empty(); }
+  /// No rank counts the rounds of commits by itself: a commit may follow any round.
+  bool may_be_requested() const { return announced_by_reply && (every == 0 || deciders == 1); }
+};
 
 struct CheckpointPlan {
   std::string directory;         ///< the result directory
   std::int64_t every = 0;        ///< rounds between checkpoints; 0: none
   std::int64_t first_round = 0;  ///< after which this run begins; above 0 where a job is resumed
   bool has_model = false;        ///< mathematics is real: there are values to write
-  Rank writer = 0;               ///< the first rank of those that hold the model
+  /// Ranks may save their states: where mathematics is modelled they have no vectors, and are for a job that
+  /// starts again.
+  bool has_states = false;
+  Rank writer = 0;  ///< the first rank of those that hold the model
   /// The rank that evaluates: one of its own, or the first worker. Empty: none does.
   std::optional<Rank> evaluator = {};
   double stop_accuracy = 0.0;  ///< at which the job ends; 0: at none
   /// The ranks that wait for each evaluation and end the job at that accuracy; empty without one.
   std::vector<Rank> accuracy_deciders = {};
+  CommitPlan commits = {};
 
   CheckpointSchedule schedule() const { return {every, first_round}; }
-  /// Every rank also writes its own state, from which the job can be resumed.
-  bool keeps_states() const { return has_model && every > 0; }
+  /// Ranks write their own states, from which the job can be resumed.
+  bool keeps_states() const { return has_states && (every > 0 || commits.is_enabled()); }
+  /// They do so with each checkpoint.
+  bool keeps_states_with_checkpoints() const { return keeps_states() && !commits.is_enabled(); }
 };
 
 }  // namespace tandem

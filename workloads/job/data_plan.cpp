@@ -28,6 +28,7 @@ struct DataPlan::Dealt {
   sampling::Setting setting;
   std::once_flag once;
   sampling::Shards shards;
+  std::vector<sampling::Rest> first;  ///< by worker, before its shard; empty: nothing
 
   const sampling::Shards& get() {
     std::call_once(once, [this] { shards = split->deal(setting); });
@@ -107,6 +108,7 @@ std::shared_ptr<const sampling::EpochList> DataPlan::epoch_list(std::int64_t epo
     sampler_->list(epoch, {.losses = known}, *list);
     return list;
   };
+  if (first_list_.list && epoch == first_list_.epoch) return first_list_.list;
   if (needs_losses_ && !models_losses()) return make(losses);
   const std::lock_guard lock(lists_->mutex);
   auto& by_epoch = lists_->by_epoch;
@@ -121,7 +123,38 @@ const std::vector<SampleId>& DataPlan::shard(int index) const {
   return dealt_->get().at(static_cast<std::size_t>(index));
 }
 
-sampling::ShardVisits DataPlan::shard_visits(int worker) const { return {shard(worker), seed_, worker}; }
+sampling::ShardVisits DataPlan::shard_visits(int worker) const {
+  if (dealt_->first.empty()) return {shard(worker), seed_, worker};
+  return {shard(worker), seed_, worker, dealt_->first.at(static_cast<std::size_t>(worker))};
+}
+
+void DataPlan::continue_after(std::span<const sampling::Deal> deals) {
+  if (deals.empty()) return;
+  TANDEM_CHECK(!needs_losses(), "deals", deals.size());
+  if (has_lists()) {
+    first_list_ = sampling::rest_list_after([this](std::int64_t epoch) { return epoch_list(epoch, {}); },
+                                            deals, workers_);
+    return;
+  }
+  std::vector<std::uint16_t> labels;
+  if (dealt_->split->needs_labels) {
+    TANDEM_CHECK(dataset_ != nullptr, "a job with modelled mathematics has no state from which it continues");
+    labels = dataset_->train_labels();
+  }
+  sampling::Setting setting = dealt_->setting;
+  setting.labels = labels;
+  dealt_->first = sampling::rests_after(*dealt_->split, setting, deals, workers_);
+}
+
+DataPlan::Left DataPlan::left_of_epoch() const {
+  if (first_list_.list) return {first_list_.epoch, std::ssize(first_list_.list->ids)};
+  Left left{.epoch = first_list_.epoch};
+  for (const sampling::Rest& rest : dealt_->first) {
+    left.epoch = rest.epoch;
+    left.samples += std::ssize(rest.ids);
+  }
+  return left;
+}
 
 CacheEngine DataPlan::make_cache_engine() const {
   const auto& entry = cache::catalog().find(setting_.cache);

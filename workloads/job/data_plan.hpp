@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/sampling/deals.hpp"
 #include "policies/sampling/partition.hpp"
 #include "policies/sampling/sampler.hpp"
 #include "workloads/data/cache_engine.hpp"
@@ -38,6 +39,17 @@ class DataPlan {
   /// Visits the shard of a worker, in the order of this job.
   sampling::ShardVisits shard_visits(int worker) const;
 
+  /// The job continues with other workers than those that trained before: `deals`, the oldest first. What
+  /// these had left of an epoch is visited first. Pre: called before any worker takes samples;
+  /// !needs_losses().
+  void continue_after(std::span<const sampling::Deal> deals);
+  /// What workers visit first, therefore.
+  struct Left {
+    std::int64_t epoch = 0;
+    std::int64_t samples = 0;
+  };
+  Left left_of_epoch() const;
+
   /// Workers train on their parts of common lists, one for each epoch; otherwise each on its own shard.
   bool has_lists() const { return sampler_ != nullptr; }
   /// Lists depend on losses of earlier epochs.
@@ -53,6 +65,9 @@ class DataPlan {
   std::shared_ptr<const sampling::EpochList> epoch_list(std::int64_t epoch,
                                                         std::span<const float> losses) const;
   int workers() const { return workers_; }
+  /// Where workers begin in the common lists: epoch_list() of its epoch is what is left of it. Pre:
+  /// has_lists().
+  const sampling::RestList& first_list() const { return first_list_; }
 
   /// Batches come from cache nodes; otherwise every worker has its shard in memory.
   bool from_storage() const { return setting_.source == DataSource::storage; }
@@ -72,6 +87,7 @@ class DataPlan {
   std::shared_ptr<Dealt> dealt_;
   std::shared_ptr<const sampling::Sampler> sampler_;  ///< null: shards
   std::shared_ptr<Lists> lists_;
+  sampling::RestList first_list_;
   std::shared_ptr<const LossHistory> recorded_losses_;  ///< null: not from another run
   bool needs_losses_ = false;
   bool weighs_losses_ = false;

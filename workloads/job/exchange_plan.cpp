@@ -59,6 +59,7 @@ ExchangePlan::ExchangePlan(const Experiment& experiment, std::shared_ptr<const M
       all_workers_(static_cast<std::size_t>(workers)),
       servers_send_means_(route() == sync::Route::server &&
                           experiment.optimizer.update_at == UpdateSide::workers),
+      deals_batches_(experiment.transience.may_depart() && experiment.recovery.batch == BatchRule::global),
       global_rate_(experiment.optimizer.global_rate),
       compression_(&compression::catalog().find(sync_.compression)),
       compression_options_(
@@ -71,7 +72,7 @@ ExchangePlan::ExchangePlan(const Experiment& experiment, std::shared_ptr<const M
     shard_layout_ = lay_out_shards(*model_, policy.make, servers,
                                    Options::resolve(policy.name, policy.options, sync_.sharding_options));
   }
-  optimizer_ = optimizer_from(experiment.optimizer, rounds_until_stop(experiment.stop, train_samples));
+  optimizer_ = optimizer_from(experiment.optimizer, rounds_until_stop(experiment, train_samples));
   optimizer_.schedule.steps_per_round = algorithm_->make.steps_per_round(sync_setting_.options);
 }
 
@@ -107,11 +108,13 @@ void ExchangePlan::check_compression() const {
 }
 
 /// Of the limits that count rounds or samples, the first; 0 when there is none.
-double ExchangePlan::rounds_until_stop(const Experiment::Stop& stop, std::int64_t train_samples) const {
+double ExchangePlan::rounds_until_stop(const Experiment& experiment, std::int64_t train_samples) const {
+  const Experiment::Stop& stop = experiment.stop;
   double rounds = stop.rounds > 0 ? static_cast<double>(stop.rounds) : 0.0;
   if (stop.epochs > 0.0) {
     const double samples = stop.epochs * static_cast<double>(train_samples);
-    const double batch = static_cast<double>(sync_setting_.batch * sync_setting_.workers);
+    const std::int64_t workers = sync_setting_.workers - std::ssize(experiment.placement.spares);
+    const double batch = static_cast<double>(sync_setting_.batch * workers);
     const double of_epochs = std::ceil(samples / (batch * steps_per_round()));
     rounds = rounds > 0.0 ? std::min(rounds, of_epochs) : of_epochs;
   }

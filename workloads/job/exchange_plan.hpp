@@ -36,6 +36,8 @@ class ExchangePlan {
   sync::UpdateRule update_rule() const { return algorithm_->make.update_rule(sync_setting_); }
   /// Decisions depend on durations or on the order of arrival.
   bool is_timing_driven() const { return algorithm_->make.timing_driven; }
+  /// The batch of a worker may change during the job.
+  bool varies_batch() const { return algorithm_->make.varies_batch || deals_batches_; }
   /// All workers finish the same rounds, whatever their speed. This includes workers that update their own
   /// models by a server's means, because they resume from the same round.
   bool has_common_rounds() const {
@@ -91,7 +93,7 @@ class ExchangePlan {
   }
 
  private:
-  double rounds_until_stop(const Experiment::Stop& stop, std::int64_t train_samples) const;
+  double rounds_until_stop(const Experiment& experiment, std::int64_t train_samples) const;
   void check_statistics(const Experiment& experiment) const;
   void check_compression() const;
 
@@ -101,6 +103,7 @@ class ExchangePlan {
   sync::Setting sync_setting_;
   std::vector<int> all_workers_;
   bool servers_send_means_;
+  bool deals_batches_;  ///< those that are present share the batches of all workers
   OptimizerSetting optimizer_;
   double global_rate_;
   const Catalog<compression::Factory>::Entry* compression_;

@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "policies/cache/policy.hpp"
+#include "policies/checkpointing/policy.hpp"
 #include "policies/compression/codec.hpp"
 #include "policies/sampling/sampler.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/keys.hpp"
+#include "workloads/experiment/option_durations.hpp"
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/experiment/tensor_list.hpp"
@@ -21,6 +23,7 @@
 #include "workloads/job/compression_rules.hpp"
 #include "workloads/job/ensemble.hpp"
 #include "workloads/job/roster.hpp"
+#include "workloads/job/transience_check.hpp"
 
 namespace tandem {
 namespace {
@@ -47,6 +50,13 @@ class Checker {
                     experiment_.data.sampling_options);
     resolve_options("data.split_options", experiment_.data.split, Names::split,
                     experiment_.data.split_options);
+    check_options("transience.options", experiment_.transience.lifetime, Names::lifetime,
+                  experiment_.transience.options);
+    check_options("recovery.options", experiment_.recovery.policy, Names::recovery,
+                  experiment_.recovery.options);
+    check_options("recovery.provisioning_options", experiment_.recovery.provisioning, Names::provisioning,
+                  experiment_.recovery.provisioning_options);
+    resolve_commits();
     check_workload();
     check_route();
     check_overlap();
@@ -63,7 +73,10 @@ class Checker {
     check_device_messages();
     check_cache();
     check_sampling();
+    check_recovery();
     check_files();
+    check_transience(experiment_, locate_);
+    check_commits();
   }
 
  private:
@@ -89,6 +102,7 @@ class Checker {
       const auto catalog = catalogue_of(key.accepts.names);
       const auto names = catalog.names();
       const std::string name = key_value(key, experiment_).get<std::string>();
+      if (name.empty() && key_value(key, {}) == name) continue;
       const bool is_file = key.accepts.is_path(name);
       if (is_file || std::find(names.begin(), names.end(), name) != names.end()) continue;
       std::string expected;
@@ -99,17 +113,65 @@ class Checker {
     }
   }
 
-  // One option at a time, so that each error points at its own line.
   void resolve_options(const std::string& path, const std::string& owner, Names names,
                        OptionValues& options) const {
+    check_options(path, owner, names, options);
+    options = Options::resolve(owner, catalogue_of(names).find(owner).options, options).values();
+  }
+
+  // One option at a time, so that each error points at its own line.
+  void check_options(const std::string& path, const std::string& owner, Names names,
+                     OptionValues& options) const {
     const auto catalog = catalogue_of(names);
     const auto& specs = catalog.find(owner).options;
+    read_durations(options, specs);
     for (const auto& [name, value] : options) {
       const Origin origin = locate_(path + '.' + name);
       const std::string key = origin.place + ": key '" + locate_(path).label + "' of " + owner;
       Options::resolve(key, specs, {{name, value}});
     }
-    options = Options::resolve(owner, specs, options).values();
+  }
+
+  void resolve_commits() const {
+    auto& checkpoint = experiment_.checkpoint;
+    if (!checkpoint.policy.empty())
+      return resolve_options("checkpoint.options", checkpoint.policy, Names::checkpointing,
+                             checkpoint.options);
+    if (!checkpoint.options.empty())
+      fail_at("checkpoint.options", "nothing, because checkpoint.policy is empty",
+              quote(checkpoint.options.begin()->first));
+  }
+
+  /// Commits that follow time are decided by one rank, whose replies announce them to the others.
+  void check_commits() const {
+    const auto& checkpoint = experiment_.checkpoint;
+    if (checkpoint.policy.empty()) return;
+    if (checkpoint.policy == "on-warning" && experiment_.recovery.mode != RecoveryMode::restart)
+      fail_at("checkpoint.policy",
+              "a policy that plans commits, because machines are only warned where recovery.mode is restart",
+              quote(checkpoint.policy));
+    const auto& transience = experiment_.transience;
+    if (checkpoint.policy == "on-warning" && transience.may_depart() && transience.notice == Seconds(0))
+      fail_at(
+          "checkpoint.policy",
+          "a policy that plans commits, because machines depart without a warning (transience.notice is 0)",
+          quote(checkpoint.policy));
+    const auto& policy = checkpointing::catalog().find(checkpoint.policy);
+    const Options options = Options::resolve(policy.name, policy.options, checkpoint.options);
+    try {
+      policy.make({.options = options});
+    } catch (const OptionError& error) {
+      const Origin origin = locate_("checkpoint.options." + error.option());
+      throw ConfigError(origin.place + ": " + error.what());
+    }
+    const auto& sync = experiment_.sync;
+    const bool replies = sync.over == sync::Route::server ||
+                         sync::has_coordinator(sync::catalog().find(sync.algorithm).make, sync.over);
+    if (replies || checkpointing::rounds_between_commits(policy.name, options)) return;
+    fail_at("checkpoint.policy",
+            "fixed, with its unit rounds and without on_warning, because over " + to_text(sync.over) +
+                " each worker counts the rounds of commits itself (every policy works over server)",
+            quote(policy.name));
   }
 
   void check_workload() {
@@ -419,6 +481,21 @@ class Checker {
               "the number of rounds until the cosine ends, because the epochs of sampler " + data.sampling +
                   " have different lengths",
               "'0'");
+  }
+
+  /// A restart needs states to continue from.
+  void check_recovery() const {
+    if (experiment_.recovery.mode != RecoveryMode::restart) return;
+    const std::string found = quote(to_text(RecoveryMode::restart));
+    if (experiment_.workload.math == Math::modelled && !experiment_.starts_again())
+      fail_at("recovery.mode",
+              "in-place, because modelled mathematics saves no states to start from again (workload.math)",
+              found);
+    if (experiment_.evaluate_every == 0 && experiment_.checkpoint.policy.empty())
+      fail_at("recovery.mode",
+              "in-place, because no states are saved to start from again (evaluate_every is 0, and "
+              "checkpoint.policy is empty)",
+              found);
   }
 
   void check_files() const {

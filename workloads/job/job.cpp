@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "workloads/job/commit_plan.hpp"
+#include "workloads/job/fates_of_job.hpp"
+
 namespace tandem {
 namespace {
 
@@ -24,10 +27,12 @@ CheckpointPlan plan_checkpoints(const JobSpec& spec, const Roster& roster, const
   return {.directory = spec.directory,
           .every = spec.experiment.evaluate_every,
           .has_model = spec.real_math(),
+          .has_states = spec.real_math() || spec.experiment.starts_again(),
           .writer = exchange.servers_hold_model() ? roster.servers().front() : roster.first_worker(),
           .evaluator = evaluator_of(spec, roster),
           .stop_accuracy = spec.experiment.stop.accuracy,
-          .accuracy_deciders = accuracy_deciders(spec, roster, exchange)};
+          .accuracy_deciders = accuracy_deciders(spec, roster, exchange),
+          .commits = plan_commits(spec.experiment, roster, exchange)};
 }
 
 }  // namespace
@@ -35,7 +40,7 @@ CheckpointPlan plan_checkpoints(const JobSpec& spec, const Roster& roster, const
 Job::Parts::Parts(JobSpec given)
     : spec(std::move(given)),
       roster(spec.experiment),
-      data(spec.experiment, static_cast<int>(roster.workers().size()), spec.data_memory),
+      data(spec.experiment, static_cast<int>(roster.first_workers().size()), spec.data_memory),
       replica(plan_replica(spec.experiment, data.info(), data.needs_losses())),
       exchange(spec.experiment, replica.description, data.info().train_samples,
                static_cast<int>(roster.workers().size()), static_cast<int>(roster.servers().size())),
@@ -43,7 +48,10 @@ Job::Parts::Parts(JobSpec given)
       checkpoints(plan_checkpoints(spec, roster, exchange)),
       stop(spec.experiment.stop, data.info().train_samples, data.has_lists()) {}
 
-Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {}
+Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
+  // The platform's hosts may have lifetimes that are none.
+  if (this->spec().experiment.transience.may_depart()) fates_of(*this);
+}
 
 Job::Job(JobSpec spec, std::optional<AllReducePlan> all_reduce) : Job(std::move(spec)) {
   if (!all_reduce) return;
@@ -62,6 +70,7 @@ Job::Job(Experiment experiment, platforms::Description platform, std::string dir
 void Job::resume_from(ResumePoint point) {
   parts_->replica.initial = checkpoint_path(point.directory, point.round);
   parts_->checkpoints.first_round = point.round;
+  parts_->data.continue_after(point.deals);
   parts_->resume = std::move(point);
 }
 
@@ -73,7 +82,7 @@ void Job::record_losses() {
 
 bool Job::loads_ahead(Rank worker) const {
   // Batches from storage are as large as they were requested.
-  const bool size_stays = data().from_storage() || !exchange().algorithm().make.varies_batch;
+  const bool size_stays = data().from_storage() || !exchange().varies_batch();
   // With a sampler that needs losses, the next batch may depend on this step's.
   const bool is_known = !data().needs_losses();
   return devices().host_of(worker).gpu.has_value() && data().prefetch() > 0 && size_stays && is_known;

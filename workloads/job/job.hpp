@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "platforms/description_network.hpp"
@@ -14,7 +15,9 @@
 #include "workloads/job/data_plan.hpp"
 #include "workloads/job/device_plan.hpp"
 #include "workloads/job/exchange_plan.hpp"
+#include "workloads/job/generation.hpp"
 #include "workloads/job/job_spec.hpp"
+#include "workloads/job/notices.hpp"
 #include "workloads/job/progress.hpp"
 #include "workloads/job/replica_plan.hpp"
 #include "workloads/job/resume_point.hpp"
@@ -48,6 +51,19 @@ class Job {
   const ResumePoint* resume() const { return parts_->resume ? &*parts_->resume : nullptr; }
   void resume_from(ResumePoint point);
 
+  /// Which launch this is of a job that starts again when a rank dies; null: the job ends then.
+  const Generation* generation() const { return parts_->generation ? &*parts_->generation : nullptr; }
+  void set_generation(Generation generation) { parts_->generation = std::move(generation); }
+  /// It continues from a checkpoint that an earlier generation wrote into its own result directory.
+  bool is_restarted() const { return generation() != nullptr && generation()->continues; }
+
+  /// What the process is told from outside while it runs.
+  const Notices& notices() const { return parts_->notices; }
+  void set_notices(Notices notices) { parts_->notices = std::move(notices); }
+
+  /// Ranks write into directories that not all of them see.
+  void set_files_apart() { parts_->checkpoints.commits.are_parts_apart = true; }
+
   /// Workers record the loss of every sample. Pre: real_math().
   bool records_losses() const { return parts_->records_losses; }
   void record_losses();
@@ -68,6 +84,8 @@ class Job {
     CheckpointPlan checkpoints;
     StopRule stop;
     std::optional<ResumePoint> resume;
+    std::optional<Generation> generation;
+    Notices notices;
     bool records_losses = false;
   };
   explicit Job(JobSpec spec);

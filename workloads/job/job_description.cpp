@@ -140,7 +140,8 @@ void warn_of_shared_devices(const Job& job, std::vector<std::string>& warnings) 
   if (most == workers.end() || most->second < 2) return;
   warnings.push_back(fmt::format(
       "host '{}' has {} workers, which share its device in a simulation; in a run with run.devices: emulated "
-      "each has a whole one, so measured steps are shorter than simulated ones. To compare the two, place one "
+      "each has a whole one, so measured steps are shorter than simulated ones. To compare the two, place "
+      "one "
       "worker on each host",
       most->first, most->second));
 }
@@ -214,7 +215,7 @@ void warn_of_unequal_shards(const Job& job, std::vector<std::string>& warnings) 
 
 std::vector<std::string> question_of(const Job& job) {
   const ModelDescription& model = job.model();
-  const std::size_t workers = job.roster().workers().size();
+  const std::size_t workers = job.roster().first_workers().size();
   const int batch = job.data().batch();
   return {
       fmt::format("model {} ({} parameters, {}) on {}", model.name, with_separators(model.parameters()),
@@ -228,6 +229,9 @@ std::vector<std::string> question_of(const Job& job) {
 std::vector<std::string> describe_job(const Job& job) {
   std::vector<std::string> lines = question_of(job);
   lines.push_back(memory_line(job));
+  if (const std::size_t slots = job.roster().workers().size() - job.roster().first_workers().size();
+      slots > 0)
+    lines.push_back(counted(slots, "slot") + " for spares");
   if (std::string line = server_cost_line(job); !line.empty()) lines.push_back(std::move(line));
   return lines;
 }

@@ -9,6 +9,7 @@
 #include "workloads/job/job_description.hpp"
 #include "workloads/job/memory_estimate.hpp"
 #include "workloads/job/shard_shares.hpp"
+#include "workloads/job/zones.hpp"
 
 namespace tandem {
 
@@ -17,6 +18,7 @@ nlohmann::json job_document(const Job& job) {
                              {"platform", platforms::to_json(job.spec().platform)}};
   if (const auto* plan = job.exchange().all_reduce()) document["all_reduce"] = to_json(*plan);
   if (const auto* point = job.resume()) document["resume"] = to_json(*point);
+  if (const auto* generation = job.generation()) document["generation"] = to_json(*generation);
   return document;
 }
 
@@ -29,6 +31,7 @@ Job job_from_document(const nlohmann::json& document, std::string directory, std
     all_reduce = all_reduce_plan_from_json(document.at("all_reduce"));
   Job job(std::move(spec), std::move(all_reduce));
   if (document.contains("resume")) job.resume_from(resume_point_from_json(document["resume"]));
+  if (document.contains("generation")) job.set_generation(generation_from_json(document["generation"]));
   return job;
 }
 
@@ -75,8 +78,13 @@ RunInfo describe_run(const Job& job, const std::string& world) {
     info.all_reduce = to_json(*plan);
     info.all_reduce["summary"] = describe(*plan);
   }
-  if (const auto* point = job.resume())
-    info.resumed = {{"directory", point->directory}, {"round", point->round}};
+  const Generation* generation = job.generation();
+  const ResumePoint* origin = job.resume();
+  if (generation != nullptr && generation->number() > 0) {
+    info.generations = describe_generations(*generation, origin == nullptr ? 0 : origin->round);
+    origin = generation->origin ? &*generation->origin : nullptr;
+  }
+  if (origin != nullptr) info.resumed = {{"directory", origin->directory}, {"round", origin->round}};
   if (const auto& layout = job.exchange().shard_layout(); !layout.empty()) {
     const std::string& policy = info.experiment.sync.sharding;
     info.sharding = describe_shards(layout, policy);
@@ -84,6 +92,7 @@ RunInfo describe_run(const Job& job, const std::string& world) {
       info.sharding.update(
           describe_shares(shares_of_policies(job.model(), layout, policy), shard_hosts(job)));
   }
+  if (info.experiment.transience.may_depart()) info.zones = zones_of(job);
   info.memory = describe_memory(job);
   info.question = question_of(job);
   info.warnings = warnings_of(job);

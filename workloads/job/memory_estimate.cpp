@@ -19,12 +19,6 @@ using Role = Roster::Role;
 
 Bytes floats(std::int64_t count) { return Bytes(count * 4); }
 
-/// Vectors of the model's size that the optimiser keeps.
-int optimizer_vectors(const OptimizerSetting& setting) {
-  if (setting.kind != OptimizerKind::sgd) return 2;
-  return setting.momentum > 0.0 ? 1 : 0;
-}
-
 Bytes activations_of(const Job& job, std::int64_t ModelDescription::Activations::*which,
                      std::int64_t samples) {
   const Precision precision = job.spec().experiment.workload.precision;
@@ -188,12 +182,18 @@ RankMemory of_role(const Job& job, const RankAssignment& assignment) {
     case Role::evaluator:
       return of_evaluator(job);
     case Role::coordinator:
+    case Role::steward:
       break;
   }
   return {};
 }
 
 }  // namespace
+
+int optimizer_vectors(const OptimizerSetting& setting) {
+  if (setting.kind != OptimizerKind::sgd) return 2;
+  return setting.momentum > 0.0 ? 1 : 0;
+}
 
 RankMemory estimate_memory(const Job& job, Rank rank) {
   RankMemory memory = of_role(job, job.roster().assignment(rank));

@@ -29,6 +29,9 @@ struct RankMemory {
 /// libtorch 1.13 (245 to 260 MB with LeNet and Fashion-MNIST, which are 55 to 70 MB).
 inline constexpr Bytes program_memory{200'000'000};
 
+/// Vectors of the model's size that the optimiser keeps.
+int optimizer_vectors(const OptimizerSetting& setting);
+
 /// Without the program. Activations are left out where the model does not say them (ModelDescription).
 /// Pre: the job has the rank.
 RankMemory estimate_memory(const Job& job, Rank rank);

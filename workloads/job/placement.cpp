@@ -1,8 +1,11 @@
 // Assigns hosts of a platform to the roles of an experiment: fills in defaults, then checks that they fit.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "policies/lifetimes/catalog.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/overrides.hpp"
@@ -25,6 +28,7 @@ class Placer {
     if (platform_.hosts.empty())
       throw ConfigError(platform_.file + ": expected at least one host, found none");
     check_known("placement.workers", placement_.workers);
+    check_known("placement.spares", placement_.spares);
     take_word_for_servers();
     if (servers_ == Servers::listed)
       check_known("placement.servers", placement_.servers, {"co-located", "own"});
@@ -35,6 +39,9 @@ class Placer {
     check_slots();
     check_precision();
     check_sync();
+    check_commits();
+    if (experiment_.starts_again()) wait_for_all();
+    if (experiment_.transience.may_depart()) check_departures();
     if (experiment_.data.source == DataSource::storage) check_storage();
   }
 
@@ -81,15 +88,35 @@ class Placer {
     if (servers_ != Servers::listed) placement_.servers.clear();
   }
 
+  /// While the others continue.
+  bool may_lose_workers() const {
+    return experiment_.transience.may_depart() && experiment_.recovery.mode == RecoveryMode::in_place;
+  }
+
+  /// Servers learn of a departure at different times.
+  void check_commits() const {
+    const auto& membership = algorithm().make.membership;
+    if (experiment_.checkpoint.policy.empty() || !may_lose_workers() || membership.rounds_are_updates ||
+        placement_.servers.size() <= 1)
+      return;
+    fail_at("placement.servers",
+            "one server for checkpoint.policy with " + algorithm().name +
+                ", because several would count its rounds differently when a worker departs "
+                "(transience.lifetime)",
+            std::to_string(placement_.servers.size()));
+  }
+
   // Workers are chosen before servers are dropped, so that every route gets the same workers.
   void fill_defaults() {
     const auto route = experiment_.sync.over;
     const bool coordinated = sync::has_coordinator(algorithm().make, route);
     const bool has_server = route == sync::Route::server || coordinated;
+    // The steward runs there, on the first host.
+    const bool has_steward = may_lose_workers();
     const bool workers_by_default = placement_.workers.empty();
     if (servers_ == Servers::own && !workers_by_default)
       placement_.servers = hosts_without_role(placement_.workers);
-    else if (servers_ != Servers::co_located && has_server && placement_.servers.empty())
+    else if (servers_ != Servers::co_located && (has_server || has_steward) && placement_.servers.empty())
       placement_.servers = default_server();
     if (workers_by_default) placement_.workers = hosts_without_role(placement_.servers);
     if (placement_.workers.empty() && platform_.hosts.size() == 1)
@@ -103,12 +130,13 @@ class Placer {
       fail_at("placement.workers", "at least one host without another role", "none; list the workers");
     if (servers_ == Servers::co_located) placement_.servers = placement_.workers;
     if (servers_ == Servers::own && has_server) check_own_hosts();
-    if (!has_server) placement_.servers.clear();
-    if (coordinated) placement_.servers.resize(1);
+    if (!has_server && !has_steward) placement_.servers.clear();
+    if (route != sync::Route::server && !placement_.servers.empty()) placement_.servers.resize(1);
     if (experiment_.evaluate_every == 0)
       placement_.evaluator.clear();
     else if (placement_.evaluator.empty())
-      placement_.evaluator = has_server ? placement_.servers.front() : placement_.workers.front();
+      placement_.evaluator =
+          placement_.servers.empty() ? placement_.workers.front() : placement_.servers.front();
   }
 
   void keep_so_many_workers() {
@@ -143,11 +171,19 @@ class Placer {
   /// Hosts that are neither among `others` nor cache nodes nor the evaluator.
   std::vector<std::string> hosts_without_role(const std::vector<std::string>& others) const {
     std::set<std::string> named(others.begin(), others.end());
+    named.insert(placement_.spares.begin(), placement_.spares.end());
     named.insert(placement_.cache_nodes.begin(), placement_.cache_nodes.end());
     named.insert(placement_.evaluator);
     std::vector<std::string> hosts;
     for (const auto& host : platform_.hosts)
       if (!named.contains(host.name)) hosts.push_back(host.name);
+    return hosts;
+  }
+
+  /// Hosts of the workers and spares.
+  std::vector<std::string> all_slots() const {
+    std::vector<std::string> hosts = placement_.workers;
+    hosts.insert(hosts.end(), placement_.spares.begin(), placement_.spares.end());
     return hosts;
   }
 
@@ -166,7 +202,7 @@ class Placer {
 
   void check_slots() const {
     std::map<std::string, int> workers;
-    for (const auto& host : placement_.workers) ++workers[host];
+    for (const auto& host : all_slots()) ++workers[host];
     for (const auto& host : platform_.hosts) {
       const auto count = workers.find(host.name);
       if (count == workers.end() || count->second <= slots_of(host)) continue;
@@ -185,7 +221,8 @@ class Placer {
     const bool is_measured =
         experiment_.run.devices == DeviceSpeed::native && !experiment_.physics.profile.empty();
     if (workload.math == Math::real || is_measured) return;
-    for (const auto& name : std::set(placement_.workers.begin(), placement_.workers.end())) {
+    const auto slots = all_slots();
+    for (const auto& name : std::set(slots.begin(), slots.end())) {
       const platforms::Device& device = platform_.host(name).device;
       if (device.gives(workload.precision) || workload.precision == Precision::tf32) continue;
       fail_at("workload.precision",
@@ -221,6 +258,32 @@ class Placer {
       const std::string place = locate_("sync.options." + error.option()).place;
       throw ConfigError(place + ": key '" + locate_("sync.options").label + "' of " + error.what());
     }
+  }
+
+  void check_departures() const {
+    const auto workers = placement_.workers.size();
+    if (experiment_.recovery.least > static_cast<int>(workers))
+      fail_at("recovery.least", fmt::format("at most {}, the number of workers", workers),
+              quote(experiment_.recovery.least));
+    const auto& transience = experiment_.transience;
+    try {
+      lifetimes::make_fates(transience.lifetime, transience.options, experiment_.seed,
+                            std::vector<std::size_t>(all_slots().size(), 0));
+    } catch (const OptionError& error) {
+      throw ConfigError(locate_("transience.options." + error.option()).place + ": key '" +
+                        locate_("transience.options").label + "' of " + error.what());
+    }
+  }
+
+  /// A job continues from a commit with as many workers as wrote it.
+  void wait_for_all() {
+    const int workers = static_cast<int>(placement_.workers.size());
+    int& least = experiment_.recovery.least;
+    if (locate_("recovery.least").is_given && least != workers)
+      fail_at("recovery.least",
+              fmt::format("{}, all workers: a job that starts again (recovery.mode) waits for them", workers),
+              quote(least));
+    least = workers;
   }
 
   // Server shards finish the same rounds, but at different times.

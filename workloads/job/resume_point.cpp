@@ -7,10 +7,14 @@
 namespace tandem {
 
 nlohmann::json to_json(const ResumePoint& point) {
-  return {{"directory", point.directory},
-          {"round", point.round},
-          {"workers_continue", point.workers_continue},
-          {"policies_continue", point.policies_continue}};
+  nlohmann::json document = {{"directory", point.directory},
+                             {"round", point.round},
+                             {"workers_continue", point.workers_continue},
+                             {"policies_continue", point.policies_continue}};
+  if (point.former_workers > 0) document["former_workers"] = point.former_workers;
+  for (const auto& deal : point.deals)
+    document["deals"].push_back({{"workers", deal.workers}, {"taken", deal.taken}});
+  return document;
 }
 
 ResumePoint resume_point_from_json(const nlohmann::json& document) {
@@ -19,6 +23,11 @@ ResumePoint resume_point_from_json(const nlohmann::json& document) {
   document.at("round").get_to(point.round);
   document.at("workers_continue").get_to(point.workers_continue);
   document.at("policies_continue").get_to(point.policies_continue);
+  point.former_workers = document.value("former_workers", 0);
+  if (document.contains("deals"))
+    for (const auto& deal : document["deals"])
+      point.deals.push_back({.workers = deal.at("workers").get<int>(),
+                             .taken = deal.at("taken").get<std::vector<std::int64_t>>()});
   return point;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "policies/sampling/deals.hpp"
+
 namespace tandem {
 
 struct ResumePoint {
@@ -17,6 +19,12 @@ struct ResumePoint {
   bool workers_continue = false;
   /// The servers' policies continue from their state; otherwise they are new.
   bool policies_continue = false;
+  /// Workers of the interrupted job, where this one has another number of them; 0: as many. Each continues
+  /// from what workers have in common, and those that the interrupted job had too also from what is their
+  /// own.
+  int former_workers = 0;
+  /// How samples were dealt before this job dealt them to its workers, the oldest first; empty: never.
+  std::vector<sampling::Deal> deals = {};
   /// Why later checkpoints cannot be used, one text for each; for the user only, not in the JSON form.
   std::vector<std::string> passed_over = {};
 };

@@ -24,11 +24,13 @@ const char* role_name(RankAssignment::Role role) {
       return "cache-node";
     case RankAssignment::Role::evaluator:
       return "evaluator";
+    case RankAssignment::Role::steward:
+      return "steward";
   }
   return "";
 }
 
-Roster::Roster(const Experiment& experiment) {
+Roster::Roster(const Experiment& experiment) : first_workers_(experiment.placement.workers.size()) {
   const auto add = [&](Role role, const std::vector<std::string>& hosts) {
     for (const std::string& host : hosts) {
       auto& ranks = ranks_[static_cast<std::size_t>(role)];
@@ -43,6 +45,7 @@ Roster::Roster(const Experiment& experiment) {
   const auto& placement = experiment.placement;
   expect_host("placement.workers", placement.workers);
   add(Role::worker, placement.workers);
+  add(Role::worker, placement.spares);
   const auto route = experiment.sync.over;
   if (route == sync::Route::server) {
     expect_host("placement.servers", placement.servers);
@@ -54,6 +57,11 @@ Roster::Roster(const Experiment& experiment) {
   if (experiment.data.source == DataSource::storage) add(Role::cache_node, placement.cache_nodes);
   if (experiment.evaluate_every > 0 && placement.evaluator != first_worker_evaluates)
     add(Role::evaluator, {placement.evaluator});
+  // Next to what must not depart either; without servers, nothing else may be there. A job that starts again
+  // is supervised from outside.
+  if (experiment.transience.may_depart() && experiment.recovery.mode == RecoveryMode::in_place &&
+      !placement.servers.empty())
+    add(Role::steward, {placement.servers.front()});
 }
 
 const RankAssignment& Roster::assignment(Rank rank) const {
@@ -66,6 +74,8 @@ std::span<const Rank> Roster::deciders() const {
 }
 
 std::optional<Rank> Roster::coordinator() const { return first_of(deciders()); }
+
+std::optional<Rank> Roster::steward() const { return first_of(ranks_of(Role::steward)); }
 
 std::optional<Rank> Roster::evaluator() const { return first_of(ranks_of(Role::evaluator)); }
 

@@ -18,7 +18,7 @@ inline constexpr const char* first_worker_evaluates = "first-worker";
 
 /// What one rank does, and where.
 struct RankAssignment {
-  enum class Role { worker, server, coordinator, cache_node, evaluator } role;
+  enum class Role { worker, server, coordinator, cache_node, evaluator, steward } role;
   int index;         ///< among the ranks of that role
   std::string host;  ///< name in the platform file
 };
@@ -34,7 +34,7 @@ class Roster {
   int size() const { return static_cast<int>(assignments_.size()); }
   /// Calibration may start more ranks than the job has.
   bool has(Rank rank) const { return rank >= 0 && rank < size(); }
-  /// By rank: workers, servers or the coordinator, cache nodes, the evaluator.
+  /// By rank: workers, servers or the coordinator, cache nodes, the evaluator, the steward.
   const std::vector<RankAssignment>& assignments() const { return assignments_; }
   /// Pre: has(rank).
   const RankAssignment& assignment(Rank rank) const;
@@ -43,6 +43,8 @@ class Roster {
   /// In ascending order. The memory is the roster's.
   std::span<const Rank> ranks_of(Role role) const { return ranks_[static_cast<std::size_t>(role)]; }
   std::span<const Rank> workers() const { return ranks_of(Role::worker); }
+  /// Those that are there as the job begins: the first ones. The others' slots are for spares.
+  std::span<const Rank> first_workers() const { return workers().first(first_workers_); }
   std::span<const Rank> servers() const { return ranks_of(Role::server); }
   /// The worker that counts for all, and writes checkpoints, where no server does.
   Rank first_worker() const { return workers().front(); }
@@ -50,11 +52,14 @@ class Roster {
   std::span<const Rank> deciders() const;
   /// The decider that answers reports and ends the job: the first one. None: workers decide alone.
   std::optional<Rank> coordinator() const;
+  /// Says who is present, where machines may depart; otherwise none.
+  std::optional<Rank> steward() const;
   /// None: nobody evaluates, or the first worker does (CheckpointPlan::evaluator).
   std::optional<Rank> evaluator() const;
 
  private:
-  static constexpr std::size_t roles = 5;
+  static constexpr std::size_t roles = 6;
+  std::size_t first_workers_;
   std::vector<RankAssignment> assignments_;
   std::array<std::vector<Rank>, roles> ranks_;  ///< by role
 };

@@ -1,6 +1,8 @@
-// Counts rounds where each worker contributes one event (a push, a step) to every round. A value.
+// Counts rounds where each worker contributes one event (a push, a step) to every round, or where somebody says
+// when a round ends. A value.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "policies/vocabulary/check.hpp"
@@ -14,8 +16,24 @@ class RoundCounter {
     TANDEM_CHECK(events_per_round > 0, "events per round", events_per_round);
   }
 
-  void count(std::int64_t events) { restore(this->events() + events); }
-  std::int64_t events() const { return rounds_ * per_round_ + in_round_; }
+  void count(std::int64_t events) {
+    in_round_ += events;
+    rounds_ += in_round_ / per_round_;
+    in_round_ %= per_round_;
+  }
+  /// So many workers take part from now on; 0 counts as 1. A round that has all its events now ends with the
+  /// next event.
+  void set_events_per_round(int events) { per_round_ = events > 0 ? events : 1; }
+  /// The round in progress ends, whatever its events.
+  void end_round() {
+    ++rounds_;
+    in_round_ = 0;
+  }
+  std::int64_t events() const { return events_at(static_cast<int>(per_round_)); }
+  /// As if all rounds had had so many events.
+  std::int64_t events_at(int per_round) const {
+    return rounds_ * per_round + std::min<std::int64_t>(in_round_, per_round - 1);
+  }
   /// Rounds that have ended.
   std::int64_t rounds() const { return rounds_; }
   /// The last event ended a round, or there was none yet.

@@ -47,6 +47,18 @@ struct Columns<EvaluationRecord> {
 };
 
 template <>
+struct Columns<CommitRecord> {
+  template <class R, class Visitor>
+  static void visit(R& r, Visitor&& column) {
+    column("round", r.round);
+    column("started_s", r.started);
+    column("ended_s", r.ended);
+    column("blocked_s", r.blocked);
+    column("bytes", r.bytes);
+  }
+};
+
+template <>
 struct Columns<DecisionRecord> {
   template <class R, class Visitor>
   static void visit(R& r, Visitor&& column) {
@@ -119,6 +131,19 @@ struct Columns<LossRecord> {
   }
 };
 
+template <>
+struct Columns<MembershipRecord> {
+  static void visit(auto& r, auto&& column) {
+    column("time_s", r.time);
+    column("slot", r.slot);
+    column("incarnation", r.incarnation);
+    column("host", r.host);
+    column("event", r.event);
+    column("cause", r.cause);
+    column("epoch", r.epoch);
+  }
+};
+
 /// Calls `list(file, is_optional, records)` for each list of records; an optional file is written only when
 /// it has a row.
 template <class J, class Visitor>
@@ -127,10 +152,12 @@ void visit_lists(J& journal, Visitor&& list) {
   list("evaluations.csv", false, journal.evaluations);
   list("caches.csv", false, journal.caches);
   list("staleness.csv", false, journal.staleness);
+  list("commits.csv", true, journal.commits);
   list("operations.csv", true, journal.operations);
   list("decisions.csv", true, journal.decisions);
   list("requests.csv", true, journal.requests);
   list("losses.csv", true, journal.losses);
+  list("membership.csv", true, journal.membership);
 }
 
 /// Calls `figure(key, value)` for each figure of a whole rank or run; `key` is that of summary.json.
@@ -143,12 +170,30 @@ void visit_figures(J& journal, Visitor&& figure) {
   figure("dropped_samples", journal.dropped_samples);
 }
 
+/// The same for the figures of jobs that commit by a policy, which are in summary.json as "commits".
+template <class J, class Visitor>
+void visit_commit_figures(J& journal, Visitor&& figure) {
+  figure("failed", journal.failed_commits);
+}
+
+/// The same for the figures of jobs whose workers may depart, which are in summary.json as "membership".
+template <class J, class Visitor>
+void visit_membership_figures(J& journal, Visitor&& figure) {
+  figure("counted_rounds", journal.counted_rounds);
+  figure("accepted_samples", journal.accepted_samples);
+}
+
 /// Calls `moment(field)` for each moment of a rank's own clock in its records; durations are none. The moment
 /// of a checkpoint is by the clock of the rank that wrote it.
 template <class Visitor>
 void visit_moments(Journal& journal, Visitor&& moment) {
   for (auto& step : journal.steps) moment(step.start);
   for (auto& evaluation : journal.evaluations) moment(evaluation.time);
+  for (auto& change : journal.membership) moment(change.time);
+  for (auto& commit : journal.commits) {
+    moment(commit.started);
+    moment(commit.ended);
+  }
   for (auto& operation : journal.operations) {
     moment(operation.start);
     moment(operation.end);

@@ -140,14 +140,29 @@ double Distribution::mean() const {
 SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
   SampleCounts samples{.dropped = journal.dropped_samples};
   for (const auto& step : journal.steps) samples.processed += step.samples;
-  const sync::Route over = info.experiment.sync.over;
-  if (over == sync::Route::server) {
+  const Experiment& experiment = info.experiment;
+  const sync::Route over = experiment.sync.over;
+  // Workers departed, or might have, while others continued.
+  const bool in_place =
+      experiment.transience.may_depart() && !experiment.starts_again() && !journal.membership.empty();
+  if (over == sync::Route::server || (in_place && over == sync::Route::all_reduce)) {
     samples.applied = 0;
     for (const auto& record : journal.staleness) *samples.applied += record.samples;
   } else if (over == sync::Route::all_reduce) {
     samples.applied = samples.processed;
   }
+  // Where each worker has a model of its own, nobody knows what the others have applied.
+  if (in_place && over == sync::Route::all_reduce && journal.staleness.empty()) samples.applied.reset();
   if (samples.applied) samples.pending = samples.processed - *samples.applied - samples.dropped;
+  if (info.generations.is_array())
+    for (const auto& generation : info.generations) {
+      samples.lost += generation.value("lost_samples", std::int64_t{0});
+      if (!generation.at("ended").is_null() && !generation.contains("lost_samples"))
+        samples.lost_is_known = false;
+    }
+  if (!in_place || !samples.applied) return samples;
+  samples.lost = *samples.pending - journal.accepted_samples;
+  samples.pending = journal.accepted_samples;
   return samples;
 }
 

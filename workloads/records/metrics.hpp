@@ -27,7 +27,8 @@ class Distribution {
   std::map<std::int64_t, std::int64_t> counts_;
 };
 
-/// What became of the samples that workers processed: processed = applied + dropped + pending.
+/// What became of the samples that workers processed: processed = applied + dropped + pending + lost. Where a
+/// job starts again, lost samples are not among the processed ones, which a measurement does not know.
 struct SampleCounts {
   std::int64_t processed = 0;
   std::int64_t dropped = 0;  ///< with pushes that the server dropped because they were late
@@ -35,6 +36,11 @@ struct SampleCounts {
   std::optional<std::int64_t> applied{};
   /// Pushed, but the job ended before the update they would have joined. None over peers.
   std::optional<std::int64_t> pending{};
+  /// Of steps of workers whose machine departed before their push had arrived; where the job starts again, of
+  /// finished steps that were done again, as far as they are known.
+  std::int64_t lost = 0;
+  bool lost_is_known =
+      true;  ///< otherwise more were lost, by ranks that were killed before they recorded them
 };
 /// With several server shards, the figures of the first one. An all-reduce applies all samples.
 SampleCounts sample_counts(const RunInfo& info, const Journal& journal);

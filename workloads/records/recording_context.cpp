@@ -83,6 +83,11 @@ Pending RecordingContext::sleep(Seconds duration) {
   return note(std::move(record), inner_.sleep(duration));
 }
 
+Pending RecordingContext::disconnect(Rank peer) {
+  OperationRecord record{.kind = "disconnect", .peer = peer, .start = now()};
+  return note(std::move(record), inner_.disconnect(peer));
+}
+
 Completion RecordingContext::wait(Pending& pending) {
   const std::uint32_t slot = pending.slot();
   const Completion completion = inner_.wait(pending);

@@ -30,6 +30,8 @@ class RecordingContext : public Context {
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
   void cancel(const Pending& pending) override { inner_.cancel(pending); }
+  void stop_work() override { inner_.stop_work(); }
+  Pending disconnect(Rank peer) override;
   void announce_departure() override { inner_.announce_departure(); }
 
  private:

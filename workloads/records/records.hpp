@@ -47,12 +47,35 @@ struct EvaluationRecord {
   double loss = 0.0;
 };
 
+/// A state that the job has committed, when all ranks' parts of it are written: one row of commits.csv.
+struct CommitRecord {
+  std::int64_t round = 0;  ///< after which it was taken
+  Seconds started{};
+  Seconds ended{};    ///< when the last part was written
+  Seconds blocked{};  ///< for which training waited
+  std::int64_t bytes = 0;
+};
+
 /// One call of a policy: one row of decisions.csv. Texts as the policy's to_text prints them.
 struct DecisionRecord {
   Rank rank = 0;
-  std::string side = {};  ///< "server", "worker", "cache"; "guard": what a worker skipped as not finite
+  /// "server", "worker", "cache", "checkpointing", "recovery"; "guard": what a worker skipped as not finite.
+  std::string side = {};
   std::string event = {};
   std::string decisions = {};
+};
+
+/// That the machine of a worker will be taken away, as it was drawn. Times since the job began.
+struct DrawnWarning {
+  Seconds at{0};
+  Seconds departs{0};
+  int slot = 0;  ///< of the worker with this index
+};
+
+/// A decision that is known before its time.
+struct TimedDecision {
+  Seconds at{};
+  DecisionRecord record = {};
 };
 
 /// One operation of the context: one row of operations.csv.
@@ -115,6 +138,19 @@ struct LossRecord {
   double loss = 0.0;
 };
 
+/// A change of the occupant of a slot: one row of membership.csv.
+struct MembershipRecord {
+  Seconds time{};
+  int slot = 0;                  ///< a worker's place, by its index
+  std::int64_t incarnation = 0;  ///< of the occupant, from 1
+  std::string host = {};
+  /// "joined", "warned", "departed", "noticed", "requested", "ready", "refused" (no machine can be had),
+  /// "gone" (the rank has given up all work of its occupant), "paused", "resumed".
+  std::string event = {};
+  std::string cause = {};  ///< of departures: "left", "revoked", "lost"
+  std::int64_t epoch = 0;  ///< changes of the set of workers so far
+};
+
 /// What one rank recorded. Not thread-safe: one per rank, merged at the end of the job. columns.hpp lists its
 /// parts for files, summary.json and the wire between ranks.
 struct Journal {
@@ -122,17 +158,24 @@ struct Journal {
   bool keep_requests = false;
   std::vector<StepRecord> steps;
   std::vector<EvaluationRecord> evaluations;
+  std::vector<CommitRecord> commits;
   std::vector<DecisionRecord> decisions;
   std::vector<CacheRecord> caches;
   std::vector<RequestRecord> requests;     ///< of each cache node in their order
   std::vector<LossRecord> losses;          ///< of each worker in its order
   std::vector<StalenessRecord> staleness;  ///< of the first server shard; by worker, then by staleness
   std::vector<OperationRecord> operations;
+  std::vector<MembershipRecord> membership;  ///< in the order of time
   /// How often the real kernel or disk access behind an emulated device took longer than its emulated time.
   std::int64_t missed_deadlines = 0;
   Seconds cpu_wait{};       ///< longest time that a rank waited for a CPU core; 0 under a simulated clock
   double other_load = 0.0;  ///< share of CPU time that other programs used; 0 under a simulated clock
-  std::int64_t skipped_steps = 0;    ///< of workers, skipped because they were not finite
+  std::int64_t failed_commits = 0;  ///< could not be written completely
+  std::int64_t skipped_steps = 0;   ///< of workers, skipped because they were not finite
+  /// Where workers may depart, by the first server shard: rounds of the job, and samples of pushes that it
+  /// has accepted for an update that never came.
+  std::int64_t counted_rounds = 0;
+  std::int64_t accepted_samples = 0;
   std::int64_t dropped_samples = 0;  ///< of pushes that the first server shard dropped because they were late
 
   /// Records that a push of `worker` became part of an update. See StalenessRecord.

@@ -74,6 +74,15 @@ void remove_old_files(const fs::path& path) {
   for (const auto& file : old) fs::remove_all(file);
 }
 
+/// A row is about the slot of a worker, or, with slot -1, about all of them.
+void check_slots(const fs::path& file, const Results& results) {
+  const auto workers = std::ranges::count(results.info.roles, "worker");
+  for (const auto& change : results.journal.membership)
+    if (change.slot < -1 || change.slot >= workers)
+      throw ConfigError(file.string() + ": expected slots of " + std::to_string(workers) +
+                        " workers, found slot " + std::to_string(change.slot));
+}
+
 }  // namespace
 
 std::string role_of(const RunInfo& info, Rank rank) {
@@ -87,27 +96,30 @@ std::string host_of(const RunInfo& info, Rank rank) {
 }
 
 json to_json(const RunInfo& info) {
-  return {{"schema_version", RunInfo::schema_version},
-          {"world", info.world},
-          {"repetition", info.repetition},
-          {"started", info.started},
-          {"command", info.command},
-          {"machine", info.machine},
-          {"profile", info.profile},
-          {"network", info.network},
-          {"devices", info.devices},
-          {"physics", info.physics},
-          {"all_reduce", info.all_reduce},
-          {"ensemble", info.ensemble},
-          {"sharding", info.sharding},
-          {"memory", info.memory},
-          {"question", info.question},
-          {"warnings", info.warnings},
-          {"versions", info.versions},
-          {"roles", info.roles},
-          {"hosts", info.hosts},
-          {"resumed", info.resumed},
-          {"experiment", to_json(info.experiment)}};
+  json document = {{"schema_version", RunInfo::schema_version},
+                   {"world", info.world},
+                   {"repetition", info.repetition},
+                   {"started", info.started},
+                   {"command", info.command},
+                   {"machine", info.machine},
+                   {"profile", info.profile},
+                   {"network", info.network},
+                   {"devices", info.devices},
+                   {"physics", info.physics},
+                   {"all_reduce", info.all_reduce},
+                   {"ensemble", info.ensemble},
+                   {"sharding", info.sharding},
+                   {"memory", info.memory},
+                   {"question", info.question},
+                   {"warnings", info.warnings},
+                   {"versions", info.versions},
+                   {"roles", info.roles},
+                   {"hosts", info.hosts},
+                   {"resumed", info.resumed},
+                   {"generations", info.generations},
+                   {"experiment", to_json(info.experiment)}};
+  if (!info.zones.empty()) document["zones"] = info.zones;
+  return document;
 }
 
 RunInfo run_info_from_json(const json& document) {
@@ -133,7 +145,9 @@ RunInfo run_info_from_json(const json& document) {
     info.physics = document.at("physics");
     info.all_reduce = document.value("all_reduce", json());
     info.resumed = document.value("resumed", json());
+    info.generations = document.value("generations", json());
     info.ensemble = document.value("ensemble", json());
+    info.zones = document.value("zones", info.zones);
     info.sharding = document.value("sharding", json());
     info.memory = document.value("memory", json());
     info.question = document.value("question", info.question);
@@ -237,10 +251,16 @@ Results read_results(const std::string& path) {
     const fs::path own = directory / file;
     if (!is_optional || fs::exists(own)) records = from_csv<Record>(own.string(), read_file(own));
   });
+  check_slots(directory / "membership.csv", results);
   journal.keep_decisions = !journal.decisions.empty();
   try {
     visit_figures(journal,
                   [&](const char* key, auto& figure) { figure = number_at(results.summary, key, figure); });
+    if (results.summary.contains("membership"))
+      visit_membership_figures(journal,
+                               [&, of = results.summary.at("membership")](const char* key, auto& figure) {
+                                 figure = number_at(of, key, figure);
+                               });
   } catch (const json::exception& error) {
     throw ConfigError((directory / "summary.json").string() + ": " + error.what());
   }

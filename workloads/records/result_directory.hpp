@@ -2,6 +2,7 @@
 // is finished.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -40,6 +41,12 @@ struct RunInfo {
   std::string profile;     ///< that the simulation used; empty: none
   std::string started;     ///< ISO 8601
   nlohmann::json resumed;  ///< the "directory" and "round" that the job was resumed from; null: a new job
+  /// Of a job that started again because ranks died or machines departed: each launch, with its "number",
+  /// when it was launched ("launched_s") and all ranks were ready ("began_s"), the "round" from which it
+  /// continued and why it "ended". Null: it did not.
+  nlohmann::json generations;
+  /// Of each worker's slot, where machines may depart: machines of equal zones fall together. Else empty.
+  std::vector<std::size_t> zones;
 };
 
 /// Of a rank; empty when unknown.

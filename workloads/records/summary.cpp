@@ -100,6 +100,20 @@ json cache_of(const Journal& journal) {
           {"storage_time_s", all.storage_time.count()}};
 }
 
+json commits_of(const Journal& journal) {
+  CommitRecord all;
+  for (const auto& record : journal.commits) {
+    all.blocked += record.blocked;
+    all.bytes += record.bytes;
+  }
+  json commits = {
+      {"count", journal.commits.size()}, {"blocked_s", all.blocked.count()}, {"bytes", all.bytes}};
+  visit_commit_figures(journal, [&](const char* key, std::int64_t figure) {
+    if (figure > 0) commits[key] = figure;
+  });
+  return commits;
+}
+
 json evaluations_of(const Journal& journal) {
   json curve = json::array();
   for (const auto& evaluation : journal.evaluations) {
@@ -238,6 +252,21 @@ json ranks_json(const RunInfo& info, const std::map<Rank, RankTotals>& totals) {
   return ranks;
 }
 
+/// Who departed and came, where workers may.
+json membership_of(const Journal& journal, const SampleCounts& samples) {
+  std::map<std::string, std::int64_t> events;
+  for (const auto& change : journal.membership) ++events[change.event];
+  json membership = {{"departures", events["noticed"]},
+                     {"warned", events["warned"]},
+                     {"requested", events["requested"]},
+                     {"refused", events["refused"]},
+                     {"joined", events["joined"]},
+                     {"lost_samples", samples.lost_is_known ? json(samples.lost) : json()}};
+  visit_membership_figures(journal,
+                           [&](const char* key, const auto& figure) { membership[key] = json_of(figure); });
+  return membership;
+}
+
 }  // namespace
 
 bool counts(const RunInfo& info, const StepRecord& step) { return step.step >= info.experiment.warmup_steps; }
@@ -279,10 +308,16 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
       {"evaluations", evaluations_of(journal)},
       {"time_to_target", target_json(time_to_target(info, journal))}};
   visit_figures(journal, [&](const char* key, const auto& figure) { summary[key] = json_of(figure); });
+  // Other jobs only record warnings.
+  if (info.experiment.transience.may_depart() && !journal.membership.empty()) {
+    summary["membership"] = membership_of(journal, samples);
+    if (!info.experiment.starts_again()) summary["rounds"] = journal.counted_rounds;
+  }
   add_by_worker(info, journal, makespan, summary);
   if (info.experiment.stop.accuracy > 0.0) summary["accuracy_stop"] = accuracy_stop_json(info, journal);
   if (info.ensemble.is_object()) summary["ensemble"] = info.ensemble;
   if (!journal.caches.empty()) summary["cache"] = cache_of(journal);
+  if (!info.experiment.checkpoint.policy.empty()) summary["commits"] = commits_of(journal);
   return summary;
 }
 

@@ -1,6 +1,6 @@
 // Chrome trace format: one process for the simulation, one for the measurement, and one track per rank.
 // Copies between device and host, which overlap the operations of their rank, have two tracks below that of
-// the rank.
+// the rank; the machines of a worker's slot, if they may depart, have another.
 #include "workloads/records/trace.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/records/messages.hpp"
+#include "workloads/records/occupants.hpp"
 
 namespace tandem {
 namespace {
@@ -24,6 +25,7 @@ constexpr std::size_t most_events = 300'000;
 /// A message is a short mark where it is sent and where it is received, because ranks do other things while
 /// it is in flight.
 constexpr double mark_us = 1.0;
+constexpr const char* no_machine = "no machine";
 
 /// One slice of a track.
 struct Slice {
@@ -43,6 +45,7 @@ class Tracks {
     zero_ = std::numeric_limits<double>::infinity();
     for (const auto& step : journal.steps) zero_ = std::min(zero_, step.start.count());
     for (const auto& operation : journal.operations) zero_ = std::min(zero_, operation.start.count());
+    for (const auto& change : journal.membership) zero_ = std::min(zero_, change.time.count());
     if (zero_ == std::numeric_limits<double>::infinity()) zero_ = 0;
   }
 
@@ -50,18 +53,21 @@ class Tracks {
   std::size_t write(json& events, std::size_t most) {
     add_steps();
     add_operations();
+    add_machines();
     name_tracks(events);
     const std::size_t budget = most > events.size() ? most - events.size() : 0;
     const double last = last_time_within(budget);
     std::size_t steps = 0;
     for (auto& [track, slices] : tracks_) steps += write_track(thread_of(track), slices, last, events);
     for (const auto& evaluation : journal_.evaluations) add_evaluation(evaluation, events);
+    for (const auto& change : journal_.membership) add_change(change, events);
     return steps;
   }
 
  private:
-  enum class Lane { rank, out, in };
-  static constexpr int lanes = 3;
+  enum class Lane { rank, out, in, machines };
+  /// Tracks of a rank: those of machines only where they may depart.
+  int lanes() const { return journal_.membership.empty() ? 3 : 4; }
   using Track = std::pair<Rank, Lane>;
 
   /// Rounded, because viewers drop slices that overlap by a rounding error.
@@ -77,13 +83,16 @@ class Tracks {
     }
     for (const auto& [track, slices] : tracks_)
       if (track.second != Lane::rank)
-        name_track(track,
-                   fmt::format("rank {} copies {}", track.first, track.second == Lane::out ? "out" : "in"),
-                   events);
+        name_track(track, fmt::format("rank {} {}", track.first, name_of(track.second)), events);
+  }
+
+  static const char* name_of(Lane lane) {
+    if (lane == Lane::machines) return "machines";
+    return lane == Lane::out ? "copies out" : "copies in";
   }
 
   void name_track(const Track& track, const std::string& name, json& events) const {
-    const int place = lanes * track.first + static_cast<int>(track.second);
+    const int place = lanes() * track.first + static_cast<int>(track.second);
     for (const auto& [key, arguments] : {std::pair<const char*, json>{"thread_name", {{"name", name}}},
                                          {"thread_sort_index", {{"sort_index", place}}}})
       events.push_back(
@@ -93,8 +102,8 @@ class Tracks {
   /// The main track of a rank has the number of the rank.
   int thread_of(const Track& track) const {
     if (track.second == Lane::rank) return track.first;
-    return static_cast<int>(info_.roles.size()) + (lanes - 1) * track.first + static_cast<int>(track.second) -
-           1;
+    return static_cast<int>(info_.roles.size()) + (lanes() - 1) * track.first +
+           static_cast<int>(track.second) - 1;
   }
 
   void add_steps() {
@@ -131,6 +140,26 @@ class Tracks {
       add_mark(*receive, receive->end, fmt::format("receive from {}", receive->peer),
                {{"ph", "f"}, {"bp", "e"}, {"id", name}});
     }
+  }
+
+  /// Who is in each slot, and when nobody is. Times of the job's clock, not those of the rank.
+  void add_machines() {
+    const auto occupants = occupants_of(journal_);
+    if (occupants.empty()) return;
+    const auto ranks = ranks_of_slots(info_);
+    const Seconds end = std::max(end_of_training(journal_), journal_.membership.back().time);
+    const auto add = [&](int slot, Seconds from, Seconds to, const std::string& name, json arguments) {
+      tracks_[{ranks.at(static_cast<std::size_t>(slot)), Lane::machines}].push_back(
+          {microseconds(from), microseconds(to), name, "membership", std::move(arguments)});
+    };
+    for (const auto& occupant : occupants)
+      if (occupant.joined)
+        add(occupant.slot, *occupant.joined, occupant.departed.value_or(end),
+            fmt::format("machine {}", occupant.incarnation),
+            {{"host", occupant.host}, {"departure", occupant.cause}});
+    for (int slot = 0; slot < static_cast<int>(ranks.size()); ++slot)
+      for (const auto& [from, to] : absences(occupants, slot, end))
+        add(slot, from, to, no_machine, json::object());
   }
 
   void add_work(const OperationRecord& operation, Lane lane) {
@@ -185,14 +214,15 @@ class Tracks {
       }
       open.push_back(slice.end);
       steps += slice.category == std::string("step");
-      events.push_back({{"ph", "X"},
-                        {"name", slice.name},
-                        {"cat", slice.category},
-                        {"pid", process_},
-                        {"tid", thread},
-                        {"ts", slice.start},
-                        {"dur", slice.end - slice.start},
-                        {"args", std::move(slice.arguments)}});
+      json& event = events.emplace_back(json{{"ph", "X"},
+                                             {"name", slice.name},
+                                             {"cat", slice.category},
+                                             {"pid", process_},
+                                             {"tid", thread},
+                                             {"ts", slice.start},
+                                             {"dur", slice.end - slice.start},
+                                             {"args", std::move(slice.arguments)}});
+      if (slice.name == no_machine) event["cname"] = "grey";
       if (slice.flow.is_null()) continue;
       json flow = std::move(slice.flow);
       flow.update(
@@ -213,6 +243,26 @@ class Tracks {
          {"ts", microseconds(evaluation.time)},
          {"args",
           {{"round", evaluation.round}, {"accuracy", evaluation.accuracy}, {"loss", evaluation.loss}}}});
+  }
+
+  /// A mark on the track of the slot's machines, or through all tracks if it is about the whole job.
+  void add_change(const MembershipRecord& change, json& events) const {
+    const bool is_of_slot = change.slot >= 0;
+    // A requested machine has no number yet.
+    const bool is_request = change.event == "requested" || change.event == "refused";
+    const std::string machine = !is_of_slot  ? "training "
+                                : is_request ? "machine "
+                                             : fmt::format("machine {} ", change.incarnation);
+    const std::string cause = change.cause.empty() ? "" : " (" + change.cause + ")";
+    const Rank rank = is_of_slot ? ranks_of_slots(info_).at(static_cast<std::size_t>(change.slot)) : 0;
+    events.push_back({{"ph", "i"},
+                      {"s", is_of_slot ? "t" : "p"},
+                      {"name", machine + change.event + cause},
+                      {"cat", "membership"},
+                      {"pid", process_},
+                      {"tid", thread_of({rank, is_of_slot ? Lane::machines : Lane::rank})},
+                      {"ts", microseconds(change.time)},
+                      {"args", {{"host", change.host}, {"epoch", change.epoch}}}});
   }
 
   const RunInfo& info_;

@@ -35,6 +35,7 @@ class BatchPipeline {
   /// See SampleVisits, as the next one.
   void serialise(StateArchive& state) { visits_.serialise(state); }
   void skip(std::int64_t samples) { visits_.skip(samples); }
+  void take_shard(int shard) { visits_.take_shard(shard); }
   /// Ends the streams that are open.
   void close() { loader_->close(); }
 

@@ -8,7 +8,11 @@
 namespace tandem {
 
 CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int index)
-    : data_(job.data()), context_(context), journal_(journal), engine_(data_.make_cache_engine()) {
+    : data_(job.data()),
+      context_(context),
+      journal_(journal),
+      records_(job, context.rank(), journal),
+      engine_(data_.make_cache_engine()) {
   if (const Dataset* dataset = data_.dataset())
     store_ = std::make_unique<RecordStore>(
         job.spec().directory + "/records_" + std::to_string(index) + ".bin", *dataset);
@@ -39,6 +43,7 @@ void CacheNode::run() {
     const auto request = protocol::unpack<protocol::Request>(arrived.note);
     client.ids.resize(static_cast<std::size_t>(request.samples));
     serve(client, request.epoch);
+    records_.note_done(context_.now());
     inbox_[arrived.index] = listen(client);
   }
 }

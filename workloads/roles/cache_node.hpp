@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "workloads/checkpoint/record_files.hpp"
 #include "workloads/context.hpp"
 #include "workloads/data/cache_engine.hpp"
 #include "workloads/job/job.hpp"
@@ -42,6 +43,7 @@ class CacheNode {
   const DataPlan& data_;
   Context& context_;
   Journal& journal_;
+  RecordFiles records_;
   CacheEngine engine_;
   std::unique_ptr<RecordStore> store_;  ///< null when math is modelled
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;

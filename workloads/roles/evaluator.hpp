@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "workloads/checkpoint/record_files.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/protocol.hpp"
@@ -19,12 +20,15 @@ class Evaluator {
 
  private:
   void evaluate(const protocol::Checkpoint& checkpoint);
+  void evaluate_missing();
 
+  const Job& job_;
   const ModelDescription& model_;
   const CheckpointPlan& checkpoints_;
   std::optional<int> disk_;
   Context& context_;
   Evaluation evaluation_;
+  RecordFiles records_;
 };
 
 }  // namespace tandem

@@ -33,6 +33,8 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       holds_model_(plan_.servers_hold_model()),
       is_coordinator_(context.rank() == job.roster().coordinator()),
       requests_pulls_(plan_.requests_pulls()),
+      steward_(job.roster().steward()),
+      counts_updates_(steward_ && plan_.algorithm().make.membership.rounds_are_updates),
       answer_time_(job.devices().answer_time(context.rank())),
       model_(job.replica_plan(), plan_, context.device(), shard),
       keys_(keys_of_pushes(plan_, model_)),
@@ -40,16 +42,24 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       checkpoints_(job, context),
       accuracy_stop_(job, context),
       states_(job, context.rank()),
-      events_(job.checkpoints().keeps_states() ? events_path(job.spec().directory, assignment_) : ""),
+      records_(job, context.rank(), journal),
+      commits_(job, context, journal),
+      events_(job.real_math() && job.checkpoints().keeps_states()
+                  ? events_path(job.spec().directory, assignment_)
+                  : ""),
+      rate_scale_(job.spec().experiment.recovery.scale_rate),
+      batch_rule_(job.spec().experiment.recovery.batch),
       present_(0),
+      samples_of_shards_(job.roster().first_workers().size(), 0),
       pushes_(static_cast<int>(job.roster().workers().size())) {
   for (const Rank worker : job.roster().workers()) {
     Client& client = clients_.emplace_back();
     client.rank = worker;
+    if (present_ < std::ssize(samples_of_shards_)) client.shard = present_;
     client.pieces.resize(model_.pieces().size());
     ++present_;
   }
-  inbox_.resize((requests_pulls_ ? 2 : 1) * workers());
+  inbox_.resize((requests_pulls_ ? 2 : 1) * workers() + (steward_ ? 1 : 0));
   while (key_policies_.size() + 1 < keys_.size())
     key_policies_.push_back(plan_.algorithm().make.make_server(plan_.sync_setting()));
   if (gets_pushes_ && job.devices().server_cost(context.rank()) != nullptr)
@@ -58,16 +68,37 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
 }
 
 void ParameterServer::run() {
-  for (int worker = 0; worker < static_cast<int>(clients_.size()); ++worker) listen(worker);
-  while (present_ > 0) {
+  stopping_ = accuracy_stop_.is_reached_at_restart();
+  commits_.start(pushes_.rounds());
+  leave_spares_out();
+  for (int worker = 0; worker < static_cast<int>(clients_.size()); ++worker)
+    if (clients_[static_cast<std::size_t>(worker)].is_present) listen(worker);
+  if (steward_) inbox_[steward_entry()] = context_.receive(*steward_, protocol::membership, {});
+  while (!is_over()) {
+    if (is_paused_) {
+      hear_steward(context_.wait(inbox_[steward_entry()]).note);
+      continue;
+    }
     const Completion arrived = context_.wait_any(inbox_);
+    if (steward_ && arrived.index == steward_entry()) {
+      hear_steward(arrived.note);
+      continue;
+    }
     const int worker = static_cast<int>(arrived.index % workers());
-    if (arrived.index >= workers())
+    if (clients_[static_cast<std::size_t>(worker)].is_joining)
+      advance_join(worker, arrived);
+    else if (arrived.index >= workers())
       on_pull(worker);
     else if (clients_[arrived.index].push)
       collect_push(worker);
     else
       handle(worker, arrived.note);
+  }
+  commits_.finish();
+  if (steward_) {
+    for (Client& client : clients_) context_.wait_all(client.draining);
+    tell_steward_end();
+    if (is_coordinator_) record_end();
   }
   if (!holds_model_) return;
   const std::vector<float> final_model = gather_model();
@@ -116,14 +147,7 @@ void ParameterServer::handle(int worker, const Note& note) {
       context_.wait_all(client.pieces);
       finish_reply(client);
       if (!client.answer.empty()) context_.wait(client.answer);
-      --present_;
-      const sync::Left event{now_of_policy(), worker};
-      for (key_ = 0; !is_last_key(); ++key_) {
-        key_policies_[key_]->on_left(event, decisions_);
-        carry_out();
-      }
-      policy_->on_left(event, decisions_);
-      execute(logged(event));
+      leave(worker);
       break;
     }
     default:
@@ -188,12 +212,15 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
   client.dropped = false;
   ++client.pushes;
   client.all_samples += push.samples;
+  samples_of_shards_[static_cast<std::size_t>(client.shard)] += push.samples;
   client.steps += push.local_steps;
-  pushes_.count(1);
+  if (!counts_updates_) pushes_.count(1);
   samples_ += push.samples;
+  if (!is_coordinator_) commits_.hear(push.commit_round);
+  if (!counts_updates_ && pushes_.is_between_rounds()) hold_replies_if_due();
   const Progress progress{.rounds = pushes_.rounds(), .samples = samples_, .now = now()};
   const double done = stop_.fraction_done(progress);
-  stopping_ = stopping_ || done >= 1.0;
+  stopping_ = stopping_ || done >= 1.0 || (holds_replies_ && commits_.ends_job_after(pushes_.rounds()));
   const sync::Push event{.now = now_of_policy(),
                          .worker = worker,
                          .version = version_of_policy(push.version),
@@ -209,10 +236,18 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
   stop_.report(progress);
 }
 
+/// A round has ended, whose replies are not sent before its commit.
+void ParameterServer::hold_replies_if_due() {
+  const std::int64_t round = pushes_.rounds();
+  commits_.round_done(round, steward_ ? members() : static_cast<int>(workers()));
+  holds_replies_ = commits_.is_due(round);
+}
+
 void ParameterServer::execute(const std::string& event) {
   if (journal_.keep_decisions)
     journal_.decisions.push_back({context_.rank(), "server", event, sync::to_text(decisions_)});
   carry_out();
+  if (holds_replies_) commit();
 }
 
 void ParameterServer::carry_out() {
@@ -249,9 +284,9 @@ void ParameterServer::apply(double scale) {
   fold();
   const auto kind = model_.only_averages() ? Work::Kind::reduce : Work::Kind::update;
   // The pushes of the round are counted by its last key.
-  const std::int64_t round = is_last_key() ? pushes_.current() : pushes_.rounds();
-  Pending update =
-      context_.compute({.kind = kind, .bytes = model_.selected_bytes()}, model_.apply(scale, round));
+  const std::int64_t round = is_last_key() && !counts_updates_ ? pushes_.current() : pushes_.rounds();
+  Pending update = context_.compute({.kind = kind, .bytes = model_.selected_bytes()},
+                                    model_.apply(scale * rate_factor_, round));
   context_.wait(update);
   if (!is_last_key()) return;
   // Every server counts its own updates; one of them records for all.
@@ -260,16 +295,25 @@ void ParameterServer::apply(double scale) {
       journal_.note_applied(push.rank, version_ - push.version, push.samples);
   accepted_.clear();
   ++version_;
+  if (!counts_updates_) return;
+  pushes_.end_round();
+  hold_replies_if_due();
+  // Replies to this round say whether the job ends.
+  const Progress progress{.rounds = pushes_.rounds(), .samples = samples_, .now = now()};
+  stopping_ = stopped_ = stopping_ || stop_.fraction_done(progress) >= 1.0 ||
+                         (holds_replies_ && commits_.ends_job_after(pushes_.rounds()));
 }
 
 /// The push stays in its slot until the next one overwrites it.
 void ParameterServer::discard(const sync::Discard& decision) {
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];
   client.dropped = true;
-  if (is_coordinator_) journal_.dropped_samples += client.samples;
+  if (is_coordinator_ && gets_pushes_) journal_.dropped_samples += client.samples;
 }
 
 void ParameterServer::reply(const sync::Reply& decision) {
+  // Its last push was complete, and its machine is gone.
+  if (!clients_[static_cast<std::size_t>(decision.worker)].is_present) return;
   // The worker's next push will overwrite its slot.
   if (model_.has_accepted(decision.worker)) fold();
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];
@@ -282,20 +326,34 @@ void ParameterServer::reply(const sync::Reply& decision) {
   }
   client.replied_version = version_;
   client.waits = false;
-  if (decision.batch > 0) client.batch = decision.batch;
+  if (const int batch = batch_of(decision); batch > 0) client.batch = batch;
   if (decision.local_steps > 0) client.local_steps = decision.local_steps;
-  client.outgoing.note = protocol::pack(protocol::Reply{.version = version_,
-                                                        .batch = decision.batch,
-                                                        .local_steps = decision.local_steps,
-                                                        .stops = stopping_ && is_coordinator_,
-                                                        .dropped = client.dropped,
-                                                        .all_samples = samples_});
+  client.outgoing.note = note_of_reply(decision);
   if (!costs_.empty()) do_stated_work(Work::Kind::reply, costs_[key_].reply);
   send_reply(client);
 }
 
+/// The worker's batch size from now on; 0: unchanged.
+int ParameterServer::batch_of(const sync::Reply& decision) const {
+  return batches_.empty() ? decision.batch : batches_[static_cast<std::size_t>(decision.worker)];
+}
+
+Note ParameterServer::note_of_reply(const sync::Reply& decision) const {
+  const Client& client = clients_[static_cast<std::size_t>(decision.worker)];
+  // Over an all-reduce, also this worker was part of the last round, and ends when the others do.
+  const bool is_late = client.dropped && !gets_pushes_;
+  return protocol::pack(protocol::Reply{.version = version_,
+                                        .batch = batch_of(decision),
+                                        .local_steps = decision.local_steps,
+                                        .stops = (is_late ? stopped_ : stopping_) && is_coordinator_,
+                                        .dropped = client.dropped,
+                                        .all_samples = samples_,
+                                        .commit_round = static_cast<std::int32_t>(commits_.announced())});
+}
+
 /// Sends the pieces that the worker has asked for, in the order in which the next forward needs them.
 void ParameterServer::send_reply(Client& client) {
+  if (holds_replies_) return;
   Outgoing& outgoing = client.outgoing;
   for (; outgoing.note && outgoing.sent < outgoing.asked; ++outgoing.sent) {
     const std::size_t piece = outgoing.key.last - outgoing.sent;
@@ -394,7 +452,7 @@ std::string ParameterServer::logged(const sync::ServerEvent& event) {
 
 /// The state between two pushes, without the model and the policy.
 void ParameterServer::serialise(StateArchive& state) {
-  std::int64_t pushes = pushes_.events();
+  std::int64_t pushes = pushes_.events_at(static_cast<int>(workers()));
   state.number("pushes", pushes);
   if (state.restores()) pushes_.restore(pushes);
   state.number("samples", samples_);
@@ -411,6 +469,8 @@ void ParameterServer::serialise(StateArchive& state) {
     const std::string of_worker = "worker." + std::to_string(worker) + '.';
     state.number(of_worker + "pushes", client.pushes);
     state.number(of_worker + "samples", client.all_samples);
+    if (state.restores() && worker < samples_of_shards_.size())
+      samples_of_shards_[worker] = client.all_samples;
     state.number(of_worker + "steps", client.steps);
     state.number(of_worker + "batch", client.batch);
     state.number(of_worker + "local_steps", client.local_steps);
@@ -418,7 +478,7 @@ void ParameterServer::serialise(StateArchive& state) {
   model_.serialise(state);
 }
 
-void ParameterServer::save_state(std::int64_t round) {
+SavedState ParameterServer::current_state() {
   SavedState state;
   serialise(state);
   model_.serialise_sum(state);
@@ -432,8 +492,30 @@ void ParameterServer::save_state(std::int64_t round) {
   state.set("all_answered", answered ? 1 : 0);
   state.set("all_current", current ? 1 : 0);
   state.set_text("policy", serialised(*policy_));
+  return state;
+}
+
+void ParameterServer::save_state(std::int64_t round) {
   events_.flush();
-  states_.save(round, state);
+  records_.save({.round = round});
+  states_.save(round, current_state());
+}
+
+/// After a round, whose replies wait for it. The writer gets the parts of the model last, so all servers have
+/// written theirs when it has.
+void ParameterServer::commit() {
+  const std::int64_t round = pushes_.rounds();
+  commits_.begin(round);
+  Commits::Part part{.is_whole = records_.try_save({.round = round})};
+  if (commits_.keeps_files()) part.state = current_state();
+  events_.flush_if_possible();
+  const bool is_writer = context_.rank() == writer_;
+  if (holds_model_ && is_writer) part.model = gather_model();
+  part.model_stays = checkpoints_.is_due(round);
+  commits_.write(std::move(part));
+  if (holds_model_ && !is_writer) gather_model();
+  holds_replies_ = false;
+  for (Client& client : clients_) send_reply(client);
 }
 
 void ParameterServer::resume(const Job& job) {
@@ -444,14 +526,19 @@ void ParameterServer::resume(const Job& job) {
   if (!from.policies_continue) {
     policy_version_ = version_;
     policy_began_ = before_;
+    if (job.is_restarted()) log_restored(sync::restore_event(serialised(*policy_)));
     return;
   }
   model_.serialise_sum(state);
   const std::string policy = state.text("policy");
   restore(*policy_, policy);
-  // A replay of this run begins with the same state.
   const std::string event = sync::restore_event(policy);
   events_.add(event);
+  log_restored(event);
+}
+
+/// A replay continues with the same state.
+void ParameterServer::log_restored(const std::string& event) {
   if (journal_.keep_decisions) journal_.decisions.push_back({context_.rank(), "server", event, ""});
 }
 

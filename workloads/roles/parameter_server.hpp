@@ -13,7 +13,9 @@
 #include "policies/sync/policy.hpp"
 #include "workloads/checkpoint/accuracy_stop.hpp"
 #include "workloads/checkpoint/checkpoints.hpp"
+#include "workloads/checkpoint/commits.hpp"
 #include "workloads/checkpoint/event_log.hpp"
+#include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/server_model.hpp"
@@ -62,6 +64,13 @@ class ParameterServer {
     bool waits = false;       ///< has pushed, and has no reply yet
     bool dropped = false;     ///< its last push was
     int unanswered = 0;       ///< reports
+    bool is_present = true;
+    bool is_joining = false;        ///< waits until nothing of its slot's last worker is left
+    int incarnation = 1;            ///< of the worker that joins, or has joined
+    int arrived = 1;                ///< incarnation of the last worker that has arrived
+    int shard = -1;                 ///< of the data, that its worker has; -1: none
+    std::vector<Pending> draining;  ///< what is open with earlier workers of its slot
+    bool is_member() const { return is_present && !is_joining; }
   };
 
   /// A push that the next update is made of.
@@ -71,6 +80,25 @@ class ParameterServer {
     int samples;
   };
 
+  bool is_over() const;
+  void hear_steward(const Note& note);
+  void on_departed(int worker);
+  std::optional<protocol::Push> drop_messages(int worker);
+  void leave_spares_out();
+  void on_joined(int worker, int incarnation);
+  void give_shard(int worker);
+  void cancel_join(int worker);
+  static void note_arrived(Client& client, const Completion& last);
+  void advance_join(int worker, const Completion& last);
+  void welcome(int worker);
+  int members() const;
+  int batch_of(const sync::Reply& decision) const;
+  Note note_of_reply(const sync::Reply& decision) const;
+  void rescale();
+  void leave(int worker);
+  void ask_for_end();
+  void tell_steward_end();
+  void record_end();
   void listen(int worker);
   void listen_for_note(int worker);
   void handle(int worker, const Note& note);
@@ -94,8 +122,12 @@ class ParameterServer {
   void do_stated_work(Work::Kind kind, Bytes size);
   std::string logged(const sync::ServerEvent& event);
   void serialise(StateArchive& state);
+  SavedState current_state();
   void save_state(std::int64_t round);
+  void hold_replies_if_due();
+  void commit();
   void resume(const Job& job);
+  void log_restored(const std::string& event);
   /// Since the job began, also where it was resumed.
   Seconds now() const { return before_ + context_.now(); }
   /// As the policy knows them.
@@ -105,6 +137,7 @@ class ParameterServer {
   std::vector<float> gather_model();
   bool is_last_key() const { return key_ + 1 == keys_.size(); }
   std::size_t workers() const { return clients_.size(); }
+  std::size_t steward_entry() const { return inbox_.size() - 1; }
 
   const ExchangePlan& plan_;
   const StopRule& stop_;
@@ -116,9 +149,11 @@ class ParameterServer {
   Rank writer_;       ///< of checkpoints
   bool gets_pushes_;  ///< with a payload
   bool holds_model_;
-  bool is_coordinator_;  ///< it answers reports, ends the job, and records for all servers
-  bool requests_pulls_;  ///< workers ask for replies
-  Seconds answer_time_;  ///< of a report
+  bool is_coordinator_;          ///< it answers reports, ends the job, and records for all servers
+  bool requests_pulls_;          ///< workers ask for replies
+  std::optional<Rank> steward_;  ///< who says which workers depart and join; none: all stay
+  bool counts_updates_;          ///< as rounds; otherwise pushes
+  Seconds answer_time_;          ///< of a report
   ServerModel model_;
   std::vector<ShardKey> keys_;  ///< that workers push one after the other; usually one with all pieces
   std::size_t key_ = 0;         ///< whose push is being handled
@@ -136,20 +171,33 @@ class ParameterServer {
   CheckpointWriter checkpoints_;
   AccuracyStop accuracy_stop_;
   StateFiles states_;
+  RecordFiles records_;
+  Commits commits_;
   EventLog events_;
+  bool holds_replies_ = false;   ///< until a commit lets training continue
   Seconds before_{};             ///< how long the job had run before it was resumed
   Seconds policy_began_{};       ///< the time and the version when the policy was new: later than the job's
   int policy_version_ = 0;       ///< beginning where the job was resumed with a new one
   std::vector<Client> clients_;  ///< by worker
-  /// By worker: its next note, or a piece that its push still lacks; then by worker: its next request.
+  /// By worker: its next note, or a piece that its push still lacks; then by worker: its next request; then
+  /// the steward's next note.
   std::vector<Pending> inbox_;
   sync::ServerDecisions decisions_;
   std::vector<Accepted> accepted_;  ///< since the last update
-  int present_;                     ///< workers that have not left
+  RateScale rate_scale_;
+  BatchRule batch_rule_;
+  double rate_factor_ = 1.0;  ///< on the learning rate, with the members that there are
+  std::vector<int> batches_;  ///< by worker, that the members share; empty: as the policy says
+  int present_;               ///< workers that have not left
+  bool is_paused_ = false;
+  bool has_asked_for_end_ = false;
+  bool no_more_join_ = false;  ///< the steward has said so
   int version_ = 0;
+  std::vector<std::int64_t> samples_of_shards_;  ///< pushed, of each shard of the data
   RoundCounter pushes_;
   std::int64_t samples_ = 0;
   bool stopping_ = false;
+  bool stopped_ = false;  ///< stopping_, when the last update was made
 };
 
 }  // namespace tandem

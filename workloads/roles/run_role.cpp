@@ -3,7 +3,9 @@
 #include "workloads/roles/cache_node.hpp"
 #include "workloads/roles/evaluator.hpp"
 #include "workloads/roles/parameter_server.hpp"
+#include "workloads/roles/steward.hpp"
 #include "workloads/roles/worker.hpp"
+#include "workloads/roles/worker_slot.hpp"
 
 namespace tandem {
 
@@ -11,6 +13,7 @@ void run_role(const Job& job, Context& context, Journal& journal) {
   const RankAssignment& assignment = job.roster().assignment(context.rank());
   switch (assignment.role) {
     case RankAssignment::Role::worker:
+      if (job.roster().steward()) return WorkerSlot(job, context, journal, assignment.index).run();
       return Worker(job, context, journal, assignment.index).run();
     case RankAssignment::Role::server:
     case RankAssignment::Role::coordinator:
@@ -19,6 +22,8 @@ void run_role(const Job& job, Context& context, Journal& journal) {
       return CacheNode(job, context, journal, assignment.index).run();
     case RankAssignment::Role::evaluator:
       return Evaluator(job, context, journal).run();
+    case RankAssignment::Role::steward:
+      return Steward(job, context, journal).run();
   }
 }
 

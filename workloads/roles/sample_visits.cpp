@@ -34,7 +34,7 @@ void SampleVisits::next(int count, Batch& batch) {
     if (!shard_) shard_.emplace(data_.shard_visits(worker_));
     return shard_->next(count, batch.ids);
   }
-  if (!list_) begin_epoch(epoch_);
+  if (!list_) begin_epoch(data_.first_list().epoch);
   if (taken_ == part()) {
     if (data_.needs_losses()) exchange_losses();
     before_epoch_ += static_cast<std::int64_t>(part());
@@ -63,7 +63,10 @@ bool SampleVisits::has_trained(double epochs, std::int64_t samples) const {
   if (!data_.has_lists() || !list_) return false;
   // The next batch may have been loaded ahead, and be of the next epoch.
   const auto of_epoch = static_cast<double>(samples - before_epoch_);
-  return static_cast<double>(epoch_) + of_epoch / static_cast<double>(part()) >= epochs;
+  const auto& first = data_.first_list();
+  const double share = epoch_ == first.epoch ? first.share : 1.0;
+  return static_cast<double>(epoch_) + (1.0 - share) + share * of_epoch / static_cast<double>(part()) >=
+         epochs;
 }
 
 void SampleVisits::begin_epoch(std::int64_t epoch) {
@@ -135,14 +138,19 @@ void SampleVisits::skip(std::int64_t samples) {
     if (!shard_) shard_.emplace(data_.shard_visits(worker_));
     return shard_->skip(samples);
   }
-  // All lists have the same length where they need no losses.
-  begin_epoch(0);
-  const auto each = static_cast<std::int64_t>(part());
+  const std::int64_t first = data_.first_list().epoch;
+  begin_epoch(first);
+  const auto of_first = static_cast<std::int64_t>(part());
   // An epoch begins when its first sample is taken.
-  const std::int64_t epoch = samples > 0 ? (samples - 1) / each : 0;
-  if (epoch > 0) begin_epoch(epoch);
-  before_epoch_ = epoch * each;
-  taken_ = last_ = static_cast<std::size_t>(samples - epoch * each);
+  if (samples > of_first) {
+    // All lists have the same length where they need no losses, except what is left of the first one.
+    begin_epoch(first + 1);
+    const auto each = static_cast<std::int64_t>(part());
+    const std::int64_t epochs = (samples - of_first - 1) / each;
+    if (epochs > 0) begin_epoch(first + 1 + epochs);
+    before_epoch_ = of_first + epochs * each;
+  }
+  taken_ = last_ = static_cast<std::size_t>(samples - before_epoch_);
 }
 
 /// Of earlier epochs.

@@ -40,6 +40,8 @@ class SampleVisits {
   /// epochs are counted for all workers together.
   bool has_trained(double epochs, std::int64_t samples) const;
 
+  /// Visits another shard than that of `worker`. Pre: nothing was taken; there are no lists.
+  void take_shard(int shard) { worker_ = shard; }
   /// Skips samples. Pre: nothing was taken; no list needs losses.
   void skip(std::int64_t samples);
   /// Where in which epoch the worker is, and the losses that it knows, where lists need losses; otherwise

@@ -18,11 +18,18 @@ void StepProgress::end_exchange(const ExchangeResult& result) {
   if (result.batch > 0) batch_ = result.batch;
   job_rounds_ = result.rounds;
   job_samples_ = result.samples;
-  ++round_;
+  round_ = result.is_fetched ? static_cast<int>(result.rounds) : round_ + 1;
   local_steps_ = 0;
   samples_ = 0;
   losses_ = 0.0;
   counted_losses_ = 0;
+}
+
+void StepProgress::join(const Arrival& arrival, int steps) {
+  end_exchange(arrival.result);
+  round_ = static_cast<int>(arrival.rounds);
+  step_ = steps;
+  samples_taken_ = arrival.samples;
 }
 
 Contribution StepProgress::contribution(Seconds step_duration) const {

@@ -31,6 +31,8 @@ class StepProgress {
   void add_gradient(int samples, double loss, bool counts_loss);
   void end_step() { ++step_; }
   void end_exchange(const ExchangeResult& result);
+  /// Continues from where the job, and the worker's slot, are.
+  void join(const Arrival& arrival, int steps);
   void grant(int local_steps) { granted_steps_ = local_steps; }
   /// What was done since the last exchange. `step_duration`: of the last step, without its exchange.
   Contribution contribution(Seconds step_duration) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "policies/sync/replay.hpp"
@@ -12,9 +13,14 @@ namespace tandem {
 namespace {
 
 std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replica& replica,
-                                        const sync::WorkerPolicy& policy) {
+                                        const sync::WorkerPolicy& policy, int incarnation) {
   const Roster& roster = job.roster();
   const ExchangePlan& plan = job.exchange();
+  if (roster.steward() && plan.route() == sync::Route::all_reduce)
+    return make_regrouping_all_reduce(roster, plan, job.stop(), job.spec().experiment.recovery.scale_rate,
+                                      context, replica, incarnation);
+  if (roster.steward() && plan.route() == sync::Route::peers)
+    return make_regrouping_peers(roster, job.stop(), context, replica, incarnation);
   switch (plan.route()) {
     case sync::Route::server:
       return make_server_exchange(roster, plan, context, replica);
@@ -28,21 +34,25 @@ std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replic
 
 }  // namespace
 
-Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
-    : plan_(job.exchange()),
+Worker::Worker(const Job& job, Context& context, Journal& journal, int index, int incarnation)
+    : job_(job),
+      plan_(job.exchange()),
       assignment_(job.roster().assignment(context.rank())),
       context_(context),
       journal_(journal),
       replica_(job.replica_plan(), plan_, context.device(), index),
       policy_(plan_.algorithm().make.make_worker(plan_.sync_setting(), index)),
-      exchange_(make_exchange(job, context, replica_, *policy_)),
+      exchange_(make_exchange(job, context, replica_, *policy_, incarnation)),
       deferred_(job.checkpoints().schedule(), context, replica_, *exchange_,
                 [this](Phase phase) { end_phase(phase); }),
       batches_(job, context, replica_, *exchange_, index),
       checkpoints_(job, context),
       accuracy_stop_(job, context),
       states_(job, context.rank()),
+      records_(job, context.rank(), journal),
+      commits_(job, context, journal),
       evaluations_(job.checkpoints().schedule()),
+      incarnation_(incarnation),
       writes_checkpoints_(context.rank() == job.checkpoints().writer),
       has_own_model_(plan_.payload() == sync::Payload::model),
       skip_non_finite_(job.replica_plan().non_finite == OnNonFinite::skip),
@@ -52,22 +62,67 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index)
       epochs_(job.spec().experiment.stop.epochs),
       progress_(job.data().batch()) {
   if (job.checkpoints().evaluator == context.rank()) evaluation_.emplace(job, context, journal);
-  if (job.resume() != nullptr) resume(job, index);
+  exchange_->set_on_members(
+      [this](const sync::Members& event, bool decides_again) { return on_members(event, decides_again); });
+  if (job.resume() != nullptr && !joins()) resume(job, index);
+}
+
+bool Worker::joins() const {
+  return incarnation_ > 1 || assignment_.index >= std::ssize(job_.roster().first_workers());
 }
 
 void Worker::run() {
+  if (joins()) join();
   if (plan_.payload() == sync::Payload::change) replica_.mark();
+  if (job_.is_restarted()) begin_after_restart();
+  commits_.start(round_of_checkpoints());
   while (!stopping_) step();
   batches_.drop_next(progress_.batch(), progress_.step());
   exchange_->leave();
   batches_.close();
-  if (!writes_checkpoints_) return;
+  commits_.finish();
+  exchange_->end([this] { do_last_duties(); });
+}
+
+void Worker::do_last_duties() {
+  if (!writes_checkpoints()) return;
+  const auto applied = exchange_->applied_samples();
+  for (std::size_t worker = 0; worker < applied.size(); ++worker)
+    if (applied[worker] > 0 && !has_own_model_)
+      journal_.note_applied(job_.roster().workers()[worker], 0, applied[worker]);
+  if (exchange_->leads()) journal_.counted_rounds = progress_.job_rounds();
   // The final model is the mean of all where each worker has a model of its own.
   if (has_own_model_ && checkpoints_.is_enabled()) {
     save_checkpoint();
     evaluate(progress_.job_rounds());
   }
   checkpoints_.finish(progress_.job_rounds(), replica_.values());
+}
+
+void Worker::join() {
+  // The policy of the worker before does not decide any more.
+  log_restored(serialised(*policy_));
+  const Arrival arrival = exchange_->join(incarnation_);
+  progress_.join(arrival, static_cast<int>(journal_.steps.size()));
+  if (replica_.is_tied()) {
+    Pending copy = context_.compute({.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
+                                    replica_.adopt_received());
+    context_.wait(copy);
+  }
+  replica_.begin_at(progress_.step());
+  if (arrival.shard) batches_.take_shard(*arrival.shard);
+  batches_.skip(progress_.samples_taken());
+  checkpoints_.leave_out(progress_.job_rounds());
+  evaluations_.begin_again(progress_.job_rounds());
+  stopping_ = exchange_stops_ = arrival.result.stop;
+}
+
+void Worker::record_interrupted_step() {
+  journal_.staleness.clear();
+  journal_.counted_rounds = 0;
+  if (!has_gradient_) return;
+  end_phase(Phase::exchange);
+  journal_.steps.push_back(record_);
 }
 
 void Worker::step() {
@@ -94,12 +149,15 @@ void Worker::step() {
   // Every worker ends after its part of the epochs' lists, when its round is complete.
   if (progress_.local_steps() == 0 && epochs_ > 0 && batches_.has_trained(epochs_, progress_.samples_taken()))
     stopping_ = true;
-  deferred_.end_step(round_of_checkpoints(), stopping_);
+  const bool commits = ends_with_commit();
+  deferred_.end_step(round_of_checkpoints(), stopping_ || commits);
   journal_.steps.push_back(record_);
+  has_gradient_ = false;
   progress_.end_step();
+  if (commits) commit();
   save_state_if_due();
   const bool is_last_mean = stopping_ && has_own_model_;
-  if (writes_checkpoints_ && !is_last_mean && checkpoints_.is_due(progress_.job_rounds())) save_checkpoint();
+  if (!is_last_mean && checkpoints_.is_due(progress_.job_rounds())) save_checkpoint();
   if (!is_last_mean && evaluations_.has_passed(round_of_checkpoints())) evaluate(round_of_checkpoints());
   if (stopping_ || !accuracy_stop_.is_reached_after(round_of_checkpoints())) return;
   exchange_->end_job();
@@ -108,6 +166,7 @@ void Worker::step() {
 
 sync::StepBeginDecision Worker::begin() {
   const sync::StepBegin event{progress_.local_steps()};
+  asked_ = event;
   sync::StepBeginDecision decision = sync::decide(*policy_, event);
   if (journal_.keep_decisions) log(event, sync::to_text(decision));
   return decision;
@@ -150,6 +209,7 @@ Pending Worker::begin_backward(int bucket) {
 /// backward computes the next.
 void Worker::backward(const sync::Exchange* during) {
   progress_.add_gradient(record_.samples, record_.loss, std::isfinite(record_.loss) || !skip_non_finite_);
+  has_gradient_ = true;
   skips_step_ = false;
   Seconds exchanging{};
   for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
@@ -194,14 +254,34 @@ void Worker::decide() {
   step_duration_ = context_.now() - record_.start;
   const sync::StepDone done{context_.now(), step_duration_, record_.samples, progress_.local_steps(),
                             exchange_->coordinator_answer()};
+  asked_ = done;
   auto decision = logged(done, policy_->on_step_done(done));
   if (std::holds_alternative<sync::Ask>(decision)) {
     const sync::Answer answer = exchange_->ask(contribution());
     end_phase(Phase::query);
+    asked_ = answer;
     decision = logged(answer, policy_->on_answer(answer));
     TANDEM_CHECK(!std::holds_alternative<sync::Ask>(decision), "a policy asked again after an answer");
   }
   if (const auto* exchange = std::get_if<sync::Exchange>(&decision)) exchange_after_step(*exchange);
+}
+
+/// The members have changed. An exchange among the earlier ones is decided again.
+std::optional<sync::Exchange> Worker::on_members(const sync::Members& event, bool decides_again) {
+  policy_->on_members(event);
+  if (journal_.keep_decisions) log(event, "");
+  if (!decides_again) return std::nullopt;
+  if (const auto* begun = std::get_if<sync::StepBegin>(&asked_)) {
+    sync::StepBeginDecision decision = sync::decide(*policy_, *begun);
+    if (journal_.keep_decisions) log(*begun, sync::to_text(decision));
+    return decision.exchange;
+  }
+  const auto* done = std::get_if<sync::StepDone>(&asked_);
+  const auto decision = done != nullptr ? logged(*done, policy_->on_step_done(*done))
+                                        : logged(std::get<sync::Answer>(asked_),
+                                                 policy_->on_answer(std::get<sync::Answer>(asked_)));
+  const auto* exchange = std::get_if<sync::Exchange>(&decision);
+  return exchange == nullptr ? std::nullopt : std::optional(*exchange);
 }
 
 void Worker::exchange_after_step(const sync::Exchange& exchange) {
@@ -222,7 +302,7 @@ void Worker::finish_exchange(sync::Payload payload) {
   const UpdateTime time{progress_.round()};
   if (plan_.overlaps_forward()) {
     deferred_.defer(result, time);
-  } else if (result.sum_of > 0 || replica_.is_tied()) {
+  } else if (!result.is_fetched && (result.sum_of > 0 || replica_.is_tied())) {
     Pending update = context_.compute(
         {.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
         result.sum_of > 0 ? replica_.adopt_sum(payload, result.sum_of, time) : replica_.adopt_centre());
@@ -232,9 +312,10 @@ void Worker::finish_exchange(sync::Payload payload) {
   if (payload == sync::Payload::change) replica_.mark();
   record_.bytes_sent += result.bytes_sent;
   record_.bytes_received += result.bytes_received;
-  TANDEM_CHECK(result.batch == 0 || plan_.algorithm().make.varies_batch, result.batch);
+  TANDEM_CHECK(result.batch == 0 || plan_.varies_batch(), result.batch);
   if (result.local_steps > 0) grant(result.local_steps);
   stopping_ = exchange_stops_ = result.stop;
+  commits_.hear(result.commit_round);
   progress_.end_exchange(result);
 }
 
@@ -252,16 +333,42 @@ void Worker::serialise(StateArchive& state) {
   batches_.serialise(state);
 }
 
-void Worker::save_state_if_due() {
-  const std::int64_t round = round_of_checkpoints();
-  if (progress_.local_steps() > 0 || !states_.is_due(round)) return;
+SavedState Worker::current_state() {
   SavedState state;
   serialise(state);
   state.set_text("policy", serialised(*policy_));
-  states_.save(round, state);
+  return state;
+}
+
+void Worker::save_state_if_due() {
+  const std::int64_t round = round_of_checkpoints();
+  if (progress_.local_steps() > 0) return;
+  if (!states_.is_due(round)) return records_.note(record_mark(), context_.now());
+  records_.save(record_mark());
+  states_.save(round, current_state());
+}
+
+bool Worker::ends_with_commit() {
+  if (progress_.local_steps() > 0) return false;
+  commits_.round_done(round_of_checkpoints(), plan_.sync_setting().workers);
+  return commits_.is_due(round_of_checkpoints());
+}
+
+void Worker::commit() {
+  commits_.begin(round_of_checkpoints());
+  Commits::Part part{.is_whole = records_.try_save(record_mark())};
+  if (commits_.keeps_files()) part.state = current_state();
+  if (writes_checkpoints()) {
+    const auto values = replica_.values();
+    part.model.assign(values.begin(), values.end());
+    part.model_stays = checkpoints_.is_due(progress_.job_rounds()) || (stopping_ && has_own_model_);
+  }
+  commits_.write(std::move(part));
 }
 
 void Worker::save_checkpoint() {
+  // Another worker may get this duty later.
+  if (!writes_checkpoints()) return checkpoints_.leave_out(progress_.job_rounds());
   checkpoints_.save(progress_.job_rounds(), progress_.job_samples(), replica_.values(), stopping_);
 }
 
@@ -274,6 +381,7 @@ void Worker::evaluate(std::int64_t round) {
         const auto values = replica_.values();
         return std::vector<float>(values.begin(), values.end());
       });
+  if (progress_.local_steps() == 0) records_.save(record_mark());
   // A server waits for the verdict unless it has ended the job itself.
   const bool has_ended = plan_.route() == sync::Route::server ? exchange_stops_ : stopping_;
   if (!has_ended) accuracy_stop_.note_verdict(evaluation_->announce(accuracy));
@@ -283,14 +391,41 @@ void Worker::resume(const Job& job, int index) {
   SavedState state = state_of_worker(job, index);
   serialise(state);
   replica_.begin_at(progress_.step());
-  if (!keeps_losses_) batches_.skip(progress_.samples_taken());
-  if (state.has("policy")) restore_policy(state.text("policy"));
+  if (!job.data().needs_losses()) batches_.skip(progress_.samples_taken());
+  if (state.has("policy"))
+    restore_policy(state.text("policy"));
+  else if (job.is_restarted())
+    log_restored(serialised(*policy_));
   if (progress_.granted_steps() > 0) grant(progress_.granted_steps());
+  if (job.resume()->former_workers == 0) return;
+  const auto all = plan_.all_workers();
+  const sync::Members members{progress_.round(), {all.begin(), all.end()}};
+  policy_->on_members(members);
+  if (journal_.keep_decisions) log(members, "");
+}
+
+/// What follows the checkpoint from which the job starts again, before the next step.
+void Worker::begin_after_restart() {
+  stopping_ = epochs_ > 0 && batches_.has_trained(epochs_, progress_.samples_taken());
+  if (evaluation_ && checkpoint_of_restart(job_)) {
+    const auto at_restart = evaluations_at_restart(job_, assignment_);
+    if (!at_restart.accuracy)
+      evaluate(round_of_checkpoints());
+    else if (job_.checkpoints().stop_accuracy > 0.0)
+      accuracy_stop_.note_verdict(evaluation_->announce(*at_restart.accuracy));
+  }
+  if (!accuracy_stop_.is_reached_at_restart()) return;
+  exchange_->end_job();
+  stopping_ = true;
 }
 
 void Worker::restore_policy(const std::string& state) {
   restore(*policy_, state);
-  // A replay of this run begins with the same state.
+  log_restored(state);
+}
+
+/// A replay continues with the same state.
+void Worker::log_restored(const std::string& state) {
   if (journal_.keep_decisions)
     journal_.decisions.push_back({context_.rank(), "worker", sync::restore_event(state), ""});
 }

@@ -6,10 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "policies/sync/policy.hpp"
 #include "workloads/checkpoint/accuracy_stop.hpp"
 #include "workloads/checkpoint/checkpoints.hpp"
+#include "workloads/checkpoint/commits.hpp"
+#include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/deferred_update.hpp"
@@ -26,11 +29,18 @@ namespace tandem {
 class Worker {
  public:
   /// The arguments must outlive it. `index`: among the workers.
-  Worker(const Job& job, Context& context, Journal& journal, int index);
+  /// `incarnation`: in its slot. A later one than the first, and any in a slot for spares, joins the job: it
+  /// takes the state of training from the others; the journal has the earlier steps of its slot.
+  Worker(const Job& job, Context& context, Journal& journal, int index, int incarnation = 1);
   void run();
+  /// Its machine has departed: records the step in progress, if its gradient was computed. What it has done
+  /// for all at the end, another worker does again.
+  void record_interrupted_step();
 
  private:
   void step();
+  bool joins() const;
+  void join();
   sync::StepBeginDecision begin();
   void load();
   void forward();
@@ -39,25 +49,35 @@ class Worker {
   void on_non_finite(const std::string& what);
   void update(UpdateTime time);
   void decide();
+  std::optional<sync::Exchange> on_members(const sync::Members& event, bool decides_again);
+  void do_last_duties();
   void exchange_after_step(const sync::Exchange& exchange);
   void finish_exchange(sync::Payload payload);
   void end_phase(Phase phase);
   void serialise(StateArchive& state);
+  bool ends_with_commit();
+  void commit();
+  SavedState current_state();
   void save_state_if_due();
   void save_checkpoint();
   void evaluate(std::int64_t round);
   void resume(const Job& job, int index);
+  void begin_after_restart();
+  RecordMark record_mark() const { return {.round = round_of_checkpoints(), .steps = progress_.step()}; }
   /// The round in the names of checkpoints and states. Where rounds are common, that of the writer and of
   /// every other worker are equal.
   std::int64_t round_of_checkpoints() const {
-    return writes_checkpoints_ ? progress_.job_rounds() : progress_.round();
+    return writes_checkpoints() ? progress_.job_rounds() : progress_.round();
   }
+  bool writes_checkpoints() const { return exchange_->leads().value_or(writes_checkpoints_); }
   void restore_policy(const std::string& state);
+  void log_restored(const std::string& state);
   void grant(int local_steps);
   void log(const sync::WorkerEvent& event, std::string decisions);
   sync::WorkerDecision logged(const sync::WorkerEvent& event, sync::WorkerDecision decision);
   Contribution contribution() const { return progress_.contribution(step_duration_); }
 
+  const Job& job_;
   const ExchangePlan& plan_;
   const RankAssignment& assignment_;
   Context& context_;
@@ -70,19 +90,25 @@ class Worker {
   CheckpointWriter checkpoints_;
   AccuracyStop accuracy_stop_;
   StateFiles states_;
+  RecordFiles records_;
+  Commits commits_;
   std::optional<Evaluation> evaluation_;  ///< of this worker's own model
   CheckpointSchedule evaluations_;
-  bool writes_checkpoints_;
-  bool has_own_model_;    ///< every worker has: models are what they exchange
-  bool skip_non_finite_;  ///< skip a step that is not finite; otherwise it ends the job
-  bool queues_backward_;  ///< behind forward, before that is done
-  bool keeps_losses_;     ///< of samples, for the sampler or the records
+  int incarnation_;
+  bool writes_checkpoints_;  ///< unless the exchange says which worker does
+  bool has_own_model_;       ///< every worker has: models are what they exchange
+  bool skip_non_finite_;     ///< skip a step that is not finite; otherwise it ends the job
+  bool queues_backward_;     ///< behind forward, before that is done
+  bool keeps_losses_;        ///< of samples, for the sampler or the records
   bool records_losses_;
   double epochs_;  ///< of the sampler's lists, after which this worker ends; 0: no limit
 
   StepProgress progress_;
   StepRecord record_;  ///< of the step in progress
+  /// After which the policy has decided last, about an exchange.
+  std::variant<sync::StepBegin, sync::StepDone, sync::Answer> asked_;
   Seconds phase_start_;
+  bool has_gradient_ = false;    ///< of the step in progress
   Pending first_pass_;           ///< of backward, where it is queued already
   bool skips_step_ = false;      ///< the gradient, or the rest of it, is skipped
   Seconds step_duration_;        ///< of the last step without its exchange

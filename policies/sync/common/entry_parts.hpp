@@ -35,7 +35,7 @@ inline int h_steps(const Options& options) { return static_cast<int>(options.int
 /// What algorithms with rounds and a barrier do.
 inline Membership by_rounds() {
   return {Membership::Bears::departures_and_arrivals,
-          "a round ends without a worker that left, and waits for a newcomer from the next round on"};
+          "a round ends without a worker that left, and waits for a newcomer from the next round on", true};
 }
 inline Membership without_notice() {
   return {Membership::Bears::departures_and_arrivals, "the others do not notice"};

@@ -59,7 +59,7 @@ Algorithm easgd() {
                    .make_server = make_server<EqualAverageServer>,
                    .update_rule = together,
                    .membership = {Membership::Bears::departures_and_arrivals,
-                                  by_rounds().how + "; the pull stays beta / configured workers"}}};
+                                  by_rounds().how + "; the pull stays beta / configured workers", true}}};
 }
 
 Algorithm easgd_async() {

@@ -309,7 +309,7 @@ Algorithm variant(const std::string& name, const std::string& summary, const Def
                .make_server = make_server<EsyncServer>,
                .coordinated = true,
                .membership = {Membership::Bears::departures_and_arrivals,
-                              by_rounds().how + "; its first step measures its duration"}}};
+                              by_rounds().how + "; its first step measures its duration", true}}};
 }
 
 }  // namespace

@@ -257,7 +257,7 @@ class LbBspServer final : public PushServer {
 Algorithm lb_bsp() {
   Factory make = gradients_by_arrival<LbBspServer>(
       {Membership::Bears::departures_and_arrivals,
-       "as bsp; after the round, the batch is divided among the workers present"});
+       "as bsp; after the round, the batch is divided among the workers present", true});
   make.lockstep = true;
   make.varies_batch = true;
   return {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "policies/lifetimes/fates_by_slot.hpp"
 #include "tests/policies/lifetimes/made.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/seeds.hpp"
@@ -65,6 +66,23 @@ TEST_P(AllFates, AreTheSameForTheSameSeedAndInTheOrderOfTime) {
 std::vector<std::string> model_names() { return catalog().names(); }
 INSTANTIATE_TEST_SUITE_P(All, AllFates, ::testing::ValuesIn(model_names()), testing::catalog_name);
 
+TEST(Fates, OfSlotsWithDifferentModelsAreThoseOfEachModel) {
+  const std::vector<std::size_t> groups = {0, 0, 1, 1};
+  std::vector<std::unique_ptr<Fates>> models;
+  for (const char* model : {"weibull", "never", "markov"}) models.push_back(make_fates(model, {}, 3, groups));
+  FatesBySlot mixed(std::move(models), {0, 1, 2, 0});
+  std::vector<Departure> expected = departures("weibull", {}, 3, groups, 60.0, 1e6);
+  std::erase_if(expected,
+                [](const Departure& one) { return one.occupant.slot == 1 || one.occupant.slot == 2; });
+  std::vector<Departure> of_markov = departures("markov", {}, 3, groups, 60.0, 1e6);
+  std::erase_if(of_markov, [](const Departure& one) { return one.occupant.slot != 2; });
+  ASSERT_FALSE(expected.empty());
+  ASSERT_FALSE(of_markov.empty());
+  expected.insert(expected.end(), of_markov.begin(), of_markov.end());
+  std::ranges::sort(expected, {}, &Departure::time);
+  EXPECT_EQ(departures(mixed, groups.size(), 60.0, 1e6), expected);
+}
+
 TEST(Fates, AnOccupantsLifetimeDoesNotDependOnTheOthers) {
   for (const std::string model : {"exponential", "weibull", "early-death", "bathtub"}) {
     const auto alone = make_fates(model, {}, 7, {0, 0, 0});
@@ -121,6 +139,39 @@ TEST(Fates, ATraceReplaysItsEvents) {
   EXPECT_EQ(all[0], (Departure{12.0, {1, 1}, How::revoked}));
   EXPECT_EQ(all[1], (Departure{20.0, {2, 1}, How::lost}));
   EXPECT_EQ(all[2], (Departure{40.0, {0, 1}, How::lost}));
+}
+
+TEST(Fates, StatesRepeat) {
+  const auto fates = make_fates(
+      "states", {{"off", std::string("3,15")}, {"on", std::string("5")}, {"period", 20.0}}, 1, {0, 0});
+  EXPECT_EQ(fates->obtainable(0, 2.0), 2.0);
+  EXPECT_EQ(fates->obtainable(0, 3.0), 5.0);
+  // Down from 15 to 20, and still down until the second period brings it up.
+  EXPECT_EQ(fates->obtainable(1, 16.0), 25.0);
+  EXPECT_EQ(fates->obtainable(1, 21.0), 25.0);
+  std::vector<double> times;
+  for (const auto& departure : departures(*fates, 1, 0.0, 60.0)) {
+    EXPECT_EQ(departure.how, How::lost);
+    times.push_back(departure.time);
+  }
+  EXPECT_EQ(times, (std::vector<double>{3.0, 15.0, 35.0, 55.0}));
+  const auto once = make_fates("states", {{"off", std::string("3")}}, 1, {0});
+  EXPECT_EQ(once->obtainable(0, 3.0), infinity);
+  // Up at first, but not when it repeats.
+  const auto later =
+      make_fates("states", {{"off", std::string("7")}, {"on", std::string("3")}, {"period", 11.0}}, 1, {0});
+  EXPECT_EQ(later->obtainable(0, 2.0), 2.0);
+  EXPECT_EQ(later->obtainable(0, 8.0), 14.0);
+  EXPECT_EQ(later->obtainable(0, 12.0), 14.0);
+  EXPECT_EQ(later->obtainable(0, 19.0), 25.0);
+  // Repeats at its last time.
+  const auto dense =
+      make_fates("states", {{"off", std::string("3")}, {"on", std::string("5")}, {"period", 5.0}}, 1, {0});
+  EXPECT_EQ(dense->obtainable(0, 4.0), 5.0);
+  EXPECT_EQ(dense->obtainable(0, 5.5), 5.5);
+  EXPECT_EQ(dense->obtainable(0, 9.0), 10.0);
+  EXPECT_THROW(make_fates("states", {{"off", std::string("3")}, {"period", 2.0}}, 1, {0}), OptionError);
+  EXPECT_THROW(make_fates("states", {{"off", std::string("soon")}}, 1, {0}), OptionError);
 }
 
 TEST(Fates, ATraceOfDrawnTimesIsTheDrawnModel) {

@@ -9,9 +9,17 @@
 #include <string>
 
 #include "runtime/launcher/rank_lines.hpp"
+#include "runtime/process/signals.hpp"
 #include "runtime/rank/rank_process.hpp"
 
 namespace {
+
+sigset_t set_of_notice() {
+  sigset_t notice;
+  sigemptyset(&notice);
+  sigaddset(&notice, tandem::end_signal);
+  return notice;
+}
 
 void misbehave(const std::string& how, int rank) {
   if (how == "abort" && rank == 1) tandem::end_job(MPI_COMM_WORLD, 70, "disk full\nreally");
@@ -22,8 +30,12 @@ void misbehave(const std::string& how, int rank) {
     signal(SIGTERM, SIG_IGN);
     signal(SIGINT, SIG_IGN);
   }
-  if (how == "hang" || how == "wait") std::printf("rank %d is process %d\n", rank, getpid());
+  const bool heeds = how == "heed" || how == "hesitate";
+  if (how == "hang" || how == "wait" || heeds) std::printf("rank %d is process %d\n", rank, getpid());
   std::fflush(stdout);
+  int arrived = 0;
+  const sigset_t notice = set_of_notice();
+  if (heeds && sigwait(&notice, &arrived) == 0 && how == "heed") return;
   // The other ranks of a failing job, and all ranks of a job that is ended from outside.
   if (how != "well") sleep(100);
 }
@@ -32,6 +44,9 @@ void misbehave(const std::string& how, int rank) {
 
 int main(int argc, char** argv) {
   tandem::end_with_parent();
+  // Also in the threads that MPI starts.
+  const sigset_t notice = set_of_notice();
+  sigprocmask(SIG_BLOCK, &notice, nullptr);
   MPI_Init(&argc, &argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "runtime/launcher/mpirun_errors.hpp"
 #include "runtime/launcher/rank_lines.hpp"
 #include "runtime/process/process.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
 namespace {
@@ -100,6 +102,7 @@ TEST(RankLines, RoundTrip) {
 
 TEST(MpirunErrors, SeparatesRanksFromMpirun) {
   MpirunErrors errors;
+  EXPECT_EQ(errors.read("mpirun: Forwarding signal 12 to job"), std::nullopt);
   const std::string rule(74, '-');
   EXPECT_EQ(errors.read("a warning"), "a warning");
   EXPECT_FALSE(errors.read("[vm:17] Signal: Segmentation fault (11)"));
@@ -181,6 +184,20 @@ TEST(Launcher, ARankThatEndsWithoutAMessageIsReported) {
   EXPECT_NE(left.message.find("exit code 9"), std::string::npos) << left.message;
 }
 
+/// As PMIx does now and then after a rank was killed.
+TEST(Launcher, AnMpirunThatLocksUpAfterItsRanksIsEnded) {
+  const testing::TemporaryFolder folder;
+  // The shell itself waits, without another process.
+  const std::string mpirun =
+      folder.write("mpirun", "#!/bin/bash\nsleep 1.5 &\nwait\nmkfifo " + folder.path("never") + "\nexec 3<>" +
+                                 folder.path("never") + "\nread -r line <&3\n");
+  ASSERT_EQ(chmod(mpirun.c_str(), 0755), 0);
+  const auto result = launch({.ranks = 1, .program = {"true"}, .mpirun = mpirun});
+  EXPECT_EQ(result.exit_code, 70);
+  EXPECT_EQ(result.message, "mpirun did not end although all of its ranks had");
+  EXPECT_FALSE(result.mpirun_was_killed);
+}
+
 TEST(Launcher, AMissingProgramIsAnError) {
   EXPECT_THROW(launch({.ranks = 1, .program = {"true"}, .mpirun = "/no/mpirun"}), WorldError);
   const auto result = launch({.ranks = 2, .program = {"/no/such/program"}});
@@ -248,6 +265,30 @@ TEST(Launcher, AHungJobCanBeEnded) {
   job.signal(SIGTERM);
   EXPECT_EQ(job.exit_code(), 143);
   EXPECT_TRUE(survivors_of(job.ranks()).empty());
+}
+
+TEST(Launcher, RanksThatHeedTheNoticeEndInOrder) {
+  RunningJob job("heed");
+  ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
+  job.signal(SIGTERM);
+  EXPECT_EQ(job.last_line(), "result 143 rank -1 ended by signal 15, in order\n");
+  EXPECT_EQ(job.exit_code(), 143);
+}
+
+TEST(Launcher, RanksThatDoNotAreEndedAfterIt) {
+  RunningJob job("hesitate");
+  ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
+  const auto begin = std::chrono::steady_clock::now();
+  job.signal(SIGTERM);
+  EXPECT_EQ(job.last_line(), "result 143 rank -1 ended by signal 15\n");
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_EQ(job.exit_code(), 143);
+  EXPECT_TRUE(survivors_of(job.ranks()).empty());
+  // Ctrl-C does not wait.
+  RunningJob other("hesitate");
+  ASSERT_EQ(alive_of(other.ranks()).size(), 3U);
+  other.signal(SIGINT);
+  EXPECT_EQ(other.exit_code(), 130);
 }
 
 TEST(Launcher, OneKilledRankEndsTheJob) {

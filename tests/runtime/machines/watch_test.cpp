@@ -11,10 +11,12 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/machines/guard_messages.hpp"
+#include "runtime/machines/local_watch.hpp"
 #include "runtime/machines/network_probe.hpp"
 #include "runtime/machines/rank_ends.hpp"
 #include "runtime/machines/rank_watch.hpp"
 #include "runtime/process/process.hpp"
+#include "runtime/process/process_list.hpp"
 
 namespace tandem::machines {
 namespace {
@@ -68,7 +70,10 @@ TEST(GuardMessages, RoundTrip) {
   EXPECT_EQ(to_text(guard_request_from(to_text(request))), to_text(request));
   EXPECT_DOUBLE_EQ(guard_request_from(to_text(request)).limit.count(), 2.5);
   const std::vector<Peer> peers = {{"m 1", "10.0.0.1", 4711}, {"m2", "10.0.0.2", 1}};
-  EXPECT_EQ(peers_from(to_text(peers)), peers);
+  EXPECT_EQ(guard_order_from(to_text(GuardOrder{.peers = peers})), GuardOrder{.peers = peers});
+  EXPECT_EQ(guard_order_from(to_text(GuardOrder{.to_kill = 0})), GuardOrder{.to_kill = 0});
+  EXPECT_EQ(to_text(GuardOrder()), "");
+  EXPECT_EQ(guard_order_from(""), GuardOrder());
   GuardAnswer answer{.files = {{"/x/out.part-1", "c/round_1.pt"}}, .port = 7, .silent = {"m3"}};
   answer.ends.push_back({{3, How::signal, 9}, Seconds(0.25)});
   const GuardAnswer read = guard_answer_from(to_text(answer));
@@ -89,19 +94,24 @@ TEST(Separated, TheMachineOfMostPairsIsFirst) {
   EXPECT_EQ(separated({{"m1", "m2"}}), (Names{"m2", "m1"}));
 }
 
+/// A process that registers as rank `number` of a job, calls `end` and exits with 3.
+Process start_rank(const std::string& mark, Rank number, const std::function<void(RankRegistration&)>& end) {
+  return start_function([&, number] {
+    setenv(launch_variable, mark.substr(mark.find('=') + 1).c_str(), 1);
+    RankRegistration registration;
+    registration.connect_as(number);
+    if (!registration.is_connected()) return 9;
+    end(registration);
+    return 3;
+  });
+}
+
 /// What a watch sees of four ranks, which are processes, that end one after the other.
 TEST(RankWatch, SeesHowRanksEnd) {
   const std::string mark = new_launch_mark();
   RankWatch watch(mark);
   const auto rank = [&](Rank number, const std::function<void(RankRegistration&)>& end) {
-    return start_function([&, number] {
-      setenv(launch_variable, mark.substr(mark.find('=') + 1).c_str(), 1);
-      RankRegistration registration;
-      registration.connect_as(number);
-      if (!registration.is_connected()) return 9;
-      end(registration);
-      return 3;
-    });
+    return start_rank(mark, number, end);
   };
   const auto see = [&](std::size_t count) {
     for (int i = 0; i < 500 && watch.ends().size() < count; ++i) {
@@ -127,6 +137,50 @@ TEST(RankWatch, SeesHowRanksEnd) {
                 {4, How::signal, SIGKILL}, {5, How::exited, 3}, {6, How::finished, 0}, {7, How::failed, 0}}));
   RankWatch second(mark);
   EXPECT_TRUE(second.descriptors().empty()) << "the first watches the ranks of this job";
+}
+
+/// Neither another rank of the job nor a rank of another job.
+TEST(KillRank, KillsThatRankAlone) {
+  const std::string mark = new_launch_mark(), other_mark = new_launch_mark();
+  const auto start = [](const std::string& of, int rank) {
+    return start_program(
+        {.words = {"sleep", "100"}, .environment = {of, "OMPI_COMM_WORLD_RANK=" + std::to_string(rank)}});
+  };
+  Process one = start(mark, 1), eleven = start(mark, 11), other = start(other_mark, 1);
+  EXPECT_FALSE(kill_rank(mark, 2));
+  EXPECT_TRUE(kill_rank(mark, 1));
+  EXPECT_EQ(one.wait().signal, SIGKILL);
+  EXPECT_FALSE(kill_rank(mark, 1));
+  EXPECT_FALSE(eleven.poll());
+  EXPECT_FALSE(other.poll());
+}
+
+LocalWatch watch_of(const std::string& mark) {
+  std::vector<RankWatch> watches;
+  watches.emplace_back(mark);
+  return LocalWatch(std::move(watches));
+}
+
+/// As with Open MPI, whose ranks exit when they lose a connection.
+TEST(LocalWatch, NamesTheRankThatWasKilledBeforeOthersExited) {
+  const std::string mark = new_launch_mark();
+  LocalWatch watch = watch_of(mark);
+  Process finishes = start_rank(mark, 0, [](RankRegistration& one) { one.announce_end(false); });
+  finishes.wait();
+  Process killed = start_rank(mark, 4, [](RankRegistration&) { raise(SIGKILL); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  Process exits = start_rank(mark, 2, [](RankRegistration&) {});
+  exits.wait();
+  killed.wait();
+  EXPECT_EQ(watch.killed_rank(), (RankEnd{4, How::signal, SIGKILL}));
+}
+
+TEST(LocalWatch, NamesNobodyWhenRanksReportedErrorsOrExited) {
+  const std::string mark = new_launch_mark();
+  LocalWatch watch = watch_of(mark);
+  start_rank(mark, 1, [](RankRegistration& one) { one.announce_end(true); }).wait();
+  start_rank(mark, 0, [](RankRegistration&) {}).wait();
+  EXPECT_EQ(watch.killed_rank(), std::nullopt);
 }
 
 TEST(RankWatch, ARankWithoutAWatchRuns) {

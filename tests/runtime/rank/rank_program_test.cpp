@@ -7,8 +7,8 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi/cuda_aware.hpp"
-#include "runtime/rank/journal_wire.hpp"
 #include "runtime/rank/rank_options.hpp"
+#include "workloads/records/journal_bytes.hpp"
 
 namespace tandem {
 namespace {
@@ -38,6 +38,7 @@ Journal random_journal(unsigned seed) {
     step.bytes_received = number();
     journal.steps.push_back(step);
     journal.evaluations.push_back({number(), number(), time(), time(), number() / 9.0, number() / 9.0});
+    journal.commits.push_back({number(), time(), time(), time(), number()});
     journal.decisions.push_back({number(), text(), text(), text()});
     journal.caches.push_back({number(), number(), number(), number(), number(), number(), time()});
     journal.staleness.push_back({number(), number(), number(), number()});
@@ -56,6 +57,7 @@ void expect_equal(const Journal& expected, const Journal& found) {
   EXPECT_EQ(expected.other_load, found.other_load);
   ASSERT_EQ(expected.steps.size(), found.steps.size());
   ASSERT_EQ(expected.evaluations.size(), found.evaluations.size());
+  ASSERT_EQ(expected.commits.size(), found.commits.size());
   ASSERT_EQ(expected.decisions.size(), found.decisions.size());
   ASSERT_EQ(expected.caches.size(), found.caches.size());
   ASSERT_EQ(expected.staleness.size(), found.staleness.size());
@@ -72,6 +74,12 @@ void expect_equal(const Journal& expected, const Journal& found) {
       return std::tuple(r.round, r.samples, r.checkpoint_time, r.time, r.accuracy, r.loss);
     };
     EXPECT_TRUE(tie(expected.evaluations[i]) == tie(found.evaluations[i]));
+  }
+  for (std::size_t i = 0; i < expected.commits.size(); ++i) {
+    const auto tie = [](const CommitRecord& r) {
+      return std::tuple(r.round, r.started, r.ended, r.blocked, r.bytes);
+    };
+    EXPECT_TRUE(tie(expected.commits[i]) == tie(found.commits[i]));
   }
   for (std::size_t i = 0; i < expected.decisions.size(); ++i) {
     const auto tie = [](const DecisionRecord& r) { return std::tuple(r.rank, r.side, r.event, r.decisions); };

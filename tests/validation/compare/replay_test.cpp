@@ -48,6 +48,87 @@ TEST(Replay, AFalsifiedDecisionIsFound) {
   EXPECT_FALSE(compare(variant.simulated, variant.measured, quick).gates_hold());
 }
 
+/// Adds what a checkpointing policy of the catalogue decides on a few events.
+void add_commits(Results& results) {
+  results.info.experiment.checkpoint.policy = "young";
+  results.info.experiment.checkpoint.options = {{"mtbf_s", 3600.0}};
+  for (const auto& [event, decisions] : std::vector<std::pair<std::string, std::string>>{
+           {"ready slot=0 incarnation=1 now=0", ""},
+           {"started round=0 now=0", "next_commit_in rounds=1"},
+           {"round_done round=1 workers=4 duration=20 now=20", ""},
+           {"committed round=1 duration=2 now=22", "next_commit_in seconds=120"}})
+    results.journal.decisions.push_back({4, "checkpointing", event, decisions});
+}
+
+TEST(Replay, IncludesDecisionsAboutCommits) {
+  auto variant = synthetic_variant({});
+  const auto before = replay(variant.simulated, variant.measured).checked;
+  add_commits(variant.simulated);
+  add_commits(variant.measured[0]);
+  const auto gate = replay(variant.simulated, variant.measured);
+  EXPECT_EQ(gate.state, State::passed) << gate.detail;
+  EXPECT_EQ(gate.checked, before + 8);
+  EXPECT_THAT(timing_reason(variant.simulated.info.experiment), HasSubstr("young decides by durations"));
+  variant.measured[0].journal.decisions.back().decisions = "next_commit_in seconds=121";
+  const auto found = replay(variant.simulated, variant.measured);
+  EXPECT_EQ(found.state, State::failed);
+  EXPECT_THAT(found.detail, HasSubstr("a fresh young decides differently"));
+}
+
+/// Adds what the recovery policy of the experiment decides on a few events.
+void add_recovery(Results& results) {
+  auto& experiment = results.info.experiment;
+  experiment.transience.lifetime = "exponential";
+  experiment.recovery.policy = "replace";
+  experiment.recovery.options = {{"cooldown_after", std::int64_t{2}}, {"cooldown_s", 100.0}};
+  results.info.zones = {0, 0, 1, 1};
+  for (const auto& [event, decisions] : std::vector<std::pair<std::string, std::string>>{
+           {"started workers=4 now=0", ""},
+           {"departed slot=2 incarnation=1 how=lost now=1", "request slot=2"},
+           {"departed slot=0 incarnation=1 how=lost now=2", "request slot=0"},
+           {"ready slot=2 incarnation=2 now=3", "admit slot=2"},
+           {"departed slot=2 incarnation=2 how=lost now=4", "wake_at seconds=104"}})
+    results.journal.decisions.push_back({5, "recovery", event, decisions});
+}
+
+/// The second death in a zone lets requests there wait; in one zone, the second death of all would.
+TEST(Replay, IncludesDecisionsOnDepartures) {
+  auto variant = synthetic_variant({});
+  const auto before = replay(variant.simulated, variant.measured).checked;
+  add_recovery(variant.simulated);
+  add_recovery(variant.measured[0]);
+  const auto gate = replay(variant.simulated, variant.measured);
+  EXPECT_EQ(gate.state, State::passed) << gate.detail;
+  EXPECT_EQ(gate.checked, before + 10);
+  EXPECT_THAT(timing_reason(variant.simulated.info.experiment), HasSubstr("machines depart by the clock"));
+  auto falsified = variant;
+  falsified.measured[0].journal.decisions.back().decisions = "request slot=2";
+  const auto found = replay(falsified.simulated, falsified.measured);
+  EXPECT_EQ(found.state, State::failed);
+  EXPECT_THAT(found.detail, HasSubstr("event #4: a fresh replace decides differently"));
+  EXPECT_THAT(found.detail, HasSubstr("recorded: request slot=2"));
+  variant.measured[0].info.zones.assign(4, 0);
+  EXPECT_EQ(replay(variant.simulated, variant.measured).state, State::failed);
+}
+
+/// Two machines have died in slot 2 and one in slot 3, when both may be requested again.
+TEST(Replay, IncludesWhereMachinesAreRequested) {
+  auto variant = synthetic_variant({});
+  for (Results* results : {&variant.simulated, &variant.measured[0]}) {
+    add_recovery(*results);
+    auto& recovery = results->info.experiment.recovery;
+    recovery.provisioning = "longest-living";
+    recovery.provisioning_options = {{"of", std::string("slot")}};
+    results->journal.decisions.push_back({5, "recovery", "departed slot=3 incarnation=1 how=lost now=5", ""});
+    results->journal.decisions.push_back({5, "recovery", "tick now=104", "request slot=3; request slot=2"});
+  }
+  const auto gate = replay(variant.simulated, variant.measured);
+  EXPECT_EQ(gate.state, State::passed) << gate.detail;
+  variant.measured[0].info.experiment.recovery.provisioning = "same";
+  variant.measured[0].info.experiment.recovery.provisioning_options.clear();
+  EXPECT_EQ(replay(variant.simulated, variant.measured).state, State::failed);
+}
+
 TEST(Replay, ALostEventIsFound) {
   auto variant = synthetic_variant({});
   auto& decisions = variant.simulated.journal.decisions;
@@ -161,7 +242,8 @@ TEST(Replay, BeginsWithTheStatesOfAResumedRun) {
   std::erase_if(decisions, [&](const auto& record) { return seen[record.rank]++ < 2; });
   EXPECT_EQ(replay(results, {}).state, State::failed);
   for (Rank rank = 0; rank < 4; ++rank)
-    decisions.insert(decisions.begin(), {rank, "worker", sync::restore_event("exchanges=1 present=1111"), ""});
+    decisions.insert(decisions.begin(),
+                     {rank, "worker", sync::restore_event("exchanges=1 present=1111"), ""});
   const auto gate = replay(results, {});
   EXPECT_EQ(gate.state, State::passed) << gate.detail;
   EXPECT_EQ(gate.checked, 4 * (1 + 2 * 6));

@@ -10,9 +10,12 @@
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include <tuple>
 
 #include "tests/support/made_study.hpp"
+#include "tests/support/member_results.hpp"
 #include "tests/support/synthetic_results.hpp"
+#include "validation/report/members.hpp"
 #include "validation/report/report.hpp"
 #include "validation/report/report_page.hpp"
 #include "validation/report/results_page.hpp"
@@ -157,6 +160,24 @@ TEST(ReportInABrowser, OneConfigurationWithoutAccuracy) {
   EXPECT_THAT(browser.dom, HasSubstr("<div class=\"banner passed"));
 }
 
+VariantResults with_departures() {
+  auto variant = synthetic_variant({.name = "asp", .algorithm = "asp", .rounds = 200});
+  testing::set_members(variant.simulated, testing::two_departures());
+  for (auto& run : variant.measured) testing::set_members(run, testing::two_departures(0.02));
+  return variant;
+}
+
+// Staleness, and live workers over time, too.
+TEST(ReportInABrowser, MachinesThatDepart) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  const Browser browser(page_of({with_departures()}));
+  expect_good(browser, 13);
+  EXPECT_THAT(browser.dom, HasSubstr("<title>machine 1, 0 µs to 1 s</title>"));
+  EXPECT_THAT(browser.dom, HasSubstr("<title>no machine, 1 s to 1.5 s</title>"));
+  EXPECT_THAT(browser.dom, HasSubstr("<title>machine 1 departed (revoked) at 2 s</title>"));
+  EXPECT_THAT(browser.dom, HasSubstr("<title>machine 2 joined at 1.52 s</title>"));
+}
+
 TEST(ReportInABrowser, SixConfigurations) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   expect_good(Browser(page_of(six_variants())), 13);
@@ -214,6 +235,31 @@ TEST(ResultsInABrowser, SortAndCompare) {
   EXPECT_THAT(browser.dom, HasSubstr("one: &lt;b&gt;damaged&lt;/b&gt;"));
   EXPECT_THAT(browser.dom, HasSubstr("<a href=\"report.html\""));
   EXPECT_THAT(browser.dom, Not(HasSubstr(">time to target</th>")));
+}
+
+TEST(ResultsInABrowser, ShowMachinesOfTheMarkedResults) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  nlohmann::json results = nlohmann::json::array();
+  const auto variant = with_departures();
+  for (const auto& [path, result, throughput] : {std::tuple{"simulated", &variant.simulated, 100.0},
+                                                 std::tuple{"measured", &variant.measured[0], 99.0}})
+    results.push_back({{"path", path},
+                       {"world", path},
+                       {"throughput", throughput},
+                       {"started", ""},
+                       {"departures", 2},
+                       {"lost_samples", 64},
+                       {"members", members_of_result(*result)}});
+  std::string page = results_html({{"folder", "/all"}, {"results", results}, {"skipped", {"one: damaged"}}});
+  page.replace(page.rfind("</body>"), 7, results_probe);
+  const Browser browser(page);
+  ASSERT_EQ(browser.status, 0) << browser.log;
+  EXPECT_EQ(browser.console(), "");
+  EXPECT_EQ(browser.noted("heads"), "|simulated|measured|difference");
+  EXPECT_THAT(browser.dom, HasSubstr("<h2>Membership</h2>"));
+  EXPECT_THAT(browser.dom, HasSubstr("<summary>simulated: 2 departures, 1 arrival. Samples: "));
+  EXPECT_THAT(browser.dom, HasSubstr("<title>machine 2 joined at 1.5 s</title>"));
+  EXPECT_THAT(browser.dom, HasSubstr("<title>machine 2 joined at 1.52 s</title>"));
 }
 
 void expect_good_study(const nlohmann::json& document, int charts) {

@@ -319,6 +319,8 @@ class CountingContext final : public Context {
   Pending read(int, DiskAccess, Kernel) override { return Pending(0); }
   Pending write(int, DiskAccess, Kernel) override { return Pending(0); }
   void cancel(const Pending&) override {}
+  void stop_work() override {}
+  Pending disconnect(Rank) override { return Pending(0); }
   void announce_departure() override {}
   Pending sleep(Seconds) override { return Pending(0); }
   bool is_done(const Pending&) override { return true; }

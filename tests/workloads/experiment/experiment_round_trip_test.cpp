@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include "policies/checkpointing/policy.hpp"
+#include "policies/provisioning/policy.hpp"
 #include "policies/sampling/sampler.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
@@ -107,6 +109,30 @@ void make_optimizer_sensible(Experiment::Optimizer& optimizer) {
   if (optimizer.schedule == RateDecay::cosine) optimizer.cosine_rounds = optimizer.warmup_rounds + 1;
 }
 
+// Machines do not depart.
+void make_recovery_sensible(Experiment& experiment) {
+  if (experiment.workload.math == Math::modelled || experiment.evaluate_every == 0)
+    experiment.recovery.mode = RecoveryMode::in_place;
+  experiment.run.revoke = RevokeMode::none;
+  experiment.placement.spares.clear();
+}
+
+void draw_policies_of_machines(Rng& rng, Experiment& experiment) {
+  if (rng.below(2) == 0) {
+    const auto& policy = checkpointing::catalog().find("fixed");
+    experiment.checkpoint.policy = policy.name;
+    experiment.checkpoint.options = Options::resolve(policy.name, policy.options,
+                                                     {{"interval", 1.0 + static_cast<double>(rng.below(99))}})
+                                        .values();
+  }
+  if (rng.below(2) == 0) {
+    const auto& policy = provisioning::catalog().find("longest-living");
+    experiment.recovery.provisioning = policy.name;
+    experiment.recovery.provisioning_options =
+        Options::resolve(policy.name, policy.options, {{"prior_hours", 1.0 + rng.uniform()}}).values();
+  }
+}
+
 // Only valid combinations, because reading an experiment checks them.
 Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   Rng rng(seed);
@@ -125,6 +151,8 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.sync.compression_options["ratio"] = 0.001 + 0.9 * rng.uniform();
     experiment.sync.compression_options["error_feedback"] = rng.below(2) == 0;
   }
+  draw_policies_of_machines(rng, experiment);
+  if (experiment.physics.ensemble < 4) experiment.physics.ensemble = 0;
   experiment.stop.rounds = 1;
   make_optimizer_sensible(experiment.optimizer);
   if (experiment.sync.algorithm == "local-sgd") experiment.optimizer.update_at = UpdateSide::server;
@@ -156,6 +184,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   else if (experiment.workload.precision == Precision::fp16)
     experiment.workload.precision = Precision::bf16;
   if (experiment.evaluate_every == 0) experiment.stop.accuracy = 0.0;
+  make_recovery_sensible(experiment);
   if (experiment.placement.cache_nodes.empty()) experiment.data.source = DataSource::memory;
   if (experiment.physics.profile.empty()) {
     experiment.physics.network = NetworkSource::platform;
@@ -168,6 +197,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
                                     {"stop.accuracy", 0.0},
                                     {"placement.workers", {"true", "2"}},
                                     {"workload.math", "modelled"},
+                                    {"recovery.mode", "in-place"},
                                     {"workload.precision", "fp16"},
                                     {"workload.model", "lenet"},
                                     {"workload.synthetic_tensors", Json::array()}};
@@ -211,11 +241,14 @@ TEST(RoundTrip, ControlCharactersAreKept) {
 TEST(RoundTrip, RandomExperimentsDifferInEveryKey) {
   const Json fixed = to_json(random_experiment(0, "p"));
   for (const auto& key : experiment_keys()) {
-    static const std::set<std::string> held = {"platform", "sync.over", "stop.rounds",
-                                               "workload.synthetic_buckets"};
+    static const std::set<std::string> held = {"platform",         "sync.over",
+                                               "stop.rounds",      "run.revoke",
+                                               "placement.spares", "workload.synthetic_buckets"};
     if (held.contains(key.path) || (key.accepts.names != Names::none && key.path != "sync.algorithm"))
       continue;
-    if (key.path == "data.cache_options" || key.path == "sync.sharding_options") continue;
+    static const std::set<std::string> options = {"data.cache_options", "sync.sharding_options",
+                                                  "transience.options", "recovery.options"};
+    if (options.contains(key.path)) continue;
     bool differs = false;
     for (std::uint64_t seed = 1; seed < 50 && !differs; ++seed)
       differs = key_value(key, random_experiment(seed, "p")) != key_value(key, random_experiment(0, "p"));

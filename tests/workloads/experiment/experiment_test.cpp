@@ -86,6 +86,13 @@ TEST_F(ExperimentFile, AnotherAlgorithmDropsTheOptions) {
   EXPECT_TRUE(loaded.sync.options.empty());
 }
 
+TEST_F(ExperimentFile, AnotherCheckpointPolicyDropsTheOptions) {
+  const Experiment loaded = load(minimal + "checkpoint: {policy: fixed, options: {interval: 8}}\n",
+                                 {{"checkpoint.policy", "young"}, {"checkpoint.options.mtbf_s", "3600"}});
+  EXPECT_FALSE(loaded.checkpoint.options.contains("interval"));
+  EXPECT_EQ(loaded.checkpoint.options.at("mtbf_s"), OptionValue(3600.0));
+}
+
 TEST_F(ExperimentFile, PlatformIsTakenFromTheFileThenTheWorkingDirectory) {
   folder_.write("deep/lab.yaml", "platform: ../lab.xml\nstop.rounds: 1\n");
   EXPECT_EQ(load_experiment(folder_.path("deep/lab.yaml")).platform, folder_.path("lab.xml"));
@@ -310,6 +317,77 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'run.slowdown_factor': expected number >= 1, found '0.5'"},
         Refusal{"TargetOverOne", minimal + "target_accuracy: 85\n",
                 "lab.yaml:3: key 'target_accuracy': expected number >= 0 and <= 1, found '85'"},
+        Refusal{"RestartOfModelledMathematics", minimal + "recovery: {mode: restart}\n",
+                "lab.yaml:3: key 'recovery.mode': expected in-place, because modelled mathematics saves no "
+                "states to start from again (workload.math), found 'restart'"},
+        Refusal{
+            "RestartWithoutStates", minimal + "workload: {math: real}\nrecovery: {mode: restart}\n",
+            "lab.yaml:4: key 'recovery.mode': expected in-place, because no states are saved to start from "
+            "again (evaluate_every is 0, and checkpoint.policy is empty), found 'restart'"},
+        Refusal{"CommitsOnWarningsOnly", minimal + "checkpoint: {policy: on-warning}\n",
+                "lab.yaml:3: key 'checkpoint.policy': expected a policy that plans commits, because machines "
+                "are only warned where recovery.mode is restart, found 'on-warning'"},
+        Refusal{"CommitsOnWarningsThatNobodyGives",
+                minimal + "transience: {lifetime: exponential}\nrecovery: {mode: restart, policy: restart}\n"
+                          "checkpoint: {policy: on-warning}\n",
+                "lab.yaml:5: key 'checkpoint.policy': expected a policy that plans commits, because machines "
+                "depart without a warning (transience.notice is 0), found 'on-warning'"},
+        Refusal{"SparesWithoutSlots",
+                minimal + "transience: {lifetime: exponential}\nrecovery: {policy: spares}\n",
+                "lab.yaml: key 'placement.spares': expected hosts of the spares of recovery.policy spares, "
+                "because "
+                "machines may depart (transience.lifetime), found none"},
+        Refusal{
+            "UnknownProvisioning", minimal + "recovery: {provisioning: diversfy}\n",
+            "lab.yaml:3: key 'recovery.provisioning': expected a provisioning policy (same | other-zone | "
+            "longest-living | diversify), found 'diversfy'; did you mean 'diversify'?"},
+        Refusal{
+            "ProvisioningWithAnOptionOfAnother",
+            minimal + "recovery: {provisioning: other-zone, provisioning_options: {youn_s: 60}}\n",
+            "lab.yaml:3: key 'recovery.provisioning_options' of other-zone: unknown option 'youn_s'; did you "
+            "mean 'young_s'?"},
+        Refusal{
+            "SparesThatNobodyUses",
+            minimal + "transience: {lifetime: exponential}\nrecovery: {policy: shrink}\nplacement: {spares: "
+                      "[h9]}\n",
+            "lab.yaml:5: key 'placement.spares': expected no hosts, because recovery.policy shrink gets no "
+            "machines there, found 'h9'"},
+        Refusal{"SparesOfMachinesThatStay", minimal + "placement: {spares: [h9]}\n",
+                "lab.yaml:3: key 'placement.spares': expected no hosts, because no machine departs "
+                "(transience.lifetime is never), found 'h9'"},
+        Refusal{"SparesWithoutServers",
+                minimal +
+                    "transience: {lifetime: exponential}\nrecovery: {policy: spares}\nsync: {algorithm: "
+                    "bsp, over: all-reduce, collective: ring}\nplacement: {spares: [h9]}\n",
+                "lab.yaml:6: key 'placement.spares': expected no hosts, because workers without servers have "
+                "no slots for spares, found 'h9'"},
+        Refusal{
+            "SparesOfRulesThatCountSlots",
+            minimal + "transience: {lifetime: exponential}\nrecovery: {policy: spares}\nsync: {algorithm: "
+                      "easgd}\nplacement: {spares: [h9]}\n",
+            "lab.yaml:6: key 'placement.spares': expected no hosts, because the rule of easgd would count "
+            "their slots as workers, found 'h9'"},
+        Refusal{"DeparturesOfAsynchronousPeers",
+                minimal + "transience: {lifetime: exponential}\nsync: {algorithm: ad-psgd, over: peers}\n",
+                "lab.yaml:4: key 'sync.algorithm': expected an algorithm of rounds over peers: without them, "
+                "the first worker counts the steps of all, because machines may depart "
+                "(transience.lifetime), found 'ad-psgd'"},
+        Refusal{
+            "DeparturesFromTheLibrarysAllReduce",
+            minimal + "transience: {lifetime: exponential}\nsync: {over: all-reduce, collective: native}\n",
+            "lab.yaml:4: key 'sync.collective': expected a collective with a schedule: the library's "
+            "all-reduce cannot lose a member, because machines may depart (transience.lifetime), found "
+            "'native'"},
+        Refusal{
+            "DeparturesWithCompressedSums",
+            minimal + "transience: {lifetime: exponential}\nsync: {over: all-reduce, compression: fp16}\n",
+            "lab.yaml:4: key 'sync.compression': expected none: repeating a compressed exchange would "
+            "drop the residual twice, because machines may depart (transience.lifetime), found 'fp16'"},
+        Refusal{"CommitsOfJobsWithDepartures",
+                minimal + "transience: {lifetime: weibull, options: {scale: 6h}}\nsync: {over: all-reduce}\n"
+                          "checkpoint: {policy: fixed}\n",
+                "lab.yaml:5: key 'checkpoint.policy': expected nothing over all-reduce: a commit needs the "
+                "states of all workers, because machines may depart (transience.lifetime), found 'fixed'"},
         Refusal{"TargetWithoutEvaluation", minimal + "workload: {math: real}\ntarget_accuracy: 0.85\n",
                 "lab.yaml:4: key 'target_accuracy': expected 0, because nothing is evaluated (evaluate_every "
                 "is 0), found '0.85'"},

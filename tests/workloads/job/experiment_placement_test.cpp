@@ -242,6 +242,17 @@ TEST(Placement, AHostNameTakesPrecedenceOverAKeyword) {
   EXPECT_EQ(experiment.placement.servers, Hosts{"own"});
 }
 
+TEST(Placement, SparesAreNotWorkers) {
+  Experiment experiment = experiment_over(sync::Route::server);
+  experiment.placement.spares = {"c"};
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.workers, Hosts{"a"});
+  experiment.placement.spares = {"cc"};
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.spares': expected a host of lab.xml, found 'cc'; did you mean "
+            "'c'?");
+}
+
 TEST(Placement, RefusesUnknownKeywords) {
   Experiment experiment = experiment_over(sync::Route::server);
   experiment.placement.servers = {"colocated"};
@@ -294,6 +305,22 @@ TEST(Placement, RefusesOptionsThatDoNotFitTheWorkers) {
         "lab.yaml:6: key 'sync.options' of k-sync: option 'k': expected at most the number of workers "
         "(2), found '3'");
   }
+}
+
+TEST(Placement, RefusesDeparturesThatDoNotFitTheWorkers) {
+  Experiment experiment = experiment_over(sync::Route::server);
+  experiment.transience.lifetime = "trace";
+  experiment.transience.options = {{"events", std::string("3 remove a; 5 remove b")}};
+  experiment.recovery.least = 2;
+  EXPECT_EQ(error_of(experiment), "no error");
+  experiment.recovery.least = 3;
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'recovery.least': expected at most 2, the number of workers, found '3'");
+  experiment.recovery.least = 1;
+  experiment.transience.options = {{"events", std::string("5 remove a; 3 remove b")}};
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'transience.options' of trace: option 'events': expected events in the "
+            "order of time, so from 5 on, found '3 remove b'");
 }
 
 TEST(Placement, GivesSequentialOneWorkerAndRefusesMore) {

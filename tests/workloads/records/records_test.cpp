@@ -15,6 +15,7 @@
 #include "policies/vocabulary/rng.hpp"
 #include "tests/support/seeds.hpp"
 #include "workloads/records/columns.hpp"
+#include "workloads/records/metrics.hpp"
 #include "workloads/records/result_directory.hpp"
 #include "workloads/records/summary.hpp"
 #include "workloads/records/trace.hpp"
@@ -121,6 +122,7 @@ TEST(Csv, NumbersRoundTripExactly) {
 
 TEST(Csv, EveryKindOfRecordRoundTrips) {
   expect_same_csv<EvaluationRecord>({{3, 64, Seconds(1.5), Seconds(2.25), 0.5, 1.25}});
+  expect_same_csv<CommitRecord>({{6, Seconds(1.5), Seconds(2.25), Seconds(0.5), 4096}});
   expect_same_csv<CacheRecord>({{4, 1, 10, 5, 1000, 500, Seconds(0.125)}});
   expect_same_csv<StalenessRecord>({{1, 0, 7, 448}, {1, 3, 1, 64}});
   expect_same_csv<OperationRecord>({{1, "send", 2, "pushes", "", -1, 4096, 0, Seconds(0.1), Seconds(0.3)}});
@@ -189,6 +191,19 @@ TEST(Summary, CacheRequestsAreSummed) {
   EXPECT_DOUBLE_EQ(cache["storage_time_s"], 3.0);
 }
 
+TEST(Summary, CommitsAreCounted) {
+  auto journal = small_journal();
+  journal.commits = {{2, Seconds(1), Seconds(3), Seconds(0.5), 100},
+                     {4, Seconds(5), Seconds(6), Seconds(1), 100}};
+  EXPECT_FALSE(summarise(two_workers(), journal, Seconds(12)).contains("commits"));
+  RunInfo info = two_workers();
+  info.experiment.checkpoint.policy = "fixed";
+  const auto commits = summarise(info, journal, Seconds(12))["commits"];
+  EXPECT_EQ(commits["count"], 2);
+  EXPECT_DOUBLE_EQ(commits["blocked_s"], 1.5);
+  EXPECT_EQ(commits["bytes"], 200);
+}
+
 TEST(Documentation, NamesEveryFileColumnAndKey) {
   std::ifstream file(TANDEM_SOURCE_DIR "/workloads/records/README.md");
   const std::string page(std::istreambuf_iterator<char>(file), {});
@@ -202,7 +217,10 @@ TEST(Documentation, NamesEveryFileColumnAndKey) {
   });
   auto with_cache = small_journal();
   with_cache.caches = {{2, 0, 30, 10, 300, 100, Seconds(1)}};
-  const auto summary = summarise(two_workers(), with_cache, Seconds(12));
+  RunInfo commits = two_workers();
+  commits.experiment.checkpoint.policy = "fixed";
+  const auto summary = summarise(commits, with_cache, Seconds(12));
+  EXPECT_TRUE(summary.contains("commits"));
   for (const auto& [key, value] : summary.items()) expect_named(key);
 }
 
@@ -261,6 +279,33 @@ TEST_F(ResultDirectory, RoundTrips) {
   EXPECT_EQ(results.journal.cpu_wait, Seconds(0.25));
   EXPECT_EQ(results.journal.other_load, 0.125);
   EXPECT_EQ(results.summary, summarise(two_workers(), journal, Seconds(12)));
+}
+
+TEST_F(ResultDirectory, MembersRoundTrip) {
+  Journal journal = small_journal();
+  journal.membership = {{Seconds(0), 1, 1, "b", "joined", "", 0},
+                        {Seconds(3), 1, 1, "b", "departed", "lost", 0}};
+  journal.staleness = {{0, 0, 3, 12}};
+  journal.accepted_samples = 8;
+  journal.counted_rounds = 5;
+  RunInfo info = two_workers();
+  EXPECT_FALSE(to_json(info).contains("zones"));
+  info.zones = {0, 1};
+  info.experiment.transience.lifetime = "exponential";
+  create(false);
+  write_results(path, info, journal, Seconds(12), false);
+  const auto results = read_results(path);
+  EXPECT_EQ(results.info.zones, info.zones);
+  EXPECT_EQ(to_csv(results.journal.membership), to_csv(journal.membership));
+  EXPECT_EQ(results.journal.accepted_samples, 8);
+  EXPECT_EQ(results.journal.counted_rounds, 5);
+  // 6 steps of 4 samples, 12 samples applied, 8 pending.
+  EXPECT_EQ(sample_counts(results.info, results.journal).lost, 4);
+  EXPECT_EQ(results.summary.at("membership").at("lost_samples"), 4);
+  journal.membership.back().slot = 2;
+  create(true);
+  write_results(path, info, journal, Seconds(12), false);
+  EXPECT_THROW(read_results(path), ConfigError);
 }
 
 TEST_F(ResultDirectory, OptionalFilesAreWrittenOnlyIfNeeded) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policies/vocabulary/rng.hpp"
+#include "tests/support/member_results.hpp"
 #include "tests/support/seeds.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -131,6 +132,43 @@ TEST(JointTrace, CopiesHaveSeparateTracks) {
   EXPECT_EQ(ends, (std::map<std::string, double>{{"rank 1 worker on ?: backward", 2e6},
                                                  {"rank 1 copies out: copy out", 3e6},
                                                  {"rank 1 copies in: copy in", 2.5e6}}));
+}
+
+TEST(JointTrace, MachinesThatDepartHaveTracks) {
+  Results results;
+  results.info.world = "simulated";
+  results.info.roles = {"worker", "worker", "worker", "worker", "server"};
+  StepRecord step{.rank = 0};
+  step.phases[1] = Seconds(4);
+  results.journal.steps = {step};
+  results.journal.membership = testing::two_departures();
+  results.journal.membership.push_back({.time = Seconds(2.0), .slot = -1, .event = "paused"});
+  const auto trace = chrome_trace(results.info, results.journal);
+  std::map<int, std::string> names;
+  std::map<std::string, std::pair<double, double>> slices;
+  std::map<std::string, double> marks;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["name"] == "thread_name") names[event["tid"]] = event["args"]["name"];
+    const std::string name = event["name"];
+    if (event["ph"] == "X" && event["cat"] == "membership") {
+      slices[names[event["tid"]] + ": " + name] = {event["ts"], event["dur"]};
+      EXPECT_EQ(event.contains("cname"), name == "no machine");
+    }
+    if (event["ph"] == "i") marks[names[event["tid"]] + ": " + name] = event["ts"];
+  }
+  using Slice = std::pair<double, double>;
+  EXPECT_EQ(slices, (std::map<std::string, Slice>{{"rank 0 machines: machine 1", {0, 4e6}},
+                                                  {"rank 1 machines: machine 1", {0, 4e6}},
+                                                  {"rank 2 machines: machine 1", {0, 1e6}},
+                                                  {"rank 2 machines: no machine", {1e6, 0.5e6}},
+                                                  {"rank 2 machines: machine 2", {1.5e6, 2.5e6}},
+                                                  {"rank 3 machines: machine 1", {0, 2e6}},
+                                                  {"rank 3 machines: no machine", {2e6, 2e6}}}));
+  EXPECT_EQ(marks.at("rank 2 machines: machine 1 departed (lost)"), 1e6);
+  EXPECT_EQ(marks.at("rank 3 machines: machine 1 warned"), 1.8e6);
+  EXPECT_EQ(marks.at("rank 2 machines: machine requested"), 1.1e6);
+  EXPECT_EQ(marks.at("rank 2 machines: machine 2 joined"), 1.5e6);
+  EXPECT_EQ(marks.at("rank 0 worker on ?: training paused"), 2e6);
 }
 
 TEST(JointTrace, ATruncatedSliceStatesItsRealEnd) {

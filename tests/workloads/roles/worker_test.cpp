@@ -48,6 +48,8 @@ class OneRank final : public Context {
   Pending read(int, DiskAccess, Kernel) override { return nobody(); }
   Pending write(int, DiskAccess, Kernel) override { return nobody(); }
   void cancel(const Pending&) override { static_cast<void>(nobody()); }
+  void stop_work() override {}
+  Pending disconnect(Rank) override { return nobody(); }
   void announce_departure() override { static_cast<void>(nobody()); }
   Pending sleep(Seconds) override { return nobody(); }
   bool is_done(const Pending&) override { return true; }

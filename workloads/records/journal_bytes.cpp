@@ -1,4 +1,4 @@
-#include "runtime/rank/journal_wire.hpp"
+#include "workloads/records/journal_bytes.hpp"
 
 #include <cstring>
 #include <string>
@@ -14,6 +14,8 @@ namespace {
 void pass(auto& wire, auto& journal) {
   wire.value(journal.keep_decisions);
   visit_figures(journal, [&](const char*, auto& figure) { wire.value(figure); });
+  visit_commit_figures(journal, [&](const char*, auto& figure) { wire.value(figure); });
+  visit_membership_figures(journal, [&](const char*, auto& figure) { wire.value(figure); });
   visit_lists(journal, [&](const char*, bool, auto& records) {
     using Record = typename std::remove_cvref_t<decltype(records)>::value_type;
     wire.count(records);

@@ -1,4 +1,5 @@
-// Journals as bytes, to bring those of all ranks to rank 0. For one job on like machines, not for files.
+// Journals as bytes: to bring those of all ranks to rank 0, and to keep their parts in files while a job runs.
+// For one job on like machines.
 #pragma once
 
 #include <cstddef>

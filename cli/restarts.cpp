@@ -1,0 +1,258 @@
+#include "cli/restarts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "cli/clean.hpp"
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "cli/resume.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "runtime/process/signals.hpp"
+#include "workloads/checkpoint/record_files.hpp"
+#include "workloads/checkpoint/restart_point.hpp"
+#include "workloads/job/fates_of_job.hpp"
+#include "workloads/job/recovery_plan.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr Seconds shortest_pause{1.0};
+constexpr Seconds longest_pause{60.0};
+/// Deaths in a row before the same checkpoint: more would follow.
+constexpr int most_deaths = 3;
+
+/// On one line, with the role of the rank.
+std::string reason_of(const LaunchResult& result, const Job& job) {
+  std::string text = result.message.substr(0, result.message.find('\n'));
+  if (result.failed_rank < 0) return text;
+  const RankAssignment& assignment = job.roster().assignment(result.failed_rank);
+  return text + fmt::format(" ({} on '{}')", role_name(assignment.role), assignment.host);
+}
+
+/// Counts launches that did not get further.
+class Attempts {
+ public:
+  explicit Attempts(std::int64_t round) : round_(round) {}
+
+  /// A launch ended. `round`: of the latest complete checkpoint. `began`: all ranks were ready. `departed`: a
+  /// machine departed as it was drawn, which says nothing of the job.
+  void note(std::int64_t round, bool began, bool departed) {
+    if (round != round_) {
+      pause_ = shortest_pause;
+      deaths_ = 0;
+    } else if (launches_ > 0 && !departed) {
+      pause_ = std::min(longest_pause, pause_ * 2.0);
+    }
+    round_ = round;
+    if (departed) return;
+    has_begun_ = has_begun_ || began;
+    ++launches_;
+    // A machine that is away for a while keeps launches from beginning; one that never begins is set up
+    // wrong.
+    if (began || !has_begun_) ++deaths_;
+  }
+  bool are_futile() const { return deaths_ >= most_deaths; }
+  std::int64_t round() const { return round_; }
+  Seconds pause() const { return pause_; }
+
+ private:
+  std::int64_t round_;
+  Seconds pause_ = shortest_pause;
+  int launches_ = 0;
+  int deaths_ = 0;
+  bool has_begun_ = false;
+};
+
+/// The signal that arrived meanwhile, if any.
+std::optional<int> wait(const SignalReader& signals, Seconds pause) {
+  const auto end = Clock::now() + std::chrono::duration<double>(pause.count());
+  for (;;) {
+    if (const auto signal = signals.next()) return signal;
+    const std::chrono::duration<double> left = end - Clock::now();
+    if (left.count() <= 0.0) return std::nullopt;
+    signals.wait_for(Seconds(left.count()));
+  }
+}
+
+/// Why the job does not start again; empty: it does.
+std::string reason_to_end(const Attempts& attempts, int restarts, int most) {
+  if (attempts.are_futile())
+    return fmt::format(
+        "{} launches in a row ended after round {} and before the next checkpoint: the job does not start "
+        "again",
+        most_deaths, attempts.round());
+  if (restarts >= most)
+    return fmt::format("the job does not start again after {} restart{} (recovery.restarts)", most,
+                       most == 1 ? "" : "s");
+  return "";
+}
+
+/// The job as its next generation. `point`: none: from the beginning.
+void begin_next(Job& job, const std::string& out, const std::string& reason,
+                const std::optional<ResumePoint>& point, std::optional<std::int64_t> lost_samples) {
+  Generation generation = *job.generation();
+  const auto start = start_in(out, generation.number());
+  const bool is_first = std::ranges::none_of(
+      generation.ended, [](const EndedGeneration& earlier) { return earlier.began.has_value(); });
+  if (start && is_first) generation.first_start_s = *start;
+  EndedGeneration ended{.began = {},
+                        .round = job.resume() == nullptr ? 0 : job.resume()->round,
+                        .launched = generation.launched,
+                        .reason = reason,
+                        .lost_samples = lost_samples};
+  if (start) ended.began = Seconds(std::max(0.0, *start - generation.first_start_s));
+  generation.ended.push_back(std::move(ended));
+  return_to(job, point);
+  mark_failed(out, reason);
+  if (point) {
+    generation.continues = true;
+    job.resume_from(*point);
+  }
+  job.set_generation(std::move(generation));
+  write_document(out + "/job.json", job);
+}
+
+}  // namespace
+
+bool begin_generations(Job& job) {
+  if (job.spec().experiment.recovery.mode != RecoveryMode::restart) return false;
+  Generation first;
+  if (job.resume() != nullptr) first.origin = *job.resume();
+  job.set_generation(std::move(first));
+  return true;
+}
+
+void remove_generation_files(const Job& job, const std::string& out) {
+  remove_record_files(out);
+  // Nothing can be resumed from states without values.
+  if (!job.real_math()) std::filesystem::remove_all(out + "/checkpoints");
+}
+
+RestartSteward make_restart_steward(const Job& job) {
+  const Experiment& experiment = job.spec().experiment;
+  std::vector<std::string> hosts;
+  for (const Rank worker : job.roster().workers()) hosts.push_back(job.roster().host_of(worker));
+  return {Machines(experiment.transience, fates_of(job), job.roster().workers().size()),
+          make_recovery_policy(job), std::move(hosts)};
+}
+
+std::string describe(const RestartSteward::Departure& departure, const Job& job) {
+  const Rank rank = job.roster().workers()[static_cast<std::size_t>(departure.slot)];
+  return fmt::format("the machine of worker {} on '{}' departed ({})", departure.slot,
+                     job.roster().host_of(rank), to_text(departure.how));
+}
+
+MeasuredGenerations::MeasuredGenerations(Job& job, std::string out, Launch launch)
+    : job_(job), out_(std::move(out)), launch_(std::move(launch)), signals_(ending_signals) {
+  if (job.spec().experiment.run.revoke == RevokeMode::kill) steward_.emplace(make_restart_steward(job));
+}
+
+GenerationResult MeasuredGenerations::launch() {
+  if (job_.generation()->number() == 0) return launch_once();
+  try {
+    return launch_once();
+  } catch (const WorldError& error) {
+    // A later launch may find a machine that does not answer.
+    GenerationResult result;
+    result.exit_code = exit_environment_error;
+    result.message = error.what();
+    return result;
+  }
+}
+
+GenerationResult MeasuredGenerations::launch_once() {
+  Generation generation = *job_.generation();
+  if (generation.first_start_s > 0.0) generation.launched = now().value();
+  if (steward_) {
+    generation.membership = steward_->membership();
+    generation.decisions = steward_->decisions();
+    generation.warnings = steward_->warnings();
+  }
+  job_.set_generation(std::move(generation));
+  write_document(out_ + "/job.json", job_);
+  if (!steward_) return launch_({});
+  GenerationResult result = launch_([this] { return next_kill(); });
+  if (!result.rank_was_killed || result.exit_code != exit_environment_error) return result;
+  result.departure = steward_->end_of_generation();
+  result.message = describe(*result.departure, job_);
+  result.failed_rank = -1;
+  return result;
+}
+
+/// Since the job began; none: it has not.
+std::optional<Seconds> MeasuredGenerations::now() const {
+  const Generation& generation = *job_.generation();
+  std::optional<double> first_s = generation.first_start_s;
+  if (*first_s == 0.0) first_s = start_in(out_, generation.number());
+  if (!first_s) return std::nullopt;
+  const std::chrono::duration<double> since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return Seconds(since_epoch.count() - *first_s);
+}
+
+std::optional<PlannedKill> MeasuredGenerations::next_kill() const {
+  const auto& end = steward_->end_of_generation();
+  const auto time = end ? now() : std::nullopt;
+  if (!time) return std::nullopt;
+  return PlannedKill{job_.roster().workers()[static_cast<std::size_t>(end->slot)], end->at - *time};
+}
+
+std::optional<ResumePoint> MeasuredGenerations::restart_point() {
+  remove_leftovers(false);
+  return find_restart_point(job_);
+}
+
+std::optional<int> MeasuredGenerations::wait(const GenerationResult& result, Seconds pause) {
+  if (!result.departure) return tandem::cli::wait(signals_, pause);
+  const Seconds next = steward_->begin_next();
+  return tandem::cli::wait(signals_, next - now().value_or(next));
+}
+
+void MeasuredGenerations::tell(const std::string& note) { print_note(note); }
+
+GenerationResult launch_generations(Job& job, const std::string& out, GenerationWorld& world) {
+  const int most = job.spec().experiment.recovery.restarts;
+  const std::int64_t first_round = job.resume() == nullptr ? 0 : job.resume()->round;
+  Attempts attempts(first_round);
+  GenerationResult result = world.launch();
+  while (result.exit_code == exit_environment_error) {
+    const int number = job.generation()->number();
+    const auto point = world.restart_point();
+    attempts.note(point ? point->round : first_round, start_in(out, number).has_value(),
+                  result.departure.has_value());
+    if (const std::string why = reason_to_end(attempts, number, most); !why.empty()) {
+      result.message += "\n  " + why;
+      return result;
+    }
+    const std::string reason = reason_of(result, job);
+    world.tell(fmt::format("{}; the job starts again from {} as generation {}", reason,
+                           attempts.round() > 0 ? fmt::format("round {}", attempts.round()) : "its beginning",
+                           number + 1));
+    std::optional<int> signal;
+    try {
+      signal = world.wait(result, attempts.pause());
+    } catch (const WorldError& error) {
+      result.message = reason + "\n  " + error.what();
+      return result;
+    }
+    if (signal) {
+      result.exit_code = 128 + *signal;
+      result.message = fmt::format("ended by signal {}", *signal);
+      return result;
+    }
+    begin_next(job, out, reason, point, result.lost_samples);
+    result = world.launch();
+  }
+  return result;
+}
+
+}  // namespace tandem::cli

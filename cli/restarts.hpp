@@ -1,0 +1,85 @@
+// A job that starts again when a rank dies or a machine departs (recovery.mode: restart), launch by launch in
+// one result directory, in simulation and measurement.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/machine_use.hpp"
+#include "runtime/process/signals.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/membership/restart_steward.hpp"
+
+namespace tandem::cli {
+
+/// How the launch of one generation ended.
+struct GenerationResult : GuardedResult {
+  GenerationResult() = default;
+  GenerationResult(GuardedResult result) : GuardedResult(std::move(result)) {}
+  /// Of a machine, as it was drawn, which ended it.
+  std::optional<RestartSteward::Departure> departure = {};
+  std::optional<std::int64_t> lost_samples = {};  ///< of steps that are done again; none: not known
+};
+
+/// The machines of the job's workers, as they depart and come up. Pre: Experiment::starts_again().
+/// Errors: ConfigError for a lifetime model that has no machines as the job begins.
+RestartSteward make_restart_steward(const Job& job);
+
+/// Why a generation has ended. The text after a job (results_text.cpp) recognises it.
+std::string describe(const RestartSteward::Departure& departure, const Job& job);
+
+/// Where the generations of a job run.
+class GenerationWorld {
+ public:
+  virtual ~GenerationWorld() = default;
+  /// Runs the job as its document says. An environment error is a reason to start it again.
+  virtual GenerationResult launch() = 0;
+  /// From where the generation that has just ended is continued; none: from the beginning.
+  virtual std::optional<ResumePoint> restart_point() = 0;
+  /// Passes the time until the next generation may begin. `pause`: after a death that nobody drew. Returns
+  /// the signal that arrived meanwhile, if any. Errors: WorldError when there are no machines to continue on.
+  virtual std::optional<int> wait(const GenerationResult& result, Seconds pause) = 0;
+  /// For the user.
+  virtual void tell(const std::string& note) = 0;
+};
+
+/// The generations of a real job. Between two launches, too, a signal ends the job in order. With run.revoke
+/// kill, ranks are killed when the machines under them depart.
+class MeasuredGenerations final : public GenerationWorld {
+ public:
+  /// Runs the job as its document says, and kills the rank that is asked for (LaunchEvents::kill).
+  using Launch = std::function<GuardedResult(const std::function<std::optional<PlannedKill>()>& kill)>;
+  /// `out`: the result directory of the job, which must outlive this. Errors: as make_restart_steward.
+  MeasuredGenerations(Job& job, std::string out, Launch launch);
+  GenerationResult launch() override;
+  std::optional<ResumePoint> restart_point() override;
+  std::optional<int> wait(const GenerationResult& result, Seconds pause) override;
+  void tell(const std::string& note) override;
+
+ private:
+  GenerationResult launch_once();
+  std::optional<Seconds> now() const;
+  std::optional<PlannedKill> next_kill() const;
+
+  Job& job_;
+  std::string out_;
+  Launch launch_;
+  std::optional<RestartSteward> steward_;  ///< none: nothing is revoked
+  SignalReader signals_;
+};
+
+/// Removes what only a next generation would need, when the job has ended successfully.
+void remove_generation_files(const Job& job, const std::string& out);
+
+/// Whether the job does. It then gets its first generation.
+bool begin_generations(Job& job);
+
+/// Launches the job until it ends, at most recovery.restarts times more than once: each time from its latest
+/// complete checkpoint, after pauses that grow while no launch gets further. Tells of each restart.
+/// `out`: its result directory, with its document. Pre: begin_generations(job). Errors: as the launches.
+GenerationResult launch_generations(Job& job, const std::string& out, GenerationWorld& world);
+
+}  // namespace tandem::cli

@@ -1,0 +1,78 @@
+// Where machines live longest, as far as the job has seen. Lifetimes are taken as exponential with a rate for
+// each zone (or slot) whose prior is Gamma(a, b): after d deaths in h hours of machines, the posterior is
+// Gamma(a + d, b + h), and its mean the rate that is expected.
+#include <string>
+#include <utility>
+
+#include "policies/provisioning/policies.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::provisioning {
+namespace {
+
+constexpr double hour_s = 3600.0;
+
+class LongestLiving final : public Policy {
+ public:
+  explicit LongestLiving(const Setting& setting)
+      : Policy(setting),
+        by_slot_(setting.options.text("of") == "slot"),
+        prior_deaths_(setting.options.real("prior_deaths")),
+        prior_hours_(setting.options.real("prior_hours")),
+        deaths_(by_slot_ ? slot_count() : zone_count(), 0) {}
+
+  /// Deaths per hour, as expected.
+  double cost(std::size_t slot, Seconds now) const override {
+    double hours = 0.0;
+    for (std::size_t other = 0; other < slot_count(); ++other)
+      if (group(other) == group(slot)) hours += occupied(other, now).count() / hour_s;
+    return (prior_deaths_ + static_cast<double>(deaths_[group(slot)])) / (prior_hours_ + hours);
+  }
+
+  void serialise(PolicyState& state) override {
+    Policy::serialise(state);
+    std::vector<std::uint64_t> deaths = deaths_;
+    state.list("deaths", deaths);
+    if (deaths.size() != deaths_.size())
+      throw ConfigError("policy state: expected " + std::to_string(deaths_.size()) + " 'deaths'");
+    deaths_ = std::move(deaths);
+  }
+
+ protected:
+  void died(std::size_t slot, Seconds, Seconds) override { ++deaths_[group(slot)]; }
+
+ private:
+  std::size_t group(std::size_t slot) const { return by_slot_ ? slot : zone(slot); }
+
+  bool by_slot_;
+  double prior_deaths_;
+  double prior_hours_;
+  std::vector<std::uint64_t> deaths_;  ///< of each zone or slot
+};
+
+}  // namespace
+
+Entry longest_living() {
+  return {.name = "longest-living",
+          .summary =
+              "where the least deaths per hour of machine are expected: (prior_deaths + deaths) / "
+              "(prior_hours + hours)",
+          .paper = "",
+          .options = {{.name = "of",
+                       .summary = "where deaths and hours are counted together",
+                       .default_value = std::string("zone"),
+                       .choices = {"zone", "slot"}},
+                      {.name = "prior_deaths",
+                       .summary = "deaths that count as seen before the job",
+                       .default_value = 1.0,
+                       .minimum = 1e-6,
+                       .maximum = 1e6},
+                      {.name = "prior_hours",
+                       .summary = "hours of machines in which they count as seen",
+                       .default_value = 24.0,
+                       .minimum = 1e-6,
+                       .maximum = 1e6}},
+          .make = make_policy<LongestLiving>};
+}
+
+}  // namespace tandem::provisioning

@@ -1,0 +1,15 @@
+// The recovery policies, one file each. Other code finds them in the catalogue.
+#pragma once
+
+#include "policies/recovery/policy.hpp"
+
+namespace tandem::recovery {
+
+using Entry = Catalog<Factory>::Entry;
+
+Entry shrink();
+Entry replace();
+Entry spares();
+Entry restart();
+
+}  // namespace tandem::recovery

@@ -1,0 +1,55 @@
+// Every departure of a member stops all, and those that are left start again from the last commit: the rule
+// of PyTorch Elastic. With too few of them, the job waits for machines and then starts again.
+#include <utility>
+
+#include "policies/recovery/policies.hpp"
+#include "policies/recovery/slot_policy.hpp"
+
+namespace tandem::recovery {
+namespace {
+
+class Restart final : public SlotPolicy {
+ public:
+  explicit Restart(const Setting& setting)
+      : SlotPolicy(setting, request_rules(setting.options)),
+        replaces_(setting.options.boolean("replace")),
+        requests_on_warning_(setting.options.boolean("request_on_warning")),
+        admits_at_once_(setting.options.text("admit") == "at-once") {}
+
+ protected:
+  int wanted() const override {
+    if (!replaces_) return 0;
+    return workers() + (requests_on_warning_ ? slots().warned() : 0);
+  }
+  bool admits(bool member_departed) const override { return admits_at_once_ || member_departed; }
+  bool rolls_back() const override { return true; }
+
+ private:
+  bool replaces_;
+  bool requests_on_warning_;
+  bool admits_at_once_;
+};
+
+}  // namespace
+
+Entry restart() {
+  std::vector<OptionSpec> options = {
+      {.name = "replace",
+       .summary = "requests a machine in the slot of one that departed; false: waits for those that come",
+       .default_value = true},
+      {.name = "admit",
+       .summary = "a machine that comes while training continues is admitted at once, which restarts all, or "
+                  "with the next restart",
+       .default_value = std::string("at-once"),
+       .choices = {"at-once", "next-restart"}},
+      request_on_warning_option()};
+  for (auto& option : request_options()) options.push_back(std::move(option));
+  return {.name = "restart",
+          .summary =
+              "all workers stop when one departs, and those that are left start again from the last commit",
+          .paper = "",
+          .options = std::move(options),
+          .make = make_policy<Restart>};
+}
+
+}  // namespace tandem::recovery

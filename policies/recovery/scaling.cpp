@@ -1,0 +1,37 @@
+#include "policies/recovery/scaling.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::recovery {
+
+double rate_factor(RateScale rule, int workers, int members) {
+  TANDEM_CHECK(workers >= 1 && members >= 1, "workers", workers, "members", members);
+  const double share = static_cast<double>(members) / workers;
+  switch (rule) {
+    case RateScale::keep:
+      return 1.0;
+    case RateScale::linear:
+      return share;
+    case RateScale::sqrt:
+      return std::sqrt(share);
+    case RateScale::inverse_sqrt:
+      return std::sqrt(static_cast<double>(workers) / members);
+  }
+  fail_check("a rule for the rate", __FILE__, __LINE__, std::to_string(static_cast<int>(rule)));
+}
+
+std::vector<std::int64_t> batches(BatchRule rule, std::int64_t batch, int workers, int members) {
+  TANDEM_CHECK(batch >= 1 && workers >= 1 && members >= 1, "batch", batch, "workers", workers, "members",
+               members);
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(members), batch);
+  if (rule == BatchRule::keep) return sizes;
+  const std::int64_t all = batch * workers, remainder = all % members;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    sizes[i] = all / members + (static_cast<std::int64_t>(i) < remainder ? 1 : 0);
+  return sizes;
+}
+
+}  // namespace tandem::recovery

@@ -1,0 +1,74 @@
+// What all recovery policies share: they keep account of the slots, admit machines that wait while workers
+// are missing, pause below the least number of members, and request as many machines as they want to have.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "policies/provisioning/policy.hpp"
+#include "policies/recovery/policy.hpp"
+#include "policies/recovery/request_waits.hpp"
+#include "policies/recovery/slots.hpp"
+
+namespace tandem::recovery {
+
+class SlotPolicy : public Policy {
+ public:
+  void on_started(const Started& event, Decisions& decisions) final;
+  void on_warned(const Warned& event, Decisions& decisions) final;
+  void on_departed(const Departed& event, Decisions& decisions) final;
+  void on_ready(const Ready& event, Decisions& decisions) final;
+  void on_request_failed(const RequestFailed& event, Decisions& decisions) final;
+  void on_tick(const Tick& event, Decisions& decisions) final;
+  void serialise(PolicyState& state) override;
+
+ protected:
+  /// Pre: those of Setting.
+  SlotPolicy(const Setting& setting, const RequestRules& rules);
+
+  /// Machines that should be there or requested. More than there are slots is as many as there are slots.
+  virtual int wanted() const = 0;
+  /// Whether machines that wait are admitted while training continues. They always are while it pauses.
+  virtual bool admits(bool member_departed) const;
+  /// Whether members stop and start again from the last commit when a member departs or is admitted.
+  virtual bool rolls_back() const;
+
+  int workers() const { return setting_.workers; }
+  const Slots& slots() const { return slots_; }
+
+ private:
+  /// What an event was about.
+  struct Change {
+    std::optional<std::size_t> slot = std::nullopt;
+    bool member_departed = false;
+  };
+
+  void settle(Seconds now, const Change& change, Decisions& decisions);
+  bool admit_waiting(const Change& change, Decisions& decisions);
+  void pause_or_continue(Seconds now, bool members_changed, Decisions& decisions);
+  bool has_waited_too_long(Seconds now) const;
+  void give_up(Decisions& decisions);
+  std::optional<std::size_t> next_request(Seconds now, const Change& change) const;
+  void request_machines(Seconds now, const Change& change, Decisions& decisions);
+  void plan_tick(Decisions& decisions);
+
+  Setting setting_;
+  Slots slots_;
+  RequestWaits waits_;
+  std::unique_ptr<provisioning::Policy> provisioning_;
+  bool started_ = false;
+  bool paused_ = false;
+  bool gave_up_ = false;
+  Seconds paused_since_;
+  std::optional<Seconds> tick_;  ///< that is due
+};
+
+/// The option `request_on_warning`.
+OptionSpec request_on_warning_option();
+
+template <class Made>
+std::unique_ptr<Policy> make_policy(const Setting& setting) {
+  return std::make_unique<Made>(setting);
+}
+
+}  // namespace tandem::recovery

@@ -1,0 +1,237 @@
+// `tandem run` with machines that depart: ranks of a real mpirun lose and get workers as in the simulation.
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "policies/sync/policy.hpp"
+#include "tests/cli/resume_jobs.hpp"
+#include "validation/compare/gates.hpp"
+#include "validation/compare/members.hpp"
+#include "workloads/records/metrics.hpp"
+
+namespace tandem::testing {
+namespace {
+
+/// Machines live for a second on average, and a new one takes a fifth of a second.
+const std::string transient =
+    "--set transience.lifetime=exponential --set transience.options.mean=100 --set transience.start=20 "
+    "--set transience.time_scale=100 ";
+
+class DepartureJobs : public ResumeJobs, public ::testing::WithParamInterface<std::string> {
+ protected:
+  using Fate = std::tuple<int, std::int64_t, std::string>;
+  /// In the order of time.
+  static std::vector<Fate> departures(const Results& results) {
+    std::vector<Fate> fates;
+    for (const auto& change : results.journal.membership)
+      if (change.event == "departed") fates.emplace_back(change.slot, change.incarnation, change.cause);
+    return fates;
+  }
+  /// The first incarnations' fates do not depend on when others come.
+  static std::vector<Fate> first_departures(const Results& results) {
+    auto fates = departures(results);
+    std::erase_if(fates, [](const Fate& fate) { return std::get<1>(fate) > 1; });
+    return fates;
+  }
+  static void expect_sound(const Results& results) {
+    EXPECT_GE(departures(results).size(), 2U);
+    const SampleCounts samples = sample_counts(results.info, results.journal);
+    EXPECT_EQ(samples.processed, *samples.applied + samples.dropped + *samples.pending + samples.lost);
+    EXPECT_GE(samples.lost, 0);
+    EXPECT_GE(*samples.pending, 0);
+    if (const auto& roles = results.info.roles; std::ranges::find(roles, "server") != roles.end()) {
+      EXPECT_EQ(arrived_samples(results), *samples.applied + samples.dropped + *samples.pending);
+    }
+  }
+  /// Of the pushes that the first server has received, by its policy's events.
+  static std::int64_t arrived_samples(const Results& results) {
+    const auto& roles = results.info.roles;
+    const auto server = std::ranges::find(roles, "server") - roles.begin();
+    std::int64_t samples = 0;
+    for (const auto& record : results.journal.decisions) {
+      if (record.rank != server || record.side != "server") continue;
+      const auto event = sync::parse_server_event(record.event);
+      if (const auto* push = std::get_if<sync::Push>(&event)) samples += push->samples;
+    }
+    return samples;
+  }
+  static void expect_same_as_itself(const Results& results) {
+    const auto members = validation::compare_members(results, {results});
+    ASSERT_TRUE(members);
+    EXPECT_TRUE(members->differences.empty());
+    EXPECT_EQ(members->departures.simulated, static_cast<double>(departures(results).size()));
+    EXPECT_EQ(members->largest_shift(), 0.0);
+    EXPECT_EQ(members->lost_per_departure(), 0.0);
+  }
+  /// Whether errors are within the tolerance depends on the load of this machine.
+  void expect_pages() const {
+    const auto compared = line_.tandem("compare simulated measured --out comparison --trace both.json");
+    EXPECT_LE(compared.exit_code, 1) << compared.output;
+    EXPECT_NE(compared.output.find("Departures and arrivals of machines"), std::string::npos)
+        << compared.output;
+    EXPECT_NE(contents("comparison/report.html").find("\"stays\":"), std::string::npos);
+    EXPECT_NE(contents("both.json").find("machine 1 departed (revoked)"), std::string::npos);
+    succeeds("view .");
+    EXPECT_NE(contents("index.html").find("simulated: "), std::string::npos);
+    EXPECT_NE(contents("index.html").find("\"text\":\"Membership\""), std::string::npos);
+  }
+  static std::int64_t decisions_on_departures(const Results& results) {
+    return std::ranges::count(results.journal.decisions, "recovery", &DecisionRecord::side);
+  }
+};
+
+TEST_P(DepartureJobs, LoseTheSameMachinesInBothWorlds) {
+  const std::string job = experiment(150, transient + GetParam());
+  succeeds("simulate " + job + " --decisions --out simulated");
+  succeeds("run " + job + " --decisions --out measured");
+  const Results simulated = results("simulated"), measured = results("measured");
+  expect_sound(simulated);
+  expect_sound(measured);
+  auto expected = first_departures(simulated), found = first_departures(measured);
+  const std::size_t both = std::min(expected.size(), found.size());
+  expected.resize(both);
+  found.resize(both);
+  EXPECT_EQ(expected, found);
+  const auto replayed = validation::replay(simulated, {measured});
+  EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+  EXPECT_GE(decisions_on_departures(simulated), 3);
+  EXPECT_GE(decisions_on_departures(measured), 3);
+  expect_same_as_itself(simulated);
+  expect_same_as_itself(measured);
+  expect_pages();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DepartureJobs,
+                         ::testing::Values("--set physics.ensemble=0",
+                                           "--set sync.algorithm=asp --set physics.ensemble=0",
+                                           "--set workload.math=modelled --set evaluate_every=0 --set "
+                                           "placement.servers=[server,node-4] --set physics.ensemble=0",
+                                           "--set sync.algorithm=local-sgd --set physics.ensemble=0"));
+
+class StateFiles : public DepartureJobs {};
+
+/// The state_file of a host takes its worker away in simulation and measurement.
+TEST_F(StateFiles, MakeWorkersDepartInBothWorlds) {
+  std::string platform = contents(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml");
+  const std::string host = "id=\"node-2\"";
+  ASSERT_NE(platform.find(host), std::string::npos);
+  platform.insert(platform.find(host), "state_file=\"node-2.states\" ");
+  line_.write("with_states.xml", platform);
+  line_.write("node-2.states", "0.2 0\n0.25 1\n0.5 0\n0.55 1\n");
+  const std::string job = experiment(150,
+                                     "--set platform=with_states.xml --set transience.lifetime=states --set "
+                                     "transience.start=0.1 --set physics.ensemble=0 --decisions");
+  succeeds("simulate " + job + " --out simulated");
+  succeeds("run " + job + " --out measured");
+  for (const char* world : {"simulated", "measured"}) {
+    SCOPED_TRACE(world);
+    const Results found = results(world);
+    EXPECT_EQ(departures(found), (std::vector<Fate>{{1, 1, "lost"}, {1, 2, "lost"}}));
+    EXPECT_EQ(std::ranges::count(found.journal.membership, "joined", &MembershipRecord::event), 4 + 2);
+    expect_sound(found);
+  }
+}
+
+/// Without servers, whose workers have the model: never all of them depart at once.
+const std::string traced =
+    "--set transience.lifetime=trace --set 'transience.options.events=20 remove a; 30 add a; 45 remove b; 50 "
+    "add b' --set transience.start=10 --set transience.time_scale=100 --set physics.ensemble=0 ";
+
+class CommitsOverDepartures : public DepartureJobs {
+ protected:
+  static std::vector<std::int64_t> rounds_of_commits(const Results& results) {
+    std::vector<std::int64_t> rounds;
+    for (const auto& commit : results.journal.commits) rounds.push_back(commit.round);
+    return rounds;
+  }
+};
+
+TEST_P(CommitsOverDepartures, AreOfTheSameRoundsInBothWorldsAndAreResumed) {
+  const std::string job = experiment(
+      150, traced + "--set checkpoint.policy=fixed --set checkpoint.options.interval=40 " + GetParam());
+  succeeds("simulate " + job + " --out simulated");
+  succeeds("run " + job + " --out measured");
+  const std::int64_t most_late = GetParam().find("asp") == std::string::npos ? 0 : 4;
+  for (const char* world : {"simulated", "measured"}) {
+    SCOPED_TRACE(world);
+    const Results found = results(world);
+    EXPECT_EQ(departures(found), (std::vector<Fate>{{0, 1, "revoked"}, {1, 1, "revoked"}}));
+    const auto rounds = rounds_of_commits(found);
+    ASSERT_EQ(rounds.size(), 3U);
+    // Where pushes are counted as rounds, a departure may end two rounds at once.
+    for (std::int64_t i = 0; i < 3; ++i) {
+      EXPECT_GE(rounds[static_cast<std::size_t>(i)], 40 * (i + 1));
+      EXPECT_LE(rounds[static_cast<std::size_t>(i)], 40 * (i + 1) + most_late);
+    }
+  }
+  const std::int64_t last = rounds_of_commits(results("measured")).back();
+  succeeds("run --resume measured --set stop.rounds=170 --out resumed");
+  EXPECT_EQ(results("resumed").info.resumed.at("round"), last);
+  EXPECT_GE(results("resumed").summary.at("rounds"), 170);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, CommitsOverDepartures,
+                         ::testing::Values("", "--set sync.algorithm=asp --set checkpoint.keep=2"));
+
+class SpareJobs : public DepartureJobs {};
+
+/// The spare of the fourth slot takes the first departed worker's place, and the one that has come to that
+/// worker's slot meanwhile the second's.
+TEST_F(SpareJobs, SparesWaitInSlotsOfTheirOwnInBothWorlds) {
+  const std::string job = experiment(
+      150,
+      traced + "--set recovery.policy=spares --set placement.worker_count=3 --set placement.spares=[node-4]");
+  succeeds("simulate " + job + " --decisions --out simulated");
+  succeeds("run " + job + " --decisions --out measured");
+  for (const char* world : {"simulated", "measured"}) {
+    SCOPED_TRACE(world);
+    const Results found = results(world);
+    expect_sound(found);
+    EXPECT_EQ(departures(found), (std::vector<Fate>{{0, 1, "revoked"}, {1, 1, "revoked"}}));
+    std::vector<std::pair<int, std::int64_t>> joined;
+    for (const auto& change : found.journal.membership)
+      if (change.event == "joined") joined.emplace_back(change.slot, change.incarnation);
+    EXPECT_EQ(joined, (std::vector<std::pair<int, std::int64_t>>{{0, 1}, {1, 1}, {2, 1}, {3, 1}, {0, 2}}));
+  }
+  const auto resumed = line_.tandem("simulate --resume simulated --out resumed");
+  EXPECT_EQ(resumed.exit_code, 2);
+  EXPECT_NE(resumed.output.find("expected a job without placement.spares, found node-4"), std::string::npos)
+      << resumed.output;
+  const auto replayed = validation::replay(results("simulated"), {results("measured")});
+  EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+}
+
+class DeparturesWithoutServers : public DepartureJobs {};
+
+TEST_P(DeparturesWithoutServers, HaveTheSameMembersInBothWorlds) {
+  constexpr int rounds = 150;
+  const std::string job = experiment(rounds, traced + GetParam());
+  succeeds("simulate " + job + " --out simulated");
+  succeeds("run " + job + " --out measured");
+  for (const char* world : {"simulated", "measured"}) {
+    SCOPED_TRACE(world);
+    const Results found = results(world);
+    // With a model of its own each, no worker knows what the others have applied.
+    const bool has_common_model =
+        GetParam().find("average") == std::string::npos && GetParam().find("psgd") == std::string::npos;
+    if (has_common_model) expect_sound(found);
+    EXPECT_EQ(departures(found), (std::vector<Fate>{{0, 1, "revoked"}, {1, 1, "revoked"}}));
+    EXPECT_EQ(std::ranges::count(found.journal.membership, "joined", &MembershipRecord::event), 4 + 2);
+    ASSERT_FALSE(found.journal.evaluations.empty());
+    EXPECT_EQ(found.journal.evaluations.back().round, rounds);
+    EXPECT_GT(found.journal.evaluations.back().accuracy, 0.5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, DeparturesWithoutServers,
+                         ::testing::Values("--set sync.over=all-reduce",
+                                           "--set sync.over=all-reduce --set sync.algorithm=local-sgd",
+                                           "--set sync.over=all-reduce --set sync.algorithm=esync",
+                                           "--set sync.algorithm=group-average --set sync.over=all-reduce",
+                                           "--set sync.algorithm=d-psgd --set sync.over=peers"));
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,84 @@
+// Runs whose ranks are killed while `tandem run` starts them again (recovery.mode: restart).
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/resume_jobs.hpp"
+
+namespace tandem::testing {
+
+/// A shell command that succeeds when ranks are to be killed, and which.
+struct Death {
+  std::string when;
+  std::string ranks;     ///< "0 3"
+  double delay_s = 0.0;  ///< after that
+  std::string signal = "-KILL";
+};
+
+class RestartJobs : public ResumeJobs {
+ protected:
+  /// A job that saves its state every tenth round.
+  std::string job(int rounds, const std::string& settings = "") const {
+    return line_.experiment("evaluate_every: 10\nrecovery: {mode: restart}\n") +
+           " --set stop.rounds=" + std::to_string(rounds) + " " + settings;
+  }
+  static std::string has_checkpoint(int round) {
+    return fmt::format("[ -e out/checkpoints/round_{:08}.pt ]", round);
+  }
+  /// All ranks of the generation are ready.
+  static std::string has_begun(int generation) {
+    return fmt::format("[ -e out/checkpoints/round_00000000.generation_{}.start ]", generation);
+  }
+
+  /// `tandem run WORDS --out out` with ranks killed while it runs. Expects that no process is left two
+  /// seconds after its end. `more`: shell commands at the end, before the command ends.
+  CommandResult killed(const std::string& words, const std::vector<Death>& deaths,
+                       const std::string& more = "") const {
+    std::string script =
+        "rank() { for p in $(" + list_processes("tandem-rank") +
+        "); do tr '\\0' '\\n' < /proc/$p/environ 2> /dev/null | grep -qx OMPI_COMM_WORLD_RANK=$1 && echo $p; "
+        "done; }; "
+        "\"$TANDEM\" run " +
+        words + " --out out > told.txt 2>&1 & run=$!; ";
+    for (const Death& death : deaths)
+      script += "until " + death.when + "; do kill -0 $run || break; sleep 0.01; done; " +
+                fmt::format("sleep {:.2f}; ", death.delay_s) + "for r in " + death.ranks + "; do kill " +
+                death.signal + " $(rank $r); done; ";
+    script += more + " wait $run; code=$?; cat told.txt; sleep 2; left=$(" +
+              list_processes("tandem|tandem-rank|mpirun") + "); [ -n \"$left\" ] && echo ORPHAN; exit $code";
+    const auto result = line_.shell(script);
+    EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
+    return result;
+  }
+
+  /// Every step of every rank is there once, and time goes on.
+  void expect_each_step_once(const std::string& directory) const {
+    std::map<Rank, std::pair<int, Seconds>> last;
+    for (const auto& step : results(directory).journal.steps) {
+      const auto [place, is_first] = last.try_emplace(step.rank, -1, Seconds(0.0));
+      auto& [number, start] = place->second;
+      EXPECT_EQ(step.step, number + 1) << "rank " << step.rank;
+      EXPECT_GE(step.start, start) << "rank " << step.rank << " step " << step.step;
+      number = step.step;
+      start = step.start;
+    }
+  }
+  void expect_each_evaluation_once(const std::string& directory, int rounds, int every = 10) const {
+    std::vector<std::int64_t> found, expected;
+    for (const auto& evaluation : results(directory).journal.evaluations) found.push_back(evaluation.round);
+    for (int round = every; round <= rounds; round += every) expected.push_back(round);
+    std::ranges::sort(found);
+    EXPECT_EQ(found, expected);
+  }
+  std::size_t restarts(const std::string& directory) const {
+    const auto generations = results(directory).info.generations;
+    return generations.is_array() ? generations.size() - 1 : 0;
+  }
+};
+
+}  // namespace tandem::testing

@@ -1,0 +1,141 @@
+// `tandem run` with run.revoke kill: ranks of a real mpirun are killed when the machines under them depart,
+// as in the simulation.
+#include <tuple>
+
+#include "tests/cli/restart_jobs.hpp"
+#include "validation/compare/compare.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class RevokedJobs : public RestartJobs {
+ protected:
+  /// A thousand rounds take at least two seconds with the emulated devices. Two machines depart meanwhile.
+  static constexpr int rounds = 1000;
+  static constexpr double first_s = 1.0, second_s = 2.2;
+  static std::string revoked(const std::string& words) {
+    return words + fmt::format(
+                       " --set recovery.policy=restart --set run.revoke=kill --set transience.lifetime=fixed "
+                       "--set 'transience.options.times={},1e9;1e9;{},1e9' --set transience.detect=1 --set "
+                       "transience.start=2 --set transience.time_scale=10",
+                       10 * first_s, 10 * second_s);
+  }
+  using Change = std::tuple<double, int, std::int64_t, std::string, std::string>;
+  static std::vector<Change> changes(const Results& results) {
+    std::vector<Change> all;
+    for (const auto& change : results.journal.membership)
+      all.emplace_back(change.time.count(), change.slot, change.incarnation, change.event, change.cause);
+    return all;
+  }
+  static std::vector<std::string> ends_of_generations(const Results& results) {
+    std::vector<std::string> ends;
+    for (const auto& generation : results.info.generations) ends.push_back(generation.at("ended").dump());
+    return ends;
+  }
+  static std::vector<std::pair<std::string, std::string>> recovery_decisions(const Results& results) {
+    std::vector<std::pair<std::string, std::string>> decisions;
+    for (const auto& decision : results.journal.decisions)
+      if (decision.side == "recovery") decisions.emplace_back(decision.event, decision.decisions);
+    return decisions;
+  }
+};
+
+TEST_F(RevokedJobs, EndLikeTheUninterruptedJobAndAsInTheSimulation) {
+  const std::string words = job(rounds, "--decisions"), all = revoked(words);
+  succeeds("simulate " + words + " --out whole");
+  succeeds("simulate " + all + " --out simulated");
+  const std::string told = succeeds("run " + all + " --out out");
+  EXPECT_NE(
+      told.find("the machine of worker 0 on 'node-1' departed (revoked); the job starts again from round "),
+      std::string::npos)
+      << told;
+  EXPECT_NE(told.find("as generation 2"), std::string::npos) << told;
+  expect_same_records("whole", "simulated", 0);
+  expect_same_records("whole", "out", 0);
+  expect_each_step_once("out");
+  const Results simulated = results("simulated"), measured = results("out");
+  EXPECT_EQ(ends_of_generations(measured).size(), 3U);
+  EXPECT_EQ(ends_of_generations(measured), ends_of_generations(simulated));
+  EXPECT_EQ(changes(measured), changes(simulated));
+  EXPECT_EQ(recovery_decisions(measured), recovery_decisions(simulated));
+  EXPECT_FALSE(recovery_decisions(measured).empty());
+  // The replacement of a machine takes 0.3 s of the job, and the launch some more.
+  EXPECT_GE(measured.info.generations[2].at("began_s").get<double>(), second_s + 0.3 - 1e-3);
+  EXPECT_NEAR(simulated.info.generations[1].at("began_s").get<double>(), first_s + 0.3, 1e-6);
+  const auto replay = validation::compare(simulated, {measured}).replay;
+  EXPECT_EQ(replay.state, validation::Gate::State::passed) << replay.detail;
+}
+
+/// Without states that have values, too: modelled mathematics continues from its commits.
+TEST_F(RevokedJobs, OfModelledMathematicsContinueFromCommits) {
+  const std::string words =
+      job(rounds,
+          "--set workload.math=modelled --set checkpoint.policy=fixed --set checkpoint.options.interval=20");
+  succeeds("simulate " + words + " --set recovery.mode=in-place --out whole");
+  succeeds("run " + revoked(words) + " --out out");
+  const Results measured = results("out");
+  ASSERT_EQ(ends_of_generations(measured).size(), 3U);
+  EXPECT_GT(measured.info.generations[2].at("round"), 0);
+  expect_each_step_once("out");
+  EXPECT_EQ(measured.journal.steps.size(), results("whole").journal.steps.size());
+}
+
+/// The warning comes at the drawn time, as in the simulation, and the policy commits before the departure.
+TEST_F(RevokedJobs, CommitWhenTheirMachinesAreWarned) {
+  const std::string words = job(rounds, "--set checkpoint.policy=on-warning --decisions"),
+                    all = revoked(words) +
+                          " --set 'transience.options.times=15,1e9;1e9' --set transience.notice=8";
+  succeeds("simulate " + words + " --out whole");
+  succeeds("simulate " + all + " --out simulated");
+  succeeds("run " + all + " --out out");
+  expect_same_records("whole", "out", 0);
+  const Results simulated = results("simulated"), measured = results("out");
+  EXPECT_EQ(changes(measured), changes(simulated));
+  for (const Results* one : {&simulated, &measured}) {
+    ASSERT_EQ(one->info.generations.size(), 2U);
+    ASSERT_EQ(one->journal.commits.size(), 1U);
+    std::vector<std::string> warned;
+    for (const auto& decision : one->journal.decisions)
+      if (decision.side == "checkpointing" && decision.event.starts_with("warned"))
+        warned.push_back(decision.decisions);
+    EXPECT_EQ(warned, std::vector<std::string>{"commit_now"}) << one->info.world;
+    EXPECT_GE(one->info.generations[1].at("round"), one->journal.commits[0].round) << one->info.world;
+  }
+  const auto replay = validation::compare(simulated, {measured}).replay;
+  EXPECT_EQ(replay.state, validation::Gate::State::passed) << replay.detail;
+}
+
+TEST_F(RevokedJobs, WithoutKillNoRankIsKilled) {
+  succeeds("run " + revoked(job(rounds)) + " --set run.revoke=none --out out");
+  EXPECT_EQ(restarts("out"), 0U);
+}
+
+/// A job that recovers in place does not survive its steward. It names it, leaves nothing behind and is
+/// resumed.
+TEST_F(RevokedJobs, InPlaceTheDeathOfTheStewardEndsTheJob) {
+  const auto told = killed(job(100000,
+                               "--set recovery.mode=in-place --set transience.lifetime=exponential --set "
+                               "transience.options.mean=100 --set transience.start=20 --set "
+                               "transience.time_scale=100"),
+                           {{has_checkpoint(20), "6"}});
+  EXPECT_EQ(told.exit_code, 70) << told.output;
+  EXPECT_NE(told.output.find("was ended by signal 9"), std::string::npos) << told.output;
+  EXPECT_NE(told.output.find("rank 6 is the steward on 'server'"), std::string::npos) << told.output;
+  EXPECT_NE(told.output.find("out is marked incomplete"), std::string::npos) << told.output;
+  succeeds("run --resume out --resume-from 10 --set stop.rounds=30 --out resumed");
+  const Results resumed = results("resumed");
+  EXPECT_EQ(resumed.info.resumed.at("round"), 10);
+  EXPECT_FALSE(resumed.journal.steps.empty());
+  for (const auto& step : resumed.journal.steps) EXPECT_GE(step.round, 10);
+}
+
+/// Elsewhere, the processes that watch the machines kill ranks.
+TEST_F(RevokedJobs, OnMachinesThatNobodyWatchesAreRefused) {
+  const auto told = line_.tandem("run " + revoked(job(60)) + " --hosts localhost:9 --lost-after 0 --out out");
+  EXPECT_EQ(told.exit_code, 2) << told.output;
+  EXPECT_NE(told.output.find("run.revoke: expected none with --lost-after 0"), std::string::npos)
+      << told.output;
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,82 @@
+// `tandem run` with commits: ranks of a real mpirun commit what the simulation commits.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/cli/resume_jobs.hpp"
+#include "validation/compare/compare.hpp"
+
+namespace tandem::testing {
+namespace {
+
+/// A commit after every third round, which is not one of an evaluation.
+const std::string commits = "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 ";
+
+class CommitJobs : public ResumeJobs {
+ protected:
+  /// With evaluations after every fourth round.
+  std::string committing(int rounds, const std::string& settings) const {
+    return experiment(rounds, commits + "--set evaluate_every=4 " + settings);
+  }
+  static std::vector<std::int64_t> rounds_of(const Results& results) {
+    std::vector<std::int64_t> rounds;
+    for (const auto& commit : results.journal.commits) rounds.push_back(commit.round);
+    return rounds;
+  }
+};
+
+class RunCommits : public CommitJobs, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(RunCommits, AreThoseOfTheSimulation) {
+  succeeds("simulate " + committing(7, GetParam()) + " --decisions --operations --out simulated");
+  succeeds("run " + committing(7, GetParam()) + " --decisions --operations --out measured");
+  const Results simulated = results("simulated"), measured = results("measured");
+  EXPECT_EQ(rounds_of(simulated), (std::vector<std::int64_t>{3, 6}));
+  EXPECT_EQ(rounds_of(simulated), rounds_of(measured));
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(simulated.journal.commits[i].bytes, measured.journal.commits[i].bytes);
+  const auto comparison = validation::compare(simulated, {measured});
+  using State = validation::Gate::State;
+  EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
+  EXPECT_EQ(comparison.decisions.state, State::passed) << comparison.decisions.detail;
+  EXPECT_EQ(comparison.replay.state, State::passed) << comparison.replay.detail;
+  const bool real = GetParam().find("modelled") == std::string::npos;
+  EXPECT_EQ(std::filesystem::exists(line_.folder() / "measured/checkpoints/round_00000006.pt"), real);
+  if (!real) return;
+  succeeds("simulate " + committing(8, GetParam()) + " --out whole");
+  succeeds("run --resume measured --set stop.rounds=8 --out resumed");
+  expect_same_end("whole", "resumed", 6);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RunCommits,
+    ::testing::Values("--set optimizer.momentum=0.9",
+                      "--set optimizer.momentum=0.9 --set checkpoint.mode=background",
+                      "--set workload.math=modelled",
+                      "--set workload.math=modelled --set placement.servers=[server,node-4]",
+                      "--set optimizer.update_at=workers --set placement.servers=[server,node-4]",
+                      "--set sync.algorithm=d-psgd --set sync.over=peers",
+                      "--set sync.over=all-reduce --set optimizer.kind=adam"));
+
+TEST_F(CommitJobs, MeasuredOnesThatFollowTimeReplay) {
+  for (const std::string more : {"", " --set placement.servers=[server,node-4]"}) {
+    const std::string words = experiment(12,
+                                         "--set evaluate_every=0 --set checkpoint.policy=young "
+                                         "--set checkpoint.options.mtbf_s=10" +
+                                             more) +
+                              " --decisions --operations --out ";
+    const std::string folder = more.empty() ? "one" : "two";
+    succeeds("simulate " + words + folder + "-simulated");
+    succeeds("run " + words + folder + "-measured");
+    EXPECT_FALSE(results(folder + "-measured").journal.commits.empty());
+    const auto comparison =
+        validation::compare(results(folder + "-simulated"), {results(folder + "-measured")});
+    EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+    EXPECT_EQ(comparison.decisions.state, validation::Gate::State::not_checked);
+    EXPECT_NE(comparison.decisions.detail.find("young decides by durations"), std::string::npos)
+        << comparison.decisions.detail;
+  }
+}
+
+}  // namespace
+}  // namespace tandem::testing

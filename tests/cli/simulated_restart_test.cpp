@@ -1,0 +1,405 @@
+// Simulated jobs that start again when machines depart (recovery.mode: restart), against closed forms: one
+// worker without a network, rounds of one second.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "policies/checkpointing/interval.hpp"
+#include "tests/cli/resume_jobs.hpp"
+#include "validation/compare/gates.hpp"
+
+namespace tandem::testing {
+namespace {
+
+using Rounds = std::vector<std::int64_t>;
+
+class SimulatedRestarts : public ResumeJobs {
+ protected:
+  /// One host alone: a step takes a second, all of it forward and backward. With a disk, a commit of two
+  /// vectors of 50 MB takes 2 s, and reading it 1 s.
+  std::string job(const std::string& settings, bool has_disk = false) const {
+    const std::string disk =
+        has_disk ? "<disk id='disk' read_bw='100MBps' write_bw='50MBps'/>" : std::string();
+    line_.write("platform.xml",
+                "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+                "<platform version=\"4.1\"><zone id='z' routing='Full'><host id='a' speed='1Tf'>" +
+                    disk + "</host></zone></platform>\n");
+    return line_.write("restarts.yaml",
+                       "platform: platform.xml\n"
+                       "workload: {math: modelled, model: synthetic, dataset: synthetic, train_samples: 96, "
+                       "batch: 1, synthetic_parameters: 12500000, synthetic_forward: 5e11, "
+                       "synthetic_backward: 5e11}\n"
+                       "placement: {workers: [a]}\n"
+                       "sync: {algorithm: bsp, over: all-reduce}\n"
+                       "stop: {rounds: 12}\n"
+                       "checkpoint: {policy: fixed, options: {interval: 4}}\n"
+                       "recovery: {mode: restart, policy: restart, restarts: 1000}\n") +
+           " " + settings;
+  }
+  /// Lifetimes of the first machines; later ones stay.
+  static std::string lives(const std::string& times) {
+    return "--set transience.lifetime=fixed --set 'transience.options.times=" + times + ",1e9' ";
+  }
+  Results simulate(const std::string& words, const std::string& out) const {
+    succeeds("simulate " + words + " --out " + out);
+    return results(out);
+  }
+  double makespan(const std::string& words, const std::string& out) const {
+    return simulate(words, out).summary.at("makespan_s").get<double>();
+  }
+  /// Of one round, from a job whose machine stays.
+  double round_s() const { return makespan(job(lives("1000")), "stays") / 12; }
+  static Rounds commits_of(const Results& results) {
+    Rounds rounds;
+    for (const auto& commit : results.journal.commits) rounds.push_back(commit.round);
+    return rounds;
+  }
+  static Rounds rounds_of_generations(const Results& results) {
+    Rounds rounds;
+    for (const auto& generation : results.info.generations) rounds.push_back(generation.at("round"));
+    return rounds;
+  }
+};
+
+TEST_F(SimulatedRestarts, TakeTheTimeOfTheHandComputation) {
+  const double round = round_s();
+  const Results all = simulate(
+      job(lives("6.5,5.25") + "--set transience.detect=2 --set transience.start=3 --decisions"), "out");
+  // Rounds 1 to 4 are committed when the first machine departs, 5 to 8 when the second does.
+  const double second = 6.5 + 5, third = second + 5.25 + 5;
+  EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), third + 4 * round, 1e-9);
+  EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4, 8}));
+  EXPECT_EQ(all.info.generations[1].at("began_s"), second);
+  EXPECT_EQ(all.info.generations[2].at("began_s"), third);
+  // Rounds 5 and 6, and round 9.
+  EXPECT_EQ(all.info.generations[0].at("lost_samples"), 2);
+  EXPECT_EQ(all.info.generations[1].at("lost_samples"), 1);
+  EXPECT_EQ(all.summary.at("samples"), 12);
+  EXPECT_EQ(all.summary.at("applied_samples"), 12);
+  EXPECT_EQ(all.summary.at("membership").at("lost_samples"), 3);
+  EXPECT_EQ(commits_of(all), (Rounds{4, 8, 12}));
+  ASSERT_EQ(all.journal.steps.size(), 12U);
+  EXPECT_NEAR(all.journal.steps[4].start.count(), second, 1e-9);
+  std::vector<std::string> events;
+  for (const auto& change : all.journal.membership) events.push_back(change.event);
+  const std::vector<std::string> departure = {"departed", "noticed", "requested", "ready", "joined"};
+  std::vector<std::string> expected = {"joined"};
+  for (int i = 0; i < 2; ++i) expected.insert(expected.end(), departure.begin(), departure.end());
+  EXPECT_EQ(events, expected);
+  EXPECT_TRUE(std::ranges::any_of(all.journal.decisions, [](const auto& decision) {
+    return decision.side == "recovery" && decision.decisions.find("rollback") != std::string::npos;
+  }));
+}
+
+/// The second machine departs while the ranks of its generation get ready.
+TEST_F(SimulatedRestarts, LaunchesTakeTimeAndMayBeStruck) {
+  const double round = round_s();
+  const Results all =
+      simulate(job(lives("6.5,1.5") + "--set transience.detect=2 --set transience.start=3 --set "
+                                      "recovery.launch=2"),
+               "out");
+  const double ready = 6.5 + 5, struck = ready + 1.5, again = struck + 5;
+  EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), again + 2 + 8 * round, 1e-9);
+  EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4, 4}));
+  EXPECT_EQ(all.info.generations[0].at("launched_s"), 0.0);
+  EXPECT_EQ(all.info.generations[1].at("launched_s"), ready);
+  EXPECT_TRUE(all.info.generations[1].at("began_s").is_null());
+  EXPECT_EQ(all.info.generations[2].at("launched_s"), again);
+  EXPECT_EQ(all.info.generations[2].at("began_s"), again + 2);
+  EXPECT_EQ(all.summary.at("membership").at("lost_samples"), 2);
+}
+
+/// Each generation begins with a policy that has learnt nothing.
+TEST_F(SimulatedRestarts, DecisionsOfPoliciesThatLearnAreReplayed) {
+  const Results all = simulate(job(lives("8.5,9.25") + "--set sync.over=server --set placement.servers=[a] "
+                                                       "--set checkpoint.policy=optimal "
+                                                       "--set checkpoint.options.mtbf_s=60 --decisions",
+                                   true),
+                               "out");
+  EXPECT_EQ(all.info.generations.size(), 3U);
+  EXPECT_EQ(std::ranges::count_if(all.journal.decisions,
+                                  [](const auto& decision) {
+                                    return decision.side == "checkpointing" &&
+                                           decision.event.starts_with("started");
+                                  }),
+            3);
+  Results measured = all;
+  measured.info.world = "measured";
+  const auto replayed = validation::replay(all, {measured});
+  EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+}
+
+/// Also those of earlier generations.
+TEST_F(SimulatedRestarts, OnlyTheLastCommitsAreKept) {
+  const std::string words = line_.experiment("evaluate_every: 6\n") +
+                            " --set stop.rounds=18 --set recovery.mode=restart --set recovery.policy=restart "
+                            "--set checkpoint.policy=fixed --set checkpoint.options.interval=2 "
+                            "--set checkpoint.keep=2 ";
+  const double whole = makespan(words, "whole");
+  const Results all = simulate(words + lives(fmt::format("{},{}", 0.45 * whole, 0.35 * whole)), "out");
+  EXPECT_EQ(all.info.generations.size(), 3U);
+  const auto count = [this](const std::string& pattern) {
+    return line_.shell("ls out/checkpoints | grep -c '" + pattern + "'").output;
+  };
+  EXPECT_EQ(count("server_0.state"), "2\n");
+  // Those of commits, and those that are evaluated.
+  const std::string models = line_.shell("ls out/checkpoints | grep pt$").output;
+  EXPECT_EQ(models, "round_00000006.pt\nround_00000012.pt\nround_00000016.pt\nround_00000018.pt\n");
+}
+
+TEST_F(SimulatedRestarts, CommitsAndReadingTheStateTakeTheirTime) {
+  const double round = round_s(), write = 2.0, read = 1.0;
+  const std::string commits = lives("1000") + "--set checkpoint.options.interval=4";
+  EXPECT_NEAR(makespan(job(commits, true), "alone"), 12 * round + 3 * write, 1e-9);
+  const double departs = 4 * round + write + 0.5;
+  const Results all = simulate(job(lives(fmt::format("{}", departs)), true), "out");
+  EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4}));
+  EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), departs + read + 8 * round + 2 * write, 1e-9);
+  ASSERT_EQ(commits_of(all), (Rounds{4, 8, 12}));
+  EXPECT_NEAR(all.journal.commits[0].started.count(), 4 * round, 1e-9);
+  EXPECT_NEAR(all.journal.commits[0].ended.count(), 4 * round + write, 1e-9);
+  EXPECT_NEAR(all.journal.commits[0].blocked.count(), write, 1e-9);
+}
+
+/// The commit that is being written is not there; the one before is.
+TEST_F(SimulatedRestarts, ADepartureDuringACommitTakesTheOneBefore) {
+  const double round = round_s(), write = 2.0, read = 1.0;
+  const double departs = 8 * round + 2 * write - 0.125;
+  for (const char* mode : {"blocking", "background"}) {
+    SCOPED_TRACE(mode);
+    const bool is_blocking = std::string(mode) == "blocking";
+    const double end = is_blocking ? departs : 8 * round + write - 0.125;
+    const Results all = simulate(job(lives(fmt::format("{}", end)) + "--set checkpoint.mode=" + mode, true),
+                                 std::string("out-") + mode);
+    EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4}));
+    if (is_blocking) {
+      EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), end + read + 8 * round + 2 * write, 1e-9);
+    }
+    EXPECT_EQ(commits_of(all), (Rounds{4, 8, 12}));
+  }
+  // Just after it, it counts.
+  const Results whole = simulate(job(lives(fmt::format("{}", departs + 0.25)), true), "whole");
+  EXPECT_EQ(rounds_of_generations(whole), (Rounds{0, 8}));
+}
+
+TEST_F(SimulatedRestarts, NothingIsLostAtTheEndOfARoundWithoutCosts) {
+  const std::string every = "--set checkpoint.options.interval=1 ";
+  const double never =
+      makespan(job(every + "--set transience.lifetime=never --set recovery.mode=in-place"), "never");
+  const double round = never / 12;
+  const Results all =
+      simulate(job(every + lives(fmt::format("{},{},{}", 3 * round, 2 * round, 5 * round))), "out");
+  EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 3, 5, 10}));
+  EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), never, 1e-9);
+  EXPECT_EQ(all.summary.at("membership").at("lost_samples"), 0);
+}
+
+TEST_F(SimulatedRestarts, MachinesThatStayChangeNothing) {
+  const Results stays = simulate(job(lives("1000")), "stays");
+  const Results never =
+      simulate(job("--set transience.lifetime=never --set recovery.mode=in-place"), "never");
+  EXPECT_EQ(contents("stays/steps.csv"), contents("never/steps.csv"));
+  EXPECT_EQ(contents("stays/commits.csv"), contents("never/commits.csv"));
+  EXPECT_EQ(stays.summary.at("makespan_s"), never.summary.at("makespan_s"));
+  EXPECT_TRUE(stays.info.generations.is_null());
+}
+
+/// on-warning commits after the round in which the warning comes, if that ends before the machine departs.
+TEST_F(SimulatedRestarts, WarningsOfDrawnDeparturesReachThePolicy) {
+  const auto warned = [&](const std::string& lifetimes, double notice_s) {
+    return job(lifetimes + fmt::format("--set sync.over=server --set placement.servers=[a] --set "
+                                       "checkpoint.policy=on-warning --set checkpoint.options={{}} --set "
+                                       "transience.start=1 --set transience.notice={} --decisions --force",
+                                       notice_s));
+  };
+  const double round = makespan(warned(lives("1000"), 2), "stays") / 12;
+  // The worker is warned in round 5, and the server learns it in round 6.
+  const Results all = simulate(warned(lives("6.5"), 2), "out");
+  EXPECT_EQ(commits_of(all), Rounds{6});
+  EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 6}));
+  EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), 7.5 + 6 * round, 1e-3);
+  EXPECT_EQ(all.summary.at("membership").at("warned"), 1);
+  EXPECT_TRUE(std::ranges::any_of(all.journal.decisions, [](const auto& decision) {
+    return decision.side == "checkpointing" && decision.event.starts_with("warned");
+  }));
+  // Warned in round 7, which does not end.
+  const Results late = simulate(warned(lives("6.5"), 0.3), "late");
+  EXPECT_EQ(rounds_of_generations(late), (Rounds{0, 0}));
+  // Machines that were warned earlier lose no more: the same lifetimes, drawn at random.
+  for (int seed = 1; seed <= 6; ++seed) {
+    double before = std::numeric_limits<double>::infinity();
+    for (const double notice_s : {0.001, 0.4, 1.1, 3.0}) {
+      const double time =
+          makespan(warned(fmt::format("--set transience.lifetime=exponential --set transience.options.mean=9 "
+                                      "--set transience.options.minimum=3 --set seed={} ",
+                                      seed),
+                          notice_s),
+                   "out");
+      // But for the messages about the warning.
+      EXPECT_LE(time, before + 1e-3) << "seed " << seed << ", notice " << notice_s;
+      before = time;
+    }
+  }
+}
+
+TEST_F(SimulatedRestarts, WithoutACommitTheJobBeginsAgain) {
+  const double round = round_s();
+  const Results all = simulate(job(lives("3.5,2.5") + "--set transience.start=1"), "out");
+  EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 0, 0}));
+  EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), 4.5 + 3.5 + 12 * round, 1e-9);
+}
+
+/// The mean of jobs is that of the closed form: N segments of work and a commit, which failures strike.
+TEST_F(SimulatedRestarts, TheMeanMakespanIsThatOfTheClosedForm) {
+  const double round = round_s();
+  const Seconds mtbf(15.0), work(4 * round);
+  const checkpointing::Costs costs{.commit = Seconds(2), .load = Seconds(1), .downtime = Seconds(3)};
+  constexpr int segments = 10, jobs = 24;
+  // There is nothing to load before the first commit.
+  const double expected =
+      (checkpointing::segment_time(work, {costs.commit, Seconds(0), costs.downtime}, mtbf) +
+       checkpointing::job_time(work * (segments - 1.0), segments - 1, costs, mtbf))
+          .count();
+  std::vector<double> times;
+  for (int seed = 1; seed <= jobs; ++seed)
+    times.push_back(makespan(
+        job(fmt::format("--set transience.lifetime=exponential --set transience.options.mean={} --set "
+                        "transience.start=3 --set stop.rounds={} --set seed={} --force -q",
+                        mtbf.count(), 4 * segments, seed),
+            true),
+        "out"));
+  double mean = 0, squares = 0;
+  for (const double time : times) mean += time / jobs;
+  for (const double time : times) squares += (time - mean) * (time - mean) / (jobs - 1);
+  const double standard_error = std::sqrt(squares / jobs);
+  EXPECT_LT(standard_error, 0.15 * expected);
+  EXPECT_NEAR(mean, expected, 3 * standard_error);
+}
+
+TEST_F(SimulatedRestarts, RestartsAreLimited) {
+  const auto told =
+      line_.tandem("simulate " + job(lives("2.5,2.5,2.5") + "--set recovery.restarts=2") + " --out out");
+  EXPECT_EQ(told.exit_code, 70) << told.output;
+  EXPECT_NE(told.output.find("the machine of worker 0 on 'a' departed (revoked)"), std::string::npos)
+      << told.output;
+  EXPECT_NE(told.output.find("does not start again after 2 restarts (recovery.restarts)"), std::string::npos)
+      << told.output;
+}
+
+TEST_F(SimulatedRestarts, AJobWithoutMachinesGivesUp) {
+  const auto told = line_.tandem(
+      "simulate " + job("--set transience.lifetime=trace --set 'transience.options.events=2.5 remove a'") +
+      " --out out");
+  EXPECT_EQ(told.exit_code, 70) << told.output;
+  EXPECT_NE(told.output.find("the job gives up: no machine can be had any more for worker 0"),
+            std::string::npos)
+      << told.output;
+}
+
+struct Refused {
+  std::string settings;
+  std::string why;
+};
+
+TEST_F(SimulatedRestarts, ImpossibleJobsAreRefused) {
+  const std::string departs = lives("5");
+  for (const Refused& refused :
+       {Refused{departs + "--set recovery.policy=replace", "'recovery.policy': expected restart"},
+        Refused{departs + "--set recovery.least=3", "'recovery.least': expected 1, all workers"},
+        Refused{departs + "--set recovery.scale_rate=sqrt", "'recovery.scale_rate': expected keep"},
+        Refused{departs + "--set recovery.options.replace=false",
+                "'recovery.options.replace': expected true"},
+        Refused{departs + "--set sync.over=server --set stop.seconds=5",
+                "'stop.seconds': expected stop.rounds or stop.epochs"},
+        Refused{departs + "--fidelity smpi", "does not start jobs again"},
+        Refused{"--set recovery.mode=in-place --set run.revoke=kill", "'run.revoke': expected none"}}) {
+    const auto told = line_.tandem("simulate " + job(refused.settings) + " --out out");
+    EXPECT_EQ(told.exit_code, 2) << told.output;
+    EXPECT_NE(told.output.find(refused.why), std::string::npos) << told.output;
+    EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+  }
+}
+
+/// The shipped study: means over its seeds are those that its notes state, and the best interval is next to
+/// the optimal one.
+TEST_F(SimulatedRestarts, TheShippedStudyAgreesWithTheClosedForm) {
+  succeeds("study " TANDEM_SOURCE_DIR "/workloads/studies/checkpoint.yaml --out study -q");
+  const auto report = nlohmann::json::parse(contents("study/report.json"));
+  const std::map<std::string, double> expected = {{"every-1", 1368},  {"every-2", 1221},  {"every-5", 1147},
+                                                  {"every-10", 1149}, {"every-25", 1234}, {"every-75", 1675},
+                                                  {"optimal", 1143}};
+  std::map<double, std::string> by_mean;
+  for (const auto& own : report.at("seeds")) {
+    const std::string name = own.at("name");
+    ASSERT_TRUE(expected.contains(name)) << name;
+    const double mean = own.at("makespan_s").at("mean"), deviation = own.at("makespan_s").at("deviation");
+    // `optimal` learns the cost of a commit again in each generation.
+    const double margin = name == "optimal" ? 0.05 * expected.at(name) : 3 * deviation / std::sqrt(16.0);
+    EXPECT_NEAR(mean, expected.at(name), margin) << name;
+    if (name != "optimal") by_mean[mean] = name;
+  }
+  ASSERT_EQ(by_mean.size(), expected.size() - 1);
+  EXPECT_TRUE(by_mean.begin()->second == "every-5" || by_mean.begin()->second == "every-10")
+      << by_mean.begin()->second;
+}
+
+/// Real mathematics, several workers and servers: the model is that of the uninterrupted job, to the byte.
+class RestartedTraining : public SimulatedRestarts, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(RestartedTraining, EndsWithTheSameModel) {
+  const std::string words =
+      experiment(24, "--set checkpoint.policy=fixed --set checkpoint.options.interval=5 " + GetParam());
+  succeeds("simulate " + words + " --out whole");
+  const double whole_s = results("whole").summary.at("makespan_s").get<double>();
+  succeeds("simulate " + words +
+           fmt::format(" --set recovery.mode=restart --set recovery.policy=restart --set "
+                       "transience.lifetime=fixed --set 'transience.options.times={};{}' --out out",
+                       0.4 * whole_s, 0.75 * whole_s));
+  EXPECT_EQ(results("out").info.generations.size(), 3U);
+  expect_same_records("whole", "out", 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RestartedTraining,
+    ::testing::Values("", "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
+                      "--set checkpoint.mode=background",
+                      "--set sync.over=all-reduce --set optimizer.kind=adam",
+                      "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
+                      "--set sync.algorithm=d-psgd --set sync.over=peers",
+                      "--set placement.evaluator=first-worker"));
+
+/// Modelled mathematics takes the same times as real mathematics, also over restarts.
+class ModelledRestarts : public SimulatedRestarts, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(ModelledRestarts, TakeTheTimesOfRealMathematics) {
+  const std::string words =
+      experiment(20,
+                 "--set checkpoint.policy=fixed --set checkpoint.options.interval=4 --set "
+                 "recovery.mode=restart --set recovery.policy=restart --set transience.lifetime=exponential "
+                 "--set transience.options.mean=0.6 --set transience.start=0.01 --set recovery.restarts=500 "
+                 "--set physics.ensemble=0 --set evaluate_every=0 " +
+                     GetParam());
+  const Results real = simulate(words, "real"),
+                modelled = simulate(words + " --set workload.math=modelled", "modelled");
+  EXPECT_GE(real.info.generations.size(), 2U);
+  EXPECT_EQ(rounds_of_generations(real), rounds_of_generations(modelled));
+  EXPECT_DOUBLE_EQ(real.summary.at("makespan_s").get<double>(),
+                   modelled.summary.at("makespan_s").get<double>());
+  EXPECT_EQ(commits_of(real), commits_of(modelled));
+  EXPECT_EQ(real.summary.at("samples"), modelled.summary.at("samples"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ModelledRestarts,
+                         ::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=esync",
+                                           "--set sync.algorithm=dc-asgd", "--set sync.algorithm=easgd",
+                                           "--set sync.over=all-reduce",
+                                           "--set sync.algorithm=d-psgd --set sync.over=peers",
+                                           "--set sync.compression=top-k"));
+
+}  // namespace
+}  // namespace tandem::testing

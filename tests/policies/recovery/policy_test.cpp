@@ -1,0 +1,132 @@
+// Recovery policies against closed forms and by hand: live workers over time, waits of requests, names.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "policies/recovery/request_waits.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "tests/policies/recovery/job_run.hpp"
+
+namespace tandem::recovery {
+namespace {
+
+using testing::make_recovery;
+
+/// Asynchronous training: each member makes a step per second. Machines depart at given times, later ones
+/// live for ever, and a request takes `start_s`. The time of the last of `steps`.
+double makespan(const std::string& name, const Setting& setting, const std::map<double, int>& departures,
+                double start_s, double steps) {
+  const auto policy = make_recovery(name, setting);
+  std::map<int, int> incarnations;
+  std::multimap<double, Event> events;
+  events.emplace(0.0, Started{Seconds(), setting.workers});
+  for (const auto& [time, slot] : departures)
+    events.emplace(time, Departed{Seconds(time), slot, 1, How::lost});
+  double now = 0.0;
+  int members = setting.workers;
+  while (!events.empty()) {
+    const auto [time, event] = *events.begin();
+    events.erase(events.begin());
+    const double done = members * (time - now);
+    if (done >= steps) break;
+    steps -= done;
+    now = time;
+    if (std::holds_alternative<Departed>(event)) --members;
+    for (const auto& decision : decide(*policy, event)) {
+      if (std::holds_alternative<Admit>(decision)) ++members;
+      if (const auto* request = std::get_if<Request>(&decision)) {
+        const int incarnation = request->slot < setting.workers ? 2 : 1;
+        const double ready = now + start_s;
+        events.emplace(ready, Ready{Seconds(ready), request->slot, incarnation});
+      }
+    }
+  }
+  return now + steps / members;
+}
+
+TEST(Makespan, OfAsynchronousJobsIsTheClosedForm) {
+  const std::map<double, int> departures = {{100.0, 1}, {200.0, 3}};
+  const Setting plain{.workers = 4, .slots = 4}, spare{.workers = 4, .slots = 5};
+  EXPECT_DOUBLE_EQ(makespan("shrink", plain, departures, 50.0, 1000.0), 350.0);
+  EXPECT_DOUBLE_EQ(makespan("replace", plain, departures, 50.0, 1000.0), 275.0);
+  EXPECT_DOUBLE_EQ(makespan("spares", spare, departures, 50.0, 1000.0), 250.0);
+  EXPECT_DOUBLE_EQ(makespan("spares", plain, departures, 50.0, 1000.0), 275.0);
+  EXPECT_DOUBLE_EQ(makespan("spares", spare, departures, 100.0, 1000.0), 250.0);
+  EXPECT_DOUBLE_EQ(makespan("spares", spare, departures, 150.0, 1000.0), 275.0);
+}
+
+TEST(RequestWaits, DoubleUpToTheLongest) {
+  const Setting setting{.workers = 1, .slots = 2};
+  RequestWaits waits(setting, {.retry = Seconds(3.0), .longest = Seconds(20.0)});
+  EXPECT_EQ(waits.earliest(0), Seconds());
+  for (const double wait : {3.0, 6.0, 12.0, 20.0, 20.0}) {
+    waits.failed(0, Seconds(100.0));
+    EXPECT_EQ(waits.earliest(0), Seconds(100.0 + wait));
+  }
+  EXPECT_EQ(waits.earliest(1), Seconds()) << "of another slot";
+  waits.obtained(0);
+  waits.failed(0, Seconds(200.0));
+  EXPECT_EQ(waits.earliest(0), Seconds(203.0));
+  for (int i = 0; i < 2000; ++i) waits.failed(0, Seconds(300.0));
+  EXPECT_EQ(waits.earliest(0), Seconds(320.0));
+}
+
+TEST(RequestWaits, CoolDownByZone) {
+  const Setting setting{.workers = 4, .slots = 4, .zones = {9, 2, 9, 2}};
+  RequestWaits waits(setting, {.deaths = 2, .within = Seconds(100.0), .cooldown = Seconds(50.0)});
+  waits.died(0, Seconds(10.0));
+  waits.died(1, Seconds(20.0));
+  waits.died(0, Seconds(110.5));
+  EXPECT_EQ(waits.earliest(0), Seconds()) << "more than 100 s apart";
+  waits.died(2, Seconds(210.5));
+  EXPECT_EQ(waits.earliest(0), Seconds(260.5)) << "two machines of a zone, exactly 100 s apart";
+  EXPECT_EQ(waits.earliest(2), Seconds(260.5));
+  EXPECT_EQ(waits.earliest(1), Seconds());
+  // Machines that die while the zone cools down count anew; the wait doubles.
+  waits.died(0, Seconds(220.0));
+  EXPECT_EQ(waits.earliest(0), Seconds(260.5));
+  waits.died(0, Seconds(230.0));
+  EXPECT_EQ(waits.earliest(0), Seconds(330.0));
+  waits.died(0, Seconds(430.0));
+  waits.died(0, Seconds(430.0));
+  EXPECT_EQ(waits.earliest(0), Seconds(630.0)) << "exactly 100 s after the last cool-down";
+  waits.died(0, Seconds(731.0));
+  waits.died(0, Seconds(731.0));
+  EXPECT_EQ(waits.earliest(0), Seconds(781.0)) << "after a calm";
+}
+
+TEST(RequestWaits, WithoutZonesAllMachinesCountTogether) {
+  const Setting setting{.workers = 2, .slots = 2};
+  RequestWaits together(setting, {.deaths = 2}), apart(setting, {.deaths = 2, .by_slot = true});
+  for (auto* waits : {&together, &apart})
+    for (const std::size_t slot : {0U, 1U}) waits->died(slot, Seconds(10.0));
+  EXPECT_EQ(together.earliest(0), Seconds(70.0));
+  EXPECT_EQ(apart.earliest(0), Seconds());
+}
+
+TEST(Catalogue, NamesThePoliciesAndTheNearestName) {
+  EXPECT_EQ(catalog().names(), (std::vector<std::string>{"shrink", "replace", "spares", "restart"}));
+  try {
+    catalog().find("spare");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("unknown recovery policy 'spare'; did you mean 'spares'?"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(PoliciesDeath, EventsThatNoJobSends) {
+  const Setting setting{.workers = 2, .slots = 3};
+  const auto policy = make_recovery("replace", setting);
+  EXPECT_DEATH(decide(*policy, Tick{Seconds()}), "before the start");
+  decide(*policy, Started{Seconds(), 2});
+  EXPECT_DEATH(decide(*policy, Started{Seconds(), 2}), "second start");
+  EXPECT_DEATH(decide(*policy, Ready{Seconds(), 3, 1}), "slot 3 of 3");
+  EXPECT_DEATH(make_recovery("replace", {.workers = 2, .slots = 1}), "workers 2 slots 1");
+  EXPECT_DEATH(make_recovery("replace", {.workers = 2, .slots = 2, .least = 3}), "least 3 workers 2");
+  EXPECT_DEATH(to_text(Decisions{GiveUp{"x"}, Pause{}}), "after GiveUp");
+}
+
+}  // namespace
+}  // namespace tandem::recovery

@@ -1,0 +1,99 @@
+// Runs <policy>.script of this folder for every recovery policy; a missing script is a failure.
+#include "tests/support/script.hpp"
+
+#include <gtest/gtest.h>
+
+#include <charconv>
+
+#include "policies/recovery/replay.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/names.hpp"
+
+namespace tandem::recovery {
+namespace {
+
+using testing::Words;
+
+/// Commands: `policy [workers=N] [slots=N] [least=N] [give_up=S] [zones=A,B,...]
+/// [provisioning=NAME] [provisioning.OPTION=VALUE ...] [OPTION=VALUE ...]`, which
+/// starts again with 2 workers and as many slots unless said, and events as in decisions.csv.
+class Player {
+ public:
+  explicit Player(const std::string& policy) : entry_(catalog().find(policy)) {}
+
+  std::string answer(const Words& words) {
+    if (words.at(0) == "policy") return start(words);
+    std::string event;
+    for (const auto& word : words) event += (event.empty() ? "" : " ") + word;
+    return replay(*policy_, {event}).at(0).decisions;
+  }
+
+ private:
+  std::string start(const Words& words) {
+    Setting setting{.workers = 2};
+    std::map<std::string, OptionValue> options;
+    int slots = 0;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const auto equals = words[i].find('=');
+      const std::string name = words[i].substr(0, equals), value = words[i].substr(equals + 1);
+      if (name == "workers")
+        setting.workers = std::stoi(value);
+      else if (name == "slots")
+        slots = std::stoi(value);
+      else if (name == "least")
+        setting.least = std::stoi(value);
+      else if (name == "give_up")
+        setting.give_up = Seconds(std::stod(value));
+      else if (name == "zones")
+        setting.zones = zones_of(value);
+      else if (name == "provisioning")
+        setting.provisioning = value;
+      else if (const std::string prefix = "provisioning."; name.starts_with(prefix))
+        setting.provisioning_options[name.substr(prefix.size())] = value_of(value);
+      else
+        options[name] = value_of(value);
+    }
+    setting.slots = slots == 0 ? setting.workers : slots;
+    try {
+      setting.options = Options::resolve(entry_.name, entry_.options, options);
+      policy_ = entry_.make(setting);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  static std::vector<std::size_t> zones_of(const std::string& text) {
+    std::vector<std::size_t> zones;
+    std::istringstream items(text);
+    for (std::string item; std::getline(items, item, ',');) zones.push_back(std::stoul(item));
+    return zones;
+  }
+
+  static OptionValue value_of(const std::string& text) {
+    if (text == "true" || text == "false") return text == "true";
+    const char* end = text.data() + text.size();
+    std::int64_t integer = 0;
+    if (std::from_chars(text.data(), end, integer).ptr == end) return integer;
+    double number = 0.0;
+    if (std::from_chars(text.data(), end, number).ptr == end) return number;
+    return text;
+  }
+
+  const Catalog<Factory>::Entry& entry_;
+  std::unique_ptr<Policy> policy_;
+};
+
+class RecoveryScript : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(RecoveryScript, GivesTheExpectedDecisions) {
+  Player player(GetParam());
+  testing::run_script(std::string(TANDEM_RECOVERY_SCRIPTS) + "/" + GetParam() + ".script",
+                      [&](const Words& words) { return player.answer(words); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, RecoveryScript, ::testing::ValuesIn(catalog().names()),
+                         testing::catalog_name);
+
+}  // namespace
+}  // namespace tandem::recovery

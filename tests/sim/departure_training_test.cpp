@@ -1,0 +1,305 @@
+// Workers that depart, and others that take their places, in closed form: negligible network, steps of a
+// second.
+#include <algorithm>
+#include <map>
+
+#include "policies/sync/policy.hpp"
+#include "tests/sim/training.hpp"
+#include "workloads/records/metrics.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class Departures : public Training {
+ protected:
+  Departures() {
+    platform_ = TemporaryPlatform::star(5, 1e12, 1e-7);
+    price_ = [](Rank, const Work& work) { return Seconds(work.kind == Work::Kind::forward ? 1.0 : 0.0); };
+  }
+
+  /// Asynchronous, so that no worker waits: a thousand steps in all.
+  static Experiment thousand_steps() {
+    Experiment experiment = small_experiment(4);
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.workload.batch = 1;
+    experiment.workload.train_samples = 1000;
+    experiment.sync.algorithm = "asp";
+    experiment.stop = {.epochs = 1.0};
+    experiment.recovery.policy = "shrink";
+    return experiment;
+  }
+  static void depart_at(Experiment& experiment, const std::string& events) {
+    experiment.transience.lifetime = "trace";
+    experiment.transience.options["events"] = events;
+  }
+  void set_lifetime(const std::string& host, const std::string& text) {
+    const auto end = platform_.find("</host>", platform_.find("'" + host + "'"));
+    platform_.insert(end, "<prop id='tandem:lifetime' value='" + text + "'/>");
+  }
+  static std::int64_t count(const Journal& journal, const std::string& event) {
+    return std::ranges::count(journal.membership, event, &MembershipRecord::event);
+  }
+  /// A worker whose last push came just before the job's last one takes one step more.
+  void expect_end(double least_s, double most_s) const {
+    EXPECT_GE(makespan_.count(), least_s - 0.01);
+    EXPECT_LE(makespan_.count(), most_s + 0.01);
+  }
+  /// Of samples: processed = applied + dropped + pending + lost.
+  void expect_sum(const Experiment& experiment, const Journal& journal) {
+    RunInfo info;
+    info.experiment = experiment;
+    const SampleCounts samples = sample_counts(info, journal);
+    EXPECT_EQ(samples.processed, *samples.applied + samples.dropped + *samples.pending + samples.lost);
+    EXPECT_GE(samples.lost, 0);
+    EXPECT_GE(*samples.pending, 0);
+  }
+};
+
+TEST_F(Departures, TwoOfFourLeave) {
+  Experiment experiment = thousand_steps();
+  depart_at(experiment, "100.5 remove a; 200.5 remove b");
+  const Journal journal = train(experiment);
+  // 100 + 200 steps of those who leave, and 350 of each of the others.
+  expect_end(350.0, 351.0);
+  EXPECT_EQ(count(journal, "noticed"), 2);
+  EXPECT_EQ(count(journal, "gone"), 2);
+  expect_sum(experiment, journal);
+}
+
+/// The rounds take a second each, whoever takes part, and a commit the time of writing. The machine that
+/// comes at 16 s joins the round in progress, which then ends at 17 s with and without the commit before.
+TEST_F(Departures, CommitsContinueWhileWorkersComeAndGo) {
+  Experiment experiment = thousand_steps();
+  experiment.sync.algorithm = "bsp";
+  experiment.stop = {.rounds = 43};
+  experiment.recovery.policy = "replace";
+  depart_at(experiment, "10.5 remove a; 16 add a; 20.5 remove b");
+  const Seconds without = train_apart(experiment, "without");
+  experiment.checkpoint.policy = "fixed";
+  experiment.checkpoint.options = {{"interval", 10.0}};
+  const Journal journal = train(experiment);
+  std::vector<std::int64_t> rounds;
+  Seconds blocked{};
+  for (const auto& commit : journal.commits) {
+    rounds.push_back(commit.round);
+    blocked += commit.blocked;
+  }
+  EXPECT_EQ(rounds, (std::vector<std::int64_t>{10, 20, 30, 40}));
+  EXPECT_EQ(count(journal, "departed"), 2);
+  EXPECT_GT(blocked, Seconds(0));
+  EXPECT_NEAR((makespan_ - without).count(), 0.75 * blocked.count(), 1e-6);
+}
+
+TEST_F(Departures, TwoOfFourAreReplaced) {
+  Experiment experiment = thousand_steps();
+  experiment.recovery.policy = "replace";
+  experiment.transience.start = Seconds(50);
+  depart_at(experiment, "100.5 remove a; 101 add a; 200.5 remove b; 201 add b");
+  const Journal journal = train(experiment);
+  // Each of the two misses 50.5 s, and half a second had been computed in vain: 275.5 s, in whole steps.
+  expect_end(275.0, 277.0);
+  EXPECT_EQ(count(journal, "joined"), 6);
+  expect_sum(experiment, journal);
+}
+
+/// One of the workers departs for good; a spare waits for that from 50 s on, and is another second's half
+/// late at most.
+TEST_F(Departures, ASpareTakesThePlaceAndTheShardOfAWorker) {
+  Experiment experiment = thousand_steps();
+  experiment.placement.workers.resize(3);
+  experiment.placement.spares = {"host-4"};
+  experiment.recovery.policy = "spares";
+  experiment.transience.start = Seconds(50);
+  depart_at(experiment, "100.5 remove a");
+  const Journal journal = train(experiment);
+  // A thousand steps of three, and half a second of one was computed in vain.
+  expect_end(333.0, 335.0);
+  std::vector<std::pair<int, double>> joined;
+  for (const auto& record : journal.membership)
+    if (record.event == "joined" && record.time > Seconds(0))
+      joined.emplace_back(record.slot, record.time.count());
+  ASSERT_EQ(joined.size(), 1U);
+  EXPECT_EQ(joined[0].first, 3);
+  EXPECT_NEAR(joined[0].second, 100.5, 0.01);
+  std::map<Rank, std::int64_t> steps;
+  for (const auto& step : journal.steps) ++steps[step.rank];
+  EXPECT_EQ(steps[0], 100);
+  EXPECT_NEAR(static_cast<double>(steps[3]), 233.0, 2.0);
+  expect_sum(experiment, journal);
+}
+
+/// With replace, the slot is empty until its worker's does not get a machine.
+TEST_F(Departures, AReplacementComesToAnEmptySlot) {
+  Experiment experiment = thousand_steps();
+  experiment.placement.workers.resize(3);
+  experiment.placement.spares = {"host-4"};
+  experiment.recovery.policy = "replace";
+  experiment.transience.start = Seconds(50);
+  depart_at(experiment, "100.5 remove a");
+  const Journal journal = train(experiment);
+  // One of three misses 50 s, and half a second had been computed in vain: (1000 + 50.5) / 3.
+  expect_end(350.0, 352.0);
+  std::vector<std::pair<int, double>> ready;
+  for (const auto& record : journal.membership)
+    if (record.event == "ready") ready.emplace_back(record.slot, record.time.count());
+  ASSERT_EQ(ready.size(), 1U);
+  EXPECT_EQ(ready[0].first, 3);
+  EXPECT_NEAR(ready[0].second, 150.5, 0.01);
+  expect_sum(experiment, journal);
+}
+
+/// The spare departs while it waits, and another one comes to its slot.
+TEST_F(Departures, ASpareThatDepartsIsReplaced) {
+  Experiment experiment = thousand_steps();
+  experiment.placement.workers.resize(3);
+  experiment.placement.spares = {"host-4"};
+  experiment.recovery.policy = "spares";
+  set_lifetime("host-4", "fixed time=30");
+  depart_at(experiment, "100.5 remove a");
+  const Journal journal = train(experiment);
+  EXPECT_GE(count(journal, "departed"), 10);
+  // Each of the spares that worked did so for at most 30 s, and computed half a second in vain.
+  expect_end(333.0, 340.0);
+  expect_sum(experiment, journal);
+}
+
+/// The platform file says so, machine by machine; the others have the experiment's lifetimes.
+TEST_F(Departures, HostsHaveLifetimesOfTheirOwn) {
+  set_lifetime("host-1", "fixed time=1min lost=1");
+  set_lifetime("host-2", "trace events=");
+  set_lifetime("host-3", "never");
+  Experiment experiment = thousand_steps();
+  experiment.transience.lifetime = "fixed";
+  experiment.transience.options["time"] = 140.5;
+  const Journal journal = train(experiment);
+  // 60 steps of the first and 140 of the fourth; the others take 400 each.
+  expect_end(400.0, 401.0);
+  ASSERT_EQ(count(journal, "noticed"), 2);
+  std::map<int, std::string> causes;
+  for (const auto& record : journal.membership)
+    if (record.event == "departed") causes[record.slot] = record.cause;
+  EXPECT_EQ(causes, (std::map<int, std::string>{{0, "lost"}, {3, "revoked"}}));
+}
+
+/// SimGrid's own profiles mean departures and returns, here of the first two workers; nothing ends in
+/// SimGrid.
+TEST_F(Departures, FollowTheStateFilesOfHosts) {
+  platform_ +=
+      "<trace id='one' periodicity='-1'>100.5 0\n101 1\n</trace><trace_connect trace='one' kind='HOST_AVAIL' "
+      "element='host-1'/><trace id='two' periodicity='-1'>200.5 0\n201 1\n</trace><trace_connect trace='two' "
+      "kind='HOST_AVAIL' element='host-2'/>\n";
+  Experiment experiment = thousand_steps();
+  experiment.recovery.policy = "replace";
+  experiment.transience.start = Seconds(50);
+  experiment.transience.lifetime = "states";
+  const Journal journal = train(experiment);
+  // As in TwoOfFourAreReplaced.
+  expect_end(275.0, 277.0);
+  std::vector<std::pair<double, std::string>> departures;
+  for (const auto& record : journal.membership)
+    if (record.event == "departed") departures.emplace_back(record.time.count(), record.cause);
+  EXPECT_EQ(departures, (std::vector<std::pair<double, std::string>>{{100.5, "lost"}, {200.5, "lost"}}));
+  EXPECT_EQ(count(journal, "joined"), 6);
+  expect_sum(experiment, journal);
+}
+
+TEST_F(Departures, LifetimesOfHostsThatAreNoneAreRefused) {
+  for (const char* text :
+       {"weibul scale=6h", "weibull shape", "weibull shape=0", "weibull size=2", "fixed time=x"}) {
+    Departures::platform_ = TemporaryPlatform::star(5, 1e12, 1e-7);
+    set_lifetime("host-2", text);
+    Experiment experiment = thousand_steps();
+    experiment.transience.lifetime = "fixed";
+    try {
+      train(experiment);
+      ADD_FAILURE() << text;
+    } catch (const ConfigError& error) {
+      EXPECT_NE(std::string(error.what()).find("host 'host-2', property tandem:lifetime: "),
+                std::string::npos)
+          << error.what();
+    }
+  }
+}
+
+/// Machine hours are seconds of the job.
+TEST_F(Departures, TimesOfMachinesAreScaled) {
+  Experiment experiment = thousand_steps();
+  experiment.transience.time_scale = 3600;
+  depart_at(experiment, "361800 remove a; 721800 remove b");
+  train(experiment);
+  expect_end(350.0, 351.0);
+}
+
+/// 864.6 / 9 * 9 is less than 864.6, but the machine that is requested for that time is there.
+TEST_F(Departures, RoundedTimesOfMachinesAreThoseAtWhichTheyCanBeHad) {
+  Experiment experiment = thousand_steps();
+  experiment.transience.time_scale = 9;
+  experiment.recovery.policy = "replace";
+  depart_at(experiment, "544.5 remove a; 864.6 add a");
+  const Journal journal = train(experiment);
+  // 60 steps of the first until it departs, and 163 from 96.07 s on; 777 of the others.
+  expect_end(259.0, 260.1);
+  EXPECT_EQ(count(journal, "ready"), 1);
+  for (const auto& record : journal.membership)
+    if (record.event == "ready") {
+      EXPECT_NEAR(record.time.count(), 864.6 / 9.0, 1e-3);
+    }
+}
+
+/// Machines that outlive the job change no step.
+TEST_F(Departures, MachinesThatStayChangeNothing) {
+  Experiment experiment = thousand_steps();
+  const Seconds without = train_apart(experiment, "without");
+  experiment.transience.lifetime = "fixed";
+  experiment.transience.options["time"] = 1e6;
+  EXPECT_NEAR(train_apart(experiment, "with").count(), without.count(), 1e-3);
+}
+
+TEST_F(Departures, TheJobGivesUpWithoutMachines) {
+  Experiment experiment = thousand_steps();
+  depart_at(experiment, "10.5 remove a; 10.5 remove b; 10.5 remove c; 10.5 remove d");
+  EXPECT_THROW(train(experiment), WorldError);
+}
+
+/// Every algorithm that works over a server, with random lifetimes, one server and three.
+class RandomDepartures : public Departures, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(RandomDepartures, EndWithAllRounds) {
+  for (const int servers : {1, 3})
+    for (const std::uint64_t seed : {1, 2, 3, 4}) {
+      SCOPED_TRACE("servers " + std::to_string(servers) + ", seed " + std::to_string(seed));
+      Experiment experiment = thousand_steps();
+      experiment.sync.algorithm = GetParam();
+      experiment.workload.train_samples = 96;
+      experiment.stop = {.rounds = 30};
+      experiment.seed = seed;
+      experiment.placement.servers.assign(static_cast<std::size_t>(servers), "host-0");
+      experiment.recovery.policy = "replace";
+      experiment.transience.lifetime = "exponential";
+      // A worker whose machines live for less than a round would never push.
+      const auto& entry = sync::catalog().find(GetParam());
+      const int steps = entry.make.steps_per_round(Options::resolve(entry.name, entry.options, {}));
+      experiment.transience.options["mean"] = 20.0 * std::max(1, steps);
+      experiment.transience.start = Seconds(seed % 2 == 0 ? 0.0 : 3.0);
+      experiment.transience.detect = Seconds(0.5);
+      EXPECT_GT(train_apart(experiment, "random").count(), 5.0);
+    }
+}
+
+std::vector<std::string> algorithms_over_servers() {
+  std::vector<std::string> names;
+  for (const auto& entry : sync::catalog().entries())
+    if (std::ranges::count(entry.make.routes, sync::Route::server) > 0 && entry.make.most_workers == 0)
+      names.push_back(entry.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, RandomDepartures, ::testing::ValuesIn(algorithms_over_servers()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace tandem::testing

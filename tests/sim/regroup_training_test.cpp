@@ -1,0 +1,331 @@
+// Workers that depart and join while they exchange without servers, in closed form: negligible network, steps
+// of a second.
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "policies/sync/policy.hpp"
+#include "tests/sim/training.hpp"
+#include "workloads/records/metrics.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class Regrouping : public Training {
+ protected:
+  Regrouping() {
+    platform_ = TemporaryPlatform::star(5, 1e12, 1e-7);
+    price_ = [](Rank, const Work& work) { return Seconds(work.kind == Work::Kind::forward ? 1.0 : 0.0); };
+  }
+
+  static Experiment job(const std::string& algorithm = "bsp", sync::Route over = sync::Route::all_reduce) {
+    Experiment experiment = small_experiment(4);
+    experiment.sync.algorithm = algorithm;
+    experiment.sync.over = over;
+    experiment.sync.collective = "ring";
+    experiment.recovery.policy = "shrink";
+    return experiment;
+  }
+  /// A thousand samples in all, one in each step.
+  static Experiment thousand_steps() {
+    Experiment experiment = job();
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.workload.batch = 1;
+    experiment.workload.train_samples = 1000;
+    experiment.stop = {.epochs = 1.0};
+    return experiment;
+  }
+  static void depart_at(Experiment& experiment, const std::string& events) {
+    experiment.transience.lifetime = "trace";
+    experiment.transience.options["events"] = events;
+  }
+  static std::int64_t count(const Journal& journal, const std::string& event) {
+    return std::ranges::count(journal.membership, event, &MembershipRecord::event);
+  }
+  void expect_makespan(double seconds) const { EXPECT_NEAR(makespan_.count(), seconds, 0.01); }
+  /// Of samples: processed = applied + lost.
+  static SampleCounts expect_sum(const Experiment& experiment, const Journal& journal) {
+    RunInfo info;
+    info.experiment = experiment;
+    const SampleCounts samples = sample_counts(info, journal);
+    EXPECT_EQ(samples.processed, *samples.applied + samples.lost);
+    EXPECT_EQ(samples.dropped, 0);
+    EXPECT_EQ(*samples.pending, 0);
+    EXPECT_GE(samples.lost, 0);
+    return samples;
+  }
+
+  /// The model after rounds with these members, where each worker's batch is its whole shard.
+  std::vector<float> model_by_hand(const std::vector<std::vector<int>>& rounds) const {
+    const auto learner = make_job_learner(job_->replica_plan());
+    const OptimizerSetting& setting = job_->exchange().optimizer_setting();
+    std::vector<double> model(learner->model().begin(), learner->model().end());
+    std::vector<double> velocity(model.size(), 0.0);
+    for (const auto& members : rounds) {
+      std::vector<double> mean(model.size(), 0.0);
+      for (const int member : members) {
+        const auto gradient = gradient_at(*learner, model, member);
+        for (std::size_t i = 0; i < mean.size(); ++i)
+          mean[i] += gradient[i] / static_cast<double>(members.size());
+      }
+      for (std::size_t i = 0; i < mean.size(); ++i) {
+        velocity[i] = setting.momentum * velocity[i] + mean[i];
+        model[i] -= setting.learning_rate * velocity[i];
+      }
+    }
+    return {model.begin(), model.end()};
+  }
+};
+
+TEST_F(Regrouping, TwoOfFourLeave) {
+  Experiment experiment = thousand_steps();
+  depart_at(experiment, "100.5 remove a; 200.5 remove b");
+  const Journal journal = train(experiment);
+  // 4 samples a second, then 3, then 2; the steps that were interrupted by departures had no gradient.
+  expect_makespan(350.0);
+  EXPECT_EQ(count(journal, "noticed"), 2);
+  EXPECT_EQ(count(journal, "gone"), 2);
+  EXPECT_EQ(journal.counted_rounds, 350);
+  EXPECT_EQ(*expect_sum(experiment, journal).applied, 1000);
+}
+
+TEST_F(Regrouping, TwoLeaveAtOnce) {
+  Experiment experiment = thousand_steps();
+  depart_at(experiment, "100.5 remove a; 100.5 remove b");
+  const Journal journal = train(experiment);
+  expect_makespan(100 + 600 / 2.0);
+  EXPECT_EQ(*expect_sum(experiment, journal).applied, 1000);
+}
+
+/// The others wait until the loss is noticed.
+TEST_F(Regrouping, TheRoundIsHeldUpUntilALossIsNoticed) {
+  Experiment experiment = thousand_steps();
+  experiment.transience.detect = Seconds(2);
+  depart_at(experiment, "100.5 remove a");
+  train(experiment);
+  expect_makespan(100 + 2.5 + 199);
+}
+
+/// Each newcomer computes the step that the others have begun half a second before it came.
+TEST_F(Regrouping, TwoOfFourAreReplaced) {
+  Experiment experiment = thousand_steps();
+  experiment.recovery.policy = "replace";
+  experiment.transience.start = Seconds(50);
+  depart_at(experiment, "100.5 remove a; 100.5 add a; 201 remove b; 201 add b");
+  const Journal journal = train(experiment);
+  expect_makespan(276.0);
+  EXPECT_EQ(count(journal, "joined"), 6);
+  EXPECT_EQ(*expect_sum(experiment, journal).applied, 1000);
+}
+
+TEST_F(Regrouping, MachinesThatStayChangeNothing) {
+  Experiment experiment = thousand_steps();
+  const Seconds without = train_apart(experiment, "without");
+  experiment.transience.lifetime = "fixed";
+  experiment.transience.options["time"] = 1e6;
+  EXPECT_NEAR(train_apart(experiment, "with").count(), without.count(), 1e-3);
+}
+
+TEST_F(Regrouping, TheJobGivesUpWithoutMachines) {
+  Experiment experiment = thousand_steps();
+  depart_at(experiment, "10.5 remove a; 10.5 remove b; 10.5 remove c; 10.5 remove d");
+  EXPECT_THROW(train(experiment), WorldError);
+}
+
+/// Newcomers have nothing to continue from.
+TEST_F(Regrouping, TheJobGivesUpWhenTheModelIsLost) {
+  Experiment experiment = thousand_steps();
+  experiment.recovery.policy = "replace";
+  depart_at(experiment,
+            "10.5 remove a; 10.5 remove b; 10.5 remove c; 10.5 remove d; "
+            "11 add a; 11 add b; 11 add c; 11 add d");
+  EXPECT_THROW(train(experiment), WorldError);
+}
+
+/// Messages take a while, and the second departure comes while the members report the first.
+TEST_F(Regrouping, AnotherLeavesDuringTheAgreement) {
+  platform_ = TemporaryPlatform::star(5, 1e12, 0.01);
+  for (const char* second : {"10.505", "10.51", "10.52", "10.53", "10.54", "10.55", "10.56", "10.58"}) {
+    SCOPED_TRACE(second);
+    Experiment experiment = thousand_steps();
+    experiment.stop = {.rounds = 30};
+    depart_at(experiment, std::string("10.5 remove a; ") + second + " remove b");
+    const double makespan = train_apart(experiment, second).count();
+    EXPECT_GT(makespan, 30.0);
+    EXPECT_LT(makespan, 36.0);
+  }
+}
+
+TEST_F(Regrouping, TheModelIsThatOfTheMembersOfEachRound) {
+  Experiment experiment = job();
+  experiment.stop = {.rounds = 6};
+  // In the middle of a round; first the first worker, and then the next one, which has its duties.
+  depart_at(experiment, "2.5 remove a; 4.25 remove b");
+  const Journal journal = train(experiment);
+  const std::vector<int> all = {0, 1, 2, 3}, three = {1, 2, 3}, two = {2, 3};
+  expect_close(final_model(), model_by_hand({all, all, three, three, two, two}), 1e-5F);
+  EXPECT_EQ(*expect_sum(experiment, journal).applied, 24 * (4 + 4 + 3 + 3 + 2 + 2));
+}
+
+/// The newcomer in the first slot writes the model that it got, optimiser and all.
+TEST_F(Regrouping, ANewcomerHasTheModelOfTheOthers) {
+  Experiment experiment = job();
+  experiment.stop = {.rounds = 8};
+  experiment.recovery.policy = "replace";
+  experiment.transience.start = Seconds(2);
+  depart_at(experiment, "2.5 remove a; 2.5 add a");
+  const Journal journal = train(experiment);
+  const std::vector<int> all = {0, 1, 2, 3}, three = {1, 2, 3};
+  expect_close(final_model(), model_by_hand({all, all, three, three, all, all, all, all}), 1e-5F);
+  // The others have computed half of a step when the newcomer begins with it.
+  expect_makespan(8.5);
+  EXPECT_EQ(*expect_sum(experiment, journal).applied, 24 * (6 * 4 + 2 * 3));
+}
+
+/// Its duties, such as writing the models that are evaluated, are those of the next one.
+TEST_F(Regrouping, ModelsAreEvaluatedWhenTheFirstWorkerHasLeft) {
+  for (const auto& [algorithm, over] :
+       {std::pair("bsp", sync::Route::all_reduce), std::pair("local-sgd", sync::Route::all_reduce),
+        std::pair("d-psgd", sync::Route::peers)}) {
+    SCOPED_TRACE(algorithm);
+    Experiment experiment = job(algorithm, over);
+    experiment.evaluate_every = 1;
+    experiment.placement.evaluator = "host-0";
+    experiment.stop = {.rounds = 6};
+    depart_at(experiment, "2.5 remove a");
+    EXPECT_GT(train_apart(experiment, std::string(algorithm) + "-evaluated").count(), 5.0);
+  }
+  Experiment experiment = job();
+  experiment.evaluate_every = 1;
+  experiment.placement.evaluator = "host-0";
+  experiment.stop = {.rounds = 6};
+  depart_at(experiment, "2.5 remove a");
+  const Journal journal = train(experiment);
+  std::vector<std::int64_t> rounds;
+  for (const auto& evaluation : journal.evaluations) rounds.push_back(evaluation.round);
+  EXPECT_EQ(rounds, (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}));
+}
+
+/// Below the least number of workers nobody continues; the round that was interrupted has all of them then.
+TEST_F(Regrouping, TrainingPausesWithTooFewWorkers) {
+  Experiment experiment = job();
+  experiment.stop = {.rounds = 8};
+  experiment.recovery.policy = "replace";
+  experiment.recovery.least = 4;
+  experiment.transience.start = Seconds(2);
+  depart_at(experiment, "2.5 remove a; 2.5 add a");
+  const Journal journal = train(experiment);
+  // The newcomer computes the third step from 4.5 s on.
+  expect_makespan(5.5 + 5);
+  EXPECT_EQ(count(journal, "paused"), 1);
+  EXPECT_EQ(count(journal, "resumed"), 1);
+  expect_close(final_model(), model_by_hand(std::vector(8, std::vector<int>{0, 1, 2, 3})), 1e-5F);
+}
+
+/// The first worker departs around the time at which the last round ends and its duties are done: before,
+/// another one has them; the model is that of all rounds in any case.
+TEST_F(Regrouping, TheFirstWorkerLeavesAsTheJobEnds) {
+  platform_ = TemporaryPlatform::star(5, 1e12, 0.01);
+  Experiment experiment = job();
+  experiment.stop = {.rounds = 3};
+  const double end = train_apart(experiment, "undisturbed").count();
+  std::vector<std::string> times;
+  for (double time = end - 0.3; time < end + 0.15; time += 0.015) times.push_back(std::to_string(time));
+  for (const std::string& time : times) {
+    Experiment disturbed = experiment;
+    depart_at(disturbed, time + " remove a");
+    EXPECT_GE(train_apart(disturbed, time).count(), end - 0.01) << time;
+  }
+  train(experiment);
+  const std::vector<int> all = {0, 1, 2, 3}, three = {1, 2, 3};
+  const auto undisturbed = model_by_hand({all, all, all}), without = model_by_hand({all, all, three});
+  EXPECT_GT(distance(undisturbed, without), 1e-4F);
+  for (const std::string& time : times) {
+    const auto found = model_in(time);
+    EXPECT_LE(std::min(distance(found, undisturbed), distance(found, without)), 1e-5F) << time;
+  }
+}
+
+/// Peers that are all neighbours have the same model, and so has one that joins.
+TEST_F(Regrouping, NeighboursAreThoseThatArePresent) {
+  Experiment experiment = job("d-psgd", sync::Route::peers);
+  experiment.sync.options = {{"graph", std::string("complete")}, {"order", std::string("step-first")}};
+  experiment.optimizer.momentum = 0.0;
+  experiment.stop = {.rounds = 8};
+  experiment.recovery.policy = "replace";
+  experiment.transience.start = Seconds(2);
+  depart_at(experiment, "2.5 remove a; 2.5 add a; 6 remove b");
+  train(experiment);
+  // Without momentum, the mean of the models after a step of each is a step by the mean gradient. The step
+  // that the newcomer began is that which the others had begun.
+  const std::vector<int> all = {0, 1, 2, 3}, three = {1, 2, 3};
+  const std::vector<int> last = {0, 2, 3};
+  expect_close(final_model(), model_by_hand({all, all, three, three, all, last, last, last}), 1e-5F);
+}
+
+/// At the boundary of a round, with a machine at once: as if none had departed.
+TEST_F(Regrouping, AReplacementAtABoundaryChangesNothing) {
+  Experiment experiment = job();
+  train_apart(experiment, "without");
+  experiment.recovery.policy = "replace";
+  depart_at(experiment, "3.00001 remove b; 3.00001 add b");
+  train(experiment);
+  expect_makespan(5.0);
+  expect_close(final_model(), model_in("without"), 0.0F);
+}
+
+/// Every algorithm of rounds that works without servers, with random lifetimes. With every second seed,
+/// exchanges take a large part of a step, so that machines depart in the middle of them.
+class RandomRegrouping : public Regrouping,
+                         public ::testing::WithParamInterface<std::tuple<std::string, std::uint64_t>> {};
+
+TEST_P(RandomRegrouping, EndsWithAllRounds) {
+  const auto [algorithm, seed] = GetParam();
+  const auto& entry = sync::catalog().find(algorithm);
+  if (seed % 2 == 0) platform_ = TemporaryPlatform::star(5, 3e6, 0.01);
+  const bool sums = std::ranges::count(entry.make.routes, sync::Route::all_reduce) > 0;
+  Experiment experiment = job(algorithm, sums ? sync::Route::all_reduce : sync::Route::peers);
+  experiment.workload.batch = 4;
+  experiment.optimizer.learning_rate = 0.002;
+  experiment.optimizer.momentum = 0.0;
+  experiment.stop = {.rounds = 15};
+  experiment.seed = seed;
+  experiment.recovery.policy = "replace";
+  experiment.transience.lifetime = "exponential";
+  if (std::ranges::count(entry.options, "h", &OptionSpec::name) > 0)
+    experiment.sync.options["h"] = std::int64_t{4};
+  const int steps =
+      entry.make.steps_per_round(Options::resolve(entry.name, entry.options, experiment.sync.options));
+  experiment.transience.options["mean"] = 40.0 * std::max(1, steps);
+  experiment.transience.start = Seconds(seed % 3 == 0 ? 0.0 : 3.0);
+  experiment.transience.detect = Seconds(seed % 4 < 2 ? 0.0 : 0.5);
+  const Journal journal = train(experiment);
+  EXPECT_GE(makespan_.count(), 15.0);
+  EXPECT_EQ(journal.counted_rounds, 15);
+  if (entry.make.payload != sync::Payload::model) {
+    EXPECT_GE(*expect_sum(experiment, journal).applied, 15 * 4);
+  }
+  EXPECT_TRUE(std::ranges::all_of(final_model(), [](float value) { return std::isfinite(value); }));
+}
+
+std::vector<std::string> algorithms_without_servers() {
+  std::vector<std::string> names;
+  for (const auto& entry : sync::catalog().entries())
+    if (entry.make.most_workers == 0 &&
+        (std::ranges::count(entry.make.routes, sync::Route::all_reduce) > 0 ||
+         (std::ranges::count(entry.make.routes, sync::Route::peers) > 0 && !entry.make.timing_driven)))
+      names.push_back(entry.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, RandomRegrouping,
+                         ::testing::Combine(::testing::ValuesIn(algorithms_without_servers()),
+                                            ::testing::Range(std::uint64_t{1}, std::uint64_t{7})),
+                         [](const auto& test) {
+                           std::string name = std::get<0>(test.param);
+                           std::erase(name, '-');
+                           return name + std::to_string(std::get<1>(test.param));
+                         });
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,155 @@
+// The agreement of workers without servers on who is a member.
+#include "workloads/membership/agreement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace tandem {
+namespace {
+
+using Slots = std::vector<int>;
+
+TEST(Agreement, BeginsWithAll) {
+  Agreement agreement(3);
+  EXPECT_EQ(agreement.present(), (Slots{0, 1, 2}));
+  EXPECT_FALSE(agreement.begin(1));
+  EXPECT_FALSE(agreement.take_members());
+  EXPECT_FALSE(agreement.is_over());
+}
+
+TEST(Agreement, MembersAreKnownWhenAllAreQuiet) {
+  Agreement agreement(4);
+  agreement.leave(1);
+  ASSERT_TRUE(agreement.begin(1));
+  EXPECT_FALSE(agreement.begin(2)) << "nothing has changed since";
+  agreement.note_quiet(0, 1, 1, 7);
+  agreement.note_quiet(2, 1, 1, 8);
+  EXPECT_FALSE(agreement.take_members());
+  agreement.note_quiet(3, 1, 1, 8);
+  const auto members = agreement.take_members();
+  ASSERT_TRUE(members);
+  EXPECT_EQ(members->slots, (Slots{0, 2, 3}));
+  EXPECT_EQ(members->behind, (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(members->source, 2);
+  EXPECT_EQ(members->round, 8);
+  EXPECT_FALSE(agreement.take_members()) << "only once";
+}
+
+TEST(Agreement, ANewcomerHasNoState) {
+  Agreement agreement(2);
+  agreement.leave(0);
+  agreement.join(0, 2);
+  ASSERT_TRUE(agreement.begin(2));
+  agreement.note_quiet(0, 1, 2, 9);  // of its slot's last occupant
+  agreement.note_quiet(1, 1, 2, 0);
+  EXPECT_FALSE(agreement.take_members());
+  agreement.note_quiet(0, 2, 2, -1);
+  EXPECT_FALSE(agreement.has_lost_state());
+  const auto members = agreement.take_members();
+  ASSERT_TRUE(members);
+  EXPECT_EQ(members->source, 1);
+  EXPECT_EQ(members->round, 0);
+  EXPECT_EQ(members->behind, (std::vector<bool>{true, false}));
+}
+
+TEST(Agreement, AChangeInBetweenBeginsANewerEpoch) {
+  Agreement agreement(3);
+  agreement.leave(0);
+  agreement.begin(1);
+  agreement.note_quiet(1, 1, 1, 5);
+  agreement.leave(2);
+  EXPECT_FALSE(agreement.take_members());
+  ASSERT_TRUE(agreement.begin(2));
+  agreement.note_quiet(1, 1, 1, 5);
+  EXPECT_FALSE(agreement.take_members()) << "a report of the older epoch";
+  agreement.note_quiet(1, 1, 2, 5);
+  ASSERT_TRUE(agreement.take_members());
+}
+
+TEST(Agreement, TheStateIsLostWithTheLastThatHadIt) {
+  Agreement agreement(2);
+  agreement.leave(0);
+  agreement.leave(1);
+  agreement.begin(2);
+  EXPECT_FALSE(agreement.has_lost_state()) << "a machine may still come";
+  EXPECT_FALSE(agreement.is_over());
+  agreement.join(1, 2);
+  agreement.begin(3);
+  EXPECT_FALSE(agreement.has_lost_state());
+  agreement.note_quiet(1, 2, 3, -1);
+  EXPECT_TRUE(agreement.has_lost_state());
+  EXPECT_FALSE(agreement.take_members());
+}
+
+TEST(Agreement, EndsWhenAllHaveFinishedInOneEpoch) {
+  Agreement agreement(2);
+  agreement.note_finished(0, 1, 0);
+  EXPECT_FALSE(agreement.is_over());
+  agreement.leave(0);
+  EXPECT_FALSE(agreement.is_over());
+  agreement.begin(1);
+  agreement.note_finished(1, 1, 0);
+  EXPECT_FALSE(agreement.is_over()) << "before the change";
+  agreement.note_finished(1, 1, 1);
+  EXPECT_TRUE(agreement.is_over());
+}
+
+TEST(Agreement, EndsWithoutAnybodyAfterTheLastDuties) {
+  for (const bool lowest_finished : {false, true}) {
+    Agreement agreement(2);
+    agreement.note_finished(lowest_finished ? 0 : 1, 1, 0);
+    agreement.leave(0);
+    agreement.leave(1);
+    EXPECT_EQ(agreement.is_over(), lowest_finished);
+  }
+}
+
+/// Whatever the order of changes and reports: members are taken only after each of them has reported in the
+/// same epoch, the source is one that has the most, and nobody ahead of it is left out.
+TEST(Agreement, IsSoundInAnyOrder) {
+  for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    const int slots = 1 + static_cast<int>(random() % 5);
+    Agreement agreement(slots);
+    std::vector<std::int64_t> rounds(static_cast<std::size_t>(slots), 0), reported(rounds.size(), -2);
+    std::int64_t epoch = 0;
+    for (int event = 0; event < 200; ++event) {
+      const int slot = static_cast<int>(random() % static_cast<unsigned>(slots));
+      const auto index = static_cast<std::size_t>(slot);
+      switch (random() % 6) {
+        case 0:
+          if (agreement.is_present(slot) && random() % 3 == 0) agreement.leave(slot);
+          break;
+        case 1:
+          if (agreement.is_present(slot)) break;
+          agreement.join(slot, agreement.incarnation(slot) + 1);
+          rounds[index] = -1;
+          break;
+        case 2:
+          if (agreement.begin(++epoch)) std::fill(reported.begin(), reported.end(), -2);
+          break;
+        default:
+          if (!agreement.is_present(slot)) break;
+          agreement.note_quiet(slot, agreement.incarnation(slot), agreement.epoch(), rounds[index]);
+          reported[index] = rounds[index];
+      }
+      const auto members = agreement.take_members();
+      if (!members) continue;
+      ASSERT_EQ(members->slots, agreement.present());
+      for (std::size_t i = 0; i < members->slots.size(); ++i) {
+        const auto member = static_cast<std::size_t>(members->slots[i]);
+        ASSERT_GE(reported[member], -1);
+        ASSERT_LE(reported[member], members->round);
+        ASSERT_EQ(members->behind[i], reported[member] < members->round);
+        rounds[member] = members->round + static_cast<std::int64_t>(random() % 2);
+      }
+      ASSERT_EQ(reported[static_cast<std::size_t>(members->source)], members->round);
+      ASSERT_GE(members->round, 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,139 @@
+// When generations end and begin again, by hand: lifetimes are given.
+#include "workloads/membership/restart_steward.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policies/lifetimes/catalog.hpp"
+#include "policies/recovery/replay.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+struct Machine {
+  std::string times;  ///< lifetimes by slot and incarnation
+  int slots = 1;
+  Seconds detect{0};
+  Seconds start{0};
+  Seconds notice{0};
+  double time_scale = 1.0;
+  std::string model = "fixed";
+};
+
+RestartSteward steward_of(const Machine& machine) {
+  Experiment::Transience setting;
+  setting.lifetime = machine.model;
+  if (machine.model == "fixed") setting.options["times"] = machine.times;
+  if (machine.model == "trace") setting.options["events"] = machine.times;
+  setting.detect = machine.detect;
+  setting.start = machine.start;
+  setting.notice = machine.notice;
+  setting.time_scale = machine.time_scale;
+  const auto& entry = recovery::catalog().find("restart");
+  const std::vector<std::size_t> zones(static_cast<std::size_t>(machine.slots), 0);
+  auto policy = entry.make({.workers = machine.slots,
+                            .slots = machine.slots,
+                            .least = machine.slots,
+                            .options = Options::resolve(entry.name, entry.options, {})});
+  return {Machines(setting, lifetimes::make_fates(setting.lifetime, setting.options, 1, zones), zones.size()),
+          std::move(policy), std::vector<std::string>(static_cast<std::size_t>(machine.slots), "host")};
+}
+
+/// "joined 0" and so on, without the time.
+std::vector<std::string> events_of(const RestartSteward& steward, Seconds until) {
+  std::vector<std::string> events;
+  for (const auto& change : steward.membership())
+    if (change.time <= until) events.push_back(change.event + ' ' + std::to_string(change.slot));
+  return events;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(RestartSteward, AGenerationEndsWithItsFirstDeparture) {
+  RestartSteward steward =
+      steward_of({.times = "100;40,30", .slots = 2, .detect = Seconds(5), .start = Seconds(20)});
+  ASSERT_TRUE(steward.end_of_generation());
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(40));
+  EXPECT_EQ(steward.end_of_generation()->slot, 1);
+  EXPECT_EQ(steward.begin_next(), Seconds(65));
+  // The replacement lives from when it has come up.
+  ASSERT_TRUE(steward.end_of_generation());
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(95));
+  EXPECT_EQ(steward.end_of_generation()->incarnation, 2);
+  // Meanwhile the other machine departs, at 100, which is noticed at 105: its replacement is there at 125.
+  EXPECT_EQ(steward.begin_next(), Seconds(125));
+  EXPECT_FALSE(steward.end_of_generation());
+}
+
+TEST(RestartSteward, KnowsNothingOfLaterEvents) {
+  RestartSteward steward = steward_of({.times = "40", .detect = Seconds(5), .start = Seconds(20)});
+  EXPECT_EQ(events_of(steward, Seconds(39)), Texts{"joined 0"});
+  EXPECT_EQ(events_of(steward, Seconds(40)), (Texts{"joined 0", "departed 0"}));
+  steward.begin_next();
+  EXPECT_EQ(events_of(steward, Seconds(64)), (Texts{"joined 0", "departed 0", "noticed 0", "requested 0"}));
+  EXPECT_EQ(events_of(steward, Seconds(65)),
+            (Texts{"joined 0", "departed 0", "noticed 0", "requested 0", "ready 0", "joined 0"}));
+}
+
+TEST(RestartSteward, TimesOfMachinesAreScaled) {
+  RestartSteward steward =
+      steward_of({.times = "3600", .detect = Seconds(60), .start = Seconds(300), .time_scale = 60});
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(60));
+  EXPECT_EQ(steward.begin_next(), Seconds(66));
+}
+
+TEST(RestartSteward, AnnouncedDeparturesAreNoticedImmediately) {
+  RestartSteward steward =
+      steward_of({.times = "40", .detect = Seconds(5), .start = Seconds(20), .notice = Seconds(10)});
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(40));
+  EXPECT_EQ(steward.begin_next(), Seconds(60));
+  EXPECT_EQ(events_of(steward, Seconds(30)), (Texts{"joined 0", "warned 0"}));
+}
+
+/// The second machine departs after the first, and comes up before it: nothing begins in between.
+TEST(RestartSteward, WaitsForAllMachines) {
+  RestartSteward steward =
+      steward_of({.times = "10 remove a; 11 remove b; 30 add b; 50 add a", .slots = 2, .model = "trace"});
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(10));
+  EXPECT_EQ(steward.begin_next(), Seconds(50));
+}
+
+/// A machine that is gone, which nobody knows yet, cannot start.
+TEST(RestartSteward, DoesNotBeginWithAMachineThatHasDepartedUnnoticed) {
+  RestartSteward steward =
+      steward_of({.times = "40;62", .slots = 2, .detect = Seconds(5), .start = Seconds(20)});
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(40));
+  // The first slot's replacement is there at 65, when the second has been empty for 3 s.
+  EXPECT_EQ(steward.begin_next(), Seconds(62 + 5 + 20));
+}
+
+TEST(RestartSteward, GivesUpWithoutMachines) {
+  RestartSteward steward = steward_of({.times = "10 remove a", .model = "trace"});
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(10));
+  EXPECT_THROW(steward.begin_next(), WorldError);
+}
+
+TEST(RestartSteward, ItsDecisionsReplay) {
+  RestartSteward steward =
+      steward_of({.times = "40,30,20;62", .slots = 2, .detect = Seconds(5), .start = Seconds(20)});
+  while (steward.end_of_generation()) steward.begin_next();
+  const auto decided = steward.decisions();
+  Texts events;
+  for (const auto& decision : decided) {
+    EXPECT_EQ(decision.record.side, "recovery");
+    events.push_back(decision.record.event);
+  }
+  const auto& entry = recovery::catalog().find("restart");
+  const auto policy = entry.make(
+      {.workers = 2, .slots = 2, .least = 2, .options = Options::resolve(entry.name, entry.options, {})});
+  const auto lines = recovery::replay(*policy, events);
+  ASSERT_EQ(lines.size(), decided.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i].decisions, decided[i].record.decisions);
+}
+
+}  // namespace
+}  // namespace tandem

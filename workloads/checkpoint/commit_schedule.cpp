@@ -1,0 +1,84 @@
+#include "workloads/checkpoint/commit_schedule.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "policies/checkpointing/replay.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+
+CommitSchedule::CommitSchedule(std::unique_ptr<checkpointing::Policy> policy, Setting setting, Log log)
+    : policy_(std::move(policy)), setting_(setting), log_(std::move(log)) {}
+
+void CommitSchedule::begin(Seconds now, std::int64_t round, int machines) {
+  round_ = round;
+  for (int slot = 0; slot < machines; ++slot)
+    give(checkpointing::Ready{.now = now, .slot = slot, .incarnation = 1}, round);
+  give(checkpointing::Started{now, round}, round);
+}
+
+void CommitSchedule::round_done(Seconds now, std::int64_t round, int workers, Seconds duration) {
+  TANDEM_CHECK(round > round_, "round", round, "after", round_);
+  round_ = round;
+  duration_ = duration;
+  work_ += duration;
+  give(checkpointing::RoundDone{now, round, workers, duration}, round);
+  if (under_way_) return;
+  const bool decides =
+      setting_.ahead ? is_planned_for(round + 1, duration) : is_planned_for(round, Seconds());
+  if (!decides) return;
+  due_ = setting_.ahead ? round + 1 : round;
+  under_way_ = true;
+  requested_ = false;
+  planned_round_.reset();
+  planned_work_.reset();
+}
+
+void CommitSchedule::warned(Seconds now, int slot, Seconds notice) {
+  const Seconds of_policy = setting_.ahead ? std::max(Seconds(), notice - duration_) : notice;
+  give(checkpointing::Warned{now, slot, of_policy}, round_);
+}
+
+bool CommitSchedule::is_planned_for(std::int64_t round, Seconds more_work) const {
+  // Sums of durations are rounded.
+  constexpr double almost = 1.0 - 1e-9;
+  return requested_ || (planned_round_ && round >= *planned_round_) ||
+         (planned_work_ && work_ + more_work >= *planned_work_ * almost);
+}
+
+void CommitSchedule::committed(Seconds now, Seconds blocked) {
+  TANDEM_CHECK(under_way_, "no commit is under way; the last one was of round", due_);
+  under_way_ = false;
+  give(checkpointing::Committed{now, due_, blocked}, setting_.counts_from_commit ? due_ : round_);
+}
+
+void CommitSchedule::commit_failed(Seconds now) {
+  TANDEM_CHECK(under_way_, "no commit is under way; the last one was of round", due_);
+  under_way_ = false;
+  give(checkpointing::CommitFailed{now}, round_);
+  if (setting_.every > 0) planned_round_ = due_ + setting_.every;
+}
+
+/// `from_round`: from whose end a plan in rounds counts.
+void CommitSchedule::give(const checkpointing::Event& event, std::int64_t from_round) {
+  const checkpointing::Decisions decisions = checkpointing::decide(*policy_, event);
+  for (const checkpointing::Decision& decision : decisions) {
+    if (std::holds_alternative<checkpointing::CommitNow>(decision)) {
+      requested_ = true;
+      continue;
+    }
+    planned_round_.reset();
+    planned_work_.reset();
+    if (const auto* rounds = std::get_if<checkpointing::NextCommitInRounds>(&decision))
+      planned_round_ = from_round + rounds->rounds;
+    if (const auto* seconds = std::get_if<checkpointing::NextCommitInSeconds>(&decision)) {
+      planned_work_ = seconds->work;
+      work_ = {};
+    }
+  }
+  if (log_) log_(to_text(event), to_text(decisions));
+}
+
+}  // namespace tandem

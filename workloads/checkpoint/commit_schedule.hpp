@@ -1,0 +1,67 @@
+// After which rounds a job commits its state, as its checkpointing policy decides. Gives the policy its
+// events and keeps what it decides. Without files, messages or a clock: times arrive with the calls.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "policies/checkpointing/policy.hpp"
+
+namespace tandem {
+
+class CommitSchedule {
+ public:
+  struct Setting {
+    /// A commit is decided when the round before it has ended, so that other ranks can learn of it. A plan in
+    /// seconds then assumes that the next round takes as long as the last one.
+    bool ahead = false;
+    /// A plan in rounds counts from the last commit's round, not from when that commit was complete.
+    bool counts_from_commit = false;
+    /// Rounds between commits that other ranks count by themselves: after a failed one, too, the next is due
+    /// so many rounds later. 0: they hear of each commit.
+    std::int64_t every = 0;
+  };
+  /// `log`: called with each event and the decisions on it; may be empty.
+  using Log = std::function<void(const std::string& event, const std::string& decisions)>;
+  CommitSchedule(std::unique_ptr<checkpointing::Policy> policy, Setting setting, Log log);
+
+  /// The job computes from `round` on, on so many machines. Pre: called once, before all other calls.
+  void begin(Seconds now, std::int64_t round, int machines);
+  /// `duration`: of the round, without commits.
+  void round_done(Seconds now, std::int64_t round, int workers, Seconds duration);
+  /// The machine in a slot will be taken away after this time. A policy whose commits are decided ahead has
+  /// less time, by the round that passes until its commit begins.
+  void warned(Seconds now, int slot, Seconds notice);
+  /// A commit after the round in progress, whatever the policy plans. Pre: no other rank counts rounds.
+  void request() { requested_ = true; }
+  /// The state after this round is committed. Pre: round_done(round) was called.
+  bool is_due(std::int64_t round) const { return round > 0 && due_ == round; }
+  /// The round of the last commit that was decided, which may be the next one; 0: none was.
+  std::int64_t decided() const { return due_; }
+  /// The commit is complete, and blocked the job for `blocked`; or it was given up.
+  void committed(Seconds now, Seconds blocked);
+  void commit_failed(Seconds now);
+  /// A commit was decided, and has not ended.
+  bool is_under_way() const { return under_way_; }
+
+ private:
+  void give(const checkpointing::Event& event, std::int64_t from_round);
+  bool is_planned_for(std::int64_t round, Seconds more_work) const;
+
+  std::unique_ptr<checkpointing::Policy> policy_;
+  Setting setting_;
+  Log log_;
+  std::int64_t round_ = 0;  ///< the last one that ended
+  Seconds duration_;        ///< of that
+  std::int64_t due_ = 0;
+  bool under_way_ = false;
+  bool requested_ = false;  ///< CommitNow
+  std::optional<std::int64_t> planned_round_;
+  std::optional<Seconds> planned_work_;  ///< from the decision to the commit
+  Seconds work_;                         ///< since that decision
+};
+
+}  // namespace tandem

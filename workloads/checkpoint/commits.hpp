@@ -1,0 +1,136 @@
+// A rank's part in the commits of a job: when the rank writes its state, how long training waits for that,
+// and, on the rank that decides, when a commit is complete. Files exist only with real mathematics; times are
+// the same without.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/checkpoint/commit_schedule.hpp"
+#include "workloads/checkpoint/saved_state.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/protocol.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+/// A role calls start, then for each of its rounds round_done, and if is_due then begin and write; at the end
+/// of the job finish. Without a checkpointing policy nothing is ever due.
+class Commits {
+ public:
+  /// The arguments must outlive it.
+  Commits(const Job& job, Context& context, Journal& journal);
+
+  /// The job computes from this round on. Where it starts again, this rank first reads its state, which takes
+  /// as long as reading what it writes with a commit.
+  void start(std::int64_t round);
+  /// A round has ended on this rank, or only a step of it. Learns of warnings.
+  void round_done(std::int64_t round, int workers);
+  /// The decider has announced a commit after this round (protocol::Reply); 0: none.
+  void hear(std::int64_t round) { heard_ = std::max(heard_, round); }
+  /// What the decider announces with a reply.
+  std::int64_t announced() const;
+  /// This rank writes its part after this round, and has not yet.
+  bool is_due(std::int64_t round) const;
+
+  /// The job ends with the commit after this round, as it was asked to. On the rank that decides.
+  bool ends_job_after(std::int64_t round) const { return ends_ && is_due(round); }
+
+  /// There is a state to write: mathematics is real, or the job starts again (CheckpointPlan::has_states).
+  bool keeps_files() const { return keeps_files_; }
+  /// Training waits on this rank from now on. Waits for the end of an earlier write.
+  void begin(std::int64_t round);
+  /// What a rank writes. Empty with modelled mathematics.
+  struct Part {
+    SavedState state = {};
+    std::vector<float> model = {};  ///< flat; of the rank that writes checkpoints
+    bool model_stays = false;       ///< its file is also that of an evaluation, and is not removed
+    bool is_whole = true;           ///< otherwise something that belongs to it could not be written
+  };
+  /// Training waits until the part is written, or in the background until it is copied. If a part cannot be
+  /// written (the disk is full), the commit fails: the one before counts, and training continues.
+  void write(Part part);
+  /// Waits for the end of the commit that is under way.
+  void finish();
+
+ private:
+  struct Written {
+    std::int64_t round;
+    bool removes_model;
+  };
+  /// The commit that is under way, on the rank that decides.
+  struct Whole {
+    CommitRecord record;
+    Seconds by_servers;  ///< for which they held training up
+    Seconds by_workers;
+    std::vector<Pending> others;  ///< from each other rank with a part: Stored
+    bool failed = false;
+  };
+  /// What is open with another rank about warnings.
+  struct WarningLine {
+    Rank rank;
+    Pending next;
+  };
+
+  void read_state();
+  void find_written();
+  void note_times(SavedState& state) const;
+  void record_last();
+  void collect(bool waits);
+  void note_written(Seconds ended);
+  void add(Rank rank, const protocol::Stored& part);
+  void complete();
+  void remove_old(int keep);
+  void hear_complete();
+  void tell_complete();
+  bool is_complete(std::int64_t round) const;
+  void save(std::int64_t round, Part& part);
+  bool may_be_warned() const;
+  void hear_warnings();
+  void hear_drawn_warnings();
+  void record_warning();
+  void note_warning(Rank rank, Seconds notice);
+
+  const Job& job_;
+  const CommitPlan& plan_;
+  const Roster& roster_;
+  const RankAssignment& assignment_;
+  const Notices& notices_;
+  Context& context_;
+  Journal& journal_;
+  std::string directory_;
+  std::optional<int> disk_;
+  Bytes size_;
+  bool keeps_files_;
+  bool has_part_;    ///< writes its state with a commit
+  bool is_awaited_;  ///< and the commit is not complete without it
+  bool writes_model_;
+  std::optional<CommitSchedule> schedule_;  ///< on the rank that decides
+  std::int64_t heard_ = 0;
+  std::int64_t begun_;            ///< round of its last commit, or where the job began
+  Seconds started_{};             ///< its last commit
+  Seconds copied_{};              ///< for the last commit, from its start on
+  Seconds blocked_{};             ///< by its part of the last commit
+  Pending writing_;               ///< in the background
+  Pending sent_;                  ///< the last Stored
+  std::vector<Written> written_;  ///< whose files exist
+  std::optional<Whole> whole_;
+  bool failed_ = false;                ///< this rank's part of the last commit
+  bool ends_ = false;                  ///< the job is to end with a commit
+  std::size_t drawn_warnings_ = 0;     ///< of Generation::warnings whose time has come
+  std::vector<WarningLine> warnings_;  ///< from the other ranks, on the one that decides
+  Pending warned_;                     ///< the last Warned
+  std::int64_t complete_ = 0;          ///< round of the last commit that is known to be complete
+  Pending next_complete_;              ///< where that cannot be seen, and another rank decides: Complete
+  std::vector<Pending> told_;          ///< the last Complete, from the one that decides
+  std::int64_t last_round_ = 0;
+  Seconds round_began_{};
+  Seconds blocked_in_round_{};
+};
+
+}  // namespace tandem

@@ -1,0 +1,132 @@
+#include "workloads/checkpoint/other_workers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/checkpoint/state_files.hpp"
+#include "workloads/job/memory_estimate.hpp"
+
+namespace tandem {
+namespace {
+
+std::string name_of_worker(int index, const char* name) { return fmt::format("worker.{}.{}", index, name); }
+
+int count_workers(const Job& job) { return static_cast<int>(job.roster().workers().size()); }
+
+SavedState load_worker(const ResumePoint& point, int index, bool with_vectors) {
+  const std::string path =
+      state_path(point.directory, point.round, {RankAssignment::Role::worker, index, std::string()});
+  return with_vectors ? SavedState::load(path) : SavedState::load_numbers(path);
+}
+
+SavedState load_decider(const ResumePoint& point, const Job& job, Rank rank) {
+  return SavedState::load_numbers(state_path(point.directory, point.round, job.roster().assignment(rank)));
+}
+
+/// Samples that each worker had taken since they were dealt.
+std::vector<std::int64_t> taken_at(const ResumePoint& point, const Job& former) {
+  std::vector<std::int64_t> taken;
+  for (int index = 0; index < count_workers(former); ++index) {
+    if (point.workers_continue)
+      taken.push_back(load_worker(point, index, false).integer("samples_taken"));
+    else
+      taken.push_back(load_decider(point, former, former.roster().deciders().front())
+                          .integer(name_of_worker(index, "samples")));
+  }
+  return taken;
+}
+
+/// Workers step models of their own between two exchanges, with moments of their own.
+bool has_own_moments(const Job& job) {
+  return job.exchange().payload() == sync::Payload::change &&
+         optimizer_vectors(job.exchange().optimizer_setting()) > 0;
+}
+
+bool has_own_statistics(const Job& job) {
+  return std::ranges::any_of(job.model().buckets,
+                             [](const auto& bucket) { return bucket.exchanged() != bucket.elements(); });
+}
+
+}  // namespace
+
+std::optional<std::string> why_workers_must_stay(const Job& job) {
+  const ExchangePlan& exchange = job.exchange();
+  const bool is_tied = std::holds_alternative<sync::ElasticTie>(exchange.update_rule());
+  if (exchange.payload() == sync::Payload::model || is_tied)
+    return fmt::format("each worker of {} has a model of its own", exchange.algorithm().name);
+  if (job.data().needs_losses())
+    return fmt::format("with data.sampling {}, each worker alone knows the losses of its samples",
+                       job.spec().experiment.data.sampling);
+  return std::nullopt;
+}
+
+ResumePoint for_other_workers(ResumePoint point, const Job& former, const Job& job,
+                              std::vector<sampling::Deal> deals) {
+  const auto why = why_workers_must_stay(job);
+  TANDEM_CHECK(!why, why.value_or(""));
+  point.former_workers = count_workers(former);
+  // What a policy knows is about each of its workers.
+  point.policies_continue = false;
+  point.deals = std::move(deals);
+  point.deals.push_back({.workers = point.former_workers, .taken = taken_at(point, former)});
+  return point;
+}
+
+std::vector<std::string> dropped_with_workers(const Job& job, const Job& former) {
+  const ResumePoint& point = *job.resume();
+  const ExchangePlan& exchange = job.exchange();
+  const int kept = point.workers_continue ? std::min(point.former_workers, count_workers(job)) : 0;
+  const int gone = point.former_workers - kept;
+  std::vector<std::string> dropped = {
+      fmt::format("what {} has learnt of its workers", exchange.algorithm().name)};
+  const auto add_own = [&](bool exists, const char* what) {
+    if (exists && gone > 0)
+      dropped.push_back(fmt::format("{} of {} worker{}", what, gone, gone == 1 ? "" : "s"));
+  };
+  add_own(exchange.compression() != nullptr && exchange.has_error_feedback(), "the error feedback");
+  add_own(has_own_moments(job), "the optimiser's moments");
+  add_own(has_own_statistics(job), "the batch statistics");
+  const bool has_sum = std::ranges::any_of(former.roster().servers(), [&](Rank server) {
+    return load_decider(point, former, server).real("sum.weight") > 0.0;
+  });
+  if (has_sum) dropped.emplace_back("pushes that waited for the next update");
+  if (!point.workers_continue)
+    dropped.emplace_back("steps that were in progress, which take their samples again");
+  return dropped;
+}
+
+void count_for_other_workers(const Job& job, SavedState& state) {
+  const ResumePoint& point = *job.resume();
+  const int now = count_workers(job), former = point.former_workers;
+  state.set("pushes", point.round * now);
+  for (int index = 0; index < now; ++index) {
+    for (const char* name : {"pushes", "steps"}) {
+      if (index < former) continue;
+      std::int64_t all = 0;
+      for (int other = 0; other < former; ++other) all += state.integer(name_of_worker(other, name));
+      state.set(name_of_worker(index, name), all / former);
+    }
+    for (const char* name : {"samples", "batch", "local_steps"}) state.set(name_of_worker(index, name), 0);
+  }
+}
+
+SavedState state_from_other_workers(const Job& job, int index) {
+  const ResumePoint& point = *job.resume();
+  TANDEM_CHECK(point.workers_continue, "worker", index);
+  const bool is_new = index >= point.former_workers;
+  SavedState state = load_worker(point, is_new ? 0 : index, true);
+  state.set("samples_taken", 0);
+  const bool own_moments = has_own_moments(job);
+  state.forget([&](const std::string& name) {
+    if (name == "policy" || name == "batch" || name == "local_steps") return true;
+    return is_new && (name.ends_with(".unsent") || (own_moments && name.starts_with("optimizer.")));
+  });
+  state.restore_known();
+  return state;
+}
+
+}  // namespace tandem

@@ -1,0 +1,116 @@
+// What ranks have recorded, in files beside their states, so that a job that starts again in its result
+// directory has the records of all its generations. Every file is written atomically and holds what was added
+// since the one before.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/job/job.hpp"
+#include "workloads/records/journal_parts.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+/// How far a rank was when it had recorded something.
+struct RecordMark {
+  std::int64_t round = 0;  ///< of the rank, as in the names of states
+  std::int64_t steps = 0;  ///< finished by a worker; 0 for other ranks
+};
+
+/// Writes the records of one rank. What cannot be written with note() and note_done() is written later. Does
+/// nothing where the job ends with a rank (Job::generation).
+class RecordFiles {
+ public:
+  /// `journal`: must outlive it.
+  RecordFiles(const Job& job, Rank rank, const Journal& journal);
+
+  /// With a state, before it is written: what was recorded since the last call.
+  void save(const RecordMark& mark);
+  /// The same; false: it cannot be written now. The next call tries it again.
+  bool try_save(const RecordMark& mark);
+  /// After every exchange without a state. Where workers do not finish the same rounds, servers know of
+  /// exchanges that no state of a worker has; these are written a few times per second.
+  void note(const RecordMark& mark, Seconds now);
+  /// A few times per second, by a rank that has no states: what it has done counts even if the job starts
+  /// again from an earlier round.
+  void note_done(Seconds now);
+
+ private:
+  struct Frame {
+    RecordMark mark;
+    std::string bytes;
+  };
+  void add(const RecordMark& mark);
+  void write(const std::string& path) const;
+  void try_to_write(const std::function<void()>& write, Seconds now);
+  void write_rest(Seconds now);
+  void write_part(std::int64_t round);
+  /// `round`: none for the file of what no part holds yet.
+  std::string path_of(std::optional<std::int64_t> round) const;
+
+  JournalParts parts_;
+  const RankAssignment& assignment_;
+  std::string directory_;
+  bool keeps_;
+  bool notes_;  ///< see note()
+  int generation_ = 0;
+  Seconds began_{0};
+  CheckpointSchedule schedule_;
+  std::vector<Frame> frames_;  ///< since the last part
+  std::size_t bytes_ = 0;      ///< of these
+  int part_ = 0;
+  bool has_rest_ = false;  ///< the file of what no part holds yet
+  Seconds noted_{0};
+  bool fails_ = false;  ///< the disk is full, or another error
+};
+
+/// What a rank recorded in generations before this one, with times since the job began.
+/// Errors: ConfigError for a file that Tandem did not write.
+Journal records_before(const std::string& directory, const RankAssignment& assignment, int generation);
+
+/// The records of a rank of a job that starts again: in generations before this one, and then `own` in this
+/// one, with times since the job began. `directory`: with the records of earlier generations.
+/// Errors: as records_before.
+Journal with_records_before(const Job& job, Rank rank, Journal own, const std::string& directory);
+
+/// Adds what happened to the machines of a job that starts again, until its end.
+void add_machine_records(const Generation& generation, Seconds makespan, bool decisions, Journal& journal);
+
+/// The marks of what a rank has recorded, in order. Errors: as records_before.
+std::vector<RecordMark> record_marks(const std::string& directory, const RankAssignment& assignment);
+/// Keeps the records whose mark is of the part of the job that stays, in one file for each generation.
+/// Errors: as records_before; WorldError.
+void keep_records(const std::string& directory, const RankAssignment& assignment,
+                  const std::function<bool(const RecordMark&)>& stays);
+
+/// A checkpoint that is to be evaluated, known by its file from before its model is written.
+struct AnnouncedCheckpoint {
+  std::int64_t round = 0;
+  std::int64_t samples = 0;
+  Seconds taken{};  ///< since the job began
+};
+/// Errors: WorldError.
+void write_announced(const std::string& directory, const AnnouncedCheckpoint& checkpoint);
+/// Those whose models exist, by round.
+std::vector<AnnouncedCheckpoint> announced_in(const std::string& directory);
+
+/// The checkpoint from which the job starts again, if it was to be evaluated; none also where it does not
+/// start again.
+std::optional<AnnouncedCheckpoint> checkpoint_of_restart(const Job& job);
+
+/// What this rank's evaluations lack where the job starts again.
+struct EvaluationsAtRestart {
+  std::vector<AnnouncedCheckpoint> missing = {};  ///< by round
+  /// Of the checkpoint from which the job starts again, if it has been evaluated.
+  std::optional<double> accuracy = {};
+};
+EvaluationsAtRestart evaluations_at_restart(const Job& job, const RankAssignment& evaluator);
+
+/// Removes all of these files, when the results hold what they held.
+void remove_record_files(const std::string& directory);
+
+}  // namespace tandem

@@ -1,0 +1,26 @@
+// From where a job starts again in its own result directory after a rank has died, and what of the files
+// there stays.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "workloads/job/job.hpp"
+#include "workloads/job/resume_point.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+/// The latest complete checkpoint in the job's result directory that has the records of all ranks and from
+/// which something is left to do. None: there is no such checkpoint.
+std::optional<ResumePoint> find_restart_point(const Job& job);
+
+/// Samples of the finished steps in the journal of one generation that the next one does again from that
+/// point.
+std::int64_t samples_after(const Job& job, const std::optional<ResumePoint>& point, const Journal& journal);
+
+/// Removes what the job's ranks have saved and recorded after that point; all of it if there is none.
+/// Errors: WorldError.
+void return_to(const Job& job, const std::optional<ResumePoint>& point);
+
+}  // namespace tandem

@@ -1,0 +1,99 @@
+// A worker's part in a change of the members among workers that exchange directly. The steward leads it: all
+// members end what is open between them and report their rounds; then they learn who is a member, and those
+// that are behind or new get the state of training from one that is not.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/exchange/transferred_state.hpp"
+#include "workloads/job/roster.hpp"
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+
+/// The exchange whose members change.
+class RegroupingExchange {
+ public:
+  virtual ~RegroupingExchange() = default;
+  /// Gives up all messages with other workers; they end by themselves.
+  virtual void give_up() = 0;
+  /// The members are others. Pre: this worker has the state of the last round.
+  virtual void begin_epoch() = 0;
+  /// The state that another worker needs to continue after the last finished round.
+  virtual void serialise_common(StateArchive& state) = 0;
+  /// Rounds that this worker has finished.
+  virtual std::int64_t finished_rounds() const = 0;
+};
+
+class Regrouping {
+ public:
+  /// The arguments must outlive it. `state_size`: of the floats of the common state. `has_values`:
+  /// mathematics is real. `incarnation`: of this worker in its slot; a later one than the first has no state.
+  Regrouping(const Roster& roster, Context& context, RegroupingExchange& exchange, Bytes state_size,
+             bool has_values, int incarnation);
+
+  /// Sorted indices of the workers that exchange.
+  std::span<const int> members() const { return members_; }
+  bool leads() const { return !members_.empty() && members_.front() == self_; }
+  /// No message may be sent to other workers: the members are not agreed on, or this one has no state yet.
+  bool is_quiet() const { return is_quiet_ || fetch_; }
+  bool is_fetching() const { return !is_quiet_ && fetch_; }
+  bool has_ended() const { return has_ended_; }
+
+  /// The receive of the steward's next note, to be waited for with other operations; then hear() its note.
+  Pending& next() { return next_; }
+  void hear(const Note& note);
+  /// Waits for a note and hears it.
+  void wait();
+  /// Waits for the state, and restores it. False: the members have changed again. Pre: is_fetching().
+  bool finish_fetch();
+  /// The job is over for this worker. Once in each epoch.
+  void tell_finished();
+  /// Waits for the sends of states. Pre: has_ended().
+  void close();
+
+ private:
+  /// The state of training on its way from another worker.
+  struct Fetch {
+    TransferredState state;
+    Pending numbers;
+    Pending floats;
+  };
+  void regroup(const protocol::Regroup& change);
+  void begin(const protocol::Members& members);
+  void send_state(std::span<const int> behind);
+  Slice numbers_of(TransferredState& state) const;
+  Slice floats_of(TransferredState& state) const;
+  Rank rank_of(int worker) const { return workers_[static_cast<std::size_t>(worker)]; }
+  void tell(const Note& note);
+
+  Context& context_;
+  RegroupingExchange& exchange_;
+  std::span<const Rank> workers_;
+  int self_;
+  Rank steward_;
+  Bytes state_size_;
+  bool has_values_;
+  int incarnation_;
+  bool has_state_;
+  std::vector<int> members_;
+  std::int32_t epoch_ = 0;
+  std::int32_t finished_in_ = -1;  ///< the epoch in which the steward was told so
+  bool is_quiet_;
+  bool has_ended_ = false;
+  std::vector<std::byte> standings_;  ///< by slot: what comes with the next note
+  Pending next_;
+  Pending told_;
+  std::optional<Fetch> fetch_;
+  std::unique_ptr<TransferredState> sent_;
+  std::vector<Pending> sends_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,122 @@
+#include "workloads/exchange/regrouping_rounds.hpp"
+
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+
+RegroupingRounds::RegroupingRounds(const Roster& roster, const StopRule& stop, Context& context,
+                                   Replica& replica, int incarnation)
+    : context_(context),
+      replica_(replica),
+      workers_(roster.workers()),
+      self_(roster.assignment(context.rank()).index),
+      regrouping_(roster, context, *this, replica.common_size(), replica.has_values(), incarnation),
+      stop_(stop),
+      applied_(workers_.size(), 0) {}
+
+void RegroupingRounds::open(const sync::Exchange& exchange) {
+  is_open_ = true;
+  decided_ = exchange;
+  if (!is_quiet()) start();
+}
+
+ExchangeResult RegroupingRounds::finish() {
+  while (true) {
+    if (regrouping_.is_fetching()) {
+      if (regrouping_.finish_fetch()) return fetched();
+    } else if (regrouping_.is_quiet()) {
+      regrouping_.wait();
+    } else if (!progress()) {
+      is_open_ = false;
+      return complete();
+    }
+  }
+}
+
+Arrival RegroupingRounds::join(int) {
+  while (!regrouping_.is_fetching() || !regrouping_.finish_fetch()) regrouping_.wait();
+  return {.result = fetched(), .rounds = rounds_, .samples = applied_[static_cast<std::size_t>(self_)]};
+}
+
+void RegroupingRounds::end(const std::function<void()>& last_duties) {
+  bool is_done = false;
+  while (!regrouping_.has_ended()) {
+    if (regrouping_.is_fetching()) {
+      regrouping_.finish_fetch();
+      continue;
+    }
+    if (!regrouping_.is_quiet()) {
+      if (regrouping_.leads() && !std::exchange(is_done, true)) last_duties();
+      regrouping_.tell_finished();
+    }
+    regrouping_.wait();
+  }
+  regrouping_.close();
+}
+
+/// This worker has the state of the round that others have finished.
+ExchangeResult RegroupingRounds::fetched() {
+  is_open_ = false;
+  on_members_(members_event(), false);
+  finish_fetched();
+  ExchangeResult result = state_of_job();
+  result.is_fetched = true;
+  result.bytes_received = replica_.common_size().count();
+  return result;
+}
+
+void RegroupingRounds::begin_epoch() {
+  const bool decides_again = is_open_ && !averages_all_;
+  const auto again = on_members_(members_event(), decides_again);
+  if (!is_open_) return;
+  TANDEM_CHECK(again.has_value() == decides_again, "an exchange was not decided again; rounds", rounds_);
+  if (again) decided_ = *again;
+  restore();
+  start();
+}
+
+void RegroupingRounds::serialise(StateArchive& state) {
+  state.number("exchange.rounds", rounds_);
+  state.number("exchange.version", version_);
+  state.number("exchange.stops", stops_);
+  for (std::size_t slot = 0; slot < applied_.size(); ++slot)
+    state.number("exchange.samples." + std::to_string(slot), applied_[slot]);
+}
+
+void RegroupingRounds::serialise_common(StateArchive& state) {
+  serialise(state);
+  state.number("exchange.averaged", is_averaged_);
+  replica_.serialise_common(state);
+}
+
+void RegroupingRounds::count_round(std::span<const std::int64_t> samples, int version,
+                                   std::optional<bool> stops) {
+  ++rounds_;
+  version_ = version;
+  for (const int member : regrouping_.members())
+    applied_[static_cast<std::size_t>(member)] += samples[static_cast<std::size_t>(member)];
+  const Progress progress = progress_of_job();
+  stops_ = stops.value_or(stop_.is_reached(progress)) ? 1 : 0;
+  if (!stops && regrouping_.leads()) stop_.report(progress);
+}
+
+sync::Members RegroupingRounds::members_event() const {
+  const auto members = regrouping_.members();
+  return {.round = static_cast<int>(rounds_), .workers = {members.begin(), members.end()}};
+}
+
+Progress RegroupingRounds::progress_of_job() const {
+  return {.rounds = rounds_,
+          .samples = std::accumulate(applied_.begin(), applied_.end(), std::int64_t{0}),
+          .now = Seconds(0.0)};
+}
+
+ExchangeResult RegroupingRounds::state_of_job() const {
+  return {.version = version_, .stop = stops_ != 0, .rounds = rounds_, .samples = progress_of_job().samples};
+}
+
+}  // namespace tandem

@@ -1,0 +1,90 @@
+// What exchanges in rounds among workers that may depart and join have in common: an exchange that a change
+// of the members interrupts is decided and done again, and workers that are behind, or new, continue with
+// the state of a worker that is ahead.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "workloads/exchange/exchange.hpp"
+#include "workloads/exchange/regrouping.hpp"
+
+namespace tandem {
+
+class RegroupingRounds : public Exchange, protected RegroupingExchange {
+ public:
+  void set_on_members(OnMembers on_members) override { on_members_ = std::move(on_members); }
+  ExchangeResult finish() final;
+  Arrival join(int incarnation) override;
+  void serialise(StateArchive& state) final;
+  /// A worker that takes over the duties does the last of them again.
+  void end(const std::function<void()>& last_duties) final;
+  std::optional<bool> leads() const final { return regrouping_.leads(); }
+  std::span<const std::int64_t> applied_samples() const final { return applied_; }
+
+ protected:
+  /// The arguments must outlive it. `incarnation`: of this worker in its slot.
+  RegroupingRounds(const Roster& roster, const StopRule& stop, Context& context, Replica& replica,
+                   int incarnation);
+
+  /// Starts the exchange in progress among decided().members as far as its payload is complete. Pre: this
+  /// worker is not quiet.
+  virtual void start() = 0;
+  /// Waits for one of its operations, or for a note of the steward. False: nothing of it is left to wait for.
+  virtual bool progress() = 0;
+  /// It is done.
+  virtual ExchangeResult complete() = 0;
+  /// The payload is as before the exchange.
+  virtual void restore() {}
+  /// After a fetch: ends what else belongs to the exchange that it replaces.
+  virtual void finish_fetched() {}
+
+  /// An exchange begins. Starts it, if that is possible now.
+  void open(const sync::Exchange& exchange);
+  bool is_quiet() const { return regrouping_.is_quiet(); }
+  /// Counts a round in which each member has contributed so many samples. `samples`: by slot.
+  void count_round(std::span<const std::int64_t> samples, int version, std::optional<bool> stops);
+  /// After the last round. All workers have the same.
+  ExchangeResult state_of_job() const;
+  /// Sorted indices of the workers of the exchange in progress.
+  std::span<const int> exchanging() const {
+    return decided_.members.empty() ? regrouping_.members() : std::span<const int>(decided_.members);
+  }
+
+  // The mean over all models at the end is one more exchange. Workers that have not finished it fetch its
+  // result.
+  bool is_averaged() const { return is_averaged_ != 0; }
+  bool averages_all() const { return averages_all_; }
+  void begin_average() { averages_all_ = true; }
+  void note_averaged() { is_averaged_ = 1; }
+
+  Context& context_;
+  Replica& replica_;
+  std::span<const Rank> workers_;
+  int self_;
+  sync::Exchange decided_;  ///< the exchange in progress
+  int version_ = 0;         ///< of the model
+  Regrouping regrouping_;
+
+ private:
+  void begin_epoch() final;
+  void serialise_common(StateArchive& state) final;
+  std::int64_t finished_rounds() const final { return rounds_ + is_averaged_; }
+  ExchangeResult fetched();
+  sync::Members members_event() const;
+  Progress progress_of_job() const;
+
+  const StopRule& stop_;
+  OnMembers on_members_;
+  bool is_open_ = false;               ///< an exchange is in progress
+  std::int64_t rounds_ = 0;            ///< finished
+  std::vector<std::int64_t> applied_;  ///< samples of each slot's workers in the model
+  int stops_ = 0;                      ///< 1: the job ends after the last round
+  bool averages_all_ = false;
+  int is_averaged_ = 0;  ///< 1: the mean is finished
+};
+
+}  // namespace tandem

@@ -1,0 +1,135 @@
+#include "workloads/job/commit_plan.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "policies/checkpointing/policy.hpp"
+#include "workloads/job/memory_estimate.hpp"
+
+namespace tandem {
+namespace {
+
+using Role = Roster::Role;
+
+std::int64_t outer_vectors(const sync::UpdateRule& rule) {
+  const auto* const outer = std::get_if<sync::OuterMomentum>(&rule);
+  return outer != nullptr && outer->momentum > 0.0 ? 1 : 0;
+}
+
+/// The state of a server's update rules, in vectors as long as its part of the model.
+std::int64_t vectors_of_server(const ExchangePlan& exchange) {
+  if (exchange.servers_send_means()) return 0;
+  const sync::UpdateRule rule = exchange.update_rule();
+  std::int64_t vectors = optimizer_vectors(exchange.optimizer_setting()) + outer_vectors(rule);
+  if (const auto* const delay = std::get_if<sync::DelayCompensation>(&rule)) {
+    if (delay->adaptive) ++vectors;
+    if (delay->since == sync::DelayCompensation::Since::last_update) ++vectors;
+  }
+  return vectors;
+}
+
+/// In vectors as long as the model.
+std::int64_t vectors_of_worker(const ExchangePlan& exchange, const ModelDescription& model) {
+  const sync::UpdateRule rule = exchange.update_rule();
+  const bool is_tied = std::holds_alternative<sync::ElasticTie>(rule);
+  const bool by_server = exchange.servers_hold_model();
+  const bool is_exchanged = std::ranges::all_of(
+      model.buckets, [](const auto& bucket) { return bucket.exchanged() == bucket.elements(); });
+  std::int64_t vectors = is_tied ? 1 : 0;
+  if (!by_server || is_tied || !is_exchanged) ++vectors;
+  if (by_server && exchange.payload() == sync::Payload::gradient) return vectors;
+  vectors += optimizer_vectors(exchange.optimizer_setting());
+  if (exchange.route() == sync::Route::all_reduce) vectors += outer_vectors(rule);
+  return vectors;
+}
+
+std::int64_t trained_elements(const ModelDescription& model) {
+  std::int64_t elements = 0;
+  for (const auto& bucket : model.buckets) elements += bucket.parameters;
+  return elements;
+}
+
+}  // namespace
+
+bool needs_states_of_workers(const Roster& roster, const ExchangePlan& exchange) {
+  const bool have_servers_all = roster.steward() && exchange.route() == sync::Route::server;
+  return exchange.has_common_rounds() && !have_servers_all;
+}
+
+std::vector<Rank> ranks_of_state(const Roster& roster, const ExchangePlan& exchange) {
+  const auto deciders = roster.deciders();
+  std::vector<Rank> ranks(deciders.begin(), deciders.end());
+  if (needs_states_of_workers(roster, exchange))
+    ranks.insert(ranks.end(), roster.workers().begin(), roster.workers().end());
+  else if (ranks.empty())
+    ranks.push_back(roster.first_worker());
+  return ranks;
+}
+
+bool can_use_state(const Roster& roster, const ExchangePlan& exchange, Rank rank) {
+  return exchange.route() != sync::Route::peers || exchange.has_common_rounds() ||
+         rank == roster.first_worker();
+}
+
+CommitPlan plan_commits(const Experiment& experiment, const Roster& roster, const ExchangePlan& exchange) {
+  const auto& checkpoint = experiment.checkpoint;
+  if (checkpoint.policy.empty()) return {};
+  const auto& policy = checkpointing::catalog().find(checkpoint.policy);
+  CommitPlan plan{.policy = policy.name,
+                  .options = Options::resolve(policy.name, policy.options, checkpoint.options),
+                  .mode = checkpoint.mode,
+                  .keep = checkpoint.keep};
+  const auto coordinator = roster.coordinator();
+  plan.decider = coordinator.value_or(roster.first_worker());
+  plan.announced_by_reply = coordinator.has_value();
+  const auto rounds = checkpointing::rounds_between_commits(plan.policy, plan.options);
+  plan.only_rounds = rounds.has_value();
+  // In the background, a worker that waits for a reply does not notice that its part is written, so the
+  // decider cannot wait for it before it replies: it announces the next commit when the last one is complete.
+  const bool may_last = plan.announced_by_reply && plan.mode == CommitMode::background;
+  if (!may_last) plan.every = rounds.value_or(0);
+  plan.deciders = static_cast<int>(roster.deciders().size());
+  plan.announced_ahead = plan.every == 0 && plan.deciders > 1;
+  const auto& chosen = plan.options.values();
+  const bool on_warning = chosen.contains("on_warning") && plan.options.boolean("on_warning");
+  plan.commits_on_warning = (on_warning || plan.policy == "on-warning") && plan.announced_by_reply &&
+                            experiment.recovery.mode == RecoveryMode::restart;
+  plan.parts = ranks_of_state(roster, exchange);
+  std::set<std::string> hosts;
+  for (const RankAssignment& assignment : roster.assignments()) hosts.insert(assignment.host);
+  plan.machines = static_cast<int>(hosts.size());
+  for (const RankAssignment& assignment : roster.assignments())
+    plan.slots.push_back(static_cast<int>(std::distance(hosts.begin(), hosts.find(assignment.host))));
+  return plan;
+}
+
+bool has_part_in_commits(const Job& job, Rank rank) {
+  const CommitPlan& plan = job.checkpoints().commits;
+  if (std::ranges::find(plan.parts, rank) != plan.parts.end()) return true;
+  const bool is_worker = job.roster().assignment(rank).role == Role::worker;
+  const bool all_wait = job.exchange().algorithm().make.lockstep || job.roster().workers().size() == 1;
+  // Where workers come and go, they begin with what the servers have.
+  return plan.is_enabled() && !job.roster().steward() && is_worker &&
+         job.exchange().route() == sync::Route::server && all_wait;
+}
+
+Bytes commit_size(const Job& job, Rank rank) {
+  const ExchangePlan& exchange = job.exchange();
+  const ModelDescription& model = job.model();
+  const RankAssignment& assignment = job.roster().assignment(rank);
+  std::int64_t elements = rank == job.checkpoints().writer ? model.elements() : 0;
+  if (assignment.role == Role::server)
+    elements += vectors_of_server(exchange) *
+                shard_elements(exchange.shard_layout().at(static_cast<std::size_t>(assignment.index)));
+  if (assignment.role == Role::worker) {
+    elements += vectors_of_worker(exchange, model) * model.elements();
+    if (exchange.compression() != nullptr && exchange.has_error_feedback())
+      elements += trained_elements(model);
+  }
+  return Bytes(elements * static_cast<std::int64_t>(sizeof(float)));
+}
+
+}  // namespace tandem

@@ -1,0 +1,35 @@
+// How a job commits its state, and how large each rank's part of a commit is: the same with modelled and with
+// real mathematics.
+#pragma once
+
+#include "workloads/job/checkpoint_plan.hpp"
+#include "workloads/job/exchange_plan.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/job/job_spec.hpp"
+#include "workloads/job/roster.hpp"
+
+namespace tandem {
+
+/// Errors: ConfigError for bad options.
+CommitPlan plan_commits(const Experiment& experiment, const Roster& roster, const ExchangePlan& exchange);
+
+/// Whether a job cannot be resumed without the states of its workers. Where these come and go while servers
+/// stay, a newcomer begins with what the servers have, and so does a resumed job.
+bool needs_states_of_workers(const Roster& roster, const ExchangePlan& exchange);
+
+/// The ranks without whose state a job cannot be resumed.
+std::vector<Rank> ranks_of_state(const Roster& roster, const ExchangePlan& exchange);
+/// Whether a job can be resumed with the state of the rank. If peers run at different speeds, only the worker
+/// that writes the checkpoints can use its state.
+bool can_use_state(const Roster& roster, const ExchangePlan& exchange, Rank rank);
+
+/// Whether the rank writes its state with a commit: the ranks whose state is needed, and workers that may
+/// have finished the round, and started no other, when their server commits.
+bool has_part_in_commits(const Job& job, Rank rank);
+
+/// The vectors that a rank writes with a commit: its state, and the model if it is the writer of checkpoints.
+/// Without numbers and texts, what a compression has learnt, losses of samples, and contributions that wait
+/// for the next update.
+Bytes commit_size(const Job& job, Rank rank);
+
+}  // namespace tandem

@@ -1,0 +1,101 @@
+#include "workloads/job/fates_of_job.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "policies/lifetimes/catalog.hpp"
+#include "policies/lifetimes/fates_by_slot.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/option_durations.hpp"
+#include "workloads/job/zones.hpp"
+
+namespace tandem {
+namespace {
+
+constexpr const char* lifetime_property = "tandem:lifetime";
+
+/// A lifetime model of the catalogue with options.
+struct Model {
+  std::string name;
+  std::map<std::string, OptionValue> options;
+  auto operator<=>(const Model&) const = default;
+};
+
+/// Empty: the host has no such property.
+std::string lifetime_of(const platforms::Host& host) {
+  const auto found = host.properties.find(lifetime_property);
+  return found == host.properties.end() ? "" : found->second;
+}
+
+template <class Number>
+std::optional<Number> number_of(const std::string& text) {
+  Number number{};
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || rest != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// As a value of the option of that name.
+OptionValue value_of(const std::string& text, const std::string& name,
+                     const std::vector<OptionSpec>& options) {
+  const auto spec = std::ranges::find(options, name, &OptionSpec::name);
+  if (spec != options.end() && std::holds_alternative<std::string>(spec->default_value)) return text;
+  if (text == "true" || text == "false") return text == "true";
+  if (const auto number = number_of<std::int64_t>(text)) return *number;
+  if (const auto number = number_of<double>(text)) return *number;
+  return text;
+}
+
+/// "weibull shape=0.5 scale=6h". Errors: ConfigError.
+Model model_of(const std::string& text) {
+  std::istringstream words(text);
+  Model model;
+  words >> model.name;
+  const auto& entry = lifetimes::catalog().find(model.name);
+  for (std::string word; words >> word;) {
+    const auto equals = word.find('=');
+    if (equals == std::string::npos)
+      throw ConfigError("expected OPTION=VALUE after '" + model.name + "', found '" + word + "'");
+    const std::string name = word.substr(0, equals);
+    model.options[name] = value_of(word.substr(equals + 1), name, entry.options);
+  }
+  read_durations(model.options, entry.options);
+  return model;
+}
+
+Model model_of(const Experiment::Transience& setting) {
+  Model model{setting.lifetime, setting.options};
+  if (setting.limit > Seconds(0)) model.options["limit"] = setting.limit.count();
+  return model;
+}
+
+}  // namespace
+
+std::unique_ptr<lifetimes::Fates> fates_of(const Job& job) {
+  const auto& experiment = job.spec().experiment;
+  const auto zones = zones_of(job);
+  std::map<Model, std::size_t> numbers;
+  std::vector<std::unique_ptr<lifetimes::Fates>> models;
+  std::vector<std::size_t> of_slot;
+  for (const Rank worker : job.roster().workers()) {
+    const std::string text = lifetime_of(job.devices().host_of(worker));
+    try {
+      const Model model = text.empty() ? model_of(experiment.transience) : model_of(text);
+      const auto [number, is_new] = numbers.emplace(model, models.size());
+      if (is_new) models.push_back(lifetimes::make_fates(model.name, model.options, experiment.seed, zones));
+      of_slot.push_back(number->second);
+    } catch (const ConfigError& error) {
+      if (text.empty()) throw;
+      throw ConfigError(experiment.platform + ": host '" + job.roster().host_of(worker) + "', property " +
+                        lifetime_property + ": " + error.what());
+    }
+  }
+  return std::make_unique<lifetimes::FatesBySlot>(std::move(models), std::move(of_slot));
+}
+
+}  // namespace tandem

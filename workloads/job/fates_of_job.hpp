@@ -1,0 +1,17 @@
+// The fates of the machines behind a job's workers: the experiment's lifetime model, and what hosts of the
+// platform file say of their own.
+#pragma once
+
+#include <memory>
+
+#include "policies/lifetimes/fates.hpp"
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+
+/// The fates of the workers' machines. A host's <prop id="tandem:lifetime" value="weibull shape=0.5
+/// scale=6h"/> replaces key transience.lifetime for its machines; the key's options, and `limit`, are not
+/// theirs. Errors: ConfigError naming the host, what was expected and found.
+std::unique_ptr<lifetimes::Fates> fates_of(const Job& job);
+
+}  // namespace tandem

@@ -1,0 +1,19 @@
+// What the process of a rank is told from outside while its job runs. A simulation is told nothing.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem {
+
+/// Null functions: nothing is told.
+struct Notices {
+  /// Once for each warning that the machine of this rank will be taken away: the time left from now on.
+  std::function<std::optional<Seconds>()> take_warning = {};
+  /// The whole job is to end soon: it commits its state, if it can, and stops.
+  std::function<bool()> is_end_requested = {};
+};
+
+}  // namespace tandem

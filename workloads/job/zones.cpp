@@ -1,0 +1,20 @@
+#include "workloads/job/zones.hpp"
+
+#include <map>
+#include <string>
+
+namespace tandem {
+
+std::vector<std::size_t> zones_of(const Job& job) {
+  std::map<std::string, std::size_t> numbers;
+  std::vector<std::size_t> zones;
+  for (const Rank worker : job.roster().workers()) {
+    const auto& properties = job.devices().host_of(worker).properties;
+    const auto zone = properties.find("tandem:zone");
+    const std::string name = zone == properties.end() ? "" : zone->second;
+    zones.push_back(numbers.emplace(name, numbers.size()).first->second);
+  }
+  return zones;
+}
+
+}  // namespace tandem

@@ -1,0 +1,15 @@
+// Which machines of a job depart together.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+
+/// Of each worker's slot: machines of equal zones fall together. Hosts with the same property tandem:zone are
+/// in one zone, and those without it in another.
+std::vector<std::size_t> zones_of(const Job& job);
+
+}  // namespace tandem

@@ -1,0 +1,88 @@
+#include "workloads/membership/agreement.hpp"
+
+#include <algorithm>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+
+Agreement::Agreement(int slots) : slots_(static_cast<std::size_t>(slots)) {
+  TANDEM_CHECK(slots > 0, "slots", slots);
+}
+
+void Agreement::leave(int slot) {
+  TANDEM_CHECK(is_present(slot), "slot", slot, "is empty already");
+  at(slot).is_present = false;
+  has_changed_ = true;
+}
+
+void Agreement::join(int slot, int incarnation) {
+  TANDEM_CHECK(!is_present(slot) && incarnation > at(slot).incarnation, "slot", slot, "incarnation",
+               incarnation);
+  at(slot) = {.incarnation = incarnation};
+  has_changed_ = true;
+}
+
+bool Agreement::begin(std::int64_t epoch) {
+  if (!has_changed_) return false;
+  TANDEM_CHECK(epoch > epoch_, "epoch", epoch, "after", epoch_);
+  epoch_ = epoch;
+  has_changed_ = false;
+  is_open_ = true;
+  for (Slot& slot : slots_) {
+    slot.round.reset();
+    slot.has_finished = false;
+  }
+  return true;
+}
+
+bool Agreement::is_of_now(int slot, int incarnation, std::int64_t epoch) const {
+  return epoch == epoch_ && is_present(slot) && at(slot).incarnation == incarnation;
+}
+
+void Agreement::note_quiet(int slot, int incarnation, std::int64_t epoch, std::int64_t round) {
+  if (is_of_now(slot, incarnation, epoch)) at(slot).round = round;
+}
+
+bool Agreement::all_have_reported() const {
+  return !has_changed_ && is_open_ && !present().empty() &&
+         std::ranges::all_of(slots_, [](const Slot& slot) { return !slot.is_present || slot.round; });
+}
+
+bool Agreement::has_lost_state() const {
+  return all_have_reported() &&
+         std::ranges::all_of(slots_, [](const Slot& slot) { return !slot.is_present || *slot.round < 0; });
+}
+
+std::optional<Agreement::Members> Agreement::take_members() {
+  if (!all_have_reported() || has_lost_state()) return std::nullopt;
+  is_open_ = false;
+  Members members{.slots = present(), .behind = {}};
+  members.source = members.slots.front();
+  for (const int slot : members.slots)
+    if (*at(slot).round > *at(members.source).round) members.source = slot;
+  members.round = *at(members.source).round;
+  for (const int slot : members.slots) members.behind.push_back(*at(slot).round < members.round);
+  return members;
+}
+
+void Agreement::note_finished(int slot, int incarnation, std::int64_t epoch) {
+  if (!is_of_now(slot, incarnation, epoch)) return;
+  at(slot).has_finished = true;
+  lowest_finished_ = lowest_finished_ || slot == present().front();
+}
+
+bool Agreement::is_over() const {
+  if (present().empty()) return lowest_finished_;
+  return !has_changed_ &&
+         std::ranges::all_of(slots_, [](const Slot& slot) { return !slot.is_present || slot.has_finished; });
+}
+
+std::vector<int> Agreement::present() const {
+  std::vector<int> slots;
+  for (int slot = 0; slot < static_cast<int>(slots_.size()); ++slot)
+    if (is_present(slot)) slots.push_back(slot);
+  return slots;
+}
+
+}  // namespace tandem

@@ -1,0 +1,68 @@
+// How the workers of a job without servers agree on a change of their set: the steward's state. Pure: what
+// has happened comes in, and the caller sends what follows from it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tandem {
+
+/// Every change begins a new epoch. Each member then ends what is open with the others and reports the last
+/// round that it has finished. When all have reported, the members of the epoch and the round from which they
+/// continue are known. A change in between begins a newer epoch, and reports of older ones count for nothing.
+class Agreement {
+ public:
+  /// Of workers in so many slots, all of them present, in epoch 0.
+  explicit Agreement(int slots);
+
+  void leave(int slot);
+  /// A worker without the state of training.
+  void join(int slot, int incarnation);
+
+  /// If the set has changed since the last epoch began: this one begins, and all present() must be told.
+  bool begin(std::int64_t epoch);
+  std::int64_t epoch() const { return epoch_; }
+
+  /// `round`: below 0 without the state of training. Others than the current occupants are ignored.
+  void note_quiet(int slot, int incarnation, std::int64_t epoch, std::int64_t round);
+  struct Members {
+    std::vector<int> slots;    ///< sorted
+    std::vector<bool> behind;  ///< of these slots: not as far as the source
+    int source = 0;            ///< a slot that has finished the last round; the lowest one
+    std::int64_t round = 0;    ///< that round
+  };
+  /// Once, when all members of the epoch have reported, and there are any.
+  std::optional<Members> take_members();
+  /// Members have reported, and none of them has the state of training.
+  bool has_lost_state() const;
+
+  void note_finished(int slot, int incarnation, std::int64_t epoch);
+  /// All present have finished the job in the current epoch; or the lowest of them has once, and all
+  /// departed.
+  bool is_over() const;
+
+  bool is_present(int slot) const { return at(slot).is_present; }
+  int incarnation(int slot) const { return at(slot).incarnation; }
+  std::vector<int> present() const;
+
+ private:
+  struct Slot {
+    bool is_present = true;
+    int incarnation = 1;
+    std::optional<std::int64_t> round = {};  ///< as reported in this epoch
+    bool has_finished = false;               ///< as reported in this epoch
+  };
+  Slot& at(int slot) { return slots_.at(static_cast<std::size_t>(slot)); }
+  const Slot& at(int slot) const { return slots_.at(static_cast<std::size_t>(slot)); }
+  bool is_of_now(int slot, int incarnation, std::int64_t epoch) const;
+  bool all_have_reported() const;
+
+  std::vector<Slot> slots_;
+  std::int64_t epoch_ = 0;
+  bool has_changed_ = false;      ///< since the epoch began
+  bool is_open_ = false;          ///< members have not been taken
+  bool lowest_finished_ = false;  ///< its duties at the end are done
+};
+
+}  // namespace tandem

@@ -1,0 +1,65 @@
+// The machines behind the slots of a job's workers: when they come up, are warned and depart. Turns the fates
+// of a lifetime model, and requests for machines, into events in the order of time. Pure: no clock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "policies/lifetimes/fates.hpp"
+#include "policies/vocabulary/units.hpp"
+#include "workloads/experiment/experiment.hpp"
+
+namespace tandem {
+
+/// What happens to the machine of a slot.
+struct MachineEvent {
+  /// noticed: the job knows of a departure. ready: a requested machine has come up. refused: none can be had.
+  enum class What : std::uint8_t { warned, departed, noticed, ready, refused } what = What::departed;
+  Seconds at{};
+  int slot = 0;
+  int incarnation = 0;
+  DepartureKind how = DepartureKind::revoked;
+  Seconds notice{};  ///< of warned: until the machine departs
+};
+
+/// All times are seconds of the job; those of machines are divided by the experiment's time_scale.
+class Machines {
+ public:
+  /// `fates`: of the machines of so many slots.
+  Machines(const Experiment::Transience& setting, std::unique_ptr<lifetimes::Fates> fates, std::size_t slots);
+
+  /// A machine is in the slot from now on, as the job begins. Returns its incarnation. Errors: ConfigError if
+  /// the lifetime model has none there.
+  int occupy(int slot, Seconds now);
+  /// Asks for a machine in the slot, which is empty. `ready` or `refused` follows.
+  void request(int slot, Seconds now);
+  /// When the slot's machine departs; none: not known yet, or never.
+  std::optional<Seconds> known_departure(int slot) const;
+
+  /// The time of the next event; none: nothing happens any more unless a machine is requested.
+  std::optional<Seconds> next() const;
+  /// The next event, unless it is later than `now`. A `ready` machine lives from then on.
+  std::optional<MachineEvent> take(Seconds now);
+
+ private:
+  Seconds in_job(double machine_s) const { return Seconds(machine_s / setting_.time_scale); }
+  double of_machine(Seconds job) const { return job.count() * setting_.time_scale; }
+  /// When a machine that the job gets now arrives, in the time of machines; none: it cannot be had now.
+  std::optional<double> arrival(int slot, Seconds now) const;
+  void plan_warning(int slot, Seconds now);
+  std::optional<MachineEvent> next_departure() const;
+  std::optional<MachineEvent> take_planned();
+  MachineEvent depart(const MachineEvent& departure);
+
+  Experiment::Transience setting_;
+  std::unique_ptr<lifetimes::Fates> fates_;
+  std::vector<int> incarnations_;  ///< by slot: of its latest machine
+  /// Events that nothing changes, by time, in the order in which they were planned.
+  std::multimap<Seconds, MachineEvent> planned_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,149 @@
+#include "workloads/membership/occupant_context.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+
+OccupantContext::OccupantContext(Context& inner, StewardLine& steward, const protocol::Occupancy& occupancy)
+    : inner_(inner),
+      steward_(steward),
+      incarnation_(occupancy.incarnation),
+      is_peer_(static_cast<std::size_t>(inner.world_size()), false) {
+  expect_departure(occupancy.departs);
+}
+
+Pending OccupantContext::keep(Pending inner) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(open_.size()));
+    open_.emplace_back();
+  }
+  const std::uint32_t slot = free_.back();
+  free_.pop_back();
+  open_[slot] = std::move(inner);
+  return Pending(slot);
+}
+
+void OccupantContext::check_presence() {
+  if (inner_.now() >= departs_) depart();
+}
+
+Pending OccupantContext::compute(const Work& work, Kernel kernel) {
+  check_presence();
+  return keep(inner_.compute(work, std::move(kernel)));
+}
+
+Pending OccupantContext::send(Rank to, Channel channel, Slice slice, const Note& note) {
+  check_presence();
+  is_peer_[static_cast<std::size_t>(to)] = true;
+  return keep(inner_.send(to, channel, slice, note));
+}
+
+Pending OccupantContext::receive(Rank from, Channel channel, Slice slice) {
+  check_presence();
+  is_peer_[static_cast<std::size_t>(from)] = true;
+  return keep(inner_.receive(from, channel, slice));
+}
+
+Pending OccupantContext::all_reduce(std::span<const Rank> members, Channel, Slice) {
+  TANDEM_CHECK(false, "an all-reduce of the library cannot lose a member; members", members.size());
+  return {};
+}
+
+Pending OccupantContext::read(int disk, DiskAccess access, Kernel transfer) {
+  check_presence();
+  return keep(inner_.read(disk, access, std::move(transfer)));
+}
+
+Pending OccupantContext::write(int disk, DiskAccess access, Kernel transfer) {
+  check_presence();
+  return keep(inner_.write(disk, access, std::move(transfer)));
+}
+
+Pending OccupantContext::sleep(Seconds duration) {
+  check_presence();
+  return keep(inner_.sleep(duration));
+}
+
+Completion OccupantContext::wait_any(std::span<Pending> pendings) {
+  check_presence();
+  const std::size_t asked = pendings.size();
+  if (asked == 1 && inner_.is_done(open_[pendings[0].slot()])) {
+    const std::uint32_t slot = pendings[0].release();
+    free_.push_back(slot);
+    return inner_.wait(open_[slot]);
+  }
+  while (true) {
+    awaited_.clear();
+    for (const Pending& pending : pendings)
+      awaited_.push_back(pending.empty() ? Pending() : std::move(open_[pending.slot()]));
+    awaited_.push_back(std::move(departure_));
+    awaited_.push_back(std::move(steward_.next()));
+    Completion completion = inner_.wait_any(awaited_);
+    departure_ = std::move(awaited_[asked]);
+    steward_.next() = std::move(awaited_[asked + 1]);
+    for (std::size_t i = 0; i < asked; ++i)
+      if (!awaited_[i].empty()) open_[pendings[i].slot()] = std::move(awaited_[i]);
+    if (completion.index < asked) {
+      free_.push_back(pendings[completion.index].release());
+      return completion;
+    }
+    if (completion.index == asked + 1) {
+      steward_.expect_next();
+      hear(completion.note);
+    }
+    check_presence();
+  }
+}
+
+void OccupantContext::hear(const Note& note) {
+  // All has been done: the occupant may take its time to notice the end.
+  if (protocol::holds<protocol::End>(note)) {
+    steward_.put_back(note);
+    return end();
+  }
+  const auto occupancy = protocol::unpack<protocol::Occupancy>(note);
+  if (occupancy.incarnation == incarnation_) return expect_departure(occupancy.departs);
+  // The next occupant is there already: the clock of the steward is ahead of this rank's.
+  steward_.put_back(note);
+  departs_ = inner_.now();
+}
+
+void OccupantContext::expect_departure(Seconds at) {
+  if (at >= departs_) return;
+  departs_ = at;
+  if (!departure_.empty()) {
+    inner_.cancel(departure_);
+    inner_.wait(departure_);
+  }
+  if (!std::isinf(at.count())) departure_ = inner_.sleep(std::max(Seconds(0), at - inner_.now()));
+}
+
+/// Everything of the occupant is lost: no peer may receive what it has sent and they have not received, and
+/// no message to it may reach the next occupant. What is being transferred must end before its memory is
+/// freed. Notes between the steward and the slot name the occupant.
+void OccupantContext::depart() {
+  inner_.stop_work();
+  for (const Pending& pending : open_)
+    if (!pending.empty()) inner_.cancel(pending);
+  std::vector<Pending> disconnecting;
+  for (Rank peer = 0; peer < inner_.world_size(); ++peer)
+    if (is_peer_[static_cast<std::size_t>(peer)] && peer != steward_.steward())
+      disconnecting.push_back(inner_.disconnect(peer));
+  inner_.wait_all(disconnecting);
+  inner_.wait_all(open_);
+  end();
+  throw OccupantDeparted();
+}
+
+void OccupantContext::end() {
+  departs_ = Seconds(std::numeric_limits<double>::infinity());
+  if (departure_.empty()) return;
+  inner_.cancel(departure_);
+  inner_.wait(departure_);
+}
+
+}  // namespace tandem

@@ -1,0 +1,66 @@
+// The context of the occupant of a slot: as that of the slot's rank until the occupant's machine departs.
+// Then the next call that waits, or starts an operation, gives up all that is open and throws
+// OccupantDeparted.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/membership/steward_line.hpp"
+
+namespace tandem {
+
+/// The machine under a role has departed. Not an std::exception: no role may handle it.
+struct OccupantDeparted {};
+
+/// Decorates the context of a slot's rank. The steward says when the machine departs.
+class OccupantContext final : public Context {
+ public:
+  /// The arguments must outlive it.
+  OccupantContext(Context& inner, StewardLine& steward, const protocol::Occupancy& occupancy);
+
+  Rank rank() const override { return inner_.rank(); }
+  int world_size() const override { return inner_.world_size(); }
+  ComputeDevice& device() override { return inner_.device(); }
+  Seconds now() const override { return inner_.now(); }
+  Pending compute(const Work& work, Kernel kernel) override;
+  Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
+  Pending receive(Rank from, Channel channel, Slice slice) override;
+  /// Errors: a failed check, since the other members could not end it.
+  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
+  Pending read(int disk, DiskAccess access, Kernel transfer) override;
+  Pending write(int disk, DiskAccess access, Kernel transfer) override;
+  Pending sleep(Seconds duration) override;
+  bool is_done(const Pending& pending) override { return inner_.is_done(open_[pending.slot()]); }
+  Completion wait(Pending& pending) override { return wait_any({&pending, 1}); }
+  Completion wait_any(std::span<Pending> pendings) override;
+  void cancel(const Pending& pending) override { inner_.cancel(open_[pending.slot()]); }
+  void stop_work() override { inner_.stop_work(); }
+  Pending disconnect(Rank peer) override { return keep(inner_.disconnect(peer)); }
+  void announce_departure() override { inner_.announce_departure(); }
+
+  /// To be called when the occupant has ended by itself: its machine may depart, and nobody notices.
+  void end();
+
+ private:
+  Pending keep(Pending inner);
+  void check_presence();
+  void hear(const Note& note);
+  void expect_departure(Seconds at);
+  [[noreturn]] void depart();
+
+  Context& inner_;
+  StewardLine& steward_;
+  int incarnation_;
+  Seconds departs_{std::numeric_limits<double>::infinity()};
+  Pending departure_;                ///< sleeps until then
+  std::vector<Pending> open_;        ///< the inner operations, by the slots of those given out
+  std::vector<std::uint32_t> free_;  ///< slots without an operation
+  std::vector<bool> is_peer_;        ///< by rank: messages were exchanged with it
+  std::vector<Pending> awaited_;     ///< during a wait: those asked for, the departure, the steward's note
+};
+
+}  // namespace tandem

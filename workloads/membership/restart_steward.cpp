@@ -1,0 +1,142 @@
+#include "workloads/membership/restart_steward.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "policies/recovery/replay.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+/// While no generation runs: more would follow.
+constexpr int most_events = 1'000'000;
+
+}  // namespace
+
+RestartSteward::RestartSteward(Machines machines, std::unique_ptr<recovery::Policy> policy,
+                               std::vector<std::string> hosts)
+    : machines_(std::move(machines)), policy_(std::move(policy)) {
+  for (std::string& host : hosts) slots_.push_back({.host = std::move(host)});
+  const Seconds begin(0);
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    slots_[slot].incarnation = machines_.occupy(static_cast<int>(slot), begin);
+    slots_[slot].is_there = slots_[slot].is_member = true;
+    record(begin, static_cast<int>(slot), "joined");
+  }
+  give(begin, recovery::Started{begin, static_cast<int>(slots_.size())});
+  start_ = begin;
+  look_ahead();
+}
+
+Seconds RestartSteward::begin_next() {
+  TANDEM_CHECK(end_, "no machine departs");
+  end_.reset();
+  start_.reset();
+  int events = 0;
+  while (!start_) {
+    if (!advance())
+      throw WorldError(
+          "the job gives up: machines have departed, and no other one is coming (recovery.policy)");
+    if (++events > most_events)
+      throw WorldError(
+          "the job gives up: machines depart before all workers have one (transience.lifetime, "
+          "transience.start)");
+  }
+  const Seconds start = *start_;
+  std::erase_if(warnings_, [&](const DrawnWarning& warning) { return warning.departs <= start; });
+  look_ahead();
+  return start;
+}
+
+/// Finds the end of the generation that runs: what the job does has no influence on its machines.
+void RestartSteward::look_ahead() {
+  while (!end_)
+    if (!advance()) return;
+}
+
+/// To the next event; false: there is none.
+bool RestartSteward::advance() {
+  std::optional<Seconds> next = machines_.next();
+  if (tick_ && (!next || *tick_ < *next)) next = tick_;
+  if (!next) return false;
+  if (const auto event = machines_.take(*next)) {
+    handle(*event);
+  } else if (tick_ && *tick_ <= *next) {
+    const Seconds now = *std::exchange(tick_, std::nullopt);
+    give(now, recovery::Tick{now});
+  }
+  return true;
+}
+
+void RestartSteward::handle(const MachineEvent& event) {
+  using What = MachineEvent::What;
+  Slot& slot = slots_[static_cast<std::size_t>(event.slot)];
+  switch (event.what) {
+    case What::warned:
+      record(event.at, event.slot, "warned");
+      warnings_.push_back({event.at, event.at + event.notice, event.slot});
+      return give(event.at, recovery::Warned{event.at, event.slot, event.notice});
+    case What::departed:
+      slot.is_there = false;
+      record(event.at, event.slot, "departed", to_text(event.how));
+      if (start_ && !end_)
+        end_ = {.at = event.at, .slot = event.slot, .incarnation = event.incarnation, .how = event.how};
+      return;
+    case What::noticed:
+      if (std::exchange(slot.is_member, false)) ++epoch_;
+      record(event.at, event.slot, "noticed", to_text(event.how));
+      return give(event.at, recovery::Departed{event.at, event.slot, event.incarnation, event.how});
+    case What::ready:
+      slot.incarnation = event.incarnation;
+      slot.is_there = true;
+      record(event.at, event.slot, "ready");
+      return give(event.at, recovery::Ready{event.at, event.slot, event.incarnation});
+    case What::refused:
+      record(event.at, event.slot, "refused");
+      give(event.at, recovery::RequestFailed{event.at, event.slot});
+      throw WorldError("the job gives up: no machine can be had any more for worker " +
+                       std::to_string(event.slot) + " (transience.lifetime)");
+  }
+}
+
+void RestartSteward::give(Seconds now, const recovery::Event& event) {
+  constexpr Rank launcher = -1;
+  const recovery::Decisions decisions = recovery::decide(*policy_, event);
+  decisions_.push_back({now, {launcher, "recovery", recovery::to_text(event), recovery::to_text(decisions)}});
+  carry_out(now, decisions);
+}
+
+void RestartSteward::carry_out(Seconds now, const recovery::Decisions& decisions) {
+  for (const auto& decision : decisions) {
+    if (const auto* request = std::get_if<recovery::Request>(&decision)) {
+      record(now, request->slot, "requested");
+      machines_.request(request->slot, now);
+    }
+    if (const auto* admitted = std::get_if<recovery::Admit>(&decision)) {
+      slots_[static_cast<std::size_t>(admitted->slot)].is_member = true;
+      ++epoch_;
+      record(now, admitted->slot, "joined");
+    }
+    if (const auto* wake = std::get_if<recovery::WakeAt>(&decision)) tick_ = wake->at;
+    if (const auto* end = std::get_if<recovery::GiveUp>(&decision))
+      throw WorldError("the job gives up: " + end->why);
+    // A machine that has departed unnoticed cannot start; the policy decides again when it knows.
+    const bool are_there = std::ranges::all_of(slots_, &Slot::is_there);
+    if (std::holds_alternative<recovery::Rollback>(decision) && are_there && !start_) start_ = now;
+  }
+}
+
+void RestartSteward::record(Seconds now, int slot, const std::string& event, const std::string& cause) {
+  const Slot& of = slots_[static_cast<std::size_t>(slot)];
+  membership_.push_back({.time = now,
+                         .slot = slot,
+                         .incarnation = of.incarnation,
+                         .host = of.host,
+                         .event = event,
+                         .cause = cause,
+                         .epoch = epoch_});
+}
+
+}  // namespace tandem

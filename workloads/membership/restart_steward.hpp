@@ -1,0 +1,70 @@
+// When the generations of a job end whose machines may depart, and when the next ones begin: the fates of the
+// machines, and a recovery policy that starts everything again. Pure, without a clock: the same object serves
+// a simulation and the launcher of a measured job.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/recovery/policy.hpp"
+#include "workloads/membership/machines.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+/// Times are seconds since the job began. A generation has a machine in every slot; it ends when one of them
+/// departs, and the next one begins when the policy says so.
+class RestartSteward {
+ public:
+  /// The first generation begins at time 0, with a machine in each slot. `hosts`: of the slots.
+  /// Errors: ConfigError if the lifetime model has no machine in a slot.
+  RestartSteward(Machines machines, std::unique_ptr<recovery::Policy> policy, std::vector<std::string> hosts);
+
+  struct Departure {
+    Seconds at{};
+    int slot = 0;
+    int incarnation = 0;
+    DepartureKind how = DepartureKind::revoked;
+  };
+  /// By which the present generation ends; none: its machines stay.
+  const std::optional<Departure>& end_of_generation() const { return end_; }
+  /// That generation has ended. Returns when the next one begins. Pre: end_of_generation().
+  /// Errors: WorldError when the policy gives up, or machines can no longer be had.
+  Seconds begin_next();
+
+  /// What happens to the machines, and what the policy decides, up to the end of the generation that runs.
+  const std::vector<MembershipRecord>& membership() const { return membership_; }
+  const std::vector<TimedDecision>& decisions() const { return decisions_; }
+  /// That the machines of the generation that runs get until its end, and those that they have had.
+  const std::vector<DrawnWarning>& warnings() const { return warnings_; }
+
+ private:
+  struct Slot {
+    std::string host;
+    int incarnation = 0;
+    bool is_there = false;   ///< its machine
+    bool is_member = false;  ///< as the policy knows
+  };
+  bool advance();
+  void look_ahead();
+  void handle(const MachineEvent& event);
+  void give(Seconds now, const recovery::Event& event);
+  void carry_out(Seconds now, const recovery::Decisions& decisions);
+  void record(Seconds now, int slot, const std::string& event, const std::string& cause = "");
+
+  Machines machines_;
+  std::unique_ptr<recovery::Policy> policy_;
+  std::vector<Slot> slots_;
+  std::optional<Seconds> tick_;   ///< that the policy has asked for
+  std::optional<Seconds> start_;  ///< of the generation that runs or is about to
+  std::optional<Departure> end_;  ///< of that
+  std::int64_t epoch_ = 0;
+  std::vector<MembershipRecord> membership_;
+  std::vector<TimedDecision> decisions_;
+  std::vector<DrawnWarning> warnings_;
+};
+
+}  // namespace tandem

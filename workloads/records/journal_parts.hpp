@@ -1,0 +1,34 @@
+// A journal in parts: what was added since the last part, and parts put together again as if nothing had
+// happened between them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+class JournalParts {
+ public:
+  /// `journal`: must outlive it, and only grow.
+  explicit JournalParts(const Journal& journal) : journal_(journal) {}
+
+  /// What was added since the last call: new rows, and differences of counts.
+  Journal take();
+
+ private:
+  const Journal& journal_;
+  std::vector<std::size_t> taken_;          ///< rows of each list, as visit_lists gives them
+  std::vector<StalenessRecord> staleness_;  ///< these count, so that rows change; as the next
+  std::vector<CacheRecord> caches_;
+  std::vector<std::int64_t> counts_;  ///< figures that add up, as visit_figures gives them
+};
+
+/// Adds the rows of one rank and key that several parts have counted.
+void add_counts(Journal& journal);
+/// Moves all times on the clock by this.
+void shift_times(Journal& journal, Seconds by);
+
+}  // namespace tandem

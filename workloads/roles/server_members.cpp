@@ -1,0 +1,239 @@
+// The members of a parameter server: how it learns of workers that depart and join, what it ends with those
+// that are gone, and what newcomers get.
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "policies/recovery/scaling.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/protocol.hpp"
+#include "workloads/roles/parameter_server.hpp"
+
+namespace tandem {
+
+/// Where workers may join, the steward says when no more do.
+bool ParameterServer::is_over() const { return present_ == 0 && (!steward_ || no_more_join_); }
+
+void ParameterServer::hear_steward(const Note& note) {
+  switch (protocol::kind_of(note)) {
+    case protocol::Kind::departed:
+      on_departed(protocol::unpack<protocol::Departed>(note).worker);
+      break;
+    case protocol::Kind::joined: {
+      const auto joined = protocol::unpack<protocol::Joined>(note);
+      on_joined(joined.worker, joined.incarnation);
+      break;
+    }
+    case protocol::Kind::training:
+      is_paused_ = protocol::unpack<protocol::Training>(note).paused;
+      break;
+    case protocol::Kind::end:
+      no_more_join_ = true;
+      return;
+    default:
+      TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from the steward");
+  }
+  inbox_[steward_entry()] = context_.receive(*steward_, protocol::membership, {});
+}
+
+/// The worker's machine is gone. A push that has arrived as a whole still counts.
+void ParameterServer::on_departed(int worker) {
+  Client& client = clients_[static_cast<std::size_t>(worker)];
+  if (client.is_joining || !client.is_present) client.shard = -1;
+  if (!client.is_present) return;  // it has ended by itself
+  if (client.is_joining) return cancel_join(worker);
+  client.is_present = false;
+  const auto push = drop_messages(worker);
+  if (push) {
+    begin_answer(client);
+    model_.note_push(worker, push->version);
+    on_push(worker, *push);
+  }
+  client.shard = -1;
+  client.waits = false;
+  client.unanswered = 0;
+  leave(worker);
+  checkpoint_if_due();
+}
+
+/// Ends what is open between this server and the worker, and returns its push if it is complete. What is
+/// still being transferred ends later: other workers must not wait for that.
+std::optional<protocol::Push> ParameterServer::drop_messages(int worker) {
+  const auto index = static_cast<std::size_t>(worker);
+  Client& client = clients_[index];
+  client.draining.push_back(context_.disconnect(client.rank));
+  bool is_whole = true;
+  const auto take = [&](Pending& operation) -> std::optional<Note> {
+    if (operation.empty()) return std::nullopt;
+    if (context_.is_done(operation)) {
+      const Completion ended = context_.wait(operation);
+      if (ended.outcome == Outcome::done) return ended.note;
+    } else {
+      client.draining.push_back(std::move(operation));
+    }
+    is_whole = false;
+    return std::nullopt;
+  };
+  auto push = std::exchange(client.push, std::nullopt);
+  const auto last = take(inbox_[index]);
+  if (!push && last && protocol::holds<protocol::Push>(*last)) push = protocol::unpack<protocol::Push>(*last);
+  for (Pending& piece : client.pieces) take(piece);
+  if (!is_whole) push.reset();
+  // Sends of the last reply, whose model must remain until they end.
+  for (Pending& send : client.reply) take(send);
+  client.reply.clear();
+  take(client.answer);
+  return push;
+}
+
+/// It has departed again.
+void ParameterServer::cancel_join(int worker) {
+  const auto index = static_cast<std::size_t>(worker);
+  Client& client = clients_[index];
+  client.is_joining = client.is_present = false;
+  --present_;
+  client.draining.push_back(context_.disconnect(client.rank));
+  if (context_.is_done(inbox_[index]))
+    note_arrived(client, context_.wait(inbox_[index]));
+  else
+    client.draining.push_back(std::move(inbox_[index]));
+  ask_for_end();
+}
+
+/// Slots for spares are empty as the job begins.
+void ParameterServer::leave_spares_out() {
+  for (std::size_t worker = samples_of_shards_.size(); worker < workers(); ++worker) {
+    clients_[worker].incarnation = clients_[worker].arrived = 0;
+    leave(static_cast<int>(worker));
+  }
+}
+
+/// That of its slot, or else the first one that nobody has. All servers give the same one, since the steward
+/// tells all of them of departures and arrivals in one order.
+void ParameterServer::give_shard(int worker) {
+  const auto is_free = [this](int shard) { return std::ranges::count(clients_, shard, &Client::shard) == 0; };
+  int shard = worker;
+  if (worker >= std::ssize(samples_of_shards_) || !is_free(worker))
+    for (shard = 0; !is_free(shard);) ++shard;
+  TANDEM_CHECK(shard < std::ssize(samples_of_shards_), "worker", worker);
+  clients_[static_cast<std::size_t>(worker)].shard = shard;
+}
+
+/// A new worker in the slot of one that is gone, or in one for spares: it joins when nothing of that one is
+/// left on either side.
+void ParameterServer::on_joined(int worker, int incarnation) {
+  Client& client = clients_[static_cast<std::size_t>(worker)];
+  TANDEM_CHECK(!client.is_present, "worker", worker);
+  client.is_present = client.is_joining = true;
+  client.incarnation = incarnation;
+  give_shard(worker);
+  ++present_;
+  advance_join(worker, {});
+}
+
+/// A later worker may arrive before the steward's notes about it do.
+void ParameterServer::note_arrived(Client& client, const Completion& last) {
+  if (last.outcome == Outcome::done && protocol::holds<protocol::Arrived>(last.note))
+    client.arrived = protocol::unpack<protocol::Arrived>(last.note).incarnation;
+}
+
+/// `last`: what the join has waited for.
+void ParameterServer::advance_join(int worker, const Completion& last) {
+  const auto index = static_cast<std::size_t>(worker);
+  Client& client = clients_[index];
+  note_arrived(client, last);
+  if (!client.draining.empty()) {
+    inbox_[index] = std::move(client.draining.back());
+    client.draining.pop_back();
+  } else if (client.arrived < client.incarnation) {
+    inbox_[index] = context_.receive(client.rank, protocol::arrivals, {});
+  } else {
+    // If a later one has arrived, the note about the departure of this one follows.
+    client.is_joining = false;
+    welcome(worker);
+  }
+}
+
+/// The worker gets what the others have.
+void ParameterServer::welcome(int worker) {
+  Client& client = clients_[static_cast<std::size_t>(worker)];
+  // Its next push overwrites that of the slot's last worker.
+  if (model_.has_accepted(worker)) fold();
+  client.version = client.reported_version = client.replied_version = version_;
+  client.batch = client.local_steps = 0;
+  client.dropped = false;
+  rescale();
+  listen(worker);
+  Pending greeting =
+      context_.send(client.rank, protocol::welcomes, {},
+                    protocol::pack(protocol::Welcome{
+                        .incarnation = client.incarnation,
+                        .shard = client.shard,
+                        .rounds = pushes_.rounds(),
+                        .samples = samples_of_shards_[static_cast<std::size_t>(client.shard)]}));
+  context_.wait(greeting);
+  begin_answer(client);
+  if (!costs_.empty()) do_stated_work(Work::Kind::reply, costs_[key_].reply);
+  client.replied_model = model_.hand_out(worker);
+  client.outgoing.note = note_of_reply({.worker = worker});
+  send_reply(client);
+  const sync::Joined event{now_of_policy(), worker, version_of_policy(version_)};
+  policy_->on_joined(event, decisions_);
+  execute(logged(event));
+}
+
+/// Workers that take part.
+int ParameterServer::members() const {
+  return static_cast<int>(std::ranges::count_if(clients_, &Client::is_member));
+}
+
+/// The set of members has changed.
+void ParameterServer::rescale() {
+  const int count = std::max(1, members());
+  pushes_.set_events_per_round(count);
+  const int all = static_cast<int>(samples_of_shards_.size());
+  rate_factor_ = recovery::rate_factor(rate_scale_, all, count);
+  if (batch_rule_ == BatchRule::keep) return;
+  batches_.assign(workers(), 0);
+  const auto shares = recovery::batches(batch_rule_, plan_.sync_setting().batch, all, count);
+  std::size_t next = 0;
+  for (std::size_t worker = 0; worker < workers(); ++worker)
+    if (clients_[worker].is_member()) batches_[worker] = std::max(1, static_cast<int>(shares[next++]));
+}
+
+/// The worker is absent from now on.
+void ParameterServer::leave(int worker) {
+  clients_[static_cast<std::size_t>(worker)].is_present = false;
+  --present_;
+  if (steward_) rescale();
+  const sync::Left event{now_of_policy(), worker};
+  for (key_ = 0; !is_last_key(); ++key_) {
+    key_policies_[key_]->on_left(event, decisions_);
+    carry_out();
+  }
+  policy_->on_left(event, decisions_);
+  execute(logged(event));
+  ask_for_end();
+}
+
+/// The coordinator knows that the job ends; the steward, that no worker joins any more.
+void ParameterServer::ask_for_end() {
+  if (!steward_ || !is_coordinator_ || !stopping_ || present_ > 0 || has_asked_for_end_) return;
+  has_asked_for_end_ = true;
+  tell_steward_end();
+}
+
+void ParameterServer::tell_steward_end() {
+  Pending end = context_.send(*steward_, protocol::ends_of_job, {}, protocol::pack(protocol::End{}));
+  context_.wait(end);
+}
+
+void ParameterServer::record_end() {
+  // Without a model, it only leads the workers, which know what they have applied.
+  if (!gets_pushes_) return;
+  journal_.counted_rounds = pushes_.rounds();
+  for (const Accepted& push : accepted_) journal_.accepted_samples += push.samples;
+}
+
+}  // namespace tandem

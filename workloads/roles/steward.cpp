@@ -1,0 +1,218 @@
+#include "workloads/roles/steward.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <variant>
+
+#include "policies/recovery/replay.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/job/fates_of_job.hpp"
+#include "workloads/job/recovery_plan.hpp"
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+
+Steward::Steward(const Job& job, Context& context, Journal& journal)
+    : job_(job),
+      context_(context),
+      journal_(journal),
+      machines_(job.spec().experiment.transience, fates_of(job), job.roster().workers().size()),
+      policy_(make_recovery_policy(job)),
+      deciders_(job.roster().deciders()),
+      running_deciders_(deciders_.size()) {
+  for (const Rank worker : job.roster().workers()) slots_.push_back({.rank = worker});
+  if (job.exchange().route() != sync::Route::server) agreement_.emplace(static_cast<int>(slots_.size()));
+}
+
+void Steward::run() {
+  start();
+  while (!is_over()) wait_for_events();
+  if (agreement_) end_groups();
+  for (const Slot& slot : slots_) tell(slot.rank, protocol::membership, protocol::pack(protocol::End{}));
+  context_.wait_all(told_);
+  if (awaited_.back().empty()) return;
+  context_.cancel(awaited_.back());
+  context_.wait(awaited_.back());
+}
+
+bool Steward::is_over() const { return running_deciders_ == 0 && (!agreement_ || agreement_->is_over()); }
+
+void Steward::start() {
+  for (const Rank decider : deciders_)
+    awaited_.push_back(context_.receive(decider, protocol::ends_of_job, {}));
+  awaited_.resize(deciders_.size() + (agreement_ ? slots_.size() : 0) + 1);
+  for (int slot = 0; agreement_ && slot < static_cast<int>(slots_.size()); ++slot) listen_to_group(slot);
+  const std::size_t workers = job_.roster().first_workers().size();
+  for (std::size_t slot = 0; slot < workers; ++slot) {
+    slots_[slot].incarnation = machines_.occupy(static_cast<int>(slot), Seconds(0));
+    slots_[slot].is_member = true;
+    record(static_cast<int>(slot), "joined");
+    announce(static_cast<int>(slot));
+  }
+  give(recovery::Started{Seconds(0), static_cast<int>(workers)});
+}
+
+void Steward::wait_for_events() {
+  std::optional<Seconds> next = machines_.next();
+  if (tick_ && (!next || *tick_ < *next)) next = tick_;
+  // Without machines, and without one that will come, nothing would ever happen.
+  if (!next && (!is_ending_ || agreement_) && std::ranges::none_of(slots_, &Slot::is_member))
+    throw WorldError("the job gives up: the machines of all workers have departed, and recovery.policy " +
+                     job_.spec().experiment.recovery.policy + " has no other one coming");
+  if (next) awaited_.back() = context_.sleep(std::max(Seconds(0), *next - context_.now()));
+  const Completion completion = context_.wait_any(awaited_);
+  if (completion.index + 1 == awaited_.size()) {
+    // A timer may end a little early.
+    pass_time(std::max(context_.now(), *next));
+  } else {
+    if (!awaited_.back().empty()) {
+      context_.cancel(awaited_.back());
+      context_.wait(awaited_.back());
+    }
+    if (completion.index < deciders_.size())
+      hear_end(completion.index);
+    else
+      hear_group(static_cast<int>(completion.index - deciders_.size()), completion.note);
+  }
+  if (agreement_) advance_agreement();
+}
+
+void Steward::pass_time(Seconds now) {
+  while (const auto event = machines_.take(now)) handle(*event);
+  if (!tick_ || *tick_ > now) return;
+  tick_.reset();
+  give(recovery::Tick{now});
+}
+
+/// The coordinator asks first whether workers can still join; then every decider ends.
+void Steward::hear_end(std::size_t decider) {
+  const Rank rank = deciders_[decider];
+  if (has_told_end_) {
+    --running_deciders_;
+    return;
+  }
+  is_ending_ = has_told_end_ = true;
+  tell_deciders(protocol::pack(protocol::End{}));
+  awaited_[decider] = context_.receive(rank, protocol::ends_of_job, {});
+}
+
+void Steward::handle(const MachineEvent& event) {
+  using What = MachineEvent::What;
+  Slot& slot = slots_[static_cast<std::size_t>(event.slot)];
+  const Seconds now = std::max(event.at, Seconds(0));
+  switch (event.what) {
+    case What::warned:
+      record(event.slot, "warned");
+      return give(recovery::Warned{now, event.slot, event.notice});
+    case What::departed:
+      record(event.slot, "departed", to_text(event.how));
+      // A machine that waits has no worker.
+      if (slot.announced == event.incarnation && !slot.departs_by_itself)
+        tell(slot.rank, protocol::membership,
+             protocol::pack(protocol::Occupancy{.incarnation = event.incarnation, .departs = now}));
+      return;
+    case What::noticed:
+      return note_departure(event);
+    case What::ready:
+      slot.incarnation = event.incarnation;
+      record(event.slot, "ready");
+      return give(recovery::Ready{now, event.slot, event.incarnation});
+    case What::refused:
+      record(event.slot, "refused");
+      return give(recovery::RequestFailed{now, event.slot});
+  }
+}
+
+void Steward::note_departure(const MachineEvent& event) {
+  Slot& slot = slots_[static_cast<std::size_t>(event.slot)];
+  if (slot.is_member) {
+    slot.is_member = false;
+    ++epoch_;
+    if (agreement_) agreement_->leave(event.slot);
+    tell_deciders(protocol::pack(protocol::Departed{.worker = event.slot, .incarnation = event.incarnation}));
+  }
+  record(event.slot, "noticed", to_text(event.how));
+  give(recovery::Departed{event.at, event.slot, event.incarnation, event.how});
+}
+
+/// Once workers can no longer join, nothing is left to decide.
+void Steward::give(const recovery::Event& event) {
+  if (is_ending_) return;
+  const recovery::Decisions decisions = recovery::decide(*policy_, event);
+  if (journal_.keep_decisions)
+    journal_.decisions.push_back(
+        {context_.rank(), "recovery", recovery::to_text(event), recovery::to_text(decisions)});
+  carry_out(decisions);
+}
+
+void Steward::carry_out(const recovery::Decisions& decisions) {
+  for (const auto& decision : decisions) {
+    if (const auto* request = std::get_if<recovery::Request>(&decision)) {
+      record(request->slot, "requested");
+      machines_.request(request->slot, context_.now());
+    }
+    if (const auto* admitted = std::get_if<recovery::Admit>(&decision)) admit(admitted->slot);
+    if (std::holds_alternative<recovery::Pause>(decision)) pause(true);
+    if (std::holds_alternative<recovery::Resume>(decision)) pause(false);
+    if (const auto* wake = std::get_if<recovery::WakeAt>(&decision)) tick_ = wake->at;
+    if (const auto* end = std::get_if<recovery::GiveUp>(&decision))
+      throw WorldError("the job gives up: " + end->why);
+    TANDEM_CHECK(!std::holds_alternative<recovery::Rollback>(decision),
+                 "a policy that recovers in place rolled back");
+  }
+}
+
+void Steward::pause(bool paused) {
+  constexpr int no_slot = -1;
+  journal_.membership.push_back(
+      {.time = context_.now(), .slot = no_slot, .event = paused ? "paused" : "resumed", .epoch = epoch_});
+  is_paused_ = paused;
+  tell_deciders(protocol::pack(protocol::Training{.paused = paused}));
+}
+
+void Steward::admit(int slot) {
+  Slot& admitted = slots_[static_cast<std::size_t>(slot)];
+  admitted.is_member = true;
+  ++epoch_;
+  record(slot, "joined");
+  announce(slot);
+  if (agreement_) {
+    admitted.has_arrived = false;
+    agreement_->join(slot, admitted.incarnation);
+  }
+  tell_deciders(protocol::pack(protocol::Joined{.worker = slot, .incarnation = admitted.incarnation}));
+}
+
+/// To the slot: its occupant, and when that departs, if this is known.
+void Steward::announce(int slot) {
+  Slot& occupied = slots_[static_cast<std::size_t>(slot)];
+  const auto departs = machines_.known_departure(slot);
+  occupied.announced = occupied.incarnation;
+  occupied.departs_by_itself = departs.has_value();
+  tell(occupied.rank, protocol::membership,
+       protocol::pack(protocol::Occupancy{
+           .incarnation = occupied.incarnation,
+           .departs = departs.value_or(Seconds(std::numeric_limits<double>::infinity()))}));
+}
+
+void Steward::tell_deciders(const Note& note) {
+  for (const Rank decider : deciders_) tell(decider, protocol::membership, note);
+}
+
+/// All receivers expect notes at any time, so no note waits.
+void Steward::tell(Rank rank, Channel channel, const Note& note, Slice slice) {
+  told_.push_back(context_.send(rank, channel, slice, note));
+}
+
+void Steward::record(int slot, const std::string& event, const std::string& cause) {
+  const Slot& of = slots_[static_cast<std::size_t>(slot)];
+  journal_.membership.push_back({.time = context_.now(),
+                                 .slot = slot,
+                                 .incarnation = of.incarnation,
+                                 .host = job_.roster().host_of(of.rank),
+                                 .event = event,
+                                 .cause = cause,
+                                 .epoch = epoch_});
+}
+
+}  // namespace tandem

@@ -1,0 +1,84 @@
+// The steward: knows which machines there are, asks the recovery policy what to do when they depart or come
+// up, and tells servers and slots. Where workers exchange without servers, it leads their agreement on each
+// change. Its host must not depart.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policies/recovery/policy.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/membership/agreement.hpp"
+#include "workloads/membership/machines.hpp"
+#include "workloads/protocol.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+class Steward {
+ public:
+  /// The arguments must outlive it. Errors: ConfigError.
+  Steward(const Job& job, Context& context, Journal& journal);
+  /// Errors: WorldError when the policy gives up.
+  void run();
+
+ private:
+  struct Slot {
+    Rank rank = 0;
+    int incarnation = 0;             ///< of its last machine
+    int announced = 0;               ///< incarnation of its last occupant
+    bool is_member = false;          ///< as servers, or the other workers, know
+    bool has_arrived = true;         ///< without servers: the occupant hears the steward's notes
+    bool departs_by_itself = false;  ///< its occupant knows when
+  };
+
+  void start();
+  bool is_over() const;
+  void wait_for_events();
+  void pass_time(Seconds now);
+  void hear_end(std::size_t decider);
+  void handle(const MachineEvent& event);
+  void note_departure(const MachineEvent& event);
+  void give(const recovery::Event& event);
+  void carry_out(const recovery::Decisions& decisions);
+  void admit(int slot);
+  void pause(bool paused);
+  void announce(int slot);
+  void tell_deciders(const Note& note);
+  // Where workers exchange without servers (steward_groups.cpp):
+  void listen_to_group(int slot);
+  void hear_group(int slot, const Note& note);
+  void advance_agreement();
+  void tell_members(const Agreement::Members& members);
+  void end_groups();
+  Note regroup_note(int slot) const;
+  void tell(Rank rank, Channel channel, const Note& note, Slice slice = {});
+  void record(int slot, const std::string& event, const std::string& cause = "");
+
+  const Job& job_;
+  Context& context_;
+  Journal& journal_;
+  Machines machines_;
+  std::unique_ptr<recovery::Policy> policy_;
+  std::vector<Slot> slots_;
+  std::span<const Rank> deciders_;
+  std::optional<Agreement> agreement_;  ///< of workers without servers
+  /// Ends of deciders; without servers, the next note of each worker; then the next event.
+  std::vector<Pending> awaited_;
+  std::vector<Pending> told_;
+  std::deque<std::vector<protocol::Standing>> standings_;  ///< that were told
+  std::optional<Seconds> tick_;                            ///< that the policy has asked for
+  std::int64_t epoch_ = 0;
+  std::size_t running_deciders_;
+  bool is_ending_ = false;     ///< no worker joins any more
+  bool has_told_end_ = false;  ///< to the deciders
+  bool is_paused_ = false;
+};
+
+}  // namespace tandem

@@ -1,0 +1,80 @@
+// The steward where workers exchange without servers: how they agree on who is a member, and when all have
+// finished.
+#include <algorithm>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/roles/steward.hpp"
+
+namespace tandem {
+
+void Steward::listen_to_group(int slot) {
+  const auto index = static_cast<std::size_t>(slot);
+  awaited_[deciders_.size() + index] = context_.receive(slots_[index].rank, protocol::groups, {});
+}
+
+void Steward::hear_group(int slot, const Note& note) {
+  Slot& sender = slots_[static_cast<std::size_t>(slot)];
+  listen_to_group(slot);
+  switch (protocol::kind_of(note)) {
+    case protocol::Kind::arrived:
+      if (protocol::unpack<protocol::Arrived>(note).incarnation != agreement_->incarnation(slot)) return;
+      sender.has_arrived = true;
+      return tell(sender.rank, protocol::groups, regroup_note(slot));
+    case protocol::Kind::quiet: {
+      const auto quiet = protocol::unpack<protocol::Quiet>(note);
+      return agreement_->note_quiet(slot, quiet.incarnation, quiet.epoch, quiet.round);
+    }
+    case protocol::Kind::finished: {
+      const auto finished = protocol::unpack<protocol::Finished>(note);
+      // Nobody would have anything left to do.
+      is_ending_ = true;
+      return agreement_->note_finished(slot, finished.incarnation, finished.epoch);
+    }
+    default:
+      TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from worker", slot);
+  }
+}
+
+/// A newcomer learns of the change when it has arrived.
+void Steward::advance_agreement() {
+  if (agreement_->begin(epoch_))
+    for (const int slot : agreement_->present())
+      if (const Slot& member = slots_[static_cast<std::size_t>(slot)]; member.has_arrived)
+        tell(member.rank, protocol::groups, regroup_note(slot));
+  if (agreement_->has_lost_state())
+    throw WorldError("the job gives up: the machines of all workers that had the model have departed");
+  // At the end of the job nothing resumes any more, and all who are left have to finish.
+  if (is_paused_ && !is_ending_) return;
+  if (const auto members = agreement_->take_members()) tell_members(*members);
+}
+
+Note Steward::regroup_note(int slot) const {
+  return protocol::pack(
+      protocol::Regroup{.epoch = static_cast<std::int32_t>(agreement_->epoch()),
+                        .incarnation = static_cast<std::int32_t>(agreement_->incarnation(slot))});
+}
+
+void Steward::tell_members(const Agreement::Members& members) {
+  auto& standings = standings_.emplace_back(slots_.size(), protocol::Standing::absent);
+  for (std::size_t member = 0; member < members.slots.size(); ++member)
+    standings[static_cast<std::size_t>(members.slots[member])] =
+        members.behind[member] ? protocol::Standing::behind : protocol::Standing::current;
+  const Slice list{Bytes(std::ssize(standings)), reinterpret_cast<std::byte*>(standings.data())};
+  for (const int slot : members.slots)
+    tell(slots_[static_cast<std::size_t>(slot)].rank, protocol::groups,
+         protocol::pack(protocol::Members{.epoch = static_cast<std::int32_t>(agreement_->epoch()),
+                                          .incarnation = agreement_->incarnation(slot),
+                                          .source = members.source,
+                                          .round = members.round}),
+         list);
+}
+
+void Steward::end_groups() {
+  for (const int slot : agreement_->present())
+    tell(slots_[static_cast<std::size_t>(slot)].rank, protocol::groups, protocol::pack(protocol::End{}));
+  for (const Pending& awaited : awaited_)
+    if (!awaited.empty()) context_.cancel(awaited);
+  context_.wait_all(awaited_);
+}
+
+}  // namespace tandem

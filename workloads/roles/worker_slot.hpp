@@ -1,0 +1,31 @@
+// The place of a worker whose machine may depart: one worker after the other lives in it, each with nothing
+// of the one before.
+#pragma once
+
+#include "workloads/context.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/membership/steward_line.hpp"
+#include "workloads/protocol.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+class WorkerSlot {
+ public:
+  /// The arguments must outlive it. `index`: among the workers.
+  WorkerSlot(const Job& job, Context& context, Journal& journal, int index);
+  /// Until the steward says that the job has ended.
+  void run();
+
+ private:
+  void live(const protocol::Occupancy& occupancy);
+  void record_gone(const protocol::Occupancy& occupancy);
+
+  const Job& job_;
+  Context& context_;
+  Journal& journal_;
+  int index_;
+  StewardLine steward_;
+};
+
+}  // namespace tandem

@@ -334,7 +334,8 @@ std::optional<RankFailure> failure_of(const machines::Guards& guards, const std:
                   lost->machine, lost->reason)};
 }
 
-void name_killed(LaunchResult& result, const machines::RankEnd& end, const std::string& place) {
+void name_killed(LaunchResult& result, const machines::RankEnd& seen, const std::string& place) {
+  const machines::RankEnd end = completed(seen, result.ended_by_signal);
   result.failed_rank = end.rank;
   result.message = fmt::format("rank {}{}: {}", end.rank, place, describe(end));
 }

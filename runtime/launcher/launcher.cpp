@@ -34,7 +34,8 @@ LaunchResult result_of(const ExitStatus& status, std::optional<int> interrupt, c
             .message = fmt::format("ended by signal {}", *interrupt)};
   if (status.succeeded()) return {.ended_in_order = true, .message = {}};
   RankFailure failure = errors.failure();
-  LaunchResult result{.failed_rank = failure.rank, .message = failure.message};
+  LaunchResult result{
+      .failed_rank = failure.rank, .ended_by_signal = errors.ended_by_signal(), .message = failure.message};
   if (failure.rank >= 0)
     result.message = fmt::format("rank {}{}{}: {}", failure.rank, failure.host.empty() ? "" : " on host ",
                                  failure.host, failure.message);

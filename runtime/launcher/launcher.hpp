@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
+#include "runtime/launcher/mpirun_errors.hpp"
 #include "runtime/launcher/rank_lines.hpp"
 
 namespace tandem {
@@ -62,9 +63,10 @@ struct LaunchEvents {
 
 struct LaunchResult {
   int exit_code = 0;  ///< 0 success, 2 bad input, 70 environment error, 128 + signal after SIGINT or SIGTERM
-  Rank failed_rank = -1;           ///< -1: none, or unknown
-  bool mpirun_was_killed = false;  ///< so ranks ended because of that
-  bool rank_was_killed = false;    ///< as LaunchEvents::kill asked
+  Rank failed_rank = -1;                            ///< -1: none, or unknown
+  std::optional<EndBySignal> ended_by_signal = {};  ///< a rank, as mpirun noticed
+  bool mpirun_was_killed = false;                   ///< so ranks ended because of that
+  bool rank_was_killed = false;                     ///< as LaunchEvents::kill asked
   bool ended_in_order = false;  ///< the ranks have ended by themselves, and successfully, also after a signal
   std::string message;          ///< empty on success; names the rank and its host if known
 };

@@ -34,7 +34,7 @@ std::optional<std::string> MpirunErrors::read(const std::string& line) {
 
 void MpirunErrors::read_mpirun_line(const std::string& line) {
   static const std::regex signal(
-      R"(.*process rank (\d+) with PID \d+ on node (\S+) exited on (signal .*)\.)");
+      R"(.*process rank (\d+) with PID \d+ on node (\S+) exited on (signal (\d+).*)\.)");
   static const std::regex process(R"(\s*Process name: \[\[\d+,\d+\],(\d+)\])");
   static const std::regex code(R"(\s*Exit code:\s*(\d+))");
   // Of a message that ranks print when the connection to another one breaks.
@@ -43,6 +43,7 @@ void MpirunErrors::read_mpirun_line(const std::string& line) {
   std::smatch parts;
   if (std::regex_match(line, parts, signal)) {
     observed_ = RankFailure{std::stoi(parts[1]), parts[2], "was ended by " + parts[3].str()};
+    ended_by_signal_ = EndBySignal{std::stoi(parts[1]), std::stoi(parts[4])};
   } else if (std::regex_match(line, parts, process)) {
     observed_ = RankFailure{std::stoi(parts[1]), "", "ended without an error message"};
   } else if (std::regex_match(line, parts, code) && observed_) {

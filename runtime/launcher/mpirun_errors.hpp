@@ -9,6 +9,11 @@
 
 namespace tandem {
 
+struct EndBySignal {
+  Rank rank = -1;
+  int signal = 0;
+};
+
 class MpirunErrors {
  public:
   /// The line if a rank printed it; nothing if mpirun printed it or if it reports a failure (see `failure`).
@@ -17,6 +22,8 @@ class MpirunErrors {
   /// The failure: a rank's own message if there is one, otherwise mpirun's; rank -1 if no rank is known to
   /// have failed. Pre: the job has failed.
   RankFailure failure() const;
+  /// The rank that a signal ended, as mpirun noticed; it mentions at most one.
+  std::optional<EndBySignal> ended_by_signal() const { return ended_by_signal_; }
 
  private:
   void read_mpirun_line(const std::string& line);
@@ -24,6 +31,7 @@ class MpirunErrors {
   bool inside_mpirun_message_ = false;
   std::optional<RankFailure> reported_;
   std::optional<RankFailure> observed_;
+  std::optional<EndBySignal> ended_by_signal_;
   std::optional<RankFailure> broken_;  ///< a connection between two ranks
   std::string local_host_;
   std::string mpirun_text_;

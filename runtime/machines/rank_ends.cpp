@@ -46,6 +46,11 @@ std::optional<RankEnd> killed_first(const std::vector<TimedEnd>& all) {
   return std::nullopt;
 }
 
+RankEnd completed(RankEnd end, const std::optional<EndBySignal>& seen_by_mpirun) {
+  if (end.how != How::unknown || !seen_by_mpirun || seen_by_mpirun->rank != end.rank) return end;
+  return {end.rank, How::signal, seen_by_mpirun->signal};
+}
+
 std::string describe(const RankEnd& end) {
   if (end.how != How::signal)
     return "disappeared without a message, before any other rank ended: it was killed, or it crashed";

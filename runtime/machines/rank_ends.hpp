@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
-#include "runtime/launcher/rank_lines.hpp"
+#include "runtime/launcher/mpirun_errors.hpp"
 
 namespace tandem::machines {
 
@@ -36,6 +36,10 @@ struct TimedEnd {
 /// the others by SIGTERM. None when the first rank to end, but for those that had
 /// finished, said so or exited.
 std::optional<RankEnd> killed_first(const std::vector<TimedEnd>& ends);
+
+/// `end` with the signal that mpirun saw, where it saw one of that rank and the status of `end` is unknown:
+/// the daemon of mpirun may collect a rank before the process that watches the machine can read its status.
+RankEnd completed(RankEnd end, const std::optional<EndBySignal>& seen_by_mpirun);
 
 /// "was ended by signal 9 (Killed): ...". Pre: of killed_first.
 std::string describe(const RankEnd& end);

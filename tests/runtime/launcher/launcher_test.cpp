@@ -112,6 +112,9 @@ TEST(MpirunErrors, SeparatesRanksFromMpirun) {
   EXPECT_FALSE(errors.read(rule));
   EXPECT_EQ(errors.failure().rank, 1);
   EXPECT_EQ(errors.failure().message, "was ended by signal 9 (Killed)");
+  ASSERT_TRUE(errors.ended_by_signal());
+  EXPECT_EQ(errors.ended_by_signal()->rank, 1);
+  EXPECT_EQ(errors.ended_by_signal()->signal, 9);
   EXPECT_EQ(errors.read("after"), "after");
   // A rank's own message takes precedence over mpirun's.
   EXPECT_FALSE(errors.read("rank 0 on host vm: broken"));

@@ -43,6 +43,14 @@ TEST(KilledFirst, IsTheRankThatASignalEndedBeforeOthersLostTheirConnections) {
   EXPECT_EQ(culprit({at(1.1, 4, How::exited, 1), at(1.0, 0, How::unknown)}), 0);
 }
 
+TEST(KilledFirst, TakesFromMpirunTheSignalThatNobodyElseSaw) {
+  const RankEnd unknown{1, How::unknown, 0}, exited{1, How::exited, 1};
+  EXPECT_EQ(completed(unknown, EndBySignal{1, SIGKILL}), (RankEnd{1, How::signal, SIGKILL}));
+  EXPECT_EQ(completed(unknown, EndBySignal{0, SIGKILL}), unknown);
+  EXPECT_EQ(completed(unknown, std::nullopt), unknown);
+  EXPECT_EQ(completed(exited, EndBySignal{1, SIGKILL}), exited);
+}
+
 TEST(KilledFirst, MomentsThatTheAnswersOfMachinesBlurDoNotHideASignal) {
   EXPECT_EQ(culprit({at(1.000, 0, How::exited, 1, 0.003), at(1.004, 1, How::signal, SIGKILL, 0.003)}), 1);
   EXPECT_EQ(culprit({at(1.000, 0, How::unknown, 0, 0.003), at(1.004, 1, How::signal, SIGKILL, 0.003)}), 1);

@@ -45,10 +45,19 @@ Message& Connection::new_message() {
     return fresh;
   }
   Message& message = *std::exchange(free_, free_->next_to_start);
-  message.receive_slot = no_slot;
+  message.receive_slot = message.asked_by = no_slot;
   message.waits_for_receive = false;
   message.end = Message::End::open;
   message.is_thrown_away = false;
+  return message;
+}
+
+Message& Connection::new_control() {
+  Message& message = new_message();
+  message.send_slot = no_slot;
+  message.send_is_open = true;
+  message.size = Bytes(0);
+  message.wire_size = static_cast<std::uint64_t>(note_size.count());
   return message;
 }
 
@@ -98,6 +107,10 @@ void Connection::part_over(Message& message, bool succeeded) {
   if (std::exchange(message.send_is_open, false) && message.send_slot != no_slot)
     sender_.finish(message.send_slot, succeeded);
   if (message.is_thrown_away) return recycle(message);
+  if (message.asked_by != no_slot) {
+    succeeded ? receiver_.answer(sender_, message.asked_by) : sender_.finish(message.asked_by, false);
+    return recycle(message);
+  }
   if (message.receive_slot == no_slot) {
     message.end = succeeded ? Message::End::arrived : Message::End::failed;
     return;

@@ -29,6 +29,7 @@ class Message final : public Finishable {
   Connection* connection = nullptr;
   std::uint32_t send_slot = no_slot;
   std::uint32_t receive_slot = no_slot;  ///< no_slot until a receive matches
+  std::uint32_t asked_by = no_slot;      ///< of a question: the sender's operation that the answer ends
   Bytes size{0};
   std::uint64_t wire_size = 0;  ///< with its note
   Note note;
@@ -55,6 +56,8 @@ class Connection {
 
   const Network::Route& route() const { return route_; }
   Message& new_message();
+  /// One that no send and no receive of the rank belongs to.
+  Message& new_control();
   /// Keeps a message that has ended for the next send.
   void recycle(Message& message);
   /// The message starts, or waits for those before it. Kernel context.

@@ -26,7 +26,8 @@ RankContext::RankContext(World& world, Rank rank, s4u::Host& host)
 // ---- Starting ----
 
 const char* RankContext::name_of(Kind kind) {
-  constexpr std::array names{"compute", "send", "receive", "all-reduce", "read", "write", "sleep"};
+  constexpr std::array names{"compute", "send",  "receive", "all-reduce",
+                             "read",    "write", "sleep",   "disconnect"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -251,23 +252,25 @@ bool RankContext::cancel_send(const Operation& send) {
   return true;
 }
 
-/// Discards a message that no receive will match. A part that is in flight continues to its end, as in a real
-/// network.
+/// Discards a message that no receive will match. It continues to its end, as in a real network; on MPI also
+/// one that waits for its receive: the receiver takes it and forgets it.
 void RankContext::throw_away(Message& message) {
   RankContext& sender = *message.sender;
   message.bytes.reset();
   message.send_slot = no_slot;
   const bool has_ended = message.end != Message::End::open;
-  const bool has_set_out = !message.waits_for_receive && std::erase(sender.messages_to_start_, &message) == 0;
-  if (has_set_out && !has_ended)
-    message.is_thrown_away = true;
-  else
-    message.connection->recycle(message);
+  const bool has_set_out = !has_ended && std::erase(sender.messages_to_start_, &message) == 0;
+  if (!has_set_out) return message.connection->recycle(message);
+  message.is_thrown_away = true;
+  if (std::exchange(message.waits_for_receive, false)) messages_to_start_.push_back(&message);
 }
 
 Pending RankContext::disconnect(Rank peer) {
   TANDEM_CHECK(peer >= 0 && peer < world_size() && peer != rank_, "peer", peer, "rank", rank_);
   RankContext& other = world_.rank(peer);
+  Operation& operation = new_operation(Kind::disconnect);
+  operation.peer = peer;
+  ask(other, operation);
   simgrid::kernel::actor::simcall_answered([this, peer, &other] {
     for (auto& [key, held] : streams_)
       if (static_cast<Rank>(key >> 32) == peer && held.holds_receives) end_receives(held, Outcome::cancelled);
@@ -275,7 +278,22 @@ Pending RankContext::disconnect(Rank peer) {
       if (static_cast<Rank>(key >> 32) == rank_ && !held.holds_receives)
         other.discard_messages(held, Outcome::cancelled);
   });
-  return done_at_once(new_operation(Kind::sleep));
+  return Pending(operation.slot);
+}
+
+/// The question follows all that this rank has sent, the answer all that the other one has: both arrive when
+/// nothing older is in flight.
+void RankContext::ask(RankContext& other, Operation& operation) {
+  Message& question = connection_to(other).new_control();
+  question.asked_by = operation.slot;
+  messages_to_start_.push_back(&question);
+  other.connection_to(*this);
+}
+
+void RankContext::answer(RankContext& other, std::uint32_t asked_by) {
+  Message& answer = connection_to(other).new_control();
+  answer.receive_slot = asked_by;
+  answer.connection->start(answer);
 }
 
 /// Kernel context.
@@ -492,6 +510,7 @@ void RankContext::start(Operation& operation) {
       return start_disk_transfer(operation);
     case Kind::send:
     case Kind::receive:
+    case Kind::disconnect:
       return;  // a message of its own starts for them
     case Kind::all_reduce:
       return start_all_reduce(operation);
@@ -522,6 +541,8 @@ std::string RankContext::describe(const Operation& operation) const {
       return "a write to disk " + std::to_string(operation.disk);
     case Kind::sleep:
       return "a sleep";
+    case Kind::disconnect:
+      return "rank " + std::to_string(operation.peer) + " to discard messages";
   }
   return {};
 }

@@ -56,9 +56,11 @@ class RankContext final : public Context {
   /// A message of this rank starts, or ends; work is slower between the two. Kernel context.
   void message_set_out();
   void message_over();
+  /// Answers the question of `other` that belongs to its operation `asked_by`. Kernel context.
+  void answer(RankContext& other, std::uint32_t asked_by);
 
  private:
-  enum class Kind : std::uint8_t { compute, send, receive, all_reduce, read, write, sleep };
+  enum class Kind : std::uint8_t { compute, send, receive, all_reduce, read, write, sleep, disconnect };
   enum class State : std::uint8_t { pending, done, failed };
 
   struct Operation final : Finishable {
@@ -117,6 +119,7 @@ class RankContext final : public Context {
   static bool unlink(Stream& stream, const NextOf& next_of, std::uint32_t index);
   bool cancel_send(const Operation& send);
   void throw_away(Message& message);
+  void ask(RankContext& other, Operation& operation);
   void lose_peer(Rank peer);
   void end_receives(Stream& held, Outcome outcome);
   void discard_messages(Stream& held, Outcome outcome);

@@ -181,6 +181,51 @@ TEST(Timing, AFollowingMessagePaysTheRemainingLatency) {
   EXPECT_NEAR(send_at + alpha + size / bandwidth, result.makespan.count(), 20e-9);
 }
 
+/// When rank 0, which has sent `size` bytes that rank 1 does not receive, has disconnected from it; and when
+/// a byte that it sends then arrives.
+std::array<double, 2> times_of_disconnecting(std::int64_t size, Bytes eager_limit) {
+  std::array<double, 2> at{};
+  lab::run(
+      lab::star(2), lab::hosts(2),
+      [&](Context& context) {
+        const Channel channel{1, false};
+        if (context.rank() == 0) {
+          Pending sending = context.send(1, channel, {Bytes(size), nullptr});
+          Pending disconnecting = context.disconnect(1);
+          context.wait(disconnecting);
+          at[0] = context.now().count();
+          context.wait(sending);
+          Pending last = context.send(1, channel, {Bytes(1), nullptr});
+          context.wait(last);
+        } else {
+          lab::sleep(context, 1.0);
+          Pending last = context.receive(0, channel, {Bytes(1), nullptr});
+          context.wait(last);
+        }
+        at[1] = std::max(at[1], context.now().count());
+      },
+      {}, eager_limit);
+  return at;
+}
+
+/// As on MPI, where a question and its answer follow what is on its way.
+TEST(Timing, ADisconnectLastsUntilWhatWasSentHasArrived) {
+  constexpr std::int64_t size = 12'500'000;
+  const auto at = times_of_disconnecting(size, SimulationSetting{}.eager_limit);
+  constexpr double note_s = sizeof(Note) / bandwidth;
+  EXPECT_NEAR(2 * alpha + static_cast<double>(size) / bandwidth + 2 * note_s, at[0], 10 * precision_s);
+  const auto none = times_of_disconnecting(0, SimulationSetting{}.eager_limit);
+  EXPECT_NEAR(2 * alpha + 2 * note_s, none[0], 10 * precision_s);
+}
+
+/// As on MPI, which cannot take back a message: the receiver takes it and forgets it.
+TEST(Timing, ADiscardedMessageThatWaitedForItsReceiveIsInTheWayOfTheNext) {
+  constexpr std::int64_t size = 2'500'000'000;  // two seconds
+  const auto at = times_of_disconnecting(size, Bytes(1000));
+  EXPECT_NEAR(2 * alpha + 2 * sizeof(Note) / bandwidth, at[0], 10 * precision_s);
+  EXPECT_NEAR(alpha + (static_cast<double>(size) + sizeof(Note) + 1) / bandwidth, at[1], 100 * precision_s);
+}
+
 /// Two messages of one sender together get one share of a link that they share with another sender.
 TEST(Timing, AConnectionHasOneShareOfALink) {
   constexpr std::int64_t size = 12'500'000;

@@ -248,21 +248,23 @@ bool RankContext::cancel_send(const Operation& send) {
   while (index != no_slot && !is_of_send(world_.message(index))) index = next_of(index);
   if (index == no_slot) return false;
   unlink(at_receiver, next_of, index);
-  throw_away(world_.message(index));
+  Message& message = world_.message(index);
+  if (throw_away(message)) messages_to_start_.push_back(&message);
   return true;
 }
 
 /// Discards a message that no receive will match. It continues to its end, as in a real network; on MPI also
-/// one that waits for its receive: the receiver takes it and forgets it.
-void RankContext::throw_away(Message& message) {
+/// one that waits for its receive: the receiver takes it and forgets it. True: that message is now to be
+/// started.
+bool RankContext::throw_away(Message& message) {
   RankContext& sender = *message.sender;
   message.bytes.reset();
   message.send_slot = no_slot;
   const bool has_ended = message.end != Message::End::open;
   const bool has_set_out = !has_ended && std::erase(sender.messages_to_start_, &message) == 0;
-  if (!has_set_out) return message.connection->recycle(message);
-  message.is_thrown_away = true;
-  if (std::exchange(message.waits_for_receive, false)) messages_to_start_.push_back(&message);
+  message.is_thrown_away = has_set_out;
+  if (!has_set_out) message.connection->recycle(message);
+  return has_set_out && std::exchange(message.waits_for_receive, false);
 }
 
 Pending RankContext::disconnect(Rank peer) {
@@ -272,6 +274,7 @@ Pending RankContext::disconnect(Rank peer) {
   operation.peer = peer;
   ask(other, operation);
   simgrid::kernel::actor::simcall_answered([this, peer, &other] {
+    start_all();
     for (auto& [key, held] : streams_)
       if (static_cast<Rank>(key >> 32) == peer && held.holds_receives) end_receives(held, Outcome::cancelled);
     for (auto& [key, held] : other.streams_)
@@ -313,7 +316,7 @@ void RankContext::discard_messages(Stream& held, Outcome outcome) {
     at = message.next;
     if (message.send_is_open)
       message.sender->end_early(message.sender->operations_[message.send_slot], outcome);
-    throw_away(message);
+    if (throw_away(message)) message.connection->start(message);
   }
   held.head = no_slot;
 }

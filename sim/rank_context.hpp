@@ -118,7 +118,7 @@ class RankContext final : public Context {
   template <class NextOf>
   static bool unlink(Stream& stream, const NextOf& next_of, std::uint32_t index);
   bool cancel_send(const Operation& send);
-  void throw_away(Message& message);
+  bool throw_away(Message& message);
   void ask(RankContext& other, Operation& operation);
   void lose_peer(Rank peer);
   void end_receives(Stream& held, Outcome outcome);

@@ -253,6 +253,7 @@ struct Members {
   std::int32_t epoch = 0;
   std::int32_t incarnation = 0;
   std::int32_t source = 0;  ///< the member that sends its state to those that are not current
+  std::int32_t leader = 0;  ///< the member that has the duties of one for all
   std::int64_t round = 0;   ///< the last one that a member has finished
 };
 enum class Standing : std::uint8_t {

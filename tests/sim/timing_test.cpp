@@ -213,16 +213,19 @@ TEST(Timing, ADisconnectLastsUntilWhatWasSentHasArrived) {
   constexpr std::int64_t size = 12'500'000;
   const auto at = times_of_disconnecting(size, SimulationSetting{}.eager_limit);
   constexpr double note_s = sizeof(Note) / bandwidth;
-  EXPECT_NEAR(2 * alpha + static_cast<double>(size) / bandwidth + 2 * note_s, at[0], 10 * precision_s);
-  const auto none = times_of_disconnecting(0, SimulationSetting{}.eager_limit);
-  EXPECT_NEAR(2 * alpha + 2 * note_s, none[0], 10 * precision_s);
+  EXPECT_NEAR(2 * alpha + static_cast<double>(size) / bandwidth + 2 * note_s, at[0], 20 * precision_s);
+}
+
+TEST(Timing, ADisconnectOfIdleRanksIsARoundTrip) {
+  const auto at = times_of_disconnecting(0, SimulationSetting{}.eager_limit);
+  EXPECT_NEAR(2 * alpha + 2 * sizeof(Note) / bandwidth, at[0], 20 * precision_s);
 }
 
 /// As on MPI, which cannot take back a message: the receiver takes it and forgets it.
 TEST(Timing, ADiscardedMessageThatWaitedForItsReceiveIsInTheWayOfTheNext) {
   constexpr std::int64_t size = 2'500'000'000;  // two seconds
   const auto at = times_of_disconnecting(size, Bytes(1000));
-  EXPECT_NEAR(2 * alpha + 2 * sizeof(Note) / bandwidth, at[0], 10 * precision_s);
+  EXPECT_NEAR(2 * alpha + 2 * sizeof(Note) / bandwidth, at[0], 20 * precision_s);
   EXPECT_NEAR(alpha + (static_cast<double>(size) + sizeof(Note) + 1) / bandwidth, at[1], 100 * precision_s);
 }
 

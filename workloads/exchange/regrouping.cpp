@@ -19,6 +19,7 @@ Regrouping::Regrouping(const Roster& roster, Context& context, RegroupingExchang
       incarnation_(incarnation),
       has_state_(incarnation == 1),
       members_(has_state_ ? workers_.size() : 0),
+      leader_(has_state_ ? 0 : -1),
       is_quiet_(!has_state_),
       standings_(workers_.size()) {
   std::iota(members_.begin(), members_.end(), 0);
@@ -66,6 +67,7 @@ void Regrouping::begin(const protocol::Members& members) {
   // A newer change follows.
   if (members.incarnation != incarnation_ || members.epoch != epoch_ || !is_quiet_) return;
   members_.clear();
+  leader_ = members.leader;
   std::vector<int> behind;
   for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
     const auto standing = static_cast<protocol::Standing>(standings_[static_cast<std::size_t>(worker)]);

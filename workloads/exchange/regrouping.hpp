@@ -41,7 +41,8 @@ class Regrouping {
 
   /// Sorted indices of the workers that exchange.
   std::span<const int> members() const { return members_; }
-  bool leads() const { return !members_.empty() && members_.front() == self_; }
+  /// This worker has the duties of one for all.
+  bool leads() const { return leader_ == self_; }
   /// No message may be sent to other workers: the members are not agreed on, or this one has no state yet.
   bool is_quiet() const { return is_quiet_ || fetch_; }
   bool is_fetching() const { return !is_quiet_ && fetch_; }
@@ -84,6 +85,7 @@ class Regrouping {
   int incarnation_;
   bool has_state_;
   std::vector<int> members_;
+  int leader_;  ///< -1: not known
   std::int32_t epoch_ = 0;
   std::int32_t finished_in_ = -1;  ///< the epoch in which the steward was told so
   bool is_quiet_;

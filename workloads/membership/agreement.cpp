@@ -13,6 +13,7 @@ Agreement::Agreement(int slots) : slots_(static_cast<std::size_t>(slots)) {
 void Agreement::leave(int slot) {
   TANDEM_CHECK(is_present(slot), "slot", slot, "is empty already");
   at(slot).is_present = false;
+  if (slot == leader_) leader_has_finished_ = false;
   has_changed_ = true;
 }
 
@@ -62,18 +63,20 @@ std::optional<Agreement::Members> Agreement::take_members() {
   for (const int slot : members.slots)
     if (*at(slot).round > *at(members.source).round) members.source = slot;
   members.round = *at(members.source).round;
+  if (!leader_has_finished_) leader_ = members.slots.front();
+  members.leader = leader_;
   for (const int slot : members.slots) members.behind.push_back(*at(slot).round < members.round);
   return members;
 }
 
 void Agreement::note_finished(int slot, int incarnation, std::int64_t epoch) {
-  if (!is_of_now(slot, incarnation, epoch)) return;
-  at(slot).has_finished = true;
-  lowest_finished_ = lowest_finished_ || slot == present().front();
+  if (slot == leader_ && is_present(slot) && at(slot).incarnation == incarnation)
+    leader_has_finished_ = a_leader_has_finished_ = true;
+  if (is_of_now(slot, incarnation, epoch)) at(slot).has_finished = true;
 }
 
 bool Agreement::is_over() const {
-  if (present().empty()) return lowest_finished_;
+  if (present().empty()) return a_leader_has_finished_;
   return !has_changed_ &&
          std::ranges::all_of(slots_, [](const Slot& slot) { return !slot.is_present || slot.has_finished; });
 }

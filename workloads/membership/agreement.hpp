@@ -30,6 +30,7 @@ class Agreement {
     std::vector<int> slots;    ///< sorted
     std::vector<bool> behind;  ///< of these slots: not as far as the source
     int source = 0;            ///< a slot that has finished the last round; the lowest one
+    int leader = 0;            ///< see leader_
     std::int64_t round = 0;    ///< that round
   };
   /// Once, when all members of the epoch have reported, and there are any.
@@ -38,8 +39,7 @@ class Agreement {
   bool has_lost_state() const;
 
   void note_finished(int slot, int incarnation, std::int64_t epoch);
-  /// All present have finished the job in the current epoch; or the lowest of them has once, and all
-  /// departed.
+  /// All present have finished the job in the current epoch; or the leader has once, and all departed.
   bool is_over() const;
 
   bool is_present(int slot) const { return at(slot).is_present; }
@@ -60,9 +60,14 @@ class Agreement {
 
   std::vector<Slot> slots_;
   std::int64_t epoch_ = 0;
-  bool has_changed_ = false;      ///< since the epoch began
-  bool is_open_ = false;          ///< members have not been taken
-  bool lowest_finished_ = false;  ///< its duties at the end are done
+  bool has_changed_ = false;  ///< since the epoch began
+  bool is_open_ = false;      ///< members have not been taken
+  /// Slot of the member that has the duties of one for all: the lowest one; or that which has done those at
+  /// the end of the job, for as long as it is there, so that a newcomer in a lower slot does not do them
+  /// again.
+  int leader_ = 0;
+  bool leader_has_finished_ = false;  ///< the present one: its duties at the end are done
+  bool a_leader_has_finished_ = false;
 };
 
 }  // namespace tandem

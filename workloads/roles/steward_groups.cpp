@@ -65,6 +65,7 @@ void Steward::tell_members(const Agreement::Members& members) {
          protocol::pack(protocol::Members{.epoch = static_cast<std::int32_t>(agreement_->epoch()),
                                           .incarnation = agreement_->incarnation(slot),
                                           .source = members.source,
+                                          .leader = members.leader,
                                           .round = members.round}),
          list);
 }

@@ -105,6 +105,28 @@ TEST(Agreement, EndsWithoutAnybodyAfterTheLastDuties) {
   }
 }
 
+/// Else a newcomer in a lower slot would do the duties at the end once more.
+TEST(Agreement, WhoHasDoneTheLastDutiesLeadsWhileItIsThere) {
+  Agreement agreement(3);
+  const auto leader_after = [&agreement](std::int64_t epoch) {
+    agreement.begin(epoch);
+    for (const int slot : agreement.present())
+      agreement.note_quiet(slot, agreement.incarnation(slot), epoch, 10);
+    return agreement.take_members()->leader;
+  };
+  agreement.leave(0);
+  EXPECT_EQ(leader_after(1), 1);
+  agreement.join(0, 2);
+  // It says so before it hears of the change.
+  agreement.note_finished(1, 1, 1);
+  EXPECT_EQ(leader_after(2), 1);
+  agreement.leave(1);
+  EXPECT_EQ(leader_after(3), 0);
+  agreement.note_finished(2, 1, 3);
+  agreement.join(1, 2);
+  EXPECT_EQ(leader_after(4), 0) << "slot 2 did not lead";
+}
+
 /// Whatever the order of changes and reports: members are taken only after each of them has reported in the
 /// same epoch, the source is one that has the most, and nobody ahead of it is left out.
 TEST(Agreement, IsSoundInAnyOrder) {

@@ -305,10 +305,15 @@ void MpiContext::watch_copies(std::function<void(const DeviceCopy&)> watcher) {
   staging_.watch(std::move(watcher), [this] { return now(); });
 }
 
-/// Control messages about cancelled messages are rare and not urgent.
+/// Control messages are rare, and a look for them may yield the core. By time, because looks of a rank that
+/// sleeps in between, or that waits for a core, are far apart; and another rank may wait for the answer.
 bool MpiContext::hear_control_now_and_then() {
-  constexpr unsigned looks = 64;
-  return setting_.can_cancel && ++idle_looks_ % looks == 0 && transport_.hear_control();
+  if (!setting_.can_cancel) return false;
+  constexpr Seconds interval{1e-3};
+  const Seconds now = time_->now();
+  if (now < next_control_) return false;
+  next_control_ = now + interval;
+  return transport_.hear_control();
 }
 
 // ---- Waiting ----

@@ -151,7 +151,7 @@ class MpiContext : public Context {
   Seconds start_;
   SharedStretch last_said_;                       ///< of the kernel that said its end last
   std::vector<std::vector<std::byte>> summands_;  ///< not in use
-  unsigned idle_looks_ = 0;
+  Seconds next_control_{0};  ///< when to look for control messages again
 };
 
 }  // namespace tandem

@@ -303,6 +303,41 @@ TEST(MpiContext, AWaitingRankYieldsItsCore) {
 }
 
 // Work on a device that is not emulated has completed when `compute` returns.
+/// Rank 1 has waited for so long that it sleeps between its looks.
+TEST(MpiContext, AWaitingRankAnswersADisconnectSoon) {
+  MpiContext context(MPI_COMM_WORLD, {});
+  constexpr int times = 7;
+  std::array<double, times> disconnects{}, messages{};
+  Note note;
+  for (int i = 0; i < times; ++i) {
+    if (context.rank() == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      const Seconds begin = context.now();
+      Pending disconnecting = context.disconnect(1);
+      context.wait(disconnecting);
+      disconnects[static_cast<std::size_t>(i)] = (context.now() - begin).count();
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      const Seconds again = context.now();
+      Pending sent = context.send(1, noted, {}, note);
+      Pending answer = context.receive(1, noted, {});
+      context.wait(answer);
+      context.wait(sent);
+      messages[static_cast<std::size_t>(i)] = (context.now() - again).count();
+    } else if (context.rank() == 1) {
+      Pending question = context.receive(0, noted, {});
+      context.wait(question);
+      Pending answer = context.send(0, noted, {}, note);
+      context.wait(answer);
+    }
+  }
+  const auto median = [](std::array<double, times>& values) {
+    std::ranges::sort(values);
+    return values[times / 2];
+  };
+  // A message ends a sleep, which lasts 0.4 ms; 64 of them last 26 ms.
+  if (context.rank() == 0) EXPECT_LT(median(disconnects), 0.012 + 4 * median(messages));
+}
+
 TEST(MpiContext, AnAllReduceProgressesWhileADeviceComputes) {
   MpiContext context(MPI_COMM_WORLD, {});
   std::vector<Rank> members(static_cast<std::size_t>(context.world_size()));

@@ -202,6 +202,13 @@ void MachineUse::put_ranks(LaunchSetting& setting, const Job& job, int ranks) {
     used_.push_back(machine);
     ranks_.push_back(1);
   }
+  if (checked_.empty()) return;
+  states_.clear();
+  for (const std::string& machine : used_) {
+    const auto state = std::ranges::find(checked_, machine, &machines::MachineState::machine);
+    TANDEM_CHECK(state != checked_.end(), machine);
+    states_.push_back(*state);
+  }
 }
 
 const std::vector<std::string>& MachineUse::put_on_each(LaunchSetting& setting, int ranks_each) {
@@ -270,6 +277,7 @@ void MachineUse::check(const LaunchSetting& setting, const std::string& out) {
   for (std::size_t i = 0; i < states_.size(); ++i) all.push_back(to_json(states_[i], ranks_[i]));
   print_document({{"machines", all}});
   if (!problems.empty()) throw ConfigError(problems);
+  checked_ = states_;
 }
 
 std::string MachineUse::prefix(const std::string& out) const {

@@ -52,7 +52,8 @@ class MachineUse {
   /// GPUs that --map gives to hosts of the platform. Errors: ConfigError for an unknown host.
   void map_gpus(LoadedJob& loaded) const;
   /// Places the ranks. Errors: ConfigError with the table when they cannot be placed.
-  /// `ranks`: at least those of the job; further ones are placed with its last. 0: those of the job.
+  /// `ranks`: at least those of the job; further ones are placed with its last. 0: those of the job. Once the
+  /// machines have been checked, a job with fewer workers uses those of them that its ranks need.
   void put_ranks(LaunchSetting& setting, const Job& job, int ranks = 0);
   /// The same number of ranks on each machine: rank i is on machine i, rank n + i too. Returns the machines.
   const std::vector<std::string>& put_on_each(LaunchSetting& setting, int ranks_each);
@@ -84,10 +85,11 @@ class MachineUse {
 
   MachineOptions options_;
   std::vector<machines::Machine> machines_;
-  bool is_allocation_;                          ///< of a batch system
-  std::vector<std::string> used_;               ///< those with ranks, by their first rank
-  std::vector<int> ranks_;                      ///< of each of them
-  std::vector<machines::MachineState> states_;  ///< of each of them, once checked
+  bool is_allocation_;                           ///< of a batch system
+  std::vector<std::string> used_;                ///< those with ranks, by their first rank
+  std::vector<int> ranks_;                       ///< of each of them
+  std::vector<machines::MachineState> states_;   ///< of each of them, once checked
+  std::vector<machines::MachineState> checked_;  ///< of all that were checked
   std::string parts_;  ///< name of the directories of machines that do not see the result directory
   std::vector<std::string> files_;  ///< that each of them reads
   /// Machines that were lost, and the directories that they had then.

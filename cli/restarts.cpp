@@ -1,16 +1,19 @@
 #include "cli/restarts.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "cli/clean.hpp"
 #include "cli/commands.hpp"
+#include "cli/job_options.hpp"
 #include "cli/output.hpp"
 #include "cli/resume.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -19,6 +22,7 @@
 #include "workloads/checkpoint/restart_point.hpp"
 #include "workloads/job/fates_of_job.hpp"
 #include "workloads/job/recovery_plan.hpp"
+#include "workloads/job/workers_of_generation.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -97,27 +101,74 @@ std::string reason_to_end(const Attempts& attempts, int restarts, int most) {
   return "";
 }
 
-/// The job as its next generation. `point`: none: from the beginning.
+/// The present generation, which has ended.
+EndedGeneration ended_generation(const Job& job, const Generation& generation, const std::string& reason,
+                                 std::optional<std::int64_t> lost_samples) {
+  const ResumePoint* const from = job.resume();
+  EndedGeneration ended{.began = {},
+                        .round = from == nullptr ? 0 : from->round,
+                        .launched = generation.launched,
+                        .reason = reason,
+                        .lost_samples = lost_samples,
+                        .slots = generation.slots};
+  if (from != nullptr) ended.deals = from->deals;
+  return ended;
+}
+
+/// The slots that `generation` does not say: all.
+std::vector<int> present_slots(const Job& job, const Generation& generation) {
+  if (!generation.slots.empty()) return generation.slots;
+  std::vector<int> slots(job.roster().workers().size());
+  std::iota(slots.begin(), slots.end(), 0);
+  return slots;
+}
+
+/// With the workers in these slots. `generation`: with its `hosts`. Errors: WorldError if so few cannot have
+/// the job.
+Job with_members(const Job& job, const Generation& generation, const std::vector<int>& slots) {
+  Experiment experiment = job.spec().experiment;
+  experiment.placement.workers = generation.hosts;
+  LoadedJob loaded{with_workers_in(std::move(experiment), slots), job.spec().platform};
+  try {
+    const auto network = network_of_workers(loaded);
+    Job next(std::move(loaded.experiment), std::move(loaded.platform), job.spec().directory, network);
+    if (job.records_losses()) next.record_losses();
+    return next;
+  } catch (const ConfigError& error) {
+    throw WorldError(
+        fmt::format("the job gives up: it cannot continue with {} workers: {}", slots.size(), error.what()));
+  }
+}
+
+/// The job as its next generation. `point`: none: from the beginning. `members`: the slots of its workers;
+/// null: as before.
 void begin_next(Job& job, const std::string& out, const std::string& reason,
-                const std::optional<ResumePoint>& point, std::optional<std::int64_t> lost_samples) {
+                const std::optional<ResumePoint>& point, std::optional<std::int64_t> lost_samples,
+                const std::vector<int>* members) {
   Generation generation = *job.generation();
   const auto start = start_in(out, generation.number());
   const bool is_first = std::ranges::none_of(
       generation.ended, [](const EndedGeneration& earlier) { return earlier.began.has_value(); });
   if (start && is_first) generation.first_start_s = *start;
-  EndedGeneration ended{.began = {},
-                        .round = job.resume() == nullptr ? 0 : job.resume()->round,
-                        .launched = generation.launched,
-                        .reason = reason,
-                        .lost_samples = lost_samples};
+  EndedGeneration ended = ended_generation(job, generation, reason, lost_samples);
   if (start) ended.began = Seconds(std::max(0.0, *start - generation.first_start_s));
-  generation.ended.push_back(std::move(ended));
   return_to(job, point);
   mark_failed(out, reason);
+  const auto before = present_slots(job, generation);
+  const bool changes = members != nullptr && *members != before;
+  if (changes && generation.hosts.empty()) generation.hosts = job.spec().experiment.placement.workers;
+  std::optional<Job> others;
+  if (changes) others.emplace(with_members(job, generation, *members));
+  Job& next = others ? *others : job;
   if (point) {
     generation.continues = true;
-    job.resume_from(*point);
+    next.resume_from(for_generation(*point, job, next));
+  } else if (others && generation.origin) {
+    next.resume_from(origin_for_generation(job, next));
   }
+  if (changes) generation.slots = *members;
+  generation.ended.push_back(std::move(ended));
+  if (others) job = std::move(*others);
   job.set_generation(std::move(generation));
   write_document(out + "/job.json", job);
 }
@@ -146,10 +197,24 @@ RestartSteward make_restart_steward(const Job& job) {
           make_recovery_policy(job), std::move(hosts)};
 }
 
-std::string describe(const RestartSteward::Departure& departure, const Job& job) {
-  const Rank rank = job.roster().workers()[static_cast<std::size_t>(departure.slot)];
-  return fmt::format("the machine of worker {} on '{}' departed ({})", departure.slot,
-                     job.roster().host_of(rank), to_text(departure.how));
+std::string describe(const RestartSteward::End& end) {
+  if (end.how)
+    return fmt::format("the machine of worker {} on '{}' departed ({})", end.slot, end.host,
+                       to_text(*end.how));
+  return fmt::format("a machine came up for worker {} on '{}'", end.slot, end.host);
+}
+
+void add_machines(Generation& generation, const RestartSteward& steward) {
+  generation.membership = steward.membership();
+  generation.decisions = steward.decisions();
+  generation.warnings.clear();
+  const auto& members = steward.members();
+  for (DrawnWarning warning : steward.warnings()) {
+    const auto found = std::ranges::lower_bound(members, warning.slot);
+    if (found == members.end() || *found != warning.slot) continue;
+    warning.slot = static_cast<int>(found - members.begin());
+    generation.warnings.push_back(warning);
+  }
 }
 
 MeasuredGenerations::MeasuredGenerations(Job& job, std::string out, Launch launch)
@@ -173,18 +238,14 @@ GenerationResult MeasuredGenerations::launch() {
 GenerationResult MeasuredGenerations::launch_once() {
   Generation generation = *job_.generation();
   if (generation.first_start_s > 0.0) generation.launched = now().value();
-  if (steward_) {
-    generation.membership = steward_->membership();
-    generation.decisions = steward_->decisions();
-    generation.warnings = steward_->warnings();
-  }
+  if (steward_) add_machines(generation, *steward_);
   job_.set_generation(std::move(generation));
   write_document(out_ + "/job.json", job_);
   if (!steward_) return launch_({});
   GenerationResult result = launch_([this] { return next_kill(); });
   if (!result.rank_was_killed || result.exit_code != exit_environment_error) return result;
-  result.departure = steward_->end_of_generation();
-  result.message = describe(*result.departure, job_);
+  result.drawn = steward_->end_of_generation();
+  result.message = describe(*result.drawn);
   result.failed_rank = -1;
   return result;
 }
@@ -203,7 +264,11 @@ std::optional<PlannedKill> MeasuredGenerations::next_kill() const {
   const auto& end = steward_->end_of_generation();
   const auto time = end ? now() : std::nullopt;
   if (!time) return std::nullopt;
-  return PlannedKill{job_.roster().workers()[static_cast<std::size_t>(end->slot)], end->at - *time};
+  // For a machine that has come up, any rank ends the launch.
+  const auto& members = steward_->members();
+  const auto found = std::ranges::find(members, end->slot);
+  const auto index = found == members.end() ? 0 : found - members.begin();
+  return PlannedKill{job_.roster().workers()[static_cast<std::size_t>(index)], end->at - *time};
 }
 
 std::optional<ResumePoint> MeasuredGenerations::restart_point() {
@@ -212,7 +277,7 @@ std::optional<ResumePoint> MeasuredGenerations::restart_point() {
 }
 
 std::optional<int> MeasuredGenerations::wait(const GenerationResult& result, Seconds pause) {
-  if (!result.departure) return tandem::cli::wait(signals_, pause);
+  if (!result.drawn) return tandem::cli::wait(signals_, pause);
   const Seconds next = steward_->begin_next();
   return tandem::cli::wait(signals_, next - now().value_or(next));
 }
@@ -228,7 +293,7 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
     const int number = job.generation()->number();
     const auto point = world.restart_point();
     attempts.note(point ? point->round : first_round, start_in(out, number).has_value(),
-                  result.departure.has_value());
+                  result.drawn.has_value());
     if (const std::string why = reason_to_end(attempts, number, most); !why.empty()) {
       result.message += "\n  " + why;
       return result;
@@ -249,7 +314,16 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
       result.message = fmt::format("ended by signal {}", *signal);
       return result;
     }
-    begin_next(job, out, reason, point, result.lost_samples);
+    const auto slots = job.generation()->slots;
+    try {
+      begin_next(job, out, reason, point, result.lost_samples, world.members());
+    } catch (const WorldError& error) {
+      result.message = reason + "\n  " + error.what();
+      return result;
+    }
+    if (const Generation& next = *job.generation(); next.slots != slots)
+      world.tell(fmt::format("generation {} has {} of {} workers: {}", next.number(), next.slots.size(),
+                             next.hosts.size(), fmt::join(next.slots, ", ")));
     result = world.launch();
   }
   return result;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/machine_use.hpp"
 #include "runtime/process/signals.hpp"
@@ -19,8 +20,8 @@ namespace tandem::cli {
 struct GenerationResult : GuardedResult {
   GenerationResult() = default;
   GenerationResult(GuardedResult result) : GuardedResult(std::move(result)) {}
-  /// Of a machine, as it was drawn, which ended it.
-  std::optional<RestartSteward::Departure> departure = {};
+  /// The departure or arrival of a machine, as it was drawn, which ended it.
+  std::optional<RestartSteward::End> drawn = {};
   std::optional<std::int64_t> lost_samples = {};  ///< of steps that are done again; none: not known
 };
 
@@ -29,7 +30,10 @@ struct GenerationResult : GuardedResult {
 RestartSteward make_restart_steward(const Job& job);
 
 /// Why a generation has ended. The text after a job (results_text.cpp) recognises it.
-std::string describe(const RestartSteward::Departure& departure, const Job& job);
+std::string describe(const RestartSteward::End& end);
+
+/// Adds what the steward knows of the machines until the end of the present generation.
+void add_machines(Generation& generation, const RestartSteward& steward);
 
 /// Where the generations of a job run.
 class GenerationWorld {
@@ -42,6 +46,8 @@ class GenerationWorld {
   /// Passes the time until the next generation may begin. `pause`: after a death that nobody drew. Returns
   /// the signal that arrived meanwhile, if any. Errors: WorldError when there are no machines to continue on.
   virtual std::optional<int> wait(const GenerationResult& result, Seconds pause) = 0;
+  /// The slots of the workers that the next generation has; null: all. Pre: wait has returned.
+  virtual const std::vector<int>* members() const = 0;
   /// For the user.
   virtual void tell(const std::string& note) = 0;
 };
@@ -57,6 +63,7 @@ class MeasuredGenerations final : public GenerationWorld {
   GenerationResult launch() override;
   std::optional<ResumePoint> restart_point() override;
   std::optional<int> wait(const GenerationResult& result, Seconds pause) override;
+  const std::vector<int>* members() const override { return steward_ ? &steward_->members() : nullptr; }
   void tell(const std::string& note) override;
 
  private:
@@ -78,8 +85,9 @@ void remove_generation_files(const Job& job, const std::string& out);
 bool begin_generations(Job& job);
 
 /// Launches the job until it ends, at most recovery.restarts times more than once: each time from its latest
-/// complete checkpoint, after pauses that grow while no launch gets further. Tells of each restart.
-/// `out`: its result directory, with its document. Pre: begin_generations(job). Errors: as the launches.
+/// complete checkpoint, after pauses that grow while no launch gets further, with the workers that have a
+/// machine. Tells of each restart. `job` is then its last generation. `out`: its result directory, with its
+/// document. Pre: begin_generations(job). Errors: as the launches.
 GenerationResult launch_generations(Job& job, const std::string& out, GenerationWorld& world);
 
 }  // namespace tandem::cli

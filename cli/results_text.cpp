@@ -1,11 +1,14 @@
 #include "cli/results_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "cli/output.hpp"
 #include "policies/vocabulary/quantile.hpp"
@@ -172,17 +175,20 @@ std::string membership_line(const json& summary, std::size_t workers) {
 
 /// Why a job has started again: "departures of machines", or "a rank had died".
 std::string causes_of_restarts(const RunInfo& info) {
-  std::size_t departures = 0, deaths = 0;
+  std::size_t departures = 0, arrivals = 0, deaths = 0;
   for (const auto& generation : info.generations) {
     if (!generation.at("ended").is_string()) continue;
     // The text is that of describe() in restarts.hpp.
-    const bool departed = generation.at("ended").get<std::string>().find("' departed (") != std::string::npos;
-    ++(departed ? departures : deaths);
+    const auto why = generation.at("ended").get<std::string>();
+    const bool departed = why.find("' departed (") != std::string::npos;
+    ++(departed ? departures : why.starts_with("a machine came up for worker ") ? arrivals : deaths);
   }
-  std::string causes =
-      departures > 0 ? departures == 1 ? "a departure of a machine" : "departures of machines" : "";
-  if (deaths > 0) causes += (departures > 0 ? ", and after " : "") + std::string("a rank had died");
-  return causes;
+  std::vector<std::string> causes;
+  if (departures > 0)
+    causes.emplace_back(departures == 1 ? "a departure of a machine" : "departures of machines");
+  if (arrivals > 0) causes.emplace_back(arrivals == 1 ? "an arrival of a machine" : "arrivals of machines");
+  if (deaths > 0) causes.emplace_back("a rank had died");
+  return fmt::format("{}", fmt::join(causes, ", and after "));
 }
 
 /// Until the ranks of restarted launches were ready: "1.2 s (median)". Empty: in no time, or never.
@@ -197,6 +203,14 @@ std::string launch_times(const RunInfo& info) {
   return median > 0.0 ? seconds_text(median) + (times.size() > 1 ? " (median)" : "") : "";
 }
 
+/// "with 3, 2, 3 workers"; empty: every generation has had all.
+std::string workers_text(const RunInfo& info) {
+  std::vector<int> workers;
+  for (const auto& generation : info.generations)
+    if (generation.contains("workers")) workers.push_back(generation.at("workers").get<int>());
+  return workers.empty() ? "" : fmt::format("with {} workers", fmt::join(workers, ", "));
+}
+
 std::string restarts_line(const RunInfo& info) {
   if (!info.generations.is_array()) return "";
   const std::size_t restarts = info.generations.size() - 1;
@@ -204,8 +218,8 @@ std::string restarts_line(const RunInfo& info) {
                                  restarts == 1 ? "once" : fmt::format("{} times", restarts),
                                  causes_of_restarts(info), restarts == 1 ? "" : "at last ",
                                  with_separators(info.generations.back().at("round").get<std::int64_t>()));
-  if (const std::string times = launch_times(info); !times.empty())
-    line += "; ready after " + times;
+  if (const std::string times = launch_times(info); !times.empty()) line += "; ready after " + times;
+  if (const std::string workers = workers_text(info); !workers.empty()) line += "; " + workers;
   return line;
 }
 

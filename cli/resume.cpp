@@ -11,11 +11,13 @@
 #include "platforms/load.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/other_workers.hpp"
+#include "workloads/checkpoint/restart_point.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/job/experiment_file.hpp"
 #include "workloads/job/job_document.hpp"
 #include "workloads/job/progress.hpp"
+#include "workloads/job/workers_of_generation.hpp"
 #include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
@@ -161,24 +163,51 @@ void print_resume_note(const Job& job, const ResumePoint& point) {
       point.workers_continue ? "" : "; workers restart with a new step from the checkpoint's model");
 }
 
-/// The interrupted job, if it had another number of workers. Errors: ConfigError when a job of its kind
-/// cannot continue with these.
-std::optional<Job> former_job(const fs::path& folder, const json& recorded, const Job& job) {
-  const std::size_t before = hosts_in(recorded, "workers"), now = job.roster().workers().size();
-  if (before == now) return std::nullopt;
+/// Errors: ConfigError when a job of this kind cannot continue with another number of workers.
+void expect_other_workers(const fs::path& folder, const Job& former, const Job& job) {
   if (const auto why = why_workers_must_stay(job))
     throw ConfigError(fmt::format("--resume {}: expected {} workers, as before, found {}: {}",
-                                  folder.string(), before, now, *why));
-  const std::string path = (folder / "job.json").string();
-  Experiment experiment = with_overrides(recorded_experiment(recorded, path), {}, path);
-  return Job(JobSpec{std::move(experiment), job.spec().platform, folder.string(), job.spec().data_memory},
-             std::nullopt);
+                                  folder.string(), former.roster().workers().size(),
+                                  job.roster().workers().size(), *why));
 }
 
-/// How samples were dealt before the recorded job dealt them.
-std::vector<sampling::Deal> recorded_deals(const json& recorded) {
-  if (!recorded.contains("resume")) return {};
-  return resume_point_from_json(recorded.at("resume")).deals;
+struct FormerPoint {
+  ResumePoint point;               ///< with the deals before the interrupted job dealt the samples
+  std::optional<Job> former = {};  ///< the interrupted job, if it had another number of workers then
+};
+
+FormerPoint find_former_point(const fs::path& folder, const json& recorded, const Job& job,
+                              std::optional<std::int64_t> round) {
+  std::optional<ResumePoint> before;
+  if (recorded.contains("resume")) before = resume_point_from_json(recorded.at("resume"));
+  std::optional<Generation> generation;
+  if (recorded.contains("generation")) generation = generation_from_json(recorded.at("generation"));
+  const bool varied = generation && !generation->hosts.empty();
+  const std::size_t workers = job.roster().workers().size();
+  FormerPoint found;
+  if (!varied && hosts_in(recorded, "workers") == workers) {
+    found.point = find_resume_point(job, folder.string(), round);
+    if (before) found.point.deals = std::move(before->deals);
+    return found;
+  }
+  const std::string path = (folder / "job.json").string();
+  Experiment experiment = with_overrides(recorded_experiment(recorded, path), {}, path);
+  if (varied) experiment = with_workers_in(std::move(experiment), generation->slots);
+  Job former(JobSpec{std::move(experiment), job.spec().platform, folder.string(), job.spec().data_memory},
+             std::nullopt);
+  if (varied) {
+    if (before) former.resume_from(std::move(*before));
+    former.set_generation(std::move(*generation));
+    WrittenPoint written = find_resume_point_of_generations(former, folder.string(), round);
+    found = {std::move(written.point), std::move(written.job)};
+    if (found.former->roster().workers().size() == workers) found.former.reset();
+  } else {
+    expect_other_workers(folder, former, job);
+    found = {find_resume_point(former, folder.string(), round), std::move(former)};
+    if (before) found.point.deals = std::move(before->deals);
+  }
+  if (found.former) expect_other_workers(folder, *found.former, job);
+  return found;
 }
 
 void print_workers_note(const Job& job, const Job& former) {
@@ -240,10 +269,10 @@ LoadedJob load_job_or_resumed(const JobOptions& options) {
   const std::string path = (folder / "job.json").string();
   Experiment experiment = with_overrides(recorded_experiment(document, path), overrides, path);
   platforms::Description platform = platforms::load_platform(experiment.platform);
+  const bool waits_for_all = experiment.recovery.least == static_cast<int>(hosts_in(document, "workers"));
   if (changes_placement(overrides))
-    resolve_placement(experiment, platform, [](const std::string& key) {
-      // That of the job before was all of its workers.
-      return Origin{"--set", key, key != "recovery.least"};
+    resolve_placement(experiment, platform, [&](const std::string& key) {
+      return Origin{"--set", key, key != "recovery.least" || !waits_for_all};
     });
   return {std::move(experiment), std::move(platform)};
 }
@@ -269,13 +298,11 @@ void resume_if_asked(Job& job, const JobOptions& options) {
   expect_states(folder, job.spec().experiment);
   expect_no_spares(folder, job.spec().experiment);
   expect_same_schedule(folder, recorded, job);
-  const auto former = former_job(folder, recorded, job);
-  ResumePoint point = find_resume_point(former ? *former : job, folder.string(), options.resume_from);
-  auto deals = recorded_deals(recorded);
-  if (former)
+  auto [point, former] = find_former_point(folder, recorded, job, options.resume_from);
+  if (former) {
+    auto deals = std::move(point.deals);
     point = for_other_workers(std::move(point), *former, job, std::move(deals));
-  else
-    point.deals = std::move(deals);
+  }
   const Progress progress = progress_at(job, point);
   if (job.stop().is_reached(progress))
     throw ConfigError(fmt::format(

@@ -113,10 +113,16 @@ std::optional<ClusterUse> use_cluster(const RunOptions& options, const LoadedJob
   return std::optional<ClusterUse>(std::in_place, options.cluster, !options.print_command);
 }
 
-void put_on_cluster(LaunchSetting& setting, const ClusterUse& cluster, const Job& job) {
+/// A generation of a job may have fewer workers than the job.
+void put_ranks(LaunchSetting& setting, const Job& job, const ClusterUse* cluster, MachineUse& machines) {
+  setting.ranks = job.roster().size();
   std::vector<std::string> hosts;
   for (const auto& assignment : job.roster().assignments()) hosts.push_back(assignment.host);
-  cluster.put_ranks(setting, hosts);
+  if (cluster != nullptr) cluster->put_ranks(setting, hosts);
+  if (machines.is_used()) machines.put_ranks(setting, job);
+}
+
+void note_cluster(LaunchSetting& setting, const ClusterUse& cluster) {
   setting.program.insert(setting.program.end(), {"--cluster", cluster.record().dump()});
 }
 
@@ -211,9 +217,9 @@ int run_job(const RunOptions& options) {
       job, options, machines.is_used() ? std::filesystem::absolute(out).lexically_normal().string() : out);
   if (!options.print_command) remove_leftovers();
   const auto cluster = use_cluster(options, loaded);
-  if (cluster) put_on_cluster(setting, *cluster, job);
+  put_ranks(setting, job, cluster ? &*cluster : nullptr, machines);
+  if (cluster) note_cluster(setting, *cluster);
   if (machines.is_used()) {
-    machines.put_ranks(setting, job);
     if (!options.print_command) {
       machines.stage(setting);
       machines.check(setting, out);
@@ -237,6 +243,7 @@ int run_job(const RunOptions& options) {
                                                      : "";
   const auto launch_once = [&](const std::function<std::optional<PlannedKill>()>& kill) {
     LaunchSetting own = setting;
+    if (restarts) put_ranks(own, job, cluster ? &*cluster : nullptr, machines);
     if (machines.is_used()) machines.share_document(own, out, job.resume());
     auto guards = machines.guard(
         own, machines.is_used() ? std::filesystem::absolute(out).lexically_normal().string() : out);

@@ -67,12 +67,10 @@ GenerationResult SimulatedGenerations::launch() {
   Generation generation = *job_.generation();
   generation.launched = launched_;
   generation.began = began_;
-  generation.membership = steward_.membership();
-  generation.decisions = steward_.decisions();
-  generation.warnings = steward_.warnings();
+  add_machines(generation, steward_);
   job_.set_generation(generation);
   const auto& end = steward_.end_of_generation();
-  if (end && end->at < began_) return departed(0);
+  if (end && end->at < began_) return ended(0);
   write_start(out_, generation.number(), began_.count());
   std::optional<Seconds> until;
   if (end) until = end->at - began_;
@@ -85,7 +83,7 @@ GenerationResult SimulatedGenerations::launch() {
     point_.reset();
     if (const json& point = figures.at("point"); !point.is_null()) point_ = resume_point_from_json(point);
     if (point_) bar_.update(job_.stop().fraction_done(progress_at(job_, *point_)));
-    return departed(figures.at("lost_samples").get<std::int64_t>());
+    return ended(figures.at("lost_samples").get<std::int64_t>());
   }
   run_ = {.journal = std::move(written.journal),
           .makespan = Seconds(figures.at("makespan_s").get<double>()),
@@ -94,11 +92,11 @@ GenerationResult SimulatedGenerations::launch() {
   return {};
 }
 
-GenerationResult SimulatedGenerations::departed(std::int64_t lost_samples) const {
+GenerationResult SimulatedGenerations::ended(std::int64_t lost_samples) const {
   GenerationResult result;
   result.exit_code = exit_environment_error;
-  result.departure = steward_.end_of_generation();
-  result.message = describe(*result.departure, job_);
+  result.drawn = steward_.end_of_generation();
+  result.message = describe(*result.drawn);
   result.lost_samples = lost_samples;
   return result;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/progress.hpp"
 #include "cli/restarts.hpp"
@@ -25,6 +26,7 @@ class SimulatedGenerations final : public GenerationWorld {
   GenerationResult launch() override;
   std::optional<ResumePoint> restart_point() override { return point_; }
   std::optional<int> wait(const GenerationResult& result, Seconds pause) override;
+  const std::vector<int>* members() const override { return &steward_.members(); }
   void tell(const std::string&) override {}
 
   /// The whole job, once it has ended.
@@ -33,7 +35,7 @@ class SimulatedGenerations final : public GenerationWorld {
  private:
   int simulate_here(std::optional<Seconds> until) const;
   void simulate_apart(std::optional<Seconds> until) const;
-  GenerationResult departed(std::int64_t lost_samples) const;
+  GenerationResult ended(std::int64_t lost_samples) const;
   std::string file() const { return out_ + "/generation.part"; }
 
   Job& job_;

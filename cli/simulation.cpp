@@ -73,6 +73,9 @@ sim::JobRun simulate_generations(Job& job, const sim::JobWorldSetting& setting,
   SimulatedGenerations generations(job, out, [&](std::optional<Seconds> until) {
     sim::JobWorldSetting one = setting;
     one.until = until;
+    // Of the workers that this generation has.
+    if (const Generation& present = *job.generation(); !present.hosts.empty())
+      one.network = network_of_workers({job.spec().experiment, job.spec().platform});
     return simulate_watched(job, std::move(one), options, out, nullptr);
   });
   try {

@@ -15,7 +15,6 @@
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/cost/eager_limit.hpp"
 #include "workloads/job/ensemble.hpp"
-#include "workloads/records/journal_parts.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/records/whole_file.hpp"
 #include "workloads/roles/run_role.hpp"
@@ -168,15 +167,15 @@ JobRun simulate_job(const Job& job, const JobWorldSetting& setting) {
              .is_cut = result.is_cut};
   if (times.all_reduces().used()) run.physics["native_all_reduce"] = times.all_reduces().origin();
   const Generation* const generation = run.is_cut ? nullptr : job.generation();
-  for (Rank rank = 0; rank < job.roster().size(); ++rank) {
-    Journal& own = journals[static_cast<std::size_t>(rank)];
-    if (generation != nullptr) own = with_records_before(job, rank, std::move(own), job.spec().directory);
-    run.journal.append(std::move(own));
+  if (generation == nullptr) {
+    for (Journal& own : journals) run.journal.append(std::move(own));
+    return run;
   }
-  if (generation == nullptr) return run;
+  JobRecords records(job, job.spec().directory);
+  for (Rank rank = 0; rank < job.roster().size(); ++rank)
+    records.add(rank, std::move(journals[static_cast<std::size_t>(rank)]));
   run.makespan += generation->began;
-  add_counts(run.journal);
-  add_machine_records(*generation, run.makespan, setting.decisions, run.journal);
+  run.journal = records.take(run.makespan, setting.decisions);
   return run;
 }
 

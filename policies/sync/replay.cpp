@@ -1,5 +1,6 @@
 #include "policies/sync/replay.hpp"
 
+#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -30,6 +31,7 @@ std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event) {
 
 namespace {
 constexpr std::string_view restored = "restore ";
+constexpr const char* begins = "begin workers=%d index=%d";
 }  // namespace
 
 std::string restore_event(const std::string& state) { return std::string(restored) + state; }
@@ -37,6 +39,16 @@ std::string restore_event(const std::string& state) { return std::string(restore
 std::optional<std::string> restored_state(const std::string& event) {
   if (!event.starts_with(restored)) return std::nullopt;
   return event.substr(restored.size());
+}
+
+std::string begin_event(const Begun& begun) {
+  return "begin workers=" + std::to_string(begun.workers) + " index=" + std::to_string(begun.index);
+}
+
+std::optional<Begun> begun_in(const std::string& event) {
+  Begun begun;
+  if (std::sscanf(event.c_str(), begins, &begun.workers, &begun.index) != 2) return std::nullopt;
+  return begun;
 }
 
 }  // namespace tandem::sync

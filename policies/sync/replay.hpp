@@ -21,4 +21,14 @@ std::string restore_event(const std::string& state);
 /// The state in such a record; none if the text is another event.
 std::optional<std::string> restored_state(const std::string& event);
 
+/// How decisions.csv records that a new policy decides, where a generation of the job has other workers than
+/// the job: "begin workers=2 index=1". `index`: of the worker among these; of a server, 0.
+struct Begun {
+  int workers = 0;
+  int index = 0;
+};
+std::string begin_event(const Begun& begun);
+/// None if the text is another event.
+std::optional<Begun> begun_in(const std::string& event);
+
 }  // namespace tandem::sync

@@ -15,7 +15,6 @@
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/cost/slowdown.hpp"
 #include "workloads/records/journal_bytes.hpp"
-#include "workloads/records/journal_parts.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/roles/run_role.hpp"
 
@@ -130,6 +129,8 @@ JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const
   if (clocks != nullptr) run.clocks = clocks->finish(context);
   std::vector<double> ends_s(context.rank() == 0 ? static_cast<std::size_t>(context.world_size()) : 0);
   check_mpi(MPI_Gather(&own_end, 1, MPI_DOUBLE, ends_s.data(), 1, MPI_DOUBLE, 0, communicator), "MPI_Gather");
+  std::optional<JobRecords> records;
+  if (job.generation() != nullptr) records.emplace(job, recorded.earlier);
   Rank rank = 0;
   for (const auto& bytes : gather_bytes(communicator, to_bytes(journal))) {
     Journal own = journal_from_bytes(bytes);
@@ -138,18 +139,15 @@ JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const
       use_clock_of_rank_0(own, run.clocks, rank, job.checkpoints().writer);
       end = run.clocks[static_cast<std::size_t>(rank)].on_rank_0(end);
     }
-    if (const Generation* generation = job.generation()) {
-      end += generation->began;
-      own = with_records_before(job, rank, std::move(own), recorded.earlier);
-    }
+    if (records) end += job.generation()->began;
     run.makespan = std::max(run.makespan, end);
-    run.journal.append(std::move(own));
+    if (records)
+      records->add(rank, std::move(own));
+    else
+      run.journal.append(std::move(own));
     ++rank;
   }
-  if (context.rank() == 0 && job.generation() != nullptr) {
-    add_counts(run.journal);
-    add_machine_records(*job.generation(), run.makespan, recorded.decisions, run.journal);
-  }
+  if (context.rank() == 0 && records) run.journal = records->take(run.makespan, recorded.decisions);
   return run;
 }
 

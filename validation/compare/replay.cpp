@@ -24,10 +24,10 @@ int workers_of(const RunInfo& info) {
   return static_cast<int>(std::count(info.roles.begin(), info.roles.end(), "worker"));
 }
 
-sync::Setting setting_of(const RunInfo& info) {
+sync::Setting setting_of(const RunInfo& info, int workers) {
   const auto& sync = info.experiment.sync;
   const auto& algorithm = sync::catalog().find(sync.algorithm);
-  return {.workers = workers_of(info),
+  return {.workers = workers,
           .batch = info.experiment.workload.batch,
           .route = sync.over,
           .options = Options::resolve(algorithm.name, algorithm.options, sync.options),
@@ -38,10 +38,16 @@ sync::Setting setting_of(const RunInfo& info) {
 /// text is not an event.
 using Decider = std::function<std::string(const std::string& event)>;
 
-/// Of a policy whose state a resumed job restores first.
+/// Of a policy whose state a resumed job restores first, and which a generation with other workers has anew.
 template <class Policy>
-Decider restorable(std::shared_ptr<Policy> policy, std::string (*decide)(Policy&, const std::string&)) {
-  return [policy, decide](const std::string& event) -> std::string {
+Decider restorable(std::function<std::unique_ptr<Policy>(const sync::Begun&)> make, const sync::Begun& first,
+                   std::string (*decide)(Policy&, const std::string&)) {
+  return [make, policy = std::shared_ptr<Policy>(make(first)),
+          decide](const std::string& event) mutable -> std::string {
+    if (const auto begun = sync::begun_in(event)) {
+      policy = make(*begun);
+      return "";
+    }
     const auto state = sync::restored_state(event);
     if (!state) return decide(*policy, event);
     restore(*policy, *state);
@@ -58,14 +64,19 @@ std::string decide_of_worker(sync::WorkerPolicy& policy, const std::string& even
 
 Decider server_of(const RunInfo& info, Rank) {
   const auto& make = sync::catalog().find(info.experiment.sync.algorithm).make;
-  return restorable(std::shared_ptr(make.make_server(setting_of(info))), decide_of_server);
+  return restorable<sync::ServerPolicy>(
+      [&info, &make](const sync::Begun& begun) { return make.make_server(setting_of(info, begun.workers)); },
+      {.workers = workers_of(info)}, decide_of_server);
 }
 
 Decider worker_of(const RunInfo& info, Rank rank) {
   const auto& make = sync::catalog().find(info.experiment.sync.algorithm).make;
   const auto index = std::count(info.roles.begin(), info.roles.begin() + rank, "worker");
-  return restorable(std::shared_ptr(make.make_worker(setting_of(info), static_cast<int>(index))),
-                    decide_of_worker);
+  return restorable<sync::WorkerPolicy>(
+      [&info, &make](const sync::Begun& begun) {
+        return make.make_worker(setting_of(info, begun.workers), begun.index);
+      },
+      {.workers = workers_of(info), .index = static_cast<int>(index)}, decide_of_worker);
 }
 
 Decider commits_of(const RunInfo& info, Rank) {

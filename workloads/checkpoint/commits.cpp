@@ -173,6 +173,18 @@ void Commits::note_times(SavedState& state) const {
   state.number("commit.started_s", started_s);
   state.number("commit.ended_s", ended_s);
   state.number("commit.blocked_s", blocked_s);
+  state.set("commit.bytes", size_.count());
+}
+
+/// As the generation that wrote the commit from which the job starts again had them.
+std::vector<RankAssignment> Commits::last_parts() const {
+  std::vector<RankAssignment> parts;
+  for (const Rank rank : plan_.parts) parts.push_back(roster_.assignment(rank));
+  const int former = job_.resume()->former_workers;
+  const auto is_worker = [](const RankAssignment& part) { return part.role == Role::worker; };
+  if (former == 0 || std::erase_if(parts, is_worker) == 0) return parts;
+  for (int index = 0; index < former; ++index) parts.push_back({Role::worker, index, std::string()});
+  return parts;
 }
 
 /// The record of the commit from which the job starts again, as its parts say.
@@ -181,15 +193,16 @@ void Commits::record_last() {
   const double began_s = job_.generation()->began.count();
   constexpr double before_all = -std::numeric_limits<double>::infinity();
   whole_.emplace().record = {.round = from.round, .ended = Seconds(before_all)};
-  for (const Rank rank : plan_.parts) {
-    const auto state =
-        SavedState::load_numbers(state_path(from.directory, from.round, roster_.assignment(rank)));
+  const RankAssignment& decider = roster_.assignment(plan_.decider);
+  for (const RankAssignment& part : last_parts()) {
+    const auto state = SavedState::load_numbers(state_path(from.directory, from.round, part));
     if (!state.has("commit.ended_s")) return whole_.reset();
-    if (rank == plan_.decider) whole_->record.started = Seconds(state.real("commit.started_s") - began_s);
-    add(rank, {.round = static_cast<std::int32_t>(from.round),
-               .ended = Seconds(state.real("commit.ended_s") - began_s),
-               .blocked = Seconds(state.real("commit.blocked_s")),
-               .bytes = commit_size(job_, rank)});
+    if (part.role == decider.role && part.index == decider.index)
+      whole_->record.started = Seconds(state.real("commit.started_s") - began_s);
+    add(part.role, {.round = static_cast<std::int32_t>(from.round),
+                    .ended = Seconds(state.real("commit.ended_s") - began_s),
+                    .blocked = Seconds(state.real("commit.blocked_s")),
+                    .bytes = Bytes(state.integer("commit.bytes"))});
   }
   whole_->record.blocked = whole_->by_servers + whole_->by_workers;
   journal_.commits.push_back(whole_->record);
@@ -299,7 +312,9 @@ void Commits::collect(bool waits) {
   if (!whole_) return;
   for (std::size_t i = 0; i < whole_->others.size(); ++i) {
     Pending& part = whole_->others[i];
-    if (has_ended(part)) add(plan_.parts[i], protocol::unpack<protocol::Stored>(context_.wait(part).note));
+    if (has_ended(part))
+      add(roster_.assignment(plan_.parts[i]).role,
+          protocol::unpack<protocol::Stored>(context_.wait(part).note));
   }
   const auto is_empty = [](const Pending& pending) { return pending.empty(); };
   if (writing_.empty() && std::ranges::all_of(whole_->others, is_empty)) complete();
@@ -312,16 +327,15 @@ void Commits::note_written(Seconds ended) {
                               .ended = ended,
                               .blocked = blocked_,
                               .bytes = size_};
-  if (whole_) return add(context_.rank(), part);
+  if (whole_) return add(assignment_.role, part);
   if (!is_awaited_) return;
   if (!sent_.empty()) context_.wait(sent_);
   sent_ = context_.send(plan_.decider, protocol::commits, {}, protocol::pack(part));
 }
 
 /// Workers write after the servers, whose replies they await, and the ranks of one role at the same time.
-void Commits::add(Rank rank, const protocol::Stored& part) {
-  const bool is_worker = roster_.assignment(rank).role == Roster::Role::worker;
-  Seconds& blocked = is_worker ? whole_->by_workers : whole_->by_servers;
+void Commits::add(Role role, const protocol::Stored& part) {
+  Seconds& blocked = role == Role::worker ? whole_->by_workers : whole_->by_servers;
   blocked = std::max(blocked, part.blocked);
   whole_->record.ended = std::max(whole_->record.ended, part.ended);
   whole_->record.bytes += part.bytes.count();

@@ -80,10 +80,11 @@ class Commits {
   void read_state();
   void find_written();
   void note_times(SavedState& state) const;
+  std::vector<RankAssignment> last_parts() const;
   void record_last();
   void collect(bool waits);
   void note_written(Seconds ended);
-  void add(Rank rank, const protocol::Stored& part);
+  void add(Roster::Role role, const protocol::Stored& part);
   void complete();
   void remove_old(int keep);
   void hear_complete();

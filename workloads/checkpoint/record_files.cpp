@@ -16,7 +16,9 @@
 #include <tuple>
 #include <utility>
 
+#include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/workers_of_generation.hpp"
 #include "workloads/records/journal_bytes.hpp"
 
 namespace tandem {
@@ -101,7 +103,7 @@ void load(RecordFile& file) {
     file.began = Seconds(header.at("began_s").get<double>());
     for (const auto& frame : header.at("frames")) {
       auto& [mark, bytes] = file.frames.emplace_back();
-      mark = {frame.at(0).get<std::int64_t>(), frame.at(1).get<std::int64_t>()};
+      mark = {frame.at(0).get<std::int64_t>(), frame.at(1).get<std::int64_t>(), file.generation};
       bytes.resize(frame.at(2).get<std::size_t>());
       stream.read(bytes.data(), std::ssize(bytes));
     }
@@ -132,6 +134,24 @@ std::vector<RecordFile> files_of(const std::string& directory, const RankAssignm
   files.erase(repeated.begin(), repeated.end());
   for (RecordFile& file : files) load(file);
   return files;
+}
+
+/// With times since the job began.
+Journal journal_of(const RecordFile& file) {
+  Journal journal;
+  for (const auto& [mark, bytes] : file.frames)
+    journal.append(journal_from_bytes(std::as_bytes(std::span(bytes))));
+  shift_times(journal, file.began);
+  return journal;
+}
+
+/// Each worker's steps in the order of time, by rank. A worker that was absent does not count the steps of
+/// the others.
+void number_steps(Journal& journal) {
+  std::ranges::sort(journal.steps, {},
+                    [](const StepRecord& step) { return std::pair(step.rank, step.start); });
+  std::map<Rank, int> steps;
+  for (StepRecord& step : journal.steps) step.step = steps[step.rank]++;
 }
 
 }  // namespace
@@ -229,34 +249,68 @@ void RecordFiles::write_part(std::int64_t round) {
 
 Journal records_before(const std::string& directory, const RankAssignment& assignment, int generation) {
   Journal all;
-  for (const RecordFile& file : files_of(directory, assignment)) {
-    if (file.generation >= generation) continue;
-    for (const auto& [mark, bytes] : file.frames) {
-      Journal part = journal_from_bytes(std::as_bytes(std::span(bytes)));
-      shift_times(part, file.began);
-      all.append(std::move(part));
-    }
-  }
+  for (RecordFile& file : files_of(directory, assignment))
+    if (file.generation < generation) all.append(journal_of(file));
   return all;
 }
 
-Journal with_records_before(const Job& job, Rank rank, Journal own, const std::string& directory) {
-  const Generation& generation = *job.generation();
+JobRecords::JobRecords(const Job& job, std::string directory) : job_(job), directory_(std::move(directory)) {}
+
+void JobRecords::add(Rank rank, Journal own) {
+  const Generation& generation = *job_.generation();
+  add_earlier(job_.roster().assignment(rank));
   shift_times(own, generation.began);
-  Journal all = records_before(directory, job.roster().assignment(rank), generation.number());
-  all.append(std::move(own));
+  add_to(generation.number(), std::move(own));
+}
+
+void JobRecords::add_earlier(const RankAssignment& assignment) {
+  for (RecordFile& file : files_of(directory_, assignment))
+    if (file.generation < job_.generation()->number()) add_to(file.generation, journal_of(file));
+}
+
+void JobRecords::add_to(int generation, Journal journal) {
+  const Generation& present = *job_.generation();
+  if (present.hosts.empty()) return journals_[0].append(std::move(journal));
+  const auto slots = slots_of(present, generation);
+  begin_policies(generation, static_cast<int>(slots.size()), journal);
+  number_as_in_whole(journal, slots, static_cast<int>(present.hosts.size()));
+  journals_[generation].append(std::move(journal));
+}
+
+/// A generation with other workers has new policies, for these alone.
+void JobRecords::begin_policies(int generation, int workers, Journal& journal) {
+  std::vector<DecisionRecord> decisions;
+  for (DecisionRecord& decision : journal.decisions) {
+    const bool is_worker = decision.side == "worker";
+    if ((is_worker || decision.side == "server") &&
+        begun_.emplace(generation, decision.rank, decision.side).second) {
+      const sync::Begun begun{.workers = workers, .index = is_worker ? decision.rank : 0};
+      decisions.push_back({decision.rank, decision.side, sync::begin_event(begun), ""});
+    }
+    decisions.push_back(std::move(decision));
+  }
+  journal.decisions = std::move(decisions);
+}
+
+Journal JobRecords::take(Seconds makespan, bool decisions) {
+  const Generation& generation = *job_.generation();
+  const auto workers = static_cast<int>(job_.roster().workers().size());
+  for (int index = workers; index < static_cast<int>(generation.hosts.size()); ++index)
+    add_earlier({Roster::Role::worker, index, std::string()});
+  Journal all;
+  for (auto& [number, journal] : journals_) all.append(std::move(journal));
+  journals_.clear();
+  if (!generation.hosts.empty()) number_steps(all);
   // A commit from which the job has started again is recorded by both generations.
   std::set<std::int64_t> rounds;
   std::erase_if(all.commits, [&](const CommitRecord& commit) { return !rounds.insert(commit.round).second; });
-  return all;
-}
-
-void add_machine_records(const Generation& generation, Seconds makespan, bool decisions, Journal& journal) {
+  add_counts(all);
   for (const auto& change : generation.membership)
-    if (change.time <= makespan) journal.membership.push_back(change);
-  if (!decisions) return;
+    if (change.time <= makespan) all.membership.push_back(change);
+  if (!decisions) return all;
   for (const auto& decided : generation.decisions)
-    if (decided.at <= makespan) journal.decisions.push_back(decided.record);
+    if (decided.at <= makespan) all.decisions.push_back(decided.record);
+  return all;
 }
 
 std::vector<RecordMark> record_marks(const std::string& directory, const RankAssignment& assignment) {

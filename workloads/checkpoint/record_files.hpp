@@ -5,8 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "workloads/job/job.hpp"
@@ -19,6 +22,7 @@ namespace tandem {
 struct RecordMark {
   std::int64_t round = 0;  ///< of the rank, as in the names of states
   std::int64_t steps = 0;  ///< finished by a worker; 0 for other ranks
+  int generation = 0;      ///< in which it was recorded; not used by RecordFiles
 };
 
 /// Writes the records of one rank. What cannot be written with note() and note_done() is written later. Does
@@ -72,13 +76,32 @@ class RecordFiles {
 /// Errors: ConfigError for a file that Tandem did not write.
 Journal records_before(const std::string& directory, const RankAssignment& assignment, int generation);
 
-/// The records of a rank of a job that starts again: in generations before this one, and then `own` in this
-/// one, with times since the job began. `directory`: with the records of earlier generations.
-/// Errors: as records_before.
-Journal with_records_before(const Job& job, Rank rank, Journal own, const std::string& directory);
+/// The records of a job that starts again, of all its generations: ranks have the numbers of the whole job,
+/// and times are since the job began.
+class JobRecords {
+ public:
+  /// `directory`: with the records of earlier generations. `job` must outlive it.
+  JobRecords(const Job& job, std::string directory);
 
-/// Adds what happened to the machines of a job that starts again, until its end.
-void add_machine_records(const Generation& generation, Seconds makespan, bool decisions, Journal& journal);
+  /// Adds what a rank recorded in the present generation, and those of its index and role in earlier ones.
+  /// Errors: as records_before.
+  void add(Rank rank, Journal own);
+  /// With those of workers that the present generation lacks, and with what happened to the machines until
+  /// the end of the job. Pre: all ranks were added. Errors: as records_before.
+  Journal take(Seconds makespan, bool decisions);
+
+ private:
+  void add_earlier(const RankAssignment& assignment);
+  void add_to(int generation, Journal journal);
+  void begin_policies(int generation, int workers, Journal& journal);
+
+  const Job& job_;
+  std::string directory_;
+  /// In the order of ranks; by generation, where these have other ranks.
+  std::map<int, Journal> journals_;
+  /// Generations, ranks and sides whose policies have begun.
+  std::set<std::tuple<int, Rank, std::string>> begun_;
+};
 
 /// The marks of what a rank has recorded, in order. Errors: as records_before.
 std::vector<RecordMark> record_marks(const std::string& directory, const RankAssignment& assignment);

@@ -7,17 +7,65 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/checkpoint/other_workers.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
+#include "workloads/job/workers_of_generation.hpp"
 
 namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
 using Role = RankAssignment::Role;
+
+std::string own_directory(const Job& job) {
+  fs::path path = fs::absolute(job.spec().directory).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  return path.string();
+}
+
+Job with_workers(const Job& job, const std::vector<int>& slots) {
+  const JobSpec& spec = job.spec();
+  return Job(
+      JobSpec{with_workers_in(whole_experiment(job), slots), spec.platform, spec.directory, spec.data_memory},
+      std::nullopt);
+}
+
+/// The generation that has written a checkpoint: the last one that continued from an earlier round.
+class Writer {
+ public:
+  /// `job`: its present generation, which must outlive this.
+  Writer(const Job& job, std::int64_t round) : present_(job) {
+    const Generation& present = *job.generation();
+    const ResumePoint* const from = job.resume();
+    number_ = present.number();
+    if (from != nullptr) deals_ = from->deals;
+    std::int64_t began = from == nullptr ? 0 : from->round;
+    while (round <= began && number_ > 0) {
+      const EndedGeneration& ended = present.ended[static_cast<std::size_t>(--number_)];
+      deals_ = ended.deals;
+      began = ended.round;
+    }
+    if (present.hosts.empty()) return;
+    if (auto slots = slots_of(present, number_); slots != present.slots) own_ = with_workers(job, slots);
+  }
+  /// With its workers.
+  const Job& job() const { return own_ ? *own_ : present_; }
+  Job take_job() { return own_ ? std::move(*own_) : with_workers(present_, present_.generation()->slots); }
+  int number() const { return number_; }
+  /// How samples were dealt before it dealt them.
+  const std::vector<sampling::Deal>& deals() const { return deals_; }
+
+ private:
+  const Job& present_;
+  std::optional<Job> own_;  ///< none: it had the present workers
+  int number_ = 0;
+  std::vector<sampling::Deal> deals_;
+};
 
 /// The steps of each worker at that point, as its state there says or will say.
 std::vector<std::int64_t> steps_at(const Job& job, const ResumePoint& point) {
@@ -64,10 +112,21 @@ std::optional<std::int64_t> round_in(const fs::path& path) {
   return error == std::errc() ? std::optional(round) : std::nullopt;
 }
 
-std::string own_directory(const Job& job) {
-  fs::path path = fs::absolute(job.spec().directory).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  return path.string();
+/// Worker `index` of the generation `writer` had finished `steps` at the point of restart, which its state
+/// has.
+bool is_before_point(const RecordMark& mark, int writer, int index, const std::vector<std::int64_t>& steps) {
+  // Earlier generations were cut when the next one began. Their workers may be others.
+  if (mark.generation != writer) return mark.generation < writer;
+  return mark.steps <= steps.at(static_cast<std::size_t>(index));
+}
+
+/// Of all ranks that the job has or had.
+std::vector<RankAssignment> all_assignments(const Job& job) {
+  std::vector<RankAssignment> all = job.roster().assignments();
+  const auto workers = static_cast<int>(job.roster().workers().size());
+  for (int index = workers; index < static_cast<int>(job.generation()->hosts.size()); ++index)
+    all.push_back({Role::worker, index, std::string()});
+  return all;
 }
 
 }  // namespace
@@ -76,10 +135,11 @@ std::optional<ResumePoint> find_restart_point(const Job& job) {
   const std::string directory = own_directory(job);
   for (const std::int64_t round : rounds_in(directory)) {
     try {
-      ResumePoint point = find_resume_point(job, directory, round);
-      if (job.resume() != nullptr) point.deals = job.resume()->deals;
-      const bool is_end = job.stop().is_reached(progress_at(job, point));
-      if (!is_end && has_records(job, point)) return point;
+      const Writer writer(job, round);
+      ResumePoint point = find_resume_point(writer.job(), directory, round);
+      point.deals = writer.deals();
+      const bool is_end = job.stop().is_reached(progress_at(writer.job(), point));
+      if (!is_end && has_records(writer.job(), point)) return point;
     } catch (const ConfigError&) {
       // Incomplete: ranks were killed while they wrote it.
     }
@@ -89,7 +149,10 @@ std::optional<ResumePoint> find_restart_point(const Job& job) {
 
 std::int64_t samples_after(const Job& job, const std::optional<ResumePoint>& point, const Journal& journal) {
   const auto workers = job.roster().workers();
-  const auto steps = point ? steps_at(job, *point) : std::vector<std::int64_t>(workers.size(), 0);
+  std::vector<std::int64_t> steps(workers.size(), 0);
+  // All that a generation did after a point of an earlier one is done again.
+  if (point && Writer(job, point->round).number() == job.generation()->number())
+    steps = steps_at(job, *point);
   std::int64_t samples = 0;
   for (const StepRecord& step : journal.steps)
     for (std::size_t i = 0; i < workers.size(); ++i)
@@ -100,19 +163,71 @@ std::int64_t samples_after(const Job& job, const std::optional<ResumePoint>& poi
 void return_to(const Job& job, const std::optional<ResumePoint>& point) {
   const std::string directory = own_directory(job);
   const std::int64_t last = point ? point->round : 0;
-  const auto steps = point ? steps_at(job, *point) : std::vector<std::int64_t>();
-  for (const RankAssignment& assignment : job.roster().assignments())
+  const Writer writer(job, last);
+  const auto steps = point ? steps_at(writer.job(), *point) : std::vector<std::int64_t>();
+  for (const RankAssignment& assignment : all_assignments(job))
     keep_records(directory, assignment, [&](const RecordMark& mark) {
       if (assignment.role == Role::cache_node) return true;
       if (!point) return false;
       if (assignment.role != Role::worker) return mark.round <= last;
-      return mark.steps <= steps.at(static_cast<std::size_t>(assignment.index));
+      if (job.generation()->hosts.empty())
+        return mark.steps <= steps.at(static_cast<std::size_t>(assignment.index));
+      return is_before_point(mark, writer.number(), assignment.index, steps);
     });
   std::vector<fs::path> later;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory + "/checkpoints", error))
     if (const auto round = round_in(entry.path()); round && *round > last) later.push_back(entry.path());
   for (const auto& path : later) fs::remove(path);
+}
+
+ResumePoint for_generation(ResumePoint point, const Job& job, const Job& next) {
+  const Writer writer(job, point.round);
+  if (writer.job().roster().workers().size() == next.roster().workers().size()) return point;
+  auto deals = std::move(point.deals);
+  return for_other_workers(std::move(point), writer.job(), next, std::move(deals));
+}
+
+ResumePoint origin_for_generation(const Job& job, const Job& next) {
+  const Generation& generation = *job.generation();
+  ResumePoint point = *generation.origin;
+  const bool has_all = generation.hosts.empty();
+  const auto all = has_all ? job.roster().workers().size() : generation.hosts.size();
+  const auto now = static_cast<int>(next.roster().workers().size());
+  if (now == static_cast<int>(all)) return point;
+  if (point.former_workers == 0) {
+    const std::optional<Job> whole =
+        has_all ? std::nullopt : std::optional(with_workers(job, slots_of(generation, 0)));
+    auto deals = std::move(point.deals);
+    return for_other_workers(std::move(point), whole ? *whole : job, next, std::move(deals));
+  }
+  // The job before had as many as this generation, not as the first one.
+  if (point.former_workers == now) {
+    point.former_workers = 0;
+    point.deals.pop_back();
+  }
+  return point;
+}
+
+WrittenPoint find_resume_point_of_generations(const Job& job, const std::string& directory,
+                                              std::optional<std::int64_t> round) {
+  std::vector<std::string> passed_over;
+  for (const std::int64_t candidate : round ? std::vector{*round} : rounds_in(directory)) {
+    Writer writer(job, candidate);
+    if (!round && is_only_evaluated(writer.job(), directory, candidate)) continue;
+    try {
+      ResumePoint point = find_resume_point(writer.job(), directory, candidate);
+      point.deals = writer.deals();
+      point.passed_over = std::move(passed_over);
+      return {writer.take_job(), std::move(point)};
+    } catch (const ConfigError& error) {
+      if (round) throw;
+      passed_over.push_back(
+          fmt::format("the checkpoint of round {} cannot be used: {}", candidate, error.what()));
+    }
+  }
+  throw ConfigError(fmt::format("{}: expected a complete checkpoint in it, found none{}", directory,
+                                passed_over.empty() ? "" : "; " + passed_over.front()));
 }
 
 }  // namespace tandem

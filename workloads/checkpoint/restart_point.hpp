@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "workloads/job/job.hpp"
 #include "workloads/job/resume_point.hpp"
@@ -12,7 +13,8 @@
 namespace tandem {
 
 /// The latest complete checkpoint in the job's result directory that has the records of all ranks and from
-/// which something is left to do. None: there is no such checkpoint.
+/// which something is left to do. None: there is no such checkpoint. Its deals are those before the
+/// generation that wrote it; for_generation makes it one of a generation with other workers.
 std::optional<ResumePoint> find_restart_point(const Job& job);
 
 /// Samples of the finished steps in the journal of one generation that the next one does again from that
@@ -22,5 +24,20 @@ std::int64_t samples_after(const Job& job, const std::optional<ResumePoint>& poi
 /// Removes what the job's ranks have saved and recorded after that point; all of it if there is none.
 /// Errors: WorldError.
 void return_to(const Job& job, const std::optional<ResumePoint>& point);
+
+/// `point`, which find_restart_point(job) found, for `next`: the next generation, which may have another
+/// number of workers than the one that wrote it.
+ResumePoint for_generation(ResumePoint point, const Job& job, const Job& next);
+/// The round from which the first generation of `job` was resumed, for `next`. Pre: it was resumed.
+ResumePoint origin_for_generation(const Job& job, const Job& next);
+
+/// As find_resume_point, in the directory of a job of several generations. `job`: as its document says.
+/// Returns the point, with the deals before the generation that wrote it, and that generation's job.
+struct WrittenPoint {
+  Job job;
+  ResumePoint point;
+};
+WrittenPoint find_resume_point_of_generations(const Job& job, const std::string& directory,
+                                              std::optional<std::int64_t> round);
 
 }  // namespace tandem

@@ -79,13 +79,6 @@ bool all_exist(const Assignments& assignments, const std::string& directory, std
   }
 }
 
-/// Where states are committed apart from evaluations: the checkpoint belongs to no commit.
-bool is_only_evaluated(const Job& job, const std::string& directory, std::int64_t round) {
-  const CommitPlan& commits = job.checkpoints().commits;
-  return commits.is_enabled() &&
-         !fs::exists(state_path(directory, round, job.roster().assignment(commits.decider)));
-}
-
 /// Errors: ConfigError naming the file when the policy of a rank cannot be restored from its state.
 void expect_policy(const Job& job, const SavedState& state, const std::string& path) {
   const std::string text = state.text("policy");
@@ -205,6 +198,12 @@ StateFiles::StateFiles(const Job& job, Rank rank)
 void StateFiles::save(std::int64_t round, const SavedState& state) {
   schedule_.begin_again(round);
   state.save(state_path(directory_, round, assignment_));
+}
+
+bool is_only_evaluated(const Job& job, const std::string& directory, std::int64_t round) {
+  const CommitPlan& commits = job.checkpoints().commits;
+  return commits.is_enabled() &&
+         !fs::exists(state_path(directory, round, job.roster().assignment(commits.decider)));
 }
 
 ResumePoint find_resume_point(const Job& job, const std::string& directory,

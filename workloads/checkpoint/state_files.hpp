@@ -41,6 +41,8 @@ class StateFiles {
   CheckpointSchedule schedule_;
 };
 
+/// Where states are committed apart from evaluations: the checkpoint belongs to no commit.
+bool is_only_evaluated(const Job& job, const std::string& directory, std::int64_t round);
 /// The latest complete checkpoint in the result directory of this job, or that of `round`.
 /// Errors: ConfigError when there is none; it says what the latest one lacks.
 ResumePoint find_resume_point(const Job& job, const std::string& directory,

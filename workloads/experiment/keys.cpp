@@ -248,8 +248,8 @@ std::vector<ExperimentKey> transience_keys() {
        "options of that policy, times in seconds of the job, not divided by transience.time_scale; see "
        "`tandem list provisioning`"},
       {KEY(recovery.least), between(1, million),
-       "number of workers; with fewer, training waits. A job that starts again (recovery.mode restart) waits "
-       "for all of them"},
+       "number of workers; with fewer, training waits. A job that starts again (recovery.mode restart) with "
+       "recovery.policy restart waits for all of them, unless this key says otherwise"},
       {KEY(recovery.scale_rate),
        {},
        "the learning rate when n of n0 workers are present - keep: as configured; linear: times n / n0; "

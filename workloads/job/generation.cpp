@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <system_error>
 
 #include "policies/vocabulary/check.hpp"
@@ -20,6 +21,8 @@ json to_json(const EndedGeneration& ended) {
                    {"round", ended.round},
                    {"ended", ended.reason}};
   if (ended.lost_samples) document["lost_samples"] = *ended.lost_samples;
+  if (!ended.slots.empty()) document["slots"] = ended.slots;
+  if (!ended.deals.empty()) document["deals"] = tandem::to_json(ended.deals);
   return document;
 }
 
@@ -31,6 +34,8 @@ EndedGeneration ended_from_json(const json& document) {
   document.at("round").get_to(ended.round);
   document.at("ended").get_to(ended.reason);
   if (document.contains("lost_samples")) ended.lost_samples = document["lost_samples"].get<std::int64_t>();
+  ended.slots = document.value("slots", std::vector<int>());
+  if (document.contains("deals")) ended.deals = deals_from_json(document["deals"]);
   return ended;
 }
 
@@ -93,6 +98,7 @@ json to_json(const Generation& generation) {
   if (!generation.decisions.empty()) document["decisions"] = list_of(generation.decisions);
   if (!generation.warnings.empty()) document["warnings"] = list_of(generation.warnings);
   if (generation.origin) document["origin"] = to_json(*generation.origin);
+  if (!generation.hosts.empty()) document.update({{"hosts", generation.hosts}, {"slots", generation.slots}});
   return document;
 }
 
@@ -109,7 +115,19 @@ Generation generation_from_json(const json& document) {
   for (const auto& warning : document.value("warnings", json::array()))
     generation.warnings.push_back(warning_from_json(warning));
   if (document.contains("origin")) generation.origin = resume_point_from_json(document["origin"]);
+  generation.hosts = document.value("hosts", std::vector<std::string>());
+  generation.slots = document.value("slots", std::vector<int>());
   return generation;
+}
+
+std::vector<int> slots_of(const Generation& generation, int number) {
+  const bool has_ended = number < generation.number();
+  std::vector<int> slots =
+      has_ended ? generation.ended[static_cast<std::size_t>(number)].slots : generation.slots;
+  if (!slots.empty()) return slots;
+  slots.resize(generation.hosts.size());
+  std::iota(slots.begin(), slots.end(), 0);
+  return slots;
 }
 
 json describe_generations(const Generation& generation, std::int64_t round) {
@@ -119,7 +137,14 @@ json describe_generations(const Generation& generation, std::int64_t round) {
                  {"launched_s", generation.launched.count()},
                  {"round", round},
                  {"ended", json()}});
-  for (std::size_t number = 0; number < all.size(); ++number) all[number]["number"] = number;
+  for (std::size_t number = 0; number < all.size(); ++number) {
+    json& one = all[number];
+    one["number"] = number;
+    one.erase("deals");
+    if (generation.hosts.empty()) continue;
+    one["slots"] = slots_of(generation, static_cast<int>(number));
+    one["workers"] = one["slots"].size();
+  }
   return all;
 }
 

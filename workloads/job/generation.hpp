@@ -14,14 +14,17 @@
 
 namespace tandem {
 
-/// A generation that a rank's death ended.
+/// A generation that a rank's death, a departure or an arrival ended.
 struct EndedGeneration {
   std::optional<Seconds> began;  ///< since time zero of the first one; none: it ended before its own
   std::int64_t round = 0;        ///< from which it continued; 0: from the beginning
   Seconds launched{0};           ///< since time zero of the first one; 0: this was the first
   std::string reason;            ///< why it ended
   std::optional<std::int64_t> lost_samples =
-      {};  ///< of its finished steps that are done again; none: unknown
+      {};                       ///< of its finished steps that are done again; none: unknown
+  std::vector<int> slots = {};  ///< as Generation::slots; empty: of all workers
+  /// As ResumePoint::deals: before it dealt the samples to its workers.
+  std::vector<sampling::Deal> deals = {};
 };
 
 struct Generation {
@@ -37,6 +40,12 @@ struct Generation {
   /// From which the first one was resumed: a round of another result directory.
   std::optional<ResumePoint> origin = {};
 
+  /// Hosts of all workers, one for each slot; empty: every generation so far has had all of them.
+  std::vector<std::string> hosts = {};
+  /// Of the workers that this generation has, in ascending order: worker i is in slots[i]. Empty if `hosts`
+  /// is.
+  std::vector<int> slots = {};
+
   /// What happens to the machines until the end that is drawn for this generation, and what the policy of the
   /// launcher decides: known in advance, in the order of time.
   std::vector<MembershipRecord> membership = {};
@@ -50,6 +59,9 @@ struct Generation {
 nlohmann::json to_json(const Generation& generation);
 /// Inverse of to_json.
 Generation generation_from_json(const nlohmann::json& document);
+/// The slots of a generation's workers, counted as Generation::number(). Pre: `hosts` is not empty.
+std::vector<int> slots_of(const Generation& generation, int number);
+
 /// `generations` of run.json. `round`: from which the last one continued.
 nlohmann::json describe_generations(const Generation& generation, std::int64_t round);
 

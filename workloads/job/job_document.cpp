@@ -9,12 +9,13 @@
 #include "workloads/job/job_description.hpp"
 #include "workloads/job/memory_estimate.hpp"
 #include "workloads/job/shard_shares.hpp"
+#include "workloads/job/workers_of_generation.hpp"
 #include "workloads/job/zones.hpp"
 
 namespace tandem {
 
 nlohmann::json job_document(const Job& job) {
-  nlohmann::json document = {{"experiment", to_json(job.spec().experiment)},
+  nlohmann::json document = {{"experiment", to_json(whole_experiment(job))},
                              {"platform", platforms::to_json(job.spec().platform)}};
   if (const auto* plan = job.exchange().all_reduce()) document["all_reduce"] = to_json(*plan);
   if (const auto* point = job.resume()) document["resume"] = to_json(*point);
@@ -26,12 +27,16 @@ Job job_from_document(const nlohmann::json& document, std::string directory, std
   JobSpec spec{experiment_from_json(document.at("experiment")),
                platforms::description_from_json(document.at("platform")), std::move(directory),
                std::move(data_memory)};
+  std::optional<Generation> generation;
+  if (document.contains("generation")) generation = generation_from_json(document["generation"]);
+  if (generation && !generation->hosts.empty())
+    spec.experiment = with_workers_in(std::move(spec.experiment), generation->slots);
   std::optional<AllReducePlan> all_reduce;
   if (spec.experiment.sync.over == sync::Route::all_reduce)
     all_reduce = all_reduce_plan_from_json(document.at("all_reduce"));
   Job job(std::move(spec), std::move(all_reduce));
   if (document.contains("resume")) job.resume_from(resume_point_from_json(document["resume"]));
-  if (document.contains("generation")) job.set_generation(generation_from_json(document["generation"]));
+  if (generation) job.set_generation(std::move(*generation));
   return job;
 }
 
@@ -62,9 +67,10 @@ nlohmann::json simulated_network(const Job& job) {
 RunInfo describe_run(const Job& job, const std::string& world) {
   RunInfo info;
   info.world = world;
-  info.experiment = job.spec().experiment;
+  info.experiment = whole_experiment(job);
   info.machine = this_machine();
-  for (const RankAssignment& assignment : job.roster().assignments()) {
+  const Roster roster(info.experiment);
+  for (const RankAssignment& assignment : roster.assignments()) {
     info.roles.emplace_back(role_name(assignment.role));
     info.hosts.push_back(assignment.host);
   }
@@ -94,8 +100,12 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   }
   if (info.experiment.transience.may_depart()) info.zones = zones_of(job);
   info.memory = describe_memory(job);
-  info.question = question_of(job);
-  info.warnings = warnings_of(job);
+  std::optional<Job> whole;
+  if (generation != nullptr && !generation->hosts.empty())
+    whole.emplace(JobSpec{info.experiment, job.spec().platform, job.spec().directory, job.spec().data_memory},
+                  std::nullopt);
+  info.question = question_of(whole ? *whole : job);
+  info.warnings = warnings_of(whole ? *whole : job);
   return info;
 }
 

@@ -12,6 +12,7 @@
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/experiment_file.hpp"
 #include "workloads/job/roster.hpp"
+#include "workloads/job/transience_check.hpp"
 
 namespace tandem {
 namespace {
@@ -40,7 +41,7 @@ class Placer {
     check_precision();
     check_sync();
     check_commits();
-    if (experiment_.starts_again()) wait_for_all();
+    if (experiment_.starts_again()) check_least();
     if (experiment_.transience.may_depart()) check_departures();
     if (experiment_.data.source == DataSource::storage) check_storage();
   }
@@ -236,6 +237,20 @@ class Placer {
     return sync::catalog().find(experiment_.sync.algorithm);
   }
 
+  /// Errors: OptionError when this number of workers cannot have the options of the algorithm.
+  void make_policies(int workers) const {
+    const auto& chosen = algorithm();
+    const sync::Setting setting{
+        .workers = workers,
+        .batch = experiment_.workload.batch,
+        .route = experiment_.sync.over,
+        .options = Options::resolve(chosen.name, chosen.options, experiment_.sync.options),
+        .seed = experiment_.seed};
+    chosen.make.make_worker(setting, 0);
+    chosen.make.update_rule(setting);
+    if (chosen.make.make_server != nullptr) chosen.make.make_server(setting);
+  }
+
   // Some options depend on the number of workers, which is known only here.
   void check_sync() const {
     const auto& chosen = algorithm();
@@ -244,16 +259,8 @@ class Placer {
       fail_at("placement.workers", "at most " + std::to_string(most) + " for " + chosen.name,
               std::to_string(placement_.workers.size()));
     check_progress();
-    const sync::Setting setting{
-        .workers = static_cast<int>(placement_.workers.size()),
-        .batch = experiment_.workload.batch,
-        .route = experiment_.sync.over,
-        .options = Options::resolve(chosen.name, chosen.options, experiment_.sync.options),
-        .seed = experiment_.seed};
     try {
-      chosen.make.make_worker(setting, 0);
-      chosen.make.update_rule(setting);
-      if (chosen.make.make_server != nullptr) chosen.make.make_server(setting);
+      make_policies(static_cast<int>(placement_.workers.size()));
     } catch (const OptionError& error) {
       const std::string place = locate_("sync.options." + error.option()).place;
       throw ConfigError(place + ": key '" + locate_("sync.options").label + "' of " + error.what());
@@ -275,15 +282,23 @@ class Placer {
     }
   }
 
-  /// A job continues from a commit with as many workers as wrote it.
-  void wait_for_all() {
-    const int workers = static_cast<int>(placement_.workers.size());
+  /// A job that starts again waits for all workers, unless it is told with how few it may continue. Options
+  /// of the algorithm may need more.
+  void check_least() {
+    const auto workers = static_cast<int>(placement_.workers.size());
     int& least = experiment_.recovery.least;
-    if (locate_("recovery.least").is_given && least != workers)
-      fail_at("recovery.least",
-              fmt::format("{}, all workers: a job that starts again (recovery.mode) waits for them", workers),
-              quote(least));
-    least = workers;
+    const bool may_shrink = experiment_.recovery.policy != "restart" || locate_("recovery.least").is_given;
+    if (!may_shrink) least = workers;
+    check_least_workers(experiment_, locate_);
+    for (int fewer = workers - 1; fewer >= least; --fewer) {
+      try {
+        make_policies(fewer);
+      } catch (const OptionError& error) {
+        fail_at("recovery.least",
+                fmt::format("at least {}, because with {} workers {}", fewer + 1, fewer, error.what()),
+                quote(least));
+      }
+    }
   }
 
   // Server shards finish the same rounds, but at different times.

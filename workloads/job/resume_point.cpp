@@ -12,8 +12,7 @@ nlohmann::json to_json(const ResumePoint& point) {
                              {"workers_continue", point.workers_continue},
                              {"policies_continue", point.policies_continue}};
   if (point.former_workers > 0) document["former_workers"] = point.former_workers;
-  for (const auto& deal : point.deals)
-    document["deals"].push_back({{"workers", deal.workers}, {"taken", deal.taken}});
+  if (!point.deals.empty()) document["deals"] = to_json(point.deals);
   return document;
 }
 
@@ -24,11 +23,22 @@ ResumePoint resume_point_from_json(const nlohmann::json& document) {
   document.at("workers_continue").get_to(point.workers_continue);
   document.at("policies_continue").get_to(point.policies_continue);
   point.former_workers = document.value("former_workers", 0);
-  if (document.contains("deals"))
-    for (const auto& deal : document["deals"])
-      point.deals.push_back({.workers = deal.at("workers").get<int>(),
-                             .taken = deal.at("taken").get<std::vector<std::int64_t>>()});
+  if (document.contains("deals")) point.deals = deals_from_json(document["deals"]);
   return point;
+}
+
+nlohmann::json to_json(const std::vector<sampling::Deal>& deals) {
+  nlohmann::json document = nlohmann::json::array();
+  for (const auto& deal : deals) document.push_back({{"workers", deal.workers}, {"taken", deal.taken}});
+  return document;
+}
+
+std::vector<sampling::Deal> deals_from_json(const nlohmann::json& document) {
+  std::vector<sampling::Deal> deals;
+  for (const auto& deal : document)
+    deals.push_back({.workers = deal.at("workers").get<int>(),
+                     .taken = deal.at("taken").get<std::vector<std::int64_t>>()});
+  return deals;
 }
 
 std::string checkpoint_path(const std::string& directory, std::int64_t round) {

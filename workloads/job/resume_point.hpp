@@ -33,6 +33,10 @@ nlohmann::json to_json(const ResumePoint& point);
 /// Inverse of to_json.
 ResumePoint resume_point_from_json(const nlohmann::json& document);
 
+/// The same of deals alone.
+nlohmann::json to_json(const std::vector<sampling::Deal>& deals);
+std::vector<sampling::Deal> deals_from_json(const nlohmann::json& document);
+
 /// Path of the model taken after `round`.
 std::string checkpoint_path(const std::string& directory, std::int64_t round);
 

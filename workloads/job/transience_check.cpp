@@ -7,12 +7,22 @@
 #include <variant>
 
 #include "policies/compression/codec.hpp"
+#include "policies/sampling/partition.hpp"
+#include "policies/sampling/sampler.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/all_reduce_plan.hpp"
 
 namespace tandem {
 namespace {
+
+constexpr int enough_for_any_option = 1'000'000;
+
+/// Of recovery.policy restart.
+bool requests_machines(const Experiment::Recovery& recovery) {
+  const auto replace = recovery.options.find("replace");
+  return replace == recovery.options.end() || std::get<bool>(replace->second);
+}
 
 class TransienceChecker {
  public:
@@ -27,6 +37,39 @@ class TransienceChecker {
     check_recovery();
     check_exchange();
     check_data();
+  }
+
+  /// What makes a checkpoint that some workers wrote useless for others (why_workers_must_stay), found before
+  /// the job begins.
+  void check_fewer_workers() const {
+    const auto& algorithm = sync::catalog().find(experiment_.sync.algorithm);
+    const sync::Setting setting{
+        .workers = enough_for_any_option,
+        .batch = experiment_.workload.batch,
+        .route = experiment_.sync.over,
+        .options = Options::resolve(algorithm.name, algorithm.options, experiment_.sync.options)};
+    if (algorithm.make.payload == sync::Payload::model ||
+        std::holds_alternative<sync::ElasticTie>(algorithm.make.update_rule(setting)))
+      refuse_fewer("each worker of " + algorithm.name + " has a model of its own");
+    const auto& data = experiment_.data;
+    if (sampling::samplers().find(data.sampling).make.needs_losses)
+      refuse_fewer("with data.sampling " + data.sampling +
+                   " each worker alone knows the losses of its samples");
+    if (experiment_.workload.math == Experiment::Workload::Math::modelled &&
+        sampling::splits().find(data.split).make.needs_labels)
+      refuse_fewer("modelled mathematics has no labels for data.split " + data.split);
+    if (experiment_.optimizer.schedule == RateDecay::cosine && experiment_.optimizer.cosine_rounds == 0 &&
+        experiment_.stop.epochs > 0.0)
+      refuse_fewer(
+          "the cosine schedule of the learning rate is as long as the job (optimizer.cosine_rounds is 0)");
+  }
+
+  void check_replacement() const {
+    if (experiment_.recovery.policy == "restart" && !requests_machines(experiment_.recovery))
+      fail_at("recovery.options.replace",
+              "true, or a recovery.least below the number of workers, without which a job that starts again "
+              "needs them all",
+              "'false'");
   }
 
  private:
@@ -67,7 +110,6 @@ class TransienceChecker {
     if (experiment_.sync.over != sync::Route::server)
       refuse("workers without servers have no slots for spares");
     const auto& algorithm = sync::catalog().find(experiment_.sync.algorithm);
-    constexpr int enough_for_any_option = 1'000'000;
     const sync::Setting setting{
         .workers = enough_for_any_option,
         .batch = experiment_.workload.batch,
@@ -79,23 +121,29 @@ class TransienceChecker {
       refuse("the rule of " + algorithm.name + " would count their slots as workers");
   }
 
-  /// Generations have all workers.
   void check_restart() const {
     const auto& recovery = experiment_.recovery;
-    if (recovery.policy != "restart")
-      fail_at("recovery.policy", "restart, as recovery.mode", quote(recovery.policy));
+    if (recovery.policy != "restart" && recovery.policy != "shrink")
+      fail_at("recovery.policy", "restart or shrink, with recovery.mode restart", quote(recovery.policy));
     if (recovery.scale_rate != RateScale::keep)
-      fail_at("recovery.scale_rate", "keep for a job that starts again with all workers",
-              quote(to_text(recovery.scale_rate)));
+      fail_at("recovery.scale_rate", "keep for a job that starts again", quote(to_text(recovery.scale_rate)));
     if (recovery.batch != BatchRule::keep)
-      fail_at("recovery.batch", "keep for a job that starts again with all workers",
-              quote(to_text(recovery.batch)));
+      fail_at("recovery.batch", "keep for a job that starts again", quote(to_text(recovery.batch)));
     if (experiment_.stop.seconds > Seconds(0))
       fail_at("stop.seconds",
               "stop.rounds or stop.epochs for a job that starts again, which counts no time that was lost",
               quote(experiment_.stop.seconds.count()));
-    if (recovery.options.contains("replace") && !std::get<bool>(recovery.options.at("replace")))
-      fail_at("recovery.options.replace", "true: a job that starts again needs all workers", "'false'");
+  }
+
+  [[noreturn]] void refuse_fewer(const std::string& why) const {
+    const auto& recovery = experiment_.recovery;
+    const bool shrinks = recovery.policy == "shrink";
+    const Origin origin = locate_(shrinks ? "recovery.policy" : "recovery.least");
+    fail(origin.place, origin.label,
+         (shrinks ? "restart, which waits for all workers"
+                  : fmt::format("{}, all workers", experiment_.placement.workers.size())) +
+             ", because " + why,
+         shrinks ? quote(recovery.policy) : quote(recovery.least));
   }
 
   void check_recovery() const {
@@ -171,6 +219,14 @@ class TransienceChecker {
 };
 
 }  // namespace
+
+void check_least_workers(const Experiment& experiment, const Locate& locate) {
+  const TransienceChecker checker(experiment, locate);
+  if (experiment.recovery.least < static_cast<int>(experiment.placement.workers.size()))
+    checker.check_fewer_workers();
+  else
+    checker.check_replacement();
+}
 
 void check_transience(const Experiment& experiment, const Locate& locate) {
   TransienceChecker(experiment, locate).run();

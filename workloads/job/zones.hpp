@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-/// Of each worker's slot: machines of equal zones fall together. Hosts with the same property tandem:zone are
-/// in one zone, and those without it in another.
+/// Of each worker's slot, also of those that the present generation lacks: machines of equal zones fall
+/// together. Hosts with the same property tandem:zone are in one zone, and those without it in another.
 std::vector<std::size_t> zones_of(const Job& job);
 
 }  // namespace tandem

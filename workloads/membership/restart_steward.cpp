@@ -27,13 +27,14 @@ RestartSteward::RestartSteward(Machines machines, std::unique_ptr<recovery::Poli
   }
   give(begin, recovery::Started{begin, static_cast<int>(slots_.size())});
   start_ = begin;
+  members_ = admitted();
   look_ahead();
 }
 
 Seconds RestartSteward::begin_next() {
-  TANDEM_CHECK(end_, "no machine departs");
-  end_.reset();
+  TANDEM_CHECK(end_, "the generation does not end");
   start_.reset();
+  start_if_complete(std::exchange(end_, std::nullopt)->at);
   int events = 0;
   while (!start_) {
     if (!advance())
@@ -52,8 +53,40 @@ Seconds RestartSteward::begin_next() {
 
 /// Finds the end of the generation that runs: what the job does has no influence on its machines.
 void RestartSteward::look_ahead() {
-  while (!end_)
+  for (int events = 0; !end_; ++events) {
     if (!advance()) return;
+    if (events > most_events)
+      throw WorldError(
+          "the job gives up: machines of workers that it lacks come up and depart without end while the "
+          "others stay (transience.lifetime, recovery.options)");
+  }
+}
+
+/// The slots of the workers that the policy has admitted.
+std::vector<int> RestartSteward::admitted() const {
+  std::vector<int> slots;
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot)
+    if (slots_[slot].is_member) slots.push_back(static_cast<int>(slot));
+  return slots;
+}
+
+/// A machine that has departed unnoticed cannot start; the policy decides again when it knows.
+void RestartSteward::start_if_complete(Seconds now) {
+  const auto lacks_machine = [](const Slot& slot) { return slot.is_member && !slot.is_there; };
+  if (start_ || is_paused_ || std::ranges::any_of(slots_, lacks_machine)) return;
+  start_ = now;
+  members_ = admitted();
+}
+
+/// The policy starts all again: with a machine that has come up.
+void RestartSteward::end_if_changed(Seconds now) {
+  if (!start_ || end_) return;
+  for (const int slot : admitted()) {
+    if (std::ranges::binary_search(members_, slot)) continue;
+    const Slot& of = slots_[static_cast<std::size_t>(slot)];
+    end_ = {.at = now, .slot = slot, .incarnation = of.incarnation, .host = of.host};
+    return;
+  }
 }
 
 /// To the next event; false: there is none.
@@ -81,8 +114,12 @@ void RestartSteward::handle(const MachineEvent& event) {
     case What::departed:
       slot.is_there = false;
       record(event.at, event.slot, "departed", to_text(event.how));
-      if (start_ && !end_)
-        end_ = {.at = event.at, .slot = event.slot, .incarnation = event.incarnation, .how = event.how};
+      if (start_ && !end_ && std::ranges::binary_search(members_, event.slot))
+        end_ = {.at = event.at,
+                .slot = event.slot,
+                .incarnation = event.incarnation,
+                .host = slot.host,
+                .how = event.how};
       return;
     case What::noticed:
       if (std::exchange(slot.is_member, false)) ++epoch_;
@@ -95,6 +132,8 @@ void RestartSteward::handle(const MachineEvent& event) {
       return give(event.at, recovery::Ready{event.at, event.slot, event.incarnation});
     case What::refused:
       record(event.at, event.slot, "refused");
+      // Those that are there are enough. The policy, which would ask again for ever, hears no answer.
+      if (!is_paused_) return;
       give(event.at, recovery::RequestFailed{event.at, event.slot});
       throw WorldError("the job gives up: no machine can be had any more for worker " +
                        std::to_string(event.slot) + " (transience.lifetime)");
@@ -122,10 +161,11 @@ void RestartSteward::carry_out(Seconds now, const recovery::Decisions& decisions
     if (const auto* wake = std::get_if<recovery::WakeAt>(&decision)) tick_ = wake->at;
     if (const auto* end = std::get_if<recovery::GiveUp>(&decision))
       throw WorldError("the job gives up: " + end->why);
-    // A machine that has departed unnoticed cannot start; the policy decides again when it knows.
-    const bool are_there = std::ranges::all_of(slots_, &Slot::is_there);
-    if (std::holds_alternative<recovery::Rollback>(decision) && are_there && !start_) start_ = now;
+    if (std::holds_alternative<recovery::Pause>(decision)) is_paused_ = true;
+    if (std::holds_alternative<recovery::Resume>(decision)) is_paused_ = false;
+    if (std::holds_alternative<recovery::Rollback>(decision)) end_if_changed(now);
   }
+  start_if_complete(now);
 }
 
 void RestartSteward::record(Seconds now, int slot, const std::string& event, const std::string& cause) {

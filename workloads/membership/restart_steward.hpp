@@ -1,6 +1,6 @@
-// When the generations of a job end whose machines may depart, and when the next ones begin: the fates of the
-// machines, and a recovery policy that starts everything again. Pure, without a clock: the same object serves
-// a simulation and the launcher of a measured job.
+// When the generations of a job end whose machines may depart, and when and with which workers the next ones
+// begin: the fates of the machines, and a recovery policy. Pure, without a clock: the same object serves a
+// simulation and the launcher of a measured job.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,30 @@
 
 namespace tandem {
 
-/// Times are seconds since the job began. A generation has a machine in every slot; it ends when one of them
-/// departs, and the next one begins when the policy says so.
+/// Times are seconds since the job began. A generation has the workers that the policy has admitted, each
+/// with its machine. It ends when one of these machines departs, or when the policy starts all again with
+/// others. The next one begins when the policy does not pause and all that it has admitted have their
+/// machines.
 class RestartSteward {
  public:
   /// The first generation begins at time 0, with a machine in each slot. `hosts`: of the slots.
   /// Errors: ConfigError if the lifetime model has no machine in a slot.
   RestartSteward(Machines machines, std::unique_ptr<recovery::Policy> policy, std::vector<std::string> hosts);
 
-  struct Departure {
+  /// What ends a generation: the machine of a slot departs, or has come up.
+  struct End {
     Seconds at{};
     int slot = 0;
     int incarnation = 0;
-    DepartureKind how = DepartureKind::revoked;
+    std::string host = {};
+    std::optional<DepartureKind> how = {};  ///< none: it has come up, and all start again with it
   };
-  /// By which the present generation ends; none: its machines stay.
-  const std::optional<Departure>& end_of_generation() const { return end_; }
-  /// That generation has ended. Returns when the next one begins. Pre: end_of_generation().
-  /// Errors: WorldError when the policy gives up, or machines can no longer be had.
+  /// Of the present generation; none: its machines stay.
+  const std::optional<End>& end_of_generation() const { return end_; }
+  /// The slots whose machines the present generation has, in ascending order.
+  const std::vector<int>& members() const { return members_; }
+  /// That generation has ended. Returns when the next one begins, with its members(). Pre:
+  /// end_of_generation(). Errors: WorldError when the policy gives up, or machines can no longer be had.
   Seconds begin_next();
 
   /// What happens to the machines, and what the policy decides, up to the end of the generation that runs.
@@ -50,6 +56,9 @@ class RestartSteward {
   };
   bool advance();
   void look_ahead();
+  std::vector<int> admitted() const;
+  void start_if_complete(Seconds now);
+  void end_if_changed(Seconds now);
   void handle(const MachineEvent& event);
   void give(Seconds now, const recovery::Event& event);
   void carry_out(Seconds now, const recovery::Decisions& decisions);
@@ -60,7 +69,9 @@ class RestartSteward {
   std::vector<Slot> slots_;
   std::optional<Seconds> tick_;   ///< that the policy has asked for
   std::optional<Seconds> start_;  ///< of the generation that runs or is about to
-  std::optional<Departure> end_;  ///< of that
+  std::optional<End> end_;        ///< of that
+  std::vector<int> members_;      ///< of that
+  bool is_paused_ = false;        ///< by the policy
   std::int64_t epoch_ = 0;
   std::vector<MembershipRecord> membership_;
   std::vector<TimedDecision> decisions_;

@@ -5,26 +5,9 @@
 #include <utility>
 
 #include "workloads/protocol.hpp"
+#include "workloads/records/rank_sets.hpp"
 
 namespace tandem {
-namespace {
-
-/// "0-3 7": ranks that follow each other are one range.
-std::string text_of(std::span<const Rank> members) {
-  std::string text;
-  for (std::size_t first = 0; first < members.size();) {
-    std::size_t last = first;
-    while (last + 1 < members.size() && members[last + 1] == members[last] + 1) ++last;
-    if (first > 0) text += ' ';
-    text += std::to_string(members[first]);
-    if (last > first) text += '-' + std::to_string(members[last]);
-    first = last + 1;
-  }
-  return text;
-}
-
-}  // namespace
-
 RecordingContext::RecordingContext(Context& inner, std::vector<OperationRecord>& log)
     : inner_(inner), log_(log) {}
 
@@ -61,7 +44,7 @@ Pending RecordingContext::receive(Rank from, Channel channel, Slice slice) {
 Pending RecordingContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
   OperationRecord record{.kind = "all-reduce",
                          .channel = protocol::stream_name(channel),
-                         .work = text_of(members),
+                         .work = text_of_ranks(members),
                          .bucket = channel.bucket,
                          .bytes = vector.size.count(),
                          .start = now()};

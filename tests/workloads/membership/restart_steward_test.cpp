@@ -22,7 +22,18 @@ struct Machine {
   Seconds notice{0};
   double time_scale = 1.0;
   std::string model = "fixed";
+  std::string policy = "restart";
+  int least = 0;  ///< 0: all
+  std::map<std::string, OptionValue> options = {};
 };
+
+std::unique_ptr<recovery::Policy> policy_of(const Machine& machine) {
+  const auto& entry = recovery::catalog().find(machine.policy);
+  return entry.make({.workers = machine.slots,
+                     .slots = machine.slots,
+                     .least = machine.least == 0 ? machine.slots : machine.least,
+                     .options = Options::resolve(entry.name, entry.options, machine.options)});
+}
 
 RestartSteward steward_of(const Machine& machine) {
   Experiment::Transience setting;
@@ -33,14 +44,9 @@ RestartSteward steward_of(const Machine& machine) {
   setting.start = machine.start;
   setting.notice = machine.notice;
   setting.time_scale = machine.time_scale;
-  const auto& entry = recovery::catalog().find("restart");
   const std::vector<std::size_t> zones(static_cast<std::size_t>(machine.slots), 0);
-  auto policy = entry.make({.workers = machine.slots,
-                            .slots = machine.slots,
-                            .least = machine.slots,
-                            .options = Options::resolve(entry.name, entry.options, {})});
   return {Machines(setting, lifetimes::make_fates(setting.lifetime, setting.options, 1, zones), zones.size()),
-          std::move(policy), std::vector<std::string>(static_cast<std::size_t>(machine.slots), "host")};
+          policy_of(machine), std::vector<std::string>(static_cast<std::size_t>(machine.slots), "host")};
 }
 
 /// "joined 0" and so on, without the time.
@@ -117,22 +123,105 @@ TEST(RestartSteward, GivesUpWithoutMachines) {
   EXPECT_THROW(steward.begin_next(), WorldError);
 }
 
-TEST(RestartSteward, ItsDecisionsReplay) {
+using Slots = std::vector<int>;
+
+/// The next generation begins when the departure is noticed, with those that are left.
+TEST(RestartSteward, ShrinkContinuesWithThoseThatAreLeft) {
+  RestartSteward steward = steward_of({.times = "40;90;1e9",
+                                       .slots = 3,
+                                       .detect = Seconds(5),
+                                       .start = Seconds(20),
+                                       .policy = "shrink",
+                                       .least = 1});
+  EXPECT_EQ(steward.members(), (Slots{0, 1, 2}));
+  EXPECT_EQ(steward.begin_next(), Seconds(45));
+  EXPECT_EQ(steward.members(), (Slots{1, 2}));
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(90));
+  EXPECT_EQ(steward.begin_next(), Seconds(95));
+  EXPECT_EQ(steward.members(), (Slots{2}));
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(1e9)) << "no machine comes up";
+}
+
+TEST(RestartSteward, ShrinkWithTooFewGivesUp) {
+  RestartSteward steward = steward_of({.times = "40;90", .slots = 2, .policy = "shrink", .least = 2});
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(40));
+  EXPECT_THROW(steward.begin_next(), WorldError);
+}
+
+/// The second departs before the first departure is noticed.
+TEST(RestartSteward, ShrinkWaitsUntilAllDeparturesAreNoticed) {
   RestartSteward steward =
-      steward_of({.times = "40,30,20;62", .slots = 2, .detect = Seconds(5), .start = Seconds(20)});
-  while (steward.end_of_generation()) steward.begin_next();
-  const auto decided = steward.decisions();
-  Texts events;
-  for (const auto& decision : decided) {
-    EXPECT_EQ(decision.record.side, "recovery");
-    events.push_back(decision.record.event);
-  }
-  const auto& entry = recovery::catalog().find("restart");
-  const auto policy = entry.make(
-      {.workers = 2, .slots = 2, .least = 2, .options = Options::resolve(entry.name, entry.options, {})});
-  const auto lines = recovery::replay(*policy, events);
-  ASSERT_EQ(lines.size(), decided.size());
-  for (std::size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i].decisions, decided[i].record.decisions);
+      steward_of({.times = "40;43;1e9", .slots = 3, .detect = Seconds(5), .policy = "shrink", .least = 1});
+  EXPECT_EQ(steward.begin_next(), Seconds(48));
+  EXPECT_EQ(steward.members(), (Slots{2}));
+}
+
+/// The replacement ends the smaller generation, and the next one has all.
+TEST(RestartSteward, RestartGrowsWhenAMachineHasComeUp) {
+  RestartSteward steward =
+      steward_of({.times = "40,1e9;1e9", .slots = 2, .detect = Seconds(5), .start = Seconds(20), .least = 1});
+  EXPECT_EQ(steward.begin_next(), Seconds(45));
+  EXPECT_EQ(steward.members(), (Slots{1}));
+  ASSERT_TRUE(steward.end_of_generation());
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(65));
+  EXPECT_EQ(steward.end_of_generation()->slot, 0);
+  EXPECT_EQ(steward.end_of_generation()->incarnation, 2);
+  EXPECT_EQ(steward.end_of_generation()->how, std::nullopt);
+  EXPECT_EQ(steward.begin_next(), Seconds(65));
+  EXPECT_EQ(steward.members(), (Slots{0, 1}));
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(1e9));
+}
+
+TEST(RestartSteward, RestartMayGrowWithTheNextDepartureOnly) {
+  RestartSteward steward = steward_of({.times = "40,1e9;90,1e9;1e9",
+                                       .slots = 3,
+                                       .detect = Seconds(5),
+                                       .start = Seconds(20),
+                                       .least = 1,
+                                       .options = {{"admit", std::string("next-restart")}}});
+  EXPECT_EQ(steward.begin_next(), Seconds(45));
+  EXPECT_EQ(steward.members(), (Slots{1, 2}));
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(90)) << "the machine of slot 0 waits from 65 on";
+  EXPECT_EQ(steward.begin_next(), Seconds(95));
+  EXPECT_EQ(steward.members(), (Slots{0, 2}));
+}
+
+/// Those that are left are enough, so the job goes on without a machine that cannot be had.
+TEST(RestartSteward, ContinuesWithoutAMachineThatCannotBeHad) {
+  RestartSteward steward = steward_of(
+      {.times = "10 remove a; 50 remove b; 1000 remove c", .slots = 3, .model = "trace", .least = 2});
+  EXPECT_EQ(steward.begin_next(), Seconds(10));
+  EXPECT_EQ(steward.members(), (Slots{1, 2}));
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(50));
+  EXPECT_THROW(steward.begin_next(), WorldError);
+}
+
+TEST(RestartSteward, ItsDecisionsReplay) {
+  for (const char* policy : {"restart", "shrink"})
+    for (const int least : {1, 2}) {
+      const Machine machine{.times = "40,30,20;62,1e9",
+                            .slots = 2,
+                            .detect = Seconds(5),
+                            .start = Seconds(20),
+                            .policy = policy,
+                            .least = least};
+      RestartSteward steward = steward_of(machine);
+      try {
+        while (steward.end_of_generation()) steward.begin_next();
+      } catch (const WorldError&) {
+        EXPECT_EQ(machine.policy, "shrink");
+      }
+      const auto decided = steward.decisions();
+      Texts events;
+      for (const auto& decision : decided) {
+        EXPECT_EQ(decision.record.side, "recovery");
+        events.push_back(decision.record.event);
+      }
+      const auto lines = recovery::replay(*policy_of(machine), events);
+      ASSERT_EQ(lines.size(), decided.size());
+      for (std::size_t i = 0; i < lines.size(); ++i)
+        EXPECT_EQ(lines[i].decisions, decided[i].record.decisions);
+    }
 }
 
 }  // namespace

@@ -1,0 +1,341 @@
+// Jobs that start again with fewer workers when machines depart, and with more when they come up: in the
+// simulation against the same done by hand with --resume, and in the measurement against the simulation.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "tests/cli/restart_jobs.hpp"
+#include "validation/compare/compare.hpp"
+#include "validation/compare/gates.hpp"
+
+namespace tandem::testing {
+namespace {
+
+using Slots = std::vector<int>;
+
+const std::vector<std::string> hosts = {"node-1", "node-2", "node-3", "node-6"};
+const std::string commits =
+    "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set checkpoint.keep=0 ";
+
+class FewerWorkers : public RestartJobs {
+ protected:
+  /// Lifetimes by slot: the machines of the others stay.
+  static std::string departs(const std::map<int, double>& times) {
+    std::string text;
+    for (int slot = 0; slot < 4; ++slot) {
+      const auto own = times.find(slot);
+      text += (slot > 0 ? ";" : "") + (own == times.end() ? "" : fmt::format("{},", own->second)) + "1e9";
+    }
+    return "--set recovery.mode=restart --set transience.lifetime=fixed --set 'transience.options.times=" +
+           text + "' ";
+  }
+  double makespan(const std::string& directory) const {
+    return results(directory).summary.at("makespan_s").get<double>();
+  }
+  static std::vector<Slots> slots_of_generations(const Results& results) {
+    std::vector<Slots> all;
+    for (const auto& generation : results.info.generations) {
+      all.push_back(generation.at("slots").get<Slots>());
+      EXPECT_EQ(generation.at("workers"), all.back().size());
+    }
+    return all;
+  }
+  static std::vector<int> rounds_of_generations(const Results& results) {
+    std::vector<int> rounds;
+    for (const auto& generation : results.info.generations) rounds.push_back(generation.at("round"));
+    return rounds;
+  }
+  /// The job `whole`, which had all workers, taken through the generations of `directory` by hand. Returns
+  /// the directory of the last part.
+  std::string by_hand(const std::string& whole, const std::string& directory, int rounds) const {
+    const Results changed = results(directory);
+    const auto slots = slots_of_generations(changed);
+    const auto from = rounds_of_generations(changed);
+    std::string last = whole;
+    for (std::size_t number = 1; number < slots.size(); ++number) {
+      // It ended before its first commit.
+      if (number + 1 < slots.size() && from[number + 1] == from[number]) continue;
+      std::string workers;
+      for (const int slot : slots[number])
+        workers += (workers.empty() ? "" : ",") + hosts.at(static_cast<std::size_t>(slot));
+      const std::string next = fmt::format("hand-{}", number);
+      succeeds(
+          fmt::format("simulate --resume {} --resume-from {} --set 'placement.workers=[{}]' --set "
+                      "stop.rounds={} --out {}",
+                      last, from[number], workers, rounds, next));
+      last = next;
+    }
+    return last;
+  }
+  /// The model of the end is that of the same done by hand, to the byte, and so are the last generation's
+  /// steps.
+  void expect_as_by_hand(const std::string& whole, const std::string& directory, int rounds) const {
+    const std::string hand = by_hand(whole, directory, rounds);
+    const std::string model = contents(hand + "/model.pt");
+    EXPECT_GT(model.size(), 1000U);
+    EXPECT_TRUE(model == contents(directory + "/model.pt")) << "the models differ";
+    const Results changed = results(directory), expected = results(hand);
+    const auto slots = slots_of_generations(changed).back();
+    const int from = rounds_of_generations(changed).back();
+    for (std::size_t index = 0; index < slots.size(); ++index)
+      EXPECT_EQ(losses(changed, slots[index], from), losses(expected, static_cast<Rank>(index), from))
+          << "slot " << slots[index];
+  }
+  static std::vector<double> losses(const Results& results, Rank rank, int from) {
+    std::vector<double> all;
+    for (const auto& step : results.journal.steps)
+      if (step.rank == rank && step.round >= from) all.push_back(step.loss);
+    EXPECT_FALSE(all.empty());
+    return all;
+  }
+  static std::set<Rank> ranks_in(const Results& results, int round) {
+    std::set<Rank> ranks;
+    for (const auto& step : results.journal.steps)
+      if (step.round == round) ranks.insert(step.rank);
+    return ranks;
+  }
+};
+
+class ShrunkenTraining : public FewerWorkers, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(ShrunkenTraining, EndsAsTheSameDoneByHand) {
+  const std::string words = experiment(24, commits + GetParam());
+  succeeds("simulate " + words + " --out whole");
+  const double whole_s = makespan("whole");
+  const std::string told = succeeds("simulate " + words + " --set recovery.policy=shrink --decisions " +
+                                    departs({{1, 0.35 * whole_s}, {3, 0.7 * whole_s}}) + " --out out");
+  EXPECT_NE(told.find("with 4, 3, 2 workers"), std::string::npos) << told;
+  const Results all = results("out");
+  EXPECT_EQ(slots_of_generations(all), (std::vector<Slots>{{0, 1, 2, 3}, {0, 2, 3}, {0, 2}}));
+  expect_as_by_hand("whole", "out", 24);
+  expect_each_step_once("out");
+  const auto rounds = rounds_of_generations(all);
+  EXPECT_EQ(ranks_in(all, rounds[1]), (std::set<Rank>{0, 2, 3}));
+  EXPECT_EQ(ranks_in(all, rounds[2]), (std::set<Rank>{0, 2}));
+  // Hosts are those of the whole job.
+  ASSERT_GE(all.info.hosts.size(), 4U);
+  EXPECT_EQ(std::vector(all.info.hosts.begin(), all.info.hosts.begin() + 4), hosts);
+  EXPECT_EQ(all.info.experiment.placement.workers, hosts);
+  Results measured = all;
+  measured.info.world = "measured";
+  const auto replayed = validation::replay(all, {measured});
+  EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ShrunkenTraining,
+    ::testing::Values("", "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
+                      "--set checkpoint.mode=background --set optimizer.kind=adam",
+                      "--set sync.over=all-reduce --set optimizer.momentum=0.9",
+                      "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
+                      "--set sync.compression=top-k --set sync.over=all-reduce",
+                      "--set placement.evaluator=first-worker", "--set data.sampling=shuffled"));
+
+/// With policy restart, the replacement ends the smaller generation, and the next one has all workers.
+TEST_F(FewerWorkers, GrowAgainWhenAMachineHasComeUp) {
+  const std::string words = experiment(24, commits);
+  succeeds("simulate " + words + " --out whole");
+  const double whole_s = makespan("whole");
+  const std::string told = succeeds(
+      "simulate " + words + " --set recovery.policy=restart --set recovery.least=2 --decisions " +
+      departs({{0, 0.35 * whole_s}}) + fmt::format("--set transience.start={} --out out", 0.4 * whole_s));
+  EXPECT_NE(told.find("after a departure of a machine, and after an arrival of a machine"), std::string::npos)
+      << told;
+  const Results all = results("out");
+  EXPECT_EQ(slots_of_generations(all), (std::vector<Slots>{{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}}));
+  EXPECT_NEAR(all.info.generations[2].at("began_s").get<double>(), 0.75 * whole_s, 1e-9);
+  EXPECT_EQ(all.info.generations[1].at("ended"), "a machine came up for worker 0 on 'node-1'");
+  expect_as_by_hand("whole", "out", 24);
+  expect_each_step_once("out");
+  // Commits are those of one job, each once.
+  std::vector<std::int64_t> rounds;
+  for (const auto& commit : all.journal.commits) rounds.push_back(commit.round);
+  EXPECT_EQ(rounds, (std::vector<std::int64_t>{3, 6, 9, 12, 15, 18, 21, 24}));
+}
+
+/// A generation that ends before its first commit: the point is that of the one before, of other workers.
+TEST_F(FewerWorkers, ContinueFromTheCommitOfMoreWorkers) {
+  const std::string words = experiment(24, commits);
+  succeeds("simulate " + words + " --out whole");
+  const double whole_s = makespan("whole");
+  succeeds("simulate " + words + " --set recovery.policy=shrink " +
+           departs({{1, 0.45 * whole_s}, {2, 0.46 * whole_s}}) + "--out out");
+  const Results all = results("out");
+  EXPECT_EQ(slots_of_generations(all), (std::vector<Slots>{{0, 1, 2, 3}, {0, 2, 3}, {0, 3}}));
+  const auto rounds = rounds_of_generations(all);
+  EXPECT_EQ(rounds[1], rounds[2]);
+  // From four workers to two, as if there had never been three.
+  succeeds(
+      fmt::format("simulate --resume whole --resume-from {} --set 'placement.workers=[node-1,node-6]' "
+                  "--out hand",
+                  rounds[2]));
+  EXPECT_TRUE(contents("hand/model.pt") == contents("out/model.pt")) << "the models differ";
+  expect_each_step_once("out");
+}
+
+/// Nothing was committed: the smaller job begins anew.
+TEST_F(FewerWorkers, WithoutACommitBeginAgain) {
+  const std::string words = experiment(12, "--set evaluate_every=100 ");
+  succeeds("simulate " + words + " --set placement.workers=[node-1,node-3,node-6] --out three");
+  succeeds("simulate " + words + " --set recovery.policy=shrink " + departs({{1, 0.001}}) + "--out out");
+  EXPECT_EQ(rounds_of_generations(results("out")), (std::vector<int>{0, 0}));
+  EXPECT_TRUE(contents("three/model.pt") == contents("out/model.pt")) << "the models differ";
+}
+
+class ShrunkenModelled : public FewerWorkers, public ::testing::WithParamInterface<std::string> {};
+
+/// Modelled mathematics takes the times of the real one, and asynchronous jobs end with all their samples.
+TEST_P(ShrunkenModelled, TakeTheTimesOfRealMathematics) {
+  const std::string words =
+      experiment(24, commits + "--set evaluate_every=0 --set recovery.restarts=50 " + GetParam());
+  succeeds("simulate " + words + " --out whole");
+  const double whole_s = makespan("whole");
+  const std::string all = words + " --set recovery.policy=restart --set recovery.least=1 " +
+                          departs({{0, 0.3 * whole_s}, {2, 0.6 * whole_s}}) +
+                          fmt::format("--set transience.start={} ", 0.2 * whole_s);
+  succeeds("simulate " + all + " --out real");
+  succeeds("simulate " + all + " --set workload.math=modelled --out modelled");
+  const Results real = results("real"), modelled = results("modelled");
+  EXPECT_EQ(slots_of_generations(real).size(), 5U);
+  EXPECT_EQ(slots_of_generations(real), slots_of_generations(modelled));
+  EXPECT_EQ(rounds_of_generations(real), rounds_of_generations(modelled));
+  EXPECT_DOUBLE_EQ(makespan("real"), makespan("modelled"));
+  EXPECT_EQ(real.summary.at("samples"), modelled.summary.at("samples"));
+  expect_each_step_once("real");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ShrunkenModelled,
+                         ::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=ssp",
+                                           "--set sync.algorithm=esync", "--set sync.over=all-reduce"));
+
+/// A job that ends incomplete is resumed with all workers, from what fewer have written.
+TEST_F(FewerWorkers, AreResumedByHand) {
+  const std::string words = experiment(60, commits);
+  succeeds("simulate " + words + " --out whole");
+  const double whole_s = makespan("whole");
+  const auto told =
+      line_.tandem("simulate " + words + " --set recovery.policy=shrink --set recovery.restarts=1 " +
+                   departs({{1, 0.3 * whole_s}, {2, 0.6 * whole_s}}) + "--out out");
+  EXPECT_EQ(told.exit_code, 70) << told.output;
+  const int round =
+      std::stoi(line_.shell("ls out/checkpoints | grep server_0.state | tail -1 | cut -c7-14").output);
+  const std::string resumed =
+      succeeds(fmt::format("simulate --resume out --set stop.rounds={} --out resumed", round + 2));
+  EXPECT_NE(resumed.find("note: 4 workers instead of 3: "), std::string::npos) << resumed;
+  EXPECT_EQ(results("resumed").info.resumed.at("round"), round);
+  // With three, nothing changes; from before the departure, four have written it.
+  const std::string same =
+      succeeds(fmt::format("simulate --resume out --set 'placement.workers=[node-1,node-3,node-6]' --set "
+                           "stop.rounds={} --out same",
+                           round + 2));
+  EXPECT_EQ(same.find("workers instead of"), std::string::npos) << same;
+  const std::string before =
+      succeeds("simulate --resume out --resume-from 3 --set stop.rounds=5 --out before");
+  EXPECT_EQ(before.find("workers instead of"), std::string::npos) << before;
+  EXPECT_EQ(results("before").info.resumed.at("round"), 3);
+}
+
+struct Refused {
+  std::string settings;
+  std::string why;
+};
+
+TEST_F(FewerWorkers, WhereTheyCannotContinueAreRefused) {
+  const std::string shrink = departs({{1, 0.1}}) + "--set recovery.policy=shrink ";
+  for (const Refused& refused :
+       {Refused{
+            shrink + "--set sync.algorithm=d-psgd --set sync.over=peers",
+            "'recovery.policy': expected restart, which waits for all workers, because each worker of d-psgd "
+            "has a model of its own"},
+        Refused{shrink + "--set sync.algorithm=easgd", "each worker of easgd has a model of its own"},
+        Refused{shrink + "--set data.sampling=importance",
+                "each worker alone knows the losses of its samples"},
+        Refused{departs({{1, 0.1}}) + "--set recovery.policy=restart --set recovery.least=3 --set "
+                                      "sync.algorithm=easgd",
+                "'recovery.least': expected 4, all workers, because each worker of easgd"},
+        Refused{shrink + "--set sync.algorithm=k-sync --set sync.options.k=3",
+                "'recovery.least': expected at least 3, because with 2 workers "},
+        Refused{shrink + "--set optimizer.schedule=cosine --set stop.epochs=2", "the cosine schedule"},
+        Refused{shrink + "--set recovery.least=5", "'recovery.least': expected at most 4"},
+        Refused{departs({{1, 0.1}}) + "--set recovery.policy=replace",
+                "'recovery.policy': expected restart or shrink"}}) {
+    const auto told = line_.tandem("simulate " + experiment(24, commits + refused.settings) + " --out out");
+    EXPECT_EQ(told.exit_code, 2) << refused.settings << '\n' << told.output;
+    EXPECT_NE(told.output.find(refused.why), std::string::npos) << told.output;
+    EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+  }
+}
+
+TEST_F(FewerWorkers, BelowTheLeastTheJobGivesUp) {
+  const auto told = line_.tandem(
+      "simulate " + experiment(24, commits + "--set recovery.policy=shrink --set recovery.least=4 ") +
+      departs({{1, 0.1}}) + "--out out");
+  EXPECT_EQ(told.exit_code, 70) << told.output;
+  EXPECT_NE(told.output.find("the job gives up: machines have departed, and no other one is coming"),
+            std::string::npos)
+      << told.output;
+}
+
+#ifdef TANDEM_TESTS_RUN
+/// A thousand rounds take at least two seconds with the emulated devices.
+class RevokedFewer : public FewerWorkers {
+ protected:
+  static constexpr int rounds = 1000;
+  using Change = std::tuple<double, int, std::int64_t, std::string, std::string>;
+  static std::vector<Change> changes(const Results& results) {
+    std::vector<Change> all;
+    for (const auto& change : results.journal.membership)
+      all.emplace_back(change.time.count(), change.slot, change.incarnation, change.event, change.cause);
+    return all;
+  }
+  static std::vector<std::string> ends(const Results& results) {
+    std::vector<std::string> all;
+    for (const auto& generation : results.info.generations) all.push_back(generation.at("ended").dump());
+    return all;
+  }
+  static std::vector<std::pair<std::string, std::string>> recovery_decisions(const Results& results) {
+    std::vector<std::pair<std::string, std::string>> decisions;
+    for (const auto& decision : results.journal.decisions)
+      if (decision.side == "recovery") decisions.emplace_back(decision.event, decision.decisions);
+    return decisions;
+  }
+  /// Both worlds take the same decisions, and each ends as by hand.
+  void expect_alike(const std::string& settings, const std::vector<Slots>& expected) const {
+    const std::string words = job(rounds, "--decisions");
+    succeeds("simulate " + words + " --out whole");
+    succeeds("simulate " + words + settings + " --out simulated");
+    succeeds("run " + words + settings + " --set run.revoke=kill --out measured");
+    const Results simulated = results("simulated"), measured = results("measured");
+    EXPECT_EQ(slots_of_generations(simulated), expected);
+    EXPECT_EQ(slots_of_generations(measured), expected);
+    EXPECT_EQ(ends(measured), ends(simulated));
+    EXPECT_EQ(changes(measured), changes(simulated));
+    EXPECT_EQ(recovery_decisions(measured), recovery_decisions(simulated));
+    EXPECT_FALSE(recovery_decisions(measured).empty());
+    expect_each_step_once("measured");
+    const auto comparison = validation::compare(simulated, {measured});
+    EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+    expect_as_by_hand("whole", "measured", rounds);
+    line_.shell("rm -rf hand-*");
+    expect_as_by_hand("whole", "simulated", rounds);
+  }
+};
+
+TEST_F(RevokedFewer, ShrinkAsInTheSimulation) {
+  expect_alike(" --set recovery.policy=shrink --set transience.detect=0.1 " + departs({{1, 1.0}, {3, 2.2}}),
+               {{0, 1, 2, 3}, {0, 2, 3}, {0, 2}});
+}
+
+TEST_F(RevokedFewer, GrowAsInTheSimulation) {
+  expect_alike(
+      " --set recovery.policy=restart --set recovery.least=2 --set transience.start=1.2 "
+      "--set transience.detect=0.1 " +
+          departs({{0, 1.0}}),
+      {{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}});
+}
+#endif
+
+}  // namespace
+}  // namespace tandem::testing

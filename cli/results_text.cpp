@@ -204,8 +204,7 @@ std::string restarts_line(const RunInfo& info) {
                                  restarts == 1 ? "once" : fmt::format("{} times", restarts),
                                  causes_of_restarts(info), restarts == 1 ? "" : "at last ",
                                  with_separators(info.generations.back().at("round").get<std::int64_t>()));
-  if (const std::string times = launch_times(info); !times.empty())
-    line += "; ready after " + times;
+  if (const std::string times = launch_times(info); !times.empty()) line += "; ready after " + times;
   return line;
 }
 
@@ -217,7 +216,7 @@ std::string commits_line(const json& summary) {
   const auto failed = commits.value("failed", std::int64_t{0});
   return fmt::format("\n  commits: {}{}, for which training waited {} ({:.1f} % of the time)",
                      with_separators(commits.at("count")),
-                     failed > 0 ? fmt::format(" ({} more could not be written)", failed) : "",
+                     failed > 0 ? fmt::format(" ({} more were not completed)", failed) : "",
                      seconds_text(blocked_s), 100 * blocked_s / makespan_s);
 }
 

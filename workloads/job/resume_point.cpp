@@ -12,6 +12,7 @@ nlohmann::json to_json(const ResumePoint& point) {
                              {"workers_continue", point.workers_continue},
                              {"policies_continue", point.policies_continue}};
   if (point.former_workers > 0) document["former_workers"] = point.former_workers;
+  if (!point.members.empty()) document["members"] = point.members;
   for (const auto& deal : point.deals)
     document["deals"].push_back({{"workers", deal.workers}, {"taken", deal.taken}});
   return document;
@@ -24,6 +25,7 @@ ResumePoint resume_point_from_json(const nlohmann::json& document) {
   document.at("workers_continue").get_to(point.workers_continue);
   document.at("policies_continue").get_to(point.policies_continue);
   point.former_workers = document.value("former_workers", 0);
+  if (document.contains("members")) document["members"].get_to(point.members);
   if (document.contains("deals"))
     for (const auto& deal : document["deals"])
       point.deals.push_back({.workers = deal.at("workers").get<int>(),

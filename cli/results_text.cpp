@@ -231,7 +231,7 @@ std::string commits_line(const json& summary) {
   const auto failed = commits.value("failed", std::int64_t{0});
   return fmt::format("\n  commits: {}{}, for which training waited {} ({:.1f} % of the time)",
                      with_separators(commits.at("count")),
-                     failed > 0 ? fmt::format(" ({} more could not be written)", failed) : "",
+                     failed > 0 ? fmt::format(" ({} more were not completed)", failed) : "",
                      seconds_text(blocked_s), 100 * blocked_s / makespan_s);
 }
 

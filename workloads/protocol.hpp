@@ -182,7 +182,8 @@ struct Reply {
   bool stops = false;            ///< the job ends
   bool dropped = false;          ///< the worker's last push was dropped
   std::int64_t all_samples = 0;  ///< processed by all workers
-  /// The job commits its state after this round; 0, or an earlier one: no further commit is decided.
+  /// The job commits its state after this round, for which a coordinator of workers that come and go has
+  /// written its part; 0, or an earlier one: no further commit is decided.
   std::int32_t commit_round = 0;
 };
 

@@ -177,7 +177,7 @@ TEST_F(JobSignals, ACommitBeyondTheLimitOfFileSizesFails) {
       line_.shell(fmt::format("ulimit -f {}; \"$TANDEM\" simulate {} --out out", model * 5 / 4 / 512, words));
   ASSERT_EQ(told.exit_code, 0) << told.output;
   // After round 2, then after one round more, and after two more.
-  EXPECT_NE(told.output.find("commits: 0 (3 more could not be written)"), std::string::npos) << told.output;
+  EXPECT_NE(told.output.find("commits: 0 (3 more were not completed)"), std::string::npos) << told.output;
   EXPECT_EQ(results("out").summary.at("commits").at("failed"), 3);
   EXPECT_EQ(contents("whole/model.pt"), contents("out/model.pt")) << "training continued";
   EXPECT_TRUE(std::ranges::any_of(results("out").journal.decisions, [](const auto& row) {

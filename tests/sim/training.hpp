@@ -22,6 +22,7 @@
 #include "platforms/load.hpp"
 #include "sim/job_world.hpp"
 #include "tests/sim/temporary_platform.hpp"
+#include "workloads/checkpoint/state_files.hpp"
 #include "workloads/exchange/replica.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/model/optimizer.hpp"
@@ -70,6 +71,7 @@ class Training : public ::testing::Test {
     job_ = std::make_unique<Job>(std::move(experiment), platforms::load_platform(file.path()),
                                  directory_.string());
     if (files_apart_) job_->set_files_apart();
+    if (!resumes_.empty()) job_->resume_from(find_resume_point(*job_, resumes_.string(), {}));
     const auto change = [this](sim::SimulationSetting& setting) {
       if (price_) setting.price = price_;
       setting.eager_limit = sim::SimulationSetting().eager_limit;
@@ -165,6 +167,7 @@ class Training : public ::testing::Test {
   std::string host_properties_;                      ///< XML inside each host
   std::function<Seconds(Rank, const Work&)> price_;  ///< of work; empty: as determined by the devices
   bool files_apart_ = false;                         ///< Job::set_files_apart
+  std::filesystem::path resumes_;                    ///< a result directory; empty: a new job
   Seconds makespan_;                                 ///< of the last training
 };
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "policies/checkpointing/policy.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/checkpoint/commit_members.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/job/commit_plan.hpp"
@@ -27,16 +29,22 @@ Commits::Commits(const Job& job, Context& context, Journal& journal)
       directory_(job.checkpoints().directory),
       disk_(job.devices().disk_of(context.rank())),
       size_(commit_size(job, context.rank())),
+      parts_(plan_.parts),
+      decider_(plan_.decider),
       keeps_files_(job.checkpoints().has_states),
       has_part_(has_part_in_commits(job, context.rank())),
-      is_awaited_(std::ranges::find(plan_.parts, context.rank()) != plan_.parts.end()),
+      is_awaited_(std::ranges::find(plan_.parts, context.rank()) != plan_.parts.end() &&
+                  (!plan_.by_members || assignment_.role == Role::worker)),
       writes_model_(context.rank() == job.checkpoints().writer),
       begun_(job.checkpoints().first_round) {
   if (!has_part_) return;
   if (keeps_files_) std::filesystem::create_directories(directory_ + "/checkpoints");
-  if (context.rank() != plan_.decider) return;
+  if (context.rank() == plan_.decider && !plan_.by_members) make_schedule();
+}
+
+void Commits::make_schedule() {
   CommitSchedule::Log log;
-  if (journal.keep_decisions)
+  if (journal_.keep_decisions)
     log = [this](const std::string& event, const std::string& decisions) {
       journal_.decisions.push_back({context_.rank(), "checkpointing", event, decisions});
     };
@@ -48,7 +56,57 @@ Commits::Commits(const Job& job, Context& context, Journal& journal)
                     std::move(log));
 }
 
+/// What has arrived counts. From now on nothing may be sent.
+void Commits::end_epoch() {
+  if (!plan_.by_members || has_finished_) return;
+  collect(false);
+  hear_complete();
+  is_counted_ = false;
+}
+
+void Commits::begin_epoch(std::span<const int> workers, std::int64_t round) {
+  if (!plan_.by_members || has_finished_) return;
+  // The messages of the last epoch have ended.
+  if (!next_complete_.empty()) context_.wait(next_complete_);
+  if (whole_) {
+    context_.wait_all(whole_->others);
+    schedule_->commit_failed(context_.now());
+    ++journal_.failed_commits;
+    whole_.reset();
+  }
+  is_in_epoch_ = true;
+  parts_.clear();
+  for (const int worker : workers) parts_.push_back(roster_.workers()[static_cast<std::size_t>(worker)]);
+  decider_ = parts_.front();
+  writes_model_ = context_.rank() == decider_;
+  size_ = commit_size(job_, context_.rank(), writes_model_);
+  begun_ = last_round_of_commits(job_.checkpoints().first_round, plan_.every, round);
+  schedule_.reset();
+  if (writes_model_)
+    decide_from(begun_);
+  else if (plan_.are_parts_apart && plan_.keep > 0)
+    next_complete_ = context_.receive(decider_, protocol::commits, {});
+}
+
+/// With a new policy: only this plan is known to all workers.
+void Commits::decide_from(std::int64_t round) {
+  make_schedule();
+  round_began_ = context_.now();
+  blocked_in_round_ = {};
+  last_round_ = round;
+  schedule_->begin(round_began_, round, plan_.machines);
+}
+
 void Commits::start(std::int64_t round) {
+  if (plan_.by_members) {
+    if (keeps_files_) find_written();
+    const auto workers = roster_.workers();
+    std::vector<int> all(workers.size());
+    std::iota(all.begin(), all.end(), 0);
+    // A worker that joins is in an epoch already.
+    if (is_awaited_ && !is_in_epoch_) begin_epoch(all, round);
+    return;
+  }
   if (job_.is_restarted()) {
     read_state();
     find_written();
@@ -68,16 +126,21 @@ void Commits::start(std::int64_t round) {
         warnings_.push_back({rank, context_.receive(rank, protocol::warnings, {})});
 }
 
-/// By earlier generations, of which as few commits are kept. Models that are evaluated stay.
+/// By earlier generations, or by earlier workers in its slot, of which as few commits are kept.
 void Commits::find_written() {
   auto rounds = rounds_in(directory_);
   std::ranges::sort(rounds);
-  const auto evaluated = announced_in(directory_);
   for (const std::int64_t round : rounds)
     if (std::filesystem::exists(state_path(directory_, round, assignment_)))
-      written_.push_back(
-          {round, writes_model_ &&
-                      std::ranges::find(evaluated, round, &AnnouncedCheckpoint::round) == evaluated.end()});
+      written_.push_back({round, !is_evaluated(round)});
+}
+
+/// Models that are evaluated stay.
+bool Commits::is_evaluated(std::int64_t round) const {
+  const std::int64_t every = job_.checkpoints().every;
+  if (plan_.by_members) return every > 0 && round % every == 0;
+  const auto evaluated = announced_in(directory_);
+  return std::ranges::find(evaluated, round, &AnnouncedCheckpoint::round) != evaluated.end();
 }
 
 /// Ranks without a state of their own begin with the model.
@@ -91,6 +154,10 @@ void Commits::read_state() {
   context_.wait(reading);
 }
 
+void Commits::step_done() {
+  if (plan_.by_members && has_part_) collect(false);
+}
+
 void Commits::round_done(std::int64_t round, int workers) {
   hear_warnings();
   if (!has_part_) return;
@@ -100,14 +167,18 @@ void Commits::round_done(std::int64_t round, int workers) {
   // wait takes no time. Where ranks count, the next commit begins only when the last one is complete.
   const bool is_next = plan_.every > 0 && round >= begun_ + plan_.every;
   collect(is_next || (plan_.announced_by_reply && plan_.mode == CommitMode::blocking));
+  // The epoch may have ended meanwhile, or this worker may have got the state of others.
+  if (plan_.by_members && (!schedule_ || round <= begun_)) return;
   const Seconds now = context_.now();
   const Seconds duration = std::max(Seconds(), now - round_began_ - std::exchange(blocked_in_round_, {}));
   round_began_ = now;
   last_round_ = round;
+  if (plan_.by_members) workers = static_cast<int>(parts_.size());
   schedule_->round_done(now, round, workers, duration);
 }
 
 std::int64_t Commits::announced() const {
+  if (plan_.by_members) return stored_;
   if (!schedule_) return 0;
   const std::int64_t round = schedule_->decided();
   // A commit that is announced in advance stays announced, for workers that get their next reply late.
@@ -131,9 +202,11 @@ void Commits::begin(std::int64_t round) {
   // Where ranks count, others may still write the last commit.
   remove_old(plan_.every > 0 ? std::max(plan_.keep, 2) : plan_.keep);
   begun_ = round;
+  is_counted_ = true;
   if (!schedule_) return;
   whole_.emplace().record = {.round = round, .started = started_};
-  for (const Rank rank : plan_.parts) {
+  whole_->failed = plan_.by_members && roster_.coordinator() && heard_ != round;
+  for (const Rank rank : parts_) {
     Pending& part = whole_->others.emplace_back();
     if (rank != context_.rank()) part = context_.receive(rank, protocol::commits, {});
   }
@@ -142,10 +215,11 @@ void Commits::begin(std::int64_t round) {
 void Commits::write(Part part) {
   Kernel transfer;
   if (keeps_files_) {
-    written_.push_back({begun_, writes_model_ && !part.model_stays});
-    transfer = [this, round = begun_, kept = std::make_shared<Part>(std::move(part))] {
+    written_.push_back({begun_, !part.model_stays});
+    transfer = [this, round = begun_, with_model = writes_model_,
+                kept = std::make_shared<Part>(std::move(part))] {
       if (job_.generation() != nullptr) note_times(kept->state);
-      save(round, *kept);
+      save(round, *kept, with_model);
     };
   }
   const bool takes_time = size_ > Bytes(0);
@@ -163,6 +237,8 @@ void Commits::write(Part part) {
   blocked_ = context_.now() - started_;
   blocked_in_round_ += blocked_;
   if (writing_.empty()) note_written(context_.now());
+  // A commit that all have written counts even if the worker that decides departs next.
+  if (plan_.by_members && plan_.mode == CommitMode::blocking) collect(true);
 }
 
 /// Where the job starts again from this part, nobody may have learnt that all parts were written.
@@ -210,14 +286,14 @@ void Commits::record_last() {
 }
 
 /// Nothing stays of a part that cannot be written.
-void Commits::save(std::int64_t round, Part& part) {
+void Commits::save(std::int64_t round, Part& part, bool with_model) {
   failed_ = !part.is_whole;
   if (failed_) return;
   const std::string state = state_path(directory_, round, assignment_),
                     model = checkpoint_path(directory_, round);
   try {
     part.state.save(state);
-    if (writes_model_) save_model(job_, round, std::move(part.model));
+    if (with_model) save_model(job_, round, std::move(part.model));
   } catch (const WorldError&) {
     failed_ = true;
     std::error_code ignored;
@@ -287,50 +363,65 @@ void Commits::finish() {
     context_.wait(line.next);
   }
   warnings_.clear();
+  if (!warned_.empty()) context_.wait(warned_);
+  if (!has_part_) return;
+  collect(true);
   if (!next_complete_.empty()) {
     hear_complete();
     context_.cancel(next_complete_);
     context_.wait(next_complete_);
   }
-  if (!warned_.empty()) context_.wait(warned_);
-  if (!has_part_) return;
-  collect(true);
+  has_finished_ = true;
   if (!sent_.empty()) context_.wait(sent_);
   context_.wait_all(told_);
   remove_old(plan_.keep);
 }
 
-/// Learns which parts of the commit have been written, and waits for the others if asked to.
+/// Learns which parts of the commit have been written, and waits for the others if asked to. While it waits,
+/// the epoch may end, and the commit with it.
 void Commits::collect(bool waits) {
-  const auto has_ended = [&](Pending& pending) {
-    return !pending.empty() && (waits || context_.is_done(pending));
-  };
-  if (has_ended(writing_)) {
+  if (!writing_.empty() && (waits || context_.is_done(writing_))) {
     context_.wait(writing_);
     note_written(context_.now());
   }
-  if (!whole_) return;
-  for (std::size_t i = 0; i < whole_->others.size(); ++i) {
+  for (std::size_t i = 0; whole_ && i < whole_->others.size();) {
     Pending& part = whole_->others[i];
-    if (has_ended(part))
-      add(roster_.assignment(plan_.parts[i]).role,
-          protocol::unpack<protocol::Stored>(context_.wait(part).note));
+    const bool is_open = !part.empty() && (waits || context_.is_done(part));
+    if (is_open && plan_.by_members && !context_.is_done(part)) {
+      const auto stored = wait_(part);
+      if (!stored) continue;
+      take(i, *stored);
+    } else if (is_open) {
+      take(i, context_.wait(part));
+    }
+    ++i;
   }
   const auto is_empty = [](const Pending& pending) { return pending.empty(); };
-  if (writing_.empty() && std::ranges::all_of(whole_->others, is_empty)) complete();
+  if (whole_ && writing_.empty() && std::ranges::all_of(whole_->others, is_empty)) complete();
+}
+
+/// Messages of another epoch than this one do not arrive.
+void Commits::take(std::size_t part, const Completion& stored) {
+  if (stored.outcome == Outcome::done)
+    add(roster_.assignment(parts_[part]).role, protocol::unpack<protocol::Stored>(stored.note));
+  else
+    whole_->failed = true;
 }
 
 /// This rank's part is written.
 void Commits::note_written(Seconds ended) {
+  const bool failed = std::exchange(failed_, false);
+  if (!is_counted_) return;
+  if (!failed) stored_ = begun_;
   const protocol::Stored part{.round = static_cast<std::int32_t>(begun_),
-                              .failed = std::exchange(failed_, false),
+                              .failed = failed,
                               .ended = ended,
                               .blocked = blocked_,
                               .bytes = size_};
   if (whole_) return add(assignment_.role, part);
   if (!is_awaited_) return;
   if (!sent_.empty()) context_.wait(sent_);
-  sent_ = context_.send(plan_.decider, protocol::commits, {}, protocol::pack(part));
+  sent_ = context_.send(decider_, protocol::commits, {}, protocol::pack(part));
 }
 
 /// Workers write after the servers, whose replies they await, and the ranks of one role at the same time.
@@ -348,7 +439,7 @@ void Commits::complete() {
   blocked_in_round_ += record.blocked - blocked_;
   // Other machines have other clocks.
   const Seconds now = std::clamp(record.ended, record.started, context_.now());
-  if (whole_->failed) {
+  if (whole_->failed || !list_members()) {
     schedule_->commit_failed(now);
     ++journal_.failed_commits;
   } else {
@@ -360,21 +451,40 @@ void Commits::complete() {
   whole_.reset();
 }
 
+/// Where workers come and go, their parts alone do not show whether the commit is complete. False: that
+/// cannot be written.
+bool Commits::list_members() const {
+  if (!plan_.by_members || !keeps_files_) return true;
+  std::vector<int> workers;
+  for (const Rank rank : parts_) workers.push_back(roster_.assignment(rank).index);
+  try {
+    save_members(members_path(directory_, whole_->record.round), workers);
+    return true;
+  } catch (const WorldError&) {
+    return false;
+  }
+}
+
 /// To those that cannot see it.
 void Commits::tell_complete() {
   context_.wait_all(told_);
   told_.clear();
   const Note note = protocol::pack(protocol::Complete{.round = static_cast<std::int32_t>(complete_)});
+  const auto has_part = [this](Rank rank) {
+    return plan_.by_members ? std::ranges::find(parts_, rank) != parts_.end()
+                            : has_part_in_commits(job_, rank);
+  };
   for (Rank rank = 0; rank < roster_.size(); ++rank)
-    if (rank != context_.rank() && has_part_in_commits(job_, rank))
+    if (rank != context_.rank() && has_part(rank))
       told_.push_back(context_.send(rank, protocol::commits, {}, note));
 }
 
 void Commits::hear_complete() {
   while (!next_complete_.empty() && context_.is_done(next_complete_)) {
-    const auto complete = protocol::unpack<protocol::Complete>(context_.wait(next_complete_).note);
-    complete_ = complete.round;
-    next_complete_ = context_.receive(plan_.decider, protocol::commits, {});
+    const Completion told = context_.wait(next_complete_);
+    if (told.outcome != Outcome::done) return;
+    complete_ = protocol::unpack<protocol::Complete>(told.note).round;
+    next_complete_ = context_.receive(decider_, protocol::commits, {});
   }
 }
 
@@ -382,6 +492,7 @@ void Commits::hear_complete() {
 bool Commits::is_complete(std::int64_t round) const {
   if (plan_.are_parts_apart) return round == complete_;
   const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
+  if (plan_.by_members) return exists(members_path(directory_, round));
   return exists(checkpoint_path(directory_, round)) && std::ranges::all_of(plan_.parts, [&](Rank rank) {
            return exists(state_path(directory_, round, roster_.assignment(rank)));
          });
@@ -403,12 +514,25 @@ void Commits::remove_old(int keep) {
       left.push_back(one);
       continue;
     }
-    std::error_code ignored;
-    // Without its model nobody takes the state for a commit.
-    if (one.removes_model) std::filesystem::remove(checkpoint_path(directory_, one.round), ignored);
-    std::filesystem::remove(state_path(directory_, one.round, assignment_), ignored);
+    remove(one);
   }
   written_ = std::move(left);
+}
+
+/// Where workers come and go, the first one also removes what those wrote that are absent now.
+void Commits::remove(const Written& one) const {
+  const auto remove_file = [](const std::string& path) {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  };
+  // Without them nobody takes the states for a commit.
+  if (writes_model_ && plan_.by_members) remove_file(members_path(directory_, one.round));
+  if (writes_model_ && one.removes_model) remove_file(checkpoint_path(directory_, one.round));
+  remove_file(state_path(directory_, one.round, assignment_));
+  if (!writes_model_ || !plan_.by_members) return;
+  for (const Rank worker : roster_.workers())
+    if (std::ranges::find(parts_, worker) == parts_.end())
+      remove_file(state_path(directory_, one.round, roster_.assignment(worker)));
 }
 
 }  // namespace tandem

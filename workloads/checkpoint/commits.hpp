@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,12 +28,27 @@ class Commits {
   /// The arguments must outlive it.
   Commits(const Job& job, Context& context, Journal& journal);
 
+  // Where the workers that are present commit together (CommitPlan::by_members):
+
+  /// Waits for a message with another worker; none: another epoch has begun meanwhile.
+  using WaitForWorker = std::function<std::optional<Completion>(Pending& until)>;
+  /// To be called before anything else.
+  void set_wait(WaitForWorker wait) { wait_ = std::move(wait); }
+  /// All messages with other workers are about to end.
+  void end_epoch();
+  /// These workers, of whom this is one, commit from now on; so many rounds are finished. A commit that is
+  /// not complete does not count, and the next one is due as if it had been.
+  void begin_epoch(std::span<const int> workers, std::int64_t round);
+
   /// The job computes from this round on. Where it starts again, this rank first reads its state, which takes
   /// as long as reading what it writes with a commit.
   void start(std::int64_t round);
+  /// A step that does not end a round has ended on this rank.
+  void step_done();
   /// A round has ended on this rank, or only a step of it. Learns of warnings.
   void round_done(std::int64_t round, int workers);
-  /// The decider has announced a commit after this round (protocol::Reply); 0: none.
+  /// The decider has announced a commit after this round (protocol::Reply), or where workers come and go, the
+  /// coordinator has written its part; 0: none.
   void hear(std::int64_t round) { heard_ = std::max(heard_, round); }
   /// What the decider announces with a reply.
   std::int64_t announced() const;
@@ -68,7 +85,7 @@ class Commits {
     CommitRecord record;
     Seconds by_servers;  ///< for which they held training up
     Seconds by_workers;
-    std::vector<Pending> others;  ///< from each other rank with a part: Stored
+    std::vector<Pending> others;  ///< from each other rank of `parts_`: Stored
     bool failed = false;
   };
   /// What is open with another rank about warnings.
@@ -77,20 +94,26 @@ class Commits {
     Pending next;
   };
 
+  void make_schedule();
+  void decide_from(std::int64_t round);
   void read_state();
   void find_written();
   void note_times(SavedState& state) const;
   std::vector<RankAssignment> last_parts() const;
   void record_last();
   void collect(bool waits);
+  void take(std::size_t part, const Completion& stored);
   void note_written(Seconds ended);
   void add(Roster::Role role, const protocol::Stored& part);
   void complete();
+  bool list_members() const;
   void remove_old(int keep);
   void hear_complete();
   void tell_complete();
   bool is_complete(std::int64_t round) const;
-  void save(std::int64_t round, Part& part);
+  bool is_evaluated(std::int64_t round) const;
+  void remove(const Written& one) const;
+  void save(std::int64_t round, Part& part, bool with_model);
   bool may_be_warned() const;
   void hear_warnings();
   void hear_drawn_warnings();
@@ -106,14 +129,21 @@ class Commits {
   Journal& journal_;
   std::string directory_;
   std::optional<int> disk_;
-  Bytes size_;
+  Bytes size_;               ///< of its part
+  std::vector<Rank> parts_;  ///< the ranks without whose part a commit is not complete
+  Rank decider_;
+  WaitForWorker wait_;
   bool keeps_files_;
   bool has_part_;    ///< writes its state with a commit
   bool is_awaited_;  ///< and the commit is not complete without it
   bool writes_model_;
   std::optional<CommitSchedule> schedule_;  ///< on the rank that decides
   std::int64_t heard_ = 0;
-  std::int64_t begun_;            ///< round of its last commit, or where the job began
+  std::int64_t stored_ = 0;   ///< round of the last part of this rank that was written
+  std::int64_t begun_;        ///< round of its last commit, or where the job began
+  bool is_in_epoch_ = false;  ///< of members
+  bool is_counted_ = true;    ///< the last commit, unless its epoch has ended
+  bool has_finished_ = false;
   Seconds started_{};             ///< its last commit
   Seconds copied_{};              ///< for the last commit, from its start on
   Seconds blocked_{};             ///< by its part of the last commit

@@ -27,11 +27,18 @@ SavedState load_decider(const ResumePoint& point, const Job& job, Rank rank) {
   return SavedState::load_numbers(state_path(point.directory, point.round, job.roster().assignment(rank)));
 }
 
+/// Of the workers that were in the slot, as all members know.
+std::int64_t samples_in_slot(const SavedState& of_member, int index) {
+  return of_member.integer(fmt::format("exchange.samples.{}", index));
+}
+
 /// Samples that each worker had taken since they were dealt.
 std::vector<std::int64_t> taken_at(const ResumePoint& point, const Job& former) {
   std::vector<std::int64_t> taken;
   for (int index = 0; index < count_workers(former); ++index) {
-    if (point.workers_continue)
+    if (!point.has_state_of(index))
+      taken.push_back(samples_in_slot(load_worker(point, point.first_member(), false), index));
+    else if (point.workers_continue)
       taken.push_back(load_worker(point, index, false).integer("samples_taken"));
     else
       taken.push_back(load_decider(point, former, former.roster().deciders().front())
@@ -117,14 +124,30 @@ void count_for_other_workers(const Job& job, SavedState& state) {
 SavedState state_from_other_workers(const Job& job, int index) {
   const ResumePoint& point = *job.resume();
   TANDEM_CHECK(point.workers_continue, "worker", index);
-  const bool is_new = index >= point.former_workers;
-  SavedState state = load_worker(point, is_new ? 0 : index, true);
+  const bool is_new = index >= point.former_workers || !point.has_state_of(index);
+  SavedState state = load_worker(point, is_new ? point.first_member() : index, true);
   state.set("samples_taken", 0);
   const bool own_moments = has_own_moments(job);
   state.forget([&](const std::string& name) {
     if (name == "policy" || name == "batch" || name == "local_steps") return true;
     return is_new && (name.ends_with(".unsent") || (own_moments && name.starts_with("optimizer.")));
   });
+  state.restore_known();
+  return state;
+}
+
+SavedState state_of_newcomer(const Job& job, int index) {
+  const ResumePoint& point = *job.resume();
+  TANDEM_CHECK(point.workers_continue && !point.has_state_of(index), "worker", index);
+  SavedState state = load_worker(point, point.first_member(), true);
+  state.set("samples_taken", samples_in_slot(state, index));
+  const bool common_moments = job.exchange().payload() == sync::Payload::gradient;
+  state.forget([&](const std::string& name) {
+    if (name == "policy" || name == "batch" || name == "local_steps") return true;
+    return !common_moments && name.starts_with("optimizer.");
+  });
+  // A model that is only tied to a centre begins there.
+  state.copy_floats("centre", "model");
   state.restore_known();
   return state;
 }

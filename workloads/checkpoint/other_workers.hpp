@@ -1,6 +1,5 @@
-// How a job continues from a checkpoint that another number of workers wrote: what all workers have in common
-// is kept, what one of those that are gone knew alone is dropped, and the samples of the epoch are dealt
-// anew.
+// How a job continues from a checkpoint that other workers wrote: what all workers have in common is kept,
+// what one of those that are gone knew alone is dropped, and the samples of the epoch are dealt anew.
 #pragma once
 
 #include <optional>
@@ -28,5 +27,9 @@ std::vector<std::string> dropped_with_workers(const Job& job, const Job& former)
 void count_for_other_workers(const Job& job, SavedState& state);
 /// The state of a worker from that of one of the interrupted job. Pre: as before; workers continue.
 SavedState state_from_other_workers(const Job& job, int index);
+
+/// The state of a worker whose slot was empty when the others wrote the checkpoint: that which a newcomer
+/// would have got from them. Pre: !job.resume()->has_state_of(index).
+SavedState state_of_newcomer(const Job& job, int index);
 
 }  // namespace tandem

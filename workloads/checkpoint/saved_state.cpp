@@ -93,6 +93,10 @@ void SavedState::restore_known() {
   leaves_unknown_ = true;
 }
 
+void SavedState::copy_floats(const std::string& from, const std::string& to) {
+  if (const auto found = vectors_.find(from); found != vectors_.end()) vectors_[to] = found->second;
+}
+
 void SavedState::forget(const std::function<bool(const std::string& name)>& is_meant) {
   std::erase_if(vectors_, [&](const auto& vector) { return is_meant(vector.first); });
   json kept = json::object();

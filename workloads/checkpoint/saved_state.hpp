@@ -36,6 +36,8 @@ class SavedState : public StateArchive {
   void set(const std::string& name, std::int64_t value) { numbers_[name] = value; }
   void set_text(const std::string& name, const std::string& value) { numbers_[name] = value; }
   bool has(const std::string& name) const { return numbers_.contains(name); }
+  /// The vector `to` becomes a copy of `from`, if there is one.
+  void copy_floats(const std::string& from, const std::string& to);
   /// Removes the values of all names for which `is_meant` is true.
   void forget(const std::function<bool(const std::string& name)>& is_meant);
   /// Errors: ConfigError when there is no such value.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/checkpoint/commit_members.hpp"
 #include "workloads/checkpoint/other_workers.hpp"
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/learner/learner.hpp"
@@ -32,9 +33,13 @@ Assignments assignments_of(const Roster& roster, std::span<const Rank> ranks) {
 Assignments workers_of(const Job& job) { return assignments_of(job.roster(), job.roster().workers()); }
 Assignments deciders_of(const Job& job) { return assignments_of(job.roster(), job.roster().deciders()); }
 
-/// The ranks whose state must exist.
-Assignments needed_assignments(const Job& job) {
-  return assignments_of(job.roster(), ranks_of_state(job.roster(), job.exchange()));
+/// The ranks whose state must exist. `members`: the workers that wrote the commit; empty: all that the job
+/// needs.
+Assignments needed_assignments(const Job& job, const std::vector<int>& members) {
+  if (members.empty()) return assignments_of(job.roster(), ranks_of_state(job.roster(), job.exchange()));
+  std::vector<Rank> ranks;
+  for (const int member : members) ranks.push_back(job.roster().workers()[static_cast<std::size_t>(member)]);
+  return assignments_of(job.roster(), ranks);
 }
 
 std::vector<SavedState> numbers_of(const Assignments& assignments, const std::string& directory,
@@ -95,7 +100,11 @@ ResumePoint resume_point_at(const Job& job, const std::string& directory, std::i
   ResumePoint point{.directory = directory, .round = round};
   const Assignments deciders = deciders_of(job);
   const auto states = numbers_of(deciders, directory, round);
-  numbers_of(needed_assignments(job), directory, round);
+  const auto workers = job.roster().workers().size();
+  if (job.checkpoints().commits.by_members)
+    point.members = load_members(members_path(directory, round), static_cast<int>(workers));
+  numbers_of(needed_assignments(job, point.members), directory, round);
+  if (point.members.size() == workers) point.members.clear();
   if (job.real_math()) load_checkpoint(checkpoint_path(directory, round), job.model());
   const bool common_rounds = job.exchange().has_common_rounds();
   if (job.exchange().route() == sync::Route::server)
@@ -202,8 +211,11 @@ void StateFiles::save(std::int64_t round, const SavedState& state) {
 
 bool is_only_evaluated(const Job& job, const std::string& directory, std::int64_t round) {
   const CommitPlan& commits = job.checkpoints().commits;
-  return commits.is_enabled() &&
-         !fs::exists(state_path(directory, round, job.roster().assignment(commits.decider)));
+  const auto has_state = [&](Rank rank) {
+    return fs::exists(state_path(directory, round, job.roster().assignment(rank)));
+  };
+  if (commits.by_members) return std::ranges::none_of(job.roster().workers(), has_state);
+  return commits.is_enabled() && !has_state(commits.decider);
 }
 
 ResumePoint find_resume_point(const Job& job, const std::string& directory,
@@ -227,7 +239,8 @@ ResumePoint find_resume_point(const Job& job, const std::string& directory,
 
 Progress progress_at(const Job& job, const ResumePoint& point) {
   const Roster& roster = job.roster();
-  const RankAssignment& counts = roster.assignment(roster.coordinator().value_or(roster.first_worker()));
+  const Rank first = roster.workers()[static_cast<std::size_t>(point.first_member())];
+  const RankAssignment& counts = roster.assignment(roster.coordinator().value_or(first));
   const auto state = SavedState::load_numbers(state_path(point.directory, point.round, counts));
   return {.rounds = point.round,
           .samples = state.integer("samples"),
@@ -238,6 +251,7 @@ SavedState state_of_worker(const Job& job, int index) {
   const ResumePoint& from = *job.resume();
   const Roster& roster = job.roster();
   if (from.workers_continue && from.former_workers > 0) return state_from_other_workers(job, index);
+  if (!from.has_state_of(index)) return state_of_newcomer(job, index);
   if (from.workers_continue) {
     const Rank rank = roster.workers()[static_cast<std::size_t>(index)];
     return SavedState::load(state_path(from.directory, from.round, roster.assignment(rank)));

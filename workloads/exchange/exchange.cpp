@@ -18,4 +18,9 @@ Arrival Exchange::join(int incarnation) {
   return {};
 }
 
+std::optional<Completion> Exchange::wait_or_regroup(Pending&) {
+  TANDEM_CHECK(false, "the workers of this route do not change");
+  return std::nullopt;
+}
+
 }  // namespace tandem

@@ -50,6 +50,14 @@ struct ExchangeResult {
 using OnMembers =
     std::function<std::optional<sync::Exchange>(const sync::Members& event, bool decides_again)>;
 
+/// Where workers that exchange directly may depart and join: what else of a worker follows the epochs.
+struct EpochHooks {
+  /// All messages with other workers are about to end.
+  std::function<void()> ends;
+  /// These workers exchange from now on, after so many rounds. This one may still wait for their state.
+  std::function<void(std::span<const int> members, std::int64_t rounds)> begins;
+};
+
 /// What a worker that joins learns of the job.
 struct Arrival {
   ExchangeResult result = {};               ///< as of an exchange; the replica has the model
@@ -94,6 +102,11 @@ class Exchange {
 
   /// To be called before anything else.
   virtual void set_on_members(OnMembers) {}
+  /// To be called before anything else.
+  virtual void set_epoch_hooks(EpochHooks) {}
+  /// Waits for a message with another worker; none: another epoch has begun meanwhile, and ended the message.
+  /// Pre: no exchange is in progress.
+  virtual std::optional<Completion> wait_or_regroup(Pending& until);
   /// Whether this worker has the duties of the first one. None: they do not move.
   virtual std::optional<bool> leads() const { return std::nullopt; }
   /// Samples of each worker's slot that are part of the model; empty: not known to this worker.

@@ -47,6 +47,7 @@ void Regrouping::regroup(const protocol::Regroup& change) {
   if (change.incarnation != incarnation_) return;
   epoch_ = change.epoch;
   is_quiet_ = true;
+  exchange_.end_epoch();
   std::vector<Pending> ending;
   for (const Rank other : workers_)
     if (other != context_.rank()) ending.push_back(context_.disconnect(other));
@@ -75,6 +76,7 @@ void Regrouping::begin(const protocol::Members& members) {
     if (standing == protocol::Standing::behind) behind.push_back(worker);
   }
   is_quiet_ = false;
+  exchange_.agree_on_epoch(members_, members.round);
   const bool is_behind =
       standings_[static_cast<std::size_t>(self_)] == static_cast<std::byte>(protocol::Standing::behind);
   if (!is_behind) {

@@ -177,7 +177,10 @@ class RegroupingAllReduce final : public RegroupingRounds {
     replica_.set_rate_factor(recovery::rate_factor(rate_scale_, static_cast<int>(workers_.size()),
                                                    static_cast<int>(regrouping_.members().size())));
     ExchangeResult result = state_of_job();
-    if (coordinator_) result.local_steps = last_reply_.local_steps;
+    if (coordinator_) {
+      result.local_steps = last_reply_.local_steps;
+      result.commit_round = last_reply_.commit_round;
+    }
     result.sum_of =
         decided_.weight && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size();
     for (int vector = 0; vector <= samples_vector(); ++vector) {

@@ -1,5 +1,6 @@
 #include "workloads/exchange/regrouping_rounds.hpp"
 
+#include <array>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -67,6 +68,26 @@ ExchangeResult RegroupingRounds::fetched() {
   result.is_fetched = true;
   result.bytes_received = replica_.common_size().count();
   return result;
+}
+
+void RegroupingRounds::end_epoch() {
+  if (hooks_.ends) hooks_.ends();
+}
+
+void RegroupingRounds::agree_on_epoch(std::span<const int> members, std::int64_t round) {
+  if (hooks_.begins) hooks_.begins(members, round);
+}
+
+std::optional<Completion> RegroupingRounds::wait_or_regroup(Pending& until) {
+  TANDEM_CHECK(!is_open_, "an exchange is in progress; rounds", rounds_);
+  std::array<Pending, 2> awaited = {std::move(until), std::move(regrouping_.next())};
+  const Completion done = context_.wait_any(awaited);
+  until = std::move(awaited[0]);
+  regrouping_.next() = std::move(awaited[1]);
+  if (done.index == 0) return done;
+  regrouping_.hear(done.note);
+  while (regrouping_.is_quiet() && !regrouping_.is_fetching()) regrouping_.wait();
+  return std::nullopt;
 }
 
 void RegroupingRounds::begin_epoch() {

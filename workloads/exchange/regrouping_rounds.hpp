@@ -17,6 +17,8 @@ namespace tandem {
 class RegroupingRounds : public Exchange, protected RegroupingExchange {
  public:
   void set_on_members(OnMembers on_members) override { on_members_ = std::move(on_members); }
+  void set_epoch_hooks(EpochHooks hooks) final { hooks_ = std::move(hooks); }
+  std::optional<Completion> wait_or_regroup(Pending& until) final;
   ExchangeResult finish() final;
   Arrival join(int incarnation) override;
   void serialise(StateArchive& state) final;
@@ -70,6 +72,8 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
   Regrouping regrouping_;
 
  private:
+  void end_epoch() final;
+  void agree_on_epoch(std::span<const int> members, std::int64_t round) final;
   void begin_epoch() final;
   void serialise_common(StateArchive& state) final;
   std::int64_t finished_rounds() const final { return rounds_ + is_averaged_; }
@@ -79,6 +83,7 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
 
   const StopRule& stop_;
   OnMembers on_members_;
+  EpochHooks hooks_;
   bool is_open_ = false;               ///< an exchange is in progress
   std::int64_t rounds_ = 0;            ///< finished
   std::vector<std::int64_t> applied_;  ///< samples of each slot's workers in the model

@@ -29,8 +29,11 @@ struct CommitPlan {
   /// follow its replies.
   bool announced_ahead = false;
   std::vector<Rank> parts = {};  ///< the ranks without whose state a commit is not complete
-  int machines = 0;              ///< hosts that have ranks of the job
-  std::vector<int> slots = {};   ///< the machine of each rank, counted from 0
+  /// Workers come and go, and have the model: those that are present commit together, and the first of them
+  /// decides. A coordinator counts the rounds too, and writes its part before it replies.
+  bool by_members = false;
+  int machines = 0;             ///< hosts that have ranks of the job
+  std::vector<int> slots = {};  ///< the machine of each rank, counted from 0
 
   bool commits_on_warning = false;  ///< the policy may do so, and ranks may be warned
   bool are_parts_apart = false;     ///< not all ranks see the files of all

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -82,7 +83,8 @@ CommitPlan plan_commits(const Experiment& experiment, const Roster& roster, cons
                   .options = Options::resolve(policy.name, policy.options, checkpoint.options),
                   .mode = checkpoint.mode,
                   .keep = checkpoint.keep};
-  const auto coordinator = roster.coordinator();
+  plan.by_members = roster.steward() && exchange.route() != sync::Route::server;
+  const auto coordinator = plan.by_members ? std::nullopt : roster.coordinator();
   plan.decider = coordinator.value_or(roster.first_worker());
   plan.announced_by_reply = coordinator.has_value();
   const auto rounds = checkpointing::rounds_between_commits(plan.policy, plan.options);
@@ -117,10 +119,14 @@ bool has_part_in_commits(const Job& job, Rank rank) {
 }
 
 Bytes commit_size(const Job& job, Rank rank) {
+  return commit_size(job, rank, rank == job.checkpoints().writer);
+}
+
+Bytes commit_size(const Job& job, Rank rank, bool with_model) {
   const ExchangePlan& exchange = job.exchange();
   const ModelDescription& model = job.model();
   const RankAssignment& assignment = job.roster().assignment(rank);
-  std::int64_t elements = rank == job.checkpoints().writer ? model.elements() : 0;
+  std::int64_t elements = with_model ? model.elements() : 0;
   if (assignment.role == Role::server)
     elements += vectors_of_server(exchange) *
                 shard_elements(exchange.shard_layout().at(static_cast<std::size_t>(assignment.index)));

@@ -31,5 +31,7 @@ bool has_part_in_commits(const Job& job, Rank rank);
 /// Without numbers and texts, what a compression has learnt, losses of samples, and contributions that wait
 /// for the next update.
 Bytes commit_size(const Job& job, Rank rank);
+/// The same for a rank that writes the model, or does not.
+Bytes commit_size(const Job& job, Rank rank, bool with_model);
 
 }  // namespace tandem

@@ -142,7 +142,8 @@ class Checker {
               quote(checkpoint.options.begin()->first));
   }
 
-  /// Commits that follow time are decided by one rank, whose replies announce them to the others.
+  /// Commits that follow time are decided by one rank, whose replies announce them to the others. Workers
+  /// that have the model, and come and go, count rounds.
   void check_commits() const {
     const auto& checkpoint = experiment_.checkpoint;
     if (checkpoint.policy.empty()) return;
@@ -165,8 +166,10 @@ class Checker {
       throw ConfigError(origin.place + ": " + error.what());
     }
     const auto& sync = experiment_.sync;
-    const bool replies = sync.over == sync::Route::server ||
-                         sync::has_coordinator(sync::catalog().find(sync.algorithm).make, sync.over);
+    const bool by_members = transience.may_depart() && experiment_.recovery.mode == RecoveryMode::in_place;
+    const bool replies =
+        sync.over == sync::Route::server ||
+        (!by_members && sync::has_coordinator(sync::catalog().find(sync.algorithm).make, sync.over));
     if (replies || checkpointing::rounds_between_commits(policy.name, options)) return;
     fail_at("checkpoint.policy",
             "fixed, with its unit rounds and without on_warning, because over " + to_text(sync.over) +

@@ -12,6 +12,7 @@ nlohmann::json to_json(const ResumePoint& point) {
                              {"workers_continue", point.workers_continue},
                              {"policies_continue", point.policies_continue}};
   if (point.former_workers > 0) document["former_workers"] = point.former_workers;
+  if (!point.members.empty()) document["members"] = point.members;
   if (!point.deals.empty()) document["deals"] = to_json(point.deals);
   return document;
 }
@@ -23,6 +24,7 @@ ResumePoint resume_point_from_json(const nlohmann::json& document) {
   document.at("workers_continue").get_to(point.workers_continue);
   document.at("policies_continue").get_to(point.policies_continue);
   point.former_workers = document.value("former_workers", 0);
+  if (document.contains("members")) document["members"].get_to(point.members);
   if (document.contains("deals")) point.deals = deals_from_json(document["deals"]);
   return point;
 }

@@ -2,6 +2,7 @@
 // contents of the files are the business of workloads/checkpoint/.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -23,10 +24,19 @@ struct ResumePoint {
   /// from what workers have in common, and those that the interrupted job had too also from what is their
   /// own.
   int former_workers = 0;
+  /// Of the workers that wrote the commit, the indices, where others of the job were absent; empty: all did.
+  /// An absent one continues from what the first of these has in common with all.
+  std::vector<int> members = {};
   /// How samples were dealt before this job dealt them to its workers, the oldest first; empty: never.
   std::vector<sampling::Deal> deals = {};
   /// Why later checkpoints cannot be used, one text for each; for the user only, not in the JSON form.
   std::vector<std::string> passed_over = {};
+
+  bool has_state_of(int worker) const {
+    return members.empty() || std::ranges::find(members, worker) != members.end();
+  }
+  /// The first worker with a state.
+  int first_member() const { return members.empty() ? 0 : members.front(); }
 };
 
 nlohmann::json to_json(const ResumePoint& point);

@@ -148,10 +148,6 @@ class TransienceChecker {
 
   void check_recovery() const {
     const auto& recovery = experiment_.recovery;
-    if (!experiment_.checkpoint.policy.empty() && experiment_.sync.over != sync::Route::server)
-      fail_at("checkpoint.policy",
-              "nothing over " + to_text(experiment_.sync.over) + ": a commit needs the states of all workers",
-              quote(experiment_.checkpoint.policy));
     if (recovery.policy == "restart")
       fail_at("recovery.policy", "a policy that recovers in place (shrink | replace | spares)",
               quote(recovery.policy));

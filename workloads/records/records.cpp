@@ -38,6 +38,8 @@ void Journal::append(Journal&& other) {
   move_to_end(steps, other.steps);
   move_to_end(evaluations, other.evaluations);
   move_to_end(commits, other.commits);
+  // The duty of recording them may move from rank to rank.
+  std::ranges::stable_sort(commits, {}, &CommitRecord::round);
   move_to_end(decisions, other.decisions);
   move_to_end(caches, other.caches);
   move_to_end(requests, other.requests);

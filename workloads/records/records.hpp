@@ -170,7 +170,7 @@ struct Journal {
   std::int64_t missed_deadlines = 0;
   Seconds cpu_wait{};       ///< longest time that a rank waited for a CPU core; 0 under a simulated clock
   double other_load = 0.0;  ///< share of CPU time that other programs used; 0 under a simulated clock
-  std::int64_t failed_commits = 0;  ///< could not be written completely
+  std::int64_t failed_commits = 0;  ///< that were begun and not completed
   std::int64_t skipped_steps = 0;   ///< of workers, skipped because they were not finite
   /// Where workers may depart, by the first server shard: rounds of the job, and samples of pushes that it
   /// has accepted for an update that never came.

@@ -515,7 +515,19 @@ void ParameterServer::commit() {
   commits_.write(std::move(part));
   if (holds_model_ && !is_writer) gather_model();
   holds_replies_ = false;
-  for (Client& client : clients_) send_reply(client);
+  for (Client& client : clients_) {
+    if (steward_ && !gets_pushes_) confirm_part(client);
+    send_reply(client);
+  }
+}
+
+/// Workers that come and go commit on their own. The reply says whether this part of the commit is written.
+void ParameterServer::confirm_part(Client& client) {
+  auto& note = client.outgoing.note;
+  if (!note) return;
+  auto reply = protocol::unpack<protocol::Reply>(*note);
+  reply.commit_round = static_cast<std::int32_t>(commits_.announced());
+  note = protocol::pack(reply);
 }
 
 void ParameterServer::resume(const Job& job) {

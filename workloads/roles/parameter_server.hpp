@@ -126,6 +126,7 @@ class ParameterServer {
   void save_state(std::int64_t round);
   void hold_replies_if_due();
   void commit();
+  void confirm_part(Client& client);
   void resume(const Job& job);
   void log_restored(const std::string& event);
   /// Since the job began, also where it was resumed.

@@ -64,6 +64,11 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
   if (job.checkpoints().evaluator == context.rank()) evaluation_.emplace(job, context, journal);
   exchange_->set_on_members(
       [this](const sync::Members& event, bool decides_again) { return on_members(event, decides_again); });
+  exchange_->set_epoch_hooks(
+      {.ends = [this] { commits_.end_epoch(); },
+       .begins = [this](std::span<const int> members,
+                        std::int64_t rounds) { commits_.begin_epoch(members, rounds); }});
+  commits_.set_wait([this](Pending& until) { return exchange_->wait_or_regroup(until); });
   if (job.resume() != nullptr && !joins()) resume(job, index);
 }
 
@@ -349,7 +354,10 @@ void Worker::save_state_if_due() {
 }
 
 bool Worker::ends_with_commit() {
-  if (progress_.local_steps() > 0) return false;
+  if (progress_.local_steps() > 0) {
+    commits_.step_done();
+    return false;
+  }
   commits_.round_done(round_of_checkpoints(), plan_.sync_setting().workers);
   return commits_.is_due(round_of_checkpoints());
 }
@@ -361,8 +369,8 @@ void Worker::commit() {
   if (writes_checkpoints()) {
     const auto values = replica_.values();
     part.model.assign(values.begin(), values.end());
-    part.model_stays = checkpoints_.is_due(progress_.job_rounds()) || (stopping_ && has_own_model_);
   }
+  part.model_stays = checkpoints_.is_due(progress_.job_rounds()) || (stopping_ && has_own_model_);
   commits_.write(std::move(part));
 }
 
@@ -397,7 +405,7 @@ void Worker::resume(const Job& job, int index) {
   else if (job.is_restarted())
     log_restored(serialised(*policy_));
   if (progress_.granted_steps() > 0) grant(progress_.granted_steps());
-  if (job.resume()->former_workers == 0) return;
+  if (job.resume()->former_workers == 0 && job.resume()->members.empty()) return;
   const auto all = plan_.all_workers();
   const sync::Members members{progress_.round(), {all.begin(), all.end()}};
   policy_->on_members(members);

@@ -385,9 +385,16 @@ INSTANTIATE_TEST_SUITE_P(
             "drop the residual twice, because machines may depart (transience.lifetime), found 'fp16'"},
         Refusal{"CommitsOfJobsWithDepartures",
                 minimal + "transience: {lifetime: weibull, options: {scale: 6h}}\nsync: {over: all-reduce}\n"
-                          "checkpoint: {policy: fixed}\n",
-                "lab.yaml:5: key 'checkpoint.policy': expected nothing over all-reduce: a commit needs the "
-                "states of all workers, because machines may depart (transience.lifetime), found 'fixed'"},
+                          "checkpoint: {policy: young}\n",
+                "lab.yaml:5: key 'checkpoint.policy': expected fixed, with its unit rounds and without "
+                "on_warning, because over all-reduce each worker counts the rounds of commits itself (every "
+                "policy works over server), found 'young'"},
+        Refusal{"CommitsOfACoordinatorWithDepartures",
+                minimal + "transience: {lifetime: weibull, options: {scale: 6h}}\nsync: {over: all-reduce, "
+                          "algorithm: esync}\ncheckpoint: {policy: young}\n",
+                "lab.yaml:5: key 'checkpoint.policy': expected fixed, with its unit rounds and without "
+                "on_warning, because over all-reduce each worker counts the rounds of commits itself (every "
+                "policy works over server), found 'young'"},
         Refusal{"TargetWithoutEvaluation", minimal + "workload: {math: real}\ntarget_accuracy: 0.85\n",
                 "lab.yaml:4: key 'target_accuracy': expected 0, because nothing is evaluated (evaluate_every "
                 "is 0), found '0.85'"},

@@ -1,0 +1,142 @@
+// `tandem run` with commits of workers that depart and join while they exchange without servers: they are
+// those of the simulation, and the job is resumed from them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tests/cli/resume_jobs.hpp"
+#include "validation/compare/gates.hpp"
+#include "validation/compare/members.hpp"
+
+namespace tandem::testing {
+namespace {
+
+constexpr int rounds = 60;
+/// A commit after every 15 rounds. Times of machines are 100 times those of the job.
+const std::string committing =
+    "--set checkpoint.policy=fixed --set checkpoint.options.interval=15 --set evaluate_every=0 --set "
+    "transience.time_scale=100 --set physics.ensemble=0 --force ";
+
+class MemberCommitJobs : public ResumeJobs, public ::testing::WithParamInterface<std::string> {
+ protected:
+  using Committed = std::pair<std::int64_t, std::int64_t>;
+  /// Rounds and bytes.
+  static std::vector<Committed> commits_of(const Results& results) {
+    std::vector<Committed> commits;
+    for (const auto& commit : results.journal.commits) commits.emplace_back(commit.round, commit.bytes);
+    return commits;
+  }
+  static std::vector<std::int64_t> rounds_of(const Results& results) {
+    std::vector<std::int64_t> found;
+    for (const auto& commit : results.journal.commits) found.push_back(commit.round);
+    return found;
+  }
+  using Change = std::tuple<int, std::int64_t, std::string, std::string>;
+  /// What happens to each machine, in its order.
+  static std::set<Change> changes_of(const Results& results) {
+    std::set<Change> changes;
+    for (const auto& change : results.journal.membership)
+      changes.emplace(change.slot, change.incarnation, change.event, change.cause);
+    return changes;
+  }
+  /// Nodes a, b, c and d are in the slots in that order; times in seconds of the job.
+  static std::string departing(const std::vector<std::pair<double, std::string>>& events) {
+    std::string text = "0 add a; 0 add b; 0 add c; 0 add d";
+    for (const auto& [time_s, event] : events) text += fmt::format("; {} {}", 100 * time_s, event);
+    return "--set transience.lifetime=trace --set 'transience.options.events=" + text + "' ";
+  }
+  std::string job(const std::string& events, const std::string& settings) const {
+    return experiment(rounds, committing + events + settings + " " + GetParam());
+  }
+  /// Without files.
+  static bool is_modelled() { return GetParam().find("modelled") != std::string::npos; }
+  /// Of the job without departures.
+  std::vector<CommitRecord> undisturbed(const std::string& settings) const {
+    succeeds("simulate " + job(departing({{1000, "remove a"}}), settings) + " --out undisturbed");
+    return results("undisturbed").journal.commits;
+  }
+  static double between(Seconds one, Seconds other) { return (one + other).count() / 2; }
+
+  /// The mixed lab with slow disks, so that a commit takes a few tenths of a second.
+  std::string with_slow_disks() const {
+    std::string platform = contents(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml");
+    for (std::size_t at = 0; (at = platform.find("<host id=\"node-", at)) != std::string::npos; ++at)
+      platform.insert(platform.find('\n', at) + 1,
+                      "      <disk id=\"disk\" read_bw=\"200MBps\" write_bw=\"1MBps\"/>\n");
+    line_.write("slow_disks.xml", platform);
+    return "--set platform=slow_disks.xml ";
+  }
+
+  /// In both worlds.
+  void simulate_and_run(const std::string& words) const {
+    succeeds("simulate " + words + " --decisions --out simulated");
+    succeeds("run " + words + " --decisions --out measured");
+    const Results simulated = results("simulated"), measured = results("measured");
+    EXPECT_EQ(commits_of(simulated), commits_of(measured));
+    EXPECT_EQ(changes_of(simulated), changes_of(measured));
+    const auto replayed = validation::replay(simulated, {measured});
+    EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+  }
+  /// With all workers.
+  void expect_resumed(const std::string& world, const std::string& from, std::int64_t round) const {
+    SCOPED_TRACE(world);
+    const std::string out = world + "-" + from;
+    succeeds(world + " --resume " + from + " --set stop.rounds=70 --out " + out + " --force");
+    const Results resumed = results(out);
+    EXPECT_EQ(resumed.info.resumed.at("round"), round);
+    EXPECT_EQ(resumed.summary.at("rounds"), 70);
+    std::set<Rank> workers;
+    for (const auto& step : resumed.journal.steps) workers.insert(step.rank);
+    EXPECT_EQ(workers.size(), 4U);
+  }
+};
+
+/// The first worker departs and is replaced, and then another one departs for good.
+TEST_P(MemberCommitJobs, AreOfTheSameMembersInBothWorlds) {
+  const auto commits = undisturbed("");
+  ASSERT_EQ(commits.size(), 4U);
+  const double first = between(commits[0].ended, commits[1].started),
+               third = between(commits[2].ended, commits[3].started);
+  simulate_and_run(job(departing({{first, "remove a"}, {1.02 * first, "add a"}, {third, "remove c"}}),
+                       "--set recovery.policy=replace --set transience.start=0"));
+  EXPECT_EQ(rounds_of(results("measured")), (std::vector<std::int64_t>{15, 30, 45, 60}));
+  const auto all = commits_of(results("measured"));
+  EXPECT_EQ(all[0].second, all[2].second);
+  EXPECT_GT(all[2].second, all[3].second);
+  if (is_modelled()) return;
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "measured/checkpoints/round_00000060.members"));
+  EXPECT_FALSE(
+      std::filesystem::exists(line_.folder() / "measured/checkpoints/round_00000060.worker_2.state"));
+  expect_resumed("simulate", "simulated", 60);
+  expect_resumed("run", "measured", 60);
+}
+
+/// The commit does not count; the duty of the first worker is that of the next one.
+TEST_P(MemberCommitJobs, DoNotCountIfOneDepartsWhileItWrites) {
+  const std::string disks = with_slow_disks();
+  const auto commits = undisturbed(disks);
+  ASSERT_EQ(commits.size(), 4U);
+  const double second = between(commits[1].started, commits[1].ended);
+  simulate_and_run(job(departing({{second, "remove a"}}), disks + "--set recovery.policy=shrink"));
+  const Results measured = results("measured");
+  EXPECT_EQ(rounds_of(measured), (std::vector<std::int64_t>{15, 45, 60}));
+  EXPECT_GT(measured.journal.commits[0].bytes, measured.journal.commits[1].bytes);
+  if (is_modelled()) return;
+  expect_resumed("run", "measured", 60);
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, MemberCommitJobs,
+                         ::testing::Values("--set sync.over=all-reduce --set optimizer.momentum=0.9",
+                                           "--set sync.over=all-reduce --set sync.algorithm=local-sgd",
+                                           "--set sync.over=all-reduce --set workload.math=modelled",
+                                           "--set sync.over=all-reduce --set sync.algorithm=esync",
+                                           "--set sync.algorithm=d-psgd --set sync.over=peers"));
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,409 @@
+// Commits of workers that depart and join while they exchange without servers, in closed form: negligible
+// network, steps of a second, and a second for each vector of the model's size that is written.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "policies/sync/policy.hpp"
+#include "tests/sim/training.hpp"
+#include "workloads/checkpoint/commit_members.hpp"
+#include "workloads/checkpoint/state_files.hpp"
+
+namespace tandem::testing {
+namespace {
+
+using Rounds = std::vector<std::int64_t>;
+
+/// Of the star's disks.
+constexpr std::int64_t bytes_per_second = 50'000'000;
+
+class MemberCommits : public Training {
+ protected:
+  MemberCommits() {
+    platform_ = TemporaryPlatform::star(5, 1e12, 1e-7);
+    price_ = [](Rank, const Work& work) { return Seconds(work.kind == Work::Kind::forward ? 1.0 : 0.0); };
+  }
+
+  static Experiment job(const std::string& algorithm = "bsp") {
+    Experiment experiment = small_experiment(4);
+    experiment.sync.algorithm = algorithm;
+    const auto& routes = sync::catalog().find(algorithm).make.routes;
+    const bool sums = std::ranges::count(routes, sync::Route::all_reduce) > 0;
+    experiment.sync.over = sums ? sync::Route::all_reduce : sync::Route::peers;
+    experiment.sync.collective = "ring";
+    experiment.recovery.policy = "shrink";
+    return experiment;
+  }
+  static void commit_every(Experiment& experiment, double rounds) {
+    experiment.checkpoint.policy = "fixed";
+    experiment.checkpoint.options = {{"interval", rounds}};
+  }
+  /// A model whose vectors take a second to write. Each worker has two of them, and the first one also writes
+  /// the model: 13 rounds of a second, with three commits of three seconds.
+  static Experiment large() {
+    Experiment experiment = job();
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.workload.model = "synthetic";
+    experiment.workload.synthetic_parameters = bytes_per_second / 4;
+    experiment.stop.rounds = 13;
+    commit_every(experiment, 4);
+    return experiment;
+  }
+  static void depart_at(Experiment& experiment, const std::string& events) {
+    experiment.transience.lifetime = "trace";
+    // Nodes have the slots in which they appear first.
+    experiment.transience.options["events"] = "0 add a; 0 add b; 0 add c; 0 add d; " + events;
+  }
+  static Rounds rounds_of(const Journal& journal) {
+    Rounds rounds;
+    for (const auto& commit : journal.commits) rounds.push_back(commit.round);
+    return rounds;
+  }
+  /// In vectors of the large model.
+  static std::vector<double> sizes_of(const Journal& journal) {
+    std::vector<double> sizes;
+    for (const auto& commit : journal.commits)
+      sizes.push_back(static_cast<double>(commit.bytes) / static_cast<double>(bytes_per_second));
+    return sizes;
+  }
+  using Sizes = std::vector<double>;
+  void expect_makespan(double seconds) const { EXPECT_NEAR(makespan_.count(), seconds, 0.02); }
+
+  /// A training in a separate process and folder: the end of each of its commits, by round.
+  std::map<std::int64_t, double> commits_apart(const Experiment& experiment, const std::string& folder) {
+    const auto target = directory_ / folder;
+    std::filesystem::create_directories(target / "checkpoints");
+    const pid_t child = fork();
+    EXPECT_GE(child, 0);
+    if (child == 0) {
+      directory_ = target;
+      std::ofstream file(target / "commits");
+      for (const auto& commit : train(experiment).commits)
+        file << commit.round << ' ' << commit.ended.count() << '\n';
+      file.close();
+      _exit(HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    std::map<std::int64_t, double> ends;
+    std::ifstream file(target / "commits");
+    for (std::int64_t round = 0; file >> round;) file >> ends[round];
+    return ends;
+  }
+
+  std::string contents(const std::string& file) const {
+    std::ifstream stream(directory_ / file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  std::set<std::int64_t> files(const std::string& ending, const std::string& folder = "") const {
+    std::set<std::int64_t> rounds;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_ / folder / "checkpoints")) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("round_") && name.substr(name.find('.')) == ending)
+        rounds.insert(std::stoll(name.substr(6)));
+    }
+    return rounds;
+  }
+};
+
+TEST_F(MemberCommits, OfAllWhileNobodyDeparts) {
+  Experiment experiment = large();
+  depart_at(experiment, "1000 remove a");
+  const Journal journal = train(experiment);
+  EXPECT_EQ(rounds_of(journal), (Rounds{4, 8, 12}));
+  EXPECT_EQ(sizes_of(journal), (Sizes{9, 9, 9}));
+  for (const auto& commit : journal.commits) EXPECT_NEAR(commit.blocked.count(), 3.0, 1e-3);
+  expect_makespan(13 + 3 * 3);
+}
+
+/// Round 5 ends after 8 s, round 8 after 11 s, and the second commit after 14 s.
+TEST_F(MemberCommits, OfThoseThatAreLeft) {
+  Experiment experiment = large();
+  depart_at(experiment, "9.5 remove c");
+  const Journal journal = train(experiment);
+  EXPECT_EQ(rounds_of(journal), (Rounds{4, 8, 12}));
+  EXPECT_EQ(sizes_of(journal), (Sizes{9, 7, 7}));
+  EXPECT_EQ(journal.failed_commits, 0);
+  expect_makespan(13 + 3 * 3);
+}
+
+/// The next worker decides about the commits after it, and writes the model.
+TEST_F(MemberCommits, OfThoseThatAreLeftByTheFirst) {
+  Experiment experiment = large();
+  depart_at(experiment, "9.5 remove a");
+  const Journal journal = train(experiment);
+  EXPECT_EQ(rounds_of(journal), (Rounds{4, 8, 12}));
+  EXPECT_EQ(sizes_of(journal), (Sizes{9, 7, 7}));
+  for (const auto& commit : journal.commits) EXPECT_NEAR(commit.blocked.count(), 3.0, 1e-3);
+  expect_makespan(13 + 3 * 3);
+}
+
+/// Each worker writes from 4 s to 6 s, the first one to 7 s.
+TEST_F(MemberCommits, DoNotCountIfOneDepartsWhileItWrites) {
+  for (const char* who : {"5 remove c", "5 remove a", "4.5 remove c; 5.5 remove d", "6.5 remove a"}) {
+    SCOPED_TRACE(who);
+    Experiment experiment = large();
+    depart_at(experiment, who);
+    const auto ends = commits_apart(experiment, who);
+    ASSERT_EQ(ends.size(), 2U);
+    EXPECT_EQ(ends.begin()->first, 8);
+    EXPECT_EQ(ends.rbegin()->first, 12);
+  }
+  Experiment experiment = large();
+  depart_at(experiment, "5 remove c");
+  const Journal journal = train(experiment);
+  EXPECT_EQ(journal.failed_commits, 1);
+  EXPECT_EQ(sizes_of(journal), (Sizes{7, 7}));
+  expect_makespan(13 + 3 * 3);
+}
+
+/// All had written it: it counts.
+TEST_F(MemberCommits, CountIfOneDepartsAfterAllHaveWritten) {
+  Experiment experiment = large();
+  depart_at(experiment, "7.5 remove c");
+  const Journal journal = train(experiment);
+  EXPECT_EQ(rounds_of(journal), (Rounds{4, 8, 12}));
+  EXPECT_EQ(sizes_of(journal), (Sizes{9, 7, 7}));
+  EXPECT_EQ(journal.failed_commits, 0);
+}
+
+/// A departure before the round of a commit has ended: the others do the round again, and commit after it.
+TEST_F(MemberCommits, FollowARoundThatIsDoneAgain) {
+  Experiment experiment = large();
+  depart_at(experiment, "3.5 remove a");
+  const Journal journal = train(experiment);
+  EXPECT_EQ(rounds_of(journal), (Rounds{4, 8, 12}));
+  EXPECT_EQ(sizes_of(journal), (Sizes{7, 7, 7}));
+  EXPECT_EQ(journal.failed_commits, 0);
+}
+
+/// The newcomer in the first slot has the first worker's duties.
+TEST_F(MemberCommits, IncludeNewcomers) {
+  Experiment experiment = large();
+  experiment.recovery.policy = "replace";
+  depart_at(experiment, "1.5 remove a; 8.5 add a; 10 remove b");
+  const Journal journal = train(experiment);
+  EXPECT_EQ(rounds_of(journal), (Rounds{4, 8, 12}));
+  EXPECT_EQ(sizes_of(journal), (Sizes{7, 7, 7}));
+  EXPECT_EQ(std::ranges::count(journal.membership, "joined", &MembershipRecord::event), 5);
+}
+
+/// Training continues while they are written, and the departure of one that writes is noticed at once.
+TEST_F(MemberCommits, InTheBackground) {
+  Experiment experiment = large();
+  experiment.checkpoint.mode = CommitMode::background;
+  const auto undisturbed = commits_apart(experiment, "undisturbed");
+  EXPECT_EQ(undisturbed.size(), 3U);
+  for (const char* events : {"5.5 remove c", "5.5 remove a"}) {
+    SCOPED_TRACE(events);
+    depart_at(experiment, events);
+    const auto ends = commits_apart(experiment, events);
+    ASSERT_EQ(ends.size(), 2U);
+    EXPECT_EQ(ends.begin()->first, 8);
+  }
+  // The next one is due when this one is still being written by the one that departs.
+  commit_every(experiment, 1);
+  experiment.stop.rounds = 8;
+  depart_at(experiment, "2.5 remove c");
+  const Journal journal = train(experiment);
+  EXPECT_GE(journal.failed_commits, 1);
+  ASSERT_FALSE(journal.commits.empty());
+  EXPECT_EQ(journal.commits.back().round, 8);
+  EXPECT_EQ(sizes_of(journal).back(), 7.0);
+}
+
+/// The last commit of the job is given up when one departs during it.
+TEST_F(MemberCommits, AtTheEndOfTheJob) {
+  Experiment experiment = large();
+  experiment.stop.rounds = 4;
+  EXPECT_EQ(commits_apart(experiment, "undisturbed").size(), 1U);
+  for (const char* events : {"5 remove c", "5 remove a"}) {
+    SCOPED_TRACE(events);
+    depart_at(experiment, events);
+    EXPECT_TRUE(commits_apart(experiment, events).empty());
+  }
+}
+
+// ---- Files ----
+
+TEST_F(MemberCommits, LeaveTheFilesOfTheLastOnes) {
+  Experiment experiment = job();
+  commit_every(experiment, 2);
+  experiment.checkpoint.keep = 2;
+  experiment.stop.rounds = 13;
+  experiment.evaluate_every = 3;
+  experiment.placement.evaluator = "host-0";
+  depart_at(experiment, "2.5 remove a; 4.5 remove d");
+  const Journal journal = train(experiment);
+  EXPECT_EQ(rounds_of(journal), (Rounds{2, 4, 6, 8, 10, 12}));
+  const std::set<std::int64_t> last = {10, 12};
+  EXPECT_EQ(files(".members"), last);
+  EXPECT_EQ(files(".worker_1.state"), last);
+  EXPECT_EQ(files(".worker_2.state"), last);
+  EXPECT_EQ(files(".pt"), (std::set<std::int64_t>{3, 6, 9, 10, 12}));
+  // Those of the absent are removed with the commits.
+  EXPECT_EQ(files(".worker_0.state"), std::set<std::int64_t>{});
+  EXPECT_EQ(files(".worker_3.state"), std::set<std::int64_t>{});
+  const ResumePoint point = find_resume_point(*job_, directory_.string(), {});
+  EXPECT_EQ(point.round, 12);
+  EXPECT_EQ(point.members, (std::vector<int>{1, 2}));
+  EXPECT_EQ(progress_at(*job_, point).samples, 24 * (4 * 2 + 3 * 2 + 2 * 8));
+}
+
+TEST_F(MemberCommits, WithoutTheListOfWorkersAreNone) {
+  Experiment experiment = job();
+  commit_every(experiment, 2);
+  experiment.stop.rounds = 7;
+  depart_at(experiment, "2.5 remove a");
+  train(experiment);
+  std::filesystem::remove(members_path(directory_.string(), 6));
+  const ResumePoint point = find_resume_point(*job_, directory_.string(), {});
+  EXPECT_EQ(point.round, 4);
+  ASSERT_EQ(point.passed_over.size(), 1U);
+  EXPECT_NE(point.passed_over.front().find("the checkpoint of round 6 cannot be used"), std::string::npos);
+  std::filesystem::remove(state_path(directory_.string(), 4, job_->roster().assignment(2)));
+  EXPECT_EQ(find_resume_point(*job_, directory_.string(), {}).round, 2);
+}
+
+/// Workers that do not see the parts of others learn which commits are complete from the first one.
+TEST_F(MemberCommits, OutOfSightLeaveTheLastCompleteOne) {
+  Experiment experiment = job();
+  commit_every(experiment, 2);
+  experiment.stop.rounds = 9;
+  experiment.checkpoint.keep = 1;
+  files_apart_ = true;
+  depart_at(experiment, "4.5 remove a");
+  const Journal journal = train(experiment);
+  EXPECT_EQ(rounds_of(journal), (Rounds{2, 4, 6, 8}));
+  for (const char* ending : {".worker_1.state", ".worker_2.state", ".worker_3.state", ".members"})
+    EXPECT_TRUE(files(ending).contains(8)) << ending;
+  EXPECT_FALSE(files(".worker_1.state").contains(4));
+  EXPECT_EQ(find_resume_point(*job_, directory_.string(), {}).round, 8);
+}
+
+// ---- Resumed jobs ----
+
+/// Without servers. `coordinated`: also those that a coordinator leads.
+std::vector<std::string> algorithms_of_rounds(bool coordinated) {
+  std::vector<std::string> names;
+  for (const auto& entry : sync::catalog().entries()) {
+    const auto has = [&](sync::Route route) { return std::ranges::count(entry.make.routes, route) > 0; };
+    const bool averages = has(sync::Route::peers) && !entry.make.timing_driven;
+    if (entry.make.most_workers == 0 && (coordinated || !entry.make.coordinated) &&
+        (has(sync::Route::all_reduce) || averages))
+      names.push_back(entry.name);
+  }
+  return names;
+}
+
+Experiment small_steps(Experiment experiment) {
+  experiment.workload.batch = 4;
+  experiment.optimizer.learning_rate = 0.002;
+  const auto& entry = sync::catalog().find(experiment.sync.algorithm);
+  if (std::ranges::count(entry.options, "h", &OptionSpec::name) > 0)
+    experiment.sync.options["h"] = std::int64_t{3};
+  return experiment;
+}
+
+std::string named(std::string algorithm) {
+  std::erase(algorithm, '-');
+  return algorithm;
+}
+
+class ResumedMembers : public MemberCommits, public ::testing::WithParamInterface<std::string> {};
+
+/// A worker whose slot was empty begins as a newcomer does: the job ends as one in which a newcomer comes
+/// right after the commit.
+TEST_P(ResumedMembers, ContinueAsWithNewcomers) {
+  for (const char* who : {"c", "a"}) {
+    SCOPED_TRACE(who);
+    Experiment experiment = small_steps(job(GetParam()));
+    commit_every(experiment, 2);
+    experiment.stop.rounds = 3;
+    depart_at(experiment, std::string("0.5 remove ") + who);
+    const std::string first = std::string("first-") + who;
+    const auto ends = commits_apart(experiment, first);
+    ASSERT_TRUE(ends.contains(2));
+    Experiment whole = experiment;
+    whole.stop.rounds = 7;
+    whole.recovery.policy = "replace";
+    depart_at(whole,
+              std::string("0.5 remove ") + who + "; " + std::to_string(ends.at(2) + 0.3) + " add " + who);
+    const std::string all = std::string("whole-") + who;
+    train_apart(whole, all);
+    Experiment resumed = whole;
+    depart_at(resumed, "1000000 remove a");
+    resumes_ = directory_ / first;
+    const std::string rest = std::string("resumed-") + who;
+    train_apart(resumed, rest);
+    resumes_.clear();
+    const std::string expected = contents(all + "/model.pt");
+    EXPECT_GT(expected.size(), 1000U);
+    EXPECT_TRUE(contents(rest + "/model.pt") == expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, ResumedMembers, ::testing::ValuesIn(algorithms_of_rounds(false)),
+                         [](const auto& test) { return named(test.param); });
+
+// ---- Random departures ----
+
+/// With every second seed, messages take a large part of a step.
+class RandomMemberCommits : public MemberCommits,
+                            public ::testing::WithParamInterface<std::tuple<std::string, std::uint64_t>> {};
+
+TEST_P(RandomMemberCommits, AreWholeAndAsRecorded) {
+  const auto [algorithm, seed] = GetParam();
+  platform_ = TemporaryPlatform::star(5, seed % 2 == 0 ? 3e6 : 1e12, seed % 2 == 0 ? 0.01 : 1e-7);
+  // Writing takes half a step.
+  for (std::size_t at; (at = platform_.find("50MBps")) != std::string::npos;)
+    platform_.replace(at, std::string("50MBps").size(), "0.5MBps");
+  Experiment experiment = small_steps(job(algorithm));
+  experiment.optimizer.momentum = 0.0;
+  experiment.stop.rounds = 15;
+  commit_every(experiment, 2);
+  experiment.checkpoint.keep = 0;
+  experiment.checkpoint.mode = seed % 3 == 0 ? CommitMode::background : CommitMode::blocking;
+  experiment.seed = seed;
+  experiment.recovery.policy = "replace";
+  experiment.transience.lifetime = "exponential";
+  const auto& entry = sync::catalog().find(algorithm);
+  const int steps =
+      entry.make.steps_per_round(Options::resolve(entry.name, entry.options, experiment.sync.options));
+  experiment.transience.options["mean"] = 40.0 * std::max(1, steps);
+  experiment.transience.start = Seconds(3.0);
+  experiment.transience.detect = Seconds(seed % 4 < 2 ? 0.0 : 0.5);
+  const Journal journal = train(experiment);
+  EXPECT_EQ(journal.counted_rounds, 15);
+  std::set<std::int64_t> recorded;
+  for (const auto& commit : journal.commits) {
+    EXPECT_EQ(commit.round % 2, 0);
+    EXPECT_TRUE(recorded.insert(commit.round).second) << "round " << commit.round << " twice";
+  }
+  EXPECT_EQ(files(".members"), recorded);
+  for (const std::int64_t round : recorded) {
+    EXPECT_TRUE(std::filesystem::exists(checkpoint_path(directory_.string(), round)));
+    for (const int member : load_members(members_path(directory_.string(), round), 4)) {
+      const auto state =
+          SavedState::load(state_path(directory_.string(), round, job_->roster().assignment(member)));
+      EXPECT_EQ(state.integer("exchange.rounds"), round) << "worker " << member;
+    }
+  }
+  if (!recorded.empty())
+    EXPECT_EQ(find_resume_point(*job_, directory_.string(), {}).round, *recorded.rbegin());
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, RandomMemberCommits,
+                         ::testing::Combine(::testing::ValuesIn(algorithms_of_rounds(true)),
+                                            ::testing::Range(std::uint64_t{1}, std::uint64_t{7})),
+                         [](const auto& test) {
+                           return named(std::get<0>(test.param)) + std::to_string(std::get<1>(test.param));
+                         });
+
+}  // namespace
+}  // namespace tandem::testing

@@ -25,6 +25,7 @@
 #include "workloads/job/ensemble.hpp"
 #include "workloads/records/ensemble.hpp"
 #include "workloads/records/summary.hpp"
+#include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -199,9 +200,7 @@ void write_platform(const LoadedJob& loaded, const ServerCost& cost, const std::
   const auto text =
       platforms::with_host_properties(loaded.experiment.platform, loaded.experiment.placement.servers,
                                       server_properties(cost, true), server_property_names());
-  std::ofstream file(out);
-  file << text;
-  if (!file.flush()) throw WorldError("cannot write the platform file " + out);
+  write_whole_file(out, text);
   fmt::print("{}\n", out);
 }
 

@@ -331,9 +331,11 @@ Profile load_profile(const std::string& path) {
   }
 }
 
+std::string profile_text(const Profile& profile) { return to_json(profile).dump(1) + '\n'; }
+
 void save_profile(const std::string& path, const Profile& profile) {
   std::ofstream file(path);
-  file << to_json(profile).dump(1) << '\n';
+  file << profile_text(profile);
   if (!file.flush()) throw WorldError("cannot write the calibration profile " + path);
 }
 

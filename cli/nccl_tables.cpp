@@ -30,7 +30,7 @@ void write_nccl_tables(const NcclTableOptions& options, const std::string& out) 
   std::ranges::stable_sort(profile.all_reduces, [](const auto& a, const auto& b) {
     return std::pair(a.ranks, a.bytes) < std::pair(b.ranks, b.bytes);
   });
-  write_whole_file(out, profile_text(profile));
+  write_whole_file(out, to_json(profile).dump(1) + '\n');
   fmt::print("{}\n", out);
   print_document(to_json(profile));
 }

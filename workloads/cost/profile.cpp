@@ -331,11 +331,9 @@ Profile load_profile(const std::string& path) {
   }
 }
 
-std::string profile_text(const Profile& profile) { return to_json(profile).dump(1) + '\n'; }
-
 void save_profile(const std::string& path, const Profile& profile) {
   std::ofstream file(path);
-  file << profile_text(profile);
+  file << to_json(profile).dump(1) << '\n';
   if (!file.flush()) throw WorldError("cannot write the calibration profile " + path);
 }
 

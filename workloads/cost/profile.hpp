@@ -220,8 +220,6 @@ nlohmann::json to_json(const Profile& profile);
 Profile profile_from_json(const nlohmann::json& json);
 /// Errors: ConfigError when missing or of another schema version.
 Profile load_profile(const std::string& path);
-/// Of the file.
-std::string profile_text(const Profile& profile);
 void save_profile(const std::string& path, const Profile& profile);
 /// Identity of this machine and its software, to compare with a profile's.
 std::string this_machine();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,7 +51,7 @@ struct LaunchOfWorlds {
 };
 
 Cell end_of(const LaunchRecord* launch) {
-  return Cell(launch == nullptr ? "-" : launch->ended.empty() ? "end of the job" : launch->ended);
+  return Cell(launch == nullptr ? "-" : launch->ended.empty() ? "the job was done" : launch->ended);
 }
 
 double launched_s(const LaunchRecord& launch) { return seconds_or_nan(launch.launched); }

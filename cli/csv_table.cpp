@@ -43,6 +43,14 @@ std::optional<std::vector<std::string>> fields_of(const std::string& line) {
   return fields;
 }
 
+template <class Number>
+std::optional<Number> number_of(const std::string& text) {
+  Number number{};
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_all = error == std::errc() && rest == text.data() + text.size();
+  return is_all ? std::optional(number) : std::nullopt;
+}
+
 /// A time with its zone as it is written: "Z", "+00:00", or nothing.
 struct ClockTime {
   double seconds = 0.0;
@@ -128,7 +136,7 @@ std::optional<std::vector<std::string>> CsvTable::read_fields() {
   for (std::string line; std::getline(stream_, line);) {
     ++line_;
     if (line_ == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
-    if (trimmed(line).empty()) continue;
+    if (const std::string text = trimmed(line); text.empty() || text.starts_with('#')) continue;
     auto fields = fields_of(line);
     if (!fields) throw ConfigError(place() + ": expected a quote at the end of a text, found none");
     return fields;
@@ -161,12 +169,16 @@ double CsvTable::duration(const std::string& column) const {
 }
 
 double CsvTable::positive(const std::string& column) const {
-  const std::string number = text(column);
-  double value = 0.0;
-  const auto [rest, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc() || rest != number.data() + number.size() || !std::isfinite(value) || value <= 0.0)
-    fail(column, "a number above 0", number);
-  return value;
+  const auto value = number_of<double>(text(column));
+  if (!value || !std::isfinite(*value) || *value <= 0.0) fail(column, "a number above 0", text(column));
+  return *value;
+}
+
+int CsvTable::whole(const std::string& column, int least, int most) const {
+  const auto value = number_of<int>(text(column));
+  if (!value || *value < least || *value > most)
+    fail(column, fmt::format("a whole number from {} to {}", least, most), text(column));
+  return *value;
 }
 
 double CsvTable::clock(const std::string& column) {

@@ -25,8 +25,8 @@ class CsvTable {
   void expect(const std::string& column) const;
   [[noreturn]] void fail_header(const std::string& expected, const std::string& found) const;
 
-  /// Goes to the next row, over empty lines; false at the end. Errors: ConfigError for another number of
-  /// fields than the header has, or a quote that does not end.
+  /// Goes to the next row, over empty lines and those that begin with #; false at the end. Errors:
+  /// ConfigError for another number of fields than the header has, or a quote that does not end.
   bool next_row();
 
   // Of the current row. Errors: ConfigError naming the place.
@@ -40,6 +40,8 @@ class CsvTable {
   double duration(const std::string& column) const;
   /// A finite number above 0.
   double positive(const std::string& column) const;
+  /// A whole number within these bounds.
+  int whole(const std::string& column, int least, int most) const;
   /// Seconds since 1970 of a time in UTC (ISO 8601). All times of a file must say in one way that they are
   /// UTC: with Z, with +00:00, or with nothing.
   double clock(const std::string& column);
@@ -47,7 +49,7 @@ class CsvTable {
                          const std::string& found) const;
 
  private:
-  /// The fields of the next line that is not empty.
+  /// The fields of the next line that is neither empty nor a comment.
   std::optional<std::vector<std::string>> read_fields();
 
   std::string path_;

@@ -1,11 +1,9 @@
 // `tandem discover`: measures the machines at hand and the network between them, and writes a platform file.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,6 +22,7 @@
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/machines/slurm_topology.hpp"
 #include "workloads/experiment/quantity_text.hpp"
+#include "workloads/records/whole_file.hpp"
 #include "workloads/records/write_lock.hpp"
 
 namespace tandem::cli {
@@ -205,17 +204,6 @@ std::string group_rows(const std::vector<platforms::Host>& hosts, const discover
   return text;
 }
 
-/// The file appears complete or not at all, and can be loaded.
-void publish_platform(const std::string& path, const std::string& text) {
-  const std::string fresh = fmt::format("{}.{}.xml", path, getpid());
-  std::ofstream file(fresh);
-  file << text;
-  if (!file.flush()) throw WorldError("cannot write " + path);
-  file.close();
-  platforms::load_platform(fresh);
-  fs::rename(fresh, path);
-}
-
 void discover(const DiscoverOptions& options, int& exit_code) {
   if (fs::exists(options.out) && !options.force)
     throw ConfigError(options.out + " already exists; choose another name with --out, or add --force");
@@ -236,7 +224,7 @@ void discover(const DiscoverOptions& options, int& exit_code) {
       "disks in {}, and the links that flows between the machines showed.",
       hosts.size() == 1 ? "One machine" : fmt::format("{} machines", hosts.size()), options.batch,
       options.disk);
-  publish_platform(options.out, platforms::discovered_xml(comment, hosts, tree));
+  write_whole_file(options.out, platforms::discovered_xml(comment, hosts, tree), platforms::load_platform);
   fmt::print("{}{}\n{}\n", machine_rows(hosts, tree), group_rows(hosts, tree), options.out);
   json document = *found;
   document["platform"] = options.out;

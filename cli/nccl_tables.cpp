@@ -1,16 +1,15 @@
 #include "cli/nccl_tables.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/calibration/nccl_table.hpp"
+#include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
 
@@ -31,9 +30,7 @@ void write_nccl_tables(const NcclTableOptions& options, const std::string& out) 
   std::ranges::stable_sort(profile.all_reduces, [](const auto& a, const auto& b) {
     return std::pair(a.ranks, a.bytes) < std::pair(b.ranks, b.bytes);
   });
-  const std::string fresh = fmt::format("{}.{}", out, getpid());
-  save_profile(fresh, profile);
-  std::filesystem::rename(fresh, out);
+  write_whole_file(out, to_json(profile).dump(1) + '\n');
   fmt::print("{}\n", out);
   print_document(to_json(profile));
 }

@@ -13,6 +13,7 @@
 #include "cli/output.hpp"
 #include "policies/vocabulary/quantile.hpp"
 #include "workloads/records/format.hpp"
+#include "workloads/records/launches.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -193,12 +194,7 @@ std::string causes_of_restarts(const RunInfo& info) {
 
 /// Until the ranks of restarted launches were ready: "1.2 s (median)". Empty: in no time, or never.
 std::string launch_times(const RunInfo& info) {
-  std::vector<double> times;
-  for (const auto& generation : info.generations)
-    // Results of older versions do not say when.
-    if (const auto& began = generation.at("began_s");
-        !began.is_null() && generation.value("launched_s", 0.0) > 0.0)
-      times.push_back(began.get<double>() - generation.at("launched_s").get<double>());
+  const std::vector<double> times = ready_times_s(launches_of(info.generations));
   const double median = times.empty() ? 0.0 : quantile(times, 0.5);
   return median > 0.0 ? seconds_text(median) + (times.size() > 1 ? " (median)" : "") : "";
 }

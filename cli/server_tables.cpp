@@ -16,15 +16,16 @@
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/simulation.hpp"
+#include "cli/speeds_file.hpp"
 #include "cli/subcommand_process.hpp"
 #include "platforms/host_properties.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/calibration/server_fit.hpp"
-#include "workloads/calibration/server_table.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/job/ensemble.hpp"
 #include "workloads/records/ensemble.hpp"
 #include "workloads/records/summary.hpp"
+#include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -53,8 +54,7 @@ class FitFolder {
 };
 
 /// The job of a row of the table.
-LoadedJob load_row(JobOptions options, const ServerTableRow& row, const std::string& table,
-                   PlatformCache& platforms) {
+LoadedJob load_row(JobOptions options, const SpeedsRow& row, PlatformCache& platforms) {
   options.settings.push_back("workload.model=" + row.model);
   options.settings.push_back(fmt::format("placement.worker_count={}", row.workers));
   try {
@@ -68,12 +68,12 @@ LoadedJob load_row(JobOptions options, const ServerTableRow& row, const std::str
     loaded.experiment.stop.accuracy = 0.0;
     return loaded;
   } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("{}:{}: {}", table, row.line, error.what()));
+    throw ConfigError(fmt::format("{}: {}", row.place, error.what()));
   }
 }
 
 /// What the server with the most bytes gets with each push.
-ServerFitRow fit_row(const LoadedJob& loaded, const ServerTableRow& row) {
+ServerFitRow fit_row(const LoadedJob& loaded, const SpeedsRow& row) {
   const Job job(loaded.experiment, loaded.platform, "", {});
   const ShardLayout& layout = job.exchange().shard_layout();
   const ShardPieces& busiest = *std::ranges::max_element(layout, {}, shard_elements);
@@ -168,7 +168,7 @@ std::string property_line(const std::string& name, const std::string& value) {
   return fmt::format("<prop id=\"{}\" value=\"{}\"/>", name, value);
 }
 
-void print_fit(const std::string& table, const std::vector<ServerTableRow>& rows, const ServerFit& fit) {
+void print_fit(const std::string& table, const std::vector<SpeedsRow>& rows, const ServerFit& fit) {
   fmt::print("costs of a server from {} ({} rows, {} simulations)\n", table, rows.size(),
              fit.predictions * static_cast<int>(rows.size()));
   fmt::print("  workers  model             measured      fitted   error\n");
@@ -182,7 +182,7 @@ void print_fit(const std::string& table, const std::vector<ServerTableRow>& rows
   for (const auto& warning : fit.warnings) print_warning(warning);
 }
 
-nlohmann::json document_of(const std::vector<ServerTableRow>& rows, const ServerFit& fit) {
+nlohmann::json document_of(const std::vector<SpeedsRow>& rows, const ServerFit& fit) {
   nlohmann::json of_rows = nlohmann::json::array();
   for (std::size_t i = 0; i < rows.size(); ++i)
     of_rows.push_back({{"workers", rows[i].workers},
@@ -199,21 +199,19 @@ void write_platform(const LoadedJob& loaded, const ServerCost& cost, const std::
   const auto text =
       platforms::with_host_properties(loaded.experiment.platform, loaded.experiment.placement.servers,
                                       server_properties(cost, true), server_property_names());
-  std::ofstream file(out);
-  file << text;
-  if (!file.flush()) throw WorldError("cannot write the platform file " + out);
+  write_whole_file(out, text);
   fmt::print("{}\n", out);
 }
 
 }  // namespace
 
 void fit_server_table(const JobOptions& options, const std::string& table, int parallel) {
-  const auto rows = read_server_table(table);
+  const auto rows = read_speeds_file(table);
   PlatformCache platforms;
   std::vector<LoadedJob> jobs;
   std::vector<ServerFitRow> fit_rows;
   for (const auto& row : rows) {
-    jobs.push_back(load_row(options, row, table, platforms));
+    jobs.push_back(load_row(options, row, platforms));
     fit_rows.push_back(fit_row(jobs.back(), row));
   }
   const LoadedJob first = jobs.front();

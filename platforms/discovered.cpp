@@ -7,6 +7,7 @@
 #include <set>
 
 #include "platforms/platform_writer.hpp"
+#include "platforms/xml_text.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::platforms {
@@ -62,12 +63,12 @@ class Writer {
     return name;
   }
   static std::string router(const std::string& name) {
-    return fmt::format("    <router id=\"{}\"/>\n", escaped(name));
+    return fmt::format("    <router id=\"{}\"/>\n", xml_text(name));
   }
   static std::string route(const std::string& from, const std::string& to, const std::string& link,
                            const std::string& direction, bool is_symmetrical) {
-    return fmt::format("    <route src=\"{}\" dst=\"{}\"{}><link_ctn id=\"{}\"{}/></route>\n", escaped(from),
-                       escaped(to), is_symmetrical ? "" : " symmetrical=\"NO\"", escaped(link),
+    return fmt::format("    <route src=\"{}\" dst=\"{}\"{}><link_ctn id=\"{}\"{}/></route>\n", xml_text(from),
+                       xml_text(to), is_symmetrical ? "" : " symmetrical=\"NO\"", xml_text(link),
                        direction.empty() ? "" : fmt::format(" direction=\"{}\"", direction));
   }
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <string_view>
 
-#include "platforms/platform_writer.hpp"
+#include "platforms/xml_text.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::platforms {
@@ -103,7 +103,7 @@ std::string with_host_properties(const std::string& path, const std::vector<std:
   const std::string text = read_file(path);
   std::string elements;
   for (const auto& [name, value] : properties)
-    elements += "\n      <prop id=\"" + escaped(name) + "\" value=\"" + escaped(value) + "\"/>";
+    elements += "\n      <prop id=\"" + xml_text(name) + "\" value=\"" + xml_text(value) + "\"/>";
   const std::set<std::string> wanted(hosts.begin(), hosts.end());
   const std::set<std::string> names(replaced.begin(), replaced.end());
   const std::unique_ptr<XML_ParserStruct, decltype(&XML_ParserFree)> parser(XML_ParserCreate(nullptr),

@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <boost/property_tree/detail/xml_parser_utils.hpp>
 #include <set>
 
-namespace tandem::platforms {
+#include "platforms/xml_text.hpp"
 
-std::string escaped(const std::string& text) {
-  return boost::property_tree::xml_parser::encode_char_entities(text);
-}
+namespace tandem::platforms {
 
 std::string comment_text(std::string text) {
   for (std::size_t at = text.find("--"); at != std::string::npos; at = text.find("--", at + 1))
@@ -26,20 +23,20 @@ std::string free_name(const std::string& wanted, const std::vector<Host>& hosts)
 }
 
 std::string host_xml(const Host& host) {
-  std::string xml = fmt::format("    <host id=\"{}\" speed=\"{}f\" core=\"{}\">\n", escaped(host.name),
+  std::string xml = fmt::format("    <host id=\"{}\" speed=\"{}f\" core=\"{}\">\n", xml_text(host.name),
                                 host.speed.count(), host.cores);
   for (const auto& disk : host.disks)
-    xml += fmt::format("      <disk id=\"{}\" read_bw=\"{}Bps\" write_bw=\"{}Bps\"/>\n", escaped(disk.name),
+    xml += fmt::format("      <disk id=\"{}\" read_bw=\"{}Bps\" write_bw=\"{}Bps\"/>\n", xml_text(disk.name),
                        disk.read_rate.count(), disk.write_rate.count());
   for (const auto& [name, value] : host.properties)
-    xml += fmt::format("      <prop id=\"{}\" value=\"{}\"/>\n", escaped(name), escaped(value));
+    xml += fmt::format("      <prop id=\"{}\" value=\"{}\"/>\n", xml_text(name), xml_text(value));
   return xml + "    </host>\n";
 }
 
 std::string link_xml(const std::string& name, BytesPerSecond bandwidth, Seconds latency,
                      const std::string& sharing) {
   return fmt::format("    <link id=\"{}\" bandwidth=\"{}Bps\" latency=\"{}s\" sharing_policy=\"{}\"/>\n",
-                     escaped(name), bandwidth.count(), latency.count(), sharing);
+                     xml_text(name), bandwidth.count(), latency.count(), sharing);
 }
 
 std::string routing_for(std::size_t hosts) {
@@ -51,7 +48,7 @@ std::string platform_xml(const std::string& comment, const std::string& config, 
                          std::size_t hosts, const std::string& zone) {
   return "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<!-- " +
          comment_text(comment) + " -->\n<platform version=\"4.1\">\n" + config +
-         fmt::format("  <zone id=\"{}\" routing=\"{}\">\n", escaped(zone_name), routing_for(hosts)) + zone +
+         fmt::format("  <zone id=\"{}\" routing=\"{}\">\n", xml_text(zone_name), routing_for(hosts)) + zone +
          "  </zone>\n</platform>\n";
 }
 

@@ -8,8 +8,6 @@
 
 namespace tandem::platforms {
 
-/// For the value of an attribute.
-std::string escaped(const std::string& text);
 /// XML allows no two hyphens in a comment.
 std::string comment_text(std::string text);
 /// A name that no host has.

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <regex>
 #include <sstream>
 #include <vector>
 
+#include "platforms/profile_files.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::platforms {
@@ -19,28 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A profile and where it stands.
-struct ProfileText {
-  std::string place;  ///< "states.txt", or the element that contains it
-  std::string text;
-  double period = 0.0;  ///< after which it repeats, where the text does not say; 0 or less: it does not
-};
-
 struct Profile {
   std::vector<double> off, on;
   double period = 0.0;  ///< after which it repeats; 0: it does not
 };
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// Like SimGrid: relative to the platform file, then to the working directory.
-fs::path path_of(const PlatformXml& xml, const std::string& name) {
-  const fs::path beside = fs::path(xml.path()).parent_path() / name;
-  return fs::exists(beside) ? beside : fs::path(name);
-}
 
 /// Lines "TIME 0|1", and one of "PERIODICITY SECONDS" (from the start) and "LOOPAFTER SECONDS" (after the
 /// last time).
@@ -99,19 +79,10 @@ std::map<std::string, std::string> lifetimes_of_states(const PlatformXml& xml) {
   const auto note = [&](const std::string& host, const ProfileText& text) {
     if (const std::string lifetime = lifetime_of(text); !lifetime.empty()) lifetimes[host] = lifetime;
   };
-  const auto in_file = [&](const std::string& name) {
-    const fs::path path = path_of(xml, name);
-    return ProfileText{path.string(), read_file(path)};
-  };
   for (const auto& element : xml.elements()) {
     if (element.name == "host" && !element.attribute("state_file").empty())
-      note(element.attribute("id"), in_file(element.attribute("state_file")));
-    if (element.name == "trace") {
-      ProfileText& trace = traces[element.attribute("id")];
-      trace = element.attribute("file").empty() ? ProfileText{xml.place(element), element.text}
-                                                : in_file(element.attribute("file"));
-      trace.period = std::strtod(element.attribute("periodicity").c_str(), nullptr);
-    }
+      note(element.attribute("id"), read_profile(xml, element.attribute("state_file")));
+    if (element.name == "trace") traces[element.attribute("id")] = read_trace(xml, element);
     if (element.name == "trace_connect" && element.attribute("kind") == "HOST_AVAIL")
       note(element.attribute("element"), traces[element.attribute("trace")]);
   }
@@ -119,7 +90,7 @@ std::map<std::string, std::string> lifetimes_of_states(const PlatformXml& xml) {
 }
 
 std::string without_host_states(const PlatformXml& xml, const std::string& folder) {
-  const std::string text = read_file(xml.path());
+  const std::string text = text_of_file(xml.path());
   static const std::regex host_state(R"((<host\b[^>]*?)\sstate_file\s*=\s*("[^"]*"|'[^']*'))");
   static const std::regex connection(
       R"(<trace_connect\b[^>]*\bkind\s*=\s*["']HOST_AVAIL["'][^>]*?(/>|>\s*</trace_connect>))");
@@ -129,7 +100,7 @@ std::string without_host_states(const PlatformXml& xml, const std::string& folde
   auto from = stays.cbegin();
   for (std::sregex_iterator match(stays.begin(), stays.end(), file_name), end; match != end; ++match) {
     result.append(from, (*match)[0].first);
-    const fs::path path = fs::absolute(path_of(xml, (*match)[2].str()));
+    const fs::path path = fs::absolute(profile_path(xml, (*match)[2].str()));
     result += fmt::format("{}=\"{}\"", (*match)[1].str(), fs::relative(path, folder).string());
     from = (*match)[0].second;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "platforms/platform_writer.hpp"
+#include "platforms/xml_text.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::platforms {
@@ -12,7 +13,7 @@ std::string config_xml(const std::map<std::string, std::string>& config) {
   std::string xml;
   for (const auto& [flag, value] : config)
     if (flag.rfind("network/", 0) != 0 && flag.rfind("smpi/", 0) != 0)
-      xml += fmt::format("    <prop id=\"{}\" value=\"{}\"/>\n", escaped(flag), escaped(value));
+      xml += fmt::format("    <prop id=\"{}\" value=\"{}\"/>\n", xml_text(flag), xml_text(value));
   return xml.empty() ? xml : "  <config>\n" + xml + "  </config>\n";
 }
 
@@ -29,17 +30,17 @@ std::string star_xml(const std::string& comment, const Description& platform, co
       for (auto& own : host.disks) own = {own.name, disk->read_rate, disk->write_rate};
     xml += host_xml(host);
   }
-  xml += fmt::format("    <router id=\"{}\"/>\n", escaped(hub));
+  xml += fmt::format("    <router id=\"{}\"/>\n", xml_text(hub));
   for (const auto& host : hosts)
     xml += link_xml("link-" + host.name, network.bandwidth, network.latency / 2.0, "SPLITDUPLEX");
   // Two ranks of one host communicate like two processes of this machine; different pairs do not share
   // bandwidth.
   xml += link_xml("loopback", network.bandwidth, network.latency, "FATPIPE");
   for (const auto& host : hosts) {
-    const std::string name = escaped(host.name);
+    const std::string name = xml_text(host.name);
     xml += fmt::format(
         "    <route src=\"{0}\" dst=\"{1}\"><link_ctn id=\"link-{0}\" direction=\"UP\"/></route>\n", name,
-        escaped(hub));
+        xml_text(hub));
     xml += fmt::format(
         "    <route src=\"{0}\" dst=\"{0}\" symmetrical=\"NO\"><link_ctn id=\"loopback\"/></route>\n", name);
   }

@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <sstream>
 
 #include "platforms/name_ranges.hpp"
+#include "platforms/profile_files.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::platforms {
@@ -31,7 +28,7 @@ struct ProfileEvent {
 };
 
 /// The events of a profile; lines of other forms (comments, PERIODICITY, random events) are skipped.
-std::vector<ProfileEvent> read_profile(const std::string& text) {
+std::vector<ProfileEvent> events_of(const std::string& text) {
   std::vector<ProfileEvent> events;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -113,13 +110,11 @@ class Finder {
   void check_profiles() {
     std::map<std::string, std::string> traces;
     for (const auto& element : xml_.elements()) {
-      if (element.name == "trace")
-        traces[element.attribute("id")] =
-            element.attribute("file").empty() ? element.text : read_file(element.attribute("file"));
+      if (element.name == "trace") traces[element.attribute("id")] = read_trace(xml_, element).text;
       for (const auto& use : profile_uses) {
         if (element.name == use.element && !element.attribute(use.attribute).empty())
           check_profile(use, xml_.place(element), element.attribute("id"),
-                        read_file(element.attribute(use.attribute)));
+                        read_profile(xml_, element.attribute(use.attribute)).text);
         if (element.name == "trace_connect" && element.attribute("kind") == use.connect_kind)
           check_profile(
               use, xml_.place(element) + " of " + use.element + " '" + element.attribute("element") + "'",
@@ -130,7 +125,7 @@ class Finder {
 
   void check_profile(const ProfileUse& use, const std::string& place, const std::string& id,
                      const std::string& text) {
-    const auto events = read_profile(text);
+    const auto events = events_of(text);
     const auto zero =
         std::find_if(events.begin(), events.end(), [](const auto& e) { return e.value <= 0.0; });
     if (zero == events.end()) return;
@@ -154,14 +149,6 @@ class Finder {
                     of_host ? ", unless workers may depart (transience.lifetime: states)" : "");
     }
     found_.push_back(std::move(unsupported));
-  }
-
-  /// Like SimGrid: relative to the platform file, then to the working directory.
-  std::string read_file(const std::string& name) const {
-    const auto folder = std::filesystem::path(xml_.path()).parent_path();
-    for (const auto& candidate : {folder / name, std::filesystem::path(name)})
-      if (std::ifstream file(candidate); file) return {std::istreambuf_iterator<char>(file), {}};
-    return {};
   }
 
   const XmlElement& parent_of(const XmlElement& element) const {

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/machines/agent.hpp"
 #include "runtime/process/running_program.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/job/identity.hpp"
@@ -55,12 +56,10 @@ bool may_write(fs::path folder) {
 }
 
 nlohmann::json description(const std::string& token) {
-  char host[256] = {};
-  gethostname(host, sizeof(host) - 1);
   double load = 0.0;
   if (getloadavg(&load, 1) != 1) load = 0.0;
   std::error_code error;
-  return {{"host", host},
+  return {{"host", machines::this_machine_name()},
           {"software", this_software()},
           {"build", digest_of_file(running_program().string())},
           {"cores", std::thread::hardware_concurrency()},

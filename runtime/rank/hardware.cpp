@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "runtime/machines/agent.hpp"
 
 namespace tandem {
 namespace {
@@ -108,10 +109,8 @@ double seconds_since(Clock::time_point start) {
 }  // namespace
 
 nlohmann::json describe_hardware() {
-  char host[256] = {};
-  gethostname(host, sizeof(host) - 1);
   const std::string memory = first_value("/proc/meminfo", "MemTotal");  // in KiB
-  return {{"host", host},
+  return {{"host", machines::this_machine_name()},
           {"processor", first_value("/proc/cpuinfo", "model name")},
           {"cores", std::thread::hardware_concurrency()},
           {"memory", memory.empty() ? 0LL : 1024 * std::strtoll(memory.c_str(), nullptr, 10)},

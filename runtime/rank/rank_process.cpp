@@ -3,12 +3,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
 #include "runtime/launcher/rank_lines.hpp"
+#include "runtime/machines/agent.hpp"
 
 namespace tandem {
 
@@ -40,10 +40,8 @@ void end_with_parent() {
 void end_job(MPI_Comm communicator, int exit_code, const std::string& message) {
   int rank = 0;
   MPI_Comm_rank(communicator, &rank);
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
   std::fflush(stdout);
-  std::fprintf(stderr, "%s\n", failure_line({rank, host.data(), message}).c_str());
+  std::fprintf(stderr, "%s\n", failure_line({rank, machines::this_machine_name(), message}).c_str());
   std::fflush(stderr);
   MPI_Abort(communicator, exit_code);
   std::_Exit(exit_code);

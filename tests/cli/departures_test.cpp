@@ -8,9 +8,8 @@
 
 #include "policies/sync/policy.hpp"
 #include "tests/cli/resume_jobs.hpp"
-#include "validation/compare/gates.hpp"
+#include "tests/support/membership_checks.hpp"
 #include "validation/compare/members.hpp"
-#include "workloads/records/metrics.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -26,8 +25,8 @@ class DepartureJobs : public ResumeJobs, public ::testing::WithParamInterface<st
   /// In the order of time.
   static std::vector<Fate> departures(const Results& results) {
     std::vector<Fate> fates;
-    for (const auto& change : results.journal.membership)
-      if (change.event == "departed") fates.emplace_back(change.slot, change.incarnation, change.cause);
+    for (const auto& change : changes_with(results.journal, "departed"))
+      fates.emplace_back(change.slot, change.incarnation, change.cause);
     return fates;
   }
   /// The first incarnations' fates do not depend on when others come.
@@ -38,10 +37,7 @@ class DepartureJobs : public ResumeJobs, public ::testing::WithParamInterface<st
   }
   static void expect_sound(const Results& results) {
     EXPECT_GE(departures(results).size(), 2U);
-    const SampleCounts samples = sample_counts(results.info, results.journal);
-    EXPECT_EQ(samples.processed, *samples.applied + samples.dropped + *samples.pending + samples.lost);
-    EXPECT_GE(samples.lost, 0);
-    EXPECT_GE(*samples.pending, 0);
+    const SampleCounts samples = expect_samples_add_up(results.info, results.journal);
     if (const auto& roles = results.info.roles; std::ranges::find(roles, "server") != roles.end()) {
       EXPECT_EQ(arrived_samples(results), *samples.applied + samples.dropped + *samples.pending);
     }
@@ -95,8 +91,7 @@ TEST_P(DepartureJobs, LoseTheSameMachinesInBothWorlds) {
   expected.resize(both);
   found.resize(both);
   EXPECT_EQ(expected, found);
-  const auto replayed = validation::replay(simulated, {measured});
-  EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+  expect_replayed(simulated, measured);
   EXPECT_GE(decisions_on_departures(simulated), 3);
   EXPECT_GE(decisions_on_departures(measured), 3);
   expect_same_as_itself(simulated);
@@ -130,7 +125,7 @@ TEST_F(StateFiles, MakeWorkersDepartInBothWorlds) {
     SCOPED_TRACE(world);
     const Results found = results(world);
     EXPECT_EQ(departures(found), (std::vector<Fate>{{1, 1, "lost"}, {1, 2, "lost"}}));
-    EXPECT_EQ(std::ranges::count(found.journal.membership, "joined", &MembershipRecord::event), 4 + 2);
+    EXPECT_EQ(count_of_changes(found.journal, "joined"), 4 + 2);
     expect_sound(found);
   }
 }
@@ -140,14 +135,7 @@ const std::string traced =
     "--set transience.lifetime=trace --set 'transience.options.events=20 remove a; 30 add a; 45 remove b; 50 "
     "add b' --set transience.start=10 --set transience.time_scale=100 --set physics.ensemble=0 ";
 
-class CommitsOverDepartures : public DepartureJobs {
- protected:
-  static std::vector<std::int64_t> rounds_of_commits(const Results& results) {
-    std::vector<std::int64_t> rounds;
-    for (const auto& commit : results.journal.commits) rounds.push_back(commit.round);
-    return rounds;
-  }
-};
+class CommitsOverDepartures : public DepartureJobs {};
 
 TEST_P(CommitsOverDepartures, AreOfTheSameRoundsInBothWorldsAndAreResumed) {
   const std::string job = experiment(
@@ -159,7 +147,7 @@ TEST_P(CommitsOverDepartures, AreOfTheSameRoundsInBothWorldsAndAreResumed) {
     SCOPED_TRACE(world);
     const Results found = results(world);
     EXPECT_EQ(departures(found), (std::vector<Fate>{{0, 1, "revoked"}, {1, 1, "revoked"}}));
-    const auto rounds = rounds_of_commits(found);
+    const auto rounds = rounds_of_commits(found.journal);
     ASSERT_EQ(rounds.size(), 3U);
     // Where pushes are counted as rounds, a departure may end two rounds at once.
     for (std::int64_t i = 0; i < 3; ++i) {
@@ -167,7 +155,7 @@ TEST_P(CommitsOverDepartures, AreOfTheSameRoundsInBothWorldsAndAreResumed) {
       EXPECT_LE(rounds[static_cast<std::size_t>(i)], 40 * (i + 1) + most_late);
     }
   }
-  const std::int64_t last = rounds_of_commits(results("measured")).back();
+  const std::int64_t last = rounds_of_commits(results("measured").journal).back();
   succeeds("run --resume measured --set stop.rounds=170 --out resumed");
   EXPECT_EQ(results("resumed").info.resumed.at("round"), last);
   EXPECT_GE(results("resumed").summary.at("rounds"), 170);
@@ -192,16 +180,15 @@ TEST_F(SpareJobs, SparesWaitInSlotsOfTheirOwnInBothWorlds) {
     expect_sound(found);
     EXPECT_EQ(departures(found), (std::vector<Fate>{{0, 1, "revoked"}, {1, 1, "revoked"}}));
     std::vector<std::pair<int, std::int64_t>> joined;
-    for (const auto& change : found.journal.membership)
-      if (change.event == "joined") joined.emplace_back(change.slot, change.incarnation);
+    for (const auto& change : changes_with(found.journal, "joined"))
+      joined.emplace_back(change.slot, change.incarnation);
     EXPECT_EQ(joined, (std::vector<std::pair<int, std::int64_t>>{{0, 1}, {1, 1}, {2, 1}, {3, 1}, {0, 2}}));
   }
   const auto resumed = line_.tandem("simulate --resume simulated --out resumed");
   EXPECT_EQ(resumed.exit_code, 2);
   EXPECT_NE(resumed.output.find("expected a job without placement.spares, found node-4"), std::string::npos)
       << resumed.output;
-  const auto replayed = validation::replay(results("simulated"), {results("measured")});
-  EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+  expect_replayed(results("simulated"), results("measured"));
 }
 
 class DeparturesWithoutServers : public DepartureJobs {};
@@ -219,7 +206,7 @@ TEST_P(DeparturesWithoutServers, HaveTheSameMembersInBothWorlds) {
         GetParam().find("average") == std::string::npos && GetParam().find("psgd") == std::string::npos;
     if (has_common_model) expect_sound(found);
     EXPECT_EQ(departures(found), (std::vector<Fate>{{0, 1, "revoked"}, {1, 1, "revoked"}}));
-    EXPECT_EQ(std::ranges::count(found.journal.membership, "joined", &MembershipRecord::event), 4 + 2);
+    EXPECT_EQ(count_of_changes(found.journal, "joined"), 4 + 2);
     ASSERT_FALSE(found.journal.evaluations.empty());
     EXPECT_EQ(found.journal.evaluations.back().round, rounds);
     EXPECT_GT(found.journal.evaluations.back().accuracy, 0.5);

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "tests/cli/restart_jobs.hpp"
-#include "validation/compare/compare.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -107,8 +106,7 @@ TEST_F(JobSignals, AWarnedRankMayDie) {
   EXPECT_EQ(restarts("out"), 1U) << told.output;
   EXPECT_NE(told.output.find("starts again from round "), std::string::npos) << told.output;
   expect_same_records("whole", "out", 0);
-  const auto replay = validation::compare(results("whole"), {out}).replay;
-  EXPECT_EQ(replay.state, validation::Gate::State::passed) << replay.detail;
+  expect_replayed(results("whole"), out);
   EXPECT_TRUE(std::ranges::any_of(out.journal.decisions, [](const auto& row) {
     return row.side == "checkpointing" && row.event.starts_with("warned slot=") &&
            row.event.find("notice=20 ") != std::string::npos && row.decisions == "commit_now";

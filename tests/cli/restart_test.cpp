@@ -69,8 +69,7 @@ TEST_F(RestartJobs, AsynchronousJobsLoseNoSample) {
   for (const auto& row : all.journal.staleness) applied += row.samples;
   EXPECT_EQ(applied, samples);
   succeeds("simulate " + words + " --out simulated");
-  const auto replay = validation::compare(results("simulated"), {all}).replay;
-  EXPECT_EQ(replay.state, validation::Gate::State::passed) << replay.detail;
+  expect_replayed(results("simulated"), all);
 }
 
 /// The samples that were left of an epoch are dealt to the same workers again.

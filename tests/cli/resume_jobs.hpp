@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tests/cli/command.hpp"
+#include "validation/compare/gates.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
@@ -70,6 +71,12 @@ class ResumeJobs : public ::testing::Test {
       EXPECT_EQ(evaluation.accuracy, evaluations[evaluation.round].accuracy);
       EXPECT_EQ(evaluation.loss, evaluations[evaluation.round].loss);
     }
+  }
+
+  /// Fresh policies decide on the recorded events of both as the recorded ones did.
+  static void expect_replayed(const Results& simulated, const Results& measured) {
+    const auto replayed = validation::replay(simulated, {measured});
+    EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
   }
 
   CommandLine line_;

@@ -3,7 +3,6 @@
 #include <tuple>
 
 #include "tests/cli/restart_jobs.hpp"
-#include "validation/compare/compare.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -62,8 +61,7 @@ TEST_F(RevokedJobs, EndLikeTheUninterruptedJobAndAsInTheSimulation) {
   // The replacement of a machine takes 0.3 s of the job, and the launch some more.
   EXPECT_GE(measured.info.generations[2].at("began_s").get<double>(), second_s + 0.3 - 1e-3);
   EXPECT_NEAR(simulated.info.generations[1].at("began_s").get<double>(), first_s + 0.3, 1e-6);
-  const auto replay = validation::compare(simulated, {measured}).replay;
-  EXPECT_EQ(replay.state, validation::Gate::State::passed) << replay.detail;
+  expect_replayed(simulated, measured);
 }
 
 /// Without states that have values, too: modelled mathematics continues from its commits.
@@ -101,8 +99,7 @@ TEST_F(RevokedJobs, CommitWhenTheirMachinesAreWarned) {
     EXPECT_EQ(warned, std::vector<std::string>{"commit_now"}) << one->info.world;
     EXPECT_GE(one->info.generations[1].at("round"), one->journal.commits[0].round) << one->info.world;
   }
-  const auto replay = validation::compare(simulated, {measured}).replay;
-  EXPECT_EQ(replay.state, validation::Gate::State::passed) << replay.detail;
+  expect_replayed(simulated, measured);
 }
 
 TEST_F(RevokedJobs, WithoutKillNoRankIsKilled) {

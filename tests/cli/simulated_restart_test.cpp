@@ -11,7 +11,7 @@
 
 #include "policies/checkpointing/interval.hpp"
 #include "tests/cli/resume_jobs.hpp"
-#include "validation/compare/gates.hpp"
+#include "tests/support/membership_checks.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -54,11 +54,6 @@ class SimulatedRestarts : public ResumeJobs {
   }
   /// Of one round, from a job whose machine stays.
   double round_s() const { return makespan(job(lives("1000")), "stays") / 12; }
-  static Rounds commits_of(const Results& results) {
-    Rounds rounds;
-    for (const auto& commit : results.journal.commits) rounds.push_back(commit.round);
-    return rounds;
-  }
   static Rounds rounds_of_generations(const Results& results) {
     Rounds rounds;
     for (const auto& generation : results.info.generations) rounds.push_back(generation.at("round"));
@@ -82,7 +77,7 @@ TEST_F(SimulatedRestarts, TakeTheTimeOfTheHandComputation) {
   EXPECT_EQ(all.summary.at("samples"), 12);
   EXPECT_EQ(all.summary.at("applied_samples"), 12);
   EXPECT_EQ(all.summary.at("membership").at("lost_samples"), 3);
-  EXPECT_EQ(commits_of(all), (Rounds{4, 8, 12}));
+  EXPECT_EQ(rounds_of_commits(all.journal), (Rounds{4, 8, 12}));
   ASSERT_EQ(all.journal.steps.size(), 12U);
   EXPECT_NEAR(all.journal.steps[4].start.count(), second, 1e-9);
   std::vector<std::string> events;
@@ -130,8 +125,7 @@ TEST_F(SimulatedRestarts, DecisionsOfPoliciesThatLearnAreReplayed) {
             3);
   Results measured = all;
   measured.info.world = "measured";
-  const auto replayed = validation::replay(all, {measured});
-  EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+  expect_replayed(all, measured);
 }
 
 /// Also those of earlier generations.
@@ -160,7 +154,7 @@ TEST_F(SimulatedRestarts, CommitsAndReadingTheStateTakeTheirTime) {
   const Results all = simulate(job(lives(fmt::format("{}", departs)), true), "out");
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4}));
   EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), departs + read + 8 * round + 2 * write, 1e-9);
-  ASSERT_EQ(commits_of(all), (Rounds{4, 8, 12}));
+  ASSERT_EQ(rounds_of_commits(all.journal), (Rounds{4, 8, 12}));
   EXPECT_NEAR(all.journal.commits[0].started.count(), 4 * round, 1e-9);
   EXPECT_NEAR(all.journal.commits[0].ended.count(), 4 * round + write, 1e-9);
   EXPECT_NEAR(all.journal.commits[0].blocked.count(), write, 1e-9);
@@ -180,7 +174,7 @@ TEST_F(SimulatedRestarts, ADepartureDuringACommitTakesTheOneBefore) {
     if (is_blocking) {
       EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), end + read + 8 * round + 2 * write, 1e-9);
     }
-    EXPECT_EQ(commits_of(all), (Rounds{4, 8, 12}));
+    EXPECT_EQ(rounds_of_commits(all.journal), (Rounds{4, 8, 12}));
   }
   // Just after it, it counts.
   const Results whole = simulate(job(lives(fmt::format("{}", departs + 0.25)), true), "whole");
@@ -220,7 +214,7 @@ TEST_F(SimulatedRestarts, WarningsOfDrawnDeparturesReachThePolicy) {
   const double round = makespan(warned(lives("1000"), 2), "stays") / 12;
   // The worker is warned in round 5, and the server learns it in round 6.
   const Results all = simulate(warned(lives("6.5"), 2), "out");
-  EXPECT_EQ(commits_of(all), Rounds{6});
+  EXPECT_EQ(rounds_of_commits(all.journal), Rounds{6});
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 6}));
   EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), 7.5 + 6 * round, 1e-3);
   EXPECT_EQ(all.summary.at("membership").at("warned"), 1);
@@ -390,7 +384,7 @@ TEST_P(ModelledRestarts, TakeTheTimesOfRealMathematics) {
   EXPECT_EQ(rounds_of_generations(real), rounds_of_generations(modelled));
   EXPECT_DOUBLE_EQ(real.summary.at("makespan_s").get<double>(),
                    modelled.summary.at("makespan_s").get<double>());
-  EXPECT_EQ(commits_of(real), commits_of(modelled));
+  EXPECT_EQ(rounds_of_commits(real.journal), rounds_of_commits(modelled.journal));
   EXPECT_EQ(real.summary.at("samples"), modelled.summary.at("samples"));
 }
 

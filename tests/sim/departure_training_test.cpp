@@ -5,7 +5,7 @@
 
 #include "policies/sync/policy.hpp"
 #include "tests/sim/training.hpp"
-#include "workloads/records/metrics.hpp"
+#include "tests/support/membership_checks.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -36,22 +36,15 @@ class Departures : public Training {
     const auto end = platform_.find("</host>", platform_.find("'" + host + "'"));
     platform_.insert(end, "<prop id='tandem:lifetime' value='" + text + "'/>");
   }
-  static std::int64_t count(const Journal& journal, const std::string& event) {
-    return std::ranges::count(journal.membership, event, &MembershipRecord::event);
-  }
   /// A worker whose last push came just before the job's last one takes one step more.
   void expect_end(double least_s, double most_s) const {
     EXPECT_GE(makespan_.count(), least_s - 0.01);
     EXPECT_LE(makespan_.count(), most_s + 0.01);
   }
-  /// Of samples: processed = applied + dropped + pending + lost.
-  void expect_sum(const Experiment& experiment, const Journal& journal) {
+  static void expect_sum(const Experiment& experiment, const Journal& journal) {
     RunInfo info;
     info.experiment = experiment;
-    const SampleCounts samples = sample_counts(info, journal);
-    EXPECT_EQ(samples.processed, *samples.applied + samples.dropped + *samples.pending + samples.lost);
-    EXPECT_GE(samples.lost, 0);
-    EXPECT_GE(*samples.pending, 0);
+    expect_samples_add_up(info, journal);
   }
 };
 
@@ -61,8 +54,8 @@ TEST_F(Departures, TwoOfFourLeave) {
   const Journal journal = train(experiment);
   // 100 + 200 steps of those who leave, and 350 of each of the others.
   expect_end(350.0, 351.0);
-  EXPECT_EQ(count(journal, "noticed"), 2);
-  EXPECT_EQ(count(journal, "gone"), 2);
+  EXPECT_EQ(count_of_changes(journal, "noticed"), 2);
+  EXPECT_EQ(count_of_changes(journal, "gone"), 2);
   expect_sum(experiment, journal);
 }
 
@@ -78,14 +71,10 @@ TEST_F(Departures, CommitsContinueWhileWorkersComeAndGo) {
   experiment.checkpoint.policy = "fixed";
   experiment.checkpoint.options = {{"interval", 10.0}};
   const Journal journal = train(experiment);
-  std::vector<std::int64_t> rounds;
   Seconds blocked{};
-  for (const auto& commit : journal.commits) {
-    rounds.push_back(commit.round);
-    blocked += commit.blocked;
-  }
-  EXPECT_EQ(rounds, (std::vector<std::int64_t>{10, 20, 30, 40}));
-  EXPECT_EQ(count(journal, "departed"), 2);
+  for (const auto& commit : journal.commits) blocked += commit.blocked;
+  EXPECT_EQ(rounds_of_commits(journal), (std::vector<std::int64_t>{10, 20, 30, 40}));
+  EXPECT_EQ(count_of_changes(journal, "departed"), 2);
   EXPECT_GT(blocked, Seconds(0));
   EXPECT_NEAR((makespan_ - without).count(), 0.75 * blocked.count(), 1e-6);
 }
@@ -98,7 +87,7 @@ TEST_F(Departures, TwoOfFourAreReplaced) {
   const Journal journal = train(experiment);
   // Each of the two misses 50.5 s, and half a second had been computed in vain: 275.5 s, in whole steps.
   expect_end(275.0, 277.0);
-  EXPECT_EQ(count(journal, "joined"), 6);
+  EXPECT_EQ(count_of_changes(journal, "joined"), 6);
   expect_sum(experiment, journal);
 }
 
@@ -115,9 +104,8 @@ TEST_F(Departures, ASpareTakesThePlaceAndTheShardOfAWorker) {
   // A thousand steps of three, and half a second of one was computed in vain.
   expect_end(333.0, 335.0);
   std::vector<std::pair<int, double>> joined;
-  for (const auto& record : journal.membership)
-    if (record.event == "joined" && record.time > Seconds(0))
-      joined.emplace_back(record.slot, record.time.count());
+  for (const auto& record : changes_with(journal, "joined"))
+    if (record.time > Seconds(0)) joined.emplace_back(record.slot, record.time.count());
   ASSERT_EQ(joined.size(), 1U);
   EXPECT_EQ(joined[0].first, 3);
   EXPECT_NEAR(joined[0].second, 100.5, 0.01);
@@ -140,8 +128,8 @@ TEST_F(Departures, AReplacementComesToAnEmptySlot) {
   // One of three misses 50 s, and half a second had been computed in vain: (1000 + 50.5) / 3.
   expect_end(350.0, 352.0);
   std::vector<std::pair<int, double>> ready;
-  for (const auto& record : journal.membership)
-    if (record.event == "ready") ready.emplace_back(record.slot, record.time.count());
+  for (const auto& record : changes_with(journal, "ready"))
+    ready.emplace_back(record.slot, record.time.count());
   ASSERT_EQ(ready.size(), 1U);
   EXPECT_EQ(ready[0].first, 3);
   EXPECT_NEAR(ready[0].second, 150.5, 0.01);
@@ -157,7 +145,7 @@ TEST_F(Departures, ASpareThatDepartsIsReplaced) {
   set_lifetime("host-4", "fixed time=30");
   depart_at(experiment, "100.5 remove a");
   const Journal journal = train(experiment);
-  EXPECT_GE(count(journal, "departed"), 10);
+  EXPECT_GE(count_of_changes(journal, "departed"), 10);
   // Each of the spares that worked did so for at most 30 s, and computed half a second in vain.
   expect_end(333.0, 340.0);
   expect_sum(experiment, journal);
@@ -174,10 +162,9 @@ TEST_F(Departures, HostsHaveLifetimesOfTheirOwn) {
   const Journal journal = train(experiment);
   // 60 steps of the first and 140 of the fourth; the others take 400 each.
   expect_end(400.0, 401.0);
-  ASSERT_EQ(count(journal, "noticed"), 2);
+  ASSERT_EQ(count_of_changes(journal, "noticed"), 2);
   std::map<int, std::string> causes;
-  for (const auto& record : journal.membership)
-    if (record.event == "departed") causes[record.slot] = record.cause;
+  for (const auto& record : changes_with(journal, "departed")) causes[record.slot] = record.cause;
   EXPECT_EQ(causes, (std::map<int, std::string>{{0, "lost"}, {3, "revoked"}}));
 }
 
@@ -196,10 +183,10 @@ TEST_F(Departures, FollowTheStateFilesOfHosts) {
   // As in TwoOfFourAreReplaced.
   expect_end(275.0, 277.0);
   std::vector<std::pair<double, std::string>> departures;
-  for (const auto& record : journal.membership)
-    if (record.event == "departed") departures.emplace_back(record.time.count(), record.cause);
+  for (const auto& record : changes_with(journal, "departed"))
+    departures.emplace_back(record.time.count(), record.cause);
   EXPECT_EQ(departures, (std::vector<std::pair<double, std::string>>{{100.5, "lost"}, {200.5, "lost"}}));
-  EXPECT_EQ(count(journal, "joined"), 6);
+  EXPECT_EQ(count_of_changes(journal, "joined"), 6);
   expect_sum(experiment, journal);
 }
 
@@ -239,11 +226,9 @@ TEST_F(Departures, RoundedTimesOfMachinesAreThoseAtWhichTheyCanBeHad) {
   const Journal journal = train(experiment);
   // 60 steps of the first until it departs, and 163 from 96.07 s on; 777 of the others.
   expect_end(259.0, 260.1);
-  EXPECT_EQ(count(journal, "ready"), 1);
-  for (const auto& record : journal.membership)
-    if (record.event == "ready") {
-      EXPECT_NEAR(record.time.count(), 864.6 / 9.0, 1e-3);
-    }
+  EXPECT_EQ(count_of_changes(journal, "ready"), 1);
+  for (const auto& record : changes_with(journal, "ready"))
+    EXPECT_NEAR(record.time.count(), 864.6 / 9.0, 1e-3);
 }
 
 /// Machines that outlive the job change no step.

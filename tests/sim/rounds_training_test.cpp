@@ -240,6 +240,23 @@ TEST_P(Rounds, EsyncWeighsBySteps) {
   expect_close(final_model(), rounded(model), 1e-5F);
 }
 
+/// A worker that asks learns the answer a round trip after its step.
+TEST_P(Rounds, AnswersHaveTheTimeOfTheirArrival) {
+  const Journal journal = train(experiment_of("esync-published", {}));
+  std::map<Rank, Seconds> asked;
+  int answers = 0;
+  for (const auto& record : journal.decisions) {
+    if (record.side != "worker") continue;
+    const auto event = sync::parse_worker_event(record.event);
+    if (const auto* done = std::get_if<sync::StepDone>(&event)) asked[record.rank] = done->now;
+    const auto* const answer = std::get_if<sync::Answer>(&event);
+    if (answer == nullptr) continue;
+    ++answers;
+    EXPECT_GT(answer->now, asked[record.rank]);
+  }
+  EXPECT_GT(answers, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Over, Rounds,
     ::testing::Values(Route{"Server", sync::Route::server, {"host-0"}},

@@ -1,6 +1,7 @@
 // Adds machines that depart and arrive to results.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,23 @@ inline MemberRows two_departures(double late_s = 0) {
   add(2.0 + late_s, 3, 1, "noticed", "revoked");
   add(2.05 + late_s, 3, 1, "gone");
   return rows;
+}
+
+/// `generations` of run.json: the second launch fails before its ranks are ready; those of the third are
+/// after 0.25 s. `late_s`: by how much later they are.
+inline nlohmann::json three_launches(double late_s = 0) {
+  return {
+      {{"number", 0},
+       {"launched_s", 0.0},
+       {"began_s", 0.0},
+       {"round", 0},
+       {"ended", "the machine of worker 2 on 'lab-3' departed (lost)"}},
+      {{"number", 1},
+       {"launched_s", 1.5},
+       {"began_s", nullptr},
+       {"round", 50},
+       {"ended", "the machine of worker 3 on 'lab-4' departed (revoked)"}},
+      {{"number", 2}, {"launched_s", 2.0}, {"began_s", 2.25 + late_s}, {"round", 50}, {"ended", nullptr}}};
 }
 
 /// The results as those of a job whose machines may depart. `accepted`: samples that waited for an update.

@@ -16,6 +16,7 @@
 #include "policies/recovery/replay.hpp"
 #include "policies/sync/policy.hpp"
 #include "validation/compare/gates.hpp"
+#include "workloads/job/recovery_plan.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -97,18 +98,7 @@ Decider commits_of(const RunInfo& info, Rank) {
 }
 
 Decider recovery_of(const RunInfo& info, Rank) {
-  const auto& recovery = info.experiment.recovery;
-  const auto& entry = recovery::catalog().find(recovery.policy);
-  const int slots = workers_of(info);
-  const std::shared_ptr policy =
-      entry.make({.workers = slots - static_cast<int>(info.experiment.placement.spares.size()),
-                  .slots = slots,
-                  .least = recovery.least,
-                  .give_up = recovery.give_up,
-                  .options = Options::resolve(entry.name, entry.options, recovery.options),
-                  .zones = info.zones,
-                  .provisioning = recovery.provisioning,
-                  .provisioning_options = recovery.provisioning_options});
+  const std::shared_ptr policy = make_recovery_policy(info.experiment, workers_of(info), info.zones);
   return [policy](const std::string& event) { return recovery::decide_in_words(*policy, event); };
 }
 

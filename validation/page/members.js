@@ -2,7 +2,7 @@
 // data of a result is that of members_of_run() (validation/report/members.hpp).
 tandem.members = (() => {
   const {axis, element, make, legend, svg, drawRuler, threeDigits, timeScale, timeText} = tandem;
-  const shades = {present: '#9fc3b5', absent: '#d5dae1', departed: '#c5221f', joined: '#1a7f37', paused: '#f2c14e'};
+  const shades = {present: '#9fc3b5', absent: '#d5dae1', departed: '#c5221f', joined: '#1a7f37', paused: '#f2c14e', launched: '#8e63ce'};
   const legendEntries = [['machine absent', shades.absent], ['departed', shades.departed], ['joined', shades.joined]];
   const rowHeight = 14;
 
@@ -12,8 +12,8 @@ tandem.members = (() => {
                               'vector-effect': 'non-scaling-stroke', class: kind}, picture);
     svg('title', {}, line).textContent = `${text} at ${timeText(time)}`;
   };
-  const addSpan = (picture, from, to, fill, text, height) => {
-    const bar = svg('rect', {x: from, y: 0, width: Math.max(0, to - from), height, fill}, picture);
+  const addSpan = (picture, from, to, fill, text, height, y = 0) => {
+    const bar = svg('rect', {x: from, y, width: Math.max(0, to - from), height, fill}, picture);
     svg('title', {}, bar).textContent = `${text}, ${timeText(from)} to ${timeText(to)}`;
   };
   /** Over the slices of a timeline of steps. */
@@ -37,6 +37,8 @@ tandem.members = (() => {
       if (stay.departed_s !== null) addMark(picture, stay.departed_s, 'departed', `${name} departed (${stay.cause})`, rowHeight);
     });
   };
+  /** Results of older versions have none. */
+  const launchesOf = members => members.launches || [];
   /** Two results of one job have the same slots. */
   const slotsOf = worlds => {
     const slots = new Map(worlds.flatMap(world => world.members.slots.map(slot => [slot.slot, slot])));
@@ -56,6 +58,8 @@ tandem.members = (() => {
         const picture = svg('svg', {height: rowHeight, preserveAspectRatio: 'none', viewBox: `0 0 ${end} ${rowHeight}`});
         if (own) drawSlot(picture, own.stays, members.end_s);
         members.pauses.forEach(([from, to]) => addSpan(picture, from, to, shades.paused, 'training paused', rowHeight / 4));
+        launchesOf(members).forEach(([number, from, to]) =>
+          addSpan(picture, from, to, shades.launched, `launch ${number}`, rowHeight / 4, rowHeight * 3 / 4));
         board.append(label, picture);
       });
       board.append(make('span', {className: 'gap'}));
@@ -100,7 +104,8 @@ tandem.members = (() => {
       <div class="charts single"><div class="chart"><h3>Live workers over time</h3><div class="legend" id="live-legend"></div>
         <div style="height: 220px"><canvas id="live-workers"></canvas></div></div></div>`;
     const pauses = worlds.some(world => world.members.pauses.length > 0) ? [['training paused', shades.paused]] : [];
-    legend('members-legend', [['machine present', shades.present], ...legendEntries, ...pauses]);
+    const launches = worlds.some(world => launchesOf(world.members).length > 0) ? [['ranks launched again', shades.launched]] : [];
+    legend('members-legend', [['machine present', shades.present], ...legendEntries, ...pauses, ...launches]);
     drawTimeline(element('members-timeline'), worlds);
     const left = worlds[0].members.slots_left_out;
     element('slots-left-out').textContent = left > 0 ? `${left} more slots, with fewer machines, are not shown.` : '';

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "validation/report/launches.hpp"
 #include "validation/report/view.hpp"
 #include "workloads/records/metrics.hpp"
 #include "workloads/records/occupants.hpp"
@@ -91,15 +92,12 @@ std::string summary_text(const Results& results) {
 
 using CellOf = std::function<Cell(const json&)>;
 
-/// "3 / 3": simulated and measured. `digits` and unit are those of the unit.
-Cell both_worlds(const json& worlds, Unit unit) {
-  const double simulated = number_or_nan(worlds.at("simulated"));
-  const double measured = number_or_nan(worlds.at("measured"));
-  const double scale = std::isnan(measured) || measured == 0 ? simulated : measured;
-  return Cell(with_unit(simulated, unit, scale) + " / " + with_unit(measured, unit, scale));
-}
 CellOf both_at(const char* key, Unit unit) {
-  return [=](const json& row) { return both_worlds(row.at(key), unit); };
+  return [=](const json& row) {
+    const json& worlds = row.at(key);
+    return Cell(
+        both_worlds(number_or_nan(worlds.at("simulated")), number_or_nan(worlds.at("measured")), unit));
+  };
 }
 
 Cell signed_number(const json& value, double beyond) {
@@ -146,7 +144,8 @@ json members_of_run(const Results& results, const std::vector<int>& slots) {
           {"live", std::move(live)},
           {"slots_left_out", ranks_of_slots(results.info).size() - slots.size()},
           {"slots", std::move(shown)},
-          {"pauses", pauses_of(results, end_s)}};
+          {"pauses", pauses_of(results, end_s)},
+          {"launches", launch_spans(results.info.generations, end_s)}};
 }
 
 json members_of_result(const Results& results) {

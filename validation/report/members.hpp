@@ -21,7 +21,7 @@ std::vector<int> shown_slots(const std::vector<const Results*>& results);
 
 /// What a timeline and a chart of live workers show of one run: {end_s (of the job), live: [[time, workers],
 /// ...], slots_left_out, slots: [{slot, label, stays: [{machine, arrived (while the job ran), joined_s,
-/// departed_s (null: it stayed), gone_s, cause}]}], pauses: [[from, to], ...]}.
+/// departed_s (null: it stayed), gone_s, cause}]}], pauses: [[from, to], ...], launches: launch_spans()}.
 nlohmann::json members_of_run(const Results& results, const std::vector<int>& slots);
 
 /// What a page of one result says: members_of_run(), its "events": [{time_s, slot, machine, host, event,

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <string_view>
 
+#include "platforms/xml_text.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "validation/page/pieces.hpp"
 #include "validation/report/platform_svg.hpp"
-#include "validation/report/xml_text.hpp"
 #include "workloads/records/whole_file.hpp"
 
 namespace tandem::validation {
@@ -245,7 +245,7 @@ std::string to_html(const Page& page, json data, const std::vector<std::string_v
   data["page"] = {{"title", page.title}, {"kind", page.kind}, {"blocks", JsonWriter()(page.blocks)}};
   std::string elements;
   for (const auto script : scripts) elements += "<script>" + std::string(script) + "</script>\n";
-  return filled(pieces::page, {{"title", xml_text(page.title)},
+  return filled(pieces::page, {{"title", platforms::xml_text(page.title)},
                                {"style", std::string(pieces::style)},
                                {"data", json_in_script(data)},
                                {"chart_library", std::string(pieces::chart_library)},

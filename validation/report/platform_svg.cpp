@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "validation/report/xml_text.hpp"
+#include "platforms/xml_text.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -28,7 +28,8 @@ constexpr const char* style =
     ".platform text.small { font-size: 11.5px; fill: #5b6675; } .platform text.strong { font-weight: 600; }";
 
 std::string label(int x, int y, const std::string& text, const char* style_class) {
-  return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", x, y, style_class, xml_text(text));
+  return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", x, y, style_class,
+                     platforms::xml_text(text));
 }
 std::string line(int x1, int y1, int x2, int y2, const char* style_class) {
   return fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" class=\"{}\"/>\n", x1, y1, x2, y2,
@@ -54,7 +55,7 @@ class Picture {
         "<svg xmlns=\"http:"
         "//www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" role=\"img\" "
         "class=\"platform\" aria-label=\"the platform {2}\">\n<style>{3}</style>\n{4}{5}</svg>\n",
-        width, y_, xml_text(drawing_.at("title")), style, behind_, parts_);
+        width, y_, platforms::xml_text(drawing_.at("title")), style, behind_, parts_);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "validation/page/pieces.hpp"
+#include "validation/report/launches.hpp"
 #include "validation/report/members.hpp"
 #include "validation/report/opening.hpp"
 #include "validation/report/page.hpp"
@@ -189,6 +190,8 @@ Details details_of(const json& configuration) {
       add(Note{fmt::format("{} more machines are in membership.csv.", left)});
     if (auto notes = members_notes(configuration); !notes.empty()) add(Bullets{std::move(notes)});
   }
+  if (Table launches = launches_of_configuration(configuration); !launches.rows.empty())
+    add(std::move(launches));
   if (const auto target = target_text(configuration); !target.empty()) add(Note{target});
   const json& ranks = configuration.at("detail").at("ranks");
   add(workers_table(ranks));
@@ -282,6 +285,7 @@ Page page_of_report(const json& document) {
     add_phases_and_hosts(document, page);
     add_ranking(document, page);
     add_members(document, page);
+    add_launches(document, page);
     if (!detailed_configurations(document).empty()) page.add(Heading{2, "Details"}, Explorer{});
     add_configurations(document, page);
   }
@@ -373,6 +377,8 @@ Page summary_of(const json& document) {
       for (const auto& note : members_notes(*configuration))
         page.add(Note{fmt::format("{}: {}", configuration->at("name").get<std::string>(), note)});
   }
+  if (Table launches = launches_overview(document); few && !launches.rows.empty())
+    page.add(Heading{3, "Launches of jobs that started again"}, std::move(launches));
   add_failures(document, page);
   const json& sets = document.at("sets");
   if (configurations.size() > 1)

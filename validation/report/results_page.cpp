@@ -7,6 +7,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "validation/page/pieces.hpp"
+#include "validation/report/launches.hpp"
 #include "validation/report/members.hpp"
 #include "validation/report/page.hpp"
 #include "validation/report/study.hpp"
@@ -57,6 +58,7 @@ json row_of(const fs::path& result, const fs::path& folder) {
     row[key] = known.at(key);
   row["members"] =
       fs::exists(result / "membership.csv") ? members_of_result(read_results(result.string())) : json();
+  row["generations"] = run.value("generations", json());
   const json membership = summary.value("membership", json::object());
   for (const char* key : {"departures", "lost_samples"}) row[key] = membership.value(key, json());
   return row;
@@ -79,12 +81,26 @@ void add_membership(const json& document, Page& page) {
   }
 }
 
+/// Of the results of jobs that started again.
+void add_launches_of_results(const json& document, Page& page) {
+  bool is_first = true;
+  for (const auto& row : document.at("results")) {
+    Table launches = launches_table(row.value("generations", json()));
+    if (launches.rows.empty()) continue;
+    if (is_first) page.add(Heading{2, "Launches of jobs that started again"});
+    is_first = false;
+    page.add(Details{fmt::format("{}: {} launches", row.at("path").get<std::string>(), launches.rows.size()),
+                     {{std::move(launches)}}});
+  }
+}
+
 Page page_of(const json& document) {
   Page page{.title = document.at("folder"), .kind = "Tandem results"};
   page.add(Note{fmt::format("{} results. Click on a heading to sort; mark two results to compare them.",
                             document.at("results").size())});
   page.add(Explorer{});
   add_membership(document, page);
+  add_launches_of_results(document, page);
   if (document.at("skipped").empty()) return page;
   Bullets skipped;
   for (const auto& text : document.at("skipped")) skipped.texts.push_back(text);

@@ -255,6 +255,11 @@ bool has_baseline(const json& group) {
 
 }  // namespace
 
+std::string both_worlds(double simulated, double measured, Unit unit) {
+  const double scale = std::isnan(measured) || measured == 0 ? simulated : measured;
+  return with_unit(simulated, unit, scale) + " / " + with_unit(measured, unit, scale);
+}
+
 const json* find_figure(const json& configuration, const std::string& key) {
   for (const auto& figure : configuration.at("figures"))
     if (figure.at("key") == key && figure.at("rank") == -1) return &figure;

@@ -16,6 +16,10 @@ inline double number_or_nan(const nlohmann::json& value) {
   return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
+/// "3 ms / 3.1 ms": a figure in simulation and measurement, in the unit that suits the measurement if there
+/// is one. "-" for NaN.
+std::string both_worlds(double simulated, double measured, Unit unit);
+
 /// The figure of all ranks with this key; null when the configuration has none.
 const nlohmann::json* find_figure(const nlohmann::json& configuration, const std::string& key);
 

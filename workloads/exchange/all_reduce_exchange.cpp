@@ -85,16 +85,6 @@ class AllReduceExchange : public Exchange {
 
   void await(int bucket) override { group_->reduces->finish(bucket); }
 
-  sync::Answer ask(const Contribution& contribution) override {
-    return {.now = context_.now(), .ready = coordinator_.value().ask(contribution, version_)};
-  }
-  void report(const Contribution& contribution) override {
-    coordinator_.value().report(contribution, version_);
-  }
-  std::optional<bool> coordinator_answer() const override {
-    return coordinator_ ? coordinator_->coordinator_answer() : std::nullopt;
-  }
-
   void serialise(StateArchive& state) override {
     state.number("exchange.version", version_);
     if (state.restores()) state.number("samples", samples_);  // as the worker knows them
@@ -109,6 +99,9 @@ class AllReduceExchange : public Exchange {
   }
 
  private:
+  CoordinatorClient* coordinator() override { return coordinator_ ? &*coordinator_ : nullptr; }
+  int version_of_model() const override { return version_; }
+
   /// The schedule, size and element type of each all-reduce of one set of workers.
   struct Vectors {
     AllReduces::Schedules schedules;

@@ -23,10 +23,11 @@ Note CoordinatorClient::note_of_push(const Contribution& contribution, int versi
                                        .loss = contribution.loss});
 }
 
-bool CoordinatorClient::ask(const Contribution& contribution, int version) {
+sync::Answer CoordinatorClient::ask(const Contribution& contribution, int version) {
   Pending answer = context_.receive(coordinator_, protocol::answers, {});
   tell(note_of_report(contribution, version));
-  return protocol::unpack<protocol::Answer>(context_.wait(answer).note).ready;
+  const bool ready = protocol::unpack<protocol::Answer>(context_.wait(answer).note).ready;
+  return {.now = context_.now(), .ready = ready};
 }
 
 void CoordinatorClient::push(const Contribution& contribution, int version) {

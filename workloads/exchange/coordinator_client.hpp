@@ -20,7 +20,7 @@ class CoordinatorClient {
   static Note note_of_push(const Contribution& contribution, int version, std::int32_t commit_round = 0);
 
   /// Asks, and waits for the answer.
-  bool ask(const Contribution& contribution, int version);
+  sync::Answer ask(const Contribution& contribution, int version);
   /// Asks without waiting. The answer is received while the worker waits for other operations.
   void report(const Contribution& contribution, int version);
   /// Over an all-reduce: announces that this worker exchanges; receives the reply that a server would send

@@ -1,16 +1,25 @@
 #include "workloads/exchange/exchange.hpp"
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/exchange/coordinator_client.hpp"
 
 namespace tandem {
 
-sync::Answer Exchange::ask(const Contribution&) {
-  TANDEM_CHECK(false, "this route has no coordinator to ask");
-  return {};
+sync::Answer Exchange::ask(const Contribution& contribution) {
+  CoordinatorClient* const client = coordinator();
+  TANDEM_CHECK(client != nullptr, "this job has no coordinator to ask");
+  return client->ask(contribution, version_of_model());
 }
 
-void Exchange::report(const Contribution&) {
-  TANDEM_CHECK(false, "this route has no coordinator to report to");
+void Exchange::report(const Contribution& contribution) {
+  CoordinatorClient* const client = coordinator();
+  TANDEM_CHECK(client != nullptr, "this job has no coordinator to report to");
+  client->report(contribution, version_of_model());
+}
+
+std::optional<bool> Exchange::coordinator_answer() {
+  const CoordinatorClient* const client = coordinator();
+  return client == nullptr ? std::nullopt : client->coordinator_answer();
 }
 
 Arrival Exchange::join(int incarnation) {

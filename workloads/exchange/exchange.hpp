@@ -66,6 +66,8 @@ struct Arrival {
   std::optional<int> shard = std::nullopt;  ///< of the data, which the worker goes on with; none: its own
 };
 
+class CoordinatorClient;
+
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -83,10 +85,11 @@ class Exchange {
   virtual void await(int) {}
   /// Asks the coordinator whether to exchange now, and waits for the answer; `report` does not wait.
   /// Pre (both): there is a coordinator.
-  virtual sync::Answer ask(const Contribution& contribution);
-  virtual void report(const Contribution& contribution);
-  /// The coordinator's answer to the reports since the last exchange; nothing before one has arrived.
-  virtual std::optional<bool> coordinator_answer() const { return std::nullopt; }
+  sync::Answer ask(const Contribution& contribution);
+  void report(const Contribution& contribution);
+  /// The coordinator's answer to the reports since the last exchange; nothing before one has arrived, and
+  /// without a coordinator.
+  std::optional<bool> coordinator_answer();
   /// Gets the state of training from those that have it. Pre: this worker joins a job that has begun, and has
   /// exchanged nothing.
   virtual Arrival join(int incarnation);
@@ -114,6 +117,12 @@ class Exchange {
   /// Lets the worker with the duties of the first one do the last of them, and returns when the job has ended
   /// for all. Pre: leave() has returned.
   virtual void end(const std::function<void()>& last_duties) { last_duties(); }
+
+ private:
+  /// What this worker and the coordinator tell each other; null without one.
+  virtual CoordinatorClient* coordinator() { return nullptr; }
+  /// Of the model on which contributions are computed, as the coordinator counts.
+  virtual int version_of_model() const { return 0; }
 };
 
 // One function per route. The arguments must outlive the exchange.

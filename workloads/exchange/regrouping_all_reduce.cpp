@@ -59,16 +59,6 @@ class RegroupingAllReduce final : public RegroupingRounds {
     while (!until.empty()) wait_for(&until);
   }
 
-  sync::Answer ask(const Contribution& contribution) override {
-    return {.now = context_.now(), .ready = coordinator_.value().ask(contribution, version_)};
-  }
-  void report(const Contribution& contribution) override {
-    coordinator_.value().report(contribution, version_);
-  }
-  std::optional<bool> coordinator_answer() const override {
-    return coordinator_ ? coordinator_->coordinator_answer() : std::nullopt;
-  }
-
   Arrival join(int incarnation) override {
     if (coordinator_) coordinator_->join(incarnation);
     return RegroupingRounds::join(incarnation);
@@ -88,6 +78,9 @@ class RegroupingAllReduce final : public RegroupingRounds {
   }
 
  private:
+  CoordinatorClient* coordinator() override { return coordinator_ ? &*coordinator_ : nullptr; }
+  int version_of_model() const override { return version_; }
+
   /// The all-reduces among one set of members, kept for their buffers. One for each bucket, then one of the
   /// weights, and one of each slot's samples.
   struct Group {

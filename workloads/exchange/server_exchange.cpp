@@ -72,15 +72,6 @@ class ServerExchange : public Exchange {
           context_.wait(receives_[shard][index]);
   }
 
-  sync::Answer ask(const Contribution& contribution) override {
-    const bool ready = coordinator_.ask(contribution, versions_[coordinating_]);
-    return {.now = context_.now(), .ready = ready};
-  }
-  void report(const Contribution& contribution) override {
-    coordinator_.report(contribution, versions_[coordinating_]);
-  }
-  std::optional<bool> coordinator_answer() const override { return coordinator_.coordinator_answer(); }
-
   void serialise(StateArchive& state) override {
     for (std::size_t shard = 0; shard < versions_.size(); ++shard)
       state.number("exchange.version." + std::to_string(shard), versions_[shard]);
@@ -128,6 +119,9 @@ class ServerExchange : public Exchange {
   }
 
  private:
+  CoordinatorClient* coordinator() override { return &coordinator_; }
+  int version_of_model() const override { return versions_[coordinating_]; }
+
   /// A server that has not noticed a departure welcomes the worker that is gone.
   protocol::Welcome await_welcome(Rank server, int incarnation) {
     while (true) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/keys.hpp"
@@ -106,6 +107,20 @@ Experiment with_variant(const Experiment& experiment, const std::string& variant
   return changed;
 }
 
+void expect_variant(const Experiment& experiment, const std::string& variant) {
+  if (experiment.variants.contains(variant)) return;
+  std::vector<std::string> names;
+  std::string known;
+  for (const auto& [name, keys] : experiment.variants) {
+    names.push_back(name);
+    known += ' ' + name;
+  }
+  const std::string nearest = nearest_name(variant, names);
+  throw ConfigError("experiment '" + experiment.name + "': unknown variant '" + variant + "'" +
+                    (nearest.empty() ? "." : "; did you mean '" + nearest + "'?") +
+                    " Known:" + (known.empty() ? " none" : known));
+}
+
 std::string names_text(Names names) {
   std::string text;
   for (const auto& name : catalogue_of(names).names()) text += (text.empty() ? "" : " | ") + name;
@@ -156,10 +171,14 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   const auto is_checked = [&](const std::string& name) {
     return variant.empty() || overrides.empty() || name == variant;
   };
-  for (const auto& [name, keys] : experiment.variants)
-    if (is_checked(name)) with_variant(experiment, name, origins.of(name));
-  if (!variant.empty()) experiment = apply_variant(experiment, variant);
-  return {std::move(experiment), origins.of(variant)};
+  std::optional<Experiment> chosen;
+  for (const auto& [name, keys] : experiment.variants) {
+    if (!is_checked(name)) continue;
+    Experiment changed = with_variant(experiment, name, origins.of(name));
+    if (name == variant) chosen = std::move(changed);
+  }
+  if (!variant.empty()) expect_variant(experiment, variant);
+  return {chosen ? std::move(*chosen) : std::move(experiment), origins.of(variant)};
 }
 
 Experiment with_overrides(Experiment experiment, const Overrides& overrides, const std::string& place) {
@@ -173,18 +192,7 @@ Experiment with_overrides(Experiment experiment, const Overrides& overrides, con
 }
 
 Experiment apply_variant(const Experiment& experiment, const std::string& variant) {
-  if (!experiment.variants.contains(variant)) {
-    std::vector<std::string> names;
-    std::string known;
-    for (const auto& [name, keys] : experiment.variants) {
-      names.push_back(name);
-      known += ' ' + name;
-    }
-    const std::string nearest = nearest_name(variant, names);
-    throw ConfigError("experiment '" + experiment.name + "': unknown variant '" + variant + "'" +
-                      (nearest.empty() ? "." : "; did you mean '" + nearest + "'?") +
-                      " Known:" + (known.empty() ? " none" : known));
-  }
+  expect_variant(experiment, variant);
   const std::string place = "variant '" + variant + "'";
   return with_variant(experiment, variant, [&](const std::string& path) { return Origin{place, path}; });
 }

@@ -1,14 +1,21 @@
 // The recovery policy of a job whose machines may depart.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "policies/recovery/policy.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/experiment/experiment.hpp"
 
 namespace tandem {
 
-/// The policy of recovery.policy, with a slot for each worker and for each spare. Errors: ConfigError.
+class Job;
+
+/// The policy of recovery.policy. `slots`: for all workers, spares included; `zones`: of each slot. Errors:
+/// ConfigError.
+std::unique_ptr<recovery::Policy> make_recovery_policy(const Experiment& experiment, int slots,
+                                                       std::vector<std::size_t> zones);
 std::unique_ptr<recovery::Policy> make_recovery_policy(const Job& job);
 
 }  // namespace tandem

@@ -178,6 +178,21 @@ TEST(ReportInABrowser, MachinesThatDepart) {
   EXPECT_THAT(browser.dom, HasSubstr("<title>machine 2 joined at 1.52 s</title>"));
 }
 
+TEST(ReportInABrowser, JobsThatStartAgain) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  auto variant = with_departures();
+  variant.simulated.info.generations = testing::three_launches();
+  for (auto& run : variant.measured) run.info.generations = testing::three_launches(0.25);
+  const Browser browser(page_of({variant}));
+  expect_good(browser, 13);
+  EXPECT_THAT(browser.dom, HasSubstr("<title>launch 1, 1.5 s to 2 s</title>"));
+  EXPECT_THAT(browser.dom, HasSubstr("<title>launch 2, 2 s to 2.25 s</title>"));
+  EXPECT_THAT(browser.dom, HasSubstr("<title>launch 2, 2 s to 2.5 s</title>"));
+  EXPECT_THAT(browser.dom, HasSubstr("ranks launched again"));
+  EXPECT_THAT(browser.dom, HasSubstr("<h2>Launches of jobs that started again</h2>"));
+  EXPECT_THAT(Browser(page_of({with_departures()})).dom, Not(HasSubstr("ranks launched again")));
+}
+
 TEST(ReportInABrowser, SixConfigurations) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   expect_good(Browser(page_of(six_variants())), 13);

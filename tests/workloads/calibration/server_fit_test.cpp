@@ -1,4 +1,4 @@
-// Costs of a server from tables of training speeds: what is read, what is refused, and fits to closed forms.
+// Costs of a server from training speeds: fits to closed forms.
 #include "workloads/calibration/server_fit.hpp"
 
 #include <gmock/gmock.h>
@@ -6,11 +6,8 @@
 
 #include <cmath>
 
-#include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
-#include "tests/support/temporary_folder.hpp"
 #include "workloads/calibration/compute_speed.hpp"
-#include "workloads/calibration/server_table.hpp"
 
 namespace tandem {
 namespace {
@@ -18,58 +15,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-// ---- Tables ----
-
-class ServerTable : public ::testing::Test {
- protected:
-  std::vector<ServerTableRow> read(const std::string& text) const {
-    return read_server_table(folder_.write("speeds.csv", text));
-  }
-  void refuses(const std::string& text, const std::string& part) const {
-    try {
-      read(text);
-      FAIL() << "accepted: " << part;
-    } catch (const ConfigError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(part));
-      EXPECT_THAT(error.what(), HasSubstr("speeds.csv"));
-    }
-  }
-  testing::TemporaryFolder folder_;
-};
-
-TEST_F(ServerTable, HasColumnsInAnyOrder) {
-  const auto rows = read(
-      "# published, figure 5\nmodel, steps_per_second, source, workers\r\nresnet50, 12.5, p. 7, 4\r\n\n"
-      "vgg16,3,,1\n");
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0].model, "resnet50");
-  EXPECT_EQ(rows[0].workers, 4);
-  EXPECT_DOUBLE_EQ(rows[0].steps_per_second, 12.5);
-  EXPECT_EQ(rows[0].line, 3);
-  EXPECT_EQ(rows[1].line, 5);
-}
-
-TEST_F(ServerTable, RefusesWhatCannotBeFitted) {
-  const std::string head = "workers,model,steps_per_second\n";
-  refuses("", "expected a first line 'workers,model,steps_per_second', found none");
-  refuses("workers,model,speed\n",
-          ":1: expected the columns workers,model,steps_per_second, found no column 'steps_per_second'");
-  refuses(head, "expected at least two rows with different numbers of workers, found none");
-  refuses(head + "1,lenet,5\n",
-          "expected at least two rows with different numbers of workers, found one row");
-  refuses(head + "2,lenet,5\n2,mlp,7\n", "found 2 rows with 2");
-  refuses(head + "1,lenet,5\n1,lenet,6\n", ":3: expected each model and number of workers once");
-  refuses(head + "1,lenet\n", ":2: expected 3 columns, found 2");
-  refuses(head + "0,lenet,5\n", ":2: expected a number of workers from 1");
-  refuses(head + "two,lenet,5\n", "found 'two'");
-  refuses(head + "1,lenet,5/s\n", ":2: expected steps per second above 0, found '5/s'");
-  refuses(head + "1,lenet,-5\n", "found '-5'");
-  refuses(head + "1,,5\n", "expected the name of a model");
-  EXPECT_THROW(read_server_table((folder_.path() / "none").string()), ConfigError);
-}
-
-// ---- Fits ----
 
 /// Asynchronous workers over one server: limited by their own steps, or by the server.
 class ServerFits : public ::testing::Test {

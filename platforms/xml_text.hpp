@@ -1,9 +1,9 @@
-// Text as content or attribute of an element of XML or HTML.
+// Text as content of an element of XML or HTML, or as an attribute between double quotes.
 #pragma once
 
 #include <string>
 
-namespace tandem::validation {
+namespace tandem::platforms {
 
 inline std::string xml_text(const std::string& text) {
   std::string result;
@@ -22,4 +22,4 @@ inline std::string xml_text(const std::string& text) {
   return result;
 }
 
-}  // namespace tandem::validation
+}  // namespace tandem::platforms

@@ -1,0 +1,43 @@
+// What tests of machines that depart ask of the records of a job.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "workloads/records/metrics.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::testing {
+
+/// The rows of membership.csv with this event, in the order of time.
+inline std::vector<MembershipRecord> changes_with(const Journal& journal, const std::string& event) {
+  std::vector<MembershipRecord> changes;
+  for (const auto& change : journal.membership)
+    if (change.event == event) changes.push_back(change);
+  return changes;
+}
+inline std::int64_t count_of_changes(const Journal& journal, const std::string& event) {
+  return std::ssize(changes_with(journal, event));
+}
+
+/// Of the commits, in their order.
+inline std::vector<std::int64_t> rounds_of_commits(const Journal& journal) {
+  std::vector<std::int64_t> rounds;
+  for (const auto& commit : journal.commits) rounds.push_back(commit.round);
+  return rounds;
+}
+
+/// Of samples: processed = applied + dropped + pending + lost.
+inline SampleCounts expect_samples_add_up(const RunInfo& info, const Journal& journal) {
+  const SampleCounts samples = sample_counts(info, journal);
+  EXPECT_EQ(samples.processed, *samples.applied + samples.dropped + *samples.pending + samples.lost);
+  EXPECT_GE(samples.lost, 0);
+  EXPECT_GE(*samples.pending, 0);
+  return samples;
+}
+
+}  // namespace tandem::testing

@@ -1,0 +1,112 @@
+// Jobs that started again, in the documents and pages of reports.
+#include "validation/report/launches.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/member_results.hpp"
+#include "tests/support/synthetic_results.hpp"
+#include "validation/report/members.hpp"
+#include "validation/report/report.hpp"
+#include "validation/report/report_page.hpp"
+#include "validation/report/results_page.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::three_launches;
+
+VariantResults started_again() {
+  auto variant = testing::synthetic_variant({.name = "bsp", .rounds = 200});
+  variant.simulated.info.generations = three_launches();
+  for (auto& run : variant.measured) run.info.generations = three_launches(0.05);
+  return variant;
+}
+
+json document_of(const VariantResults& variant) {
+  const CompareOptions quick{.resampling = {.resamples = 100}};
+  return report_document({variant}, validate({variant}, 0.1, quick), {.title = "lab", .commands = {}});
+}
+
+std::vector<std::string> texts_of(const Row& row) {
+  std::vector<std::string> texts;
+  for (const auto& cell : row.cells) texts.push_back(cell.text);
+  return texts;
+}
+
+TEST(LaunchSpans, EndWhenRanksAreReadyOrTheLaunchIsGivenUp) {
+  EXPECT_EQ(launch_spans(three_launches(), 4.0), json::parse("[[1, 1.5, 2.0], [2, 2.0, 2.25]]"));
+  auto generations = three_launches();
+  generations[2]["began_s"] = nullptr;
+  EXPECT_EQ(launch_spans(generations, 4.0), json::parse("[[1, 1.5, 2.0], [2, 2.0, 4.0]]"));
+  for (auto& generation : generations) generation.erase("launched_s");
+  EXPECT_EQ(launch_spans(generations, 4.0), json::array());
+  EXPECT_EQ(launch_spans(nullptr, 4.0), json::array());
+}
+
+TEST(LaunchesInReports, AreThoseOfBothWorlds) {
+  const json document = document_of(started_again());
+  const Table table = launches_of_configuration(document["configurations"][0]);
+  ASSERT_EQ(table.rows.size(), 3U);
+  EXPECT_EQ(texts_of(table.rows[1]),
+            (std::vector<std::string>{"1", "1.50 s / 1.50 s", "- / -", "- / -", "50 / 50",
+                                      "the machine of worker 3 on 'lab-4' departed (revoked)",
+                                      "the machine of worker 3 on 'lab-4' departed (revoked)"}));
+  EXPECT_EQ(texts_of(table.rows[2]),
+            (std::vector<std::string>{"2", "2.00 s / 2.00 s", "2.25 s / 2.30 s", "250 ms / 300 ms", "50 / 50",
+                                      "the job was done", "end of the job"}));
+  const Table overview = launches_overview(document);
+  ASSERT_EQ(overview.rows.size(), 1U);
+  EXPECT_EQ(texts_of(overview.rows[0]),
+            (std::vector<std::string>{"bsp", "3 / 3", "250 ms / 300 ms", "250 ms / 300 ms"}));
+}
+
+TEST(LaunchesInReports, OfOnlyOneWorldAreShown) {
+  auto variant = started_again();
+  variant.simulated.info.generations = nullptr;
+  const json document = document_of(variant);
+  EXPECT_EQ(texts_of(launches_overview(document).rows.at(0)),
+            (std::vector<std::string>{"bsp", "1 / 3", "- / 300 ms", "- / 300 ms"}));
+  const Table table = launches_of_configuration(document["configurations"][0]);
+  ASSERT_EQ(table.rows.size(), 3U);
+  EXPECT_EQ(table.rows[2].cells[1].text, "- / 2.00 s");
+  EXPECT_EQ(table.rows[2].cells[5].text, "-");
+}
+
+TEST(LaunchesInReports, AreInEveryForm) {
+  const json document = document_of(started_again());
+  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)}) {
+    EXPECT_THAT(text, HasSubstr("Launches of jobs that started again"));
+    EXPECT_THAT(text, HasSubstr("250 ms / 300 ms"));
+  }
+  for (const auto& text : {report_markdown(document), report_html(document)})
+    EXPECT_THAT(text, HasSubstr("Launched: simulated / measured"));
+}
+
+TEST(LaunchesInReports, OfJobsThatDidNotStartAgainAreNone) {
+  const json document = document_of(testing::synthetic_variant({}));
+  EXPECT_TRUE(launches_of_configuration(document["configurations"][0]).rows.empty());
+  for (const auto& text : {summary_table(document), report_markdown(document)})
+    EXPECT_THAT(text, Not(HasSubstr("started again")));
+}
+
+TEST(LaunchesInReports, AreInTheTimelineOfMachines) {
+  auto variant = started_again();
+  testing::set_members(variant.simulated, testing::two_departures());
+  EXPECT_EQ(members_of_run(variant.simulated, {2})["launches"],
+            json::parse("[[1, 1.5, 2.0], [2, 2.0, 2.25]]"));
+}
+
+TEST(LaunchesOfAResult, AreATable) {
+  const Table table = launches_table(three_launches());
+  ASSERT_EQ(table.rows.size(), 3U);
+  EXPECT_EQ(texts_of(table.rows[2]),
+            (std::vector<std::string>{"2", "2.00 s", "2.25 s", "250 ms", "50", "the job was done"}));
+  EXPECT_TRUE(launches_table(nullptr).rows.empty());
+}
+
+}  // namespace
+}  // namespace tandem::validation

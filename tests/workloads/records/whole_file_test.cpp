@@ -1,0 +1,56 @@
+// Files that are there complete or not at all.
+#include "workloads/records/whole_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace tandem {
+namespace {
+
+class WholeFile : public ::testing::Test {
+ protected:
+  static std::string contents(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::ptrdiff_t files() const {
+    return std::distance(std::filesystem::directory_iterator(folder_.path()), {});
+  }
+  testing::TemporaryFolder folder_;
+  std::string path_ = folder_.path("file");
+};
+
+TEST_F(WholeFile, ReplacesTheOldOne) {
+  write_whole_file(path_, "old");
+  write_whole_file(path_, "new\n");
+  EXPECT_EQ(contents(path_), "new\n");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(WholeFile, IsCheckedBefore) {
+  write_whole_file(path_, "old");
+  EXPECT_THROW(write_whole_file(path_, "bad", [](const auto&) { throw ConfigError("it is bad"); }),
+               ConfigError);
+  EXPECT_EQ(contents(path_), "old");
+  EXPECT_EQ(files(), 1);
+  std::string checked;
+  write_whole_file(path_, "good", [&](const auto& written) { checked = contents(written); });
+  EXPECT_EQ(checked, "good");
+  EXPECT_EQ(contents(path_), "good");
+}
+
+TEST_F(WholeFile, ThatCannotBeWrittenLeavesNothing) {
+  EXPECT_THROW(write_whole_file(folder_.path("none/file"), "text"), WorldError);
+  std::filesystem::create_directory(path_);
+  EXPECT_THROW(write_whole_file(path_, "text"), WorldError);
+  EXPECT_EQ(files(), 1);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -84,6 +84,10 @@ std::optional<int> wait(const SignalReader& signals, Seconds pause) {
   }
 }
 
+std::string place_of(std::int64_t round) {
+  return round > 0 ? fmt::format("round {}", round) : "its beginning";
+}
+
 /// Why the job does not start again; empty: it does.
 std::string reason_to_end(const Attempts& attempts, int restarts, int most) {
   if (attempts.are_futile())
@@ -114,10 +118,14 @@ void begin_next(Job& job, const std::string& out, const std::string& reason,
   generation.ended.push_back(std::move(ended));
   return_to(job, point);
   mark_failed(out, reason);
-  if (point) {
-    generation.continues = true;
+  // All checkpoints may be lost with the machines that had them.
+  generation.continues = point.has_value();
+  if (point)
     job.resume_from(*point);
-  }
+  else if (generation.origin)
+    job.resume_from(*generation.origin);
+  else
+    job.begin_anew();
   job.set_generation(std::move(generation));
   write_document(out + "/job.json", job);
 }
@@ -135,7 +143,9 @@ bool begin_generations(Job& job) {
 void remove_generation_files(const Job& job, const std::string& out) {
   remove_record_files(out);
   // Nothing can be resumed from states without values.
-  if (!job.real_math()) std::filesystem::remove_all(out + "/checkpoints");
+  if (job.real_math()) return;
+  std::filesystem::remove_all(out + "/checkpoints");
+  if (job.checkpoints().commits.are_on_own_disks()) std::filesystem::remove_all(out + "/local");
 }
 
 RestartSteward make_restart_steward(const Job& job) {
@@ -150,6 +160,15 @@ std::string describe(const RestartSteward::Departure& departure, const Job& job)
   const Rank rank = job.roster().workers()[static_cast<std::size_t>(departure.slot)];
   return fmt::format("the machine of worker {} on '{}' departed ({})", departure.slot,
                      job.roster().host_of(rank), to_text(departure.how));
+}
+
+bool lose_machines(const Job& job, const std::vector<int>& slots) {
+  bool has_lost = false;
+  for (const int slot : slots) {
+    const Rank rank = job.roster().workers()[static_cast<std::size_t>(slot)];
+    has_lost = lose_machine(job, job.roster().host_of(rank)) || has_lost;
+  }
+  return has_lost;
 }
 
 MeasuredGenerations::MeasuredGenerations(Job& job, std::string out, Launch launch)
@@ -206,14 +225,17 @@ std::optional<PlannedKill> MeasuredGenerations::next_kill() const {
   return PlannedKill{job_.roster().workers()[static_cast<std::size_t>(end->slot)], end->at - *time};
 }
 
-std::optional<ResumePoint> MeasuredGenerations::restart_point() {
+std::optional<ResumePoint> MeasuredGenerations::restart_point(GenerationResult& result) {
   remove_leftovers(false);
+  if (result.departure) lose_machines(job_, {result.departure->slot});
   return find_restart_point(job_);
 }
 
 std::optional<int> MeasuredGenerations::wait(const GenerationResult& result, Seconds pause) {
+  has_lost_more_ = false;
   if (!result.departure) return tandem::cli::wait(signals_, pause);
   const Seconds next = steward_->begin_next();
+  has_lost_more_ = lose_machines(job_, steward_->departed_meanwhile());
   return tandem::cli::wait(signals_, next - now().value_or(next));
 }
 
@@ -226,7 +248,7 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
   GenerationResult result = world.launch();
   while (result.exit_code == exit_environment_error) {
     const int number = job.generation()->number();
-    const auto point = world.restart_point();
+    auto point = world.restart_point(result);
     attempts.note(point ? point->round : first_round, start_in(out, number).has_value(),
                   result.departure.has_value());
     if (const std::string why = reason_to_end(attempts, number, most); !why.empty()) {
@@ -235,8 +257,7 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
     }
     const std::string reason = reason_of(result, job);
     world.tell(fmt::format("{}; the job starts again from {} as generation {}", reason,
-                           attempts.round() > 0 ? fmt::format("round {}", attempts.round()) : "its beginning",
-                           number + 1));
+                           place_of(attempts.round()), number + 1));
     std::optional<int> signal;
     try {
       signal = world.wait(result, attempts.pause());
@@ -248,6 +269,11 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
       result.exit_code = 128 + *signal;
       result.message = fmt::format("ended by signal {}", *signal);
       return result;
+    }
+    if (world.has_lost_more()) {
+      point = world.restart_point(result);
+      world.tell(fmt::format("another machine was lost meanwhile: generation {} starts from {}", number + 1,
+                             place_of(point ? point->round : first_round)));
     }
     begin_next(job, out, reason, point, result.lost_samples);
     result = world.launch();

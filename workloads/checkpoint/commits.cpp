@@ -24,7 +24,7 @@ Commits::Commits(const Job& job, Context& context, Journal& journal)
       notices_(job.notices()),
       context_(context),
       journal_(journal),
-      directory_(job.checkpoints().directory),
+      directory_(commit_directory(plan_, job.checkpoints().directory, assignment_.host)),
       disk_(job.devices().disk_of(context.rank())),
       size_(commit_size(job, context.rank())),
       keeps_files_(job.checkpoints().has_states),
@@ -33,7 +33,9 @@ Commits::Commits(const Job& job, Context& context, Journal& journal)
       writes_model_(context.rank() == job.checkpoints().writer),
       begun_(job.checkpoints().first_round) {
   if (!has_part_) return;
-  if (keeps_files_) std::filesystem::create_directories(directory_ + "/checkpoints");
+  if (keeps_files_)
+    for (const std::string& directory : {directory_, job.checkpoints().directory})
+      std::filesystem::create_directories(directory + "/checkpoints");
   if (context.rank() != plan_.decider) return;
   CommitSchedule::Log log;
   if (journal.keep_decisions)
@@ -70,25 +72,43 @@ void Commits::start(std::int64_t round) {
 
 /// By earlier generations, of which as few commits are kept. Models that are evaluated stay.
 void Commits::find_written() {
-  auto rounds = rounds_in(directory_);
+  auto rounds = rounds_of_state(directory_, assignment_);
   std::ranges::sort(rounds);
   const auto evaluated = announced_in(directory_);
   for (const std::int64_t round : rounds)
-    if (std::filesystem::exists(state_path(directory_, round, assignment_)))
-      written_.push_back(
-          {round, writes_model_ &&
-                      std::ranges::find(evaluated, round, &AnnouncedCheckpoint::round) == evaluated.end()});
+    written_.push_back(
+        {round, writes_model_ &&
+                    std::ranges::find(evaluated, round, &AnnouncedCheckpoint::round) == evaluated.end()});
 }
 
-/// Ranks without a state of their own begin with the model.
+/// Ranks without a state of their own begin with the model. Where each machine has a disk of its own, the
+/// writer reads the model for all.
 void Commits::read_state() {
   const Role role = assignment_.role;
   const bool has_model = role == Role::worker || role == Role::server;
   const bool has_state = role != Role::worker || job_.resume()->workers_continue;
+  const bool is_brought = plan_.are_on_own_disks() && !job_.resume()->workers_continue;
+  if (is_brought && !has_state && !writes_model_) return receive_model();
   const Bytes size = has_state ? size_ : job_.model().bytes();
-  if (!disk_ || !has_model || size == Bytes(0)) return;
-  Pending reading = context_.read(*disk_, size);
-  context_.wait(reading);
+  if (disk_ && has_model && size > Bytes(0)) {
+    Pending reading = context_.read(*disk_, size);
+    context_.wait(reading);
+  }
+  if (is_brought && writes_model_) send_model();
+}
+
+/// Its values are read from the file, in which they are with real mathematics.
+void Commits::receive_model() {
+  Pending model = context_.receive(job_.checkpoints().writer, protocol::states, {job_.model().bytes()});
+  context_.wait(model);
+}
+
+void Commits::send_model() {
+  std::vector<Pending> sent;
+  for (const Rank worker : roster_.workers())
+    if (worker != context_.rank())
+      sent.push_back(context_.send(worker, protocol::states, {job_.model().bytes()}));
+  context_.wait_all(sent);
 }
 
 void Commits::round_done(std::int64_t round, int workers) {
@@ -142,7 +162,8 @@ void Commits::begin(std::int64_t round) {
 void Commits::write(Part part) {
   Kernel transfer;
   if (keeps_files_) {
-    written_.push_back({begun_, writes_model_ && !part.model_stays});
+    // Evaluations have files of their own where a machine's disk is another place.
+    written_.push_back({begun_, writes_model_ && (plan_.are_on_own_disks() || !part.model_stays)});
     transfer = [this, round = begun_, kept = std::make_shared<Part>(std::move(part))] {
       if (job_.generation() != nullptr) note_times(kept->state);
       save(round, *kept);
@@ -183,7 +204,7 @@ void Commits::record_last() {
   whole_.emplace().record = {.round = from.round, .ended = Seconds(before_all)};
   for (const Rank rank : plan_.parts) {
     const auto state =
-        SavedState::load_numbers(state_path(from.directory, from.round, roster_.assignment(rank)));
+        SavedState::load_numbers(state_path(job_, from.directory, from.round, roster_.assignment(rank)));
     if (!state.has("commit.ended_s")) return whole_.reset();
     if (rank == plan_.decider) whole_->record.started = Seconds(state.real("commit.started_s") - began_s);
     add(rank, {.round = static_cast<std::int32_t>(from.round),
@@ -204,7 +225,7 @@ void Commits::save(std::int64_t round, Part& part) {
                     model = checkpoint_path(directory_, round);
   try {
     part.state.save(state);
-    if (writes_model_) save_model(job_, round, std::move(part.model));
+    if (writes_model_) save_model(job_, directory_, round, std::move(part.model));
   } catch (const WorldError&) {
     failed_ = true;
     std::error_code ignored;
@@ -367,10 +388,13 @@ void Commits::hear_complete() {
 /// As far as this rank knows, where it cannot see all parts.
 bool Commits::is_complete(std::int64_t round) const {
   if (plan_.are_parts_apart) return round == complete_;
-  const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
-  return exists(checkpoint_path(directory_, round)) && std::ranges::all_of(plan_.parts, [&](Rank rank) {
-           return exists(state_path(directory_, round, roster_.assignment(rank)));
-         });
+  const std::string& directory = job_.checkpoints().directory;
+  return std::ranges::all_of(parts_of_commit(job_, round), [&](const checkpointing::Copy& part) {
+    const std::string own = commit_directory(plan_, directory, part.machine);
+    return std::filesystem::exists(part.part == model_part
+                                       ? checkpoint_path(own, round)
+                                       : state_path(own, round, roster_.assignment(part.part)));
+  });
 }
 
 /// The last commit that is complete stays; where that cannot be seen, all stay until one is known to be.

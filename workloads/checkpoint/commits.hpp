@@ -78,6 +78,8 @@ class Commits {
   };
 
   void read_state();
+  void receive_model();
+  void send_model();
   void find_written();
   void note_times(SavedState& state) const;
   void record_last();

@@ -23,6 +23,8 @@ struct ResumePoint {
   /// from what workers have in common, and those that the interrupted job had too also from what is their
   /// own.
   int former_workers = 0;
+  /// The directory of its model, where that is not in `directory` but on the disk of one machine.
+  std::string model_directory = {};
   /// How samples were dealt before this job dealt them to its workers, the oldest first; empty: never.
   std::vector<sampling::Deal> deals = {};
   /// Why later checkpoints cannot be used, one text for each; for the user only, not in the JSON form.
@@ -35,5 +37,7 @@ ResumePoint resume_point_from_json(const nlohmann::json& document);
 
 /// Path of the model taken after `round`.
 std::string checkpoint_path(const std::string& directory, std::int64_t round);
+/// Path of the model of that checkpoint.
+std::string model_path(const ResumePoint& point);
 
 }  // namespace tandem

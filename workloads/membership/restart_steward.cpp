@@ -34,6 +34,7 @@ Seconds RestartSteward::begin_next() {
   TANDEM_CHECK(end_, "no machine departs");
   end_.reset();
   start_.reset();
+  departed_meanwhile_.clear();
   int events = 0;
   while (!start_) {
     if (!advance())
@@ -81,6 +82,7 @@ void RestartSteward::handle(const MachineEvent& event) {
     case What::departed:
       slot.is_there = false;
       record(event.at, event.slot, "departed", to_text(event.how));
+      if (!start_) departed_meanwhile_.push_back(event.slot);
       if (start_ && !end_)
         end_ = {.at = event.at, .slot = event.slot, .incarnation = event.incarnation, .how = event.how};
       return;

@@ -35,6 +35,9 @@ class RestartSteward {
   /// Errors: WorldError when the policy gives up, or machines can no longer be had.
   Seconds begin_next();
 
+  /// Slots whose machines departed after the end of the last generation, before this one could begin.
+  const std::vector<int>& departed_meanwhile() const { return departed_meanwhile_; }
+
   /// What happens to the machines, and what the policy decides, up to the end of the generation that runs.
   const std::vector<MembershipRecord>& membership() const { return membership_; }
   const std::vector<TimedDecision>& decisions() const { return decisions_; }
@@ -61,6 +64,7 @@ class RestartSteward {
   std::optional<Seconds> tick_;   ///< that the policy has asked for
   std::optional<Seconds> start_;  ///< of the generation that runs or is about to
   std::optional<Departure> end_;  ///< of that
+  std::vector<int> departed_meanwhile_;
   std::int64_t epoch_ = 0;
   std::vector<MembershipRecord> membership_;
   std::vector<TimedDecision> decisions_;

@@ -88,6 +88,10 @@ std::optional<int> wait(const SignalReader& signals, Seconds pause) {
   }
 }
 
+std::string place_of(std::int64_t round) {
+  return round > 0 ? fmt::format("round {}", round) : "its beginning";
+}
+
 /// Why the job does not start again; empty: it does.
 std::string reason_to_end(const Attempts& attempts, int restarts, int most) {
   if (attempts.are_futile())
@@ -160,12 +164,14 @@ void begin_next(Job& job, const std::string& out, const std::string& reason,
   std::optional<Job> others;
   if (changes) others.emplace(with_members(job, generation, *members));
   Job& next = others ? *others : job;
-  if (point) {
-    generation.continues = true;
+  // All checkpoints may be lost with the machines that had them.
+  generation.continues = point.has_value();
+  if (point)
     next.resume_from(for_generation(*point, job, next));
-  } else if (others && generation.origin) {
-    next.resume_from(origin_for_generation(job, next));
-  }
+  else if (generation.origin)
+    next.resume_from(others ? origin_for_generation(job, next) : *generation.origin);
+  else
+    next.begin_anew();
   if (changes) generation.slots = *members;
   generation.ended.push_back(std::move(ended));
   if (others) job = std::move(*others);
@@ -186,7 +192,9 @@ bool begin_generations(Job& job) {
 void remove_generation_files(const Job& job, const std::string& out) {
   remove_record_files(out);
   // Nothing can be resumed from states without values.
-  if (!job.real_math()) std::filesystem::remove_all(out + "/checkpoints");
+  if (job.real_math()) return;
+  std::filesystem::remove_all(out + "/checkpoints");
+  if (job.checkpoints().commits.are_on_own_disks()) std::filesystem::remove_all(out + "/local");
 }
 
 RestartSteward make_restart_steward(const Job& job) {
@@ -215,6 +223,16 @@ void add_machines(Generation& generation, const RestartSteward& steward) {
     warning.slot = static_cast<int>(found - members.begin());
     generation.warnings.push_back(warning);
   }
+}
+
+bool lose_machines(const Job& job, const std::vector<int>& slots) {
+  if (!job.checkpoints().commits.are_on_own_disks()) return false;
+  bool has_lost = false;
+  for (const int slot : slots) {
+    const Rank rank = job.roster().workers()[static_cast<std::size_t>(slot)];
+    has_lost = lose_machine(job, job.roster().host_of(rank)) || has_lost;
+  }
+  return has_lost;
 }
 
 MeasuredGenerations::MeasuredGenerations(Job& job, std::string out, Launch launch)
@@ -271,14 +289,17 @@ std::optional<PlannedKill> MeasuredGenerations::next_kill() const {
   return PlannedKill{job_.roster().workers()[static_cast<std::size_t>(index)], end->at - *time};
 }
 
-std::optional<ResumePoint> MeasuredGenerations::restart_point() {
+std::optional<ResumePoint> MeasuredGenerations::restart_point(GenerationResult& result) {
   remove_leftovers(false);
+  if (result.drawn && result.drawn->how) lose_machines(job_, {result.drawn->slot});
   return find_restart_point(job_);
 }
 
 std::optional<int> MeasuredGenerations::wait(const GenerationResult& result, Seconds pause) {
+  has_lost_more_ = false;
   if (!result.drawn) return tandem::cli::wait(signals_, pause);
   const Seconds next = steward_->begin_next();
+  has_lost_more_ = lose_machines(job_, steward_->departed_meanwhile());
   return tandem::cli::wait(signals_, next - now().value_or(next));
 }
 
@@ -291,7 +312,7 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
   GenerationResult result = world.launch();
   while (result.exit_code == exit_environment_error) {
     const int number = job.generation()->number();
-    const auto point = world.restart_point();
+    auto point = world.restart_point(result);
     attempts.note(point ? point->round : first_round, start_in(out, number).has_value(),
                   result.drawn.has_value());
     if (const std::string why = reason_to_end(attempts, number, most); !why.empty()) {
@@ -300,8 +321,7 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
     }
     const std::string reason = reason_of(result, job);
     world.tell(fmt::format("{}; the job starts again from {} as generation {}", reason,
-                           attempts.round() > 0 ? fmt::format("round {}", attempts.round()) : "its beginning",
-                           number + 1));
+                           place_of(attempts.round()), number + 1));
     std::optional<int> signal;
     try {
       signal = world.wait(result, attempts.pause());
@@ -313,6 +333,11 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
       result.exit_code = 128 + *signal;
       result.message = fmt::format("ended by signal {}", *signal);
       return result;
+    }
+    if (world.has_lost_more()) {
+      point = world.restart_point(result);
+      world.tell(fmt::format("another machine was lost meanwhile: generation {} starts from {}", number + 1,
+                             place_of(point ? point->round : first_round)));
     }
     const auto slots = job.generation()->slots;
     try {

@@ -35,19 +35,26 @@ std::string describe(const RestartSteward::End& end);
 /// Adds what the steward knows of the machines until the end of the present generation.
 void add_machines(Generation& generation, const RestartSteward& steward);
 
+/// The machines in these slots have departed, with the commits on their disks. Returns whether there were
+/// any.
+bool lose_machines(const Job& job, const std::vector<int>& slots);
+
 /// Where the generations of a job run.
 class GenerationWorld {
  public:
   virtual ~GenerationWorld() = default;
   /// Runs the job as its document says. An environment error is a reason to start it again.
   virtual GenerationResult launch() = 0;
-  /// From where the generation that has just ended is continued; none: from the beginning.
-  virtual std::optional<ResumePoint> restart_point() = 0;
+  /// From where the generation that has just ended is continued; none: from the beginning. May complete the
+  /// result of that generation by what is lost.
+  virtual std::optional<ResumePoint> restart_point(GenerationResult& result) = 0;
   /// Passes the time until the next generation may begin. `pause`: after a death that nobody drew. Returns
   /// the signal that arrived meanwhile, if any. Errors: WorldError when there are no machines to continue on.
   virtual std::optional<int> wait(const GenerationResult& result, Seconds pause) = 0;
   /// The slots of the workers that the next generation has; null: all. Pre: wait has returned.
   virtual const std::vector<int>* members() const = 0;
+  /// Machines have departed during that time that took commits along: restart_point() may be another one.
+  virtual bool has_lost_more() const = 0;
   /// For the user.
   virtual void tell(const std::string& note) = 0;
 };
@@ -61,9 +68,10 @@ class MeasuredGenerations final : public GenerationWorld {
   /// `out`: the result directory of the job, which must outlive this. Errors: as make_restart_steward.
   MeasuredGenerations(Job& job, std::string out, Launch launch);
   GenerationResult launch() override;
-  std::optional<ResumePoint> restart_point() override;
+  std::optional<ResumePoint> restart_point(GenerationResult& result) override;
   std::optional<int> wait(const GenerationResult& result, Seconds pause) override;
   const std::vector<int>* members() const override { return steward_ ? &steward_->members() : nullptr; }
+  bool has_lost_more() const override { return has_lost_more_; }
   void tell(const std::string& note) override;
 
  private:
@@ -75,6 +83,7 @@ class MeasuredGenerations final : public GenerationWorld {
   std::string out_;
   Launch launch_;
   std::optional<RestartSteward> steward_;  ///< none: nothing is revoked
+  bool has_lost_more_ = false;
   SignalReader signals_;
 };
 

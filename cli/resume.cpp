@@ -151,6 +151,20 @@ void expect_no_spares(const fs::path& folder, const Experiment& experiment) {
                   folder.string(), fmt::join(experiment.placement.spares, ", ")));
 }
 
+/// Each has its part of the commits on its own disk.
+void expect_same_hosts(const fs::path& folder, const json& recorded, const Job& job) {
+  if (!job.checkpoints().commits.are_on_own_disks()) return;
+  const json before = read_again(folder, recorded).at("experiment").at("placement");
+  const json now = json::parse(to_json(job.spec().experiment).at("placement").dump());
+  const json changes = json::diff(before, now);
+  if (changes.empty()) return;
+  const std::string pointer = changes.front().at("path").get<std::string>();
+  throw ConfigError(fmt::format(
+      "--resume {}: expected the same hosts, because checkpoint.to is local and each has its part "
+      "of the commits, found another placement at {}",
+      folder.string(), pointer));
+}
+
 void print_resume_note(const Job& job, const ResumePoint& point) {
   for (const auto& reason : point.passed_over) fmt::print("note: {}\n", reason);
   fmt::print("resuming from round {} of {}\n", point.round, point.directory);
@@ -297,6 +311,7 @@ void resume_if_asked(Job& job, const JobOptions& options) {
   expect_same_job(folder, recorded, job_document(job));
   expect_states(folder, job.spec().experiment);
   expect_no_spares(folder, job.spec().experiment);
+  expect_same_hosts(folder, recorded, job);
   expect_same_schedule(folder, recorded, job);
   auto [point, former] = find_former_point(folder, recorded, job, options.resume_from);
   if (former) {

@@ -52,6 +52,15 @@ void check_revoke(const Experiment& experiment, const MachineUse& machines, cons
         "'kill'");
 }
 
+/// Only one machine has a folder for each host.
+void check_disks(const Experiment& experiment, const MachineUse& machines, const RunOptions& options) {
+  if (experiment.checkpoint.to == CommitPlace::local &&
+      (machines.is_used() || options.sbatch.sbatch.is_wanted))
+    throw ConfigError(
+        "checkpoint.to: expected directory on several machines, because a restart reads the commits of all "
+        "hosts on this one (local works on one machine, also with --cluster), found 'local'");
+}
+
 void check_runnable(const Experiment& experiment) {
   const auto& data = experiment.data;
   if (experiment.run.devices == DeviceSpeed::native && data.source == DataSource::storage &&
@@ -143,7 +152,7 @@ GuardedResult launch_job(const LaunchSetting& setting, const Job& job, const cha
 
 /// The command that continues a job which a signal has ended; empty: it has no checkpoint with values.
 std::string command_to_resume(const Job& job, const RunOptions& options, const std::string& out) {
-  if (!job.real_math() || rounds_in(out).empty()) return "";
+  if (!job.real_math() || rounds_of_job(job, out).empty()) return "";
   std::string command = "tandem run --resume " + shell_word(out);
   for (const auto& word : words_of(options.machines)) command += ' ' + shell_word(word);
   if (!options.cluster.empty()) command += " --cluster " + shell_word(options.cluster);
@@ -198,6 +207,7 @@ int run_job(const RunOptions& options) {
     throw ConfigError(
         "--check: expected several machines (--hosts, --hostfile or a Slurm allocation), found none");
   check_revoke(loaded.experiment, machines, options.machines);
+  check_disks(loaded.experiment, machines, options);
   machines.map_gpus(loaded);
   if (machines.is_used()) compute_natively_by_default(loaded);
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");

@@ -46,6 +46,11 @@ WrittenRun read_run(const std::string& path) {
   return {json::parse(line), journal_from_bytes(std::as_bytes(std::span(bytes)))};
 }
 
+std::optional<ResumePoint> point_in(const json& figures) {
+  const json& point = figures.at("point");
+  return point.is_null() ? std::nullopt : std::optional(resume_point_from_json(point));
+}
+
 /// Between the launch of a generation and its time zero.
 Seconds launch_time_of(const Job& job) {
   const Seconds given = job.spec().experiment.recovery.launch;
@@ -70,18 +75,22 @@ GenerationResult SimulatedGenerations::launch() {
   add_machines(generation, steward_);
   job_.set_generation(generation);
   const auto& end = steward_.end_of_generation();
-  if (end && end->at < began_) return ended(0);
+  if (end && end->at < began_) {
+    cut_ = {};
+    has_lost_more_ = end->how && lose_machines(job_, {end->slot});
+    return ended(0);
+  }
   write_start(out_, generation.number(), began_.count());
   std::optional<Seconds> until;
   if (end) until = end->at - began_;
-  simulate_apart(until);
+  run_apart([&] { return simulate_here(until); });
 
   WrittenRun written = read_run(file());
   std::filesystem::remove(file());
   const json& figures = written.figures;
   if (figures.at("is_cut").get<bool>()) {
-    point_.reset();
-    if (const json& point = figures.at("point"); !point.is_null()) point_ = resume_point_from_json(point);
+    point_ = point_in(figures);
+    cut_ = std::move(written.journal);
     if (point_) bar_.update(job_.stop().fraction_done(progress_at(job_, *point_)));
     return ended(figures.at("lost_samples").get<std::int64_t>());
   }
@@ -101,13 +110,15 @@ GenerationResult SimulatedGenerations::ended(std::int64_t lost_samples) const {
   return result;
 }
 
-void SimulatedGenerations::simulate_apart(std::optional<Seconds> until) const {
+/// In a copy of this process: libtorch must not be used before a process is copied. Returns when it has
+/// ended.
+void SimulatedGenerations::run_apart(const std::function<int()>& body) const {
   const std::string log = out_ + "/generation.log";
   std::exception_ptr failure;
   ProcessQueue queue{.count = 1, .start = {}, .ended = {}};
   queue.start = [&](std::size_t, const sigset_t& blocked_signals) {
     const Descriptor output = create_file(log);
-    return start_function([&] { return simulate_here(until); },
+    return start_function(body,
                           {.output = output.number(), .own_group = true, .blocked_signals = blocked_signals});
   };
   queue.ended = [&](std::size_t, const ExitStatus& status, std::exception_ptr error) {
@@ -119,8 +130,13 @@ void SimulatedGenerations::simulate_apart(std::optional<Seconds> until) const {
   if (failure) std::rethrow_exception(failure);
 }
 
-/// In a copy of this process, which also looks for the point of restart: libtorch must not be used before a
-/// process is copied. Returns the exit code.
+/// From where the job starts again after a generation that was cut, and what is done again.
+json SimulatedGenerations::describe_point(const Journal& cut) const {
+  const auto point = find_restart_point(job_);
+  return {{"point", point ? to_json(*point) : json()}, {"lost_samples", samples_after(job_, point, cut)}};
+}
+
+/// Also looks for the point of restart. Returns the exit code.
 int SimulatedGenerations::simulate_here(std::optional<Seconds> until) const {
   begin_output({});
   const int code = exit_code_of([&] {
@@ -129,12 +145,12 @@ int SimulatedGenerations::simulate_here(std::optional<Seconds> until) const {
                     {"makespan_s", run.makespan.count()},
                     {"physics", run.physics},
                     {"warnings", run.warnings}};
+    const bool may_lose_more = job_.checkpoints().commits.are_on_own_disks();
     if (run.is_cut) {
-      const auto point = find_restart_point(job_);
-      figures["point"] = point ? to_json(*point) : json();
-      figures["lost_samples"] = samples_after(job_, point, run.journal);
+      if (const auto& end = *steward_.end_of_generation(); end.how) lose_machines(job_, {end.slot});
+      figures.update(describe_point(run.journal));
     }
-    write_run(file(), figures, run.is_cut ? Journal() : run.journal);
+    write_run(file(), figures, run.is_cut && !may_lose_more ? Journal() : run.journal);
     return exit_success;
   });
   std::fflush(stdout);
@@ -142,8 +158,31 @@ int SimulatedGenerations::simulate_here(std::optional<Seconds> until) const {
   return code;
 }
 
+/// Returns the exit code.
+int SimulatedGenerations::find_point_here() const {
+  begin_output({});
+  const int code = exit_code_of([&] {
+    write_run(file(), describe_point(cut_), {});
+    return exit_success;
+  });
+  std::fflush(stdout);
+  std::fflush(stderr);
+  return code;
+}
+
+std::optional<ResumePoint> SimulatedGenerations::restart_point(GenerationResult& result) {
+  if (!std::exchange(has_lost_more_, false)) return point_;
+  run_apart([this] { return find_point_here(); });
+  const json figures = read_run(file()).figures;
+  std::filesystem::remove(file());
+  point_ = point_in(figures);
+  result.lost_samples = figures.at("lost_samples").get<std::int64_t>();
+  return point_;
+}
+
 std::optional<int> SimulatedGenerations::wait(const GenerationResult&, Seconds) {
   launched_ = steward_.begin_next();
+  has_lost_more_ = lose_machines(job_, steward_.departed_meanwhile());
   began_ = launched_ + launch_time_;
   return std::nullopt;
 }

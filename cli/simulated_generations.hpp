@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,17 +25,21 @@ class SimulatedGenerations final : public GenerationWorld {
   SimulatedGenerations(Job& job, std::string out, Simulate simulate);
 
   GenerationResult launch() override;
-  std::optional<ResumePoint> restart_point() override { return point_; }
+  std::optional<ResumePoint> restart_point(GenerationResult& result) override;
   std::optional<int> wait(const GenerationResult& result, Seconds pause) override;
   const std::vector<int>* members() const override { return &steward_.members(); }
+  bool has_lost_more() const override { return has_lost_more_; }
   void tell(const std::string&) override {}
 
   /// The whole job, once it has ended.
   sim::JobRun take_run() { return std::move(run_); }
 
  private:
+  // In processes of their own.
   int simulate_here(std::optional<Seconds> until) const;
-  void simulate_apart(std::optional<Seconds> until) const;
+  int find_point_here() const;
+  void run_apart(const std::function<int()>& body) const;
+  nlohmann::json describe_point(const Journal& cut) const;
   GenerationResult ended(std::int64_t lost_samples) const;
   std::string file() const { return out_ + "/generation.part"; }
 
@@ -47,6 +52,8 @@ class SimulatedGenerations final : public GenerationWorld {
   Seconds launched_{0};  ///< the present generation
   Seconds began_{0};     ///< the present generation
   std::optional<ResumePoint> point_;
+  bool has_lost_more_ = false;  ///< since that was found
+  Journal cut_;                 ///< of the last generation, if commits may be lost with machines
   sim::JobRun run_;
 };
 

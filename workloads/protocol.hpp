@@ -41,7 +41,8 @@ enum class Stream : std::int16_t {
   welcomes,          ///< server -> worker that joins: Welcome
   commits,           ///< -> rank that decides about commits: Stored; back: Complete
   groups,   ///< steward -> worker without server: Regroup, Members, End; back: Arrived, Quiet, Finished
-  states,   ///< worker -> one that joins or is behind: the state of training
+  states,   ///< worker -> one that joins or is behind: the state of training; as a job starts again, the
+            ///< writer of checkpoints -> worker without a state: the model
   warnings  ///< -> rank that decides about commits: Warned
 };
 

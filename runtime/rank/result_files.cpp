@@ -195,7 +195,7 @@ bool ResultFiles::are_together(Rank one, Rank other) const {
 void ResultFiles::bring_checkpoint(nlohmann::json& document, const std::string& near) const {
   if (!document.contains("resume")) return;
   ResumePoint point = resume_point_from_json(document["resume"]);
-  const bool is_here = fs::exists(checkpoint_path(point.directory, point.round));
+  const bool is_here = fs::exists(model_path(point));
   if (all_of(communicator_, is_here)) return;
   if (!is_here && rank_ == 0) point.directory = near;
   const auto name = fs::path(checkpoint_path("", point.round)).stem().string();

@@ -53,6 +53,36 @@ INSTANTIATE_TEST_SUITE_P(
                       "--set optimizer.update_at=workers --set optimizer.kind=adam --set "
                       "placement.servers=[server,node-4]"));
 
+/// A rank that dies leaves its machine and its disk.
+TEST_F(RestartJobs, TheDeathOfARankLosesNoPartOfACommit) {
+  const std::string commits = "--set checkpoint.policy=fixed --set checkpoint.options.interval=5 ";
+  for (const char* route : {"--set sync.over=all-reduce", "--set sync.algorithm=bsp"}) {
+    SCOPED_TRACE(route);
+    const std::string words = job(60, commits + route);
+    succeeds("simulate " + words + " --out whole --force");
+    const auto told = killed(words + " --set checkpoint.to=local --force", {{has_checkpoint(20), "1"}});
+    ASSERT_EQ(told.exit_code, 0) << told.output;
+    EXPECT_EQ(restarts("out"), 1U) << told.output;
+    EXPECT_GE(results("out").info.generations[1].at("round"), 15);
+    EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out/local/node-2/checkpoints"));
+    expect_same_records("whole", "out", 0);
+    expect_each_step_once("out");
+    expect_each_evaluation_once("out", 60);
+    std::filesystem::remove_all(line_.folder() / "out");
+  }
+}
+
+/// Only one machine has a folder for each host.
+TEST_F(RestartJobs, LocalCommitsOnSeveralMachinesAreRefused) {
+  const std::string words = job(60, "--set checkpoint.policy=fixed --set checkpoint.to=local --out out");
+  for (const char* where : {" --hosts localhost:9", " --print-sbatch"}) {
+    const auto told = line_.tandem("run " + words + where);
+    EXPECT_EQ(told.exit_code, 2) << told.output;
+    EXPECT_NE(told.output.find("checkpoint.to: expected directory on several machines"), std::string::npos)
+        << told.output;
+  }
+}
+
 /// What was recorded before the death, after it and again is what the job did.
 TEST_F(RestartJobs, AsynchronousJobsLoseNoSample) {
   const std::string words = job(200, "--set sync.algorithm=asp --decisions");

@@ -126,6 +126,48 @@ TEST_F(RevokedJobs, InPlaceTheDeathOfTheStewardEndsTheJob) {
   for (const auto& step : resumed.journal.steps) EXPECT_GE(step.round, 10);
 }
 
+/// With a machine its disk is lost: the job starts again from its beginning, as in the simulation.
+TEST_F(RevokedJobs, LosePartsThatTheirMachinesHad) {
+  const std::string words = job(rounds,
+                                "--set sync.over=all-reduce --set checkpoint.policy=fixed --set "
+                                "checkpoint.options.interval=10 --set checkpoint.to=local"),
+                    all = revoked(words) + " --set 'transience.options.times=15,1e9;1e9'";
+  succeeds("simulate " + words + " --out whole");
+  succeeds("simulate " + all + " --out simulated");
+  const std::string told = succeeds("run " + all + " --out out");
+  EXPECT_NE(told.find("departed (revoked); the job starts again from its beginning as generation 1"),
+            std::string::npos)
+      << told;
+  for (const char* out : {"simulated", "out"}) {
+    expect_same_records("whole", out, 0);
+    const auto generations = results(out).info.generations;
+    ASSERT_EQ(generations.size(), 2U) << out;
+    EXPECT_EQ(generations[1].at("round"), 0) << out;
+  }
+  expect_each_step_once("out");
+  EXPECT_EQ(results("out").journal.commits.size(), results("whole").journal.commits.size());
+}
+
+/// Over a server whose worker's states are not needed, the commits on its disk remain.
+TEST_F(RevokedJobs, KeepPartsThatOtherMachinesHave) {
+  const std::string all =
+      revoked(job(rounds,
+                  "--set sync.algorithm=asp --set checkpoint.policy=fixed --set "
+                  "checkpoint.options.interval=10 --set checkpoint.to=local --decisions"));
+  succeeds("simulate " + all + " --out simulated");
+  succeeds("run " + all + " --out out");
+  expect_each_step_once("out");
+  const Results simulated = results("simulated"), measured = results("out");
+  EXPECT_EQ(ends_of_generations(measured), ends_of_generations(simulated));
+  for (const Results* one : {&simulated, &measured}) {
+    ASSERT_EQ(one->info.generations.size(), 3U) << one->info.world;
+    EXPECT_GT(one->info.generations[1].at("round"), 0) << one->info.world;
+    EXPECT_GT(one->info.generations[2].at("round"), one->info.generations[1].at("round")) << one->info.world;
+  }
+  const auto replay = validation::compare(simulated, {measured}).replay;
+  EXPECT_EQ(replay.state, validation::Gate::State::passed) << replay.detail;
+}
+
 /// Elsewhere, the processes that watch the machines kill ranks.
 TEST_F(RevokedJobs, OnMachinesThatNobodyWatchesAreRefused) {
   const auto told = line_.tandem("run " + revoked(job(60)) + " --hosts localhost:9 --lost-after 0 --out out");

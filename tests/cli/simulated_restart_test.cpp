@@ -362,7 +362,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, RestartedTraining,
     ::testing::Values("", "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
                       "--set checkpoint.mode=background",
-                      "--set sync.over=all-reduce --set optimizer.kind=adam",
+                      // Each departure takes a part of every commit along.
+                      "--set checkpoint.to=local", "--set sync.over=all-reduce --set optimizer.kind=adam",
                       "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
                       "--set sync.algorithm=d-psgd --set sync.over=peers",
                       "--set placement.evaluator=first-worker"));
@@ -390,8 +391,9 @@ TEST_P(ModelledRestarts, TakeTheTimesOfRealMathematics) {
 
 INSTANTIATE_TEST_SUITE_P(All, ModelledRestarts,
                          ::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=esync",
-                                           "--set sync.algorithm=dc-asgd", "--set sync.algorithm=easgd",
-                                           "--set sync.over=all-reduce",
+                                           "--set sync.algorithm=dc-asgd",
+                                           "--set sync.algorithm=asp --set checkpoint.to=local",
+                                           "--set sync.algorithm=easgd", "--set sync.over=all-reduce",
                                            "--set sync.algorithm=d-psgd --set sync.over=peers",
                                            "--set sync.compression=top-k"));
 

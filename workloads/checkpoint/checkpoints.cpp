@@ -32,7 +32,9 @@ void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<
   Kernel write;
   // The first worker's duties may have moved to another one, which has the model.
   if (!values.empty() || (plan_.has_states && context_.rank() == plan_.writer))
-    write = [this, round, values] { save_model(job_, round, {values.begin(), values.end()}); };
+    write = [this, round, values] {
+      save_model(job_, plan_.directory, round, {values.begin(), values.end()});
+    };
   if (disk_) {
     Pending writing = context_.write(*disk_, model_.bytes(), std::move(write));
     context_.wait(writing);

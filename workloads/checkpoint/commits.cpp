@@ -26,7 +26,7 @@ Commits::Commits(const Job& job, Context& context, Journal& journal)
       notices_(job.notices()),
       context_(context),
       journal_(journal),
-      directory_(job.checkpoints().directory),
+      directory_(commit_directory(plan_, job.checkpoints().directory, assignment_.host)),
       disk_(job.devices().disk_of(context.rank())),
       size_(commit_size(job, context.rank())),
       parts_(plan_.parts),
@@ -38,7 +38,9 @@ Commits::Commits(const Job& job, Context& context, Journal& journal)
       writes_model_(context.rank() == job.checkpoints().writer),
       begun_(job.checkpoints().first_round) {
   if (!has_part_) return;
-  if (keeps_files_) std::filesystem::create_directories(directory_ + "/checkpoints");
+  if (keeps_files_)
+    for (const std::string& directory : {directory_, job.checkpoints().directory})
+      std::filesystem::create_directories(directory + "/checkpoints");
   if (context.rank() == plan_.decider && !plan_.by_members) make_schedule();
 }
 
@@ -128,7 +130,7 @@ void Commits::start(std::int64_t round) {
 
 /// By earlier generations, or by earlier workers in its slot, of which as few commits are kept.
 void Commits::find_written() {
-  auto rounds = rounds_in(directory_);
+  auto rounds = rounds_of_state(directory_, assignment_);
   std::ranges::sort(rounds);
   for (const std::int64_t round : rounds)
     if (std::filesystem::exists(state_path(directory_, round, assignment_)))
@@ -143,15 +145,34 @@ bool Commits::is_evaluated(std::int64_t round) const {
   return std::ranges::find(evaluated, round, &AnnouncedCheckpoint::round) != evaluated.end();
 }
 
-/// Ranks without a state of their own begin with the model.
+/// Ranks without a state of their own begin with the model. Where each machine has a disk of its own, the
+/// writer reads the model for all.
 void Commits::read_state() {
   const Role role = assignment_.role;
   const bool has_model = role == Role::worker || role == Role::server;
   const bool has_state = role != Role::worker || job_.resume()->workers_continue;
+  const bool is_brought = plan_.are_on_own_disks() && !job_.resume()->workers_continue;
+  if (is_brought && !has_state && !writes_model_) return receive_model();
   const Bytes size = has_state ? size_ : job_.model().bytes();
-  if (!disk_ || !has_model || size == Bytes(0)) return;
-  Pending reading = context_.read(*disk_, size);
-  context_.wait(reading);
+  if (disk_ && has_model && size > Bytes(0)) {
+    Pending reading = context_.read(*disk_, size);
+    context_.wait(reading);
+  }
+  if (is_brought && writes_model_) send_model();
+}
+
+/// Its values are read from the file, in which they are with real mathematics.
+void Commits::receive_model() {
+  Pending model = context_.receive(job_.checkpoints().writer, protocol::states, {job_.model().bytes()});
+  context_.wait(model);
+}
+
+void Commits::send_model() {
+  std::vector<Pending> sent;
+  for (const Rank worker : roster_.workers())
+    if (worker != context_.rank())
+      sent.push_back(context_.send(worker, protocol::states, {job_.model().bytes()}));
+  context_.wait_all(sent);
 }
 
 void Commits::step_done() {
@@ -215,7 +236,8 @@ void Commits::begin(std::int64_t round) {
 void Commits::write(Part part) {
   Kernel transfer;
   if (keeps_files_) {
-    written_.push_back({begun_, !part.model_stays});
+    // Evaluations have files of their own where a machine's disk is another place.
+    written_.push_back({begun_, plan_.are_on_own_disks() || !part.model_stays});
     transfer = [this, round = begun_, with_model = writes_model_,
                 kept = std::make_shared<Part>(std::move(part))] {
       if (job_.generation() != nullptr) note_times(kept->state);
@@ -271,7 +293,7 @@ void Commits::record_last() {
   whole_.emplace().record = {.round = from.round, .ended = Seconds(before_all)};
   const RankAssignment& decider = roster_.assignment(plan_.decider);
   for (const RankAssignment& part : last_parts()) {
-    const auto state = SavedState::load_numbers(state_path(from.directory, from.round, part));
+    const auto state = SavedState::load_numbers(state_path(job_, from.directory, from.round, part));
     if (!state.has("commit.ended_s")) return whole_.reset();
     if (part.role == decider.role && part.index == decider.index)
       whole_->record.started = Seconds(state.real("commit.started_s") - began_s);
@@ -293,7 +315,7 @@ void Commits::save(std::int64_t round, Part& part, bool with_model) {
                     model = checkpoint_path(directory_, round);
   try {
     part.state.save(state);
-    if (with_model) save_model(job_, round, std::move(part.model));
+    if (with_model) save_model(job_, directory_, round, std::move(part.model));
   } catch (const WorldError&) {
     failed_ = true;
     std::error_code ignored;
@@ -493,9 +515,12 @@ bool Commits::is_complete(std::int64_t round) const {
   if (plan_.are_parts_apart) return round == complete_;
   const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
   if (plan_.by_members) return exists(members_path(directory_, round));
-  return exists(checkpoint_path(directory_, round)) && std::ranges::all_of(plan_.parts, [&](Rank rank) {
-           return exists(state_path(directory_, round, roster_.assignment(rank)));
-         });
+  const std::string& directory = job_.checkpoints().directory;
+  return std::ranges::all_of(parts_of_commit(job_, round), [&](const checkpointing::Copy& part) {
+    const std::string own = commit_directory(plan_, directory, part.machine);
+    return exists(part.part == model_part ? checkpoint_path(own, round)
+                                          : state_path(own, round, roster_.assignment(part.part)));
+  });
 }
 
 /// The last commit that is complete stays; where that cannot be seen, all stay until one is known to be.

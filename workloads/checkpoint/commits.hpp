@@ -97,6 +97,8 @@ class Commits {
   void make_schedule();
   void decide_from(std::int64_t round);
   void read_state();
+  void receive_model();
+  void send_model();
   void find_written();
   void note_times(SavedState& state) const;
   std::vector<RankAssignment> last_parts() const;

@@ -340,8 +340,11 @@ void keep_records(const std::string& directory, const RankAssignment& assignment
 void write_announced(const std::string& directory, const AnnouncedCheckpoint& checkpoint) {
   const json text = {
       {"round", checkpoint.round}, {"samples", checkpoint.samples}, {"taken_s", checkpoint.taken.count()}};
-  write_atomically(fmt::format("{}/checkpoints/round_{:08}{}", directory, checkpoint.round, announced_ending),
-                   text.dump() + '\n');
+  write_atomically(announced_path(directory, checkpoint.round), text.dump() + '\n');
+}
+
+std::string announced_path(const std::string& directory, std::int64_t round) {
+  return fmt::format("{}/checkpoints/round_{:08}{}", directory, round, announced_ending);
 }
 
 std::vector<AnnouncedCheckpoint> announced_in(const std::string& directory) {

@@ -118,6 +118,7 @@ struct AnnouncedCheckpoint {
 };
 /// Errors: WorldError.
 void write_announced(const std::string& directory, const AnnouncedCheckpoint& checkpoint);
+std::string announced_path(const std::string& directory, std::int64_t round);
 /// Those whose models exist, by round.
 std::vector<AnnouncedCheckpoint> announced_in(const std::string& directory);
 

@@ -15,6 +15,7 @@
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/job/workers_of_generation.hpp"
+#include "workloads/job/commit_plan.hpp"
 
 namespace tandem {
 namespace {
@@ -71,7 +72,7 @@ class Writer {
 std::vector<std::int64_t> steps_at(const Job& job, const ResumePoint& point) {
   const Roster& roster = job.roster();
   const auto state_of = [&](Rank rank) {
-    return SavedState::load_numbers(state_path(point.directory, point.round, roster.assignment(rank)));
+    return SavedState::load_numbers(state_path(job, point.directory, point.round, roster.assignment(rank)));
   };
   std::vector<std::int64_t> steps;
   if (point.workers_continue) {
@@ -129,11 +130,20 @@ std::vector<RankAssignment> all_assignments(const Job& job) {
   return all;
 }
 
+/// Removes files of checkpoints and records after that round.
+void remove_after(const std::string& directory, std::int64_t last) {
+  std::vector<fs::path> later;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory + "/checkpoints", error))
+    if (const auto round = round_in(entry.path()); round && *round > last) later.push_back(entry.path());
+  for (const auto& path : later) fs::remove(path);
+}
+
 }  // namespace
 
 std::optional<ResumePoint> find_restart_point(const Job& job) {
   const std::string directory = own_directory(job);
-  for (const std::int64_t round : rounds_in(directory)) {
+  for (const std::int64_t round : rounds_of_job(job, directory)) {
     try {
       const Writer writer(job, round);
       ResumePoint point = find_resume_point(writer.job(), directory, round);
@@ -147,6 +157,12 @@ std::optional<ResumePoint> find_restart_point(const Job& job) {
   return std::nullopt;
 }
 
+bool lose_machine(const Job& job, const std::string& host) {
+  const CommitPlan& plan = job.checkpoints().commits;
+  if (!plan.are_on_own_disks()) return false;
+  return fs::remove_all(commit_directory(plan, own_directory(job), host)) > 0;
+}
+
 std::int64_t samples_after(const Job& job, const std::optional<ResumePoint>& point, const Journal& journal) {
   const auto workers = job.roster().workers();
   std::vector<std::int64_t> steps(workers.size(), 0);
@@ -154,9 +170,17 @@ std::int64_t samples_after(const Job& job, const std::optional<ResumePoint>& poi
   if (point && Writer(job, point->round).number() == job.generation()->number())
     steps = steps_at(job, *point);
   std::int64_t samples = 0;
-  for (const StepRecord& step : journal.steps)
-    for (std::size_t i = 0; i < workers.size(); ++i)
-      if (workers[i] == step.rank && step.step >= steps[i]) samples += step.samples;
+  const auto count = [&](const std::vector<StepRecord>& done) {
+    for (const StepRecord& step : done)
+      for (std::size_t i = 0; i < workers.size(); ++i)
+        if (workers[i] == step.rank && step.step >= steps[i]) samples += step.samples;
+  };
+  count(journal.steps);
+  const std::int64_t began = job.is_restarted() ? job.resume()->round : 0;
+  if (began <= (point ? point->round : 0)) return samples;
+  for (const Rank worker : workers)
+    count(records_before(own_directory(job), job.roster().assignment(worker), job.generation()->number())
+              .steps);
   return samples;
 }
 
@@ -174,11 +198,13 @@ void return_to(const Job& job, const std::optional<ResumePoint>& point) {
         return mark.steps <= steps.at(static_cast<std::size_t>(assignment.index));
       return is_before_point(mark, writer.number(), assignment.index, steps);
     });
-  std::vector<fs::path> later;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory + "/checkpoints", error))
-    if (const auto round = round_in(entry.path()); round && *round > last) later.push_back(entry.path());
-  for (const auto& path : later) fs::remove(path);
+  remove_after(directory, last);
+  if (!job.checkpoints().commits.are_on_own_disks()) return;
+  for (const auto& own : commit_directories(job, directory)) remove_after(own, last);
+  // The evaluation of the commit's round may have been announced, and its model not been written.
+  const std::string evaluated = checkpoint_path(directory, last);
+  if (point && fs::exists(announced_path(directory, last)) && !fs::exists(evaluated))
+    fs::copy_file(model_path(*point), evaluated);
 }
 
 ResumePoint for_generation(ResumePoint point, const Job& job, const Job& next) {
@@ -212,7 +238,7 @@ ResumePoint origin_for_generation(const Job& job, const Job& next) {
 WrittenPoint find_resume_point_of_generations(const Job& job, const std::string& directory,
                                               std::optional<std::int64_t> round) {
   std::vector<std::string> passed_over;
-  for (const std::int64_t candidate : round ? std::vector{*round} : rounds_in(directory)) {
+  for (const std::int64_t candidate : round ? std::vector{*round} : rounds_of_job(job, directory)) {
     Writer writer(job, candidate);
     if (!round && is_only_evaluated(writer.job(), directory, candidate)) continue;
     try {

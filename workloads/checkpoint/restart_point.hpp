@@ -17,8 +17,11 @@ namespace tandem {
 /// generation that wrote it; for_generation makes it one of a generation with other workers.
 std::optional<ResumePoint> find_restart_point(const Job& job);
 
-/// Samples of the finished steps in the journal of one generation that the next one does again from that
-/// point.
+/// The machine of that host is lost: so are the commits on its disk. Returns whether there were any.
+bool lose_machine(const Job& job, const std::string& host);
+
+/// Samples of the finished steps that the next generation does again from that point: of those in the journal
+/// of the last one and, where commits were lost with machines, of earlier generations.
 std::int64_t samples_after(const Job& job, const std::optional<ResumePoint>& point, const Journal& journal);
 
 /// Removes what the job's ranks have saved and recorded after that point; all of it if there is none.

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <functional>
 #include <span>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -42,12 +44,45 @@ Assignments needed_assignments(const Job& job, const std::vector<int>& members) 
   return assignments_of(job.roster(), ranks);
 }
 
-std::vector<SavedState> numbers_of(const Assignments& assignments, const std::string& directory,
-                                   std::int64_t round) {
+std::vector<SavedState> numbers_of(const Job& job, const Assignments& assignments,
+                                   const std::string& directory, std::int64_t round) {
   std::vector<SavedState> states;
   for (const RankAssignment& assignment : assignments)
-    states.push_back(SavedState::load_numbers(state_path(directory, round, assignment)));
+    states.push_back(SavedState::load_numbers(state_path(job, directory, round, assignment)));
   return states;
+}
+
+std::string ending_of_state(const RankAssignment& assignment) {
+  return fmt::format(".{}_{}.state", role_name(assignment.role), assignment.index);
+}
+
+/// Of the model, which the writer has.
+std::string model_directory(const Job& job, const std::string& directory) {
+  const CheckpointPlan& plan = job.checkpoints();
+  return commit_directory(plan.commits, directory, job.roster().host_of(plan.writer));
+}
+
+std::string name_of_round(std::int64_t round) { return fmt::format("round_{:08}", round); }
+
+/// The number in a name that begins with "round_" and ends with `ending`; none: another file.
+std::optional<std::int64_t> round_of(const std::string& name, const std::string& ending) {
+  constexpr std::string_view first = "round_";
+  if (!name.starts_with(first) || !name.ends_with(ending)) return std::nullopt;
+  std::int64_t round = 0;
+  const char* const end = name.data() + name.size() - ending.size();
+  const auto [rest, error] = std::from_chars(name.data() + first.size(), end, round);
+  const bool is_number = error == std::errc() && rest == end;
+  return is_number && name == name_of_round(round) + ending ? std::optional(round) : std::nullopt;
+}
+
+/// Of the files in the directory's checkpoints that end so, the latest first.
+std::vector<std::int64_t> rounds_of_files(const std::string& directory, const std::string& ending) {
+  std::vector<std::int64_t> rounds;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory + "/checkpoints", error))
+    if (const auto round = round_of(entry.path().filename().string(), ending)) rounds.push_back(*round);
+  std::ranges::sort(rounds, std::greater());
+  return rounds;
 }
 
 /// All workers of a job with servers have finished the round and computed nothing since.
@@ -75,9 +110,10 @@ bool nobody_waits(const Job& job, const std::vector<SavedState>& servers) {
   });
 }
 
-bool all_exist(const Assignments& assignments, const std::string& directory, std::int64_t round) {
+bool all_exist(const Job& job, const Assignments& assignments, const std::string& directory,
+               std::int64_t round) {
   try {
-    numbers_of(assignments, directory, round);
+    numbers_of(job, assignments, directory, round);
     return true;
   } catch (const ConfigError&) {
     return false;
@@ -98,22 +134,24 @@ void expect_policy(const Job& job, const SavedState& state, const std::string& p
 /// Errors: ConfigError when the checkpoint is not complete.
 ResumePoint resume_point_at(const Job& job, const std::string& directory, std::int64_t round) {
   ResumePoint point{.directory = directory, .round = round};
+  if (job.checkpoints().commits.are_on_own_disks()) point.model_directory = model_directory(job, directory);
   const Assignments deciders = deciders_of(job);
-  const auto states = numbers_of(deciders, directory, round);
+  const auto states = numbers_of(job, deciders, directory, round);
   const auto workers = job.roster().workers().size();
   if (job.checkpoints().commits.by_members)
     point.members = load_members(members_path(directory, round), static_cast<int>(workers));
-  numbers_of(needed_assignments(job, point.members), directory, round);
+  numbers_of(job, needed_assignments(job, point.members), directory, round);
   if (point.members.size() == workers) point.members.clear();
-  if (job.real_math()) load_checkpoint(checkpoint_path(directory, round), job.model());
+  if (job.real_math()) load_checkpoint(model_path(point), job.model());
   const bool common_rounds = job.exchange().has_common_rounds();
   if (job.exchange().route() == sync::Route::server)
-    point.workers_continue = all_ended(job, states, round) && all_exist(workers_of(job), directory, round);
+    point.workers_continue =
+        all_ended(job, states, round) && all_exist(job, workers_of(job), directory, round);
   else
     point.workers_continue = common_rounds;
   point.policies_continue = !states.empty() && nobody_waits(job, states);
   for (std::size_t i = 0; point.policies_continue && i < deciders.size(); ++i)
-    expect_policy(job, states[i], state_path(directory, round, deciders[i]));
+    expect_policy(job, states[i], state_path(job, directory, round, deciders[i]));
   if (needs_states_of_workers(job.roster(), job.exchange()) && !point.workers_continue)
     throw ConfigError(fmt::format("the states of round {} are from different times", round));
   return point;
@@ -123,7 +161,7 @@ ResumePoint resume_point_at(const Job& job, const std::string& directory, std::i
 /// servers.
 SavedState known_to_servers(const Job& job, int index) {
   const ResumePoint& from = *job.resume();
-  auto servers = numbers_of(deciders_of(job), from.directory, from.round);
+  auto servers = numbers_of(job, deciders_of(job), from.directory, from.round);
   SavedState& first = servers.front();
   if (from.former_workers > 0) count_for_other_workers(job, first);
   const auto known = [&](const char* name) {
@@ -149,7 +187,7 @@ SavedState equal_part(const Job& job) {
   const ResumePoint& from = *job.resume();
   const Roster& roster = job.roster();
   const auto first = SavedState::load_numbers(
-      state_path(from.directory, from.round, roster.assignment(roster.first_worker())));
+      state_path(job, from.directory, from.round, roster.assignment(roster.first_worker())));
   const std::int64_t steps = first.integer("exchange.steps");
   const std::int64_t part = steps / std::ssize(roster.workers());
   SavedState state;
@@ -165,8 +203,13 @@ SavedState equal_part(const Job& job) {
 }  // namespace
 
 std::string state_path(const std::string& directory, std::int64_t round, const RankAssignment& assignment) {
-  return fmt::format("{}/checkpoints/round_{:08}.{}_{}.state", directory, round, role_name(assignment.role),
-                     assignment.index);
+  return fmt::format("{}/checkpoints/{}{}", directory, name_of_round(round), ending_of_state(assignment));
+}
+
+std::string state_path(const Job& job, const std::string& directory, std::int64_t round,
+                       const RankAssignment& assignment) {
+  const CommitPlan& commits = job.checkpoints().commits;
+  return state_path(commit_directory(commits, directory, assignment.host), round, assignment);
 }
 
 std::string events_path(const std::string& directory, const RankAssignment& assignment) {
@@ -174,22 +217,28 @@ std::string events_path(const std::string& directory, const RankAssignment& assi
 }
 
 std::vector<std::int64_t> rounds_in(const std::string& directory) {
-  std::vector<std::int64_t> rounds;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory + "/checkpoints", error)) {
-    const std::string name = entry.path().filename().string();
-    const std::size_t begin = std::string("round_").size();
-    std::int64_t round = 0;
-    if (name.size() < begin) continue;
-    std::from_chars(name.data() + begin, name.data() + name.size(), round);
-    if (name == fs::path(checkpoint_path(directory, round)).filename()) rounds.push_back(round);
-  }
-  std::ranges::sort(rounds, std::greater());
-  return rounds;
+  return rounds_of_files(directory, ".pt");
 }
 
-void save_model(const Job& job, std::int64_t round, std::vector<float> values) {
-  const std::string path = checkpoint_path(job.spec().directory, round);
+std::vector<std::int64_t> rounds_of_state(const std::string& directory, const RankAssignment& assignment) {
+  return rounds_of_files(directory, ending_of_state(assignment));
+}
+
+std::vector<std::int64_t> rounds_of_job(const Job& job, const std::string& directory) {
+  const CheckpointPlan& plan = job.checkpoints();
+  if (!plan.commits.are_on_own_disks()) return rounds_in(directory);
+  std::vector<checkpointing::Copy> copies;
+  for (const auto& part : parts_of_commit(job, 0)) {
+    const std::string own = commit_directory(plan.commits, directory, part.machine);
+    const auto rounds =
+        part.part == model_part ? rounds_in(own) : rounds_of_state(own, job.roster().assignment(part.part));
+    for (const std::int64_t round : rounds) copies.push_back({round, part.part, part.machine});
+  }
+  return whole_commits(job, copies);
+}
+
+void save_model(const Job& job, const std::string& directory, std::int64_t round, std::vector<float> values) {
+  const std::string path = checkpoint_path(directory, round);
   if (job.real_math())
     return save_checkpoint(path, {job.model().name, round, std::move(values)}, job.model());
   if (!std::ofstream(path)) throw WorldError(fmt::format("checkpoint '{}' cannot be written", path));
@@ -212,7 +261,7 @@ void StateFiles::save(std::int64_t round, const SavedState& state) {
 bool is_only_evaluated(const Job& job, const std::string& directory, std::int64_t round) {
   const CommitPlan& commits = job.checkpoints().commits;
   const auto has_state = [&](Rank rank) {
-    return fs::exists(state_path(directory, round, job.roster().assignment(rank)));
+    return fs::exists(state_path(job, directory, round, job.roster().assignment(rank)));
   };
   if (commits.by_members) return std::ranges::none_of(job.roster().workers(), has_state);
   return commits.is_enabled() && !has_state(commits.decider);
@@ -222,7 +271,7 @@ ResumePoint find_resume_point(const Job& job, const std::string& directory,
                               std::optional<std::int64_t> round) {
   if (round) return resume_point_at(job, directory, *round);
   std::vector<std::string> passed_over;
-  for (const std::int64_t candidate : rounds_in(directory)) {
+  for (const std::int64_t candidate : rounds_of_job(job, directory)) {
     if (is_only_evaluated(job, directory, candidate)) continue;
     try {
       ResumePoint point = resume_point_at(job, directory, candidate);
@@ -241,7 +290,7 @@ Progress progress_at(const Job& job, const ResumePoint& point) {
   const Roster& roster = job.roster();
   const Rank first = roster.workers()[static_cast<std::size_t>(point.first_member())];
   const RankAssignment& counts = roster.assignment(roster.coordinator().value_or(first));
-  const auto state = SavedState::load_numbers(state_path(point.directory, point.round, counts));
+  const auto state = SavedState::load_numbers(state_path(job, point.directory, point.round, counts));
   return {.rounds = point.round,
           .samples = state.integer("samples"),
           .now = Seconds(state.has("elapsed_s") ? state.real("elapsed_s") : 0.0)};
@@ -254,7 +303,7 @@ SavedState state_of_worker(const Job& job, int index) {
   if (!from.has_state_of(index)) return state_of_newcomer(job, index);
   if (from.workers_continue) {
     const Rank rank = roster.workers()[static_cast<std::size_t>(index)];
-    return SavedState::load(state_path(from.directory, from.round, roster.assignment(rank)));
+    return SavedState::load(state_path(job, from.directory, from.round, roster.assignment(rank)));
   }
   SavedState state =
       job.exchange().route() == sync::Route::peers ? equal_part(job) : known_to_servers(job, index);
@@ -265,7 +314,8 @@ SavedState state_of_worker(const Job& job, int index) {
 SavedState state_of_decider(const Job& job, int index) {
   const ResumePoint& from = *job.resume();
   const Rank rank = job.roster().deciders()[static_cast<std::size_t>(index)];
-  SavedState state = SavedState::load(state_path(from.directory, from.round, job.roster().assignment(rank)));
+  SavedState state =
+      SavedState::load(state_path(job, from.directory, from.round, job.roster().assignment(rank)));
   if (from.former_workers > 0) count_for_other_workers(job, state);
   return state;
 }

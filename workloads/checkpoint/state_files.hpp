@@ -17,14 +17,23 @@ namespace tandem {
 
 /// Paths of the state of a rank after `round`, and of its policy's events.
 std::string state_path(const std::string& directory, std::int64_t round, const RankAssignment& assignment);
+/// The same of a rank of this job, which may commit its state to the disk of its own machine.
+std::string state_path(const Job& job, const std::string& directory, std::int64_t round,
+                       const RankAssignment& assignment);
 std::string events_path(const std::string& directory, const RankAssignment& assignment);
 
 /// Rounds whose model exists in a result directory, the latest first.
 std::vector<std::int64_t> rounds_in(const std::string& directory);
 
-/// Writes the model taken after `round`, a checkpoint of the job. Where mathematics is modelled there are no
-/// values, and the file only says that the checkpoint is complete. Errors: WorldError.
-void save_model(const Job& job, std::int64_t round, std::vector<float> values);
+/// Rounds after which the rank has saved its state in that directory, the latest first.
+std::vector<std::int64_t> rounds_of_state(const std::string& directory, const RankAssignment& assignment);
+/// Rounds that may be complete checkpoints of the job, the latest first: those with a model in a result
+/// directory; where ranks commit to disks of their own, those of which all parts are there.
+std::vector<std::int64_t> rounds_of_job(const Job& job, const std::string& directory);
+
+/// Writes the model taken after `round`, a checkpoint of the job, into that directory. Where mathematics is
+/// modelled there are no values, and the file only says that the checkpoint is complete. Errors: WorldError.
+void save_model(const Job& job, const std::string& directory, std::int64_t round, std::vector<float> values);
 
 /// Writes the states of one rank.
 class StateFiles {

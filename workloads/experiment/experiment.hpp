@@ -135,6 +135,7 @@ struct Experiment {
     std::string policy;  ///< of checkpointing::catalog(); empty: with every evaluation
     std::map<std::string, OptionValue> options;
     CommitMode mode = CommitMode::blocking;
+    CommitPlace to = CommitPlace::directory;
     int keep = 2;  ///< last commits whose files remain; 0: all
   } checkpoint;
 

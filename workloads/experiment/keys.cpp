@@ -298,6 +298,14 @@ std::vector<ExperimentKey> run_keys() {
        {},
        "blocking: training waits until a commit is written; background: until it is copied, and continues "
        "while the copy is written"},
+      {KEY(checkpoint.to),
+       {},
+       "directory: commits are in the result directory, which all machines share and none takes along; "
+       "local: "
+       "each rank writes its part to the disk of its own machine, and a machine that is lost takes its parts "
+       "along. The job then starts again from the latest commit of which no part is lost, or from its "
+       "beginning. Measured runs on one machine, also with --cluster, have a folder per host: "
+       "OUT/local/HOST"},
       {KEY(checkpoint.keep), between(0, million),
        "number of last commits whose files remain; 0: all. Files of evaluations remain"},
       {KEY(target_accuracy), between(0, 1),

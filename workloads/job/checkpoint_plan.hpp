@@ -18,6 +18,7 @@ struct CommitPlan {
   std::string policy;  ///< of checkpointing::catalog(); empty: states are saved with the checkpoints
   Options options = {};
   CommitMode mode = CommitMode::blocking;
+  CommitPlace to = CommitPlace::directory;
   int keep = 0;              ///< last commits whose files remain; 0: all
   bool only_rounds = false;  ///< the policy only counts rounds, so all commits are known in advance
   /// Rounds from one commit to the next, which every rank counts; 0: the decider announces each commit.
@@ -39,6 +40,7 @@ struct CommitPlan {
   bool are_parts_apart = false;     ///< not all ranks see the files of all
 
   bool is_enabled() const { return !policy.empty(); }
+  bool are_on_own_disks() const { return to == CommitPlace::local; }
   /// No rank counts the rounds of commits by itself: a commit may follow any round.
   bool may_be_requested() const { return announced_by_reply && (every == 0 || deciders == 1); }
 };

@@ -1,5 +1,7 @@
 #include "workloads/job/commit_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -82,6 +84,7 @@ CommitPlan plan_commits(const Experiment& experiment, const Roster& roster, cons
   CommitPlan plan{.policy = policy.name,
                   .options = Options::resolve(policy.name, policy.options, checkpoint.options),
                   .mode = checkpoint.mode,
+                  .to = checkpoint.to,
                   .keep = checkpoint.keep};
   plan.by_members = roster.steward() && exchange.route() != sync::Route::server;
   const auto coordinator = plan.by_members ? std::nullopt : roster.coordinator();
@@ -116,6 +119,52 @@ bool has_part_in_commits(const Job& job, Rank rank) {
   // Where workers come and go, they begin with what the servers have.
   return plan.is_enabled() && !job.roster().steward() && is_worker &&
          job.exchange().route() == sync::Route::server && all_wait;
+}
+
+std::string commit_directory(const CommitPlan& plan, const std::string& directory, const std::string& host) {
+  if (!plan.are_on_own_disks()) return directory;
+  // A name of one folder, whatever the platform calls the host.
+  std::string folder;
+  for (const char c : host) {
+    const bool is_plain = c != '/' && c != '%' && (c != '.' || !folder.empty());
+    folder += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<int>(c));
+  }
+  return fmt::format("{}/local/{}", directory, folder);
+}
+
+std::vector<std::string> commit_directories(const Job& job, const std::string& directory) {
+  std::vector<std::string> all;
+  for (const RankAssignment& assignment : job.roster().assignments()) {
+    std::string own = commit_directory(job.checkpoints().commits, directory, assignment.host);
+    if (std::ranges::find(all, own) == all.end()) all.push_back(std::move(own));
+  }
+  return all;
+}
+
+std::vector<checkpointing::Copy> parts_of_commit(const Job& job, std::int64_t round) {
+  const CheckpointPlan& plan = job.checkpoints();
+  std::vector<checkpointing::Copy> parts = {{round, model_part, job.roster().host_of(plan.writer)}};
+  for (const Rank rank : plan.commits.parts) parts.push_back({round, rank, job.roster().host_of(rank)});
+  return parts;
+}
+
+std::vector<std::int64_t> whole_commits(const Job& job, std::span<const checkpointing::Copy> copies) {
+  std::vector<int> parts;
+  for (const auto& part : parts_of_commit(job, 0)) parts.push_back(part.part);
+  return checkpointing::whole_commits(copies, parts);
+}
+
+std::vector<std::string> hosts_without_whom_no_commit(const Job& job) {
+  std::vector<std::string> hosts;
+  if (!job.checkpoints().commits.are_on_own_disks()) return hosts;
+  const auto copies = parts_of_commit(job, 1);
+  for (const Rank worker : job.roster().workers()) {
+    const std::string& host = job.roster().host_of(worker);
+    const auto left = checkpointing::without_machine(copies, host);
+    if (whole_commits(job, left).empty() && std::ranges::find(hosts, host) == hosts.end())
+      hosts.push_back(host);
+  }
+  return hosts;
 }
 
 Bytes commit_size(const Job& job, Rank rank) {

@@ -2,6 +2,12 @@
 // real mathematics.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policies/checkpointing/survival.hpp"
 #include "workloads/job/checkpoint_plan.hpp"
 #include "workloads/job/exchange_plan.hpp"
 #include "workloads/job/job.hpp"
@@ -26,6 +32,22 @@ bool can_use_state(const Roster& roster, const ExchangePlan& exchange, Rank rank
 /// Whether the rank writes its state with a commit: the ranks whose state is needed, and workers that may
 /// have finished the round, and started no other, when their server commits.
 bool has_part_in_commits(const Job& job, Rank rank);
+
+/// The directory whose checkpoints/ has what ranks on that host commit, and the states of jobs without
+/// commits: `directory`, the result directory, or what stands for the host's own disk.
+std::string commit_directory(const CommitPlan& plan, const std::string& directory, const std::string& host);
+/// Of all hosts with ranks that write a part of a commit, each once.
+std::vector<std::string> commit_directories(const Job& job, const std::string& directory);
+
+/// In place of a rank: the model, which the writer of checkpoints has.
+inline constexpr int model_part = -1;
+/// What the commit after `round` consists of: the model, and the states of ranks without which it is not
+/// complete. With the hosts that write them.
+std::vector<checkpointing::Copy> parts_of_commit(const Job& job, std::int64_t round);
+/// Of all these copies of parts: the rounds of complete commits, the latest first.
+std::vector<std::int64_t> whole_commits(const Job& job, std::span<const checkpointing::Copy> copies);
+/// The hosts of workers whose departure takes a part of every commit along, so that none is complete.
+std::vector<std::string> hosts_without_whom_no_commit(const Job& job);
 
 /// The vectors that a rank writes with a commit: its state, and the model if it is the writer of checkpoints.
 /// Without numbers and texts, what a compression has learnt, losses of samples, and contributions that wait

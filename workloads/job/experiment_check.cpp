@@ -146,7 +146,7 @@ class Checker {
   /// that have the model, and come and go, count rounds.
   void check_commits() const {
     const auto& checkpoint = experiment_.checkpoint;
-    if (checkpoint.policy.empty()) return;
+    if (checkpoint.policy.empty()) return check_states();
     if (checkpoint.policy == "on-warning" && experiment_.recovery.mode != RecoveryMode::restart)
       fail_at("checkpoint.policy",
               "a policy that plans commits, because machines are only warned where recovery.mode is restart",
@@ -175,6 +175,14 @@ class Checker {
             "fixed, with its unit rounds and without on_warning, because over " + to_text(sync.over) +
                 " each worker counts the rounds of commits itself (every policy works over server)",
             quote(policy.name));
+  }
+
+  /// Without commits.
+  void check_states() const {
+    if (experiment_.checkpoint.to != CommitPlace::directory)
+      fail_at("checkpoint.to",
+              "directory, because states are saved with the evaluations where checkpoint.policy is empty",
+              quote(to_text(experiment_.checkpoint.to)));
   }
 
   void check_workload() {

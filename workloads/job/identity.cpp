@@ -58,7 +58,7 @@ JobIdentity identity_of(const Job& job) {
   if (!job.real_math()) return identity;
   // Machines may have it in different folders.
   if (const ResumePoint* from = job.resume())
-    identity.emplace_back("the checkpoint", digest_of_file(checkpoint_path(from->directory, from->round)));
+    identity.emplace_back("the checkpoint", digest_of_file(model_path(*from)));
   else if (!workload.initial.empty())
     add_file("the initial model", workload.initial);
   return identity;

@@ -68,10 +68,18 @@ Job::Job(Experiment experiment, platforms::Description platform, std::string dir
 }
 
 void Job::resume_from(ResumePoint point) {
-  parts_->replica.initial = checkpoint_path(point.directory, point.round);
+  parts_->replica.initial = model_path(point);
   parts_->checkpoints.first_round = point.round;
   parts_->data.continue_after(point.deals);
   parts_->resume = std::move(point);
+}
+
+void Job::begin_anew() {
+  TANDEM_CHECK(resume() == nullptr || resume()->deals.empty(), "deals of samples to other workers",
+               resume()->deals.size());
+  parts_->replica.initial = spec().experiment.workload.initial;
+  parts_->checkpoints.first_round = 0;
+  parts_->resume.reset();
 }
 
 void Job::record_losses() {

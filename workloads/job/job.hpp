@@ -50,6 +50,8 @@ class Job {
   /// The checkpoint from which the job is resumed; null: a new job.
   const ResumePoint* resume() const { return parts_->resume ? &*parts_->resume : nullptr; }
   void resume_from(ResumePoint point);
+  /// From no checkpoint. Pre: it was resumed, if at all, from a checkpoint of as many workers.
+  void begin_anew();
 
   /// Which launch this is of a job that starts again when a rank dies; null: the job ends then.
   const Generation* generation() const { return parts_->generation ? &*parts_->generation : nullptr; }

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "workloads/job/commit_plan.hpp"
 #include "workloads/job/memory_estimate.hpp"
 #include "workloads/job/shard_shares.hpp"
 #include "workloads/records/format.hpp"
@@ -211,6 +212,18 @@ void warn_of_unequal_shards(const Job& job, std::vector<std::string>& warnings) 
     warnings.push_back(std::move(warning));
 }
 
+void warn_of_lost_commits(const Job& job, std::vector<std::string>& warnings) {
+  if (!job.spec().experiment.starts_again()) return;
+  const auto hosts = hosts_without_whom_no_commit(job);
+  if (hosts.empty()) return;
+  const std::string others =
+      hosts.size() == 1 ? "" : fmt::format(" (and {} more)", counted(hosts.size() - 1, "host"));
+  warnings.push_back(fmt::format(
+      "checkpoint.to is local: when the machine of '{}'{} departs, it takes a part of every commit "
+      "along, and the job starts again from its beginning",
+      hosts.front(), others));
+}
+
 }  // namespace
 
 std::vector<std::string> question_of(const Job& job) {
@@ -250,6 +263,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_unknown_speeds(job, warnings);
   warn_of_unequal_shards(job, warnings);
   warn_of_unused_server_costs(job, warnings);
+  warn_of_lost_commits(job, warnings);
   return warnings;
 }
 

@@ -13,6 +13,7 @@ nlohmann::json to_json(const ResumePoint& point) {
                              {"policies_continue", point.policies_continue}};
   if (point.former_workers > 0) document["former_workers"] = point.former_workers;
   if (!point.members.empty()) document["members"] = point.members;
+  if (!point.model_directory.empty()) document["model_directory"] = point.model_directory;
   if (!point.deals.empty()) document["deals"] = to_json(point.deals);
   return document;
 }
@@ -24,6 +25,7 @@ ResumePoint resume_point_from_json(const nlohmann::json& document) {
   document.at("workers_continue").get_to(point.workers_continue);
   document.at("policies_continue").get_to(point.policies_continue);
   point.former_workers = document.value("former_workers", 0);
+  point.model_directory = document.value("model_directory", "");
   if (document.contains("members")) document["members"].get_to(point.members);
   if (document.contains("deals")) point.deals = deals_from_json(document["deals"]);
   return point;
@@ -45,6 +47,11 @@ std::vector<sampling::Deal> deals_from_json(const nlohmann::json& document) {
 
 std::string checkpoint_path(const std::string& directory, std::int64_t round) {
   return fmt::format("{}/checkpoints/round_{:08}.pt", directory, round);
+}
+
+std::string model_path(const ResumePoint& point) {
+  return checkpoint_path(point.model_directory.empty() ? point.directory : point.model_directory,
+                         point.round);
 }
 
 }  // namespace tandem

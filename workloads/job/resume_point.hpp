@@ -27,6 +27,8 @@ struct ResumePoint {
   /// Of the workers that wrote the commit, the indices, where others of the job were absent; empty: all did.
   /// An absent one continues from what the first of these has in common with all.
   std::vector<int> members = {};
+  /// The directory of its model, where that is not in `directory` but on the disk of one machine.
+  std::string model_directory = {};
   /// How samples were dealt before this job dealt them to its workers, the oldest first; empty: never.
   std::vector<sampling::Deal> deals = {};
   /// Why later checkpoints cannot be used, one text for each; for the user only, not in the JSON form.
@@ -49,5 +51,7 @@ std::vector<sampling::Deal> deals_from_json(const nlohmann::json& document);
 
 /// Path of the model taken after `round`.
 std::string checkpoint_path(const std::string& directory, std::int64_t round);
+/// Path of the model of that checkpoint.
+std::string model_path(const ResumePoint& point);
 
 }  // namespace tandem

@@ -34,6 +34,7 @@ RestartSteward::RestartSteward(Machines machines, std::unique_ptr<recovery::Poli
 Seconds RestartSteward::begin_next() {
   TANDEM_CHECK(end_, "the generation does not end");
   start_.reset();
+  departed_meanwhile_.clear();
   start_if_complete(std::exchange(end_, std::nullopt)->at);
   int events = 0;
   while (!start_) {
@@ -114,6 +115,7 @@ void RestartSteward::handle(const MachineEvent& event) {
     case What::departed:
       slot.is_there = false;
       record(event.at, event.slot, "departed", to_text(event.how));
+      if (!start_) departed_meanwhile_.push_back(event.slot);
       if (start_ && !end_ && std::ranges::binary_search(members_, event.slot))
         end_ = {.at = event.at,
                 .slot = event.slot,

@@ -41,6 +41,9 @@ class RestartSteward {
   /// end_of_generation(). Errors: WorldError when the policy gives up, or machines can no longer be had.
   Seconds begin_next();
 
+  /// Slots whose machines departed after the end of the last generation, before this one could begin.
+  const std::vector<int>& departed_meanwhile() const { return departed_meanwhile_; }
+
   /// What happens to the machines, and what the policy decides, up to the end of the generation that runs.
   const std::vector<MembershipRecord>& membership() const { return membership_; }
   const std::vector<TimedDecision>& decisions() const { return decisions_; }
@@ -71,7 +74,8 @@ class RestartSteward {
   std::optional<Seconds> start_;  ///< of the generation that runs or is about to
   std::optional<End> end_;        ///< of that
   std::vector<int> members_;      ///< of that
-  bool is_paused_ = false;        ///< by the policy
+  std::vector<int> departed_meanwhile_;
+  bool is_paused_ = false;  ///< by the policy
   std::int64_t epoch_ = 0;
   std::vector<MembershipRecord> membership_;
   std::vector<TimedDecision> decisions_;

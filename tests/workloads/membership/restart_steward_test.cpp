@@ -66,12 +66,14 @@ TEST(RestartSteward, AGenerationEndsWithItsFirstDeparture) {
   EXPECT_EQ(steward.end_of_generation()->at, Seconds(40));
   EXPECT_EQ(steward.end_of_generation()->slot, 1);
   EXPECT_EQ(steward.begin_next(), Seconds(65));
+  EXPECT_TRUE(steward.departed_meanwhile().empty());
   // The replacement lives from when it has come up.
   ASSERT_TRUE(steward.end_of_generation());
   EXPECT_EQ(steward.end_of_generation()->at, Seconds(95));
   EXPECT_EQ(steward.end_of_generation()->incarnation, 2);
   // Meanwhile the other machine departs, at 100, which is noticed at 105: its replacement is there at 125.
   EXPECT_EQ(steward.begin_next(), Seconds(125));
+  EXPECT_EQ(steward.departed_meanwhile(), std::vector<int>{0});
   EXPECT_FALSE(steward.end_of_generation());
 }
 

@@ -1,0 +1,212 @@
+// Simulated jobs that commit to the disks of their own machines (checkpoint.to: local): what is lost with a
+// machine, from where the job starts again, and when.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/resume_jobs.hpp"
+
+namespace tandem::testing {
+namespace {
+
+using Rounds = std::vector<std::int64_t>;
+
+class LocalCommits : public ResumeJobs {
+ protected:
+  /// Workers a and b, steps of a second, and a server s whose disk reads 100 MB/s. A model of 50 MB crosses
+  /// the network in half a second.
+  std::string job(const std::string& settings) const {
+    const auto route = [](const std::string& from, const std::string& to) {
+      return fmt::format("<route src='{}' dst='{}'><link_ctn id='{}{}'/></route>", from, to, from, to);
+    };
+    std::string links;
+    for (const char* pair : {"ab", "as", "bs"})
+      links += fmt::format("<link id='{}' bandwidth='100MBps' latency='0us'/>", pair);
+    line_.write("platform.xml",
+                "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+                "<platform version=\"4.1\"><config><prop id='network/bandwidth-factor' value='1'/><prop "
+                "id='network/latency-factor' value='1'/></config><zone id='z' routing='Full'><host id='a' "
+                "speed='1Tf'/><host id='b' speed='1Tf'/><host id='s' speed='1000Tf'>"
+                "<disk id='disk' read_bw='100MBps' write_bw='1000MBps'/></host>" +
+                    links + route("a", "b") + route("a", "s") + route("b", "s") + "</zone></platform>\n");
+    return line_.write("local.yaml",
+                       "platform: platform.xml\n"
+                       "workload: {math: modelled, model: synthetic, dataset: synthetic, train_samples: 96, "
+                       "batch: 1, synthetic_parameters: 12500000, synthetic_forward: 5e11, "
+                       "synthetic_backward: 5e11}\n"
+                       "placement: {workers: [a], servers: [s]}\n"
+                       "sync: {algorithm: asp}\n"
+                       "stop: {rounds: 12}\n"
+                       "physics: {ensemble: 0}\n"
+                       "checkpoint: {policy: fixed, options: {interval: 2}, to: local}\n"
+                       "transience: {lifetime: fixed, start: 3}\n"
+                       "recovery: {mode: restart, policy: restart}\n") +
+           " " + settings;
+  }
+  static std::string lives(const std::string& times) {
+    return "--set 'transience.options.times=" + times + "' ";
+  }
+  Results simulate(const std::string& words, const std::string& out) const {
+    succeeds("simulate " + words + " --out " + out);
+    return results(out);
+  }
+  static double makespan(const Results& results) { return results.summary.at("makespan_s").get<double>(); }
+  static Rounds rounds_of_generations(const Results& results) {
+    Rounds rounds;
+    for (const auto& generation : results.info.generations) rounds.push_back(generation.at("round"));
+    return rounds;
+  }
+  static std::int64_t lost_samples(const Results& results) {
+    return results.summary.at("membership").at("lost_samples").get<std::int64_t>();
+  }
+  void expect_each_step_once(const Results& all) const {
+    std::map<Rank, int> steps;
+    for (const auto& step : all.journal.steps)
+      EXPECT_EQ(step.step, steps[step.rank]++) << "rank " << step.rank;
+  }
+};
+
+/// Without its own disk, the new machine of the worker gets the model from the server, which reads it first.
+TEST_F(LocalCommits, TheDiskOfAServerSurvivesTheMachineOfAWorker) {
+  const std::string words = job(lives("15.5,1e9"));
+  const Results local = simulate(words, "local"),
+                shared = simulate(words + "--set checkpoint.to=directory", "shared");
+  ASSERT_EQ(rounds_of_generations(shared).size(), 2U);
+  EXPECT_GT(rounds_of_generations(shared)[1], 0);
+  EXPECT_EQ(rounds_of_generations(local), rounds_of_generations(shared));
+  EXPECT_EQ(lost_samples(local), lost_samples(shared));
+  expect_each_step_once(local);
+  EXPECT_NEAR(makespan(local), makespan(shared) + 0.5 + 0.5, 1e-3);
+  // Without a restart, both write the same to the same disk.
+  const std::string stays = job(lives("1e9,1e9"));
+  EXPECT_DOUBLE_EQ(makespan(simulate(stays, "local_stays")),
+                   makespan(simulate(stays + "--set checkpoint.to=directory", "shared_stays")));
+  // Nothing can be resumed from states without values.
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "local/local"));
+}
+
+/// Workers whose states belong to a commit take it along; the command says so before.
+TEST_F(LocalCommits, AWorkerWhoseStateIsNeededTakesItAlong) {
+  for (const char* over : {"server", "all-reduce"}) {
+    SCOPED_TRACE(over);
+    const std::string words =
+        job(lives("1e9;15.5,1e9") +
+            "--set placement.workers=[a,b] --set sync.algorithm=bsp --force --set sync.over=" + over);
+    const std::string told = succeeds("simulate " + words + " --out out");
+    EXPECT_NE(told.find("when the machine of 'a' (and 1 host more) departs, it takes a part of every commit"),
+              std::string::npos)
+        << told;
+    const Results local = results("out"),
+                  shared = simulate(words + " --set checkpoint.to=directory", "shared");
+    EXPECT_EQ(rounds_of_generations(local), (Rounds{0, 0}));
+    EXPECT_GT(rounds_of_generations(shared)[1], 0);
+    EXPECT_GT(lost_samples(local), lost_samples(shared));
+    expect_each_step_once(local);
+    // All again, from the beginning.
+    const Results stays = simulate(words + " --set 'transience.options.times=1e9;1e9'", "stays");
+    EXPECT_NEAR(makespan(local), 15.5 + 3.0 + makespan(stays), 1e-6);
+    ASSERT_FALSE(stays.journal.commits.empty());
+    EXPECT_EQ(local.journal.commits.size(), stays.journal.commits.size());
+  }
+}
+
+/// The server runs on b. When the machine of a departs, its disk keeps the commits; when that of b does, too,
+/// before the job has started again or while it is being launched, they are gone, and so are the steps of
+/// earlier generations.
+TEST_F(LocalCommits, AMachineThatDepartsMeanwhileTakesItsCommitsAlong) {
+  const auto words = [&](const std::string& times) {
+    return job(lives(times) +
+               "--set placement.workers=[a,b] --set placement.servers=[b] --set recovery.launch=2 --force");
+  };
+  const Results one = simulate(words("15.5,1e9;1e9"), "one");
+  ASSERT_EQ(rounds_of_generations(one).size(), 2U);
+  const std::int64_t kept = rounds_of_generations(one)[1];
+  EXPECT_GT(kept, 0);
+  const Results waiting = simulate(words("15.5,1e9;16.5,1e9"), "waiting");
+  EXPECT_EQ(rounds_of_generations(waiting), (Rounds{0, 0}));
+  const Results launching = simulate(words("15.5,1e9;19.5,1e9"), "launching");
+  EXPECT_EQ(rounds_of_generations(launching), (Rounds{0, kept, 0}));
+  const Results training = simulate(words("15.5,1e9;25.5,1e9"), "training");
+  EXPECT_EQ(rounds_of_generations(training), (Rounds{0, kept, 0}));
+  // All that was done is lost, at once or in two parts.
+  EXPECT_GT(lost_samples(waiting), lost_samples(one));
+  EXPECT_EQ(lost_samples(launching), lost_samples(waiting));
+  EXPECT_GT(lost_samples(training), lost_samples(waiting));
+  for (const Results* all : {&one, &waiting, &launching, &training}) {
+    expect_each_step_once(*all);
+    EXPECT_EQ(all->summary.at("samples"), all->summary.at("applied_samples"));
+  }
+}
+
+/// Files of evaluations stay in the result directory; each host has the last commits of its own ranks.
+TEST_F(LocalCommits, EachHostHasThePartsOfItsRanks) {
+  const std::string words =
+      experiment(20,
+                 "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set "
+                 "checkpoint.keep=2 --set evaluate_every=6 ");
+  succeeds("simulate " + words + "--set checkpoint.to=local --out out");
+  succeeds("simulate " + words + "--out shared");
+  const auto list = [this](const std::string& folder) { return line_.shell("ls " + folder).output; };
+  EXPECT_EQ(list("out/local"), "node-1\nnode-2\nnode-3\nnode-6\nserver\n");
+  EXPECT_EQ(list("out/local/node-2/checkpoints"),
+            "round_00000015.worker_1.state\nround_00000018.worker_1.state\n");
+  EXPECT_EQ(
+      list("out/local/server/checkpoints"),
+      "round_00000015.pt\nround_00000015.server_0.state\nround_00000018.pt\nround_00000018.server_0.state\n");
+  EXPECT_EQ(list("out/checkpoints | grep -v events"),
+            "round_00000006.pt\nround_00000012.pt\nround_00000018.pt\n");
+  EXPECT_EQ(contents("out/commits.csv"), contents("shared/commits.csv"));
+  EXPECT_EQ(contents("out/steps.csv"), contents("shared/steps.csv"));
+  EXPECT_TRUE(contents("out/model.pt") == contents("shared/model.pt"));
+}
+
+/// From the latest commit of which all parts are there, on the same hosts.
+TEST_F(LocalCommits, AreResumed) {
+  const std::string commits =
+      "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set "
+      "checkpoint.to=local --set checkpoint.keep=3 ";
+  succeeds("simulate " + experiment(14, commits) + " --out whole");
+  succeeds("simulate " + experiment(10, commits) + " --out first");
+  succeeds("simulate --resume first --out second --set stop.rounds=14");
+  expect_same_end("whole", "second", 9);
+  std::filesystem::remove(line_.folder() / "first/local/node-6/checkpoints/round_00000009.worker_3.state");
+  succeeds("simulate --resume first --out third --set stop.rounds=14");
+  expect_same_end("whole", "third", 6);
+  const auto refused = line_.tandem(
+      "simulate --resume first --out fourth --set stop.rounds=14 --set "
+      "placement.workers=[node-1,node-2,node-3,node-4]");
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_NE(refused.output.find("expected the same hosts, because checkpoint.to is local"), std::string::npos)
+      << refused.output;
+  std::filesystem::remove_all(line_.folder() / "first/local/node-6");
+  const auto lost = line_.tandem("simulate --resume first --out fifth --set stop.rounds=14");
+  EXPECT_EQ(lost.exit_code, 2) << lost.output;
+  EXPECT_NE(lost.output.find("expected a complete checkpoint in it, found none"), std::string::npos)
+      << lost.output;
+}
+
+TEST_F(LocalCommits, OtherPlacesAndJobsWithoutCommitsAreRefused) {
+  const auto refuses = [&](const std::string& settings, const std::string& expected) {
+    const auto result = line_.tandem("simulate " + experiment(4, settings) + " --out refused");
+    EXPECT_EQ(result.exit_code, 2) << settings;
+    EXPECT_NE(result.output.find(expected), std::string::npos) << settings << '\n' << result.output;
+  };
+  refuses("--set checkpoint.policy=fixed --set checkpoint.to=buddy",
+          "key 'checkpoint.to': expected directory | local, found 'buddy'");
+  refuses("--set checkpoint.to=local",
+          "key 'checkpoint.to': expected directory, because states are saved with the evaluations");
+  const auto told = line_.tandem(
+      "simulate " + line_.experiment("checkpoint:\n  policy: fixed\n  to: nowhere\n") + " --out refused");
+  EXPECT_EQ(told.exit_code, 2);
+  EXPECT_NE(told.output.find("experiment.yaml:7: key 'checkpoint.to': expected directory | local"),
+            std::string::npos)
+      << told.output;
+}
+
+}  // namespace
+}  // namespace tandem::testing

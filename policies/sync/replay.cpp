@@ -1,8 +1,9 @@
 #include "policies/sync/replay.hpp"
 
-#include <cstdio>
 #include <string_view>
 #include <utility>
+
+#include "policies/vocabulary/recorded_line.hpp"
 
 namespace tandem::sync {
 
@@ -31,7 +32,7 @@ std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event) {
 
 namespace {
 constexpr std::string_view restored = "restore ";
-constexpr const char* begins = "begin workers=%d index=%d";
+constexpr std::string_view begins = "begin ";
 }  // namespace
 
 std::string restore_event(const std::string& state) { return std::string(restored) + state; }
@@ -42,12 +43,15 @@ std::optional<std::string> restored_state(const std::string& event) {
 }
 
 std::string begin_event(const Begun& begun) {
-  return "begin workers=" + std::to_string(begun.workers) + " index=" + std::to_string(begun.index);
+  return std::string(begins) + "workers=" + std::to_string(begun.workers) +
+         " index=" + std::to_string(begun.index);
 }
 
 std::optional<Begun> begun_in(const std::string& event) {
-  Begun begun;
-  if (std::sscanf(event.c_str(), begins, &begun.workers, &begun.index) != 2) return std::nullopt;
+  if (!event.starts_with(begins)) return std::nullopt;
+  RecordedLine line(event, "beginning of a policy");
+  const Begun begun{.workers = line.number<int>("workers"), .index = line.number<int>("index")};
+  line.expect_all_taken();
   return begun;
 }
 

@@ -28,7 +28,7 @@ struct Begun {
   int index = 0;
 };
 std::string begin_event(const Begun& begun);
-/// None if the text is another event.
+/// None if the text is another event. Errors: ConfigError for a part that cannot be read.
 std::optional<Begun> begun_in(const std::string& event);
 
 }  // namespace tandem::sync

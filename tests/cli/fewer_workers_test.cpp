@@ -219,17 +219,15 @@ TEST_F(FewerWorkers, AreResumedByHand) {
       line_.tandem("simulate " + words + " --set recovery.policy=shrink --set recovery.restarts=1 " +
                    departs({{1, 0.3 * whole_s}, {2, 0.6 * whole_s}}) + "--out out");
   EXPECT_EQ(told.exit_code, 70) << told.output;
-  const int round =
+  const int last =
       std::stoi(line_.shell("ls out/checkpoints | grep server_0.state | tail -1 | cut -c7-14").output);
-  const std::string resumed =
-      succeeds(fmt::format("simulate --resume out --set stop.rounds={} --out resumed", round + 2));
+  const std::string end = fmt::format(" --set stop.rounds={} ", last + 2);
+  const std::string resumed = succeeds("simulate --resume out" + end + "--out resumed");
   EXPECT_NE(resumed.find("note: 4 workers instead of 3: "), std::string::npos) << resumed;
-  EXPECT_EQ(results("resumed").info.resumed.at("round"), round);
+  EXPECT_GT(results("resumed").info.resumed.at("round"), 18) << "before the first departure";
   // With three, nothing changes; from before the departure, four have written it.
   const std::string same =
-      succeeds(fmt::format("simulate --resume out --set 'placement.workers=[node-1,node-3,node-6]' --set "
-                           "stop.rounds={} --out same",
-                           round + 2));
+      succeeds("simulate --resume out --set 'placement.workers=[node-1,node-3,node-6]'" + end + "--out same");
   EXPECT_EQ(same.find("workers instead of"), std::string::npos) << same;
   const std::string before =
       succeeds("simulate --resume out --resume-from 3 --set stop.rounds=5 --out before");
@@ -305,7 +303,7 @@ class RevokedFewer : public FewerWorkers {
   void expect_alike(const std::string& settings, const std::vector<Slots>& expected) const {
     const std::string words = job(rounds, "--decisions");
     succeeds("simulate " + words + " --out whole");
-    succeeds("simulate " + words + settings + " --out simulated");
+    succeeds("simulate " + words + settings + " --set run.revoke=kill --out simulated");
     succeeds("run " + words + settings + " --set run.revoke=kill --out measured");
     const Results simulated = results("simulated"), measured = results("measured");
     EXPECT_EQ(slots_of_generations(simulated), expected);

@@ -188,9 +188,9 @@ TEST(ReportInABrowser, JobsThatStartAgain) {
   EXPECT_THAT(browser.dom, HasSubstr("<title>launch 1, 1.5 s to 2 s</title>"));
   EXPECT_THAT(browser.dom, HasSubstr("<title>launch 2, 2 s to 2.25 s</title>"));
   EXPECT_THAT(browser.dom, HasSubstr("<title>launch 2, 2 s to 2.5 s</title>"));
-  EXPECT_THAT(browser.dom, HasSubstr("ranks launched again"));
+  EXPECT_THAT(browser.dom, HasSubstr("</i>ranks launched again</span>"));
   EXPECT_THAT(browser.dom, HasSubstr("<h2>Launches of jobs that started again</h2>"));
-  EXPECT_THAT(Browser(page_of({with_departures()})).dom, Not(HasSubstr("ranks launched again")));
+  EXPECT_THAT(Browser(page_of({with_departures()})).dom, Not(HasSubstr("</i>ranks launched again</span>")));
 }
 
 TEST(ReportInABrowser, SixConfigurations) {

@@ -57,7 +57,7 @@ TEST(LaunchesInReports, AreThoseOfBothWorlds) {
                                       "the machine of worker 3 on 'lab-4' departed (revoked)"}));
   EXPECT_EQ(texts_of(table.rows[2]),
             (std::vector<std::string>{"2", "2.00 s / 2.00 s", "2.25 s / 2.30 s", "250 ms / 300 ms", "50 / 50",
-                                      "the job was done", "end of the job"}));
+                                      "the job was done", "the job was done"}));
   const Table overview = launches_overview(document);
   ASSERT_EQ(overview.rows.size(), 1U);
   EXPECT_EQ(texts_of(overview.rows[0]),

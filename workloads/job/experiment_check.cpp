@@ -147,6 +147,7 @@ class Checker {
   void check_commits() const {
     const auto& checkpoint = experiment_.checkpoint;
     if (checkpoint.policy.empty()) return check_states();
+    check_place();
     if (checkpoint.policy == "on-warning" && experiment_.recovery.mode != RecoveryMode::restart)
       fail_at("checkpoint.policy",
               "a policy that plans commits, because machines are only warned where recovery.mode is restart",
@@ -175,6 +176,22 @@ class Checker {
             "fixed, with its unit rounds and without on_warning, because over " + to_text(sync.over) +
                 " each worker counts the rounds of commits itself (every policy works over server)",
             quote(policy.name));
+  }
+
+  /// Workers that come and go need the commits of all, wherever they run now.
+  void check_place() const {
+    if (experiment_.checkpoint.to == CommitPlace::directory || !experiment_.transience.may_depart()) return;
+    const auto& recovery = experiment_.recovery;
+    const std::string found = quote(to_text(experiment_.checkpoint.to));
+    if (recovery.mode == RecoveryMode::in_place && experiment_.sync.over != sync::Route::server)
+      fail_at("checkpoint.to",
+              "directory, because without servers the workers that are there commit for those that are not",
+              found);
+    if (recovery.mode == RecoveryMode::restart && recovery.policy == "shrink")
+      fail_at("checkpoint.to",
+              "directory, because a job that continues with fewer workers (recovery.policy shrink) reads the "
+              "commits of all",
+              found);
   }
 
   /// Without commits.

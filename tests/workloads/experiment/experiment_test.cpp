@@ -395,6 +395,18 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:5: key 'checkpoint.policy': expected fixed, with its unit rounds and without "
                 "on_warning, because over all-reduce each worker counts the rounds of commits itself (every "
                 "policy works over server), found 'young'"},
+        Refusal{
+            "CommitsOnOwnDisksWhereWorkersComeAndGo",
+            minimal + "transience: {lifetime: weibull, options: {scale: 6h}}\nsync: {over: all-reduce}\n"
+                      "checkpoint: {policy: fixed, to: local}\n",
+            "lab.yaml:5: key 'checkpoint.to': expected directory, because without servers the workers that "
+            "are there commit for those that are not, found 'local'"},
+        Refusal{
+            "CommitsOnOwnDisksOfJobsThatShrink",
+            minimal + "transience: {lifetime: weibull, options: {scale: 6h}}\ncheckpoint: {policy: fixed, "
+                      "to: local}\nrecovery: {mode: restart, policy: shrink}\n",
+            "lab.yaml:4: key 'checkpoint.to': expected directory, because a job that continues with fewer "
+            "workers (recovery.policy shrink) reads the commits of all, found 'local'"},
         Refusal{"TargetWithoutEvaluation", minimal + "workload: {math: real}\ntarget_accuracy: 0.85\n",
                 "lab.yaml:4: key 'target_accuracy': expected 0, because nothing is evaluated (evaluate_every "
                 "is 0), found '0.85'"},

@@ -111,6 +111,7 @@ TEST_P(ShrunkenTraining, EndsAsTheSameDoneByHand) {
   EXPECT_EQ(slots_of_generations(all), (std::vector<Slots>{{0, 1, 2, 3}, {0, 2, 3}, {0, 2}}));
   expect_as_by_hand("whole", "out", 24);
   expect_each_step_once("out");
+  EXPECT_NEAR(all.summary.at("rounds").get<double>(), 24, 1e-6);
   const auto rounds = rounds_of_generations(all);
   EXPECT_EQ(ranks_in(all, rounds[1]), (std::set<Rank>{0, 2, 3}));
   EXPECT_EQ(ranks_in(all, rounds[2]), (std::set<Rank>{0, 2}));

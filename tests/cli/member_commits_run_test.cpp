@@ -17,11 +17,12 @@
 namespace tandem::testing {
 namespace {
 
-constexpr int rounds = 60;
-/// A commit after every 15 rounds. Times of machines are 100 times those of the job.
+/// Steps are much longer than exchanges, as in the simulation, so that a departure is in the same round in
+/// both worlds. A commit after every 10 of 30 rounds. Times of machines are 100 times those of the job.
+constexpr int rounds = 30;
 const std::string committing =
-    "--set checkpoint.policy=fixed --set checkpoint.options.interval=15 --set evaluate_every=0 --set "
-    "transience.time_scale=100 --set physics.ensemble=0 --force ";
+    "--set checkpoint.policy=fixed --set checkpoint.options.interval=10 --set evaluate_every=0 --set "
+    "workload.batch=100 --set transience.time_scale=100 --set physics.ensemble=0 --force ";
 
 class MemberCommitJobs : public ResumeJobs, public ::testing::WithParamInterface<std::string> {
  protected:
@@ -63,14 +64,20 @@ class MemberCommitJobs : public ResumeJobs, public ::testing::WithParamInterface
   }
   static double between(Seconds one, Seconds other) { return (one + other).count() / 2; }
 
-  /// The mixed lab with slow disks, so that a commit takes a few tenths of a second.
-  std::string with_slow_disks() const {
+  static void replace_all(std::string& text, const std::string& from, const std::string& to) {
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+  }
+  /// The mixed lab with a fast network; `slow_disks`: a commit takes about a second.
+  std::string lab(bool slow_disks) const {
     std::string platform = contents(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml");
-    for (std::size_t at = 0; (at = platform.find("<host id=\"node-", at)) != std::string::npos; ++at)
-      platform.insert(platform.find('\n', at) + 1,
-                      "      <disk id=\"disk\" read_bw=\"200MBps\" write_bw=\"1MBps\"/>\n");
-    line_.write("slow_disks.xml", platform);
-    return "--set platform=slow_disks.xml ";
+    replace_all(platform, "bandwidth=\"125MBps\"", "bandwidth=\"12500MBps\"");
+    if (slow_disks)
+      for (std::size_t at = 0; (at = platform.find("<host id=\"node-", at)) != std::string::npos; ++at)
+        platform.insert(platform.find('\n', at) + 1,
+                        "      <disk id=\"disk\" read_bw=\"200MBps\" write_bw=\"2MBps\"/>\n");
+    line_.write("lab.xml", platform);
+    return "--set platform=lab.xml ";
   }
 
   /// In both worlds.
@@ -87,10 +94,14 @@ class MemberCommitJobs : public ResumeJobs, public ::testing::WithParamInterface
   void expect_resumed(const std::string& world, const std::string& from, std::int64_t round) const {
     SCOPED_TRACE(world);
     const std::string out = world + "-" + from;
-    succeeds(world + " --resume " + from + " --set stop.rounds=70 --out " + out + " --force");
+    succeeds(world + " --resume " + from + " --set stop.rounds=35 --out " + out + " --force");
     const Results resumed = results(out);
     EXPECT_EQ(resumed.info.resumed.at("round"), round);
-    EXPECT_EQ(resumed.summary.at("rounds"), 70);
+    EXPECT_EQ(resumed.summary.at("rounds"), 35);
+    // With a model of its own each, no worker knows what the others have applied.
+    if (const auto& lost = resumed.summary.at("membership").at("lost_samples"); lost.is_number()) {
+      EXPECT_GE(lost, 0);
+    }
     std::set<Rank> workers;
     for (const auto& step : resumed.journal.steps) workers.insert(step.rank);
     EXPECT_EQ(workers.size(), 4U);
@@ -99,41 +110,43 @@ class MemberCommitJobs : public ResumeJobs, public ::testing::WithParamInterface
 
 /// The first worker departs and is replaced, and then another one departs for good.
 TEST_P(MemberCommitJobs, AreOfTheSameMembersInBothWorlds) {
-  const auto commits = undisturbed("");
-  ASSERT_EQ(commits.size(), 4U);
-  const double first = between(commits[0].ended, commits[1].started),
-               third = between(commits[2].ended, commits[3].started);
-  simulate_and_run(job(departing({{first, "remove a"}, {1.02 * first, "add a"}, {third, "remove c"}}),
-                       "--set recovery.policy=replace --set transience.start=0"));
-  EXPECT_EQ(rounds_of(results("measured")), (std::vector<std::int64_t>{15, 30, 45, 60}));
+  const std::string platform = lab(false);
+  const auto commits = undisturbed(platform);
+  ASSERT_EQ(commits.size(), 3U);
+  const double first = commits[0].ended.count() / 2, second = between(commits[0].ended, commits[1].started),
+               third = between(commits[1].ended, commits[2].started);
+  simulate_and_run(job(departing({{first, "remove a"}, {second, "add a"}, {third, "remove c"}}),
+                       platform + "--set recovery.policy=replace --set transience.start=0"));
+  EXPECT_EQ(rounds_of(results("measured")), (std::vector<std::int64_t>{10, 20, 30}));
   const auto all = commits_of(results("measured"));
+  EXPECT_LT(all[0].second, all[1].second);
   EXPECT_EQ(all[0].second, all[2].second);
-  EXPECT_GT(all[2].second, all[3].second);
   if (is_modelled()) return;
-  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "measured/checkpoints/round_00000060.members"));
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "measured/checkpoints/round_00000030.members"));
   EXPECT_FALSE(
-      std::filesystem::exists(line_.folder() / "measured/checkpoints/round_00000060.worker_2.state"));
-  expect_resumed("simulate", "simulated", 60);
-  expect_resumed("run", "measured", 60);
+      std::filesystem::exists(line_.folder() / "measured/checkpoints/round_00000030.worker_2.state"));
+  expect_resumed("simulate", "simulated", 30);
+  expect_resumed("run", "measured", 30);
 }
 
 /// The commit does not count; the duty of the first worker is that of the next one.
 TEST_P(MemberCommitJobs, DoNotCountIfOneDepartsWhileItWrites) {
-  const std::string disks = with_slow_disks();
-  const auto commits = undisturbed(disks);
-  ASSERT_EQ(commits.size(), 4U);
+  const std::string platform = lab(true);
+  const auto commits = undisturbed(platform);
+  ASSERT_EQ(commits.size(), 3U);
   const double second = between(commits[1].started, commits[1].ended);
-  simulate_and_run(job(departing({{second, "remove a"}}), disks + "--set recovery.policy=shrink"));
+  simulate_and_run(job(departing({{second, "remove a"}}), platform + "--set recovery.policy=shrink"));
   const Results measured = results("measured");
-  EXPECT_EQ(rounds_of(measured), (std::vector<std::int64_t>{15, 45, 60}));
+  EXPECT_EQ(rounds_of(measured), (std::vector<std::int64_t>{10, 30}));
   EXPECT_GT(measured.journal.commits[0].bytes, measured.journal.commits[1].bytes);
   if (is_modelled()) return;
-  expect_resumed("run", "measured", 60);
+  expect_resumed("run", "measured", 30);
 }
 
 INSTANTIATE_TEST_SUITE_P(Routes, MemberCommitJobs,
                          ::testing::Values("--set sync.over=all-reduce --set optimizer.momentum=0.9",
-                                           "--set sync.over=all-reduce --set sync.algorithm=local-sgd",
+                                           "--set sync.over=all-reduce --set sync.algorithm=local-sgd "
+                                           "--set sync.options.h=3",
                                            "--set sync.over=all-reduce --set workload.math=modelled",
                                            "--set sync.over=all-reduce --set sync.algorithm=esync",
                                            "--set sync.algorithm=d-psgd --set sync.over=peers"));

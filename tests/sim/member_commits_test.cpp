@@ -258,6 +258,7 @@ TEST_F(MemberCommits, LeaveTheFilesOfTheLastOnes) {
 TEST_F(MemberCommits, WithoutTheListOfWorkersAreNone) {
   Experiment experiment = job();
   commit_every(experiment, 2);
+  experiment.checkpoint.keep = 0;
   experiment.stop.rounds = 7;
   depart_at(experiment, "2.5 remove a");
   train(experiment);
@@ -351,6 +352,40 @@ TEST_P(ResumedMembers, ContinueAsWithNewcomers) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, ResumedMembers, ::testing::ValuesIn(algorithms_of_rounds(false)),
                          [](const auto& test) { return named(test.param); });
 
+/// Workers measure their steps anew, as the coordinator expects. Otherwise they would take the longest
+/// rounds.
+TEST_F(MemberCommits, OfACoordinatorAreResumed) {
+  for (const char* algorithm : {"esync", "esync-published", "adacomm"}) {
+    SCOPED_TRACE(algorithm);
+    Experiment experiment = small_steps(job(algorithm));
+    commit_every(experiment, 2);
+    experiment.stop.rounds = 3;
+    depart_at(experiment, "0.5 remove c");
+    const std::string first = std::string("first-") + algorithm;
+    ASSERT_TRUE(commits_apart(experiment, first).contains(2));
+    experiment.stop.rounds = 7;
+    depart_at(experiment, "1000000 remove a");
+    resumes_ = directory_ / first;
+    EXPECT_LT(train_apart(experiment, std::string("resumed-") + algorithm).count(), 5 * 12);
+    resumes_.clear();
+  }
+}
+
+/// A newcomer that is the first worker removes the files of commits that it has no part in.
+TEST_F(MemberCommits, OfEarlierWorkersAreRemovedByNewcomers) {
+  Experiment experiment = job();
+  commit_every(experiment, 2);
+  experiment.checkpoint.keep = 2;
+  experiment.stop.rounds = 13;
+  experiment.recovery.policy = "replace";
+  depart_at(experiment, "0.5 remove a; 4.5 add a; 4.6 remove d");
+  train(experiment);
+  const std::set<std::int64_t> last = {10, 12};
+  for (const char* ending : {".members", ".pt", ".worker_0.state", ".worker_1.state", ".worker_2.state"})
+    EXPECT_EQ(files(ending), last) << ending;
+  EXPECT_EQ(files(".worker_3.state"), std::set<std::int64_t>{});
+}
+
 // ---- Random departures ----
 
 /// With every second seed, messages take a large part of a step.
@@ -375,7 +410,7 @@ TEST_P(RandomMemberCommits, AreWholeAndAsRecorded) {
   const auto& entry = sync::catalog().find(algorithm);
   const int steps =
       entry.make.steps_per_round(Options::resolve(entry.name, entry.options, experiment.sync.options));
-  experiment.transience.options["mean"] = 40.0 * std::max(1, steps);
+  experiment.transience.options["mean"] = 60.0 * std::max(1, steps);
   experiment.transience.start = Seconds(3.0);
   experiment.transience.detect = Seconds(seed % 4 < 2 ? 0.0 : 0.5);
   const Journal journal = train(experiment);

@@ -132,8 +132,11 @@ void Commits::start(std::int64_t round) {
 void Commits::find_written() {
   auto rounds = rounds_of_state(directory_, assignment_);
   std::ranges::sort(rounds);
+  const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
+  // Of those that this rank has no part in, it may have to remove the other files later.
   for (const std::int64_t round : rounds)
-    if (std::filesystem::exists(state_path(directory_, round, assignment_)))
+    if (exists(state_path(directory_, round, assignment_)) ||
+        (plan_.by_members && exists(members_path(directory_, round))))
       written_.push_back({round, !is_evaluated(round)});
 }
 

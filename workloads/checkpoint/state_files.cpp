@@ -303,7 +303,13 @@ SavedState state_of_worker(const Job& job, int index) {
   if (!from.has_state_of(index)) return state_of_newcomer(job, index);
   if (from.workers_continue) {
     const Rank rank = roster.workers()[static_cast<std::size_t>(index)];
-    return SavedState::load(state_path(job, from.directory, from.round, roster.assignment(rank)));
+    SavedState own = SavedState::load(state_path(job, from.directory, from.round, roster.assignment(rank)));
+    // A coordinator with a new policy expects workers with new ones.
+    const bool is_led = job.exchange().route() != sync::Route::server && roster.coordinator();
+    if (!is_led || from.policies_continue) return own;
+    own.forget([](const std::string& name) { return name == "policy" || name == "local_steps"; });
+    own.restore_known();
+    return own;
   }
   SavedState state =
       job.exchange().route() == sync::Route::peers ? equal_part(job) : known_to_servers(job, index);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
@@ -112,8 +113,9 @@ class Exchange {
   virtual std::optional<Completion> wait_or_regroup(Pending& until);
   /// Whether this worker has the duties of the first one. None: they do not move.
   virtual std::optional<bool> leads() const { return std::nullopt; }
-  /// Samples of each worker's slot that are part of the model; empty: not known to this worker.
-  virtual std::span<const std::int64_t> applied_samples() const { return {}; }
+  /// Samples of each worker's slot that are part of the model, without those of the job that this one
+  /// resumes; empty: not known to this worker.
+  virtual std::vector<std::int64_t> applied_samples() const { return {}; }
   /// Lets the worker with the duties of the first one do the last of them, and returns when the job has ended
   /// for all. Pre: leave() has returned.
   virtual void end(const std::function<void()>& last_duties) { last_duties(); }

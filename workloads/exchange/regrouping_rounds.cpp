@@ -1,6 +1,8 @@
 #include "workloads/exchange/regrouping_rounds.hpp"
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -17,7 +19,8 @@ RegroupingRounds::RegroupingRounds(const Roster& roster, const StopRule& stop, C
       self_(roster.assignment(context.rank()).index),
       regrouping_(roster, context, *this, replica.common_size(), replica.has_values(), incarnation),
       stop_(stop),
-      applied_(workers_.size(), 0) {}
+      applied_(workers_.size(), 0),
+      before_(workers_.size(), 0) {}
 
 void RegroupingRounds::open(const sync::Exchange& exchange) {
   is_open_ = true;
@@ -100,7 +103,13 @@ void RegroupingRounds::begin_epoch() {
   start();
 }
 
+/// In files: a job that is resumed begins there.
 void RegroupingRounds::serialise(StateArchive& state) {
+  serialise_counters(state);
+  if (state.restores()) before_ = applied_;
+}
+
+void RegroupingRounds::serialise_counters(StateArchive& state) {
   state.number("exchange.rounds", rounds_);
   state.number("exchange.version", version_);
   state.number("exchange.stops", stops_);
@@ -109,9 +118,16 @@ void RegroupingRounds::serialise(StateArchive& state) {
 }
 
 void RegroupingRounds::serialise_common(StateArchive& state) {
-  serialise(state);
+  serialise_counters(state);
+  for (std::int64_t& samples : before_) state.number("exchange.samples_before", samples);
   state.number("exchange.averaged", is_averaged_);
   replica_.serialise_common(state);
+}
+
+std::vector<std::int64_t> RegroupingRounds::applied_samples() const {
+  std::vector<std::int64_t> applied(applied_.size());
+  std::ranges::transform(applied_, before_, applied.begin(), std::minus());
+  return applied;
 }
 
 void RegroupingRounds::count_round(std::span<const std::int64_t> samples, int version,

@@ -25,7 +25,7 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
   /// A worker that takes over the duties does the last of them again.
   void end(const std::function<void()>& last_duties) final;
   std::optional<bool> leads() const final { return regrouping_.leads(); }
-  std::span<const std::int64_t> applied_samples() const final { return applied_; }
+  std::vector<std::int64_t> applied_samples() const final;
 
  protected:
   /// The arguments must outlive it. `incarnation`: of this worker in its slot.
@@ -78,6 +78,7 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
   void serialise_common(StateArchive& state) final;
   std::int64_t finished_rounds() const final { return rounds_ + is_averaged_; }
   ExchangeResult fetched();
+  void serialise_counters(StateArchive& state);
   sync::Members members_event() const;
   Progress progress_of_job() const;
 
@@ -87,6 +88,7 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
   bool is_open_ = false;               ///< an exchange is in progress
   std::int64_t rounds_ = 0;            ///< finished
   std::vector<std::int64_t> applied_;  ///< samples of each slot's workers in the model
+  std::vector<std::int64_t> before_;   ///< of these, in the model that the job has resumed from
   int stops_ = 0;                      ///< 1: the job ends after the last round
   bool averages_all_ = false;
   int is_averaged_ = 0;  ///< 1: the mean is finished

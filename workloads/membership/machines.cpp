@@ -11,11 +11,11 @@ namespace tandem {
 
 Machines::Machines(const Experiment::Transience& setting, std::unique_ptr<lifetimes::Fates> fates,
                    std::size_t slots)
-    : setting_(setting), fates_(std::move(fates)), incarnations_(slots, 0) {}
+    : setting_(setting), fates_(std::move(fates)), incarnations_(slots, 0), gone_(slots, 0.0) {}
 
 /// Rounding must not make a machine come before it can be had.
 std::optional<double> Machines::arrival(int slot, Seconds now) const {
-  const double at = of_machine(now);
+  const double at = of_machine(static_cast<std::size_t>(slot), now);
   const double obtained = fates_->obtainable(static_cast<std::size_t>(slot), at);
   if (obtained <= at) return at;
   return in_job(obtained) <= now ? std::optional(obtained) : std::nullopt;
@@ -55,7 +55,7 @@ void Machines::plan_warning(int slot, Seconds now) {
 
 void Machines::request(int slot, Seconds now) {
   const auto place = static_cast<std::size_t>(slot);
-  const double obtained = fates_->obtainable(place, of_machine(now));
+  const double obtained = fates_->obtainable(place, of_machine(place, now));
   MachineEvent answer{.what = MachineEvent::What::ready,
                       .at = in_job(obtained + setting_.start.count()),
                       .slot = slot,
@@ -118,7 +118,9 @@ std::optional<MachineEvent> Machines::take_planned() {
 }
 
 MachineEvent Machines::depart(const MachineEvent& departure) {
-  fates_->depart(static_cast<std::size_t>(departure.slot), of_machine(departure.at));
+  const auto place = static_cast<std::size_t>(departure.slot);
+  gone_[place] = fates_->next()->time;
+  fates_->depart(place, of_machine(departure.at));
   MachineEvent noticed = departure;
   noticed.what = MachineEvent::What::noticed;
   // A warned departure is expected; a loss shows only when signs of life are missing.

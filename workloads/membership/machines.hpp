@@ -2,6 +2,7 @@
 // of a lifetime model, and requests for machines, into events in the order of time. Pure: no clock.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -48,6 +49,9 @@ class Machines {
  private:
   Seconds in_job(double machine_s) const { return Seconds(machine_s / setting_.time_scale); }
   double of_machine(Seconds job) const { return job.count() * setting_.time_scale; }
+  /// In the time of machines, not before the slot's last machine departed: rounding would bring that one
+  /// back.
+  double of_machine(std::size_t slot, Seconds job) const { return std::max(of_machine(job), gone_[slot]); }
   /// When a machine that the job gets now arrives, in the time of machines; none: it cannot be had now.
   std::optional<double> arrival(int slot, Seconds now) const;
   void plan_warning(int slot, Seconds now);
@@ -58,6 +62,7 @@ class Machines {
   Experiment::Transience setting_;
   std::unique_ptr<lifetimes::Fates> fates_;
   std::vector<int> incarnations_;  ///< by slot: of its latest machine
+  std::vector<double> gone_;       ///< by slot: when its last machine departed, in the time of machines
   /// Events that nothing changes, by time, in the order in which they were planned.
   std::multimap<Seconds, MachineEvent> planned_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -164,6 +165,23 @@ SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
   samples.lost = *samples.pending - journal.accepted_samples;
   samples.pending = journal.accepted_samples;
   return samples;
+}
+
+std::optional<double> rounds_of_generations(const RunInfo& info, const Journal& journal) {
+  std::map<double, double> workers;  // by the time at which the generation began
+  for (const auto& generation : info.generations)
+    if (generation.contains("workers") && !generation.at("began_s").is_null())
+      workers[generation.at("began_s").get<double>()] = generation.at("workers").get<double>();
+  if (workers.empty()) return std::nullopt;
+  std::map<std::pair<Rank, int>, double> parts;  // of each exchange, in a round
+  for (const auto& step : journal.steps) {
+    const auto next = workers.upper_bound(step.start.count());
+    const auto& present = next == workers.begin() ? *next : *std::prev(next);
+    parts[{step.rank, step.round}] = 1.0 / present.second;
+  }
+  double rounds = 0.0;
+  for (const auto& [exchange, part] : parts) rounds += part;
+  return rounds;
 }
 
 std::map<Rank, Distribution> staleness(const Journal& journal) {

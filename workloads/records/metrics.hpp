@@ -45,6 +45,10 @@ struct SampleCounts {
 /// With several server shards, the figures of the first one. An all-reduce applies all samples.
 SampleCounts sample_counts(const RunInfo& info, const Journal& journal);
 
+/// Rounds of a job whose generations had other numbers of workers: in each, the exchanges of its workers
+/// divided by their number. None: every generation had all workers.
+std::optional<double> rounds_of_generations(const RunInfo& info, const Journal& journal);
+
 /// Staleness of the pushes that the server applied, by worker: how many updates the model received between
 /// the version a push was computed on and the push itself. Empty without a server.
 std::map<Rank, Distribution> staleness(const Journal& journal);

@@ -313,6 +313,7 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
     summary["membership"] = membership_of(journal, samples);
     if (!info.experiment.starts_again()) summary["rounds"] = journal.counted_rounds;
   }
+  if (const auto rounds = rounds_of_generations(info, journal)) summary["rounds"] = *rounds;
   add_by_worker(info, journal, makespan, summary);
   if (info.experiment.stop.accuracy > 0.0) summary["accuracy_stop"] = accuracy_stop_json(info, journal);
   if (info.ensemble.is_object()) summary["ensemble"] = info.ensemble;

@@ -131,12 +131,12 @@ TEST_F(LocalCommits, AMachineThatDepartsMeanwhileTakesItsCommitsAlong) {
   EXPECT_EQ(rounds_of_generations(waiting), (Rounds{0, 0}));
   const Results launching = simulate(words("15.5,1e9;19.5,1e9"), "launching");
   EXPECT_EQ(rounds_of_generations(launching), (Rounds{0, kept, 0}));
-  const Results training = simulate(words("15.5,1e9;25.5,1e9"), "training");
+  const Results training = simulate(words("15.5,1e9;23,1e9"), "training");
   EXPECT_EQ(rounds_of_generations(training), (Rounds{0, kept, 0}));
   // All that was done is lost, at once or in two parts.
   EXPECT_GT(lost_samples(waiting), lost_samples(one));
   EXPECT_EQ(lost_samples(launching), lost_samples(waiting));
-  EXPECT_GT(lost_samples(training), lost_samples(waiting));
+  EXPECT_GE(lost_samples(training), lost_samples(waiting));
   for (const Results* all : {&one, &waiting, &launching, &training}) {
     expect_each_step_once(*all);
     EXPECT_EQ(all->summary.at("samples"), all->summary.at("applied_samples"));

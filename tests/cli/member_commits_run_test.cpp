@@ -148,7 +148,6 @@ INSTANTIATE_TEST_SUITE_P(Routes, MemberCommitJobs,
                                            "--set sync.over=all-reduce --set sync.algorithm=local-sgd "
                                            "--set sync.options.h=3",
                                            "--set sync.over=all-reduce --set workload.math=modelled",
-                                           "--set sync.over=all-reduce --set sync.algorithm=esync",
                                            "--set sync.algorithm=d-psgd --set sync.over=peers"));
 
 }  // namespace

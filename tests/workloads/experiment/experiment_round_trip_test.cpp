@@ -118,7 +118,9 @@ void make_recovery_sensible(Experiment& experiment) {
 }
 
 void draw_policies_of_machines(Rng& rng, Experiment& experiment) {
+  experiment.checkpoint.to = CommitPlace::directory;
   if (rng.below(2) == 0) {
+    experiment.checkpoint.to = rng.below(2) == 0 ? CommitPlace::local : CommitPlace::directory;
     const auto& policy = checkpointing::catalog().find("fixed");
     experiment.checkpoint.policy = policy.name;
     experiment.checkpoint.options = Options::resolve(policy.name, policy.options,

@@ -6,13 +6,21 @@
 
 namespace tandem {
 
-Agreement::Agreement(int slots) : slots_(static_cast<std::size_t>(slots)) {
+Agreement::Agreement(int slots)
+    : slots_(static_cast<std::size_t>(slots)),
+      present_(slots_.size()),
+      unreported_(slots_.size()),
+      unfinished_(slots_.size()) {
   TANDEM_CHECK(slots > 0, "slots", slots);
 }
 
 void Agreement::leave(int slot) {
   TANDEM_CHECK(is_present(slot), "slot", slot, "is empty already");
-  at(slot).is_present = false;
+  Slot& left = at(slot);
+  left.is_present = false;
+  --present_;
+  if (!left.round) --unreported_;
+  if (!left.has_finished) --unfinished_;
   has_changed_ = true;
 }
 
@@ -20,6 +28,9 @@ void Agreement::join(int slot, int incarnation) {
   TANDEM_CHECK(!is_present(slot) && incarnation > at(slot).incarnation, "slot", slot, "incarnation",
                incarnation);
   at(slot) = {.incarnation = incarnation};
+  ++present_;
+  ++unreported_;
+  ++unfinished_;
   has_changed_ = true;
 }
 
@@ -33,6 +44,7 @@ bool Agreement::begin(std::int64_t epoch) {
     slot.round.reset();
     slot.has_finished = false;
   }
+  unreported_ = unfinished_ = present_;
   return true;
 }
 
@@ -41,12 +53,13 @@ bool Agreement::is_of_now(int slot, int incarnation, std::int64_t epoch) const {
 }
 
 void Agreement::note_quiet(int slot, int incarnation, std::int64_t epoch, std::int64_t round) {
-  if (is_of_now(slot, incarnation, epoch)) at(slot).round = round;
+  if (!is_of_now(slot, incarnation, epoch)) return;
+  if (!at(slot).round) --unreported_;
+  at(slot).round = round;
 }
 
 bool Agreement::all_have_reported() const {
-  return !has_changed_ && is_open_ && !present().empty() &&
-         std::ranges::all_of(slots_, [](const Slot& slot) { return !slot.is_present || slot.round; });
+  return !has_changed_ && is_open_ && present_ > 0 && unreported_ == 0;
 }
 
 bool Agreement::has_lost_state() const {
@@ -68,14 +81,18 @@ std::optional<Agreement::Members> Agreement::take_members() {
 
 void Agreement::note_finished(int slot, int incarnation, std::int64_t epoch) {
   if (!is_of_now(slot, incarnation, epoch)) return;
+  if (!at(slot).has_finished) --unfinished_;
   at(slot).has_finished = true;
-  lowest_finished_ = lowest_finished_ || slot == present().front();
+  lowest_finished_ = lowest_finished_ || slot == first_present() - slots_.begin();
 }
 
 bool Agreement::is_over() const {
-  if (present().empty()) return lowest_finished_;
-  return !has_changed_ &&
-         std::ranges::all_of(slots_, [](const Slot& slot) { return !slot.is_present || slot.has_finished; });
+  if (present_ == 0) return lowest_finished_;
+  return !has_changed_ && unfinished_ == 0;
+}
+
+std::vector<Agreement::Slot>::const_iterator Agreement::first_present() const {
+  return std::ranges::find_if(slots_, &Slot::is_present);
 }
 
 std::vector<int> Agreement::present() const {

@@ -37,6 +37,7 @@ RankContext::Operation& RankContext::new_operation(Kind kind) {
     Operation& fresh = operations_.emplace_back();
     fresh.owner = this;
     fresh.slot = static_cast<std::uint32_t>(operations_.size() - 1);
+    may_have_ended_.push_back(0);
     free_operation_ = fresh.slot;
   }
   Operation& operation = operations_[free_operation_];
@@ -47,6 +48,7 @@ RankContext::Operation& RankContext::new_operation(Kind kind) {
   operation.outcome = Outcome::done;
   operation.note = {};
   operation.is_work = false;
+  may_have_ended_[operation.slot] = kind == Kind::sleep ? 1 : 0;
   return operation;
 }
 
@@ -57,10 +59,15 @@ Pending RankContext::started(Operation& operation) {
 
 Pending RankContext::done_at_once(Operation& operation, Outcome outcome) {
   operation.outcome = outcome;
-  operation.state = State::done;
-  operation.ended_s = now().count();
-  ++done_count_;
+  mark_ended(operation, State::done);
   return Pending(operation.slot);
+}
+
+void RankContext::mark_ended(Operation& operation, State state) {
+  operation.state = state;
+  operation.ended_s = now().count();
+  may_have_ended_[operation.slot] = 1;
+  ++done_count_;
 }
 
 Pending RankContext::sleep(Seconds duration) {
@@ -77,10 +84,20 @@ RankContext::Stream& RankContext::stream(Rank from, Channel channel) {
   const auto key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(from)) << 32) |
                    static_cast<std::uint32_t>(channel.number());
   const auto [found, is_new] = streams_.try_emplace(key);
-  if (is_new) found->second.carries_note = channel.carries_note;
+  if (is_new) {
+    found->second.carries_note = channel.carries_note;
+    found->second.next_of_peer = std::exchange(streams_of_[from], &found->second);
+  }
   TANDEM_CHECK(found->second.carries_note == channel.carries_note, "channel", channel.number(), "from", from,
                "to", rank_, "both ends must agree whether it carries notes");
   return found->second;
+}
+
+template <class Use>
+void RankContext::for_each_stream(Rank from, const Use& use) {
+  const auto first = streams_of_.find(from);
+  if (first == streams_of_.end()) return;
+  for (Stream* at = first->second; at != nullptr; at = at->next_of_peer) use(*at);
 }
 
 template <class ElementOf, class Element>
@@ -198,9 +215,7 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
     const bool arrived = message.end == Message::End::arrived;
     message.connection->recycle(message);
     if (arrived) return done_at_once(operation);
-    operation.state = State::failed;
-    operation.ended_s = now().count();
-    ++done_count_;
+    mark_ended(operation, State::failed);
     return Pending(operation.slot);
   }
   message.receive_slot = operation.slot;
@@ -275,11 +290,12 @@ Pending RankContext::disconnect(Rank peer) {
   ask(other, operation);
   simgrid::kernel::actor::simcall_answered([this, peer, &other] {
     start_all();
-    for (auto& [key, held] : streams_)
-      if (static_cast<Rank>(key >> 32) == peer && held.holds_receives) end_receives(held, Outcome::cancelled);
-    for (auto& [key, held] : other.streams_)
-      if (static_cast<Rank>(key >> 32) == rank_ && !held.holds_receives)
-        other.discard_messages(held, Outcome::cancelled);
+    for_each_stream(peer, [this](Stream& held) {
+      if (held.holds_receives) end_receives(held, Outcome::cancelled);
+    });
+    other.for_each_stream(rank_, [&other](Stream& held) {
+      if (!held.holds_receives) other.discard_messages(held, Outcome::cancelled);
+    });
   });
   return Pending(operation.slot);
 }
@@ -340,9 +356,9 @@ void RankContext::announce_departure() {
 
 /// Ends the receives that wait for a message of a rank that has left. Kernel context.
 void RankContext::lose_peer(Rank peer) {
-  for (auto& [key, held] : streams_) {
-    if (static_cast<Rank>(key >> 32) == peer && held.holds_receives) end_receives(held, Outcome::peer_left);
-  }
+  for_each_stream(peer, [this](Stream& held) {
+    if (held.holds_receives) end_receives(held, Outcome::peer_left);
+  });
 }
 
 // ---- All-reduce ----
@@ -437,7 +453,7 @@ std::optional<std::size_t> RankContext::first_ended(std::span<const Pending> pen
   double first_s = 0;
   std::size_t unseen = done_count_;
   for (std::size_t i = 0; i < pendings.size() && unseen > 0; ++i) {
-    if (pendings[i].empty()) continue;
+    if (pendings[i].empty() || may_have_ended_[pendings[i].slot()] == 0) continue;
     const Operation& operation = operations_[pendings[i].slot()];
     const bool has_ended = operation.state != State::pending;
     if (has_ended) --unseen;
@@ -461,9 +477,7 @@ void RankContext::block() {
 
 void RankContext::finish(std::uint32_t slot, bool succeeded) {
   if (operations_[slot].transfer) end_write(operations_[slot], succeeded);
-  operations_[slot].state = succeeded ? State::done : State::failed;
-  operations_[slot].ended_s = now().count();
-  ++done_count_;
+  mark_ended(operations_[slot], succeeded ? State::done : State::failed);
   if (computing_ == &operations_[slot]) {
     action_ = nullptr;
     if (succeeded) start_next_compute();
@@ -484,6 +498,7 @@ bool RankContext::is_awaited(std::uint32_t slot) const {
 
 void RankContext::end() {
   start_operations();
+  streams_of_.clear();
   streams_.clear();
   ended_ = true;
   end_time_ = now();

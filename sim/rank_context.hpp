@@ -99,18 +99,23 @@ class RankContext final : public Context {
     std::uint32_t tail = no_slot;
     bool holds_receives = false;
     bool carries_note = false;
+    Stream* next_of_peer = nullptr;  ///< another one of the same sender
   };
 
   static const char* name_of(Kind kind);
   Operation& new_operation(Kind kind);
   Pending started(Operation& operation);
   Pending done_at_once(Operation& operation, Outcome outcome = Outcome::done);
+  void mark_ended(Operation& operation, State state);
   void end_early(Operation& operation, Outcome outcome);
   Pending transfer_disk(Kind kind, int disk, const DiskAccess& access, Kernel transfer);
   Completion take(std::uint32_t slot, std::size_t index);
   std::optional<std::size_t> first_ended(std::span<const Pending> pendings) const;
 
   Stream& stream(Rank from, Channel channel);
+  /// Calls `use` for each stream of the sender.
+  template <class Use>
+  void for_each_stream(Rank from, const Use& use);
   /// `element_of` maps an index to the element that the stream holds under it.
   template <class ElementOf, class Element>
   static void append(Stream& stream, const ElementOf& element_of, Element& element, std::uint32_t index);
@@ -149,6 +154,9 @@ class RankContext final : public Context {
   std::vector<simgrid::s4u::Disk*> disks_;
 
   std::deque<Operation> operations_;
+  /// By slot: 0 if the operation is pending and no sleep. A server looks through a thousand receives for each
+  /// message, so this is kept apart from the operations.
+  std::vector<std::uint8_t> may_have_ended_;
   std::uint32_t free_operation_ = no_slot;
   std::size_t done_count_ = 0;      ///< done and not yet waited for
   Operation* computing_ = nullptr;  ///< on the device, which does one operation after the other
@@ -159,6 +167,7 @@ class RankContext final : public Context {
   std::vector<Operation*> to_start_;
   std::vector<Message*> messages_to_start_;  ///< own ones, and those to this rank that waited for its receive
   std::unordered_map<std::uint64_t, Stream> streams_;
+  std::unordered_map<Rank, Stream*> streams_of_;      ///< by sender: the first in its list
   std::unordered_map<Rank, Connection> connections_;  ///< by receiver; an entry says that a route exists
 
   ActorSleep sleep_;

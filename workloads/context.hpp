@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "policies/vocabulary/units.hpp"
 
@@ -187,6 +188,14 @@ class Context {
   /// The peer must wait for something meanwhile, whatever it is. Sends that are
   /// discarded end; their outcome is not specified.
   virtual Pending disconnect(Rank peer) = 0;
+  /// Disconnects from all of these ranks but this one. A context that knows with which of them nothing is
+  /// open leaves them out.
+  virtual std::vector<Pending> disconnect_all(std::span<const Rank> peers) {
+    std::vector<Pending> disconnecting;
+    for (const Rank peer : peers)
+      if (peer != rank()) disconnecting.push_back(disconnect(peer));
+    return disconnecting;
+  }
   /// Announces that this rank leaves for good. Messages that it has sent can still be received; its receives
   /// that have not matched a message are cancelled. On other ranks, receives that match no message of this
   /// rank, and sends that match no receive of it, end with `peer_left`, whether they are started before or

@@ -92,6 +92,21 @@ TEST_F(Regrouping, TwoLeaveAtOnce) {
   EXPECT_EQ(*expect_sum(experiment, journal).applied, 1000);
 }
 
+/// In a ring of four, nothing is open with the worker opposite.
+TEST_F(Regrouping, WorkersDisconnectFromTheirPeersOnly) {
+  Experiment experiment = thousand_steps();
+  experiment.stop = {.rounds = 10};
+  depart_at(experiment, "5.5 remove a");
+  int disconnects = 0;
+  for (const OperationRecord& operation : train(experiment, true).operations) {
+    if (operation.kind != "disconnect") continue;
+    ++disconnects;
+    EXPECT_EQ(std::abs(operation.rank - operation.peer) % 2, 1) << operation.rank << ' ' << operation.peer;
+  }
+  EXPECT_EQ(disconnects, 4 * 2);
+  EXPECT_EQ(job_->roster().workers().front(), 0);
+}
+
 /// The others wait until the loss is noticed.
 TEST_F(Regrouping, TheRoundIsHeldUpUntilALossIsNoticed) {
   Experiment experiment = thousand_steps();

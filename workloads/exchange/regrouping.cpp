@@ -48,10 +48,8 @@ void Regrouping::regroup(const protocol::Regroup& change) {
   epoch_ = change.epoch;
   is_quiet_ = true;
   exchange_.end_epoch();
-  std::vector<Pending> ending;
-  for (const Rank other : workers_)
-    if (other != context_.rank()) ending.push_back(context_.disconnect(other));
-  context_.wait_all(ending);
+  std::vector<Pending> disconnecting = context_.disconnect_all(workers_);
+  context_.wait_all(disconnecting);
   exchange_.give_up();
   context_.wait_all(sends_);
   sends_.clear();

@@ -6,13 +6,21 @@
 
 namespace tandem {
 
-Agreement::Agreement(int slots) : slots_(static_cast<std::size_t>(slots)) {
+Agreement::Agreement(int slots)
+    : slots_(static_cast<std::size_t>(slots)),
+      present_(slots_.size()),
+      unreported_(slots_.size()),
+      unfinished_(slots_.size()) {
   TANDEM_CHECK(slots > 0, "slots", slots);
 }
 
 void Agreement::leave(int slot) {
   TANDEM_CHECK(is_present(slot), "slot", slot, "is empty already");
-  at(slot).is_present = false;
+  Slot& left = at(slot);
+  left.is_present = false;
+  --present_;
+  if (!left.round) --unreported_;
+  if (!left.has_finished) --unfinished_;
   if (slot == leader_) leader_has_finished_ = false;
   has_changed_ = true;
 }
@@ -21,6 +29,9 @@ void Agreement::join(int slot, int incarnation) {
   TANDEM_CHECK(!is_present(slot) && incarnation > at(slot).incarnation, "slot", slot, "incarnation",
                incarnation);
   at(slot) = {.incarnation = incarnation};
+  ++present_;
+  ++unreported_;
+  ++unfinished_;
   has_changed_ = true;
 }
 
@@ -34,6 +45,7 @@ bool Agreement::begin(std::int64_t epoch) {
     slot.round.reset();
     slot.has_finished = false;
   }
+  unreported_ = unfinished_ = present_;
   return true;
 }
 
@@ -42,12 +54,13 @@ bool Agreement::is_of_now(int slot, int incarnation, std::int64_t epoch) const {
 }
 
 void Agreement::note_quiet(int slot, int incarnation, std::int64_t epoch, std::int64_t round) {
-  if (is_of_now(slot, incarnation, epoch)) at(slot).round = round;
+  if (!is_of_now(slot, incarnation, epoch)) return;
+  if (!at(slot).round) --unreported_;
+  at(slot).round = round;
 }
 
 bool Agreement::all_have_reported() const {
-  return !has_changed_ && is_open_ && !present().empty() &&
-         std::ranges::all_of(slots_, [](const Slot& slot) { return !slot.is_present || slot.round; });
+  return !has_changed_ && is_open_ && present_ > 0 && unreported_ == 0;
 }
 
 bool Agreement::has_lost_state() const {
@@ -72,13 +85,14 @@ std::optional<Agreement::Members> Agreement::take_members() {
 void Agreement::note_finished(int slot, int incarnation, std::int64_t epoch) {
   if (slot == leader_ && is_present(slot) && at(slot).incarnation == incarnation)
     leader_has_finished_ = a_leader_has_finished_ = true;
-  if (is_of_now(slot, incarnation, epoch)) at(slot).has_finished = true;
+  if (!is_of_now(slot, incarnation, epoch)) return;
+  if (!at(slot).has_finished) --unfinished_;
+  at(slot).has_finished = true;
 }
 
 bool Agreement::is_over() const {
-  if (present().empty()) return a_leader_has_finished_;
-  return !has_changed_ &&
-         std::ranges::all_of(slots_, [](const Slot& slot) { return !slot.is_present || slot.has_finished; });
+  if (present_ == 0) return a_leader_has_finished_;
+  return !has_changed_ && unfinished_ == 0;
 }
 
 std::vector<int> Agreement::present() const {

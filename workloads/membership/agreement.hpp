@@ -59,6 +59,10 @@ class Agreement {
   bool all_have_reported() const;
 
   std::vector<Slot> slots_;
+  // Each of a thousand reports asks whether all have reported.
+  std::size_t present_ = 0;
+  std::size_t unreported_ = 0;  ///< of those present
+  std::size_t unfinished_ = 0;  ///< of those present
   std::int64_t epoch_ = 0;
   bool has_changed_ = false;  ///< since the epoch began
   bool is_open_ = false;      ///< members have not been taken

@@ -1,6 +1,7 @@
 #include "workloads/membership/occupant_context.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -68,35 +69,74 @@ Pending OccupantContext::sleep(Seconds duration) {
   return keep(inner_.sleep(duration));
 }
 
-Completion OccupantContext::wait_any(std::span<Pending> pendings) {
+Completion OccupantContext::wait(Pending& pending) {
   check_presence();
-  const std::size_t asked = pendings.size();
-  if (asked == 1 && inner_.is_done(open_[pendings[0].slot()])) {
-    const std::uint32_t slot = pendings[0].release();
-    free_.push_back(slot);
-    return inner_.wait(open_[slot]);
+  Pending& open = open_[pending.slot()];
+  if (inner_.is_done(open)) {
+    free_.push_back(pending.release());
+    return inner_.wait(open);
   }
+  // Thousands of ranks wait in turn, so this touches little memory.
+  while (true) {
+    std::array<Pending, 3> awaited;
+    awaited.front() = std::move(open);
+    Completion completion = wait_or_hear(awaited);
+    open = std::move(awaited.front());
+    if (completion.index == 0) {
+      free_.push_back(pending.release());
+      return completion;
+    }
+    check_presence();
+  }
+}
+
+Completion OccupantContext::wait_any(std::span<Pending> pendings) {
+  const std::size_t asked = pendings.size();
+  if (asked == 1) return wait(pendings.front());
+  check_presence();
   while (true) {
     awaited_.clear();
     for (const Pending& pending : pendings)
       awaited_.push_back(pending.empty() ? Pending() : std::move(open_[pending.slot()]));
-    awaited_.push_back(std::move(departure_));
-    awaited_.push_back(std::move(steward_.next()));
-    Completion completion = inner_.wait_any(awaited_);
-    departure_ = std::move(awaited_[asked]);
-    steward_.next() = std::move(awaited_[asked + 1]);
+    awaited_.resize(asked + 2);
+    Completion completion = wait_or_hear(awaited_);
     for (std::size_t i = 0; i < asked; ++i)
       if (!awaited_[i].empty()) open_[pendings[i].slot()] = std::move(awaited_[i]);
     if (completion.index < asked) {
       free_.push_back(pendings[completion.index].release());
       return completion;
     }
-    if (completion.index == asked + 1) {
-      steward_.expect_next();
-      hear(completion.note);
-    }
     check_presence();
   }
+}
+
+/// `awaited`: inner operations, then two empty entries for the departure and the steward's next note, whose
+/// end is dealt with here.
+Completion OccupantContext::wait_or_hear(std::span<Pending> awaited) {
+  const std::size_t asked = awaited.size() - 2;
+  awaited[asked] = std::move(departure_);
+  awaited[asked + 1] = std::move(steward_.next());
+  Completion completion = inner_.wait_any(awaited);
+  departure_ = std::move(awaited[asked]);
+  steward_.next() = std::move(awaited[asked + 1]);
+  if (completion.index == asked + 1) {
+    steward_.expect_next();
+    hear(completion.note);
+  }
+  return completion;
+}
+
+Pending OccupantContext::disconnect(Rank peer) {
+  is_peer_[static_cast<std::size_t>(peer)] = false;
+  return keep(inner_.disconnect(peer));
+}
+
+/// Each change of the members disconnects every worker from all others, and each has few peers.
+std::vector<Pending> OccupantContext::disconnect_all(std::span<const Rank> peers) {
+  std::vector<Pending> disconnecting;
+  for (const Rank peer : peers)
+    if (is_peer_[static_cast<std::size_t>(peer)] && peer != rank()) disconnecting.push_back(disconnect(peer));
+  return disconnecting;
 }
 
 void OccupantContext::hear(const Note& note) {

@@ -35,11 +35,12 @@ class OccupantContext final : public Context {
   Pending write(int disk, DiskAccess access, Kernel transfer) override;
   Pending sleep(Seconds duration) override;
   bool is_done(const Pending& pending) override { return inner_.is_done(open_[pending.slot()]); }
-  Completion wait(Pending& pending) override { return wait_any({&pending, 1}); }
+  Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
   void cancel(const Pending& pending) override { inner_.cancel(open_[pending.slot()]); }
   void stop_work() override { inner_.stop_work(); }
-  Pending disconnect(Rank peer) override { return keep(inner_.disconnect(peer)); }
+  Pending disconnect(Rank peer) override;
+  std::vector<Pending> disconnect_all(std::span<const Rank> peers) override;
   void announce_departure() override { inner_.announce_departure(); }
 
   /// To be called when the occupant has ended by itself: its machine may depart, and nobody notices.
@@ -48,6 +49,7 @@ class OccupantContext final : public Context {
  private:
   Pending keep(Pending inner);
   void check_presence();
+  Completion wait_or_hear(std::span<Pending> awaited);
   void hear(const Note& note);
   void expect_departure(Seconds at);
   [[noreturn]] void depart();
@@ -59,8 +61,8 @@ class OccupantContext final : public Context {
   Pending departure_;                ///< sleeps until then
   std::vector<Pending> open_;        ///< the inner operations, by the slots of those given out
   std::vector<std::uint32_t> free_;  ///< slots without an operation
-  std::vector<bool> is_peer_;        ///< by rank: messages were exchanged with it
-  std::vector<Pending> awaited_;     ///< during a wait: those asked for, the departure, the steward's note
+  std::vector<bool> is_peer_;        ///< by rank: messages were exchanged with it since the last disconnect
+  std::vector<Pending> awaited_;     ///< see wait_or_hear
 };
 
 }  // namespace tandem

@@ -12,6 +12,15 @@ void move_to_end(std::vector<Record>& target, std::vector<Record>& source) {
   target.insert(target.end(), std::make_move_iterator(source.begin()), std::make_move_iterator(source.end()));
 }
 
+/// As a stable sort of both; `target` is sorted, and most journals have nothing to add.
+void merge_by_time(std::vector<MembershipRecord>& target, std::vector<MembershipRecord>& source) {
+  const auto before = std::ssize(target);
+  move_to_end(target, source);
+  const auto added = target.begin() + before;
+  std::ranges::stable_sort(added, target.end(), {}, &MembershipRecord::time);
+  std::ranges::inplace_merge(target, added, {}, &MembershipRecord::time);
+}
+
 }  // namespace
 
 OperationRecord record_of_copy(Rank rank, bool out, std::int64_t bytes, Seconds start, Seconds end) {
@@ -46,8 +55,7 @@ void Journal::append(Journal&& other) {
   move_to_end(losses, other.losses);
   move_to_end(staleness, other.staleness);
   move_to_end(operations, other.operations);
-  move_to_end(membership, other.membership);
-  std::ranges::stable_sort(membership, {}, &MembershipRecord::time);
+  merge_by_time(membership, other.membership);
   missed_deadlines += other.missed_deadlines;
   dropped_samples += other.dropped_samples;
   counted_rounds += other.counted_rounds;

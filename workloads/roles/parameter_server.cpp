@@ -59,6 +59,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
     client.pieces.resize(model_.pieces().size());
     ++present_;
   }
+  members_ = present_;
   inbox_.resize((requests_pulls_ ? 2 : 1) * workers() + (steward_ ? 1 : 0));
   while (key_policies_.size() + 1 < keys_.size())
     key_policies_.push_back(plan_.algorithm().make.make_server(plan_.sync_setting()));
@@ -239,7 +240,7 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
 /// A round has ended, whose replies are not sent before its commit.
 void ParameterServer::hold_replies_if_due() {
   const std::int64_t round = pushes_.rounds();
-  commits_.round_done(round, steward_ ? members() : static_cast<int>(workers()));
+  commits_.round_done(round, steward_ ? members_ : static_cast<int>(workers()));
   holds_replies_ = commits_.is_due(round);
 }
 

@@ -91,7 +91,7 @@ class ParameterServer {
   static void note_arrived(Client& client, const Completion& last);
   void advance_join(int worker, const Completion& last);
   void welcome(int worker);
-  int members() const;
+  void set_presence(Client& client, bool is_present, bool is_joining = false);
   int batch_of(const sync::Reply& decision) const;
   Note note_of_reply(const sync::Reply& decision) const;
   void rescale();
@@ -190,6 +190,7 @@ class ParameterServer {
   double rate_factor_ = 1.0;  ///< on the learning rate, with the members that there are
   std::vector<int> batches_;  ///< by worker, that the members share; empty: as the policy says
   int present_;               ///< workers that have not left
+  int members_ = 0;           ///< of them, those that take part
   bool is_paused_ = false;
   bool has_asked_for_end_ = false;
   bool no_more_join_ = false;  ///< the steward has said so

@@ -43,7 +43,7 @@ void ParameterServer::on_departed(int worker) {
   if (client.is_joining || !client.is_present) client.shard = -1;
   if (!client.is_present) return;  // it has ended by itself
   if (client.is_joining) return cancel_join(worker);
-  client.is_present = false;
+  set_presence(client, false);
   const auto push = drop_messages(worker);
   if (push) {
     begin_answer(client);
@@ -91,7 +91,7 @@ std::optional<protocol::Push> ParameterServer::drop_messages(int worker) {
 void ParameterServer::cancel_join(int worker) {
   const auto index = static_cast<std::size_t>(worker);
   Client& client = clients_[index];
-  client.is_joining = client.is_present = false;
+  set_presence(client, false);
   --present_;
   client.draining.push_back(context_.disconnect(client.rank));
   if (context_.is_done(inbox_[index]))
@@ -112,12 +112,14 @@ void ParameterServer::leave_spares_out() {
 /// That of its slot, or else the first one that nobody has. All servers give the same one, since the steward
 /// tells all of them of departures and arrivals in one order.
 void ParameterServer::give_shard(int worker) {
-  const auto is_free = [this](int shard) { return std::ranges::count(clients_, shard, &Client::shard) == 0; };
-  int shard = worker;
-  if (worker >= std::ssize(samples_of_shards_) || !is_free(worker))
-    for (shard = 0; !is_free(shard);) ++shard;
-  TANDEM_CHECK(shard < std::ssize(samples_of_shards_), "worker", worker);
-  clients_[static_cast<std::size_t>(worker)].shard = shard;
+  std::vector<bool> is_taken(samples_of_shards_.size(), false);
+  for (const Client& client : clients_)
+    if (client.shard >= 0) is_taken[static_cast<std::size_t>(client.shard)] = true;
+  auto shard = static_cast<std::size_t>(worker);
+  if (shard >= is_taken.size() || is_taken[shard])
+    shard = static_cast<std::size_t>(std::ranges::find(is_taken, false) - is_taken.begin());
+  TANDEM_CHECK(shard < is_taken.size(), "worker", worker);
+  clients_[static_cast<std::size_t>(worker)].shard = static_cast<int>(shard);
 }
 
 /// A new worker in the slot of one that is gone, or in one for spares: it joins when nothing of that one is
@@ -125,7 +127,8 @@ void ParameterServer::give_shard(int worker) {
 void ParameterServer::on_joined(int worker, int incarnation) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
   TANDEM_CHECK(!client.is_present, "worker", worker);
-  client.is_present = client.is_joining = true;
+  constexpr bool is_joining = true;
+  set_presence(client, true, is_joining);
   client.incarnation = incarnation;
   give_shard(worker);
   ++present_;
@@ -150,7 +153,7 @@ void ParameterServer::advance_join(int worker, const Completion& last) {
     inbox_[index] = context_.receive(client.rank, protocol::arrivals, {});
   } else {
     // If a later one has arrived, the note about the departure of this one follows.
-    client.is_joining = false;
+    set_presence(client, true);
     welcome(worker);
   }
 }
@@ -183,14 +186,16 @@ void ParameterServer::welcome(int worker) {
   execute(logged(event));
 }
 
-/// Workers that take part.
-int ParameterServer::members() const {
-  return static_cast<int>(std::ranges::count_if(clients_, &Client::is_member));
+void ParameterServer::set_presence(Client& client, bool is_present, bool is_joining) {
+  members_ -= client.is_member() ? 1 : 0;
+  client.is_present = is_present;
+  client.is_joining = is_joining;
+  members_ += client.is_member() ? 1 : 0;
 }
 
 /// The set of members has changed.
 void ParameterServer::rescale() {
-  const int count = std::max(1, members());
+  const int count = std::max(1, members_);
   pushes_.set_events_per_round(count);
   const int all = static_cast<int>(samples_of_shards_.size());
   rate_factor_ = recovery::rate_factor(rate_scale_, all, count);
@@ -204,7 +209,7 @@ void ParameterServer::rescale() {
 
 /// The worker is absent from now on.
 void ParameterServer::leave(int worker) {
-  clients_[static_cast<std::size_t>(worker)].is_present = false;
+  set_presence(clients_[static_cast<std::size_t>(worker)], false);
   --present_;
   if (steward_) rescale();
   const sync::Left event{now_of_policy(), worker};

@@ -66,7 +66,7 @@ Seconds ComputeTimeSampler::begin() {
 Seconds ComputeTimeSampler::next(const Work& work) {
   // Buckets have a backward pass each; other work is the same for all.
   const int bucket = work.kind == Work::Kind::backward ? work.bucket : -1;
-  const bool is_first = executed_.emplace(work.kind, bucket).second;
+  const bool is_first = executed_.insert({work.kind, bucket}).second;
   const Seconds extra = is_first ? costs_.first_extra(work) : Seconds(0);
   const double slow = slow_steps_.next(work);
   if (!noise_) return costs_.price(work) * slow * spread_factor(work) + extra;

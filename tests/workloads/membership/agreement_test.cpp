@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace tandem {
@@ -127,8 +128,9 @@ TEST(Agreement, WhoHasDoneTheLastDutiesLeadsWhileItIsThere) {
   EXPECT_EQ(leader_after(4), 0) << "slot 2 did not lead";
 }
 
-/// Whatever the order of changes and reports: members are taken only after each of them has reported in the
-/// same epoch, the source is one that has the most, and nobody ahead of it is left out.
+/// Whatever the order of changes and reports: members are taken as soon as each of them has reported in the
+/// same epoch, and one of them has the state; the source is one that has the most, and nobody ahead of it is
+/// left out.
 TEST(Agreement, IsSoundInAnyOrder) {
   for (std::uint32_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -137,20 +139,29 @@ TEST(Agreement, IsSoundInAnyOrder) {
     Agreement agreement(slots);
     std::vector<std::int64_t> rounds(static_cast<std::size_t>(slots), 0), reported(rounds.size(), -2);
     std::int64_t epoch = 0;
+    bool has_changed = false, is_open = false;
     for (int event = 0; event < 200; ++event) {
       const int slot = static_cast<int>(random() % static_cast<unsigned>(slots));
       const auto index = static_cast<std::size_t>(slot);
       switch (random() % 6) {
         case 0:
-          if (agreement.is_present(slot) && random() % 3 == 0) agreement.leave(slot);
+          if (!agreement.is_present(slot) || random() % 3 != 0) break;
+          agreement.leave(slot);
+          has_changed = true;
           break;
         case 1:
           if (agreement.is_present(slot)) break;
           agreement.join(slot, agreement.incarnation(slot) + 1);
           rounds[index] = -1;
+          reported[index] = -2;
+          has_changed = true;
           break;
         case 2:
-          if (agreement.begin(++epoch)) std::fill(reported.begin(), reported.end(), -2);
+          ASSERT_EQ(agreement.begin(++epoch), has_changed);
+          if (!has_changed) break;
+          std::fill(reported.begin(), reported.end(), -2);
+          has_changed = false;
+          is_open = true;
           break;
         default:
           if (!agreement.is_present(slot)) break;
@@ -158,7 +169,14 @@ TEST(Agreement, IsSoundInAnyOrder) {
           reported[index] = rounds[index];
       }
       const auto members = agreement.take_members();
+      std::int64_t least = 0, most = -1;
+      for (const int present : agreement.present()) {
+        least = std::min(least, reported[static_cast<std::size_t>(present)]);
+        most = std::max(most, reported[static_cast<std::size_t>(present)]);
+      }
+      ASSERT_EQ(members.has_value(), is_open && !has_changed && least > -2 && most >= 0);
       if (!members) continue;
+      is_open = false;
       ASSERT_EQ(members->slots, agreement.present());
       for (std::size_t i = 0; i < members->slots.size(); ++i) {
         const auto member = static_cast<std::size_t>(members->slots[i]);

@@ -6,9 +6,12 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
@@ -24,6 +27,7 @@ namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// A separate directory for each test, removed at the end.
@@ -279,6 +283,24 @@ TEST_F(ResultDirectory, RoundTrips) {
   EXPECT_EQ(results.journal.cpu_wait, Seconds(0.25));
   EXPECT_EQ(results.journal.other_load, 0.125);
   EXPECT_EQ(results.summary, summarise(two_workers(), journal, Seconds(12)));
+}
+
+/// Of ranks that append one after the other: by time, and at the same time in the order of the ranks.
+TEST(Journal, MembershipIsInTheOrderOfTime) {
+  const auto of_slot = [](int slot, std::initializer_list<double> times) {
+    Journal journal;
+    for (const double time : times) journal.membership.push_back({.time = Seconds(time), .slot = slot});
+    return journal;
+  };
+  Journal all;
+  all.append(of_slot(0, {2, 5}));
+  all.append(of_slot(1, {}));
+  all.append(of_slot(2, {5, 1, 2}));
+  all.append(of_slot(3, {0, 2, 9}));
+  std::vector<std::pair<double, int>> found;
+  for (const MembershipRecord& record : all.membership) found.emplace_back(record.time.count(), record.slot);
+  EXPECT_THAT(found, ElementsAre(std::pair(0.0, 3), std::pair(1.0, 2), std::pair(2.0, 0), std::pair(2.0, 2),
+                                 std::pair(2.0, 3), std::pair(5.0, 0), std::pair(5.0, 2), std::pair(9.0, 3)));
 }
 
 TEST_F(ResultDirectory, MembersRoundTrip) {

@@ -168,14 +168,15 @@ SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
 }
 
 std::optional<double> rounds_of_generations(const RunInfo& info, const Journal& journal) {
-  std::map<double, double> workers;  // by the time at which the generation began
+  constexpr double microsecond = 1e-6;  // to which the beginning of a generation is recorded
+  std::map<double, double> workers;     // by the time at which the generation began
   for (const auto& generation : info.generations)
     if (generation.contains("workers") && !generation.at("began_s").is_null())
       workers[generation.at("began_s").get<double>()] = generation.at("workers").get<double>();
   if (workers.empty()) return std::nullopt;
   std::map<std::pair<Rank, int>, double> parts;  // of each exchange, in a round
   for (const auto& step : journal.steps) {
-    const auto next = workers.upper_bound(step.start.count());
+    const auto next = workers.upper_bound(step.start.count() + microsecond);
     const auto& present = next == workers.begin() ? *next : *std::prev(next);
     parts[{step.rank, step.round}] = 1.0 / present.second;
   }

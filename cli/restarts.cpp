@@ -160,16 +160,19 @@ void begin_next(Job& job, const std::string& out, const std::string& reason,
   mark_failed(out, reason);
   const auto before = present_slots(job, generation);
   const bool changes = members != nullptr && *members != before;
+  // Where nothing is left, also what other workers had done before.
+  const bool begins_anew = !point && !generation.origin && job.resume() != nullptr;
   if (changes && generation.hosts.empty()) generation.hosts = job.spec().experiment.placement.workers;
   std::optional<Job> others;
-  if (changes) others.emplace(with_members(job, generation, *members));
+  if (changes || (begins_anew && !generation.hosts.empty()))
+    others.emplace(with_members(job, generation, changes ? *members : before));
   Job& next = others ? *others : job;
   // All checkpoints may be lost with the machines that had them.
   generation.continues = point.has_value();
   if (point)
     next.resume_from(for_generation(*point, job, next));
   else if (generation.origin)
-    next.resume_from(others ? origin_for_generation(job, next) : *generation.origin);
+    next.resume_from(origin_for_generation(job, next));
   else
     next.begin_anew();
   if (changes) generation.slots = *members;
@@ -229,7 +232,9 @@ bool lose_machines(const Job& job, const std::vector<int>& slots) {
   if (!job.checkpoints().commits.are_on_own_disks()) return false;
   bool has_lost = false;
   for (const int slot : slots) {
-    const Rank rank = job.roster().workers()[static_cast<std::size_t>(slot)];
+    const auto workers = job.roster().workers();
+    TANDEM_CHECK(slot < std::ssize(workers), "slot", slot, "of workers", workers.size());
+    const Rank rank = workers[static_cast<std::size_t>(slot)];
     has_lost = lose_machine(job, job.roster().host_of(rank)) || has_lost;
   }
   return has_lost;

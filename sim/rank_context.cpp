@@ -300,8 +300,8 @@ Pending RankContext::disconnect(Rank peer) {
   return Pending(operation.slot);
 }
 
-/// The question follows all that this rank has sent, the answer all that the other one has: both arrive when
-/// nothing older is in flight.
+/// The question follows what is in flight from this rank, the answer what is in flight from the other one. As
+/// on MPI, discarded messages that waited for their receive come behind.
 void RankContext::ask(RankContext& other, Operation& operation) {
   Message& question = connection_to(other).new_control();
   question.asked_by = operation.slot;

@@ -162,8 +162,7 @@ TEST_F(RevokedJobs, KeepPartsThatOtherMachinesHave) {
   ASSERT_EQ(simulated.info.generations.size(), 3U);
   EXPECT_GT(simulated.info.generations[2].at("round"), 0);
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out/local/server/checkpoints"));
-  const auto replay = validation::compare(simulated, {measured}).replay;
-  EXPECT_EQ(replay.state, validation::Gate::State::passed) << replay.detail;
+  expect_replayed(simulated, measured);
 }
 
 /// Elsewhere, the processes that watch the machines kill ranks.

@@ -515,6 +515,8 @@ void Commits::hear_complete() {
 
 /// As far as this rank knows, where it cannot see all parts.
 bool Commits::is_complete(std::int64_t round) const {
+  // Other workers may have written it.
+  if (job_.is_restarted() && round == job_.resume()->round) return true;
   if (plan_.are_parts_apart) return round == complete_;
   const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
   if (plan_.by_members) return exists(members_path(directory_, round));

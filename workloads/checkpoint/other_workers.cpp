@@ -65,6 +65,8 @@ std::optional<std::string> why_workers_must_stay(const Job& job) {
   const bool is_tied = std::holds_alternative<sync::ElasticTie>(exchange.update_rule());
   if (exchange.payload() == sync::Payload::model || is_tied)
     return fmt::format("each worker of {} has a model of its own", exchange.algorithm().name);
+  if (const CommitPlan& commits = job.checkpoints().commits; commits.is_enabled() && commits.by_members)
+    return "workers that come and go without servers count samples by their slots";
   if (job.data().needs_losses())
     return fmt::format("with data.sampling {}, each worker alone knows the losses of its samples",
                        job.spec().experiment.data.sampling);

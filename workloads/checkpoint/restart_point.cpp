@@ -14,8 +14,8 @@
 #include "workloads/checkpoint/other_workers.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
-#include "workloads/job/workers_of_generation.hpp"
 #include "workloads/job/commit_plan.hpp"
+#include "workloads/job/workers_of_generation.hpp"
 
 namespace tandem {
 namespace {
@@ -167,7 +167,8 @@ std::int64_t samples_after(const Job& job, const std::optional<ResumePoint>& poi
   const auto workers = job.roster().workers();
   std::vector<std::int64_t> steps(workers.size(), 0);
   // All that a generation did after a point of an earlier one is done again.
-  if (point && Writer(job, point->round).number() == job.generation()->number())
+  const Generation& present = *job.generation();
+  if (point && (present.hosts.empty() || Writer(job, point->round).number() == present.number()))
     steps = steps_at(job, *point);
   std::int64_t samples = 0;
   const auto count = [&](const std::vector<StepRecord>& done) {
@@ -179,8 +180,7 @@ std::int64_t samples_after(const Job& job, const std::optional<ResumePoint>& poi
   const std::int64_t began = job.is_restarted() ? job.resume()->round : 0;
   if (began <= (point ? point->round : 0)) return samples;
   for (const Rank worker : workers)
-    count(records_before(own_directory(job), job.roster().assignment(worker), job.generation()->number())
-              .steps);
+    count(records_before(own_directory(job), job.roster().assignment(worker), present.number()).steps);
   return samples;
 }
 

@@ -108,8 +108,8 @@ class Exchange {
   virtual void set_on_members(OnMembers) {}
   /// To be called before anything else.
   virtual void set_epoch_hooks(EpochHooks) {}
-  /// Waits for a message with another worker; none: another epoch has begun meanwhile, and ended the message.
-  /// Pre: no exchange is in progress.
+  /// Waits for a message with another worker; none: a note of the steward came before. If another epoch has
+  /// begun, the message has ended. Pre: no exchange is in progress.
   virtual std::optional<Completion> wait_or_regroup(Pending& until);
   /// Whether this worker has the duties of the first one. None: they do not move.
   virtual std::optional<bool> leads() const { return std::nullopt; }

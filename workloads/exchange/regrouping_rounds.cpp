@@ -106,7 +106,10 @@ void RegroupingRounds::begin_epoch() {
 /// In files: a job that is resumed begins there.
 void RegroupingRounds::serialise(StateArchive& state) {
   serialise_counters(state);
-  if (state.restores()) before_ = applied_;
+  if (!state.restores()) return;
+  before_ = applied_;
+  // That was the end of the job before.
+  stops_ = 0;
 }
 
 void RegroupingRounds::serialise_counters(StateArchive& state) {

@@ -97,12 +97,12 @@ TEST(Agreement, EndsWhenAllHaveFinishedInOneEpoch) {
 }
 
 TEST(Agreement, EndsWithoutAnybodyAfterTheLastDuties) {
-  for (const bool lowest_finished : {false, true}) {
+  for (const bool leader_finished : {false, true}) {
     Agreement agreement(2);
-    agreement.note_finished(lowest_finished ? 0 : 1, 1, 0);
+    agreement.note_finished(leader_finished ? 0 : 1, 1, 0);
     agreement.leave(0);
     agreement.leave(1);
-    EXPECT_EQ(agreement.is_over(), lowest_finished);
+    EXPECT_EQ(agreement.is_over(), leader_finished);
   }
 }
 

@@ -352,6 +352,23 @@ TEST_P(ResumedMembers, ContinueAsWithNewcomers) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, ResumedMembers, ::testing::ValuesIn(algorithms_of_rounds(false)),
                          [](const auto& test) { return named(test.param); });
 
+/// The state of the last round of the job before does not end the next one, also not for a newcomer that gets
+/// it.
+TEST_P(ResumedMembers, ContinueAfterTheEndOfTheJobBefore) {
+  Experiment experiment = small_steps(job(GetParam()));
+  experiment.recovery.policy = "replace";
+  experiment.transience.start = Seconds(0);
+  commit_every(experiment, 3);
+  experiment.stop.rounds = 3;
+  depart_at(experiment, "1000000 remove a");
+  ASSERT_TRUE(commits_apart(experiment, "first").contains(3));
+  experiment.stop.rounds = 7;
+  depart_at(experiment, "0.5 remove a; 0.6 add a");
+  resumes_ = directory_ / "first";
+  EXPECT_GE(train_apart(experiment, "resumed").count(), 4.0);
+  resumes_.clear();
+}
+
 /// Workers measure their steps anew, as the coordinator expects. Otherwise they would take the longest
 /// rounds.
 TEST_F(MemberCommits, OfACoordinatorAreResumed) {

@@ -192,7 +192,7 @@ TEST_F(JobSignals, AFullDiskCostsOnlyTheCommitsWhileItIsFull) {
       line_.shell("mkdir small && mount -t tmpfs -o size=16m tmpfs small && ln -s small/out out").exit_code,
       0);
   const std::string words =
-      job(4000, "--set evaluate_every=0 --set checkpoint.policy=fixed --set checkpoint.options.interval=100");
+      job(4000, "--set evaluate_every=0 --set checkpoint.policy=fixed --set checkpoint.options.interval=40");
   succeeds("simulate " + words + " --out whole");
   // Full from the first commit on, until others have failed; after a later one, the death of a rank starts
   // the job again.

@@ -130,7 +130,7 @@ void Commits::start(std::int64_t round) {
 
 /// By earlier generations, or by earlier workers in its slot, of which as few commits are kept.
 void Commits::find_written() {
-  auto rounds = rounds_of_state(directory_, assignment_);
+  auto rounds = plan_.by_members ? rounds_in(directory_) : rounds_of_state(directory_, assignment_);
   std::ranges::sort(rounds);
   const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
   // Of those that this rank has no part in, it may have to remove the other files later.

@@ -120,9 +120,11 @@ class Exchange {
   /// for all. Pre: leave() has returned.
   virtual void end(const std::function<void()>& last_duties) { last_duties(); }
 
- private:
+ protected:
   /// What this worker and the coordinator tell each other; null without one.
   virtual CoordinatorClient* coordinator() { return nullptr; }
+
+ private:
   /// Of the model on which contributions are computed, as the coordinator counts.
   virtual int version_of_model() const { return 0; }
 };

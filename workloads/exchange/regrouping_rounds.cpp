@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/exchange/coordinator_client.hpp"
 
 namespace tandem {
 
@@ -110,6 +111,7 @@ void RegroupingRounds::serialise(StateArchive& state) {
   before_ = applied_;
   // That was the end of the job before.
   stops_ = 0;
+  if (CoordinatorClient* const client = coordinator()) client->begin_round(version_);
 }
 
 void RegroupingRounds::serialise_counters(StateArchive& state) {

@@ -29,7 +29,10 @@ void record_more(Journal& journal, Rng& rng) {
     journal.decisions.push_back({1, "worker", "event " + std::to_string(rng.below(99)), ""});
   for (auto count = rng.below(5); count > 0; --count)
     journal.note_applied(static_cast<Rank>(rng.below(3)), static_cast<int>(rng.below(4)), 8);
-  if (rng.below(2) == 0) journal.commits.push_back({.round = static_cast<std::int64_t>(rng.below(99))});
+  // They are in the order of their rounds.
+  const std::int64_t last = journal.commits.empty() ? 0 : journal.commits.back().round;
+  if (rng.below(2) == 0)
+    journal.commits.push_back({.round = last + static_cast<std::int64_t>(rng.below(20))});
   if (rng.below(2) == 0)
     journal.losses.push_back({.rank = 1, .id = static_cast<std::int64_t>(rng.below(99))});
   if (journal.caches.empty()) journal.caches.push_back({.rank = 2, .epoch = 0});

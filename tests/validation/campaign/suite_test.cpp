@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -190,6 +192,28 @@ TEST(ShippedSuites, Expand) {
     EXPECT_GT(count, 0);
     EXPECT_GE(2 * static_cast<std::size_t>(count), suite->configurations.size() / 4);
   }
+}
+
+/// Each file with experiments of its own.
+TEST(ShippedSuites, AreRead) {
+  int suites = 0;
+  for (const auto& file : std::filesystem::directory_iterator(source + "/validation/suites")) {
+    SCOPED_TRACE(file.path());
+    std::ifstream text(file.path());
+    const std::string all{std::istreambuf_iterator<char>(text), {}};
+    if (all.find("\nexperiments:") == std::string::npos) continue;
+    ++suites;
+    EXPECT_GE(load_suite(file.path()).configurations.size(), 4U);
+  }
+  EXPECT_GE(suites, 5);
+}
+
+TEST(ShippedSuites, DeparturesHaveAHoldOut) {
+  const auto departures = load_suite(source + "/validation/suites/departures.yaml");
+  const auto departing = std::ranges::count_if(departures.configurations, [](const auto& configuration) {
+    return !configuration.calibration && configuration.experiment.transience.time_scale == 1.0;
+  });
+  EXPECT_GE(departing, 40);
 }
 
 /// Additions to a catalogue must be validated too.

@@ -196,7 +196,8 @@ std::string causes_of_restarts(const RunInfo& info) {
 std::string launch_times(const RunInfo& info) {
   const std::vector<double> times = ready_times_s(launches_of(info.generations));
   const double median = times.empty() ? 0.0 : quantile(times, 0.5);
-  return median > 0.0 ? seconds_text(median) + (times.size() > 1 ? " (median)" : "") : "";
+  constexpr double microsecond = 1e-6;  // to which the beginning of a generation is recorded
+  return median > microsecond ? seconds_text(median) + (times.size() > 1 ? " (median)" : "") : "";
 }
 
 /// "with 3, 2, 3 workers"; empty: every generation has had all.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -304,7 +305,8 @@ TEST_F(SimulatedRestarts, ImpossibleJobsAreRefused) {
   const std::string departs = lives("5");
   for (const Refused& refused :
        {Refused{departs + "--set recovery.policy=replace", "'recovery.policy': expected restart"},
-        Refused{departs + "--set recovery.least=3", "'recovery.least': expected at most 1, the number of workers"},
+        Refused{departs + "--set recovery.least=3",
+                "'recovery.least': expected at most 1, the number of workers"},
         Refused{departs + "--set recovery.scale_rate=sqrt", "'recovery.scale_rate': expected keep"},
         Refused{departs + "--set recovery.options.replace=false",
                 "'recovery.options.replace': expected true"},
@@ -316,6 +318,34 @@ TEST_F(SimulatedRestarts, ImpossibleJobsAreRefused) {
     EXPECT_EQ(told.exit_code, 2) << told.output;
     EXPECT_NE(told.output.find(refused.why), std::string::npos) << told.output;
     EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+  }
+}
+
+/// Servers of workers at different speeds commit without them: a commit counts when all have written their
+/// records, and until then the one before stays, however short the time between commits is.
+TEST_F(SimulatedRestarts, AsynchronousJobsLoseNoCommit) {
+  for (const std::string servers : {"", " --set placement.servers=[server,node-4]"}) {
+    const std::string words =
+        experiment(
+            60,
+            "--set sync.algorithm=asp --set checkpoint.policy=fixed --set checkpoint.options.interval=1 "
+            "--set checkpoint.keep=1 --set evaluate_every=0 --set recovery.mode=restart --set "
+            "recovery.policy=restart") +
+        servers;
+    const Results whole = simulate(words, "whole");
+    const double dies_s = 0.6 * whole.summary.at("makespan_s").get<double>();
+    const Results all = simulate(words + fmt::format(" --set transience.lifetime=fixed --set "
+                                                     "'transience.options.times={},1e9'",
+                                                     dies_s),
+                                 "out");
+    const auto before = std::ranges::count_if(
+        whole.journal.commits, [&](const CommitRecord& commit) { return commit.ended < Seconds(dies_s); });
+    ASSERT_EQ(all.info.generations.size(), 2U);
+    EXPECT_GT(before, 20);
+    // All workers push in a round or two.
+    EXPECT_GE(all.info.generations[1].at("round").get<std::int64_t>(), before - 3) << servers;
+    std::filesystem::remove_all(line_.folder() / "whole");
+    std::filesystem::remove_all(line_.folder() / "out");
   }
 }
 

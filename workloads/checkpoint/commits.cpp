@@ -86,7 +86,7 @@ void Commits::begin_epoch(std::span<const int> workers, std::int64_t round) {
   schedule_.reset();
   if (writes_model_)
     decide_from(begun_);
-  else if (plan_.are_parts_apart && plan_.keep > 0)
+  else if (plan_.tells_complete())
     next_complete_ = context_.receive(decider_, protocol::commits, {});
 }
 
@@ -116,10 +116,11 @@ void Commits::start(std::int64_t round) {
   }
   begun_ = last_round_ = round;
   if (job_.is_restarted()) complete_ = round;
-  if (plan_.are_parts_apart && plan_.keep > 0 && has_part_ && !schedule_)
-    next_complete_ = context_.receive(plan_.decider, protocol::commits, {});
+  recorded_ = complete_;
+  if (learns_complete()) next_complete_ = context_.receive(plan_.decider, protocol::commits, {});
   round_began_ = context_.now();
   if (!schedule_) return;
+  if (plan_.confirms_records && plan_.keep > 0) confirmations_.emplace(context_, roster_.workers());
   schedule_->begin(round_began_, round, plan_.machines);
   if (!plan_.commits_on_warning || !may_be_warned()) return;
   for (const auto ranks : {roster_.workers(), roster_.deciders()})
@@ -186,6 +187,7 @@ void Commits::round_done(std::int64_t round, int workers) {
   hear_warnings();
   if (!has_part_) return;
   if (!schedule_) return collect(false);
+  hear_records();
   if (round == last_round_) return;
   // Where replies announce commits, a worker pushes the next round only after it has written its part, so the
   // wait takes no time. Where ranks count, the next commit begins only when the last one is complete.
@@ -389,15 +391,19 @@ void Commits::finish() {
   }
   warnings_.clear();
   if (!warned_.empty()) context_.wait(warned_);
-  if (!has_part_) return;
-  collect(true);
+  if (has_part_) collect(true);
   if (!next_complete_.empty()) {
     hear_complete();
     context_.cancel(next_complete_);
     context_.wait(next_complete_);
   }
-  has_finished_ = true;
   if (!sent_.empty()) context_.wait(sent_);
+  if (!has_part_) return;
+  has_finished_ = true;
+  if (confirmations_) {
+    hear_records();
+    confirmations_->finish();
+  }
   context_.wait_all(told_);
   remove_old(plan_.keep);
 }
@@ -470,10 +476,33 @@ void Commits::complete() {
   } else {
     schedule_->committed(now, record.blocked);
     journal_.commits.push_back(record);
-    complete_ = record.round;
-    if (plan_.are_parts_apart && plan_.keep > 0) tell_complete();
+    confirmations_ ? confirmations_->ask(record.round) : note_complete(record.round);
   }
   whole_.reset();
+}
+
+void Commits::note_complete(std::int64_t round) {
+  complete_ = round;
+  if (plan_.tells_complete()) tell_complete();
+}
+
+/// Until then, what an earlier commit consists of must stay.
+void Commits::hear_records() {
+  if (!confirmations_) return;
+  if (const std::int64_t round = confirmations_->hear(); round > complete_) note_complete(round);
+}
+
+std::int64_t Commits::unrecorded() {
+  if (!plan_.confirms_records) return 0;
+  hear_complete();
+  return complete_ > recorded_ ? complete_ : 0;
+}
+
+void Commits::note_recorded(std::int64_t round) {
+  recorded_ = round;
+  if (!sent_.empty()) context_.wait(sent_);
+  sent_ = context_.send(plan_.decider, protocol::commits, {},
+                        protocol::pack(protocol::Stored{.round = static_cast<std::int32_t>(round)}));
 }
 
 /// Where workers come and go, their parts alone do not show whether the commit is complete. False: that
@@ -504,6 +533,12 @@ void Commits::tell_complete() {
       told_.push_back(context_.send(rank, protocol::commits, {}, note));
 }
 
+/// It has files that it removes, or records to write.
+bool Commits::learns_complete() const {
+  const bool records = plan_.confirms_records && assignment_.role == Role::worker;
+  return plan_.tells_complete() && !schedule_ && (has_part_ || records);
+}
+
 void Commits::hear_complete() {
   while (!next_complete_.empty() && context_.is_done(next_complete_)) {
     const Completion told = context_.wait(next_complete_);
@@ -517,7 +552,7 @@ void Commits::hear_complete() {
 bool Commits::is_complete(std::int64_t round) const {
   // Other workers may have written it.
   if (job_.is_restarted() && round == job_.resume()->round) return true;
-  if (plan_.are_parts_apart) return round == complete_;
+  if (plan_.tells_complete()) return round == complete_;
   const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
   if (plan_.by_members) return exists(members_path(directory_, round));
   const std::string& directory = job_.checkpoints().directory;
@@ -534,7 +569,7 @@ void Commits::remove_old(int keep) {
   if (plan_.keep == 0 || written_.size() <= static_cast<std::size_t>(keep)) return;
   const auto newest = std::ranges::find_if(written_.rbegin(), written_.rend(),
                                            [&](const Written& one) { return is_complete(one.round); });
-  if (newest == written_.rend() && plan_.are_parts_apart) return;
+  if (newest == written_.rend() && plan_.tells_complete()) return;
   const std::int64_t stays = newest == written_.rend() ? 0 : newest->round;
   const auto removed = static_cast<std::ptrdiff_t>(written_.size()) - keep;
   std::vector<Written> left;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "workloads/checkpoint/commit_schedule.hpp"
+#include "workloads/checkpoint/record_confirmations.hpp"
 #include "workloads/checkpoint/saved_state.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
@@ -50,6 +51,11 @@ class Commits {
   /// The decider has announced a commit after this round (protocol::Reply), or where workers come and go, the
   /// coordinator has written its part; 0: none.
   void hear(std::int64_t round) { heard_ = std::max(heard_, round); }
+  /// Where workers finish different rounds: the last complete commit for which this one has not yet written
+  /// its records; 0: none.
+  std::int64_t unrecorded();
+  /// This worker has written its records up to that commit.
+  void note_recorded(std::int64_t round);
   /// What the decider announces with a reply.
   std::int64_t announced() const;
   /// This rank writes its part after this round, and has not yet.
@@ -112,6 +118,9 @@ class Commits {
   void remove_old(int keep);
   void hear_complete();
   void tell_complete();
+  bool learns_complete() const;
+  void hear_records();
+  void note_complete(std::int64_t round);
   bool is_complete(std::int64_t round) const;
   bool is_evaluated(std::int64_t round) const;
   void remove(const Written& one) const;
@@ -161,6 +170,8 @@ class Commits {
   std::int64_t complete_ = 0;          ///< round of the last commit that is known to be complete
   Pending next_complete_;              ///< where that cannot be seen, and another rank decides: Complete
   std::vector<Pending> told_;          ///< the last Complete, from the one that decides
+  std::optional<RecordConfirmations> confirmations_;  ///< on that one, where records count
+  std::int64_t recorded_ = 0;  ///< the last commit that the records of this worker reach
   std::int64_t last_round_ = 0;
   Seconds round_began_{};
   Seconds blocked_in_round_{};

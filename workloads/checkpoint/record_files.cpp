@@ -187,9 +187,23 @@ bool RecordFiles::try_save(const RecordMark& mark) {
 void RecordFiles::note(const RecordMark& mark, Seconds now) {
   if (!keeps_ || !notes_) return;
   add(mark);
-  const bool is_part = schedule_.has_passed(mark.round) || bytes_ > most_bytes;
-  if (now < noted_ + note_interval && (!is_part || fails_)) return;
-  try_to_write([&] { is_part ? write_part(mark.round) : write_rest(now); }, now);
+  if (now < noted_ + note_interval && (!is_part_due(mark) || fails_)) return;
+  write_noted(mark, now);
+}
+
+bool RecordFiles::note_at_once(const RecordMark& mark, Seconds now) {
+  if (!keeps_) return false;
+  add(mark);
+  write_noted(mark, now);
+  return !fails_;
+}
+
+bool RecordFiles::is_part_due(const RecordMark& mark) const {
+  return schedule_.has_passed(mark.round) || bytes_ > most_bytes;
+}
+
+void RecordFiles::write_noted(const RecordMark& mark, Seconds now) {
+  try_to_write([&] { is_part_due(mark) ? write_part(mark.round) : write_rest(now); }, now);
 }
 
 void RecordFiles::note_done(Seconds now) {

@@ -39,6 +39,8 @@ class RecordFiles {
   /// After every exchange without a state. Where workers do not finish the same rounds, servers know of
   /// exchanges that no state of a worker has; these are written a few times per second.
   void note(const RecordMark& mark, Seconds now);
+  /// The same, written at once. False: it cannot be written now.
+  bool note_at_once(const RecordMark& mark, Seconds now);
   /// A few times per second, by a rank that has no states: what it has done counts even if the job starts
   /// again from an earlier round.
   void note_done(Seconds now);
@@ -50,6 +52,8 @@ class RecordFiles {
   };
   void add(const RecordMark& mark);
   void write(const std::string& path) const;
+  bool is_part_due(const RecordMark& mark) const;
+  void write_noted(const RecordMark& mark, Seconds now);
   void try_to_write(const std::function<void()>& write, Seconds now);
   void write_rest(Seconds now);
   void write_part(std::int64_t round);

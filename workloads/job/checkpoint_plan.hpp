@@ -38,8 +38,13 @@ struct CommitPlan {
 
   bool commits_on_warning = false;  ///< the policy may do so, and ranks may be warned
   bool are_parts_apart = false;     ///< not all ranks see the files of all
+  /// The job starts again from its commits, and workers finish different rounds: a commit counts only when
+  /// each of them has written its records up to it (RecordConfirmations).
+  bool confirms_records = false;
 
   bool is_enabled() const { return !policy.empty(); }
+  /// The decider tells the other ranks which commits are complete.
+  bool tells_complete() const { return keep > 0 && (are_parts_apart || confirms_records); }
   bool are_on_own_disks() const { return to == CommitPlace::local; }
   /// No rank counts the rounds of commits by itself: a commit may follow any round.
   bool may_be_requested() const { return announced_by_reply && (every == 0 || deciders == 1); }

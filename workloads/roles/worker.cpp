@@ -348,9 +348,15 @@ SavedState Worker::current_state() {
 void Worker::save_state_if_due() {
   const std::int64_t round = round_of_checkpoints();
   if (progress_.local_steps() > 0) return;
-  if (!states_.is_due(round)) return records_.note(record_mark(), context_.now());
+  if (!states_.is_due(round)) return note_records();
   records_.save(record_mark());
   states_.save(round, current_state());
+}
+
+void Worker::note_records() {
+  const std::int64_t commit = commits_.unrecorded();
+  if (commit == 0) return records_.note(record_mark(), context_.now());
+  if (records_.note_at_once(record_mark(), context_.now())) commits_.note_recorded(commit);
 }
 
 bool Worker::ends_with_commit() {

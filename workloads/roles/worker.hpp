@@ -55,6 +55,7 @@ class Worker {
   void finish_exchange(sync::Payload payload);
   void end_phase(Phase phase);
   void serialise(StateArchive& state);
+  void note_records();
   bool ends_with_commit();
   void commit();
   SavedState current_state();

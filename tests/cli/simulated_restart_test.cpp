@@ -54,11 +54,6 @@ class SimulatedRestarts : public ResumeJobs {
   }
   /// Of one round, from a job whose machine stays.
   double round_s() const { return makespan(job(lives("1000")), "stays") / 12; }
-  static Rounds rounds_of_generations(const Results& results) {
-    Rounds rounds;
-    for (const auto& generation : results.info.generations) rounds.push_back(generation.at("round"));
-    return rounds;
-  }
 };
 
 TEST_F(SimulatedRestarts, TakeTheTimeOfTheHandComputation) {
@@ -304,7 +299,8 @@ TEST_F(SimulatedRestarts, ImpossibleJobsAreRefused) {
   const std::string departs = lives("5");
   for (const Refused& refused :
        {Refused{departs + "--set recovery.policy=replace", "'recovery.policy': expected restart"},
-        Refused{departs + "--set recovery.least=3", "'recovery.least': expected at most 1, the number of workers"},
+        Refused{departs + "--set recovery.least=3",
+                "'recovery.least': expected at most 1, the number of workers"},
         Refused{departs + "--set recovery.scale_rate=sqrt", "'recovery.scale_rate': expected keep"},
         Refused{departs + "--set recovery.options.replace=false",
                 "'recovery.options.replace': expected true"},

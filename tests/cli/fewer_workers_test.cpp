@@ -13,8 +13,7 @@ namespace {
 using Slots = std::vector<int>;
 
 const std::vector<std::string> hosts = {"node-1", "node-2", "node-3", "node-6"};
-const std::string commits =
-    "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set checkpoint.keep=0 ";
+const std::string commits = every_third_round + "--set checkpoint.keep=0 ";
 
 class FewerWorkers : public RestartJobs {
  protected:
@@ -121,6 +120,25 @@ INSTANTIATE_TEST_SUITE_P(
                       "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
                       "--set sync.compression=top-k --set sync.over=all-reduce",
                       "--set placement.evaluator=first-worker", "--set data.sampling=shuffled"));
+
+/// Also those of workers that are absent when they become old. The first generation wrote rounds 3 and 6.
+TEST_F(FewerWorkers, KeepTheLastCommits) {
+  const std::string words = experiment(24, every_third_round);
+  for (const char* settings :
+       {"--set checkpoint.keep=2 ",
+        "--set checkpoint.keep=2 --set sync.over=all-reduce --set evaluate_every=0 "}) {
+    SCOPED_TRACE(settings);
+    succeeds("simulate " + words + settings + "--out whole --force");
+    succeeds("simulate " + words + settings + "--set recovery.policy=shrink " +
+             departs({{1, 0.35 * makespan("whole")}}) + "--out out --force");
+    ASSERT_EQ(slots_of_generations(results("out")), (std::vector<Slots>{{0, 1, 2, 3}, {0, 2, 3}}));
+    EXPECT_EQ(rounds_of_generations(results("out"))[1], 6);
+    EXPECT_EQ(
+        line_.shell("ls out/checkpoints | grep 'worker_.*state$'").output,
+        "round_00000021.worker_0.state\nround_00000021.worker_1.state\nround_00000021.worker_2.state\n"
+        "round_00000024.worker_0.state\nround_00000024.worker_1.state\nround_00000024.worker_2.state\n");
+  }
+}
 
 /// With policy restart, the replacement ends the smaller generation, and the next one has all workers.
 TEST_F(FewerWorkers, GrowAgainWhenAMachineHasComeUp) {

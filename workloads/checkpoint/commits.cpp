@@ -341,8 +341,7 @@ void Commits::save(std::int64_t round, Part& part, bool with_model) {
   } catch (const WorldError&) {
     failed_ = true;
     std::error_code ignored;
-    for (const std::string& path : {state, state + ".partial", model + ".partial"})
-      std::filesystem::remove(path, ignored);
+    std::filesystem::remove(state, ignored);
   }
 }
 

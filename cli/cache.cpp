@@ -27,8 +27,8 @@
 #include "validation/report/cache_page.hpp"
 #include "workloads/data/trace_file.hpp"
 #include "workloads/experiment/keys.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/records/format.hpp"
-#include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {

@@ -22,7 +22,7 @@
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/machines/slurm_topology.hpp"
 #include "workloads/experiment/quantity_text.hpp"
-#include "workloads/records/whole_file.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/records/write_lock.hpp"
 
 namespace tandem::cli {

@@ -25,7 +25,7 @@
 #include "policies/lifetimes/estimate/families.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/quantity_text.hpp"
-#include "workloads/records/whole_file.hpp"
+#include "workloads/files/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {

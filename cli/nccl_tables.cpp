@@ -9,7 +9,7 @@
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/calibration/nccl_table.hpp"
-#include "workloads/records/whole_file.hpp"
+#include "workloads/files/whole_file.hpp"
 
 namespace tandem::cli {
 

@@ -14,11 +14,11 @@
 #include "workloads/checkpoint/restart_point.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/experiment/json_file.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/job/experiment_file.hpp"
 #include "workloads/job/job_document.hpp"
 #include "workloads/job/progress.hpp"
 #include "workloads/job/workers_of_generation.hpp"
-#include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {

@@ -28,6 +28,7 @@
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/data/dataset_memory.hpp"
+#include "workloads/job/commit_place.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -50,15 +51,6 @@ void check_revoke(const Experiment& experiment, const MachineUse& machines, cons
     throw ConfigError(
         "run.revoke: expected none with --lost-after 0, because kill needs machines that are watched, found "
         "'kill'");
-}
-
-/// Only one machine has a folder for each host.
-void check_disks(const Experiment& experiment, const MachineUse& machines, const RunOptions& options) {
-  if (experiment.checkpoint.to == CommitPlace::local &&
-      (machines.is_used() || options.sbatch.sbatch.is_wanted))
-    throw ConfigError(
-        "checkpoint.to: expected directory on several machines, because a restart reads the commits of all "
-        "hosts on this one (local works on one machine, also with --cluster), found 'local'");
 }
 
 void check_runnable(const Experiment& experiment) {
@@ -207,7 +199,7 @@ int run_job(const RunOptions& options) {
     throw ConfigError(
         "--check: expected several machines (--hosts, --hostfile or a Slurm allocation), found none");
   check_revoke(loaded.experiment, machines, options.machines);
-  check_disks(loaded.experiment, machines, options);
+  if (machines.is_used() || options.sbatch.sbatch.is_wanted) expect_commits_for_machines(loaded.experiment);
   machines.map_gpus(loaded);
   if (machines.is_used()) compute_natively_by_default(loaded);
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");

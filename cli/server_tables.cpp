@@ -22,10 +22,10 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/calibration/server_fit.hpp"
 #include "workloads/experiment/json_file.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/job/ensemble.hpp"
 #include "workloads/records/ensemble.hpp"
 #include "workloads/records/summary.hpp"
-#include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {

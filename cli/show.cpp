@@ -18,8 +18,8 @@
 #include "validation/report/platform_drawing.hpp"
 #include "validation/report/platform_svg.hpp"
 #include "workloads/experiment/yaml.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/job/experiment_file.hpp"
-#include "workloads/records/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/sweep.hpp"
 #include "workloads/experiment/json_file.hpp"
-#include "workloads/records/whole_file.hpp"
+#include "workloads/files/whole_file.hpp"
 
 namespace tandem::cli {
 namespace {

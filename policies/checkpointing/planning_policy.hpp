@@ -10,6 +10,7 @@
 
 #include "policies/checkpointing/estimates.hpp"
 #include "policies/checkpointing/policy.hpp"
+#include "policies/vocabulary/make_policy.hpp"
 
 namespace tandem::checkpointing {
 
@@ -57,11 +58,6 @@ class PlanningPolicy : public Policy {
 
 /// Whether a periodic policy also commits on warnings.
 OptionSpec on_warning_option();
-
-template <class Made>
-std::unique_ptr<Policy> make_policy(const Setting& setting) {
-  return std::make_unique<Made>(setting);
-}
 
 /// After a first commit that shows the cost, an interval that follows from the cost of a commit and the mean
 /// time between failures of the job.

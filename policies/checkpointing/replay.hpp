@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "policies/checkpointing/policy.hpp"
 #include "policies/vocabulary/replay.hpp"
@@ -12,11 +11,11 @@ namespace tandem::checkpointing {
 /// The policy's decisions on an event.
 Decisions decide(Policy& policy, const Event& event);
 
-/// The policy's decisions on a recorded event, as text. Errors: ConfigError when the text is not an event.
-std::string decide_in_words(Policy& policy, const std::string& event);
+/// A recorded event of such policies. Errors: ConfigError when the text is not an event.
+inline Event read_event(const Policy&, const std::string& text) { return parse_event(text); }
 
+using tandem::decide_in_words;
 using tandem::LogLine;
-/// The same for several events, in order.
-std::vector<LogLine> replay(Policy& policy, const std::vector<std::string>& events);
+using tandem::replay;
 
 }  // namespace tandem::checkpointing

@@ -1,9 +1,8 @@
 // The provisioning policies, one file each. Other code finds them in the catalogue.
 #pragma once
 
-#include <memory>
-
 #include "policies/provisioning/policy.hpp"
+#include "policies/vocabulary/make_policy.hpp"
 
 namespace tandem::provisioning {
 
@@ -13,10 +12,5 @@ Entry same();
 Entry other_zone();
 Entry longest_living();
 Entry diversify();
-
-template <class Made>
-std::unique_ptr<Policy> make_policy(const Setting& setting) {
-  return std::make_unique<Made>(setting);
-}
 
 }  // namespace tandem::provisioning

@@ -9,6 +9,7 @@
 #include "policies/recovery/policy.hpp"
 #include "policies/recovery/request_waits.hpp"
 #include "policies/recovery/slots.hpp"
+#include "policies/vocabulary/make_policy.hpp"
 
 namespace tandem::recovery {
 
@@ -65,10 +66,5 @@ class SlotPolicy : public Policy {
 
 /// The option `request_on_warning`.
 OptionSpec request_on_warning_option();
-
-template <class Made>
-std::unique_ptr<Policy> make_policy(const Setting& setting) {
-  return std::make_unique<Made>(setting);
-}
 
 }  // namespace tandem::recovery

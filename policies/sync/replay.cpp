@@ -4,16 +4,13 @@
 #include <utility>
 
 #include "policies/vocabulary/recorded_line.hpp"
+#include "policies/vocabulary/replay.hpp"
 
 namespace tandem::sync {
 
 ServerDecisions decide(ServerPolicy& policy, const ServerEvent& event) {
-  ServerDecisions decisions;
-  if (const auto* push = std::get_if<Push>(&event)) policy.on_push(*push, decisions);
-  if (const auto* report = std::get_if<Report>(&event)) policy.on_report(*report, decisions);
-  if (const auto* left = std::get_if<Left>(&event)) policy.on_left(*left, decisions);
-  if (const auto* joined = std::get_if<Joined>(&event)) policy.on_joined(*joined, decisions);
-  return decisions;
+  return decided<ServerDecisions>(policy, event, &ServerPolicy::on_push, &ServerPolicy::on_report,
+                                  &ServerPolicy::on_left, &ServerPolicy::on_joined);
 }
 
 StepBeginDecision decide(WorkerPolicy& policy, const StepBegin& event) {

@@ -1,7 +1,10 @@
-// Recorded decisions of a policy, made again: what the replays of all kinds of policies share.
+// Events that are fed to a policy, also recorded ones: what the replays of all kinds of policies share.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace tandem {
@@ -13,12 +16,40 @@ struct LogLine {
   bool operator==(const LogLine&) const = default;
 };
 
-/// What a policy decides on recorded events, in order. `decide_in_words(event)`: its decisions on one, both
-/// as text. Errors: those of `decide_in_words`.
-template <class DecideInWords>
-std::vector<LogLine> replayed(const std::vector<std::string>& events, DecideInWords&& decide_in_words) {
+/// The policy's decisions on an event, one of several types in a variant. `handlers`: its members that take
+/// these types, `void (Policy::*)(const Type&, Decisions&)`, one each.
+template <class Decisions, class Policy, class Event, class... Handlers>
+Decisions decided(Policy& policy, const Event& event, Handlers... handlers) {
+  Decisions decisions;
+  const auto handle = [&]<class Type>(const Type& one) {
+    static_assert((std::is_invocable_v<Handlers, Policy&, const Type&, Decisions&> + ...) == 1);
+    const auto offer = [&](auto handler) {
+      if constexpr (std::is_invocable_v<decltype(handler), Policy&, const Type&, Decisions&>)
+        std::invoke(handler, policy, one, decisions);
+    };
+    (offer(handlers), ...);
+  };
+  std::visit(handle, event);
+  return decisions;
+}
+
+/// A policy whose namespace has `read_event(policy, text)`, `decide(policy, event)` and `to_text(decisions)`.
+template <class Policy>
+concept Replayable = requires(Policy& policy, const std::string& text) {
+  to_text(decide(policy, read_event(policy, text)));
+};
+
+/// The policy's decisions on a recorded event, as text. Errors: ConfigError when the text is not an event.
+template <Replayable Policy>
+std::string decide_in_words(Policy& policy, const std::string& event) {
+  return to_text(decide(policy, read_event(policy, event)));
+}
+
+/// The same for several events, in order.
+template <Replayable Policy>
+std::vector<LogLine> replay(Policy& policy, const std::vector<std::string>& events) {
   std::vector<LogLine> lines;
-  for (const auto& event : events) lines.push_back({event, decide_in_words(event)});
+  for (const auto& event : events) lines.push_back({event, decide_in_words(policy, event)});
   return lines;
 }
 

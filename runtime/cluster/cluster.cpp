@@ -20,6 +20,7 @@
 #include "runtime/cluster/system.hpp"
 #include "runtime/process/process_list.hpp"
 #include "runtime/process/signals.hpp"
+#include "workloads/files/whole_file.hpp"
 
 namespace tandem::cluster {
 namespace {
@@ -81,9 +82,8 @@ json state_of(const Cluster& cluster, bool ready, const std::string& owner) {
 }
 
 void write_state(const Cluster& cluster, bool ready, const std::string& owner) {
-  const fs::path folder = folder_of(cluster.id);
-  write_file(folder / "cluster.json.new", state_of(cluster, ready, owner).dump(1) + '\n');
-  fs::rename(folder / "cluster.json.new", folder / "cluster.json");
+  write_own_file((folder_of(cluster.id) / "cluster.json").string(),
+                 state_of(cluster, ready, owner).dump(1) + '\n');
 }
 
 void fill_folder(const Cluster& cluster, const Plan& plan) {

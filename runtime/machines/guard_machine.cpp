@@ -52,7 +52,7 @@ class FinishedFiles {
       for (const auto& entry : fs::directory_iterator(folder.path() / inner_, none)) {
         const std::string name = entry.path().filename().string();
         // Unfinished ones have another name until they are complete.
-        if (!name.starts_with(beginning_) || name.ends_with(".partial") || name.ends_with(".new")) continue;
+        if (!name.starts_with(beginning_) || name.ends_with(".partial")) continue;
         if (known_.insert(entry.path().string()).second)
           found.push_back({folder.path().string(), (inner_ / name).string()});
       }

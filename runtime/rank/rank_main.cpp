@@ -35,6 +35,7 @@
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/experiment/json_file.hpp"
+#include "workloads/job/commit_place.hpp"
 #include "workloads/job/identity.hpp"
 #include "workloads/job/job_document.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -244,14 +245,6 @@ void check_evaluator(const Job& job, const ResultFiles& files) {
                       roster.host_of(*evaluator), writer, roster.host_of(writer)));
 }
 
-/// A restart reads the commits of all hosts.
-void expect_common_disks(const Job& job) {
-  if (job.checkpoints().commits.are_on_own_disks())
-    throw ConfigError(
-        "checkpoint.to: expected directory, because the ranks run on machines that do not see each other's "
-        "files, found 'local'");
-}
-
 /// The process that writes the results, rank 0, holds their lock, so that no other job begins to write them
 /// while it runs, even after the end of `tandem run`. Collective if the directory is to be created.
 std::optional<WriteLock> claim_directory(const RankOptions& options, int rank) {
@@ -330,7 +323,7 @@ void run_rank(int argc, char** argv, machines::RankRegistration& watched, RankSi
   Job job = load_job(options, document, files, rank);
   if (options.losses) job.record_losses();
   if (!files.are_shared()) {
-    expect_common_disks(job);
+    expect_commits_for_machines(job.spec().experiment);
     job.set_files_apart();
   }
   if (signals != nullptr && job.roster().has(rank))

@@ -9,12 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/wire.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/job/resume_point.hpp"
 
 namespace tandem {
@@ -32,18 +34,10 @@ std::vector<std::byte> read_bytes(const fs::path& path) {
   return bytes;
 }
 
-/// By rename, so that the file is never there in part.
 void write_bytes(const fs::path& path, std::span<const std::byte> bytes) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
-  const std::string unfinished = path.string() + ".new";
-  std::ofstream file(unfinished, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
-  file.close();
-  if (file) fs::rename(unfinished, path, error);
-  if (!file || error)
-    throw WorldError(
-        fmt::format("cannot write {}; is the disk full, or the folder read-only?", path.string()));
+  write_own_file(path.string(), std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 /// Paths of all files below a folder, from that folder.

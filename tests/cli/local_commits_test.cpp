@@ -55,12 +55,6 @@ class LocalCommits : public ResumeJobs {
     succeeds("simulate " + words + " --out " + out);
     return results(out);
   }
-  static double makespan(const Results& results) { return results.summary.at("makespan_s").get<double>(); }
-  static Rounds rounds_of_generations(const Results& results) {
-    Rounds rounds;
-    for (const auto& generation : results.info.generations) rounds.push_back(generation.at("round"));
-    return rounds;
-  }
   static std::int64_t lost_samples(const Results& results) {
     return results.summary.at("membership").at("lost_samples").get<std::int64_t>();
   }

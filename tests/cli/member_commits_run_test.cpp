@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "tests/cli/resume_jobs.hpp"
-#include "validation/compare/gates.hpp"
 #include "validation/compare/members.hpp"
 
 namespace tandem::testing {
@@ -32,11 +31,6 @@ class MemberCommitJobs : public ResumeJobs, public ::testing::WithParamInterface
     std::vector<Committed> commits;
     for (const auto& commit : results.journal.commits) commits.emplace_back(commit.round, commit.bytes);
     return commits;
-  }
-  static std::vector<std::int64_t> rounds_of(const Results& results) {
-    std::vector<std::int64_t> found;
-    for (const auto& commit : results.journal.commits) found.push_back(commit.round);
-    return found;
   }
   using Change = std::tuple<int, std::int64_t, std::string, std::string>;
   /// What happens to each machine, in its order.
@@ -94,8 +88,7 @@ class MemberCommitJobs : public ResumeJobs, public ::testing::WithParamInterface
       EXPECT_TRUE(sizes.contains(bytes)) << bytes;
     }
     EXPECT_EQ(changes_of(simulated), changes_of(measured));
-    const auto replayed = validation::replay(simulated, {measured});
-    EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+    expect_replayed(simulated, measured);
   }
   /// With all workers.
   void expect_resumed(const std::string& world, const std::string& from, std::int64_t round) const {
@@ -124,8 +117,8 @@ TEST_P(MemberCommitJobs, AreOfTheSameMembersInBothWorlds) {
                third = between(commits[1].ended, commits[2].started);
   simulate_and_run(job(departing({{first, "remove a"}, {second, "add a"}, {third, "remove c"}}),
                        platform + "--set recovery.policy=replace --set transience.start=0"));
-  EXPECT_EQ(rounds_of(results("simulated")), (std::vector<std::int64_t>{10, 20, 30}));
-  EXPECT_EQ(rounds_of(results("measured")).back(), 30);
+  EXPECT_EQ(rounds_of_commits(results("simulated").journal), (std::vector<std::int64_t>{10, 20, 30}));
+  EXPECT_EQ(rounds_of_commits(results("measured").journal).back(), 30);
   const auto all = commits_of(results("simulated"));
   EXPECT_LT(all[0].second, all[1].second);
   EXPECT_EQ(all[0].second, all[2].second);
@@ -145,9 +138,9 @@ TEST_P(MemberCommitJobs, DoNotCountIfOneDepartsWhileItWrites) {
   const double second = between(commits[1].started, commits[1].ended);
   simulate_and_run(job(departing({{second, "remove a"}}), platform + "--set recovery.policy=shrink"));
   const Results simulated = results("simulated");
-  EXPECT_EQ(rounds_of(simulated), (std::vector<std::int64_t>{10, 30}));
+  EXPECT_EQ(rounds_of_commits(simulated.journal), (std::vector<std::int64_t>{10, 30}));
   EXPECT_GT(simulated.journal.commits[0].bytes, simulated.journal.commits[1].bytes);
-  EXPECT_EQ(rounds_of(results("measured")).back(), 30);
+  EXPECT_EQ(rounds_of_commits(results("measured").journal).back(), 30);
   if (is_modelled()) return;
   expect_resumed("run", "measured", 30);
 }

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/cli/resume_jobs.hpp"
@@ -75,9 +77,36 @@ class RestartJobs : public ResumeJobs {
     std::ranges::sort(found);
     EXPECT_EQ(found, expected);
   }
+  using Change = std::tuple<double, int, std::int64_t, std::string, std::string>;
+  static std::vector<Change> changes(const Results& results) {
+    std::vector<Change> all;
+    for (const auto& change : results.journal.membership)
+      all.emplace_back(change.time.count(), change.slot, change.incarnation, change.event, change.cause);
+    return all;
+  }
+  static std::vector<std::string> ends_of_generations(const Results& results) {
+    std::vector<std::string> ends;
+    for (const auto& generation : results.info.generations) ends.push_back(generation.at("ended").dump());
+    return ends;
+  }
+  /// Machines came and went alike, recovery decided alike, and generations ended for the same reasons.
+  static void expect_same_changes(const Results& simulated, const Results& measured) {
+    EXPECT_EQ(ends_of_generations(measured), ends_of_generations(simulated));
+    EXPECT_EQ(changes(measured), changes(simulated));
+    EXPECT_EQ(recovery_decisions(measured), recovery_decisions(simulated));
+    EXPECT_FALSE(recovery_decisions(measured).empty());
+  }
   std::size_t restarts(const std::string& directory) const {
     const auto generations = results(directory).info.generations;
     return generations.is_array() ? generations.size() - 1 : 0;
+  }
+
+ private:
+  static std::vector<std::pair<std::string, std::string>> recovery_decisions(const Results& results) {
+    std::vector<std::pair<std::string, std::string>> decisions;
+    for (const auto& decision : results.journal.decisions)
+      if (decision.side == "recovery") decisions.emplace_back(decision.event, decision.decisions);
+    return decisions;
   }
 };
 

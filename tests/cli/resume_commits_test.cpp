@@ -11,26 +11,11 @@
 
 #include "policies/sync/policy.hpp"
 #include "tests/cli/resume_jobs.hpp"
-#include "validation/compare/gates.hpp"
 
 namespace tandem::testing {
 namespace {
 
-/// A commit after every third round, which is not one of an evaluation.
-const std::string commits = "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 ";
-
-class ResumeCommits : public ResumeJobs {
- protected:
-  /// With evaluations after every fourth round.
-  std::string committing(int rounds, const std::string& settings) const {
-    return experiment(rounds, commits + "--set evaluate_every=4 " + settings);
-  }
-  static std::vector<std::int64_t> rounds_of(const Results& results) {
-    std::vector<std::int64_t> rounds;
-    for (const auto& commit : results.journal.commits) rounds.push_back(commit.round);
-    return rounds;
-  }
-};
+using ResumeCommits = CommittingJobs;
 
 class ResumeFromCommit : public ResumeCommits, public ::testing::WithParamInterface<std::string> {};
 
@@ -42,14 +27,6 @@ TEST_P(ResumeFromCommit, EndsLikeTheUninterruptedJob) {
   EXPECT_EQ(told.find("cannot be used"), std::string::npos) << told;
   EXPECT_EQ(told.find("may differ"), std::string::npos) << told;
   expect_same_end("whole", "first-resumed", 3);
-}
-
-std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm, sync::Route route) {
-  std::string settings = "--set sync.algorithm=" + algorithm.name + " --set sync.over=" + to_text(route);
-  if (algorithm.make.most_workers == 1) settings += " --set placement.workers=[node-1]";
-  if (algorithm.make.steps_per_round(Options::resolve(algorithm.name, algorithm.options, {})) > 10)
-    settings += " --set sync.options.h=5";
-  return settings;
 }
 
 std::vector<std::string> all_settings() {
@@ -89,9 +66,6 @@ class ResumeInPlace : public ResumeCommits {
                                   "'transience.options.events={} remove node-2; {} add node-2' {}",
                                   at_s, 1.2 * at_s, settings));
   }
-  double makespan_of(const std::string& directory) const {
-    return results(directory).summary.at("makespan_s").get<double>();
-  }
 };
 
 TEST_F(ResumeInPlace, BeforeTheFirstDepartureEndsLikeTheUninterruptedJob) {
@@ -112,12 +86,12 @@ TEST_F(ResumeInPlace, AfterADepartureContinuesWithAllWorkers) {
     SCOPED_TRACE(algorithm);
     const std::string settings = fmt::format("--set sync.algorithm={} --force", algorithm);
     succeeds("simulate " + departing(8, 1e6, settings) + " --out whole");
-    const double departs = 0.3 * makespan_of("whole");
+    const double departs = 0.3 * makespan("whole");
     succeeds("simulate " + departing(8, departs, settings) + " --out first");
     const Results first = results("first");
     EXPECT_EQ(std::ranges::count(first.journal.membership, "departed", &MembershipRecord::event), 1);
     // Asynchronous workers take a few rounds more than asked for.
-    const auto rounds = rounds_of(first);
+    const auto rounds = rounds_of_commits(first.journal);
     ASSERT_GE(rounds.size(), 2U);
     EXPECT_EQ(rounds[0], 3);
     EXPECT_EQ(rounds[1], 6);
@@ -147,7 +121,7 @@ TEST_P(ResumeFromCommitByTiming, ContinuesToItsEnd) {
   succeeds("simulate " + committing(5, GetParam()) + " --out first");
   succeeds("simulate --resume first --set stop.rounds=8 --out second");
   const Results second = results("second");
-  EXPECT_EQ(second.info.resumed.at("round"), rounds_of(results("first")).back());
+  EXPECT_EQ(second.info.resumed.at("round"), rounds_of_commits(results("first").journal).back());
   ASSERT_FALSE(second.journal.commits.empty());
   EXPECT_GE(second.journal.commits.back().round, 6);
 }
@@ -159,9 +133,7 @@ std::vector<std::string> by_timing() {
       "--set sync.algorithm=lb-bsp --set optimizer.update_at=workers --set optimizer.momentum=0.9"};
   for (const auto& algorithm : sync::catalog().entries())
     for (const auto route : algorithm.make.routes)
-      if (algorithm.make.timing_driven)
-        all.push_back(settings_for(algorithm, route) +
-                      (algorithm.name == "adsp" ? " --set sync.options.period_s=0.5" : ""));
+      if (algorithm.make.timing_driven) all.push_back(settings_for(algorithm, route));
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(All, ResumeFromCommitByTiming, ::testing::ValuesIn(by_timing()));
@@ -177,9 +149,8 @@ TEST_P(CommitPolicies, ReplayAndResume) {
   ASSERT_GE(first.journal.commits.size(), 2U);
   EXPECT_EQ(first.summary.at("commits").at("count"), first.journal.commits.size());
   succeeds("simulate --resume first --set stop.rounds=30 --decisions --out second");
-  expect_same_end("whole", "second", static_cast<int>(rounds_of(first).back()));
-  const auto replay = validation::replay(first, {results("second")});
-  EXPECT_EQ(replay.state, validation::Gate::State::passed) << replay.detail;
+  expect_same_end("whole", "second", static_cast<int>(rounds_of_commits(first.journal).back()));
+  expect_replayed(first, results("second"));
 }
 
 std::vector<std::string> policies() {

@@ -4,17 +4,32 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
+#include "tests/support/membership_checks.hpp"
 #include "validation/compare/gates.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
+
+/// Respects the algorithm's maximum number of workers, and shortens rounds of hundreds of steps or seconds.
+inline std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm, sync::Route route) {
+  std::string settings = "--set sync.algorithm=" + algorithm.name + " --set sync.over=" + to_text(route);
+  if (algorithm.make.most_workers == 1) settings += " --set placement.workers=[node-1]";
+  if (algorithm.name == "adsp") settings += " --set sync.options.period_s=0.5";
+  if (algorithm.make.steps_per_round(Options::resolve(algorithm.name, algorithm.options, {})) > 10)
+    settings += " --set sync.options.h=5";
+  return settings;
+}
 
 class ResumeJobs : public ::testing::Test {
  protected:
@@ -73,6 +88,15 @@ class ResumeJobs : public ::testing::Test {
     }
   }
 
+  static double makespan(const Results& results) { return results.summary.at("makespan_s").get<double>(); }
+  double makespan(const std::string& directory) const { return makespan(results(directory)); }
+  /// From which each generation of the job started.
+  static std::vector<std::int64_t> rounds_of_generations(const Results& results) {
+    std::vector<std::int64_t> rounds;
+    for (const auto& generation : results.info.generations) rounds.push_back(generation.at("round"));
+    return rounds;
+  }
+
   /// Fresh policies decide on the recorded events of both as the recorded ones did.
   static void expect_replayed(const Results& simulated, const Results& measured) {
     const auto replayed = validation::replay(simulated, {measured});
@@ -80,6 +104,18 @@ class ResumeJobs : public ::testing::Test {
   }
 
   CommandLine line_;
+};
+
+/// A commit after every third round, which is not one of an evaluation.
+inline const std::string every_third_round =
+    "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 ";
+
+class CommittingJobs : public ResumeJobs {
+ protected:
+  /// With evaluations after every fourth round.
+  std::string committing(int rounds, const std::string& settings) const {
+    return experiment(rounds, every_third_round + "--set evaluate_every=4 " + settings);
+  }
 };
 
 }  // namespace tandem::testing

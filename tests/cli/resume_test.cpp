@@ -15,16 +15,6 @@
 namespace tandem::testing {
 namespace {
 
-/// Respects the algorithm's maximum number of workers, and shortens rounds of hundreds of steps.
-std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm, sync::Route route) {
-  std::string settings = "--set sync.algorithm=" + algorithm.name + " --set sync.over=" + to_text(route);
-  if (algorithm.make.most_workers == 1) settings += " --set placement.workers=[node-1]";
-  if (algorithm.name == "adsp") settings += " --set sync.options.period_s=0.5";
-  if (algorithm.make.steps_per_round(Options::resolve(algorithm.name, algorithm.options, {})) > 10)
-    settings += " --set sync.options.h=5";
-  return settings;
-}
-
 class ResumeWithoutTiming : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(ResumeWithoutTiming, EndsLikeTheUninterruptedJob) {
@@ -368,7 +358,8 @@ TEST_F(ResumeRefuses, AnotherJob) {
   succeeds("simulate " + experiment(2) + " --out first");
   const std::string more = " --resume first --out second --set stop.rounds=4";
   refuses("--set optimizer.learning_rate=0.5" + more,
-          "expected the same job (only stop and placement may change), found optimizer.learning_rate 0.5 instead of 0.01");
+          "expected the same job (only stop and placement may change), found optimizer.learning_rate 0.5 "
+          "instead of 0.01");
   refuses("--set sync.algorithm=asp" + more, "found sync.algorithm \"asp\" instead of \"bsp\"");
   refuses(experiment(4, "--set workload.model=lenet") + " --resume first --out second",
           "workload.model \"lenet\" instead of \"mlp\"");

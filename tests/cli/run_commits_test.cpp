@@ -9,21 +9,7 @@
 namespace tandem::testing {
 namespace {
 
-/// A commit after every third round, which is not one of an evaluation.
-const std::string commits = "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 ";
-
-class CommitJobs : public ResumeJobs {
- protected:
-  /// With evaluations after every fourth round.
-  std::string committing(int rounds, const std::string& settings) const {
-    return experiment(rounds, commits + "--set evaluate_every=4 " + settings);
-  }
-  static std::vector<std::int64_t> rounds_of(const Results& results) {
-    std::vector<std::int64_t> rounds;
-    for (const auto& commit : results.journal.commits) rounds.push_back(commit.round);
-    return rounds;
-  }
-};
+using CommitJobs = CommittingJobs;
 
 class RunCommits : public CommitJobs, public ::testing::WithParamInterface<std::string> {};
 
@@ -31,8 +17,8 @@ TEST_P(RunCommits, AreThoseOfTheSimulation) {
   succeeds("simulate " + committing(7, GetParam()) + " --decisions --operations --out simulated");
   succeeds("run " + committing(7, GetParam()) + " --decisions --operations --out measured");
   const Results simulated = results("simulated"), measured = results("measured");
-  EXPECT_EQ(rounds_of(simulated), (std::vector<std::int64_t>{3, 6}));
-  EXPECT_EQ(rounds_of(simulated), rounds_of(measured));
+  EXPECT_EQ(rounds_of_commits(simulated.journal), (std::vector<std::int64_t>{3, 6}));
+  EXPECT_EQ(rounds_of_commits(simulated.journal), rounds_of_commits(measured.journal));
   for (std::size_t i = 0; i < 2; ++i)
     EXPECT_EQ(simulated.journal.commits[i].bytes, measured.journal.commits[i].bytes);
   const auto comparison = validation::compare(simulated, {measured});

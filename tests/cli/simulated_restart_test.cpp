@@ -55,11 +55,6 @@ class SimulatedRestarts : public ResumeJobs {
   }
   /// Of one round, from a job whose machine stays.
   double round_s() const { return makespan(job(lives("1000")), "stays") / 12; }
-  static Rounds rounds_of_generations(const Results& results) {
-    Rounds rounds;
-    for (const auto& generation : results.info.generations) rounds.push_back(generation.at("round"));
-    return rounds;
-  }
 };
 
 TEST_F(SimulatedRestarts, TakeTheTimeOfTheHandComputation) {

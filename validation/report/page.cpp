@@ -8,7 +8,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "validation/page/pieces.hpp"
 #include "validation/report/platform_svg.hpp"
-#include "workloads/records/whole_file.hpp"
+#include "workloads/files/whole_file.hpp"
 
 namespace tandem::validation {
 namespace {

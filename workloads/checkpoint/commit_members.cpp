@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/records/whole_file.hpp"
+#include "workloads/files/whole_file.hpp"
 
 namespace tandem {
 

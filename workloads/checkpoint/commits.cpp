@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "policies/checkpointing/policy.hpp"
@@ -12,6 +14,7 @@
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/job/commit_plan.hpp"
+#include "workloads/job/workers_of_generation.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
@@ -131,14 +134,30 @@ void Commits::start(std::int64_t round) {
 
 /// By earlier generations, or by earlier workers in its slot, of which as few commits are kept.
 void Commits::find_written() {
-  auto rounds = plan_.by_members ? rounds_in(directory_) : rounds_of_state(directory_, assignment_);
-  std::ranges::sort(rounds);
-  const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
   // Of those that this rank has no part in, it may have to remove the other files later.
-  for (const std::int64_t round : rounds)
-    if (exists(state_path(directory_, round, assignment_)) ||
-        (plan_.by_members && exists(members_path(directory_, round))))
-      written_.push_back({round, !is_evaluated(round)});
+  std::set<std::int64_t> found;
+  const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
+  if (plan_.by_members) {
+    for (const std::int64_t round : rounds_in(directory_))
+      if (exists(state_path(directory_, round, assignment_)) || exists(members_path(directory_, round)))
+        found.insert(round);
+  } else {
+    for (const RankAssignment& part : own_and_absent())
+      for (const std::int64_t round : rounds_of_state(directory_, part)) found.insert(round);
+  }
+  for (const std::int64_t round : found) written_.push_back({round, !is_evaluated(round)});
+}
+
+/// The parts whose files this rank removes: its own, and if it writes the model those of workers that are
+/// absent from this epoch or generation.
+std::vector<RankAssignment> Commits::own_and_absent() const {
+  std::vector<RankAssignment> parts = {assignment_};
+  if (!writes_model_) return parts;
+  for (const Rank worker : roster_.workers())
+    if (plan_.by_members && std::ranges::find(parts_, worker) == parts_.end())
+      parts.push_back(roster_.assignment(worker));
+  std::ranges::move(absent_workers(job_), std::back_inserter(parts));
+  return parts;
 }
 
 /// Models that are evaluated stay.
@@ -324,8 +343,7 @@ void Commits::save(std::int64_t round, Part& part, bool with_model) {
   } catch (const WorldError&) {
     failed_ = true;
     std::error_code ignored;
-    for (const std::string& path : {state, state + ".partial", model + ".partial"})
-      std::filesystem::remove(path, ignored);
+    std::filesystem::remove(state, ignored);
   }
 }
 
@@ -584,7 +602,6 @@ void Commits::remove_old(int keep) {
   written_ = std::move(left);
 }
 
-/// Where workers come and go, the first one also removes what those wrote that are absent now.
 void Commits::remove(const Written& one) const {
   const auto remove_file = [](const std::string& path) {
     std::error_code ignored;
@@ -593,11 +610,7 @@ void Commits::remove(const Written& one) const {
   // Without them nobody takes the states for a commit.
   if (writes_model_ && plan_.by_members) remove_file(members_path(directory_, one.round));
   if (writes_model_ && one.removes_model) remove_file(checkpoint_path(directory_, one.round));
-  remove_file(state_path(directory_, one.round, assignment_));
-  if (!writes_model_ || !plan_.by_members) return;
-  for (const Rank worker : roster_.workers())
-    if (std::ranges::find(parts_, worker) == parts_.end())
-      remove_file(state_path(directory_, one.round, roster_.assignment(worker)));
+  for (const RankAssignment& part : own_and_absent()) remove_file(state_path(directory_, one.round, part));
 }
 
 }  // namespace tandem

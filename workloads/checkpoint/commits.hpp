@@ -106,6 +106,7 @@ class Commits {
   void receive_model();
   void send_model();
   void find_written();
+  std::vector<RankAssignment> own_and_absent() const;
   void note_times(SavedState& state) const;
   std::vector<RankAssignment> last_parts() const;
   void record_last();

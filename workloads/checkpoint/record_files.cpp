@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,6 +15,7 @@
 
 #include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/job/workers_of_generation.hpp"
 #include "workloads/records/journal_bytes.hpp"
 
@@ -34,17 +32,6 @@ constexpr const char* announced_ending = ".announced";
 constexpr Seconds note_interval{0.25};
 /// Of one part.
 constexpr std::size_t most_bytes = 4U << 20U;
-
-void write_atomically(const std::string& path, const std::string& text) {
-  const std::string aside = path + ".partial";
-  std::ofstream file(aside, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (file && std::rename(aside.c_str(), path.c_str()) == 0) return;
-  const int error = errno;
-  std::remove(aside.c_str());
-  throw WorldError(fmt::format("records '{}' cannot be written: {}", path, std::strerror(error)));
-}
 
 /// One file of records as it is read. Bytes are those of one journal for each mark.
 struct RecordFile {
@@ -249,7 +236,7 @@ std::string RecordFiles::path_of(std::optional<std::int64_t> round) const {
 void RecordFiles::write(const std::string& path) const {
   RecordFile file{.path = path, .generation = generation_, .part = part_, .began = began_};
   for (const Frame& frame : frames_) file.frames.emplace_back(frame.mark, frame.bytes);
-  write_atomically(path, text_of(file));
+  write_own_file(path, text_of(file));
 }
 
 void RecordFiles::write_part(std::int64_t round) {
@@ -347,14 +334,14 @@ void keep_records(const std::string& directory, const RankAssignment& assignment
     else if (!file.frames.empty())
       kept.push_back(std::move(file));
   }
-  for (const RecordFile& file : kept) write_atomically(file.path, text_of(file));
+  for (const RecordFile& file : kept) write_own_file(file.path, text_of(file));
   for (const auto& path : removed) fs::remove(path);
 }
 
 void write_announced(const std::string& directory, const AnnouncedCheckpoint& checkpoint) {
   const json text = {
       {"round", checkpoint.round}, {"samples", checkpoint.samples}, {"taken_s", checkpoint.taken.count()}};
-  write_atomically(announced_path(directory, checkpoint.round), text.dump() + '\n');
+  write_own_file(announced_path(directory, checkpoint.round), text.dump() + '\n');
 }
 
 std::string announced_path(const std::string& directory, std::int64_t round) {

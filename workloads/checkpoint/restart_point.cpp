@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -124,9 +125,7 @@ bool is_before_point(const RecordMark& mark, int writer, int index, const std::v
 /// Of all ranks that the job has or had.
 std::vector<RankAssignment> all_assignments(const Job& job) {
   std::vector<RankAssignment> all = job.roster().assignments();
-  const auto workers = static_cast<int>(job.roster().workers().size());
-  for (int index = workers; index < static_cast<int>(job.generation()->hosts.size()); ++index)
-    all.push_back({Role::worker, index, std::string()});
+  std::ranges::move(absent_workers(job), std::back_inserter(all));
   return all;
 }
 

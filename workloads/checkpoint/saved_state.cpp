@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/files/whole_file.hpp"
 
 namespace tandem {
 namespace {
@@ -74,18 +75,12 @@ void SavedState::save(const std::string& path) const {
   for (const auto& [name, values] : vectors_) sizes.push_back(json::array({name, values.size()}));
   const json header = {
       {"format", format_name}, {"version", format_version}, {"numbers", numbers_}, {"vectors", sizes}};
-  const std::string aside = path + ".partial";
-  {
-    std::ofstream file(aside, std::ios::binary | std::ios::trunc);
+  write_own_file(path, [&](std::ostream& file) {
     file << header.dump() << '\n';
     for (const auto& [name, values] : vectors_)
       file.write(reinterpret_cast<const char*>(values.data()),
                  static_cast<std::streamsize>(values.size() * sizeof(float)));
-    file.close();
-    if (!file) throw WorldError("state '" + aside + "' cannot be written: " + std::strerror(errno));
-  }
-  if (std::rename(aside.c_str(), path.c_str()) != 0)
-    throw WorldError("state '" + aside + "' cannot be renamed to '" + path + "': " + std::strerror(errno));
+  });
 }
 
 void SavedState::restore_known() {

@@ -20,6 +20,7 @@
 #include "workloads/experiment/utf8.hpp"
 #include "workloads/job/all_reduce_plan.hpp"
 #include "workloads/job/catalogues.hpp"
+#include "workloads/job/commit_place.hpp"
 #include "workloads/job/compression_rules.hpp"
 #include "workloads/job/ensemble.hpp"
 #include "workloads/job/roster.hpp"
@@ -146,8 +147,9 @@ class Checker {
   /// that have the model, and come and go, count rounds.
   void check_commits() const {
     const auto& checkpoint = experiment_.checkpoint;
-    if (checkpoint.policy.empty()) return check_states();
-    check_place();
+    if (const auto why = why_commits_in_directory(experiment_, CommitReaders::writers))
+      fail_at("checkpoint.to", "directory, because " + *why, quote(to_text(checkpoint.to)));
+    if (checkpoint.policy.empty()) return;
     if (checkpoint.policy == "on-warning" && experiment_.recovery.mode != RecoveryMode::restart)
       fail_at("checkpoint.policy",
               "a policy that plans commits, because machines are only warned where recovery.mode is restart",
@@ -176,30 +178,6 @@ class Checker {
             "fixed, with its unit rounds and without on_warning, because over " + to_text(sync.over) +
                 " each worker counts the rounds of commits itself (every policy works over server)",
             quote(policy.name));
-  }
-
-  /// Workers that come and go need the commits of all, wherever they run now.
-  void check_place() const {
-    if (experiment_.checkpoint.to == CommitPlace::directory || !experiment_.transience.may_depart()) return;
-    const auto& recovery = experiment_.recovery;
-    const std::string found = quote(to_text(experiment_.checkpoint.to));
-    if (recovery.mode == RecoveryMode::in_place && experiment_.sync.over != sync::Route::server)
-      fail_at("checkpoint.to",
-              "directory, because without servers the workers that are there commit for those that are not",
-              found);
-    if (recovery.mode == RecoveryMode::restart && recovery.policy == "shrink")
-      fail_at("checkpoint.to",
-              "directory, because a job that continues with fewer workers (recovery.policy shrink) reads the "
-              "commits of all",
-              found);
-  }
-
-  /// Without commits.
-  void check_states() const {
-    if (experiment_.checkpoint.to != CommitPlace::directory)
-      fail_at("checkpoint.to",
-              "directory, because states are saved with the evaluations where checkpoint.policy is empty",
-              quote(to_text(experiment_.checkpoint.to)));
   }
 
   void check_workload() {

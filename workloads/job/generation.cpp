@@ -8,7 +8,7 @@
 #include <numeric>
 #include <system_error>
 
-#include "policies/vocabulary/check.hpp"
+#include "workloads/files/whole_file.hpp"
 
 namespace tandem {
 namespace {
@@ -163,14 +163,7 @@ void write_start(const std::string& directory, int generation, double start_s) {
   const std::string path = start_path(directory, generation);
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  {
-    std::ofstream file(path + ".partial");
-    file << fmt::format("{:.6f}\n", start_s);
-    file.close();
-    if (!file) throw WorldError("cannot write " + path);
-  }
-  std::filesystem::rename(path + ".partial", path, error);
-  if (error) throw WorldError("cannot write " + path);
+  write_own_file(path, fmt::format("{:.6f}\n", start_s));
 }
 
 }  // namespace tandem

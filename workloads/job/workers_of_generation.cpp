@@ -27,6 +27,16 @@ Experiment whole_experiment(const Job& job) {
   return experiment;
 }
 
+std::vector<RankAssignment> absent_workers(const Job& job) {
+  std::vector<RankAssignment> absent;
+  const Generation* const generation = job.generation();
+  if (generation == nullptr) return absent;
+  const auto present = static_cast<int>(job.roster().workers().size());
+  for (int index = present; index < static_cast<int>(generation->hosts.size()); ++index)
+    absent.push_back({RankAssignment::Role::worker, index, std::string()});
+  return absent;
+}
+
 void number_as_in_whole(Journal& journal, const std::vector<int>& slots, int all) {
   const auto present = static_cast<int>(slots.size());
   // Workers come first; the others are the same in every generation.

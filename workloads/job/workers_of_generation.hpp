@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "workloads/job/job.hpp"
+#include "workloads/job/roster.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {
@@ -14,6 +15,10 @@ namespace tandem {
 Experiment with_workers_in(Experiment whole, const std::vector<int>& slots);
 /// The experiment of the job with all of its workers, of which `job` may be a generation with fewer.
 Experiment whole_experiment(const Job& job);
+
+/// The workers that earlier generations of the job may have had and this one does not, as the names of their
+/// files number them.
+std::vector<RankAssignment> absent_workers(const Job& job);
 
 /// Gives the ranks of a generation the numbers that they have in the whole job. `all`: workers of that.
 /// Sets of ranks in texts of all-reduces, too.

@@ -6,11 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/digest.hpp"
+#include "workloads/files/whole_file.hpp"
 
 namespace tandem {
 
@@ -101,16 +102,12 @@ json entries_in(const fs::path& place) {
 bool write(const fs::path& place, const std::string& text) {
   std::error_code error;
   fs::create_directories(place.parent_path(), error);
-  // Processes on several machines may write at the same time, and have the same number.
-  std::random_device random;
-  const fs::path temporary = fmt::format("{}.{:08x}{:08x}", place.string(), random(), random());
-  std::ofstream file(temporary);
-  file << text;
-  file.close();
-  if (file) fs::rename(temporary, place, error);
-  const bool is_written = file && !error;
-  if (!is_written) fs::remove(temporary, error);
-  return is_written;
+  try {
+    write_whole_file(place.string(), text);
+    return true;
+  } catch (const WorldError&) {
+    return false;
+  }
 }
 
 }  // namespace

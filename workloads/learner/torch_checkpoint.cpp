@@ -4,32 +4,20 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <string_view>
+#include <vector>
 
 #include "workloads/data/zip_check.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/learner/torch_learner.hpp"
 
 namespace tandem {
 namespace {
 
 using StateDict = c10::Dict<std::string, at::Tensor>;
-
-/// Atomic: leaves the complete new file, or the old one.
-void write_whole(const std::string& path, const std::vector<char>& bytes) {
-  const std::string aside = path + ".partial";
-  {
-    std::ofstream file(aside, std::ios::binary | std::ios::trunc);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (!file) throw WorldError("checkpoint '" + aside + "' cannot be written: " + std::strerror(errno));
-  }
-  if (std::rename(aside.c_str(), path.c_str()) != 0)
-    throw WorldError("checkpoint '" + aside + "' cannot be renamed to '" + path +
-                     "': " + std::strerror(errno));
-}
 
 c10::IValue read_archive(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -84,7 +72,8 @@ void save_torch_checkpoint(const std::string& path, const Checkpoint& checkpoint
   archive.insert("model", checkpoint.model);
   archive.insert("step", checkpoint.step);
   archive.insert("state_dict", state);
-  write_whole(path, torch::jit::pickle_save(archive));
+  const std::vector<char> bytes = torch::jit::pickle_save(archive);
+  write_own_file(path, std::string_view(bytes.data(), bytes.size()));
 }
 
 Checkpoint load_torch_checkpoint(const std::string& path, const ModelDescription& model) {

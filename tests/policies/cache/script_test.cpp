@@ -44,21 +44,18 @@ class Player {
       return access(std::stoll(words.at(1)),
                     Bytes(words.size() == 4 && words[2] == "size" ? std::stoll(words[3]) : 1));
     Decisions decisions;
-    std::string event = command;
-    for (std::size_t i = 1; i < words.size(); ++i) event += ' ' + words[i];
-    replay_event(*policy_, event, decisions);
+    replay_event(*policy_, testing::joined(words), decisions);
     return decisions.serve.empty() && to_text(decisions).empty() ? "nothing" : to_text(decisions);
   }
 
  private:
-  /// Keys: tiers, node, nodes, jobs, samples, size, sizes, labels, seed, plan (epochs separated by |, nodes by ;),
-  /// and options of the policy. Tiers have 100 and 5 bytes per second, peers 20 and the store 10.
+  /// Keys: tiers, node, nodes, jobs, samples, size, sizes, labels, seed, plan (epochs separated by |, nodes
+  /// by ;), and options of the policy. Tiers have 100 and 5 bytes per second, peers 20 and the store 10.
   std::string make(const Words& words) {
     Setting setting{.tiers = {Bytes(0)}};
     std::map<std::string, OptionValue> options;
     for (std::size_t i = 1; i < words.size(); ++i) {
-      const auto equals = words[i].find('=');
-      const std::string key = words[i].substr(0, equals), value = words[i].substr(equals + 1);
+      const auto [key, value] = testing::name_and_value(words[i]);
       if (key == "tiers") {
         setting.tiers.clear();
         for (const auto number : numbers(value)) setting.tiers.emplace_back(number);
@@ -145,9 +142,7 @@ class Player {
 class CacheScript : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CacheScript, GivesTheExpectedAnswers) {
-  Player player(GetParam());
-  testing::run_script(std::string(TANDEM_CACHE_SCRIPTS) + "/" + GetParam() + ".script",
-                      [&](const Words& words) { return player.answer(words); });
+  testing::play_script<Player>(TANDEM_CACHE_SCRIPTS, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, CacheScript, ::testing::ValuesIn(catalog().names()),

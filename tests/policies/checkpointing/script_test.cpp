@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <charconv>
-
 #include "policies/checkpointing/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/names.hpp"
@@ -21,17 +19,15 @@ class Player {
 
   std::string answer(const Words& words) {
     if (words.at(0) == "policy") return start(words);
-    std::string event;
-    for (const auto& word : words) event += (event.empty() ? "" : " ") + word;
-    return replay(*policy_, {event}).at(0).decisions;
+    return replay(*policy_, {testing::joined(words)}).at(0).decisions;
   }
 
  private:
   std::string start(const Words& words) {
     std::map<std::string, OptionValue> options;
     for (std::size_t i = 1; i < words.size(); ++i) {
-      const auto equals = words[i].find('=');
-      options[words[i].substr(0, equals)] = value_of(words[i].substr(equals + 1));
+      const auto [name, value] = testing::name_and_value(words[i]);
+      options[name] = testing::option_value(value);
     }
     try {
       policy_ = entry_.make({.options = Options::resolve(entry_.name, entry_.options, options)});
@@ -41,14 +37,6 @@ class Player {
     return "";
   }
 
-  static OptionValue value_of(const std::string& text) {
-    if (text == "true" || text == "false") return text == "true";
-    double number = 0.0;
-    const char* end = text.data() + text.size();
-    if (std::from_chars(text.data(), end, number).ptr == end) return number;
-    return text;
-  }
-
   const Catalog<Factory>::Entry& entry_;
   std::unique_ptr<Policy> policy_;
 };
@@ -56,9 +44,7 @@ class Player {
 class CheckpointingScript : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CheckpointingScript, GivesTheExpectedDecisions) {
-  Player player(GetParam());
-  testing::run_script(std::string(TANDEM_CHECKPOINTING_SCRIPTS) + "/" + GetParam() + ".script",
-                      [&](const Words& words) { return player.answer(words); });
+  testing::play_script<Player>(TANDEM_CHECKPOINTING_SCRIPTS, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, CheckpointingScript, ::testing::ValuesIn(catalog().names()),

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <charconv>
-
 #include "policies/recovery/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/names.hpp"
@@ -23,9 +21,7 @@ class Player {
 
   std::string answer(const Words& words) {
     if (words.at(0) == "policy") return start(words);
-    std::string event;
-    for (const auto& word : words) event += (event.empty() ? "" : " ") + word;
-    return replay(*policy_, {event}).at(0).decisions;
+    return replay(*policy_, {testing::joined(words)}).at(0).decisions;
   }
 
  private:
@@ -34,8 +30,7 @@ class Player {
     std::map<std::string, OptionValue> options;
     int slots = 0;
     for (std::size_t i = 1; i < words.size(); ++i) {
-      const auto equals = words[i].find('=');
-      const std::string name = words[i].substr(0, equals), value = words[i].substr(equals + 1);
+      const auto [name, value] = testing::name_and_value(words[i]);
       if (name == "workers")
         setting.workers = std::stoi(value);
       else if (name == "slots")
@@ -49,9 +44,9 @@ class Player {
       else if (name == "provisioning")
         setting.provisioning = value;
       else if (const std::string prefix = "provisioning."; name.starts_with(prefix))
-        setting.provisioning_options[name.substr(prefix.size())] = value_of(value);
+        setting.provisioning_options[name.substr(prefix.size())] = testing::option_value(value);
       else
-        options[name] = value_of(value);
+        options[name] = testing::option_value(value);
     }
     setting.slots = slots == 0 ? setting.workers : slots;
     try {
@@ -70,16 +65,6 @@ class Player {
     return zones;
   }
 
-  static OptionValue value_of(const std::string& text) {
-    if (text == "true" || text == "false") return text == "true";
-    const char* end = text.data() + text.size();
-    std::int64_t integer = 0;
-    if (std::from_chars(text.data(), end, integer).ptr == end) return integer;
-    double number = 0.0;
-    if (std::from_chars(text.data(), end, number).ptr == end) return number;
-    return text;
-  }
-
   const Catalog<Factory>::Entry& entry_;
   std::unique_ptr<Policy> policy_;
 };
@@ -87,9 +72,7 @@ class Player {
 class RecoveryScript : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RecoveryScript, GivesTheExpectedDecisions) {
-  Player player(GetParam());
-  testing::run_script(std::string(TANDEM_RECOVERY_SCRIPTS) + "/" + GetParam() + ".script",
-                      [&](const Words& words) { return player.answer(words); });
+  testing::play_script<Player>(TANDEM_RECOVERY_SCRIPTS, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, RecoveryScript, ::testing::ValuesIn(catalog().names()),

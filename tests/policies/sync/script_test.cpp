@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <charconv>
-
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/names.hpp"
@@ -101,9 +99,8 @@ class Player {
   }
 
   void tell(const std::string& word, Push& push) {
-    const auto equals = word.find('=');
-    const std::string key = word.substr(0, equals);
-    const double value = std::stod(word.substr(equals + 1));
+    const auto [key, text] = testing::name_and_value(word);
+    const double value = std::stod(text);
     if (key == "worker") who_ = static_cast<std::size_t>(value);
     if (key == "answer") answer_ = value == 1.0;
     if (key == "at") now_ = Seconds(value);
@@ -118,8 +115,8 @@ class Player {
   std::string start(const Words& words) {
     std::map<std::string, OptionValue> options;
     for (std::size_t i = 2; i < words.size(); ++i) {
-      const auto equals = words[i].find('=');
-      options[words[i].substr(0, equals)] = value_of(words[i].substr(equals + 1));
+      const auto [name, value] = testing::name_and_value(words[i]);
+      options[name] = testing::option_value(value);
     }
     try {
       const Setting setting{std::stoi(words.at(1)), 8, entry_.make.routes.front(),
@@ -138,14 +135,6 @@ class Player {
     return "";
   }
 
-  static OptionValue value_of(const std::string& text) {
-    if (text == "true" || text == "false") return text == "true";
-    std::int64_t integer = 0;
-    const char* end = text.data() + text.size();
-    if (std::from_chars(text.data(), end, integer).ptr == end) return integer;
-    return text.find_first_not_of("0123456789.") == std::string::npos ? OptionValue(std::stod(text)) : text;
-  }
-
   const Catalog<Factory>::Entry& entry_;
   std::vector<std::unique_ptr<WorkerPolicy>> workers_;
   std::size_t who_ = 0;
@@ -160,9 +149,7 @@ class Player {
 class SyncScript : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SyncScript, GivesTheExpectedDecisions) {
-  Player player(GetParam());
-  testing::run_script(std::string(TANDEM_SYNC_SCRIPTS) + "/" + GetParam() + ".script",
-                      [&](const Words& words) { return player.answer(words); });
+  testing::play_script<Player>(TANDEM_SYNC_SCRIPTS, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, SyncScript, ::testing::ValuesIn(catalog().names()),

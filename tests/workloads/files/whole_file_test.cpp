@@ -1,5 +1,5 @@
 // Files that are there complete or not at all.
-#include "workloads/records/whole_file.hpp"
+#include "workloads/files/whole_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,37 @@ TEST_F(WholeFile, ThatCannotBeWrittenLeavesNothing) {
   EXPECT_THROW(write_whole_file(folder_.path("none/file"), "text"), WorldError);
   std::filesystem::create_directory(path_);
   EXPECT_THROW(write_whole_file(path_, "text"), WorldError);
+  EXPECT_THROW(write_own_file(path_, "text"), WorldError);
   EXPECT_EQ(files(), 1);
+}
+
+/// Until it is complete, readers of the folder know it by its name.
+TEST_F(WholeFile, IsPartialUntilItIsComplete) {
+  write_whole_file(path_, "text", [&](const std::string& written) {
+    EXPECT_TRUE(written.starts_with(path_)) << written;
+    EXPECT_TRUE(written.ends_with(".partial")) << written;
+  });
+}
+
+/// What a process that died has left is replaced.
+TEST_F(WholeFile, OfOneWriterHasOneName) {
+  std::ofstream(path_ + ".partial") << "of a process that died";
+  write_own_file(path_, [&](std::ostream& file) {
+    file << "in " << 2 << " parts";
+    EXPECT_EQ(files(), 1);
+  });
+  EXPECT_EQ(contents(path_), "in 2 parts");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(WholeFile, SaysWhyItCannotBeWritten) {
+  try {
+    write_own_file(folder_.path("none/file"), "text");
+    FAIL() << "it was written";
+  } catch (const WorldError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "cannot write " + folder_.path("none/file") + ": No such file or directory");
+  }
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+#include "workloads/job/commit_place.hpp"
+
+#include <fmt/format.h>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+std::optional<std::string> why_not_for_writers(const Experiment& experiment) {
+  if (experiment.checkpoint.policy.empty())
+    return "states are saved with the evaluations where checkpoint.policy is empty";
+  if (!experiment.transience.may_depart()) return std::nullopt;
+  const auto& recovery = experiment.recovery;
+  if (recovery.mode == RecoveryMode::in_place && experiment.sync.over != sync::Route::server)
+    return "without servers the workers that are there commit for those that are not";
+  if (recovery.mode == RecoveryMode::restart && recovery.policy == "shrink")
+    return "a job that continues with fewer workers (recovery.policy shrink) reads the commits of all";
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> why_commits_in_directory(const Experiment& experiment, CommitReaders readers) {
+  if (experiment.checkpoint.to == CommitPlace::directory) return std::nullopt;
+  if (readers == CommitReaders::fewer_workers)
+    return "each rank's part of a commit is on the disk of its own machine (checkpoint.to)";
+  // Only one machine has a folder for each host.
+  if (readers == CommitReaders::several_machines)
+    return "a restart reads the commits of all hosts on this one (local works on one machine, also with "
+           "--cluster)";
+  return why_not_for_writers(experiment);
+}
+
+void expect_commits_for_machines(const Experiment& experiment) {
+  if (const auto why = why_commits_in_directory(experiment, CommitReaders::several_machines))
+    throw ConfigError(
+        fmt::format("checkpoint.to: expected directory on several machines, because {}, found '{}'", *why,
+                    to_text(experiment.checkpoint.to)));
+}
+
+}  // namespace tandem

@@ -39,7 +39,8 @@ Commits::Commits(const Job& job, Context& context, Journal& journal)
       is_awaited_(std::ranges::find(plan_.parts, context.rank()) != plan_.parts.end() &&
                   (!plan_.by_members || assignment_.role == Role::worker)),
       writes_model_(context.rank() == job.checkpoints().writer),
-      begun_(job.checkpoints().first_round) {
+      begun_(job.checkpoints().first_round),
+      last_(context) {
   if (!has_part_) return;
   if (keeps_files_)
     for (const std::string& directory : {directory_, job.checkpoints().directory})
@@ -65,14 +66,13 @@ void Commits::make_schedule() {
 void Commits::end_epoch() {
   if (!plan_.by_members || has_finished_) return;
   collect(false);
-  hear_complete();
+  last_.hear();
   is_counted_ = false;
 }
 
 void Commits::begin_epoch(std::span<const int> workers, std::int64_t round) {
   if (!plan_.by_members || has_finished_) return;
   // The messages of the last epoch have ended.
-  if (!next_complete_.empty()) context_.wait(next_complete_);
   if (whole_) {
     context_.wait_all(whole_->others);
     schedule_->commit_failed(context_.now());
@@ -87,10 +87,9 @@ void Commits::begin_epoch(std::span<const int> workers, std::int64_t round) {
   size_ = commit_size(job_, context_.rank(), writes_model_);
   begun_ = last_round_of_commits(job_.checkpoints().first_round, plan_.every, round);
   schedule_.reset();
-  if (writes_model_)
-    decide_from(begun_);
-  else if (plan_.tells_complete())
-    next_complete_ = context_.receive(decider_, protocol::commits, {});
+  if (writes_model_) decide_from(begun_);
+  if (!plan_.tells_complete()) return;
+  writes_model_ ? last_.set_listeners(listeners()) : last_.listen(decider_);
 }
 
 /// With a new policy: only this plan is known to all workers.
@@ -118,12 +117,12 @@ void Commits::start(std::int64_t round) {
     if (schedule_) record_last();
   }
   begun_ = last_round_ = round;
-  if (job_.is_restarted()) complete_ = round;
-  recorded_ = complete_;
-  if (learns_complete()) next_complete_ = context_.receive(plan_.decider, protocol::commits, {});
+  if (job_.is_restarted()) last_.begin_at(round);
+  if (listens()) last_.listen(plan_.decider);
   round_began_ = context_.now();
   if (!schedule_) return;
-  if (plan_.confirms_records && plan_.keep > 0) confirmations_.emplace(context_, roster_.workers());
+  if (plan_.tells_complete()) last_.set_listeners(listeners());
+  if (plan_.tells_complete() && plan_.confirms_records) last_.wait_for_records(roster_.workers());
   schedule_->begin(round_began_, round, plan_.machines);
   if (!plan_.commits_on_warning || !may_be_warned()) return;
   for (const auto ranks : {roster_.workers(), roster_.deciders()})
@@ -206,7 +205,7 @@ void Commits::round_done(std::int64_t round, int workers) {
   hear_warnings();
   if (!has_part_) return;
   if (!schedule_) return collect(false);
-  hear_records();
+  last_.hear();
   if (round == last_round_) return;
   // Where replies announce commits, a worker pushes the next round only after it has written its part, so the
   // wait takes no time. Where ranks count, the next commit begins only when the last one is complete.
@@ -410,19 +409,11 @@ void Commits::finish() {
   warnings_.clear();
   if (!warned_.empty()) context_.wait(warned_);
   if (has_part_) collect(true);
-  if (!next_complete_.empty()) {
-    hear_complete();
-    context_.cancel(next_complete_);
-    context_.wait(next_complete_);
-  }
+  last_.end_listening();
   if (!sent_.empty()) context_.wait(sent_);
+  last_.finish();
   if (!has_part_) return;
   has_finished_ = true;
-  if (confirmations_) {
-    hear_records();
-    confirmations_->finish();
-  }
-  context_.wait_all(told_);
   remove_old(plan_.keep);
 }
 
@@ -494,33 +485,9 @@ void Commits::complete() {
   } else {
     schedule_->committed(now, record.blocked);
     journal_.commits.push_back(record);
-    confirmations_ ? confirmations_->ask(record.round) : note_complete(record.round);
+    last_.set(record.round);
   }
   whole_.reset();
-}
-
-void Commits::note_complete(std::int64_t round) {
-  complete_ = round;
-  if (plan_.tells_complete()) tell_complete();
-}
-
-/// Until then, what an earlier commit consists of must stay.
-void Commits::hear_records() {
-  if (!confirmations_) return;
-  if (const std::int64_t round = confirmations_->hear(); round > complete_) note_complete(round);
-}
-
-std::int64_t Commits::unrecorded() {
-  if (!plan_.confirms_records) return 0;
-  hear_complete();
-  return complete_ > recorded_ ? complete_ : 0;
-}
-
-void Commits::note_recorded(std::int64_t round) {
-  recorded_ = round;
-  if (!sent_.empty()) context_.wait(sent_);
-  sent_ = context_.send(plan_.decider, protocol::commits, {},
-                        protocol::pack(protocol::Stored{.round = static_cast<std::int32_t>(round)}));
 }
 
 /// Where workers come and go, their parts alone do not show whether the commit is complete. False: that
@@ -537,40 +504,28 @@ bool Commits::list_members() const {
   }
 }
 
-/// To those that cannot see it.
-void Commits::tell_complete() {
-  context_.wait_all(told_);
-  told_.clear();
-  const Note note = protocol::pack(protocol::Complete{.round = static_cast<std::int32_t>(complete_)});
-  const auto has_part = [this](Rank rank) {
-    return plan_.by_members ? std::ranges::find(parts_, rank) != parts_.end()
-                            : has_part_in_commits(job_, rank);
-  };
-  for (Rank rank = 0; rank < roster_.size(); ++rank)
-    if (rank != context_.rank() && has_part(rank))
-      told_.push_back(context_.send(rank, protocol::commits, {}, note));
-}
-
-/// It has files that it removes, or records to write.
-bool Commits::learns_complete() const {
+/// It has files that it removes, or records to write, and another rank decides.
+bool Commits::listens() const {
   const bool records = plan_.confirms_records && assignment_.role == Role::worker;
   return plan_.tells_complete() && !schedule_ && (has_part_ || records);
 }
 
-void Commits::hear_complete() {
-  while (!next_complete_.empty() && context_.is_done(next_complete_)) {
-    const Completion told = context_.wait(next_complete_);
-    if (told.outcome != Outcome::done) return;
-    complete_ = protocol::unpack<protocol::Complete>(told.note).round;
-    next_complete_ = context_.receive(decider_, protocol::commits, {});
+/// Those that this rank tells which commits are complete.
+std::vector<Rank> Commits::listeners() const {
+  std::vector<Rank> ranks;
+  for (Rank rank = 0; rank < roster_.size(); ++rank) {
+    const bool has_part =
+        plan_.by_members ? std::ranges::find(parts_, rank) != parts_.end() : has_part_in_commits(job_, rank);
+    if (rank != context_.rank() && has_part) ranks.push_back(rank);
   }
+  return ranks;
 }
 
 /// As far as this rank knows, where it cannot see all parts.
 bool Commits::is_complete(std::int64_t round) const {
   // Other workers may have written it.
   if (job_.is_restarted() && round == job_.resume()->round) return true;
-  if (plan_.tells_complete()) return round == complete_;
+  if (plan_.tells_complete()) return round == last_.round();
   const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
   if (plan_.by_members) return exists(members_path(directory_, round));
   const std::string& directory = job_.checkpoints().directory;
@@ -583,7 +538,7 @@ bool Commits::is_complete(std::int64_t round) const {
 
 /// The last commit that is complete stays; where that cannot be seen, all stay until one is known to be.
 void Commits::remove_old(int keep) {
-  hear_complete();
+  last_.hear();
   if (plan_.keep == 0 || written_.size() <= static_cast<std::size_t>(keep)) return;
   const auto newest = std::ranges::find_if(written_.rbegin(), written_.rend(),
                                            [&](const Written& one) { return is_complete(one.round); });

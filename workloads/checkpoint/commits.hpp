@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "workloads/checkpoint/commit_schedule.hpp"
-#include "workloads/checkpoint/record_confirmations.hpp"
+#include "workloads/checkpoint/last_commit.hpp"
 #include "workloads/checkpoint/saved_state.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
@@ -53,9 +53,9 @@ class Commits {
   void hear(std::int64_t round) { heard_ = std::max(heard_, round); }
   /// Where workers finish different rounds: the last complete commit for which this one has not yet written
   /// its records; 0: none.
-  std::int64_t unrecorded();
+  std::int64_t unrecorded() { return plan_.confirms_records ? last_.unrecorded() : 0; }
   /// This worker has written its records up to that commit.
-  void note_recorded(std::int64_t round);
+  void note_recorded(std::int64_t round) { last_.note_recorded(round); }
   /// What the decider announces with a reply.
   std::int64_t announced() const;
   /// This rank writes its part after this round, and has not yet.
@@ -117,11 +117,8 @@ class Commits {
   void complete();
   bool list_members() const;
   void remove_old(int keep);
-  void hear_complete();
-  void tell_complete();
-  bool learns_complete() const;
-  void hear_records();
-  void note_complete(std::int64_t round);
+  bool listens() const;
+  std::vector<Rank> listeners() const;
   bool is_complete(std::int64_t round) const;
   bool is_evaluated(std::int64_t round) const;
   void remove(const Written& one) const;
@@ -168,11 +165,7 @@ class Commits {
   std::size_t drawn_warnings_ = 0;     ///< of Generation::warnings whose time has come
   std::vector<WarningLine> warnings_;  ///< from the other ranks, on the one that decides
   Pending warned_;                     ///< the last Warned
-  std::int64_t complete_ = 0;          ///< round of the last commit that is known to be complete
-  Pending next_complete_;              ///< where that cannot be seen, and another rank decides: Complete
-  std::vector<Pending> told_;          ///< the last Complete, from the one that decides
-  std::optional<RecordConfirmations> confirmations_;  ///< on that one, where records count
-  std::int64_t recorded_ = 0;  ///< the last commit that the records of this worker reach
+  LastCommit last_;                    ///< that is known to be complete, where that cannot be seen
   std::int64_t last_round_ = 0;
   Seconds round_began_{};
   Seconds blocked_in_round_{};

@@ -39,7 +39,7 @@ struct CommitPlan {
   bool commits_on_warning = false;  ///< the policy may do so, and ranks may be warned
   bool are_parts_apart = false;     ///< not all ranks see the files of all
   /// The job starts again from its commits, and workers finish different rounds: a commit counts only when
-  /// each of them has written its records up to it (RecordConfirmations).
+  /// each of them has written its records up to it (LastCommit).
   bool confirms_records = false;
 
   bool is_enabled() const { return !policy.empty(); }

@@ -1,0 +1,92 @@
+#include "workloads/checkpoint/last_commit.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+
+void LastCommit::set_listeners(std::vector<Rank> ranks) {
+  if (!next_.empty()) context_.wait(next_);
+  listeners_ = std::move(ranks);
+}
+
+void LastCommit::wait_for_records(std::span<const Rank> workers) {
+  for (const Rank worker : workers)
+    lines_.push_back({worker, context_.receive(worker, protocol::commits, {})});
+}
+
+void LastCommit::set(std::int64_t round) {
+  if (lines_.empty()) {
+    round_ = round;
+    return tell(round, listeners_);
+  }
+  std::vector<Rank> workers;
+  for (const Line& line : lines_) workers.push_back(line.worker);
+  tell(round, workers);
+}
+
+void LastCommit::tell(std::int64_t round, const std::vector<Rank>& ranks) {
+  context_.wait_all(told_);
+  told_.clear();
+  const Note note = protocol::pack(protocol::Complete{.round = static_cast<std::int32_t>(round)});
+  for (const Rank rank : ranks) told_.push_back(context_.send(rank, protocol::commits, {}, note));
+}
+
+void LastCommit::listen(Rank decider) {
+  if (!next_.empty()) context_.wait(next_);
+  decider_ = decider;
+  next_ = context_.receive(decider, protocol::commits, {});
+}
+
+void LastCommit::hear() {
+  while (!next_.empty() && context_.is_done(next_)) {
+    const Completion told = context_.wait(next_);
+    if (told.outcome != Outcome::done) return;
+    round_ = protocol::unpack<protocol::Complete>(told.note).round;
+    next_ = context_.receive(decider_, protocol::commits, {});
+  }
+  if (lines_.empty()) return;
+  for (Line& line : lines_)
+    while (context_.is_done(line.reply)) {
+      const Completion reply = context_.wait(line.reply);
+      line.recorded = protocol::unpack<protocol::Stored>(reply.note).round;
+      line.reply = context_.receive(line.worker, protocol::commits, {});
+    }
+  const std::int64_t by_all = std::ranges::min_element(lines_, {}, &Line::recorded)->recorded;
+  if (by_all <= round_) return;
+  round_ = by_all;
+  tell(round_, listeners_);
+}
+
+std::int64_t LastCommit::unrecorded() {
+  hear();
+  return round_ > recorded_ ? round_ : 0;
+}
+
+void LastCommit::note_recorded(std::int64_t round) {
+  recorded_ = round;
+  if (!replied_.empty()) context_.wait(replied_);
+  replied_ = context_.send(decider_, protocol::commits, {},
+                           protocol::pack(protocol::Stored{.round = static_cast<std::int32_t>(round)}));
+}
+
+void LastCommit::end_listening() {
+  hear();
+  const auto end = [this](Pending& next) {
+    context_.cancel(next);
+    context_.wait(next);
+  };
+  if (!next_.empty()) end(next_);
+  for (Line& line : lines_) end(line.reply);
+  lines_.clear();
+}
+
+void LastCommit::finish() {
+  if (!replied_.empty()) context_.wait(replied_);
+  context_.wait_all(told_);
+  told_.clear();
+}
+
+}  // namespace tandem

@@ -1,0 +1,69 @@
+// The last complete commit of a job, where ranks cannot see that by its files: the rank that decides about
+// commits tells the others. Where workers finish different rounds, servers commit without them, and the job
+// can start again only from a commit up to which every worker has written its records; until all have said
+// so, the commit before is the last complete one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workloads/context.hpp"
+
+namespace tandem {
+
+class LastCommit {
+ public:
+  /// `context`: must outlive it.
+  explicit LastCommit(Context& context) : context_(context) {}
+
+  /// Its round, as far as this rank knows; 0: there is none.
+  std::int64_t round() const { return round_; }
+  /// The job starts again from it.
+  void begin_at(std::int64_t round) { round_ = recorded_ = round; }
+  /// Takes what has arrived.
+  void hear();
+  /// No more commits follow.
+  void end_listening();
+  void finish();
+
+  // On the rank that decides:
+
+  /// These ranks listen from now on. What an earlier rank has sent to this one has ended.
+  void set_listeners(std::vector<Rank> ranks);
+  /// The records of these workers count. They listen, too.
+  void wait_for_records(std::span<const Rank> workers);
+  /// All parts of the commit of this round are written.
+  void set(std::int64_t round);
+
+  // On the others:
+
+  /// The same.
+  void listen(Rank decider);
+  /// The last commit for which this worker has not yet written its records; 0: none.
+  std::int64_t unrecorded();
+  /// This worker has written its records up to that commit.
+  void note_recorded(std::int64_t round);
+
+ private:
+  /// On the rank that decides, from a worker whose records count.
+  struct Line {
+    Rank worker;
+    Pending reply;              ///< Stored
+    std::int64_t recorded = 0;  ///< the round of the last reply
+  };
+
+  void tell(std::int64_t round, const std::vector<Rank>& ranks);
+
+  Context& context_;
+  std::int64_t round_ = 0;
+  std::vector<Rank> listeners_;
+  std::vector<Pending> told_;  ///< Complete
+  std::vector<Line> lines_;
+  Rank decider_ = 0;
+  Pending next_;     ///< Complete, from that rank
+  Pending replied_;  ///< the last Stored, to it
+  std::int64_t recorded_ = 0;
+};
+
+}  // namespace tandem

@@ -194,8 +194,8 @@ TEST_F(JobSignals, AFullDiskCostsOnlyTheCommitsWhileItIsFull) {
   const std::string words =
       job(4000, "--set evaluate_every=0 --set checkpoint.policy=fixed --set checkpoint.options.interval=40");
   succeeds("simulate " + words + " --out whole");
-  // Full from the first commit on, until others have failed; after a later one, the death of a rank starts
-  // the job again.
+  // Full from the second commit on, when the first one is complete, until others have failed; after a later
+  // one, the death of a rank starts the job again.
   const auto told = line_.shell(
       "rank() { for p in $(" + list_processes("tandem-rank") +
       "); do tr '\\0' '\\n' < /proc/$p/environ 2> /dev/null | grep -qx OMPI_COMM_WORLD_RANK=$1 && echo $p; "
@@ -203,8 +203,9 @@ TEST_F(JobSignals, AFullDiskCostsOnlyTheCommitsWhileItIsFull) {
       "\"$TANDEM\" run " +
       words +
       " --out small/out > told.txt 2>&1 & run=$!; "
-      "until ls small/out/checkpoints 2> /dev/null | grep -q '[.]pt$'; do kill -0 $run || break; sleep 0.01; "
-      "done; "
+      "until [ $(ls small/out/checkpoints 2> /dev/null | grep -c '[.]pt$') -ge 2 ]; do kill -0 $run || "
+      "break; "
+      "sleep 0.01; done; "
       "newest() { ls small/out/checkpoints | grep '[.]pt$' | tail -1; }; "
       "dd if=/dev/zero of=small/filler bs=64k 2> /dev/null; sleep 2; newest > full.txt; rm small/filler; "
       "for i in 1 2; do last=$(newest); until [ \"$(newest)\" != \"$last\" ]; do kill -0 $run || break; "

@@ -74,7 +74,7 @@ json what_must_stay(const json& job) {
   document["experiment"].erase("stop");
   document["experiment"].erase("placement");
   // It follows from the number of workers.
-  if (experiment_from_json(job.at("experiment")).starts_again())
+  if (experiment_from_json(job.at("experiment")).is_launched_again())
     document["experiment"]["recovery"].erase("least");
   // It follows from the hosts.
   document.erase("all_reduce");

@@ -258,6 +258,12 @@ TEST_F(FewerWorkers, WhereTheyCannotContinueAreRefused) {
                 "'recovery.least': expected at least 3, because with 2 workers "},
         Refused{shrink + "--set optimizer.schedule=cosine --set stop.epochs=2", "the cosine schedule"},
         Refused{shrink + "--set recovery.least=5", "'recovery.least': expected at most 4"},
+        Refused{
+            "--set recovery.mode=restart --set recovery.policy=shrink --set sync.algorithm=d-psgd --set "
+            "sync.over=peers",
+            "'recovery.policy': expected restart, which waits for all workers, because each worker of d-psgd "
+            "has a model of its own"},
+        Refused{"--set recovery.mode=restart --set recovery.least=5", "'recovery.least': expected at most 4"},
         Refused{departs({{1, 0.1}}) + "--set recovery.policy=replace",
                 "'recovery.policy': expected restart or shrink"}}) {
     const auto told = line_.tandem("simulate " + experiment(24, commits + refused.settings) + " --out out");
@@ -334,6 +340,58 @@ TEST_F(RevokedFewer, GrowAsInTheSimulation) {
           departs({{0, 1.0}}),
       {{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}});
 }
+
+/// No machine departs as it is drawn: a rank dies.
+class DeadWorkers : public FewerWorkers {};
+
+TEST_F(DeadWorkers, LeaveTheJobToTheOthers) {
+  const std::string words = job(400, "--decisions --set recovery.policy=shrink");
+  succeeds("simulate " + words + " --out whole");
+  const auto told = killed(words, {{has_checkpoint(10), "1"}});
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  EXPECT_NE(told.output.find("generation 1 has 3 of 4 workers: 0, 2, 3"), std::string::npos) << told.output;
+  const Results measured = results("out");
+  EXPECT_EQ(slots_of_generations(measured), (std::vector<Slots>{{0, 1, 2, 3}, {0, 2, 3}}));
+  expect_as_by_hand("whole", "out", 400);
+  expect_each_step_once("out");
+  expect_each_evaluation_once("out", 400);
+  std::vector<std::string> decided;
+  for (const auto& decision : measured.journal.decisions)
+    if (decision.side == "recovery") decided.push_back(decision.event.substr(0, decision.event.find(' ')));
+  EXPECT_EQ(decided, (std::vector<std::string>{"started", "departed"}));
+  const auto comparison = validation::compare(results("whole"), {measured});
+  EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+}
+
+/// With fewer than recovery.least, the job gives up.
+TEST_F(DeadWorkers, BelowTheLeastEndTheJob) {
+  const auto told = killed(job(1000000, "--set recovery.policy=shrink --set recovery.least=3"),
+                           {{has_checkpoint(10), "1"}, {has_begun(1), "0", 0.5}});
+  EXPECT_EQ(told.exit_code, 70) << told.output;
+  EXPECT_NE(told.output.find("generation 1 has 3 of 4 workers: 0, 2, 3"), std::string::npos) << told.output;
+  EXPECT_NE(told.output.find("the job gives up: machines have departed, and no other one is coming"),
+            std::string::npos)
+      << told.output;
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
+}
+
+/// Other policies start them again on their machines, which are still there; servers always are.
+TEST_F(DeadWorkers, StartAgainOnTheirMachines) {
+  for (const auto& [settings, rank] : std::vector<std::pair<std::string, std::string>>{
+           {"--set recovery.policy=restart --set recovery.least=2", "1"},
+           {"--set recovery.policy=shrink", "4"}}) {
+    SCOPED_TRACE(settings);
+    const std::string words = job(200, settings + " --force");
+    succeeds("simulate " + words + " --out whole");
+    const auto told = killed(words, {{has_checkpoint(10), rank}});
+    ASSERT_EQ(told.exit_code, 0) << told.output;
+    EXPECT_EQ(restarts("out"), 1U) << told.output;
+    expect_same_records("whole", "out", 0);
+    expect_each_step_once("out");
+    std::filesystem::remove_all(line_.folder() / "out");
+  }
+}
+
 #endif
 
 }  // namespace

@@ -222,7 +222,7 @@ void check_least_workers(const Experiment& experiment, const Locate& locate) {
   const TransienceChecker checker(experiment, locate);
   if (experiment.recovery.least < static_cast<int>(experiment.placement.workers.size()))
     checker.check_fewer_workers();
-  else
+  else if (experiment.starts_again())
     checker.check_replacement();
 }
 

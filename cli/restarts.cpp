@@ -146,6 +146,21 @@ Job with_members(const Job& job, const Generation& generation, const std::vector
   }
 }
 
+/// The first generation, with the workers in these slots alone.
+void begin_with(Job& job, const std::string& out, const std::vector<int>& slots) {
+  Generation generation = *job.generation();
+  generation.hosts = job.spec().experiment.placement.workers;
+  Job next = with_members(job, generation, slots);
+  if (generation.origin) {
+    generation.origin = origin_for_generation(job, next);
+    next.resume_from(*generation.origin);
+  }
+  generation.slots = slots;
+  job = std::move(next);
+  job.set_generation(std::move(generation));
+  write_document(out + "/job.json", job);
+}
+
 /// The job as its next generation. `point`: none: from the beginning. `members`: the slots of its workers;
 /// null: as before.
 void begin_next(Job& job, const std::string& out, const std::string& reason,
@@ -370,6 +385,12 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
   const int most = job.spec().experiment.recovery.restarts;
   const std::int64_t first_round = job.resume() == nullptr ? 0 : job.resume()->round;
   Attempts attempts(first_round);
+  if (const auto* members = world.members();
+      members != nullptr && *members != present_slots(job, *job.generation())) {
+    world.tell(fmt::format("the job begins with {} of {} workers: {}", members->size(),
+                           job.roster().workers().size(), fmt::join(*members, ", ")));
+    begin_with(job, out, *members);
+  }
   GenerationResult result = world.launch();
   while (result.exit_code == exit_environment_error) {
     const int number = job.generation()->number();

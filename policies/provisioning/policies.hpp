@@ -13,6 +13,7 @@ Entry same();
 Entry other_zone();
 Entry longest_living();
 Entry diversify();
+Entry tiers();
 
 template <class Made>
 std::unique_ptr<Policy> make_policy(const Setting& setting) {

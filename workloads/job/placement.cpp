@@ -291,7 +291,8 @@ class Placer {
   void check_least() {
     const auto workers = static_cast<int>(placement_.workers.size());
     int& least = experiment_.recovery.least;
-    const bool may_shrink = experiment_.recovery.policy == "shrink" || locate_("recovery.least").is_given;
+    const auto& policy = experiment_.recovery.policy;
+    const bool may_shrink = policy == "shrink" || policy == "liveput" || locate_("recovery.least").is_given;
     if (!may_shrink) least = workers;
     check_most();
     check_least_workers(experiment_, locate_);

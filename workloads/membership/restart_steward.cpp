@@ -169,6 +169,12 @@ void RestartSteward::carry_out(Seconds now, const recovery::Decisions& decisions
       ++epoch_;
       record(now, admitted->slot, "joined");
     }
+    if (const auto* released = std::get_if<recovery::Release>(&decision)) {
+      TANDEM_CHECK(!start_, "a member was released while its generation runs, in slot", released->slot);
+      slots_[static_cast<std::size_t>(released->slot)].is_member = false;
+      ++epoch_;
+      record(now, released->slot, "released");
+    }
     if (const auto* wake = std::get_if<recovery::WakeAt>(&decision)) tick_ = wake->at;
     if (const auto* end = std::get_if<recovery::GiveUp>(&decision))
       throw WorldError("the job gives up: " + end->why);

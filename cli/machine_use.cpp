@@ -398,14 +398,16 @@ LaunchResult launch_locally(const LaunchSetting& setting, const LaunchEvents& ev
 GuardedResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
                              std::unique_ptr<machines::Guards> guards) {
   const bool is_here = setting.cluster || setting.hosts.empty();
-  if (!guards) return {is_here ? launch_locally(setting, events) : launch(setting, events), {}};
+  if (!guards) return {is_here ? launch_locally(setting, events) : launch(setting, events), {}, {}};
   events.failure = [&] { return failure_of(*guards, setting.hosts); };
   events.kill_rank = [&](Rank rank) {
     return guards->kill_rank(setting.hosts.at(static_cast<std::size_t>(rank)), rank);
   };
-  GuardedResult result{launch(setting, events), {}};
+  GuardedResult result{launch(setting, events), {}, {}};
   find_cause(result, *guards, setting.hosts);
   if (const auto lost = guards->lost(); lost && lost->unreached.empty()) result.lost_machine = lost->machine;
+  for (std::size_t rank = 0; !result.lost_machine.empty() && rank < setting.hosts.size(); ++rank)
+    if (setting.hosts[rank] == result.lost_machine) result.lost_ranks.push_back(static_cast<Rank>(rank));
   return result;
 }
 

@@ -31,7 +31,8 @@ struct MachineOptions {
 void add_machine_options(CLI::App& command, MachineOptions& options, bool mapped = true);
 
 struct GuardedResult : LaunchResult {
-  std::string lost_machine;  ///< that did not answer any more; empty: none
+  std::string lost_machine;      ///< that did not answer any more; empty: none
+  std::vector<Rank> lost_ranks;  ///< those on it
 };
 
 /// Runs a job as `launch` does, on machines that are watched (`guards`: null: they are not).

@@ -16,6 +16,7 @@
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
 #include "cli/resume.hpp"
+#include "policies/lifetimes/catalog.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/process/signals.hpp"
 #include "workloads/checkpoint/record_files.hpp"
@@ -23,6 +24,7 @@
 #include "workloads/job/fates_of_job.hpp"
 #include "workloads/job/recovery_plan.hpp"
 #include "workloads/job/workers_of_generation.hpp"
+#include "workloads/job/zones.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -144,6 +146,21 @@ Job with_members(const Job& job, const Generation& generation, const std::vector
   }
 }
 
+/// The first generation, with the workers in these slots alone.
+void begin_with(Job& job, const std::string& out, const std::vector<int>& slots) {
+  Generation generation = *job.generation();
+  generation.hosts = job.spec().experiment.placement.workers;
+  Job next = with_members(job, generation, slots);
+  if (generation.origin) {
+    generation.origin = origin_for_generation(job, next);
+    next.resume_from(*generation.origin);
+  }
+  generation.slots = slots;
+  job = std::move(next);
+  job.set_generation(std::move(generation));
+  write_document(out + "/job.json", job);
+}
+
 /// The job as its next generation. `point`: none: from the beginning. `members`: the slots of its workers;
 /// null: as before.
 void begin_next(Job& job, const std::string& out, const std::string& reason,
@@ -182,6 +199,25 @@ void begin_next(Job& job, const std::string& out, const std::string& reason,
   write_document(out + "/job.json", job);
 }
 
+RestartSteward steward_of(const Job& job, const Experiment::Transience& machines,
+                          std::unique_ptr<lifetimes::Fates> fates, const std::vector<SlotDeath>& deaths) {
+  std::vector<std::string> hosts;
+  for (const Rank worker : job.roster().workers()) hosts.push_back(job.roster().host_of(worker));
+  return {Machines(machines, std::move(fates), hosts.size(), deaths), make_recovery_policy(job),
+          std::move(hosts)};
+}
+
+/// The same where processes have died by themselves. `job`: any of its generations. `is_revoked`: machines
+/// depart as they are drawn; otherwise they stay.
+RestartSteward steward_after(const Job& job, bool is_revoked, const std::vector<SlotDeath>& deaths) {
+  const JobSpec& spec = job.spec();
+  const Job whole(JobSpec{whole_experiment(job), spec.platform, spec.directory, spec.data_memory},
+                  std::nullopt);
+  if (is_revoked) return steward_of(whole, spec.experiment.transience, fates_of(whole), deaths);
+  auto fates = lifetimes::make_fates("never", {}, spec.experiment.seed, zones_of(whole));
+  return steward_of(whole, {}, std::move(fates), deaths);
+}
+
 }  // namespace
 
 bool begin_generations(Job& job) {
@@ -201,11 +237,7 @@ void remove_generation_files(const Job& job, const std::string& out) {
 }
 
 RestartSteward make_restart_steward(const Job& job) {
-  const Experiment& experiment = job.spec().experiment;
-  std::vector<std::string> hosts;
-  for (const Rank worker : job.roster().workers()) hosts.push_back(job.roster().host_of(worker));
-  return {Machines(experiment.transience, fates_of(job), job.roster().workers().size()),
-          make_recovery_policy(job), std::move(hosts)};
+  return steward_of(job, job.spec().experiment.transience, fates_of(job), {});
 }
 
 std::string describe(const RestartSteward::End& end) {
@@ -241,8 +273,12 @@ bool lose_machines(const Job& job, const std::vector<int>& slots) {
 }
 
 MeasuredGenerations::MeasuredGenerations(Job& job, std::string out, Launch launch)
-    : job_(job), out_(std::move(out)), launch_(std::move(launch)), signals_(ending_signals) {
-  if (job.spec().experiment.run.revoke == RevokeMode::kill) steward_.emplace(make_restart_steward(job));
+    : job_(job),
+      out_(std::move(out)),
+      launch_(std::move(launch)),
+      is_revoked_(job.spec().experiment.run.revoke == RevokeMode::kill),
+      signals_(ending_signals) {
+  if (is_revoked_) steward_.emplace(make_restart_steward(job));
 }
 
 GenerationResult MeasuredGenerations::launch() {
@@ -300,9 +336,44 @@ std::optional<ResumePoint> MeasuredGenerations::restart_point(GenerationResult& 
   return find_restart_point(job_);
 }
 
+/// Of workers, in the generation that has just ended.
+std::vector<SlotDeath> MeasuredGenerations::deaths_of(const GenerationResult& result) const {
+  const auto workers = job_.roster().workers();
+  const auto slots = present_slots(job_, *job_.generation());
+  const Seconds at = now().value_or(Seconds(0));
+  std::vector<SlotDeath> deaths;
+  for (std::size_t index = 0; index < workers.size(); ++index) {
+    const bool with_machine = std::ranges::count(result.lost_ranks, workers[index]) > 0;
+    if (with_machine || workers[index] == result.failed_rank)
+      deaths.push_back({.at = at, .slot = slots[index], .with_machine = with_machine});
+  }
+  return deaths;
+}
+
+/// What happens to machines does not depend on the job, so all of it is decided again, with these deaths.
+/// Returns when the next generation begins; none: the workers are the same, as soon as it can. Errors:
+/// WorldError when the policy gives up.
+std::optional<Seconds> MeasuredGenerations::decide_on_deaths(const GenerationResult& result) {
+  const auto deaths = deaths_of(result);
+  const Generation& generation = *job_.generation();
+  const std::size_t all = generation.hosts.empty() ? job_.roster().workers().size() : generation.hosts.size();
+  if (deaths.empty() || static_cast<std::size_t>(job_.spec().experiment.recovery.least) >= all)
+    return std::nullopt;
+  deaths_.insert(deaths_.end(), deaths.begin(), deaths.end());
+  steward_.emplace(steward_after(job_, is_revoked_, deaths_));
+  std::optional<Seconds> next;
+  while (steward_->end_of_generation() && steward_->end_of_generation()->at <= deaths.front().at)
+    next = steward_->begin_next();
+  return next;
+}
+
 std::optional<int> MeasuredGenerations::wait(const GenerationResult& result, Seconds pause) {
   has_lost_more_ = false;
-  if (!result.drawn) return tandem::cli::wait(signals_, pause);
+  if (!result.drawn) {
+    const auto next = decide_on_deaths(result);
+    if (next) pause = std::max(pause, *next - now().value_or(*next));
+    return tandem::cli::wait(signals_, pause);
+  }
   const Seconds next = steward_->begin_next();
   has_lost_more_ = lose_machines(job_, steward_->departed_meanwhile());
   return tandem::cli::wait(signals_, next - now().value_or(next));
@@ -314,6 +385,12 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
   const int most = job.spec().experiment.recovery.restarts;
   const std::int64_t first_round = job.resume() == nullptr ? 0 : job.resume()->round;
   Attempts attempts(first_round);
+  if (const auto* members = world.members();
+      members != nullptr && *members != present_slots(job, *job.generation())) {
+    world.tell(fmt::format("the job begins with {} of {} workers: {}", members->size(),
+                           job.roster().workers().size(), fmt::join(*members, ", ")));
+    begin_with(job, out, *members);
+  }
   GenerationResult result = world.launch();
   while (result.exit_code == exit_environment_error) {
     const int number = job.generation()->number();

@@ -25,8 +25,9 @@ struct GenerationResult : GuardedResult {
   std::optional<std::int64_t> lost_samples = {};  ///< of steps that are done again; none: not known
 };
 
-/// The machines of the job's workers, as they depart and come up. Pre: Experiment::starts_again().
-/// Errors: ConfigError for a lifetime model that has no machines as the job begins.
+/// The machines of the job's workers, as they depart and come up. `job`: with all workers. Pre:
+/// Experiment::starts_again(). Errors: ConfigError for a lifetime model that has no machines as the job
+/// begins.
 RestartSteward make_restart_steward(const Job& job);
 
 /// Why a generation has ended. The text after a job (results_text.cpp) recognises it.
@@ -60,7 +61,8 @@ class GenerationWorld {
 };
 
 /// The generations of a real job. Between two launches, too, a signal ends the job in order. With run.revoke
-/// kill, ranks are killed when the machines under them depart.
+/// kill, ranks are killed when the machines under them depart. Where the job may have fewer workers, its
+/// recovery policy decides about workers that die by themselves, too.
 class MeasuredGenerations final : public GenerationWorld {
  public:
   /// Runs the job as its document says, and kills the rank that is asked for (LaunchEvents::kill).
@@ -78,11 +80,15 @@ class MeasuredGenerations final : public GenerationWorld {
   GenerationResult launch_once();
   std::optional<Seconds> now() const;
   std::optional<PlannedKill> next_kill() const;
+  std::vector<SlotDeath> deaths_of(const GenerationResult& result) const;
+  std::optional<Seconds> decide_on_deaths(const GenerationResult& result);
 
   Job& job_;
   std::string out_;
   Launch launch_;
-  std::optional<RestartSteward> steward_;  ///< none: nothing is revoked
+  bool is_revoked_;                        ///< as the experiment's lifetimes are drawn
+  std::vector<SlotDeath> deaths_;          ///< so far, that nobody drew and that the policy knows of
+  std::optional<RestartSteward> steward_;  ///< none: the workers are the same so far
   bool has_lost_more_ = false;
   SignalReader signals_;
 };

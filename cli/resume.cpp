@@ -18,6 +18,7 @@
 #include "workloads/job/experiment_file.hpp"
 #include "workloads/job/job_document.hpp"
 #include "workloads/job/progress.hpp"
+#include "workloads/job/worker_scaling.hpp"
 #include "workloads/job/workers_of_generation.hpp"
 
 namespace tandem::cli {
@@ -74,7 +75,7 @@ json what_must_stay(const json& job) {
   document["experiment"].erase("stop");
   document["experiment"].erase("placement");
   // It follows from the number of workers.
-  if (experiment_from_json(job.at("experiment")).starts_again())
+  if (experiment_from_json(job.at("experiment")).is_launched_again())
     document["experiment"]["recovery"].erase("least");
   // It follows from the hosts.
   document.erase("all_reduce");
@@ -224,6 +225,30 @@ FormerPoint find_former_point(const fs::path& folder, const json& recorded, cons
   return found;
 }
 
+/// Workers for which learning rate and batch of the interrupted job are meant.
+int all_workers_in(const json& recorded) {
+  std::optional<ResumePoint> begun;
+  std::size_t workers = hosts_in(recorded, "workers");
+  if (recorded.contains("resume")) begun = resume_point_from_json(recorded.at("resume"));
+  if (recorded.contains("generation")) {
+    const Generation generation = generation_from_json(recorded.at("generation"));
+    if (generation.origin) begun = generation.origin;
+    if (!generation.hosts.empty()) workers = generation.hosts.size();
+  }
+  return begun && begun->all_workers > 0 ? begun->all_workers : static_cast<int>(workers);
+}
+
+/// What follows from recovery.scale_rate and recovery.batch.
+void print_scaling_note(const Job& job) {
+  const auto& recovery = job.spec().experiment.recovery;
+  if (job.resume()->all_workers == 0) return;
+  if (recovery.scale_rate != RateScale::keep)
+    fmt::print("note: the learning rate is that of {} workers times {:.4g} (recovery.scale_rate)\n",
+               job.all_workers(), rate_factor_of(job));
+  if (recovery.batch != BatchRule::keep)
+    fmt::print("note: the workers share the batches of {} (recovery.batch)\n", job.all_workers());
+}
+
 void print_workers_note(const Job& job, const Job& former) {
   std::string dropped;
   for (const auto& what : dropped_with_workers(job, former)) dropped += (dropped.empty() ? "" : ", ") + what;
@@ -318,6 +343,8 @@ void resume_if_asked(Job& job, const JobOptions& options) {
     auto deals = std::move(point.deals);
     point = for_other_workers(std::move(point), *former, job, std::move(deals));
   }
+  const int all = all_workers_in(recorded), now = static_cast<int>(job.roster().workers().size());
+  point.all_workers = job.spec().experiment.is_launched_again() && all != now ? all : 0;
   const Progress progress = progress_at(job, point);
   if (job.stop().is_reached(progress))
     throw ConfigError(fmt::format(
@@ -327,6 +354,7 @@ void resume_if_asked(Job& job, const JobOptions& options) {
   print_resume_note(job, point);
   job.resume_from(std::move(point));
   if (former) print_workers_note(job, *former);
+  print_scaling_note(job);
 }
 
 void write_document(const std::string& path, const Job& job) {

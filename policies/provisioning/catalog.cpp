@@ -5,7 +5,7 @@ namespace tandem::provisioning {
 
 const Catalog<Factory>& catalog() {
   static const Catalog<Factory> table("provisioning policy",
-                                      {same(), other_zone(), longest_living(), diversify()});
+                                      {same(), other_zone(), longest_living(), diversify(), tiers()});
   return table;
 }
 

@@ -10,22 +10,21 @@
 namespace tandem::provisioning {
 namespace {
 
-constexpr double hour_s = 3600.0;
-
 class LongestLiving final : public Policy {
  public:
   explicit LongestLiving(const Setting& setting)
       : Policy(setting),
         by_slot_(setting.options.text("of") == "slot"),
         prior_deaths_(setting.options.real("prior_deaths")),
+        hour_s_(3600.0 / setting.time_scale),
         prior_hours_(setting.options.real("prior_hours")),
         deaths_(by_slot_ ? slot_count() : zone_count(), 0) {}
 
-  /// Deaths per hour, as expected.
+  /// Deaths per hour of machines, as expected.
   double cost(std::size_t slot, Seconds now) const override {
     double hours = 0.0;
     for (std::size_t other = 0; other < slot_count(); ++other)
-      if (group(other) == group(slot)) hours += occupied(other, now).count() / hour_s;
+      if (group(other) == group(slot)) hours += occupied(other, now).count() / hour_s_;
     return (prior_deaths_ + static_cast<double>(deaths_[group(slot)])) / (prior_hours_ + hours);
   }
 
@@ -46,6 +45,7 @@ class LongestLiving final : public Policy {
 
   bool by_slot_;
   double prior_deaths_;
+  double hour_s_;  ///< of machines, in seconds of the job
   double prior_hours_;
   std::vector<std::uint64_t> deaths_;  ///< of each zone or slot
 };

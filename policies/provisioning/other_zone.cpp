@@ -12,8 +12,8 @@ class OtherZone final : public Policy {
  public:
   explicit OtherZone(const Setting& setting)
       : Policy(setting),
-        young_(setting.options.real("young_s")),
-        avoid_(setting.options.real("avoid_s")),
+        young_(setting.options.real("young_s") / setting.time_scale),
+        avoid_(setting.options.real("avoid_s") / setting.time_scale),
         avoided_until_(zone_count()) {}
 
   /// Of zones that are avoided, the one that has been avoided for longest costs least.

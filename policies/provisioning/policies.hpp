@@ -12,5 +12,6 @@ Entry same();
 Entry other_zone();
 Entry longest_living();
 Entry diversify();
+Entry tiers();
 
 }  // namespace tandem::provisioning

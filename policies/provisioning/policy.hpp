@@ -19,6 +19,7 @@ namespace tandem::provisioning {
 struct Setting {
   std::vector<std::size_t> zones;  ///< of each slot
   Options options = {};
+  double time_scale = 1.0;  ///< divides the times of the options, which are those of machines
 };
 
 /// Keeps account of the machines in the slots; a derived class says what a slot costs. Times are seconds of

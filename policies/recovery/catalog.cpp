@@ -4,7 +4,8 @@
 namespace tandem::recovery {
 
 const Catalog<Factory>& catalog() {
-  static const Catalog<Factory> table("recovery policy", {shrink(), replace(), spares(), restart()});
+  static const Catalog<Factory> table("recovery policy",
+                                      {shrink(), replace(), spares(), restart(), liveput()});
   return table;
 }
 

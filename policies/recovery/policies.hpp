@@ -11,5 +11,6 @@ Entry shrink();
 Entry replace();
 Entry spares();
 Entry restart();
+Entry liveput();
 
 }  // namespace tandem::recovery

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -81,6 +82,12 @@ struct Admit {
   int slot;
   bool operator==(const Admit&) const = default;
 };
+/// The member in the slot is none from now on; its machine stays there and waits. Only as the job begins, and
+/// where members start again anyway.
+struct Release {
+  int slot;
+  bool operator==(const Release&) const = default;
+};
 /// Training stops: there are fewer than Setting::least members. Those that are there keep their state.
 struct Pause {
   bool operator==(const Pause&) const = default;
@@ -104,14 +111,14 @@ struct GiveUp {
   std::string why;
   bool operator==(const GiveUp&) const = default;
 };
-using Decision = std::variant<Request, Admit, Pause, Resume, Rollback, WakeAt, GiveUp>;
+using Decision = std::variant<Request, Admit, Release, Pause, Resume, Rollback, WakeAt, GiveUp>;
 using Decisions = std::vector<Decision>;
 
 // ---- Policies ----
 
 /// One object per job. Deterministic. Never requests a slot that is occupied or already requested, and never
 /// admits one in which no machine waits. Pause and Resume alternate. There are never more members than
-/// Setting::workers: machines beyond wait, and are admitted when a member departs.
+/// Setting::workers: machines beyond wait, and may be admitted when a member departs.
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -134,6 +141,10 @@ struct Setting {
   std::vector<std::size_t> zones = {};  ///< of each slot: machines of a zone fail together; empty: all in one
   std::string provisioning = "same";    ///< of provisioning::catalog(): which empty slots get the requests
   std::map<std::string, OptionValue> provisioning_options = {};
+  /// Divides times of machines: those of `provisioning_options`, and waits for a request.
+  double time_scale = 1.0;
+  /// The share of machines that live beyond an age, both in the job's time; null: all stay.
+  std::function<double(Seconds age)> survival = {};
 };
 
 /// Pre: the bounds above. Errors: OptionError; ConfigError for an unknown `provisioning`.

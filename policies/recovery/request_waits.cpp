@@ -29,6 +29,13 @@ std::vector<std::size_t> numbered(const std::vector<std::size_t>& zones) {
   return all;
 }
 
+/// Rules in the time of machines, as the job sees them.
+RequestRules in_job(RequestRules rules, double time_scale) {
+  for (Seconds* time : {&rules.retry, &rules.within, &rules.cooldown, &rules.longest})
+    *time = *time / time_scale;
+  return rules;
+}
+
 std::vector<std::size_t> groups_of(const Setting& setting, bool by_slot) {
   std::vector<std::size_t> groups(static_cast<std::size_t>(setting.slots), 0);
   if (by_slot)
@@ -68,7 +75,9 @@ RequestRules request_rules(const Options& options) {
 }
 
 RequestWaits::RequestWaits(const Setting& setting, const RequestRules& rules)
-    : rules_(rules), group_of_(groups_of(setting, rules.by_slot)), retries_(group_of_.size()) {
+    : rules_(in_job(rules, setting.time_scale)),
+      group_of_(groups_of(setting, rules.by_slot)),
+      retries_(group_of_.size()) {
   groups_.resize(*std::ranges::max_element(group_of_) + 1);
 }
 

@@ -9,7 +9,8 @@
 
 namespace tandem::recovery {
 
-/// Waits double: the n-th in a row is first * 2^(n-1), at most `longest`.
+/// In the time of machines (Setting::time_scale). Waits double: the n-th in a row is first * 2^(n-1), at most
+/// `longest`.
 struct RequestRules {
   Seconds retry{10.0};     ///< first wait after a request that failed
   int deaths = 0;          ///< of machines of one group within `within` after which it cools down; 0: never

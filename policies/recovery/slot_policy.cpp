@@ -18,11 +18,13 @@ SlotPolicy::SlotPolicy(const Setting& setting, const RequestRules& rules)
   const auto& entry = provisioning::catalog().find(setting.provisioning);
   provisioning_ =
       entry.make({.zones = setting.zones.empty() ? std::vector<std::size_t>(slots_.size(), 0) : setting.zones,
-                  .options = Options::resolve(entry.name, entry.options, setting.provisioning_options)});
+                  .options = Options::resolve(entry.name, entry.options, setting.provisioning_options),
+                  .time_scale = setting.time_scale});
 }
 
 bool SlotPolicy::admits(bool) const { return true; }
 bool SlotPolicy::rolls_back() const { return false; }
+void SlotPolicy::arrived(std::size_t, Seconds) {}
 
 void SlotPolicy::on_started(const Started& event, Decisions& decisions) {
   TANDEM_CHECK(!started_, "a second start, at", event.now.count());
@@ -32,6 +34,7 @@ void SlotPolicy::on_started(const Started& event, Decisions& decisions) {
   for (int slot = 0; slot < event.workers; ++slot) {
     slots_.at(slot) = {SlotState::member, 1};
     provisioning_->arrived(static_cast<std::size_t>(slot), event.now);
+    arrived(static_cast<std::size_t>(slot), event.now);
   }
   settle(event.now, {}, decisions);
 }
@@ -71,6 +74,7 @@ void SlotPolicy::on_ready(const Ready& event, Decisions& decisions) {
     }
     waits_.obtained(number);
     provisioning_->arrived(number, event.now);
+    arrived(number, event.now);
     change = {number, slot.state == SlotState::member};
     slot = {SlotState::waits, event.incarnation};
   }
@@ -95,27 +99,38 @@ void SlotPolicy::on_tick(const Tick& event, Decisions& decisions) {
 void SlotPolicy::settle(Seconds now, const Change& change, Decisions& decisions) {
   TANDEM_CHECK(started_, "an event before the start, at", now.count());
   if (gave_up_) return;
-  const bool admitted = admit_waiting(change, decisions);
-  pause_or_continue(now, admitted || change.member_departed, decisions);
+  const bool chosen = choose_members(now, change.member_departed, decisions);
+  pause_or_continue(now, chosen || change.member_departed, decisions);
   if (has_waited_too_long(now)) return give_up(decisions);
   request_machines(now, change, decisions);
   plan_tick(decisions);
 }
 
 /// Those that are announced to be taken away come last.
-bool SlotPolicy::admit_waiting(const Change& change, Decisions& decisions) {
-  if (!paused_ && !admits(change.member_departed)) return false;
+bool SlotPolicy::choose_members(Seconds, bool member_departed, Decisions& decisions) {
+  if (!paused_ && !admits(member_departed)) return false;
   int missing = setting_.workers - slots_.members();
   bool admitted = false;
   for (const bool warned : {false, true})
     for (std::size_t i = 0; i < slots_.size() && missing > 0; ++i) {
       if (slots_[i].state != SlotState::waits || slots_[i].warned != warned) continue;
-      slots_[i].state = SlotState::member;
-      decisions.emplace_back(Admit{static_cast<int>(i)});
+      admit(i, decisions);
       admitted = true;
       --missing;
     }
   return admitted;
+}
+
+void SlotPolicy::admit(std::size_t slot, Decisions& decisions) {
+  TANDEM_CHECK(slots_[slot].state == SlotState::waits, "no machine waits in slot", slot);
+  slots_[slot].state = SlotState::member;
+  decisions.emplace_back(Admit{static_cast<int>(slot)});
+}
+
+void SlotPolicy::release(std::size_t slot, Decisions& decisions) {
+  TANDEM_CHECK(slots_[slot].state == SlotState::member, "no member is in slot", slot);
+  slots_[slot].state = SlotState::waits;
+  decisions.emplace_back(Release{static_cast<int>(slot)});
 }
 
 void SlotPolicy::pause_or_continue(Seconds now, bool members_changed, Decisions& decisions) {

@@ -33,8 +33,20 @@ class SlotPolicy : public Policy {
   virtual bool admits(bool member_departed) const;
   /// Whether members stop and start again from the last commit when a member departs or is admitted.
   virtual bool rolls_back() const;
+  /// A machine has come up in the slot, or is there as the job begins.
+  virtual void arrived(std::size_t slot, Seconds now);
+  /// Decides which of the machines that are there are members. Returns whether these have changed. Unless
+  /// overridden, machines that wait are admitted while workers are missing, if `admits`.
+  virtual bool choose_members(Seconds now, bool member_departed, Decisions& decisions);
+
+  /// Pre: the slot's machine waits.
+  void admit(std::size_t slot, Decisions& decisions);
+  /// Pre: it is a member.
+  void release(std::size_t slot, Decisions& decisions);
 
   int workers() const { return setting_.workers; }
+  int least() const { return setting_.least; }
+  bool is_paused() const { return paused_; }
   const Slots& slots() const { return slots_; }
 
  private:
@@ -45,7 +57,6 @@ class SlotPolicy : public Policy {
   };
 
   void settle(Seconds now, const Change& change, Decisions& decisions);
-  bool admit_waiting(const Change& change, Decisions& decisions);
   void pause_or_continue(Seconds now, bool members_changed, Decisions& decisions);
   bool has_waited_too_long(Seconds now) const;
   void give_up(Decisions& decisions);

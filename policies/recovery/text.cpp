@@ -36,6 +36,7 @@ struct EventText {
 struct DecisionText {
   std::string operator()(const Request& d) const { return "request" + in(d.slot); }
   std::string operator()(const Admit& d) const { return "admit" + in(d.slot); }
+  std::string operator()(const Release& d) const { return "release" + in(d.slot); }
   std::string operator()(const Pause&) const { return "pause"; }
   std::string operator()(const Resume&) const { return "resume"; }
   std::string operator()(const Rollback&) const { return "rollback"; }
@@ -62,6 +63,7 @@ Decision decision_of(RecordedLine& line) {
   const std::string& name = line.name();
   if (name == "request") return Request{line.number<int>("slot")};
   if (name == "admit") return Admit{line.number<int>("slot")};
+  if (name == "release") return Release{line.number<int>("slot")};
   if (name == "pause") return Pause{};
   if (name == "resume") return Resume{};
   if (name == "rollback") return Rollback{};

@@ -17,6 +17,19 @@ namespace tandem {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Of a file of a process, which may end while the file is read: the buffer then throws, and the stream
+/// catches that.
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
 std::vector<pid_t> processes_where(const std::function<bool(const fs::path&)>& matches) {
   std::vector<pid_t> found;
   std::error_code ignored;
@@ -32,9 +45,8 @@ std::vector<pid_t> processes_where(const std::function<bool(const fs::path&)>& m
 
 std::vector<pid_t> processes_with_variable(const std::string& variable) {
   return processes_where([&](const fs::path& folder) {
-    std::ifstream file(folder / "environ", std::ios::binary);
     // Each variable ends with a zero byte.
-    const std::string environment = '\0' + std::string{std::istreambuf_iterator<char>(file), {}};
+    const std::string environment = '\0' + text_of(folder / "environ");
     return environment.find('\0' + variable + '\0') != std::string::npos;
   });
 }
@@ -53,8 +65,7 @@ namespace {
 
 /// The columns of /proc/PROCESS/stat from the state on; empty: there is no such process.
 std::vector<std::string> stat_of(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = text_of("/proc/" + std::to_string(process) + "/stat");
   // The second column is the program's name in parentheses, which may contain anything.
   const auto name_end = text.rfind(')');
   if (name_end == std::string::npos) return {};

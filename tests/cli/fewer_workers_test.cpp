@@ -114,12 +114,60 @@ TEST_P(ShrunkenTraining, EndsAsTheSameDoneByHand) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ShrunkenTraining,
-    ::testing::Values("", "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
-                      "--set checkpoint.mode=background --set optimizer.kind=adam",
-                      "--set sync.over=all-reduce --set optimizer.momentum=0.9",
-                      "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
-                      "--set sync.compression=top-k --set sync.over=all-reduce",
-                      "--set placement.evaluator=first-worker", "--set data.sampling=shuffled"));
+    ::testing::Values(
+        "", "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
+        "--set checkpoint.mode=background --set optimizer.kind=adam",
+        "--set sync.over=all-reduce --set optimizer.momentum=0.9",
+        "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
+        "--set sync.compression=top-k --set sync.over=all-reduce", "--set placement.evaluator=first-worker",
+        "--set data.sampling=shuffled",
+        "--set recovery.mode=restart --set recovery.scale_rate=sqrt --set recovery.batch=global",
+        "--set recovery.mode=restart --set recovery.scale_rate=linear --set sync.over=all-reduce",
+        "--set recovery.mode=restart --set recovery.scale_rate=linear --set "
+        "recovery.batch=global --set sync.algorithm=local-sgd"));
+
+/// Resumed with the rate that follows from the rule, and without the rule. To half of the workers, since
+/// powers of two are exact.
+TEST_F(FewerWorkers, ScaleTheRate) {
+  for (const char* route : {"", "--set sync.over=all-reduce ", "--set optimizer.update_at=workers ",
+                            "--set sync.over=all-reduce --set sync.overlap=both "}) {
+    SCOPED_TRACE(route);
+    line_.shell("rm -rf whole out hand");
+    const std::string words = experiment(24, commits + route + "--set optimizer.learning_rate=0.03125 ");
+    succeeds("simulate " + words + " --out whole");
+    const double departure_s = 0.4 * makespan("whole");
+    succeeds("simulate " + words + " --set recovery.policy=shrink --set recovery.scale_rate=linear " +
+             departs({{1, departure_s}, {3, departure_s}}) + "--out out");
+    EXPECT_EQ(slots_of_generations(results("out")), (std::vector<Slots>{{0, 1, 2, 3}, {0, 2}}));
+    line_.shell("sed -Ei 's/(\"learning_rate\": *)0.03125/\\10.015625/' whole/job.json");
+    succeeds(
+        fmt::format("simulate --resume whole --resume-from {} --set 'placement.workers=[node-1,node-3]' "
+                    "--out hand",
+                    rounds_of_generations(results("out")).back()));
+    EXPECT_EQ(results("hand").info.experiment.optimizer.learning_rate, 0.015625);
+    EXPECT_TRUE(contents("hand/model.pt") == contents("out/model.pt")) << "the models differ";
+  }
+}
+
+/// Those that are left share the batches of all, larger parts first.
+TEST_F(FewerWorkers, ShareTheBatchesOfAll) {
+  const std::string words = experiment(24, commits + "--set workload.batch=50 ");
+  succeeds("simulate " + words + " --out whole");
+  const std::string shrinks = words + " --set recovery.policy=shrink --set recovery.batch=global " +
+                              departs({{1, 0.4 * makespan("whole")}});
+  for (const char* math : {"real", "modelled"}) {
+    succeeds("simulate " + shrinks + "--set workload.math=" + math +
+             " --set evaluate_every=0 --out out --force");
+    const Results all = results("out");
+    const int from = rounds_of_generations(all).at(1);
+    std::map<Rank, std::set<int>> before, after;
+    for (const auto& step : all.journal.steps)
+      (step.round < from ? before : after)[step.rank].insert(step.samples);
+    EXPECT_EQ(before, (std::map<Rank, std::set<int>>{{0, {50}}, {1, {50}}, {2, {50}}, {3, {50}}})) << math;
+    EXPECT_EQ(after, (std::map<Rank, std::set<int>>{{0, {67}}, {2, {67}}, {3, {66}}})) << math;
+    EXPECT_EQ(all.summary.at("samples"), 24 * 200) << math;
+  }
+}
 
 /// Also those of workers that are absent when they become old. The first generation wrote rounds 3 and 6.
 TEST_F(FewerWorkers, KeepTheLastCommits) {
@@ -264,12 +312,73 @@ TEST_F(FewerWorkers, WhereTheyCannotContinueAreRefused) {
                 "'recovery.least': expected at least 3, because with 2 workers "},
         Refused{shrink + "--set optimizer.schedule=cosine --set stop.epochs=2", "the cosine schedule"},
         Refused{shrink + "--set recovery.least=5", "'recovery.least': expected at most 4"},
+        Refused{
+            "--set recovery.mode=restart --set recovery.policy=shrink --set sync.algorithm=d-psgd --set "
+            "sync.over=peers",
+            "'recovery.policy': expected restart, which waits for all workers, because each worker of d-psgd "
+            "has a model of its own"},
+        Refused{"--set recovery.mode=restart --set recovery.least=5", "'recovery.least': expected at most 4"},
+        Refused{shrink + "--set recovery.batch=global --set sync.over=all-reduce",
+                "'recovery.batch': expected keep without servers, where the mean gives all workers the same"},
+        Refused{shrink + "--set recovery.batch=global --set sync.algorithm=lb-bsp",
+                "'recovery.batch': expected keep with lb-bsp, which divides the batch itself"},
         Refused{departs({{1, 0.1}}) + "--set recovery.policy=replace",
-                "'recovery.policy': expected restart or shrink"}}) {
+                "'recovery.policy': expected restart, shrink or liveput"},
+        Refused{
+            "--set recovery.mode=restart --set transience.lifetime=trace --set "
+            "'transience.options.events=10 remove a' --set recovery.policy=liveput",
+            "'transience.lifetime': expected a model with a distribution of lifetimes for recovery.policy "
+            "liveput"},
+        Refused{"--set transience.lifetime=exponential --set recovery.policy=liveput",
+                "'recovery.policy': expected a policy that recovers in place"}}) {
     const auto told = line_.tandem("simulate " + experiment(24, commits + refused.settings) + " --out out");
     EXPECT_EQ(told.exit_code, 2) << refused.settings << '\n' << told.output;
     EXPECT_NE(told.output.find(refused.why), std::string::npos) << told.output;
     EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+  }
+}
+
+/// With n of four workers, a job whose departures are as dear as 0.15 of a lifetime trains most with three.
+TEST_F(FewerWorkers, AsManyAsTrainMost) {
+  const std::string words = experiment(24, commits + "--set recovery.mode=restart ");
+  succeeds("simulate " + words + " --out whole");
+  const double whole_s = makespan("whole");
+  const std::string told =
+      succeeds("simulate " + words +
+               fmt::format(" --set recovery.policy=liveput --set recovery.restarts=100 --set "
+                           "recovery.options.restart_s={0} --set recovery.options.lost_s={0} --set "
+                           "transience.lifetime=exponential --set transience.options.mean={1} --set "
+                           "transience.start={2} --decisions --out out",
+                           0.3 * whole_s, 2 * whole_s, 0.1 * whole_s));
+  const Results all = results("out");
+  const auto slots = slots_of_generations(all);
+  ASSERT_GT(slots.size(), 1U) << told;
+  EXPECT_EQ(slots.front(), (Slots{0, 1, 2})) << told;
+  for (const Slots& present : slots) EXPECT_LE(present.size(), 3U);
+  succeeds("simulate " + words + " --set placement.workers=[node-1,node-2,node-3] --out three");
+  expect_as_by_hand("three", "out", 24);
+  expect_each_step_once("out");
+  Results measured = all;
+  measured.info.world = "measured";
+  const auto replayed = validation::replay(all, {measured});
+  EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+}
+
+/// Workers on machines that may depart, the other ranks on those that stay.
+TEST_F(FewerWorkers, InTiers) {
+  const std::string tiers =
+      "--set recovery.provisioning=tiers --set recovery.policy=restart " + departs({{1, 1e8}});
+  succeeds("simulate " + experiment(2, commits + tiers) + " --out out");
+  for (const Refused& refused :
+       {Refused{"--set placement.servers=[node-2]", "expected all ranks but workers on hosts that stay"},
+        Refused{"--set placement.servers=[node-2]", "found the server on 'node-2', whose machine may depart"},
+        Refused{"--set placement.evaluator=node-1", "found the evaluator on 'node-1'"},
+        Refused{"--set placement.evaluator=first-worker",
+                "placement.evaluator: expected a host whose machine stays"}}) {
+    const auto told =
+        line_.tandem("simulate " + experiment(2, commits + tiers + refused.settings) + " --out no");
+    EXPECT_EQ(told.exit_code, 2) << told.output;
+    EXPECT_NE(told.output.find(refused.why), std::string::npos) << told.output;
   }
 }
 
@@ -289,8 +398,9 @@ class RevokedFewer : public FewerWorkers {
  protected:
   static constexpr int rounds = 1000;
   /// Both worlds take the same decisions, and each ends as by hand.
-  void expect_alike(const std::string& settings, const std::vector<Slots>& expected) const {
-    const std::string words = job(rounds, "--decisions");
+  void expect_alike(const std::string& settings, const std::vector<Slots>& expected,
+                    const std::string& scaling = "") const {
+    const std::string words = job(rounds, "--decisions " + scaling);
     succeeds("simulate " + words + " --out whole");
     succeeds("simulate " + words + settings + " --set run.revoke=kill --out simulated");
     succeeds("run " + words + settings + " --set run.revoke=kill --out measured");
@@ -311,6 +421,11 @@ TEST_F(RevokedFewer, ShrinkAsInTheSimulation) {
                {{0, 1, 2, 3}, {0, 2, 3}, {0, 2}});
 }
 
+TEST_F(RevokedFewer, ScaleRateAndBatchAsInTheSimulation) {
+  expect_alike(" --set recovery.policy=shrink --set transience.detect=0.1 " + departs({{1, 1.0}}),
+               {{0, 1, 2, 3}, {0, 2, 3}}, "--set recovery.scale_rate=linear --set recovery.batch=global");
+}
+
 TEST_F(RevokedFewer, GrowAsInTheSimulation) {
   expect_alike(
       " --set recovery.policy=restart --set recovery.least=2 --set transience.start=1.2 "
@@ -318,6 +433,80 @@ TEST_F(RevokedFewer, GrowAsInTheSimulation) {
           departs({{0, 1.0}}),
       {{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}});
 }
+
+/// A departure is as dear as 0.15 of a lifetime. The measured job takes longer, and may see more departures.
+TEST_F(RevokedFewer, AsManyAsTrainMostAsInTheSimulation) {
+  const std::string words =
+      job(rounds,
+          "--decisions --set recovery.policy=liveput --set recovery.options.restart_s=1.35 "
+          "--set recovery.options.lost_s=1.35 --set recovery.restarts=100 --set "
+          "transience.lifetime=exponential --set transience.options.mean=9 --set "
+          "transience.start=0.2 --set run.revoke=kill");
+  succeeds("simulate " + words + " --out simulated");
+  const std::string told = succeeds("run " + words + " --out measured");
+  EXPECT_NE(told.find("the job begins with 3 of 4 workers: 0, 1, 2"), std::string::npos) << told;
+  const Results simulated = results("simulated"), measured = results("measured");
+  const auto ours = slots_of_generations(simulated), theirs = slots_of_generations(measured);
+  ASSERT_GE(theirs.size(), 2U) << "too few departures for a test";
+  for (std::size_t number = 0; number < std::min(ours.size(), theirs.size()); ++number)
+    EXPECT_EQ(theirs[number], ours[number]) << number;
+  EXPECT_EQ(theirs.front(), (Slots{0, 1, 2}));
+  expect_each_step_once("measured");
+  const auto comparison = validation::compare(simulated, {measured});
+  EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+}
+
+/// No machine departs as it is drawn: a rank dies.
+class DeadWorkers : public FewerWorkers {};
+
+TEST_F(DeadWorkers, LeaveTheJobToTheOthers) {
+  const std::string words = job(400, "--decisions --set recovery.policy=shrink");
+  succeeds("simulate " + words + " --out whole");
+  const auto told = killed(words, {{has_checkpoint(10), "1"}});
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  EXPECT_NE(told.output.find("generation 1 has 3 of 4 workers: 0, 2, 3"), std::string::npos) << told.output;
+  const Results measured = results("out");
+  EXPECT_EQ(slots_of_generations(measured), (std::vector<Slots>{{0, 1, 2, 3}, {0, 2, 3}}));
+  expect_as_by_hand("whole", "out", 400);
+  expect_each_step_once("out");
+  expect_each_evaluation_once("out", 400);
+  std::vector<std::string> decided;
+  for (const auto& decision : measured.journal.decisions)
+    if (decision.side == "recovery") decided.push_back(decision.event.substr(0, decision.event.find(' ')));
+  EXPECT_EQ(decided, (std::vector<std::string>{"started", "departed"}));
+  const auto comparison = validation::compare(results("whole"), {measured});
+  EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+}
+
+/// With fewer than recovery.least, the job gives up.
+TEST_F(DeadWorkers, BelowTheLeastEndTheJob) {
+  const auto told = killed(job(1000000, "--set recovery.policy=shrink --set recovery.least=3"),
+                           {{has_checkpoint(10), "1"}, {has_begun(1), "0", 0.5}});
+  EXPECT_EQ(told.exit_code, 70) << told.output;
+  EXPECT_NE(told.output.find("generation 1 has 3 of 4 workers: 0, 2, 3"), std::string::npos) << told.output;
+  EXPECT_NE(told.output.find("the job gives up: machines have departed, and no other one is coming"),
+            std::string::npos)
+      << told.output;
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
+}
+
+/// Other policies start them again on their machines, which are still there; servers always are.
+TEST_F(DeadWorkers, StartAgainOnTheirMachines) {
+  for (const auto& [settings, rank] : std::vector<std::pair<std::string, std::string>>{
+           {"--set recovery.policy=restart --set recovery.least=2", "1"},
+           {"--set recovery.policy=shrink", "4"}}) {
+    SCOPED_TRACE(settings);
+    const std::string words = job(200, settings + " --force");
+    succeeds("simulate " + words + " --out whole");
+    const auto told = killed(words, {{has_checkpoint(10), rank}});
+    ASSERT_EQ(told.exit_code, 0) << told.output;
+    EXPECT_EQ(restarts("out"), 1U) << told.output;
+    expect_same_records("whole", "out", 0);
+    expect_each_step_once("out");
+    std::filesystem::remove_all(line_.folder() / "out");
+  }
+}
+
 #endif
 
 }  // namespace

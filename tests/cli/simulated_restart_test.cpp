@@ -302,7 +302,7 @@ TEST_F(SimulatedRestarts, ImpossibleJobsAreRefused) {
        {Refused{departs + "--set recovery.policy=replace", "'recovery.policy': expected restart"},
         Refused{departs + "--set recovery.least=3",
                 "'recovery.least': expected at most 1, the number of workers"},
-        Refused{departs + "--set recovery.scale_rate=sqrt", "'recovery.scale_rate': expected keep"},
+        Refused{departs + "--set recovery.batch=global", "'recovery.batch': expected keep without servers"},
         Refused{departs + "--set recovery.options.replace=false",
                 "'recovery.options.replace': expected true"},
         Refused{departs + "--set sync.over=server --set stop.seconds=5",

@@ -219,7 +219,7 @@ ResumePoint origin_for_generation(const Job& job, const Job& next) {
   const bool has_all = generation.hosts.empty();
   const auto all = has_all ? job.roster().workers().size() : generation.hosts.size();
   const auto now = static_cast<int>(next.roster().workers().size());
-  if (now == static_cast<int>(all)) return point;
+  if (now == static_cast<int>(all) && point.former_workers != now) return point;
   if (point.former_workers == 0) {
     const std::optional<Job> whole =
         has_all ? std::nullopt : std::optional(with_workers(job, slots_of(generation, 0)));

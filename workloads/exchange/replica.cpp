@@ -151,7 +151,7 @@ Kernel Replica::adopt_sum(sync::Payload payload, double weight, UpdateTime time)
 Kernel Replica::adopt_sum_of(int bucket, double weight, UpdateTime time) {
   if (!learner_) return {};
   return [this, bucket, weight, time] {
-    if (bucket + 1 == buckets()) optimizer_.begin_update(time);
+    if (bucket + 1 == buckets()) optimizer_.begin_update(time, rate_factor_);
     const BucketDescription& extent = model_.buckets[static_cast<std::size_t>(bucket)];
     const auto begin = static_cast<std::size_t>(extent.offset);
     const auto size = static_cast<std::size_t>(extent.elements());

@@ -154,8 +154,10 @@ struct Experiment {
     BatchRule batch = BatchRule::keep;
   } recovery;
 
+  /// Ranks that die by themselves, too, are followed by a new launch of the job.
+  bool is_launched_again() const { return recovery.mode == RecoveryMode::restart; }
   /// Machines depart, and each time the whole job starts again.
-  bool starts_again() const { return recovery.mode == RecoveryMode::restart && transience.may_depart(); }
+  bool starts_again() const { return is_launched_again() && transience.may_depart(); }
 
   int evaluate_every = 0;        ///< rounds between checkpoints, which are evaluated; 0: none
   double target_accuracy = 0.0;  ///< on the test set; results report when it was reached. 0: none

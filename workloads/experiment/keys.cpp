@@ -236,17 +236,20 @@ std::vector<ExperimentKey> transience_keys() {
       {KEY(transience.detect), at_least(0),
        "time from a departure without a warning until the job knows of it"},
       {KEY(transience.time_scale), above(0),
-       "divides lifetimes and the times above, so that hours of machines are seconds of the job"},
+       "divides lifetimes, the times above, and the times of machines in options of the recovery and the "
+       "provisioning policy, so that hours of machines are seconds of the job"},
       {KEY(recovery.policy), name_of(Names::recovery),
        "what the job does when a machine departs or comes up"},
-      {KEY(recovery.options), {}, "options of the recovery policy; see `tandem list recovery`"},
+      {KEY(recovery.options),
+       {},
+       "options of the recovery policy; see `tandem list recovery`. transience.time_scale divides the waits "
+       "before a machine is requested again (retry_s, longest_wait_s and those of cooldown)"},
       {KEY(recovery.provisioning), name_of(Names::provisioning),
        "in which of the empty slots of workers a machine is requested; zones are those of <prop "
        "id=\"tandem:zone\"> of the hosts"},
       {KEY(recovery.provisioning_options),
        {},
-       "options of that policy, times in seconds of the job, not divided by transience.time_scale; see "
-       "`tandem list provisioning`"},
+       "options of that policy; see `tandem list provisioning`. transience.time_scale divides their times"},
       {KEY(recovery.least), between(1, million),
        "number of workers; with fewer, training waits. A job that starts again (recovery.mode restart) with "
        "recovery.policy restart waits for all of them, unless this key says otherwise"},

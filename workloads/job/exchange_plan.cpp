@@ -59,7 +59,8 @@ ExchangePlan::ExchangePlan(const Experiment& experiment, std::shared_ptr<const M
       all_workers_(static_cast<std::size_t>(workers)),
       servers_send_means_(route() == sync::Route::server &&
                           experiment.optimizer.update_at == UpdateSide::workers),
-      deals_batches_(experiment.transience.may_depart() && experiment.recovery.batch == BatchRule::global),
+      deals_batches_(experiment.transience.may_depart() && !experiment.is_launched_again() &&
+                     experiment.recovery.batch == BatchRule::global),
       global_rate_(experiment.optimizer.global_rate),
       compression_(&compression::catalog().find(sync_.compression)),
       compression_options_(

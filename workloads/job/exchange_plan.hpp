@@ -103,7 +103,7 @@ class ExchangePlan {
   sync::Setting sync_setting_;
   std::vector<int> all_workers_;
   bool servers_send_means_;
-  bool deals_batches_;  ///< those that are present share the batches of all workers
+  bool deals_batches_;  ///< those that are present share the batches of all workers, while they come and go
   OptimizerSetting optimizer_;
   double global_rate_;
   const Catalog<compression::Factory>::Entry* compression_;

@@ -76,6 +76,11 @@ Model model_of(const Experiment::Transience& setting) {
 
 }  // namespace
 
+std::string lifetime_model_of(const Job& job, Rank rank) {
+  const std::string text = lifetime_of(job.devices().host_of(rank));
+  return text.substr(0, text.find(' '));
+}
+
 std::unique_ptr<lifetimes::Fates> fates_of(const Job& job) {
   const auto& experiment = job.spec().experiment;
   const auto zones = zones_of(job);

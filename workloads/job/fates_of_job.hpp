@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "policies/lifetimes/fates.hpp"
 #include "workloads/job/job.hpp"
@@ -13,5 +14,8 @@ namespace tandem {
 /// scale=6h"/> replaces key transience.lifetime for its machines; the key's options, and `limit`, are not
 /// theirs. Errors: ConfigError naming the host, what was expected and found.
 std::unique_ptr<lifetimes::Fates> fates_of(const Job& job);
+
+/// The name of the model that the host of a rank has of its own; empty: it has none.
+std::string lifetime_model_of(const Job& job, Rank rank);
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/job/fates_of_job.hpp"
+#include "workloads/job/tier_check.hpp"
 
 namespace tandem {
 namespace {
@@ -50,7 +51,9 @@ Job::Parts::Parts(JobSpec given)
 
 Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
   // The platform's hosts may have lifetimes that are none.
-  if (this->spec().experiment.transience.may_depart()) fates_of(*this);
+  if (!this->spec().experiment.transience.may_depart()) return;
+  fates_of(*this);
+  check_tiers(*this);
 }
 
 Job::Job(JobSpec spec, std::optional<AllReducePlan> all_reduce) : Job(std::move(spec)) {
@@ -80,6 +83,15 @@ void Job::begin_anew() {
   parts_->replica.initial = spec().experiment.workload.initial;
   parts_->checkpoints.first_round = 0;
   parts_->resume.reset();
+}
+
+int Job::all_workers() const {
+  const Generation* const launch = generation();
+  if (launch != nullptr && launch->origin && launch->origin->all_workers > 0)
+    return launch->origin->all_workers;
+  if (resume() != nullptr && resume()->all_workers > 0) return resume()->all_workers;
+  const bool has_all = launch == nullptr || launch->hosts.empty();
+  return static_cast<int>(has_all ? roster().workers().size() : launch->hosts.size());
 }
 
 void Job::record_losses() {

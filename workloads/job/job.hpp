@@ -59,6 +59,9 @@ class Job {
   /// It continues from a checkpoint that an earlier generation wrote into its own result directory.
   bool is_restarted() const { return generation() != nullptr && generation()->continues; }
 
+  /// Workers for which learning rate and batch are meant: those with which the job was begun.
+  int all_workers() const;
+
   /// What the process is told from outside while it runs.
   const Notices& notices() const { return parts_->notices; }
   void set_notices(Notices notices) { parts_->notices = std::move(notices); }

@@ -11,6 +11,7 @@
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/job/memory_estimate.hpp"
 #include "workloads/job/shard_shares.hpp"
+#include "workloads/job/worker_scaling.hpp"
 #include "workloads/records/format.hpp"
 
 namespace tandem {
@@ -229,13 +230,17 @@ void warn_of_lost_commits(const Job& job, std::vector<std::string>& warnings) {
 std::vector<std::string> question_of(const Job& job) {
   const ModelDescription& model = job.model();
   const std::size_t workers = job.roster().first_workers().size();
-  const int batch = job.data().batch();
+  // Of those of a launch, which may be some of the job's, the first ones have larger batches.
+  const int batch = batch_of(job, 0), last = batch_of(job, static_cast<int>(workers) - 1);
+  std::int64_t samples = 0;
+  for (std::size_t worker = 0; worker < workers; ++worker) samples += batch_of(job, static_cast<int>(worker));
   return {
       fmt::format("model {} ({} parameters, {}) on {}", model.name, with_separators(model.parameters()),
                   readable(model.bytes()), images_line(job)),
       fmt::format("per sample {} forward and {} backward; batch {} on each of {}: {} samples per step of all",
-                  readable(model.forward()), readable(model.backward()), batch, counted(workers, "worker"),
-                  static_cast<std::int64_t>(workers) * batch),
+                  readable(model.forward()), readable(model.backward()),
+                  batch == last ? std::to_string(batch) : fmt::format("{} or {}", batch, last),
+                  counted(workers, "worker"), samples),
       devices_line(job), network_line(job)};
 }
 

@@ -98,7 +98,8 @@ RunInfo describe_run(const Job& job, const std::string& world) {
       info.sharding.update(
           describe_shares(shares_of_policies(job.model(), layout, policy), shard_hosts(job)));
   }
-  if (info.experiment.transience.may_depart()) info.zones = zones_of(job);
+  const Experiment& experiment = info.experiment;
+  if (experiment.transience.may_depart() || experiment.is_launched_again()) info.zones = zones_of(job);
   info.memory = describe_memory(job);
   std::optional<Job> whole;
   if (generation != nullptr && !generation->hosts.empty())

@@ -41,7 +41,7 @@ class Placer {
     check_precision();
     check_sync();
     check_commits();
-    if (experiment_.starts_again()) check_least();
+    if (experiment_.is_launched_again()) check_least();
     if (experiment_.transience.may_depart()) check_departures();
     if (experiment_.data.source == DataSource::storage) check_storage();
   }
@@ -268,10 +268,7 @@ class Placer {
   }
 
   void check_departures() const {
-    const auto workers = placement_.workers.size();
-    if (experiment_.recovery.least > static_cast<int>(workers))
-      fail_at("recovery.least", fmt::format("at most {}, the number of workers", workers),
-              quote(experiment_.recovery.least));
+    check_most();
     const auto& transience = experiment_.transience;
     try {
       lifetimes::make_fates(transience.lifetime, transience.options, experiment_.seed,
@@ -282,13 +279,22 @@ class Placer {
     }
   }
 
+  void check_most() const {
+    const auto workers = placement_.workers.size();
+    if (experiment_.recovery.least > static_cast<int>(workers))
+      fail_at("recovery.least", fmt::format("at most {}, the number of workers", workers),
+              quote(experiment_.recovery.least));
+  }
+
   /// A job that starts again waits for all workers, unless it is told with how few it may continue. Options
   /// of the algorithm may need more.
   void check_least() {
     const auto workers = static_cast<int>(placement_.workers.size());
     int& least = experiment_.recovery.least;
-    const bool may_shrink = experiment_.recovery.policy != "restart" || locate_("recovery.least").is_given;
+    const auto& policy = experiment_.recovery.policy;
+    const bool may_shrink = policy == "shrink" || policy == "liveput" || locate_("recovery.least").is_given;
     if (!may_shrink) least = workers;
+    check_most();
     check_least_workers(experiment_, locate_);
     for (int fewer = workers - 1; fewer >= least; --fewer) {
       try {

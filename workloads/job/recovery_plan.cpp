@@ -1,11 +1,34 @@
 #include "workloads/job/recovery_plan.hpp"
 
+#include <functional>
+#include <memory>
 #include <utility>
 
+#include "policies/lifetimes/catalog.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/job/zones.hpp"
 
 namespace tandem {
+namespace {
+
+/// Of machines whose lifetimes have a distribution; that of a single host (tandem:lifetime) is not known
+/// here.
+std::function<double(Seconds)> survival_of(const Experiment::Transience& transience) {
+  if (!transience.may_depart() || !has_distribution(transience)) return {};
+  auto options = transience.options;
+  if (transience.limit > Seconds(0)) options["limit"] = transience.limit.count();
+  const std::shared_ptr<const lifetimes::Lifetime> lifetime =
+      lifetimes::make_lifetime(transience.lifetime, options);
+  return [lifetime, scale = transience.time_scale](Seconds age) {
+    return lifetime->survival(age.count() * scale);
+  };
+}
+
+}  // namespace
+
+bool has_distribution(const Experiment::Transience& transience) {
+  return lifetimes::catalog().find(transience.lifetime).make.lifetime != nullptr;
+}
 
 std::unique_ptr<recovery::Policy> make_recovery_policy(const Experiment& experiment, int slots,
                                                        std::vector<std::size_t> zones) {
@@ -18,7 +41,9 @@ std::unique_ptr<recovery::Policy> make_recovery_policy(const Experiment& experim
                      .options = Options::resolve(entry.name, entry.options, recovery.options),
                      .zones = std::move(zones),
                      .provisioning = recovery.provisioning,
-                     .provisioning_options = recovery.provisioning_options});
+                     .provisioning_options = recovery.provisioning_options,
+                     .time_scale = experiment.transience.time_scale,
+                     .survival = survival_of(experiment.transience)});
 }
 
 std::unique_ptr<recovery::Policy> make_recovery_policy(const Job& job) {

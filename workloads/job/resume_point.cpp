@@ -12,6 +12,7 @@ nlohmann::json to_json(const ResumePoint& point) {
                              {"workers_continue", point.workers_continue},
                              {"policies_continue", point.policies_continue}};
   if (point.former_workers > 0) document["former_workers"] = point.former_workers;
+  if (point.all_workers > 0) document["all_workers"] = point.all_workers;
   if (!point.members.empty()) document["members"] = point.members;
   if (!point.model_directory.empty()) document["model_directory"] = point.model_directory;
   if (!point.deals.empty()) document["deals"] = to_json(point.deals);
@@ -25,6 +26,7 @@ ResumePoint resume_point_from_json(const nlohmann::json& document) {
   document.at("workers_continue").get_to(point.workers_continue);
   document.at("policies_continue").get_to(point.policies_continue);
   point.former_workers = document.value("former_workers", 0);
+  point.all_workers = document.value("all_workers", 0);
   point.model_directory = document.value("model_directory", "");
   if (document.contains("members")) document["members"].get_to(point.members);
   if (document.contains("deals")) point.deals = deals_from_json(document["deals"]);

@@ -13,6 +13,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/all_reduce_plan.hpp"
 #include "workloads/job/commit_place.hpp"
+#include "workloads/job/recovery_plan.hpp"
 
 namespace tandem {
 namespace {
@@ -38,6 +39,19 @@ class TransienceChecker {
     check_recovery();
     check_exchange();
     check_data();
+  }
+
+  /// Of a job that is launched again, perhaps with fewer workers.
+  void check_batches() const {
+    if (experiment_.recovery.batch != BatchRule::global) return;
+    const Origin origin = locate_("recovery.batch");
+    const auto refuse = [&](const std::string& expected) {
+      fail(origin.place, origin.label, expected, quote(to_text(experiment_.recovery.batch)));
+    };
+    if (sync::catalog().find(experiment_.sync.algorithm).make.varies_batch) refuse(own_batches());
+    if (experiment_.sync.over != sync::Route::server) refuse(equal_weights);
+    if (experiment_.optimizer.update_at != UpdateSide::server)
+      refuse("keep with optimizer.update_at workers, or optimizer.update_at server");
   }
 
   /// What makes a checkpoint that some workers wrote useless for others (why_workers_must_stay), found before
@@ -76,6 +90,12 @@ class TransienceChecker {
   }
 
  private:
+  static constexpr const char* equal_weights =
+      "keep without servers, where the mean gives all workers the same weight";
+  std::string own_batches() const {
+    return "keep with " + experiment_.sync.algorithm + ", which divides the batch itself";
+  }
+
   [[noreturn]] void fail_at(const std::string& path, const std::string& expected,
                             const std::string& found) const {
     const Origin origin = locate_(path);
@@ -126,12 +146,12 @@ class TransienceChecker {
 
   void check_restart() const {
     const auto& recovery = experiment_.recovery;
-    if (recovery.policy != "restart" && recovery.policy != "shrink")
-      fail_at("recovery.policy", "restart or shrink, with recovery.mode restart", quote(recovery.policy));
-    if (recovery.scale_rate != RateScale::keep)
-      fail_at("recovery.scale_rate", "keep for a job that starts again", quote(to_text(recovery.scale_rate)));
-    if (recovery.batch != BatchRule::keep)
-      fail_at("recovery.batch", "keep for a job that starts again", quote(to_text(recovery.batch)));
+    if (recovery.policy != "restart" && recovery.policy != "shrink" && recovery.policy != "liveput")
+      fail_at("recovery.policy", "restart, shrink or liveput, with recovery.mode restart",
+              quote(recovery.policy));
+    if (recovery.policy == "liveput" && !has_distribution(experiment_.transience))
+      fail_at("transience.lifetime", "a model with a distribution of lifetimes for recovery.policy liveput",
+              quote(experiment_.transience.lifetime));
     if (experiment_.stop.seconds > Seconds(0))
       fail_at("stop.seconds",
               "stop.rounds or stop.epochs for a job that starts again, which counts no time that was lost",
@@ -140,7 +160,7 @@ class TransienceChecker {
 
   [[noreturn]] void refuse_fewer(const std::string& why) const {
     const auto& recovery = experiment_.recovery;
-    const bool shrinks = recovery.policy == "shrink";
+    const bool shrinks = recovery.policy == "shrink" || recovery.policy == "liveput";
     const Origin origin = locate_(shrinks ? "recovery.policy" : "recovery.least");
     fail(origin.place, origin.label,
          (shrinks ? "restart, which waits for all workers"
@@ -151,7 +171,7 @@ class TransienceChecker {
 
   void check_recovery() const {
     const auto& recovery = experiment_.recovery;
-    if (recovery.policy == "restart")
+    if (recovery.policy == "restart" || recovery.policy == "liveput")
       fail_at("recovery.policy", "a policy that recovers in place (shrink | replace | spares)",
               quote(recovery.policy));
   }
@@ -163,8 +183,7 @@ class TransienceChecker {
       fail_at("sync.algorithm", "an algorithm that supports departures and arrivals",
               quote(algorithm.name) + ": " + membership.how);
     if (experiment_.recovery.batch == BatchRule::global && algorithm.make.varies_batch)
-      fail_at("recovery.batch", "keep with " + algorithm.name + ", which divides the batch itself",
-              quote(to_text(experiment_.recovery.batch)));
+      fail_at("recovery.batch", own_batches(), quote(to_text(experiment_.recovery.batch)));
     if (experiment_.sync.over == sync::Route::server) return check_servers();
     if (experiment_.sync.over == sync::Route::peers && algorithm.make.timing_driven)
       fail_at("sync.algorithm",
@@ -186,8 +205,7 @@ class TransienceChecker {
       fail_at("sync.compression", "none: repeating a compressed exchange would drop the residual twice",
               quote(experiment_.sync.compression));
     if (experiment_.recovery.batch == BatchRule::global)
-      fail_at("recovery.batch", "keep without servers, where the mean gives all workers the same weight",
-              quote(to_text(experiment_.recovery.batch)));
+      fail_at("recovery.batch", equal_weights, quote(to_text(experiment_.recovery.batch)));
     if (experiment_.stop.accuracy > 0.0)
       fail_at("stop.accuracy",
               "another limit without servers, since each worker would wait for the evaluator",
@@ -221,9 +239,10 @@ class TransienceChecker {
 
 void check_least_workers(const Experiment& experiment, const Locate& locate) {
   const TransienceChecker checker(experiment, locate);
+  checker.check_batches();
   if (experiment.recovery.least < static_cast<int>(experiment.placement.workers.size()))
     checker.check_fewer_workers();
-  else
+  else if (experiment.starts_again())
     checker.check_replacement();
 }
 

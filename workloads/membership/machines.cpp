@@ -10,8 +10,20 @@
 namespace tandem {
 
 Machines::Machines(const Experiment::Transience& setting, std::unique_ptr<lifetimes::Fates> fates,
-                   std::size_t slots)
-    : setting_(setting), fates_(std::move(fates)), incarnations_(slots, 0), gone_(slots, 0.0) {}
+                   std::size_t slots, const std::vector<SlotDeath>& deaths)
+    : setting_(setting),
+      fates_(std::move(fates)),
+      incarnations_(slots, 0),
+      gone_(slots, 0.0),
+      is_present_(slots, false),
+      supply_(slots, Supply::as_drawn) {
+  for (const SlotDeath& death : deaths)
+    planned_.emplace(death.at, MachineEvent{.what = MachineEvent::What::departed,
+                                            .at = death.at,
+                                            .slot = death.slot,
+                                            .how = DepartureKind::lost,
+                                            .for_good = death.with_machine});
+}
 
 /// Rounding must not make a machine come before it can be had.
 std::optional<double> Machines::arrival(int slot, Seconds now) const {
@@ -31,6 +43,8 @@ int Machines::occupy(int slot, Seconds now) {
         std::to_string(slot));
   const int incarnation = ++incarnations_[place];
   fates_->arrive({place, incarnation}, *arrives);
+  is_present_[place] = true;
+  supply_[place] = Supply::as_drawn;
   plan_warning(slot, now);
   return incarnation;
 }
@@ -60,7 +74,10 @@ void Machines::request(int slot, Seconds now) {
                       .at = in_job(obtained + setting_.start.count()),
                       .slot = slot,
                       .incarnation = incarnations_[place] + 1};
-  if (std::isinf(obtained)) {
+  // The machine of a process that died is still there.
+  if (supply_[place] == Supply::at_once)
+    answer.at = obtained <= of_machine(place, now) ? now : in_job(obtained);
+  if (std::isinf(obtained) || supply_[place] == Supply::none) {
     answer.what = MachineEvent::What::refused;
     answer.at = now;
   }
@@ -105,9 +122,11 @@ std::optional<MachineEvent> Machines::take(Seconds now) {
   }
 }
 
-/// None: the requested machine is gone again by the time at which it would have come up, and comes later.
+/// None: nothing has happened. The requested machine is gone again by the time at which it would have come
+/// up, and comes later; or a process died with a machine that had departed before.
 std::optional<MachineEvent> Machines::take_planned() {
   const MachineEvent event = planned_.extract(planned_.begin()).mapped();
+  if (event.what == MachineEvent::What::departed) return die(event);
   if (event.what != MachineEvent::What::ready) return event;
   if (!arrival(event.slot, event.at)) {
     request(event.slot, event.at);
@@ -117,8 +136,26 @@ std::optional<MachineEvent> Machines::take_planned() {
   return event;
 }
 
+std::optional<MachineEvent> Machines::die(MachineEvent death) {
+  const auto place = static_cast<std::size_t>(death.slot);
+  if (!is_present_[place]) return std::nullopt;
+  death.incarnation = incarnations_[place];
+  is_present_[place] = false;
+  supply_[place] = death.for_good ? Supply::none : Supply::at_once;
+  gone_[place] = of_machine(place, death.at);
+  fates_->depart(place, gone_[place]);
+  std::erase_if(planned_, [&](const auto& planned) {
+    return planned.second.what == MachineEvent::What::warned && planned.second.slot == death.slot;
+  });
+  MachineEvent noticed = death;
+  noticed.what = MachineEvent::What::noticed;
+  planned_.emplace(noticed.at, noticed);
+  return death;
+}
+
 MachineEvent Machines::depart(const MachineEvent& departure) {
   const auto place = static_cast<std::size_t>(departure.slot);
+  is_present_[place] = false;
   gone_[place] = fates_->next()->time;
   fates_->depart(place, of_machine(departure.at));
   MachineEvent noticed = departure;

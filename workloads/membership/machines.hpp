@@ -24,14 +24,25 @@ struct MachineEvent {
   int slot = 0;
   int incarnation = 0;
   DepartureKind how = DepartureKind::revoked;
-  Seconds notice{};  ///< of warned: until the machine departs
+  Seconds notice{};       ///< of warned: until the machine departs
+  bool for_good = false;  ///< of departed: no other machine can be had in the slot any more
+};
+
+/// The process of a slot has died, which nobody drew.
+struct SlotDeath {
+  Seconds at{};
+  int slot = 0;
+  /// Its machine is gone, too, and no other one can be had there. Otherwise a request gets the machine again
+  /// at once.
+  bool with_machine = false;
 };
 
 /// All times are seconds of the job; those of machines are divided by the experiment's time_scale.
 class Machines {
  public:
-  /// `fates`: of the machines of so many slots.
-  Machines(const Experiment::Transience& setting, std::unique_ptr<lifetimes::Fates> fates, std::size_t slots);
+  /// `fates`: of the machines of so many slots. `deaths`: what happens to them besides, in the order of time.
+  Machines(const Experiment::Transience& setting, std::unique_ptr<lifetimes::Fates> fates, std::size_t slots,
+           const std::vector<SlotDeath>& deaths = {});
 
   /// A machine is in the slot from now on, as the job begins. Returns its incarnation. Errors: ConfigError if
   /// the lifetime model has none there.
@@ -58,11 +69,15 @@ class Machines {
   std::optional<MachineEvent> next_departure() const;
   std::optional<MachineEvent> take_planned();
   MachineEvent depart(const MachineEvent& departure);
+  std::optional<MachineEvent> die(MachineEvent death);
 
   Experiment::Transience setting_;
   std::unique_ptr<lifetimes::Fates> fates_;
   std::vector<int> incarnations_;  ///< by slot: of its latest machine
   std::vector<double> gone_;       ///< by slot: when its last machine departed, in the time of machines
+  std::vector<bool> is_present_;   ///< by slot: its machine
+  enum class Supply : std::uint8_t { as_drawn, at_once, none };
+  std::vector<Supply> supply_;  ///< by slot: of the next machine
   /// Events that nothing changes, by time, in the order in which they were planned.
   std::multimap<Seconds, MachineEvent> planned_;
 };

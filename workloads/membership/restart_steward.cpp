@@ -37,10 +37,13 @@ Seconds RestartSteward::begin_next() {
   departed_meanwhile_.clear();
   start_if_complete(std::exchange(end_, std::nullopt)->at);
   int events = 0;
-  while (!start_) {
+  // What happens at that very time belongs to it: a machine that is still there is had at once.
+  while (!start_ || is_due(*start_)) {
+    const auto complete = std::exchange(start_, std::nullopt);
     if (!advance())
       throw WorldError(
           "the job gives up: machines have departed, and no other one is coming (recovery.policy)");
+    if (complete) start_if_complete(*complete);
     if (++events > most_events)
       throw WorldError(
           "the job gives up: machines depart before all workers have one (transience.lifetime, "
@@ -50,6 +53,12 @@ Seconds RestartSteward::begin_next() {
   std::erase_if(warnings_, [&](const DrawnWarning& warning) { return warning.departs <= start; });
   look_ahead();
   return start;
+}
+
+/// Whether something happens to machines until then.
+bool RestartSteward::is_due(Seconds time) const {
+  const auto next = machines_.next();
+  return next && *next <= time;
 }
 
 /// Finds the end of the generation that runs: what the job does has no influence on its machines.
@@ -159,6 +168,12 @@ void RestartSteward::carry_out(Seconds now, const recovery::Decisions& decisions
       slots_[static_cast<std::size_t>(admitted->slot)].is_member = true;
       ++epoch_;
       record(now, admitted->slot, "joined");
+    }
+    if (const auto* released = std::get_if<recovery::Release>(&decision)) {
+      TANDEM_CHECK(!start_, "a member was released while its generation runs, in slot", released->slot);
+      slots_[static_cast<std::size_t>(released->slot)].is_member = false;
+      ++epoch_;
+      record(now, released->slot, "released");
     }
     if (const auto* wake = std::get_if<recovery::WakeAt>(&decision)) tick_ = wake->at;
     if (const auto* end = std::get_if<recovery::GiveUp>(&decision))

@@ -58,6 +58,7 @@ class RestartSteward {
     bool is_member = false;  ///< as the policy knows
   };
   bool advance();
+  bool is_due(Seconds time) const;
   void look_ahead();
   std::vector<int> admitted() const;
   void start_if_complete(Seconds now);

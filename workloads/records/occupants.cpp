@@ -9,9 +9,15 @@ namespace {
 std::optional<Seconds>* moment_of(Occupant& occupant, const std::string& event) {
   static const std::map<std::string, std::optional<Seconds> Occupant::*> moments = {
       {"ready", &Occupant::ready},       {"joined", &Occupant::joined},   {"warned", &Occupant::warned},
-      {"departed", &Occupant::departed}, {"noticed", &Occupant::noticed}, {"gone", &Occupant::gone}};
+      {"departed", &Occupant::departed}, {"noticed", &Occupant::noticed}, {"gone", &Occupant::gone},
+      {"released", &Occupant::released}};
   const auto found = moments.find(event);
   return found == moments.end() ? nullptr : &(occupant.*found->second);
+}
+
+/// As a worker.
+std::optional<Seconds> end_of_work(const Occupant& occupant) {
+  return occupant.released ? occupant.released : occupant.departed;
 }
 
 }  // namespace
@@ -33,6 +39,7 @@ std::vector<Occupant> occupants_of(const Journal& journal) {
     occupant.host = change.host;
     if (change.event == "departed") occupant.cause = change.cause;
     if (auto* const moment = moment_of(occupant, change.event)) *moment = change.time;
+    if (change.event == "joined") occupant.released.reset();
   }
   std::vector<Occupant> occupants;
   for (auto& [key, occupant] : all) occupants.push_back(std::move(occupant));
@@ -52,7 +59,7 @@ std::vector<std::pair<Seconds, int>> live_workers(const std::vector<Occupant>& o
     if (!occupant.joined) continue;
     // The first ones join within the same instant, but are recorded one after the other.
     ++changes[occupant.arrived() ? *occupant.joined : Seconds(0)];
-    if (occupant.departed) --changes[*occupant.departed];
+    if (const auto end = end_of_work(occupant)) --changes[*end];
   }
   std::vector<std::pair<Seconds, int>> live;
   int count = 0;
@@ -67,7 +74,7 @@ std::vector<std::pair<Seconds, Seconds>> absences(const std::vector<Occupant>& o
   for (const auto& occupant : occupants) {
     if (occupant.slot != slot || !occupant.joined) continue;
     if (since && *since < *occupant.joined) absent.emplace_back(*since, *occupant.joined);
-    since = occupant.departed;
+    since = end_of_work(occupant);
   }
   if (since && *since < end) absent.emplace_back(*since, end);
   return absent;

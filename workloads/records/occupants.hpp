@@ -16,10 +16,11 @@ struct Occupant {
   int slot = 0;
   std::int64_t incarnation = 0;
   std::string host{};
-  std::string cause{};              ///< of its departure: "left", "revoked", "lost"; empty: it stayed
-  std::optional<Seconds> ready{};   ///< it has come up; none: it was there as the job began
-  std::optional<Seconds> joined{};  ///< it is a worker; none: it never was
-  std::optional<Seconds> warned{};  ///< of its departure
+  std::string cause{};                ///< of its departure: "left", "revoked", "lost"; empty: it stayed
+  std::optional<Seconds> ready{};     ///< it has come up; none: it was there as the job began
+  std::optional<Seconds> joined{};    ///< it is a worker; none: it never was. The last time, of several
+  std::optional<Seconds> released{};  ///< it is none any more, and waits
+  std::optional<Seconds> warned{};    ///< of its departure
   std::optional<Seconds> departed{};
   std::optional<Seconds> noticed{};  ///< the job knows of the departure
   std::optional<Seconds> gone{};     ///< the rank has given up all work of this worker

@@ -7,6 +7,7 @@
 #include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/progress.hpp"
+#include "workloads/job/worker_scaling.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
@@ -49,6 +50,8 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
                   : ""),
       rate_scale_(job.spec().experiment.recovery.scale_rate),
       batch_rule_(job.spec().experiment.recovery.batch),
+      // Workers that update themselves scale their updates.
+      rate_factor_(plan_.servers_send_means() ? 1.0 : rate_factor_of(job)),
       present_(0),
       samples_of_shards_(job.roster().first_workers().size(), 0),
       pushes_(static_cast<int>(job.roster().workers().size())) {

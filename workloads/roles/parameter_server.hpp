@@ -187,7 +187,7 @@ class ParameterServer {
   std::vector<Accepted> accepted_;  ///< since the last update
   RateScale rate_scale_;
   BatchRule batch_rule_;
-  double rate_factor_ = 1.0;  ///< on the learning rate, with the members that there are
+  double rate_factor_;        ///< on the learning rate, with the members that there are
   std::vector<int> batches_;  ///< by worker, that the members share; empty: as the policy says
   int present_;               ///< workers that have not left
   int members_ = 0;           ///< of them, those that take part

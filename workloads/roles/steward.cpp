@@ -157,7 +157,8 @@ void Steward::carry_out(const recovery::Decisions& decisions) {
     if (const auto* wake = std::get_if<recovery::WakeAt>(&decision)) tick_ = wake->at;
     if (const auto* end = std::get_if<recovery::GiveUp>(&decision))
       throw WorldError("the job gives up: " + end->why);
-    TANDEM_CHECK(!std::holds_alternative<recovery::Rollback>(decision),
+    TANDEM_CHECK(!std::holds_alternative<recovery::Rollback>(decision) &&
+                     !std::holds_alternative<recovery::Release>(decision),
                  "a policy that recovers in place rolled back");
   }
 }

@@ -8,6 +8,7 @@
 
 #include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/worker_scaling.hpp"
 
 namespace tandem {
 namespace {
@@ -60,7 +61,8 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
       keeps_losses_(job.data().needs_losses() || job.records_losses()),
       records_losses_(job.records_losses()),
       epochs_(job.spec().experiment.stop.epochs),
-      progress_(job.data().batch()) {
+      progress_(batch_of(job, index)) {
+  replica_.set_rate_factor(rate_factor_of(job));
   if (job.checkpoints().evaluator == context.rank()) evaluation_.emplace(job, context, journal);
   exchange_->set_on_members(
       [this](const sync::Members& event, bool decides_again) { return on_members(event, decides_again); });

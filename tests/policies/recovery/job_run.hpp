@@ -202,6 +202,10 @@ class RecoveryRun {
     ++admitted_;
     EXPECT_LE(members(), setting_.workers);
   }
+  void carry_out(const recovery::Release& release) {
+    EXPECT_EQ(at(release.slot).state, State::member) << "released slot " << release.slot;
+    at(release.slot).state = State::waits;
+  }
   void carry_out(const recovery::Pause&) {
     EXPECT_FALSE(std::exchange(paused_, true));
     EXPECT_LT(members(), setting_.least);

@@ -95,6 +95,28 @@ TEST(RequestWaits, CoolDownByZone) {
   EXPECT_EQ(waits.earliest(0), Seconds(781.0)) << "after a calm";
 }
 
+/// An hour of machines is a second of the job.
+TEST(RequestWaits, AreTimesOfMachines) {
+  RequestWaits waits({.workers = 1, .slots = 1, .time_scale = 3600.0}, {.retry = Seconds(1800.0),
+                                                                        .deaths = 2,
+                                                                        .within = Seconds(3600.0),
+                                                                        .cooldown = Seconds(7200.0),
+                                                                        .longest = Seconds(9000.0)});
+  waits.failed(0, Seconds(10.0));
+  EXPECT_EQ(waits.earliest(0), Seconds(10.5));
+  waits.failed(0, Seconds(10.5));
+  EXPECT_EQ(waits.earliest(0), Seconds(11.5));
+  waits.obtained(0);
+  waits.died(0, Seconds(20.0));
+  waits.died(0, Seconds(21.5));
+  EXPECT_EQ(waits.earliest(0), Seconds()) << "more than an hour of machines apart";
+  waits.died(0, Seconds(22.0));
+  EXPECT_EQ(waits.earliest(0), Seconds(24.0));
+  waits.died(0, Seconds(22.5));
+  waits.died(0, Seconds(22.5));
+  EXPECT_EQ(waits.earliest(0), Seconds(25.0)) << "at most 2.5 hours of machines";
+}
+
 TEST(RequestWaits, WithoutZonesAllMachinesCountTogether) {
   const Setting setting{.workers = 2, .slots = 2};
   RequestWaits together(setting, {.deaths = 2}), apart(setting, {.deaths = 2, .by_slot = true});
@@ -105,7 +127,8 @@ TEST(RequestWaits, WithoutZonesAllMachinesCountTogether) {
 }
 
 TEST(Catalogue, NamesThePoliciesAndTheNearestName) {
-  EXPECT_EQ(catalog().names(), (std::vector<std::string>{"shrink", "replace", "spares", "restart"}));
+  EXPECT_EQ(catalog().names(),
+            (std::vector<std::string>{"shrink", "replace", "spares", "restart", "liveput"}));
   try {
     catalog().find("spare");
     FAIL();

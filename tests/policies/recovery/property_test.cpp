@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -50,6 +51,8 @@ struct Job {
     traits.life_s = 30.0 + 200.0 * random.uniform();
     traits.by_itself = random.below(2) == 0 ? 0.0 : 0.1;
     traits.failure = random.below(2) == 0 ? 0.0 : 0.5;
+    if (random.below(2) == 0)
+      setting.survival = [mean_s = traits.life_s](Seconds age) { return std::exp(-age.count() / mean_s); };
     present = random.below(3) > 0
                   ? setting.workers
                   : static_cast<int>(random.below(static_cast<std::uint64_t>(setting.workers)));
@@ -81,7 +84,7 @@ TEST_P(Policies, DecideWhatFitsAndReplayFromTheirLog) {
     }
     EXPECT_EQ(replay(*make(job), events), run.log());
     EXPECT_TRUE(GetParam() != "shrink" || run.requests() == 0);
-    EXPECT_TRUE(GetParam() == "restart" || run.rollbacks() == 0);
+    EXPECT_TRUE(GetParam() == "restart" || GetParam() == "liveput" || run.rollbacks() == 0);
     admitted += run.admitted();
     given_up += run.gave_up() ? 1 : 0;
     if (HasFailure()) return;
@@ -197,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, Policies, ::testing::ValuesIn(catalog().name
 TEST(WantedMachines, AreThereOrRequested) {
   for (const auto seed : testing::seeds(50)) {
     TANDEM_TRACE_SEED(seed);
-    for (const char* name : {"replace", "spares", "restart"}) {
+    for (const char* name : {"replace", "spares", "restart", "liveput"}) {
       const Setting setting{.workers = 4, .slots = 6};
       const auto policy = make_recovery(name, setting);
       RecoveryRun run([&](const Event& event) { return decide(*policy, event); }, setting,
@@ -219,8 +222,9 @@ TEST(Texts, AreReadable) {
   EXPECT_EQ(to_text(Event(Ready{Seconds(3.0), 2, 1})), "ready slot=2 incarnation=1 now=3");
   EXPECT_EQ(to_text(Event(RequestFailed{Seconds(3.0), 2})), "request_failed slot=2 now=3");
   EXPECT_EQ(to_text(Event(Tick{Seconds(3.0)})), "tick now=3");
-  EXPECT_EQ(to_text(Decisions{Admit{4}, Pause{}, Resume{}, Rollback{}, Request{2}, WakeAt{Seconds(12.5)}}),
-            "admit slot=4; pause; resume; rollback; request slot=2; wake_at seconds=12.5");
+  EXPECT_EQ(to_text(Decisions{Admit{4}, Release{1}, Pause{}, Resume{}, Rollback{}, Request{2},
+                              WakeAt{Seconds(12.5)}}),
+            "admit slot=4; release slot=1; pause; resume; rollback; request slot=2; wake_at seconds=12.5");
   EXPECT_EQ(to_text(Decisions{}), "");
   EXPECT_EQ(parse_decisions(""), Decisions());
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "policies/recovery/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/names.hpp"
@@ -12,7 +14,8 @@ namespace {
 
 using testing::Words;
 
-/// Commands: `policy [workers=N] [slots=N] [least=N] [give_up=S] [zones=A,B,...]
+/// Commands: `policy [workers=N] [slots=N] [least=N] [give_up=S] [zones=A,B,...] [time_scale=F]
+/// [weibull_s=S] [shape=K]
 /// [provisioning=NAME] [provisioning.OPTION=VALUE ...] [OPTION=VALUE ...]`, which
 /// starts again with 2 workers and as many slots unless said, and events as in decisions.csv.
 class Player {
@@ -29,6 +32,7 @@ class Player {
     Setting setting{.workers = 2};
     std::map<std::string, OptionValue> options;
     int slots = 0;
+    double scale_s = 0.0, shape = 1.0;
     for (std::size_t i = 1; i < words.size(); ++i) {
       const auto [name, value] = testing::name_and_value(words[i]);
       if (name == "workers")
@@ -41,6 +45,12 @@ class Player {
         setting.give_up = Seconds(std::stod(value));
       else if (name == "zones")
         setting.zones = zones_of(value);
+      else if (name == "weibull_s")
+        scale_s = std::stod(value);
+      else if (name == "shape")
+        shape = std::stod(value);
+      else if (name == "time_scale")
+        setting.time_scale = std::stod(value);
       else if (name == "provisioning")
         setting.provisioning = value;
       else if (const std::string prefix = "provisioning."; name.starts_with(prefix))
@@ -48,6 +58,8 @@ class Player {
       else
         options[name] = testing::option_value(value);
     }
+    if (scale_s > 0.0)
+      setting.survival = [=](Seconds age) { return std::exp(-std::pow(age.count() / scale_s, shape)); };
     setting.slots = slots == 0 ? setting.workers : slots;
     try {
       setting.options = Options::resolve(entry_.name, entry_.options, options);

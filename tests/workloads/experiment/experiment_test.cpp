@@ -340,7 +340,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{
             "UnknownProvisioning", minimal + "recovery: {provisioning: diversfy}\n",
             "lab.yaml:3: key 'recovery.provisioning': expected a provisioning policy (same | other-zone | "
-            "longest-living | diversify), found 'diversfy'; did you mean 'diversify'?"},
+            "longest-living | diversify | tiers), found 'diversfy'; did you mean 'diversify'?"},
         Refusal{
             "ProvisioningWithAnOptionOfAnother",
             minimal + "recovery: {provisioning: other-zone, provisioning_options: {youn_s: 60}}\n",

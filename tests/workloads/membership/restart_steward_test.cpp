@@ -25,6 +25,7 @@ struct Machine {
   std::string policy = "restart";
   int least = 0;  ///< 0: all
   std::map<std::string, OptionValue> options = {};
+  std::vector<SlotDeath> deaths = {};
 };
 
 std::unique_ptr<recovery::Policy> policy_of(const Machine& machine) {
@@ -45,7 +46,8 @@ RestartSteward steward_of(const Machine& machine) {
   setting.notice = machine.notice;
   setting.time_scale = machine.time_scale;
   const std::vector<std::size_t> zones(static_cast<std::size_t>(machine.slots), 0);
-  return {Machines(setting, lifetimes::make_fates(setting.lifetime, setting.options, 1, zones), zones.size()),
+  return {Machines(setting, lifetimes::make_fates(setting.lifetime, setting.options, 1, zones), zones.size(),
+                   machine.deaths),
           policy_of(machine), std::vector<std::string>(static_cast<std::size_t>(machine.slots), "host")};
 }
 
@@ -224,6 +226,78 @@ TEST(RestartSteward, ItsDecisionsReplay) {
       for (std::size_t i = 0; i < lines.size(); ++i)
         EXPECT_EQ(lines[i].decisions, decided[i].record.decisions);
     }
+}
+
+/// Processes that die by themselves, on machines that stay or are lost with them.
+SlotDeath death(double at_s, int slot, bool with_machine = false) {
+  return {.at = Seconds(at_s), .slot = slot, .with_machine = with_machine};
+}
+
+TEST(RestartSteward, ShrinksByAWorkerThatDies) {
+  RestartSteward steward = steward_of({.slots = 3,
+                                       .start = Seconds(20),
+                                       .model = "never",
+                                       .policy = "shrink",
+                                       .least = 2,
+                                       .deaths = {death(7, 1), death(9, 0)}});
+  ASSERT_TRUE(steward.end_of_generation());
+  EXPECT_EQ(steward.end_of_generation()->slot, 1);
+  EXPECT_EQ(steward.begin_next(), Seconds(7));
+  EXPECT_EQ(steward.members(), (std::vector<int>{0, 2}));
+  EXPECT_EQ(events_of(steward, Seconds(8)),
+            (Texts{"joined 0", "joined 1", "joined 2", "departed 1", "noticed 1"}));
+  EXPECT_THROW(steward.begin_next(), WorldError);
+}
+
+/// Its machine is still there, whatever a new one would take.
+TEST(RestartSteward, ReplacesAWorkerThatDiesAtOnce) {
+  for (const char* policy : {"restart", "replace"}) {
+    RestartSteward steward = steward_of({.slots = 2,
+                                         .detect = Seconds(5),
+                                         .start = Seconds(20),
+                                         .model = "never",
+                                         .policy = policy,
+                                         .least = 1,
+                                         .deaths = {death(7, 0), death(7, 1), death(30, 1)}});
+    EXPECT_EQ(steward.begin_next(), Seconds(7)) << policy;
+    EXPECT_EQ(steward.members(), (std::vector<int>{0, 1})) << policy;
+    ASSERT_TRUE(steward.end_of_generation()) << policy;
+    EXPECT_EQ(steward.end_of_generation()->incarnation, 2) << policy;
+    EXPECT_EQ(steward.begin_next(), Seconds(30)) << policy;
+    EXPECT_EQ(steward.members(), (std::vector<int>{0, 1})) << policy;
+    EXPECT_FALSE(steward.end_of_generation()) << policy;
+  }
+}
+
+TEST(RestartSteward, ContinuesWithoutAMachineThatIsLost) {
+  Machine machine{
+      .slots = 3, .model = "never", .policy = "restart", .least = 2, .deaths = {death(7, 2, true)}};
+  RestartSteward steward = steward_of(machine);
+  EXPECT_EQ(steward.begin_next(), Seconds(7));
+  EXPECT_EQ(steward.members(), (std::vector<int>{0, 1}));
+  EXPECT_FALSE(steward.end_of_generation());
+  EXPECT_EQ(events_of(steward, Seconds(7)).back(), "refused 2");
+  // With too few, none can be waited for.
+  machine.deaths.push_back(death(8, 1, true));
+  RestartSteward few = steward_of(machine);
+  few.begin_next();
+  EXPECT_THROW(few.begin_next(), WorldError);
+}
+
+/// Among departures that are drawn: the warning of a machine that is given up is void.
+TEST(RestartSteward, DiesBetweenDrawnDepartures) {
+  RestartSteward steward = steward_of({.times = "50,100;40,100",
+                                       .slots = 2,
+                                       .notice = Seconds(10),
+                                       .policy = "shrink",
+                                       .least = 1,
+                                       .deaths = {death(20, 1)}});
+  EXPECT_EQ(steward.begin_next(), Seconds(20));
+  EXPECT_EQ(steward.members(), std::vector<int>{0});
+  ASSERT_TRUE(steward.end_of_generation());
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(50));
+  EXPECT_EQ(events_of(steward, Seconds(45)),
+            (Texts{"joined 0", "joined 1", "departed 1", "noticed 1", "warned 0"}));
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+// Two tiers of machines: workers are on those that may be taken away, and all ranks that hold state or decide
+// on those that stay, so that no departure loses more than a worker. Without prices, that is a rule about the
+// placement, which the job checks; requests go to the slot of the machine that departed.
+#include "policies/provisioning/tiers.hpp"
+
+#include "policies/provisioning/policies.hpp"
+
+namespace tandem::provisioning {
+namespace {
+
+class Tiers final : public Policy {
+ public:
+  explicit Tiers(const Setting& setting) : Policy(setting) {}
+  double cost(std::size_t, Seconds) const override { return 0.0; }
+};
+
+}  // namespace
+
+std::optional<TierFlaw> find_tier_flaw(const std::vector<TieredHost>& hosts) {
+  for (const TieredHost& host : hosts)
+    if (host.may_depart && !host.stable_role.empty()) return TierFlaw{host.name, host.stable_role, true};
+  for (const TieredHost& host : hosts)
+    if (!host.may_depart && host.has_worker) return TierFlaw{host.name, "worker", false};
+  return std::nullopt;
+}
+
+Entry tiers() {
+  return {
+      .name = "tiers",
+      .summary =
+          "as same, where servers, coordinator, cache nodes, evaluator and steward are on hosts that stay "
+          "and workers on hosts that may depart",
+      .paper =
+          "Harlap, Tumanov, Chung, Ganger, Gibbons: Proteus: agile ML elasticity through tiered "
+          "reliability in dynamic resource markets. EuroSys 2017; its first stage",
+      .options = {},
+      .make = make_policy<Tiers>};
+}
+
+}  // namespace tandem::provisioning

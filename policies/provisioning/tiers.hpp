@@ -1,0 +1,26 @@
+// What provisioning policy `tiers` asks of the placement of a job. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tandem::provisioning {
+
+/// A host with ranks of the job.
+struct TieredHost {
+  std::string name;
+  bool may_depart = false;  ///< its machine may be taken away
+  bool has_worker = false;
+  std::string stable_role = {};  ///< of a rank that has to stay, such as "server"; empty: it has none
+};
+
+/// The first rank that is in the wrong tier.
+struct TierFlaw {
+  std::string host;
+  std::string role;
+  bool should_stay = false;  ///< it needs a host whose machine stays; otherwise one that may depart
+};
+std::optional<TierFlaw> find_tier_flaw(const std::vector<TieredHost>& hosts);
+
+}  // namespace tandem::provisioning

@@ -1,0 +1,59 @@
+#include "workloads/job/tier_check.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policies/provisioning/tiers.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/job/fates_of_job.hpp"
+
+namespace tandem {
+namespace {
+
+/// Without a lifetime of its own, a host has that of the experiment as far as it has workers.
+std::vector<provisioning::TieredHost> tiered_hosts(const Job& job) {
+  std::map<std::string, provisioning::TieredHost> hosts;
+  const Roster& roster = job.roster();
+  std::vector<bool> has_own(roster.assignments().size());
+  for (std::size_t rank = 0; rank < roster.assignments().size(); ++rank) {
+    const RankAssignment& assignment = roster.assignment(static_cast<Rank>(rank));
+    auto& host = hosts[assignment.host];
+    host.name = assignment.host;
+    if (assignment.role == RankAssignment::Role::worker)
+      host.has_worker = true;
+    else if (host.stable_role.empty())
+      host.stable_role = role_name(assignment.role);
+    const std::string own = lifetime_model_of(job, static_cast<Rank>(rank));
+    const bool follows_job = assignment.role == RankAssignment::Role::worker;
+    const std::string model = own.empty() && follows_job ? job.spec().experiment.transience.lifetime : own;
+    if (!model.empty() && model != "never") host.may_depart = true;
+  }
+  std::vector<provisioning::TieredHost> all;
+  for (auto& [name, host] : hosts) all.push_back(std::move(host));
+  return all;
+}
+
+}  // namespace
+
+void check_tiers(const Job& job) {
+  const Experiment& experiment = job.spec().experiment;
+  if (experiment.recovery.provisioning != "tiers") return;
+  if (experiment.placement.evaluator == first_worker_evaluates)
+    throw ConfigError(
+        "placement.evaluator: expected a host whose machine stays, or none, with recovery.provisioning "
+        "tiers, "
+        "found 'first-worker'");
+  const auto flaw = provisioning::find_tier_flaw(tiered_hosts(job));
+  if (!flaw) return;
+  throw ConfigError(fmt::format(
+      "recovery.provisioning: expected {} with tiers, found the {} on '{}', whose machine {}",
+      flaw->should_stay ? "all ranks but workers on hosts that stay (of no worker, and without "
+                          "tandem:lifetime or with never)"
+                        : "workers on hosts whose machines may depart (transience.lifetime, tandem:lifetime)",
+      flaw->role, flaw->host, flaw->should_stay ? "may depart" : "stays"));
+}
+
+}  // namespace tandem

@@ -202,7 +202,7 @@ FormerPoint find_former_point(const fs::path& folder, const json& recorded, cons
   FormerPoint found;
   if (!varied && hosts_in(recorded, "workers") == workers) {
     found.point = find_resume_point(job, folder.string(), round);
-    if (before) found.point.deals = std::move(before->deals);
+    if (before) found.point.continue_after(before->deals);
     return found;
   }
   const std::string path = (folder / "job.json").string();
@@ -219,7 +219,7 @@ FormerPoint find_former_point(const fs::path& folder, const json& recorded, cons
   } else {
     expect_other_workers(folder, former, job);
     found = {find_resume_point(former, folder.string(), round), std::move(former)};
-    if (before) found.point.deals = std::move(before->deals);
+    if (before) found.point.continue_after(before->deals);
   }
   if (found.former) expect_other_workers(folder, *found.former, job);
   return found;

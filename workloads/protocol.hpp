@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/context.hpp"
@@ -40,10 +42,11 @@ enum class Stream : std::int16_t {
   arrivals,          ///< worker that joins -> server: Arrived
   welcomes,          ///< server -> worker that joins: Welcome
   commits,           ///< -> rank that decides about commits: Stored; back: Complete
-  groups,   ///< steward -> worker without server: Regroup, Members, End; back: Arrived, Quiet, Finished
-  states,   ///< worker -> one that joins or is behind: the state of training; as a job starts again, the
-            ///< writer of checkpoints -> worker without a state: the model
-  warnings  ///< -> rank that decides about commits: Warned
+  groups,    ///< steward -> worker without server: Regroup, Members, End; back: Arrived, Quiet, Finished
+  states,    ///< worker -> one that joins or is behind: the state of training; as a job starts again, the
+             ///< writer of checkpoints -> worker without a state: the model
+  warnings,  ///< -> rank that decides about commits: Warned
+  deals      ///< coordinating server -> worker; worker -> one that joins or is behind: how samples are dealt
 };
 
 struct StreamTraits {
@@ -51,14 +54,15 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 28> stream_traits = {
+inline constexpr std::array<StreamTraits, 29> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
      {"last-models", false}, {"push-pieces", false}, {"reply-pieces", false}, {"reduces", false},
      {"verdicts", true},     {"losses", false},      {"loss-tables", false},  {"pulls", true},
      {"membership", true},   {"ends-of-job", true},  {"arrivals", true},      {"welcomes", true},
-     {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true}}};
+     {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true},
+     {"deals", false}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -97,6 +101,7 @@ inline constexpr Channel commits = channel(Stream::commits);
 inline constexpr Channel groups = channel(Stream::groups);
 inline constexpr Channel states = channel(Stream::states);
 inline constexpr Channel warnings = channel(Stream::warnings);
+inline constexpr Channel deals = channel(Stream::deals);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
 constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
@@ -186,6 +191,7 @@ struct Reply {
   /// The job commits its state after this round, for which a coordinator of workers that come and go has
   /// written its part; 0, or an earlier one: no further commit is decided.
   std::int32_t commit_round = 0;
+  std::int32_t deals = 0;  ///< made since the job began, each of which a message brought before
 };
 
 /// The occupant of a worker's slot: the first one, which starts with the job, or one that starts now.
@@ -226,9 +232,9 @@ struct Arrived {
 struct Welcome {
   static constexpr Kind kind = Kind::welcome;
   std::int32_t incarnation = 0;  ///< of the worker that is welcome; others ignore it
-  std::int32_t shard = 0;        ///< of the data, which it goes on with
+  std::int32_t deals = 0;        ///< numbers that say how samples are dealt, in a message that follows
   std::int64_t rounds = 0;       ///< of the job
-  std::int64_t samples = 0;      ///< of all pushes of the workers that had the shard
+  std::int64_t samples = 0;      ///< of all pushes of the workers that were in the slot
 };
 
 // Where workers exchange without servers, the steward and all members agree on each change. The notes carry
@@ -247,9 +253,11 @@ struct Quiet {
   std::int32_t epoch = 0;
   std::int32_t incarnation = 0;
   std::int64_t round = 0;  ///< the last one that the sender has finished; below 0: it has no state yet
+  std::int64_t taken = 0;  ///< samples that it has taken, with those of earlier workers of its slot
 };
 
-/// All members were quiet. One byte for each worker's slot comes with it: a Standing.
+/// All members were quiet. For each worker's slot comes with it: one byte, its Standing, and then for each
+/// the samples that it has taken, or -1 for one without state, as numbers of 8 bytes.
 struct Members {
   static constexpr Kind kind = Kind::members;
   std::int32_t epoch = 0;
@@ -262,6 +270,30 @@ enum class Standing : std::uint8_t {
   absent,
   current,  ///< it has finished the last round
   behind    ///< it gets the state
+};
+
+/// What comes with Members, in its bytes.
+class SlotsOfEpoch {
+ public:
+  explicit SlotsOfEpoch(std::size_t slots) : bytes_(slots * (1 + width)) {}
+  void set(std::size_t slot, Standing standing, std::int64_t taken) {
+    bytes_[slot] = static_cast<std::byte>(standing);
+    std::memcpy(bytes_.data() + place(slot), &taken, width);
+  }
+  Standing standing(std::size_t slot) const { return static_cast<Standing>(bytes_[slot]); }
+  std::int64_t taken(std::size_t slot) const {
+    std::int64_t taken = 0;
+    std::memcpy(&taken, bytes_.data() + place(slot), width);
+    return taken;
+  }
+  std::vector<std::byte>& bytes() { return bytes_; }
+  std::vector<std::byte> take() && { return std::move(bytes_); }
+
+ private:
+  static constexpr std::size_t width = sizeof(std::int64_t);
+  std::size_t slots() const { return bytes_.size() / (1 + width); }
+  std::size_t place(std::size_t slot) const { return slots() + slot * width; }
+  std::vector<std::byte> bytes_;
 };
 
 /// The sender has finished the job's last round, and what it had to do afterwards.

@@ -37,19 +37,28 @@ std::vector<Rest> deal_again(const Split& split, Setting setting, const std::vec
   return dealt;
 }
 
-std::vector<Rest> rests_of(const Split& split, Setting setting, const Deal& deal,
-                           const std::vector<Rest>& first) {
-  setting.workers = deal.workers;
+/// Of the workers of a deal, when it is made. `first`: what they visit before their shards.
+std::vector<ShardVisits> visits_of(const Split& split, Setting setting, int workers,
+                                   const std::vector<Rest>& first) {
+  setting.workers = workers;
   const Shards shards = split.deal(setting);
-  std::vector<Rest> rests;
+  std::vector<ShardVisits> visits;
   for (std::size_t worker = 0; worker < shards.size(); ++worker) {
     const int index = static_cast<int>(worker);
-    ShardVisits visits = first.empty() ? ShardVisits(shards[worker], setting.seed, index)
-                                       : ShardVisits(shards[worker], setting.seed, index, first[worker]);
-    visits.skip(deal.taken.at(worker));
-    rests.push_back(visits.rest());
+    if (first.empty())
+      visits.emplace_back(shards[worker], setting.seed, index);
+    else
+      visits.emplace_back(shards[worker], setting.seed, index, first[worker]);
   }
-  return rests;
+  return visits;
+}
+
+Rest returned_by(ShardVisits visits, const Returned& returned) {
+  visits.skip(returned.first);
+  Rest rest;
+  visits.next(static_cast<int>(returned.count), rest.ids);
+  rest.epoch = visits.epoch();
+  return rest;
 }
 
 int workers_after(std::span<const Deal> deals, std::size_t deal, int last) {
@@ -62,50 +71,72 @@ struct ListPosition {
   std::int64_t taken;  ///< of its part
 };
 
-std::vector<ListPosition> positions_of(const Deal& deal, const RestList& first, std::int64_t whole) {
-  const std::int64_t part = whole / deal.workers;
-  const std::int64_t first_part = first.list ? std::ssize(first.list->ids) / deal.workers : part;
-  std::vector<ListPosition> positions;
-  for (const std::int64_t all : deal.taken) {
-    ListPosition position{first.epoch, all};
-    // An epoch begins when its first sample is taken.
-    if (all > first_part) {
-      const std::int64_t later = all - first_part;
-      position.epoch += 1 + (later - 1) / part;
-      position.taken = later - (later - 1) / part * part;
-    }
-    positions.push_back(position);
-  }
-  return positions;
+/// Of a worker that has taken so many since the deal.
+ListPosition position_after(std::int64_t taken, int workers, const RestList& first, std::int64_t whole) {
+  const std::int64_t part = whole / workers;
+  const std::int64_t first_part = first.list ? std::ssize(first.list->ids) / workers : part;
+  // An epoch begins when its first sample is taken.
+  if (taken <= first_part) return {first.epoch, taken};
+  const std::int64_t later = taken - first_part;
+  return {first.epoch + 1 + (later - 1) / part, later - (later - 1) / part * part};
+}
+
+void append(const EpochList& from, std::size_t index, EpochList& to) {
+  to.ids.push_back(from.ids[index]);
+  if (!from.weights.empty()) to.weights.push_back(from.weights[index]);
+  if (!from.low.empty()) to.low.push_back(from.low[index]);
 }
 
 }  // namespace
 
 std::vector<Rest> rests_after(const Split& split, Setting setting, std::span<const Deal> deals, int workers) {
   TANDEM_CHECK(!deals.empty(), "workers", workers);
-  std::vector<Rest> first;
-  for (std::size_t deal = 0; deal < deals.size(); ++deal) {
-    std::vector<Rest> rests = rests_of(split, setting, deals[deal], first);
-    const auto next = static_cast<std::size_t>(workers_after(deals, deal, workers));
-    first = split.replicates ? keep_own(std::move(rests), next) : deal_again(split, setting, rests, next);
+  std::vector<std::vector<Rest>> first(1);  // by deal
+  for (std::size_t number = 0; number < deals.size(); ++number) {
+    const Deal& deal = deals[number];
+    std::vector<Rest> rests;
+    auto visits = visits_of(split, setting, deal.workers, first[number]);
+    for (std::size_t worker = 0; worker < visits.size(); ++worker) {
+      visits[worker].skip(deal.taken.at(worker));
+      rests.push_back(visits[worker].rest());
+    }
+    const int last = last_epoch(rests);
+    const auto next = static_cast<std::size_t>(workers_after(deals, number, workers));
+    if (split.replicates) {
+      first.push_back(keep_own(std::move(rests), next));
+      continue;
+    }
+    for (std::size_t worker = 0; worker < visits.size(); ++worker)
+      for (int epoch = rests[worker].epoch + 1; epoch <= last; ++epoch)
+        rests.push_back({visits[worker].shard(), epoch});
+    for (const Returned& returned : deal.returned) {
+      const auto earlier = static_cast<std::size_t>(returned.deal);
+      const auto all = visits_of(split, setting, deals[earlier].workers, first.at(earlier));
+      rests.push_back(returned_by(all.at(static_cast<std::size_t>(returned.place)), returned));
+    }
+    first.push_back(deal_again(split, setting, rests, next));
   }
-  return first;
+  return first.back();
 }
 
 RestList rest_list_after(const std::function<std::shared_ptr<const EpochList>(std::int64_t epoch)>& list_of,
                          std::span<const Deal> deals, int workers) {
   RestList first;
-  const auto list_in = [&](std::int64_t epoch) {
-    return first.list && epoch == first.epoch ? first.list : list_of(epoch);
+  std::vector<RestList> firsts;  // by deal
+  const auto list_in = [&](const RestList& of, std::int64_t epoch) {
+    return of.list && epoch == of.epoch ? of.list : list_of(epoch);
   };
   const std::int64_t whole = std::ssize(list_of(0)->ids);
   for (std::size_t number = 0; number < deals.size(); ++number) {
     const Deal& deal = deals[number];
-    const auto positions = positions_of(deal, first, whole);
+    firsts.push_back(first);
+    std::vector<ListPosition> positions;
+    for (const std::int64_t taken : deal.taken)
+      positions.push_back(position_after(taken, deal.workers, first, whole));
     const auto [slowest, fastest] = std::ranges::minmax_element(positions, {}, &ListPosition::epoch);
     auto rest = std::make_shared<EpochList>();
     for (std::int64_t epoch = slowest->epoch; epoch <= fastest->epoch; ++epoch) {
-      const auto list = list_in(epoch);
+      const auto list = list_in(first, epoch);
       const std::int64_t length = std::ssize(list->ids), part = length / deal.workers;
       // The ids that are left out at the end of a list stay so when all workers have done their parts of it.
       const std::int64_t end = epoch == fastest->epoch ? length : part * deal.workers;
@@ -113,12 +144,18 @@ RestList rest_list_after(const std::function<std::shared_ptr<const EpochList>(st
         const ListPosition& at = positions[static_cast<std::size_t>(place % deal.workers)];
         const std::int64_t taken = at.epoch > epoch ? part : at.epoch < epoch ? 0 : at.taken;
         if (place / deal.workers < taken) continue;
-        const auto index = static_cast<std::size_t>(place);
-        rest->ids.push_back(list->ids[index]);
-        if (!list->weights.empty()) rest->weights.push_back(list->weights[index]);
-        if (!list->low.empty()) rest->low.push_back(list->low[index]);
+        append(*list, static_cast<std::size_t>(place), *rest);
       }
     }
+    for (const Returned& returned : deal.returned)
+      for (std::int64_t sample = 1; sample <= returned.count; ++sample) {
+        const auto earlier = static_cast<std::size_t>(returned.deal);
+        const RestList& begun = firsts.at(earlier);
+        const int workers_then = deals[earlier].workers;
+        const ListPosition at = position_after(returned.first + sample, workers_then, begun, whole);
+        append(*list_in(begun, at.epoch),
+               static_cast<std::size_t>(returned.place + (at.taken - 1) * workers_then), *rest);
+      }
     const std::int64_t left = std::ssize(rest->ids);
     first = {.epoch = fastest->epoch,
              .list = std::move(rest),

@@ -13,17 +13,28 @@
 
 namespace tandem::sampling {
 
+/// Samples of an earlier deal that its worker should have taken and has not.
+struct Returned {
+  std::int64_t deal = 0;   ///< among all deals, the oldest first
+  std::int64_t place = 0;  ///< of its worker
+  std::int64_t first = 0;  ///< samples of the worker since that deal, before these
+  std::int64_t count = 0;
+  bool operator==(const Returned&) const = default;
+};
+
 /// Workers among whom samples were dealt, until others continued.
 struct Deal {
   int workers = 0;
   std::vector<std::int64_t> taken = {};  ///< samples of each, since they were dealt
+  std::vector<Returned> returned = {};   ///< meanwhile; they are dealt with what is left
   bool operator==(const Deal&) const = default;
 };
 
 /// What each of `workers` workers visits before its new shard, after these deals (the oldest first). What the
-/// workers of a deal had left of their epochs is dealt by the split as all samples are. Where a split
-/// replicates, workers keep what they had left, and further workers begin with the next epoch.
-/// `setting.workers` is not used. Pre: at least one deal. Errors: as Split::deal.
+/// workers of a deal had left of their epochs is dealt by the split as all samples are; those that were
+/// behind had the shards of the epochs left, too, that others had begun. Where a split replicates, workers
+/// keep what they had left, and further workers begin with the next epoch. `setting.workers` is not used.
+/// Pre: at least one deal. Errors: as Split::deal.
 std::vector<Rest> rests_after(const Split& split, Setting setting, std::span<const Deal> deals, int workers);
 
 /// The list from which workers continue where all take their parts of common lists.

@@ -56,6 +56,8 @@ class ShardVisits {
   /// Continues as after `count` further ids.
   void skip(std::int64_t count);
   int epoch() const { return epoch_; }
+  /// What it visits in every epoch but perhaps the first one.
+  const std::vector<SampleId>& shard() const { return shard_; }
   /// Of the epoch in progress; an epoch begins when its first id is taken.
   Rest rest() const;
 

@@ -2,8 +2,11 @@
 // of a second.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <tuple>
 
+#include "policies/sampling/member_deals.hpp"
 #include "policies/sync/policy.hpp"
 #include "tests/sim/training.hpp"
 #include "tests/support/membership_checks.hpp"
@@ -50,18 +53,62 @@ class Regrouping : public Training {
     return samples;
   }
 
-  /// The model after rounds with these members, where each worker's batch is its whole shard.
+  /// The batches of these members in each round, as samples are dealt when members depart and join in the
+  /// middle of a round.
+  std::vector<std::vector<std::vector<SampleId>>> batches_by_hand(
+      const std::vector<std::vector<int>>& rounds) const {
+    const DataPlan& data = job_->data();
+    const int batch = data.batch();
+    const auto slots = job_->roster().workers().size();
+    sampling::MemberDeals deals(slots, slots, {}, {});
+    std::vector<std::int64_t> counted(slots, 0);
+    std::vector<std::optional<sampling::ShardVisits>> visits(slots);
+    const auto begin = [&](int slot, std::int64_t taken) {
+      sampling::DealsOfWorker of_worker;
+      of_worker.follow(deals, slot);
+      const auto part = *of_worker.take(taken);
+      visits[static_cast<std::size_t>(slot)].emplace(data.shard_visits(part)).skip(taken - part.begin);
+    };
+    std::vector<std::vector<std::vector<SampleId>>> batches;
+    std::vector<int> before = rounds.front();
+    for (const auto& members : rounds) {
+      std::vector<std::vector<SampleId>> of_slot(slots);
+      std::vector<std::int64_t> taken(slots, -1);
+      const auto take = [&](int member) {
+        const auto slot = static_cast<std::size_t>(member);
+        if (!visits[slot]) begin(member, counted[slot]);
+        visits[slot]->next(batch, of_slot[slot]);
+        taken[slot] = counted[slot] + batch;
+      };
+      for (const int member : members)
+        if (std::ranges::count(before, member) > 0) take(member);
+      if (members != before && deals.settle(members, taken, counted))
+        for (const int member : members)
+          begin(member,
+                std::max(taken[static_cast<std::size_t>(member)], counted[static_cast<std::size_t>(member)]));
+      for (const int member : members)
+        if (std::ranges::count(before, member) == 0) take(member);
+      auto& of_round = batches.emplace_back();
+      for (const int member : members) {
+        of_round.push_back(of_slot[static_cast<std::size_t>(member)]);
+        counted[static_cast<std::size_t>(member)] += batch;
+      }
+      before = members;
+    }
+    return batches;
+  }
+  /// The model after rounds with these members.
   std::vector<float> model_by_hand(const std::vector<std::vector<int>>& rounds) const {
     const auto learner = make_job_learner(job_->replica_plan());
     const OptimizerSetting& setting = job_->exchange().optimizer_setting();
     std::vector<double> model(learner->model().begin(), learner->model().end());
     std::vector<double> velocity(model.size(), 0.0);
-    for (const auto& members : rounds) {
+    for (const auto& batches : batches_by_hand(rounds)) {
       std::vector<double> mean(model.size(), 0.0);
-      for (const int member : members) {
-        const auto gradient = gradient_at(*learner, model, member);
+      for (const auto& batch : batches) {
+        const auto gradient = gradient_of(*learner, model, batch);
         for (std::size_t i = 0; i < mean.size(); ++i)
-          mean[i] += gradient[i] / static_cast<double>(members.size());
+          mean[i] += gradient[i] / static_cast<double>(batches.size());
       }
       for (std::size_t i = 0; i < mean.size(); ++i) {
         velocity[i] = setting.momentum * velocity[i] + mean[i];
@@ -282,6 +329,86 @@ TEST_F(Regrouping, AReplacementAtABoundaryChangesNothing) {
   train(experiment);
   expect_makespan(5.0);
   expect_close(final_model(), model_in("without"), 0.0F);
+}
+
+/// Machines depart between two steps, so no step is lost: every sample is as often in the model as any other,
+/// but for those of the epoch in progress.
+class UsesOfSamples
+    : public Regrouping,
+      public ::testing::WithParamInterface<std::tuple<std::string, sync::Route, std::string>> {};
+
+TEST_P(UsesOfSamples, AreEqual) {
+  const auto [algorithm, over, sampler] = GetParam();
+  Experiment experiment = job(algorithm, over);
+  experiment.data.sampling = sampler;
+  experiment.workload.batch = 1;
+  experiment.optimizer.learning_rate = 0.002;
+  experiment.stop = {.epochs = 4.5};
+  experiment.recovery.policy = "replace";
+  depart_at(experiment, "2.5 remove a; 20.5 add a; 30.5 remove c; 50.5 remove d; 60.5 add d; 75.5 add c");
+  records_losses_ = true;
+  const Journal journal = train(experiment);
+  EXPECT_EQ(count_of_changes(journal, "noticed"), 3);
+  EXPECT_EQ(count_of_changes(journal, "joined"), 4 + 3);
+  std::map<SampleId, int> uses;
+  for (const auto& loss : journal.losses) ++uses[loss.id];
+  EXPECT_EQ(uses.size(), 96U);
+  // The last ids of a common list that cannot be divided are left out.
+  const int least = sampler == "shard" ? 4 : 3, most = sampler == "shard" ? 5 : 6;
+  for (const auto& [id, count] : uses) {
+    EXPECT_GE(count, least) << "sample " << id;
+    EXPECT_LE(count, most) << "sample " << id;
+  }
+  if (over == sync::Route::peers) return;
+  RunInfo info;
+  info.experiment = experiment;
+  expect_samples_add_up(info, journal);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, UsesOfSamples,
+                         ::testing::Values(std::tuple("bsp", sync::Route::all_reduce, "shard"),
+                                           std::tuple("bsp", sync::Route::all_reduce, "shuffled"),
+                                           std::tuple("bsp", sync::Route::all_reduce, "chunked"),
+                                           std::tuple("d-psgd", sync::Route::peers, "shard"),
+                                           std::tuple("bsp", sync::Route::server, "shard"),
+                                           std::tuple("bsp", sync::Route::server, "shuffled"),
+                                           std::tuple("asp", sync::Route::server, "shard"),
+                                           std::tuple("asp", sync::Route::server, "shuffled")),
+                         [](const auto& test) {
+                           std::string name = std::get<0>(test.param) + to_text(std::get<1>(test.param)) +
+                                              std::get<2>(test.param);
+                           std::erase_if(name, [](char c) { return c == '-' || c == ' ' || c == '_'; });
+                           return name;
+                         });
+
+/// One of the workers departs for good, and the spare that waits for that continues where it stopped.
+TEST_F(Regrouping, ASpareTakesThePlaceOfAWorker) {
+  for (const auto& [algorithm, over] :
+       {std::pair("bsp", sync::Route::all_reduce), std::pair("esync", sync::Route::all_reduce),
+        std::pair("d-psgd", sync::Route::peers)}) {
+    SCOPED_TRACE(algorithm);
+    Experiment experiment = job(algorithm, over);
+    experiment.stop = {.rounds = 8};
+    experiment.placement.workers.resize(3);
+    experiment.placement.spares = {"host-4"};
+    experiment.recovery.policy = "spares";
+    depart_at(experiment, "3.5 remove a");
+    EXPECT_GE(train_apart(experiment, std::string("spare-") + algorithm).count(), 8.0);
+  }
+  Experiment experiment = job();
+  experiment.placement.workers.resize(3);
+  const Seconds never = train_apart(experiment, "never");
+  experiment.placement.spares = {"host-4"};
+  experiment.recovery.policy = "spares";
+  depart_at(experiment, "3.00001 remove a");
+  const Journal journal = train(experiment);
+  expect_makespan(never.count());
+  expect_close(final_model(), model_in("never"), 1e-5F);
+  std::map<Rank, std::int64_t> steps;
+  for (const auto& step : journal.steps) ++steps[step.rank];
+  EXPECT_EQ(steps[0], 3);
+  EXPECT_EQ(steps[3], 2);
+  expect_sum(experiment, journal);
 }
 
 /// Every algorithm of rounds that works without servers, with random lifetimes. With every second seed,

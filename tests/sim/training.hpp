@@ -71,6 +71,7 @@ class Training : public ::testing::Test {
     job_ = std::make_unique<Job>(std::move(experiment), platforms::load_platform(file.path()),
                                  directory_.string());
     if (files_apart_) job_->set_files_apart();
+    if (records_losses_) job_->record_losses();
     if (!resumes_.empty()) job_->resume_from(find_resume_point(*job_, resumes_.string(), {}));
     const auto change = [this](sim::SimulationSetting& setting) {
       if (price_) setting.price = price_;
@@ -137,9 +138,14 @@ class Training : public ::testing::Test {
 
   /// The gradient of the mean loss over a worker's whole shard, which is its batch in every step.
   std::vector<double> gradient_at(Learner& learner, const std::vector<double>& model, int worker) const {
+    return gradient_of(learner, model, job_->data().shard(worker));
+  }
+  /// The same over these samples.
+  std::vector<double> gradient_of(Learner& learner, const std::vector<double>& model,
+                                  const std::vector<SampleId>& ids) const {
     std::copy(model.begin(), model.end(), learner.model().begin());
     std::vector<std::byte> batch;
-    for (const SampleId id : job_->data().shard(worker)) {
+    for (const SampleId id : ids) {
       const auto record = job_->data().dataset()->record(Dataset::Part::train, id);
       batch.insert(batch.end(), record.begin(), record.end());
     }
@@ -163,6 +169,7 @@ class Training : public ::testing::Test {
 
   std::filesystem::path directory_;
   std::unique_ptr<Job> job_;
+  bool records_losses_ = false;                      ///< Job::record_losses
   std::string platform_;                             ///< contents of <platform>; empty: a star
   std::string host_properties_;                      ///< XML inside each host
   std::function<Seconds(Rank, const Work&)> price_;  ///< of work; empty: as determined by the devices

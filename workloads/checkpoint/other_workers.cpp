@@ -80,6 +80,7 @@ ResumePoint for_other_workers(ResumePoint point, const Job& former, const Job& j
   point.former_workers = count_workers(former);
   // What a policy knows is about each of its workers.
   point.policies_continue = false;
+  if (point.deals_anew) return point;
   point.deals = std::move(deals);
   point.deals.push_back({.workers = point.former_workers, .taken = taken_at(point, former)});
   return point;
@@ -138,11 +139,18 @@ SavedState state_from_other_workers(const Job& job, int index) {
   return state;
 }
 
+void begin_with_new_deal(const Job& job, SavedState& state) {
+  state.set("samples_taken", 0);
+  for (int index = 0; index < count_workers(job); ++index)
+    state.set(fmt::format("exchange.dealt.{}", index), samples_in_slot(state, index));
+}
+
 SavedState state_of_newcomer(const Job& job, int index) {
   const ResumePoint& point = *job.resume();
   TANDEM_CHECK(point.workers_continue && !point.has_state_of(index), "worker", index);
   SavedState state = load_worker(point, point.first_member(), true);
   state.set("samples_taken", samples_in_slot(state, index));
+  if (point.deals_anew) begin_with_new_deal(job, state);
   const bool common_moments = job.exchange().payload() == sync::Payload::gradient;
   state.forget([&](const std::string& name) {
     if (name == "policy" || name == "batch" || name == "local_steps") return true;

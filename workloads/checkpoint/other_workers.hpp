@@ -28,6 +28,10 @@ void count_for_other_workers(const Job& job, SavedState& state);
 /// The state of a worker from that of one of the interrupted job. Pre: as before; workers continue.
 SavedState state_from_other_workers(const Job& job, int index);
 
+/// `state` of a worker without servers, as one whose samples are dealt anew when the job begins. Pre:
+/// job.resume()->deals_anew.
+void begin_with_new_deal(const Job& job, SavedState& state);
+
 /// The state of a worker whose slot was empty when the others wrote the checkpoint: that which a newcomer
 /// would have got from them. Pre: !job.resume()->has_state_of(index).
 SavedState state_of_newcomer(const Job& job, int index);

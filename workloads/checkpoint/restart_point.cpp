@@ -146,7 +146,7 @@ std::optional<ResumePoint> find_restart_point(const Job& job) {
     try {
       const Writer writer(job, round);
       ResumePoint point = find_resume_point(writer.job(), directory, round);
-      point.deals = writer.deals();
+      point.continue_after(writer.deals());
       const bool is_end = job.stop().is_reached(progress_at(writer.job(), point));
       if (!is_end && has_records(writer.job(), point)) return point;
     } catch (const ConfigError&) {
@@ -242,7 +242,7 @@ WrittenPoint find_resume_point_of_generations(const Job& job, const std::string&
     if (!round && is_only_evaluated(writer.job(), directory, candidate)) continue;
     try {
       ResumePoint point = find_resume_point(writer.job(), directory, candidate);
-      point.deals = writer.deals();
+      point.continue_after(writer.deals());
       point.passed_over = std::move(passed_over);
       return {writer.take_job(), std::move(point)};
     } catch (const ConfigError& error) {

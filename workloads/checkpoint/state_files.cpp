@@ -140,7 +140,14 @@ ResumePoint resume_point_at(const Job& job, const std::string& directory, std::i
   const auto workers = job.roster().workers().size();
   if (job.checkpoints().commits.by_members)
     point.members = load_members(members_path(directory, round), static_cast<int>(workers));
-  numbers_of(job, needed_assignments(job, point.members), directory, round);
+  const auto needed = numbers_of(job, needed_assignments(job, point.members), directory, round);
+  // All that know how samples were dealt say the same.
+  for (const auto* each : {&states, &needed})
+    for (const SavedState& state : *each)
+      if (!point.deals_anew && state.has("deals")) {
+        point.deals_anew = true;
+        point.deals = deals_from_json(nlohmann::json::parse(state.text("deals")));
+      }
   if (point.members.size() == workers) point.members.clear();
   if (job.real_math()) load_checkpoint(model_path(point), job.model());
   const bool common_rounds = job.exchange().has_common_rounds();
@@ -171,7 +178,7 @@ SavedState known_to_servers(const Job& job, int index) {
   // A worker that was absent has pushed less often.
   state.set("round", job.exchange().has_common_rounds() ? from.round : known("pushes"));
   state.set("step", known("steps"));
-  state.set("samples_taken", known("samples"));
+  state.set("samples_taken", from.deals_anew ? 0 : known("samples"));
   if (const std::int64_t batch = known("batch"); batch > 0) state.set("batch", batch);
   state.set("local_steps", known("local_steps"));
   state.set("version", first.integer("version"));
@@ -304,6 +311,7 @@ SavedState state_of_worker(const Job& job, int index) {
   if (from.workers_continue) {
     const Rank rank = roster.workers()[static_cast<std::size_t>(index)];
     SavedState own = SavedState::load(state_path(job, from.directory, from.round, roster.assignment(rank)));
+    if (from.deals_anew && job.exchange().route() != sync::Route::server) begin_with_new_deal(job, own);
     // A coordinator with a new policy expects workers with new ones.
     const bool is_led = job.exchange().route() != sync::Route::server && roster.coordinator();
     if (!is_led || from.policies_continue) return own;
@@ -323,6 +331,9 @@ SavedState state_of_decider(const Job& job, int index) {
   SavedState state =
       SavedState::load(state_path(job, from.directory, from.round, job.roster().assignment(rank)));
   if (from.former_workers > 0) count_for_other_workers(job, state);
+  if (from.deals_anew)
+    for (std::size_t worker = 0; worker < job.roster().workers().size(); ++worker)
+      state.set(fmt::format("worker.{}.samples", worker), 0);
   return state;
 }
 

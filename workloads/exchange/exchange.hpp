@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/sampling/member_deals.hpp"
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/replica.hpp"
@@ -51,8 +52,13 @@ struct ExchangeResult {
 using OnMembers =
     std::function<std::optional<sync::Exchange>(const sync::Members& event, bool decides_again)>;
 
-/// Where workers that exchange directly may depart and join: what else of a worker follows the epochs.
+/// Where workers may depart and join: what else of a worker follows these changes.
 struct EpochHooks {
+  /// How many samples the workers of this slot have taken.
+  std::function<std::int64_t()> taken;
+  /// The samples were dealt anew.
+  std::function<void(const sampling::MemberDeals& deals)> dealt;
+  // Where they exchange directly:
   /// All messages with other workers are about to end.
   std::function<void()> ends;
   /// These workers exchange from now on, after so many rounds. This one may still wait for their state.
@@ -61,13 +67,13 @@ struct EpochHooks {
 
 /// What a worker that joins learns of the job.
 struct Arrival {
-  ExchangeResult result = {};               ///< as of an exchange; the replica has the model
-  std::int64_t rounds = 0;                  ///< of the job
-  std::int64_t samples = 0;                 ///< processed before in this worker's slot, or of `shard`
-  std::optional<int> shard = std::nullopt;  ///< of the data, which the worker goes on with; none: its own
+  ExchangeResult result = {};  ///< as of an exchange; the replica has the model
+  std::int64_t rounds = 0;     ///< of the job
+  std::int64_t samples = 0;    ///< that count, of earlier workers in this worker's slot
 };
 
 class CoordinatorClient;
+class DataPlan;
 
 class Exchange {
  public:
@@ -108,6 +114,13 @@ class Exchange {
   virtual void set_on_members(OnMembers) {}
   /// To be called before anything else.
   virtual void set_epoch_hooks(EpochHooks) {}
+  /// How samples are dealt to the workers; null: nobody departs.
+  virtual const sampling::MemberDeals* deals() const { return nullptr; }
+  /// The deals with what counts of the present one; empty: all as when the job began.
+  virtual sampling::Deals changed_deals() const { return {}; }
+  /// While the members agree on a change, none takes samples.
+  virtual bool knows_members() const { return true; }
+  virtual void await_members() {}
   /// Waits for a message with another worker; none: a note of the steward came before. If another epoch has
   /// begun, the message has ended. Pre: no exchange is in progress.
   virtual std::optional<Completion> wait_or_regroup(Pending& until);
@@ -132,16 +145,18 @@ class Exchange {
 // One function per route. The arguments must outlive the exchange.
 
 std::unique_ptr<Exchange> make_server_exchange(const Roster& roster, const ExchangePlan& plan,
-                                               Context& context, Replica& replica);
+                                               const DataPlan& data, Context& context, Replica& replica);
 std::unique_ptr<Exchange> make_all_reduce_exchange(const Roster& roster, const ExchangePlan& plan,
                                                    const StopRule& stop, Context& context, Replica& replica);
 /// The all-reduce of workers that may depart and join. `incarnation`: of this worker in its slot.
 std::unique_ptr<Exchange> make_regrouping_all_reduce(const Roster& roster, const ExchangePlan& plan,
-                                                     const StopRule& stop, RateScale rate_scale,
-                                                     Context& context, Replica& replica, int incarnation);
+                                                     const DataPlan& data, const StopRule& stop,
+                                                     RateScale rate_scale, Context& context, Replica& replica,
+                                                     int incarnation);
 /// The exchange in rounds between peers that may depart and join.
-std::unique_ptr<Exchange> make_regrouping_peers(const Roster& roster, const StopRule& stop, Context& context,
-                                                Replica& replica, int incarnation);
+std::unique_ptr<Exchange> make_regrouping_peers(const Roster& roster, const DataPlan& data,
+                                                const StopRule& stop, Context& context, Replica& replica,
+                                                int incarnation);
 std::unique_ptr<Exchange> make_peer_exchange(const Roster& roster, const ExchangePlan& plan,
                                              const StopRule& stop, Context& context, Replica& replica,
                                              const sync::Neighbours& neighbours);

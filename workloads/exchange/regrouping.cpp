@@ -1,7 +1,10 @@
 #include "workloads/exchange/regrouping.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 
@@ -17,13 +20,15 @@ Regrouping::Regrouping(const Roster& roster, Context& context, RegroupingExchang
       state_size_(state_size),
       has_values_(has_values),
       incarnation_(incarnation),
-      has_state_(incarnation == 1),
-      members_(has_state_ ? workers_.size() : 0),
+      has_state_(incarnation == 1 && self_ < std::ssize(roster.first_workers())),
+      members_(has_state_ ? roster.first_workers().size() : 0),
       leader_(has_state_ ? 0 : -1),
       is_quiet_(!has_state_),
-      standings_(workers_.size()) {
+      slots_(workers_.size()),
+      taken_(workers_.size()) {
   std::iota(members_.begin(), members_.end(), 0);
-  next_ = context_.receive(steward_, protocol::groups, {Bytes(std::ssize(standings_)), standings_.data()});
+  next_ = context_.receive(steward_, protocol::groups,
+                           {Bytes(std::ssize(slots_.bytes())), slots_.bytes().data()});
   // From now on no note can reach an earlier occupant of the slot.
   if (!has_state_) tell(protocol::pack(protocol::Arrived{.incarnation = incarnation_}));
 }
@@ -37,7 +42,8 @@ void Regrouping::hear(const Note& note) {
     begin(protocol::unpack<protocol::Members>(note));
   else
     regroup(protocol::unpack<protocol::Regroup>(note));
-  next_ = context_.receive(steward_, protocol::groups, {Bytes(std::ssize(standings_)), standings_.data()});
+  next_ = context_.receive(steward_, protocol::groups,
+                           {Bytes(std::ssize(slots_.bytes())), slots_.bytes().data()});
 }
 
 void Regrouping::wait() { hear(context_.wait(next_).note); }
@@ -54,12 +60,13 @@ void Regrouping::regroup(const protocol::Regroup& change) {
   context_.wait_all(sends_);
   sends_.clear();
   if (fetch_) {
-    std::array<Pending, 2> parts = {std::move(fetch_->numbers), std::move(fetch_->floats)};
-    context_.wait_all(parts);
+    context_.wait_all(fetch_->parts);
     fetch_.reset();
   }
-  tell(protocol::pack(protocol::Quiet{
-      .epoch = epoch_, .incarnation = incarnation_, .round = has_state_ ? exchange_.finished_rounds() : -1}));
+  tell(protocol::pack(protocol::Quiet{.epoch = epoch_,
+                                      .incarnation = incarnation_,
+                                      .round = has_state_ ? exchange_.finished_rounds() : -1,
+                                      .taken = exchange_.taken_samples()}));
 }
 
 void Regrouping::begin(const protocol::Members& members) {
@@ -69,38 +76,61 @@ void Regrouping::begin(const protocol::Members& members) {
   leader_ = members.leader;
   std::vector<int> behind;
   for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
-    const auto standing = static_cast<protocol::Standing>(standings_[static_cast<std::size_t>(worker)]);
+    const auto slot = static_cast<std::size_t>(worker);
+    const protocol::Standing standing = slots_.standing(slot);
+    taken_[slot] = standing == protocol::Standing::absent ? -1 : slots_.taken(slot);
     if (standing != protocol::Standing::absent) members_.push_back(worker);
     if (standing == protocol::Standing::behind) behind.push_back(worker);
   }
   is_quiet_ = false;
   exchange_.agree_on_epoch(members_, members.round);
-  const bool is_behind =
-      standings_[static_cast<std::size_t>(self_)] == static_cast<std::byte>(protocol::Standing::behind);
+  const bool is_behind = slots_.standing(static_cast<std::size_t>(self_)) == protocol::Standing::behind;
   if (!is_behind) {
     if (members.source == self_) send_state(behind);
     return exchange_.begin_epoch();
   }
   fetch_.emplace();
+  std::int64_t deals = 0;
+  fetch_->state.number("deals", deals);
   exchange_.serialise_common(fetch_->state);
-  const Rank source = rank_of(members.source);
-  fetch_->numbers = context_.receive(source, protocol::states, numbers_of(fetch_->state));
-  fetch_->floats = context_.receive(source, protocol::states, floats_of(fetch_->state));
+  source_ = rank_of(members.source);
+  fetch_->parts[0] = context_.receive(source_, protocol::states, numbers_of(fetch_->state));
+  fetch_->parts[2] = context_.receive(source_, protocol::states, floats_of(fetch_->state));
 }
 
 /// A copy, because this worker continues.
 void Regrouping::send_state(std::span<const int> behind) {
   if (behind.empty()) return;
   sent_ = std::make_unique<TransferredState>();
+  std::int64_t deals = exchange_.count_deals();
+  sent_->number("deals", deals);
   exchange_.serialise_common(*sent_);
+  sent_deals_ = exchange_.deals_as_numbers();
   for (const int worker : behind) {
     sends_.push_back(context_.send(rank_of(worker), protocol::states, numbers_of(*sent_)));
+    sends_.push_back(context_.send(rank_of(worker), protocol::deals, slice_of_deals(sent_deals_, deals)));
     sends_.push_back(context_.send(rank_of(worker), protocol::states, floats_of(*sent_)));
   }
 }
 
 Slice Regrouping::numbers_of(TransferredState& state) const {
   return {Bytes(std::ssize(state.numbers())), state.numbers().data()};
+}
+
+/// Without the numbers, a message of their size.
+Slice Regrouping::slice_of_deals(std::vector<std::int64_t>& deals, std::int64_t count) const {
+  const Bytes size(count * static_cast<std::int64_t>(sizeof(std::int64_t)));
+  return {size, deals.empty() ? nullptr : reinterpret_cast<std::byte*>(deals.data())};
+}
+
+/// The numbers say how many they are.
+void Regrouping::receive_deals() {
+  std::int64_t count = 0;
+  fetch_->state.begin_restore();
+  fetch_->state.number("deals", count);
+  if (!exchange_.deals_as_numbers().empty()) fetch_->deals.resize(static_cast<std::size_t>(count));
+  fetch_->parts[1] = context_.receive(source_, protocol::deals, slice_of_deals(fetch_->deals, count));
+  fetch_->knows_deals = true;
 }
 
 Slice Regrouping::floats_of(TransferredState& state) const {
@@ -113,17 +143,21 @@ Slice Regrouping::floats_of(TransferredState& state) const {
 
 bool Regrouping::finish_fetch() {
   while (is_fetching()) {
-    const bool has_numbers = fetch_->numbers.empty();
-    std::array<Pending, 2> awaited = {std::move(has_numbers ? fetch_->floats : fetch_->numbers),
-                                      std::move(next_)};
-    const Completion done = context_.wait_any(awaited);
-    (has_numbers ? fetch_->floats : fetch_->numbers) = std::move(awaited[0]);
-    next_ = std::move(awaited[1]);
-    if (done.index == 1) {
-      hear(done.note);
-    } else if (has_numbers) {
+    auto& parts = fetch_->parts;
+    if (parts[0].empty() && !fetch_->knows_deals) receive_deals();
+    const auto open = std::ranges::find_if(parts, [](const Pending& part) { return !part.empty(); });
+    if (open != parts.end()) {
+      std::array<Pending, 2> awaited = {std::move(*open), std::move(next_)};
+      const Completion done = context_.wait_any(awaited);
+      *open = std::move(awaited[0]);
+      next_ = std::move(awaited[1]);
+      if (done.index == 1) hear(done.note);
+    } else {
+      std::int64_t count = 0;
       fetch_->state.begin_restore();
+      fetch_->state.number("deals", count);
       exchange_.serialise_common(fetch_->state);
+      exchange_.restore_deals(fetch_->deals);
       fetch_.reset();
       has_state_ = true;
       return true;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,6 +33,12 @@ class RegroupingExchange {
   virtual void serialise_common(StateArchive& state) = 0;
   /// Rounds that this worker has finished.
   virtual std::int64_t finished_rounds() const = 0;
+  /// Samples that it has taken, with those of earlier workers of its slot.
+  virtual std::int64_t taken_samples() const = 0;
+  /// How samples are dealt: so many numbers, and these, which are none where nobody asks for samples.
+  virtual std::int64_t count_deals() const = 0;
+  virtual std::vector<std::int64_t> deals_as_numbers() const = 0;
+  virtual void restore_deals(std::span<const std::int64_t> numbers) = 0;
 };
 
 class Regrouping {
@@ -45,6 +50,9 @@ class Regrouping {
 
   /// Sorted indices of the workers that exchange.
   std::span<const int> members() const { return members_; }
+  /// By slot: the samples that its worker had taken when the members were agreed on; below 0: none, or one
+  /// that joined then.
+  std::span<const std::int64_t> taken() const { return taken_; }
   /// This worker has the duties of one for all.
   bool leads() const { return leader_ == self_; }
   /// No message may be sent to other workers: the members are not agreed on, or this one has no state yet.
@@ -68,14 +76,18 @@ class Regrouping {
   /// The state of training on its way from another worker.
   struct Fetch {
     TransferredState state;
-    Pending numbers;
-    Pending floats;
+    std::vector<std::int64_t> deals;
+    /// Receives of its numbers, its deals and its floats.
+    std::array<Pending, 3> parts;
+    bool knows_deals = false;  ///< their receive is posted
   };
   void regroup(const protocol::Regroup& change);
   void begin(const protocol::Members& members);
   void send_state(std::span<const int> behind);
   Slice numbers_of(TransferredState& state) const;
   Slice floats_of(TransferredState& state) const;
+  Slice slice_of_deals(std::vector<std::int64_t>& deals, std::int64_t count) const;
+  void receive_deals();
   Rank rank_of(int worker) const { return workers_[static_cast<std::size_t>(worker)]; }
   void tell(const Note& note);
 
@@ -94,11 +106,14 @@ class Regrouping {
   std::int32_t finished_in_ = -1;  ///< the epoch in which the steward was told so
   bool is_quiet_;
   bool has_ended_ = false;
-  std::vector<std::byte> standings_;  ///< by slot: what comes with the next note
+  protocol::SlotsOfEpoch slots_;  ///< what comes with the next note
+  std::vector<std::int64_t> taken_;
   Pending next_;
   Pending told_;
   std::optional<Fetch> fetch_;
+  Rank source_ = 0;  ///< of what is fetched
   std::unique_ptr<TransferredState> sent_;
+  std::vector<std::int64_t> sent_deals_;
   std::vector<Pending> sends_;
 };
 

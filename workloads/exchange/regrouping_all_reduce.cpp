@@ -23,11 +23,14 @@ namespace {
 
 class RegroupingAllReduce final : public RegroupingRounds {
  public:
-  RegroupingAllReduce(const Roster& roster, const ExchangePlan& plan, const StopRule& stop,
-                      RateScale rate_scale, Context& context, Replica& replica, int incarnation)
-      : RegroupingRounds(roster, stop, context, replica, incarnation),
+  RegroupingAllReduce(const Roster& roster, const ExchangePlan& plan, const DataPlan& data,
+                      const StopRule& stop, RateScale rate_scale, Context& context, Replica& replica,
+                      int incarnation)
+      : RegroupingRounds(roster, data, stop, context, replica, incarnation),
+        all_workers_(static_cast<int>(roster.first_workers().size())),
         plan_(plan),
         rate_scale_(rate_scale),
+        sums_samples_(roster.coordinator().has_value() || data.has_lists()),
         kept_(replica),
         samples_(workers_.size(), 0) {
     if (const auto coordinator = roster.coordinator()) coordinator_.emplace(context, *coordinator);
@@ -114,10 +117,11 @@ class RegroupingAllReduce final : public RegroupingRounds {
   void start(int bucket) {
     const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
     group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
-    if (coordinator_ && bucket + 1 == replica_.buckets()) sum_samples();
+    if (sums_samples_ && bucket + 1 == replica_.buckets()) sum_samples();
   }
 
-  /// Workers that a coordinator leads take different numbers of steps.
+  /// Workers that a coordinator leads take different numbers of steps, and the last batch of a common list
+  /// may be smaller.
   void sum_samples() {
     sums_.assign(workers_.size(), 0.0F);
     sums_[static_cast<std::size_t>(self_)] = static_cast<float>(own_samples_);
@@ -167,8 +171,8 @@ class RegroupingAllReduce final : public RegroupingRounds {
       note_averaged();
     else
       count();
-    replica_.set_rate_factor(recovery::rate_factor(rate_scale_, static_cast<int>(workers_.size()),
-                                                   static_cast<int>(regrouping_.members().size())));
+    replica_.set_rate_factor(
+        recovery::rate_factor(rate_scale_, all_workers_, static_cast<int>(regrouping_.members().size())));
     ExchangeResult result = state_of_job();
     if (coordinator_) {
       result.local_steps = last_reply_.local_steps;
@@ -178,7 +182,7 @@ class RegroupingAllReduce final : public RegroupingRounds {
         decided_.weight && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size();
     for (int vector = 0; vector <= samples_vector(); ++vector) {
       if (vector == weight_vector() && !decided_.weight) continue;
-      if (vector == samples_vector() && !coordinator_) continue;
+      if (vector == samples_vector() && !sums_samples_) continue;
       result.bytes_sent += group_->reduces->traffic(vector).sent.count();
       result.bytes_received += group_->reduces->traffic(vector).received.count();
     }
@@ -186,11 +190,12 @@ class RegroupingAllReduce final : public RegroupingRounds {
   }
 
   void count() {
-    if (!coordinator_) {
+    if (!sums_samples_) {
       samples_.assign(workers_.size(), own_samples_);
       return count_round(samples_, version_ + 1, {});
     }
     std::ranges::transform(sums_, samples_.begin(), [](float sum) { return static_cast<std::int64_t>(sum); });
+    if (!coordinator_) return count_round(samples_, version_ + 1, {});
     count_round(samples_, last_reply_.version, last_reply_.stops);
   }
 
@@ -229,11 +234,13 @@ class RegroupingAllReduce final : public RegroupingRounds {
   /// Each group keeps buffers of the model's size, and random groups rarely recur.
   static constexpr std::size_t most_groups = 4;
 
+  int all_workers_;  ///< that the job has, without slots for spares
   const ExchangePlan& plan_;
   RateScale rate_scale_;
   std::map<std::vector<int>, std::unique_ptr<Group>> groups_;
   Group* group_ = nullptr;  ///< of the exchange in progress
   sync::Payload payload_ = sync::Payload::gradient;
+  bool sums_samples_;          ///< each worker's are not those of the others
   PayloadCopy kept_;           ///< of the exchange in progress
   int offered_ = 0;            ///< buckets of it that are complete
   float total_weight_ = 0.0F;  ///< the sum of all members' weights, when it is done
@@ -248,9 +255,11 @@ class RegroupingAllReduce final : public RegroupingRounds {
 }  // namespace
 
 std::unique_ptr<Exchange> make_regrouping_all_reduce(const Roster& roster, const ExchangePlan& plan,
-                                                     const StopRule& stop, RateScale rate_scale,
-                                                     Context& context, Replica& replica, int incarnation) {
-  return std::make_unique<RegroupingAllReduce>(roster, plan, stop, rate_scale, context, replica, incarnation);
+                                                     const DataPlan& data, const StopRule& stop,
+                                                     RateScale rate_scale, Context& context, Replica& replica,
+                                                     int incarnation) {
+  return std::make_unique<RegroupingAllReduce>(roster, plan, data, stop, rate_scale, context, replica,
+                                               incarnation);
 }
 
 }  // namespace tandem

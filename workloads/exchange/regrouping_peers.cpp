@@ -17,9 +17,9 @@ namespace {
 
 class RegroupingPeers final : public RegroupingRounds {
  public:
-  RegroupingPeers(const Roster& roster, const StopRule& stop, Context& context, Replica& replica,
-                  int incarnation)
-      : RegroupingRounds(roster, stop, context, replica, incarnation), model_(replica, 0) {}
+  RegroupingPeers(const Roster& roster, const DataPlan& data, const StopRule& stop, Context& context,
+                  Replica& replica, int incarnation)
+      : RegroupingRounds(roster, data, stop, context, replica, incarnation), model_(replica, 0) {}
 
   void begin(const sync::Exchange& exchange) override {
     TANDEM_CHECK(exchange.payload == sync::Payload::model, "peers exchange models");
@@ -105,9 +105,10 @@ class RegroupingPeers final : public RegroupingRounds {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_regrouping_peers(const Roster& roster, const StopRule& stop, Context& context,
-                                                Replica& replica, int incarnation) {
-  return std::make_unique<RegroupingPeers>(roster, stop, context, replica, incarnation);
+std::unique_ptr<Exchange> make_regrouping_peers(const Roster& roster, const DataPlan& data,
+                                                const StopRule& stop, Context& context, Replica& replica,
+                                                int incarnation) {
+  return std::make_unique<RegroupingPeers>(roster, data, stop, context, replica, incarnation);
 }
 
 }  // namespace tandem

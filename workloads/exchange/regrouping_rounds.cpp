@@ -12,8 +12,8 @@
 
 namespace tandem {
 
-RegroupingRounds::RegroupingRounds(const Roster& roster, const StopRule& stop, Context& context,
-                                   Replica& replica, int incarnation)
+RegroupingRounds::RegroupingRounds(const Roster& roster, const DataPlan& data, const StopRule& stop,
+                                   Context& context, Replica& replica, int incarnation)
     : context_(context),
       replica_(replica),
       workers_(roster.workers()),
@@ -21,7 +21,11 @@ RegroupingRounds::RegroupingRounds(const Roster& roster, const StopRule& stop, C
       regrouping_(roster, context, *this, replica.common_size(), replica.has_values(), incarnation),
       stop_(stop),
       applied_(workers_.size(), 0),
-      before_(workers_.size(), 0) {}
+      before_(workers_.size(), 0),
+      dealt_(workers_.size(), 0),
+      knows_samples_(data.knows_samples()),
+      deals_(workers_.size(), roster.first_workers().size(), data.deals_before(),
+             {.knows_samples = data.knows_samples(), .deals_again = data.deals_again()}) {}
 
 void RegroupingRounds::open(const sync::Exchange& exchange) {
   is_open_ = true;
@@ -44,7 +48,8 @@ ExchangeResult RegroupingRounds::finish() {
 
 Arrival RegroupingRounds::join(int) {
   while (!regrouping_.is_fetching() || !regrouping_.finish_fetch()) regrouping_.wait();
-  return {.result = fetched(), .rounds = rounds_, .samples = applied_[static_cast<std::size_t>(self_)]};
+  const ExchangeResult result = fetched();
+  return {.result = result, .rounds = rounds_, .samples = counted()[static_cast<std::size_t>(self_)]};
 }
 
 void RegroupingRounds::end(const std::function<void()>& last_duties) {
@@ -66,6 +71,9 @@ void RegroupingRounds::end(const std::function<void()>& last_duties) {
 /// This worker has the state of the round that others have finished.
 ExchangeResult RegroupingRounds::fetched() {
   is_open_ = false;
+  deals_.settle(regrouping_.members(), regrouping_.taken(), counted());
+  // Others may have dealt before.
+  if (hooks_.dealt) hooks_.dealt(deals_);
   on_members_(members_event(), false);
   finish_fetched();
   ExchangeResult result = state_of_job();
@@ -95,6 +103,8 @@ std::optional<Completion> RegroupingRounds::wait_or_regroup(Pending& until) {
 }
 
 void RegroupingRounds::begin_epoch() {
+  const bool is_dealt = deals_.settle(regrouping_.members(), regrouping_.taken(), counted());
+  if (is_dealt && hooks_.dealt) hooks_.dealt(deals_);
   const bool decides_again = is_open_ && !averages_all_;
   const auto again = on_members_(members_event(), decides_again);
   if (!is_open_) return;
@@ -120,13 +130,43 @@ void RegroupingRounds::serialise_counters(StateArchive& state) {
   state.number("exchange.stops", stops_);
   for (std::size_t slot = 0; slot < applied_.size(); ++slot)
     state.number("exchange.samples." + std::to_string(slot), applied_[slot]);
+  for (std::size_t slot = 0; slot < dealt_.size(); ++slot)
+    state.number("exchange.dealt." + std::to_string(slot), dealt_[slot]);
 }
 
 void RegroupingRounds::serialise_common(StateArchive& state) {
   serialise_counters(state);
   for (std::int64_t& samples : before_) state.number("exchange.samples_before", samples);
   state.number("exchange.averaged", is_averaged_);
+  auto counts = deals_.counts();
+  state.number("deals.present", counts.present);
+  state.number("deals.places", counts.places);
+  state.number("deals.closed_numbers", counts.closed_numbers);
+  if (state.restores() && !knows_samples_) deals_.restore(counts);
   replica_.serialise_common(state);
+}
+
+std::vector<std::int64_t> RegroupingRounds::deals_as_numbers() const {
+  return knows_samples_ ? deals_.to_numbers(counted()) : std::vector<std::int64_t>();
+}
+
+void RegroupingRounds::restore_deals(std::span<const std::int64_t> numbers) {
+  if (knows_samples_) deals_.restore(numbers);
+}
+
+sampling::Deals RegroupingRounds::changed_deals() const {
+  return knows_samples_ && deals_.has_changed() ? deals_.all(counted()) : sampling::Deals();
+}
+
+void RegroupingRounds::await_members() {
+  while (regrouping_.is_quiet() && !regrouping_.is_fetching()) regrouping_.wait();
+}
+
+/// By slot: samples that count since the job has dealt them.
+std::vector<std::int64_t> RegroupingRounds::counted() const {
+  std::vector<std::int64_t> counted(applied_.size());
+  std::ranges::transform(applied_, dealt_, counted.begin(), std::minus());
+  return counted;
 }
 
 std::vector<std::int64_t> RegroupingRounds::applied_samples() const {

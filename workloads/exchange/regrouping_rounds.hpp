@@ -11,6 +11,7 @@
 
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/regrouping.hpp"
+#include "workloads/job/data_plan.hpp"
 
 namespace tandem {
 
@@ -25,12 +26,16 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
   /// A worker that takes over the duties does the last of them again.
   void end(const std::function<void()>& last_duties) final;
   std::optional<bool> leads() const final { return regrouping_.leads(); }
+  const sampling::MemberDeals* deals() const final { return &deals_; }
+  sampling::Deals changed_deals() const final;
+  bool knows_members() const final { return !regrouping_.is_quiet(); }
+  void await_members() final;
   std::vector<std::int64_t> applied_samples() const final;
 
  protected:
   /// The arguments must outlive it. `incarnation`: of this worker in its slot.
-  RegroupingRounds(const Roster& roster, const StopRule& stop, Context& context, Replica& replica,
-                   int incarnation);
+  RegroupingRounds(const Roster& roster, const DataPlan& data, const StopRule& stop, Context& context,
+                   Replica& replica, int incarnation);
 
   /// Starts the exchange in progress among decided().members as far as its payload is complete. Pre: this
   /// worker is not quiet.
@@ -77,6 +82,11 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
   void begin_epoch() final;
   void serialise_common(StateArchive& state) final;
   std::int64_t finished_rounds() const final { return rounds_ + is_averaged_; }
+  std::int64_t taken_samples() const final { return hooks_.taken ? hooks_.taken() : 0; }
+  std::int64_t count_deals() const final { return deals_.count_numbers(counted()); }
+  std::vector<std::int64_t> deals_as_numbers() const final;
+  void restore_deals(std::span<const std::int64_t> numbers) final;
+  std::vector<std::int64_t> counted() const;
   ExchangeResult fetched();
   void serialise_counters(StateArchive& state);
   sync::Members members_event() const;
@@ -89,7 +99,10 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
   std::int64_t rounds_ = 0;            ///< finished
   std::vector<std::int64_t> applied_;  ///< samples of each slot's workers in the model
   std::vector<std::int64_t> before_;   ///< of these, in the model that the job has resumed from
-  int stops_ = 0;                      ///< 1: the job ends after the last round
+  std::vector<std::int64_t> dealt_;    ///< of them, before samples were dealt to the workers of this job
+  bool knows_samples_;
+  sampling::MemberDeals deals_;  ///< after the last change of the members
+  int stops_ = 0;                ///< 1: the job ends after the last round
   bool averages_all_ = false;
   int is_averaged_ = 0;  ///< 1: the mean is finished
 };

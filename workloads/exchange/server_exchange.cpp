@@ -9,6 +9,7 @@
 #include "workloads/exchange/compressed_push.hpp"
 #include "workloads/exchange/coordinator_client.hpp"
 #include "workloads/exchange/exchange.hpp"
+#include "workloads/job/data_plan.hpp"
 #include "workloads/job/shard_layout.hpp"
 #include "workloads/protocol.hpp"
 
@@ -17,7 +18,8 @@ namespace {
 
 class ServerExchange : public Exchange {
  public:
-  ServerExchange(const Roster& roster, const ExchangePlan& plan, Context& context, Replica& replica)
+  ServerExchange(const Roster& roster, const ExchangePlan& plan, const DataPlan& data, Context& context,
+                 Replica& replica)
       : context_(context),
         replica_(replica),
         servers_(roster.servers()),
@@ -33,6 +35,12 @@ class ServerExchange : public Exchange {
         receives_(servers_.size()) {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
       receives_[shard].resize(layout_[shard].size());
+    first_workers_ = std::ssize(roster.first_workers());
+    knows_samples_ = data.knows_samples();
+    if (roster.steward())
+      deals_.emplace(
+          roster.workers().size(), roster.first_workers().size(), data.deals_before(),
+          sampling::MemberDeals::Rules{.knows_samples = knows_samples_, .deals_again = data.deals_again()});
     if (plan.compression() != nullptr)
       compressor_.emplace(plan, replica.has_values(), context.device(),
                           roster.assignment(context.rank()).index);
@@ -89,19 +97,27 @@ class ServerExchange : public Exchange {
     Arrival arrival;
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
       const protocol::Welcome welcome = await_welcome(servers_[shard], incarnation);
-      if (shard == coordinating_)
-        arrival = {.rounds = welcome.rounds, .samples = welcome.samples, .shard = welcome.shard};
+      if (shard == coordinating_) {
+        arrival = {.rounds = welcome.rounds, .samples = welcome.samples};
+        const auto numbers = receive_deals(welcome.deals);
+        if (knows_samples_) deals_->restore(numbers);
+      }
       expect_reply(shard, {});
     }
     result_ = {};
+    joins_ = true;
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
       on_reply(protocol::unpack<protocol::Reply>(context_.wait(receives_[shard].back()).note), shard);
       context_.wait_all(receives_[shard]);
     }
+    joins_ = false;
     context_.wait_all(arrivals);
     arrival.result = result_;
     return arrival;
   }
+
+  void set_epoch_hooks(EpochHooks hooks) override { hooks_ = std::move(hooks); }
+  const sampling::MemberDeals* deals() const override { return deals_ ? &*deals_ : nullptr; }
 
   void leave() override {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
@@ -128,6 +144,28 @@ class ServerExchange : public Exchange {
       Pending welcome = context_.receive(server, protocol::welcomes, {});
       const auto found = protocol::unpack<protocol::Welcome>(context_.wait(welcome).note);
       if (found.incarnation == incarnation) return found;
+    }
+  }
+
+  /// `count`: numbers of the message, or more.
+  std::vector<std::int64_t> receive_deals(std::int64_t count) {
+    std::vector<std::int64_t> numbers(knows_samples_ ? static_cast<std::size_t>(count) : 0);
+    Pending arriving =
+        context_.receive(servers_[coordinating_], protocol::deals,
+                         {Bytes(count * static_cast<std::int64_t>(sizeof(std::int64_t))),
+                          knows_samples_ ? reinterpret_cast<std::byte*>(numbers.data()) : nullptr});
+    context_.wait(arriving);
+    return numbers;
+  }
+
+  /// Of the deals that this worker was told of, it knows the first ones. A newcomer knows all.
+  void follow_deals(std::int32_t told) {
+    for (; deals_followed_ < told; ++deals_followed_) {
+      if (joins_) continue;
+      const auto numbers = receive_deals(sampling::MemberDeals::most_numbers_of_change(first_workers_));
+      if (!knows_samples_) continue;
+      deals_->follow(sampling::change_from(numbers));
+      hooks_.dealt(*deals_);
     }
   }
 
@@ -224,6 +262,7 @@ class ServerExchange : public Exchange {
     result_.stop = reply.stops;
     result_.samples = reply.all_samples;
     result_.commit_round = commit_round_ = reply.commit_round;
+    follow_deals(reply.deals);
     if (!brings_means_) return;
     result_.sum_of = 1;
     result_.rounds = reply.version;  // each has one update
@@ -234,10 +273,16 @@ class ServerExchange : public Exchange {
   std::span<const Rank> servers_;  ///< by shard
   std::size_t coordinating_;       ///< the shard whose server answers reports and ends the job
   const ShardLayout& layout_;
-  bool defers_buckets_;                ///< `finish` leaves them to `await`
-  bool requests_pulls_;                ///< the servers wait for them
-  bool by_key_;                        ///< buckets are exchanged one after the other, by `finish`
-  bool brings_means_;                  ///< instead of the model
+  bool defers_buckets_;                         ///< `finish` leaves them to `await`
+  bool requests_pulls_;                         ///< the servers wait for them
+  bool by_key_;                                 ///< buckets are exchanged one after the other, by `finish`
+  bool brings_means_;                           ///< instead of the model
+  std::optional<sampling::MemberDeals> deals_;  ///< where workers may depart
+  EpochHooks hooks_;
+  std::int64_t first_workers_ = 0;
+  bool knows_samples_ = false;
+  bool joins_ = false;
+  std::int32_t deals_followed_ = 0;
   std::vector<int> versions_;          ///< of the model's part, by shard: each counts its own updates
   std::vector<std::int64_t> numbers_;  ///< of the next push, by shard
   std::optional<PushCompressor> compressor_;
@@ -253,8 +298,8 @@ class ServerExchange : public Exchange {
 }  // namespace
 
 std::unique_ptr<Exchange> make_server_exchange(const Roster& roster, const ExchangePlan& plan,
-                                               Context& context, Replica& replica) {
-  return std::make_unique<ServerExchange>(roster, plan, context, replica);
+                                               const DataPlan& data, Context& context, Replica& replica) {
+  return std::make_unique<ServerExchange>(roster, plan, data, context, replica);
 }
 
 }  // namespace tandem

@@ -30,6 +30,17 @@ struct DataPlan::Dealt {
   sampling::Shards shards;
   std::vector<sampling::Rest> first;  ///< by worker, before its shard; empty: nothing
 
+  /// A later deal, as all workers of this process know it.
+  struct Later {
+    sampling::Deals before;
+    int places = 0;
+    sampling::Shards shards;
+    std::vector<sampling::Rest> rests;
+  };
+  static constexpr std::size_t kept = 2;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<const Later>> later;
+
   const sampling::Shards& get() {
     std::call_once(once, [this] { shards = split->deal(setting); });
     return shards;
@@ -102,13 +113,14 @@ std::vector<float> DataPlan::losses_before(std::int64_t epoch) const {
 }
 
 std::shared_ptr<const sampling::EpochList> DataPlan::epoch_list(std::int64_t epoch,
-                                                                std::span<const float> losses) const {
+                                                                std::span<const float> losses,
+                                                                const sampling::RestList& rest) const {
   const auto make = [&](std::span<const float> known) {
     const auto list = std::make_shared<sampling::EpochList>();
     sampler_->list(epoch, {.losses = known}, *list);
     return list;
   };
-  if (first_list_.list && epoch == first_list_.epoch) return first_list_.list;
+  if (rest.list && epoch == rest.epoch) return rest.list;
   if (needs_losses_ && !models_losses()) return make(losses);
   const std::lock_guard lock(lists_->mutex);
   auto& by_epoch = lists_->by_epoch;
@@ -119,6 +131,19 @@ std::shared_ptr<const sampling::EpochList> DataPlan::epoch_list(std::int64_t epo
   return list;
 }
 
+/// The setting of the split with the labels that it needs.
+struct DataPlan::Labelled {
+  std::vector<std::uint16_t> labels;
+  sampling::Setting setting;
+
+  explicit Labelled(const DataPlan& plan) : setting(plan.dealt_->setting) {
+    if (!plan.dealt_->split->needs_labels) return;
+    TANDEM_CHECK(plan.dataset_ != nullptr, "nobody trains on the samples of modelled mathematics");
+    labels = plan.dataset_->train_labels();
+    setting.labels = labels;
+  }
+};
+
 const std::vector<SampleId>& DataPlan::shard(int index) const {
   return dealt_->get().at(static_cast<std::size_t>(index));
 }
@@ -128,22 +153,44 @@ sampling::ShardVisits DataPlan::shard_visits(int worker) const {
   return {shard(worker), seed_, worker, dealt_->first.at(static_cast<std::size_t>(worker))};
 }
 
+bool DataPlan::deals_again() const { return has_lists() || !dealt_->split->replicates; }
+
+sampling::ShardVisits DataPlan::shard_visits(const sampling::DealsOfWorker::Part& part) const {
+  if (part.before->empty()) return shard_visits(part.place);
+  const std::lock_guard lock(dealt_->mutex);
+  auto& later = dealt_->later;
+  auto found = std::ranges::find_if(
+      later, [&](const auto& one) { return one->places == part.places && one->before == *part.before; });
+  if (found == later.end()) {
+    auto deal = std::make_shared<Dealt::Later>(Dealt::Later{*part.before, part.places, {}, {}});
+    const Labelled labelled(*this);
+    sampling::Setting setting = labelled.setting;
+    setting.workers = part.places;
+    deal->shards = dealt_->split->deal(setting);
+    deal->rests = sampling::rests_after(*dealt_->split, setting, deal->before, part.places);
+    if (later.size() == Dealt::kept) later.erase(later.begin());
+    found = later.insert(later.end(), std::move(deal));
+  }
+  const auto place = static_cast<std::size_t>(part.place);
+  return {(*found)->shards.at(place), seed_, part.place, (*found)->rests.at(place)};
+}
+
+sampling::RestList DataPlan::rest_list(const sampling::DealsOfWorker::Part& part) const {
+  return sampling::rest_list_after([this](std::int64_t epoch) { return epoch_list(epoch, {}, {}); },
+                                   *part.before, part.places);
+}
+
 void DataPlan::continue_after(std::span<const sampling::Deal> deals) {
   if (deals.empty()) return;
   TANDEM_CHECK(!needs_losses(), "deals", deals.size());
+  deals_before_.assign(deals.begin(), deals.end());
   if (has_lists()) {
-    first_list_ = sampling::rest_list_after([this](std::int64_t epoch) { return epoch_list(epoch, {}); },
+    first_list_ = sampling::rest_list_after([this](std::int64_t epoch) { return epoch_list(epoch, {}, {}); },
                                             deals, workers_);
     return;
   }
-  std::vector<std::uint16_t> labels;
-  if (dealt_->split->needs_labels) {
-    TANDEM_CHECK(dataset_ != nullptr, "a job with modelled mathematics has no state from which it continues");
-    labels = dataset_->train_labels();
-  }
-  sampling::Setting setting = dealt_->setting;
-  setting.labels = labels;
-  dealt_->first = sampling::rests_after(*dealt_->split, setting, deals, workers_);
+  const Labelled labelled(*this);
+  dealt_->first = sampling::rests_after(*dealt_->split, labelled.setting, deals, workers_);
 }
 
 DataPlan::Left DataPlan::left_of_epoch() const {

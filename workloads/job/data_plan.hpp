@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policies/sampling/deals.hpp"
+#include "policies/sampling/member_deals.hpp"
 #include "policies/sampling/partition.hpp"
 #include "policies/sampling/sampler.hpp"
 #include "workloads/data/cache_engine.hpp"
@@ -43,6 +44,16 @@ class DataPlan {
   /// these had left of an epoch is visited first. Pre: called before any worker takes samples;
   /// !needs_losses().
   void continue_after(std::span<const sampling::Deal> deals);
+  /// The deals of which this job's is the next one.
+  const sampling::Deals& deals_before() const { return deals_before_; }
+  /// Somebody asks for samples. Otherwise mathematics is modelled, and only their numbers matter.
+  bool knows_samples() const { return dataset_ != nullptr || has_lists() || from_storage(); }
+  /// Where workers leave and join, the samples that they have left are dealt anew. Not where each has all.
+  bool deals_again() const;
+  /// Visits the samples of a place in a later deal, or what is left of the lists there. Workers of a process
+  /// share what they have in common.
+  sampling::ShardVisits shard_visits(const sampling::DealsOfWorker::Part& part) const;
+  sampling::RestList rest_list(const sampling::DealsOfWorker::Part& part) const;
   /// What workers visit first, therefore.
   struct Left {
     std::int64_t epoch = 0;
@@ -61,12 +72,12 @@ class DataPlan {
   /// Losses are weighted, so that selected samples stand for all.
   bool weighs_losses() const { return weighs_losses_; }
   /// The list of an epoch. `losses`: by id, where a worker computes them; else empty. Lists that all workers
-  /// of a process have in common are made once. Pre: has_lists().
-  std::shared_ptr<const sampling::EpochList> epoch_list(std::int64_t epoch,
-                                                        std::span<const float> losses) const;
-  int workers() const { return workers_; }
-  /// Where workers begin in the common lists: epoch_list() of its epoch is what is left of it. Pre:
+  /// of a process have in common are made once. `rest`: takes the place of the list of its epoch. Pre:
   /// has_lists().
+  std::shared_ptr<const sampling::EpochList> epoch_list(std::int64_t epoch, std::span<const float> losses,
+                                                        const sampling::RestList& rest) const;
+  int workers() const { return workers_; }
+  /// Where workers begin in the common lists. Pre: has_lists().
   const sampling::RestList& first_list() const { return first_list_; }
 
   /// Batches come from cache nodes; otherwise every worker has its shard in memory.
@@ -79,6 +90,7 @@ class DataPlan {
  private:
   struct Dealt;
   struct Lists;
+  struct Labelled;
   void plan_lists();
   std::vector<float> losses_before(std::int64_t epoch) const;
 
@@ -88,6 +100,7 @@ class DataPlan {
   std::shared_ptr<const sampling::Sampler> sampler_;  ///< null: shards
   std::shared_ptr<Lists> lists_;
   sampling::RestList first_list_;
+  sampling::Deals deals_before_;
   std::shared_ptr<const LossHistory> recorded_losses_;  ///< null: not from another run
   bool needs_losses_ = false;
   bool weighs_losses_ = false;

@@ -47,7 +47,7 @@ Job::Parts::Parts(JobSpec given)
                static_cast<int>(roster.workers().size()), static_cast<int>(roster.servers().size())),
       devices(spec, roster, replica.description, exchange),
       checkpoints(plan_checkpoints(spec, roster, exchange)),
-      stop(spec.experiment.stop, data.info().train_samples, data.has_lists()) {}
+      stop(spec.experiment.stop, data.info().train_samples, data.has_lists() && !roster.steward()) {}
 
 Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
   // The platform's hosts may have lifetimes that are none.

@@ -16,6 +16,7 @@ nlohmann::json to_json(const ResumePoint& point) {
   if (!point.members.empty()) document["members"] = point.members;
   if (!point.model_directory.empty()) document["model_directory"] = point.model_directory;
   if (!point.deals.empty()) document["deals"] = to_json(point.deals);
+  if (point.deals_anew) document["deals_anew"] = true;
   return document;
 }
 
@@ -29,21 +30,32 @@ ResumePoint resume_point_from_json(const nlohmann::json& document) {
   point.all_workers = document.value("all_workers", 0);
   point.model_directory = document.value("model_directory", "");
   if (document.contains("members")) document["members"].get_to(point.members);
+  point.deals_anew = document.value("deals_anew", false);
   if (document.contains("deals")) point.deals = deals_from_json(document["deals"]);
   return point;
 }
 
 nlohmann::json to_json(const std::vector<sampling::Deal>& deals) {
   nlohmann::json document = nlohmann::json::array();
-  for (const auto& deal : deals) document.push_back({{"workers", deal.workers}, {"taken", deal.taken}});
+  for (const auto& deal : deals) {
+    nlohmann::json& one = document.emplace_back();
+    one = {{"workers", deal.workers}, {"taken", deal.taken}};
+    for (const auto& back : deal.returned)
+      one["returned"].push_back({back.deal, back.place, back.first, back.count});
+  }
   return document;
 }
 
 std::vector<sampling::Deal> deals_from_json(const nlohmann::json& document) {
   std::vector<sampling::Deal> deals;
-  for (const auto& deal : document)
-    deals.push_back({.workers = deal.at("workers").get<int>(),
-                     .taken = deal.at("taken").get<std::vector<std::int64_t>>()});
+  for (const auto& deal : document) {
+    auto& one = deals.emplace_back();
+    deal.at("workers").get_to(one.workers);
+    deal.at("taken").get_to(one.taken);
+    for (const auto& back : deal.value("returned", nlohmann::json::array()))
+      one.returned.push_back({back.at(0).get<std::int64_t>(), back.at(1).get<std::int64_t>(),
+                              back.at(2).get<std::int64_t>(), back.at(3).get<std::int64_t>()});
+  }
   return deals;
 }
 

@@ -34,11 +34,18 @@ struct ResumePoint {
   std::string model_directory = {};
   /// How samples were dealt before this job dealt them to its workers, the oldest first; empty: never.
   std::vector<sampling::Deal> deals = {};
+  /// With the checkpoint, the samples that its workers had left are dealt to those of this job, who have
+  /// taken none since: workers had left or joined before.
+  bool deals_anew = false;
   /// Why later checkpoints cannot be used, one text for each; for the user only, not in the JSON form.
   std::vector<std::string> passed_over = {};
 
   bool has_state_of(int worker) const {
     return members.empty() || std::ranges::find(members, worker) != members.end();
+  }
+  /// Sets the deals before the job that wrote it, unless that has dealt anew itself.
+  void continue_after(const std::vector<sampling::Deal>& earlier) {
+    if (!deals_anew) deals = earlier;
   }
   /// The first worker with a state.
   int first_member() const { return members.empty() ? 0 : members.front(); }

@@ -130,8 +130,6 @@ class TransienceChecker {
     if (!in_place) refuse("a job that starts again has a slot for each worker alone (recovery.mode)");
     if (policy != "spares" && policy != "replace")
       refuse("recovery.policy " + policy + " gets no machines there");
-    if (experiment_.sync.over != sync::Route::server)
-      refuse("workers without servers have no slots for spares");
     const auto& algorithm = sync::catalog().find(experiment_.sync.algorithm);
     const sync::Setting setting{
         .workers = enough_for_any_option,
@@ -225,8 +223,15 @@ class TransienceChecker {
   void check_data() const {
     if (experiment_.data.source != DataSource::memory)
       fail_at("data.source", "memory", quote(to_text(experiment_.data.source)));
-    if (experiment_.data.sampling != "shard")
-      fail_at("data.sampling", "shard", quote(experiment_.data.sampling));
+    const auto& sampler = sampling::samplers().find(experiment_.data.sampling).make;
+    if (sampler.needs_losses)
+      fail_at("data.sampling", "a sampler without losses, which a worker takes along",
+              quote(experiment_.data.sampling));
+    if (sampler.make != nullptr && experiment_.sync.over == sync::Route::peers)
+      fail_at("data.sampling",
+              "shard over peers: the last batch of a common list is smaller, and nobody counts the samples "
+              "of all",
+              quote(experiment_.data.sampling));
     if (experiment_.placement.evaluator == "first-worker")
       fail_at("placement.evaluator", "a host that does not depart", "'first-worker'");
   }

@@ -6,12 +6,13 @@
 
 namespace tandem {
 
-Agreement::Agreement(int slots)
+Agreement::Agreement(int slots, int workers)
     : slots_(static_cast<std::size_t>(slots)),
-      present_(slots_.size()),
-      unreported_(slots_.size()),
-      unfinished_(slots_.size()) {
-  TANDEM_CHECK(slots > 0, "slots", slots);
+      present_(static_cast<std::size_t>(workers)),
+      unreported_(present_),
+      unfinished_(present_) {
+  TANDEM_CHECK(workers > 0 && workers <= slots, slots, workers);
+  for (int slot = workers; slot < slots; ++slot) at(slot) = {.is_present = false, .incarnation = 0};
 }
 
 void Agreement::leave(int slot) {
@@ -53,10 +54,12 @@ bool Agreement::is_of_now(int slot, int incarnation, std::int64_t epoch) const {
   return epoch == epoch_ && is_present(slot) && at(slot).incarnation == incarnation;
 }
 
-void Agreement::note_quiet(int slot, int incarnation, std::int64_t epoch, std::int64_t round) {
+void Agreement::note_quiet(int slot, int incarnation, std::int64_t epoch, std::int64_t round,
+                           std::int64_t taken) {
   if (!is_of_now(slot, incarnation, epoch)) return;
   if (!at(slot).round) --unreported_;
   at(slot).round = round;
+  at(slot).taken = taken;
 }
 
 bool Agreement::all_have_reported() const {
@@ -71,14 +74,18 @@ bool Agreement::has_lost_state() const {
 std::optional<Agreement::Members> Agreement::take_members() {
   if (!all_have_reported() || has_lost_state()) return std::nullopt;
   is_open_ = false;
-  Members members{.slots = present(), .behind = {}};
+  Members members{.slots = present(), .behind = {}, .taken = {}};
   members.source = members.slots.front();
   for (const int slot : members.slots)
     if (*at(slot).round > *at(members.source).round) members.source = slot;
   members.round = *at(members.source).round;
   if (!leader_has_finished_) leader_ = members.slots.front();
   members.leader = leader_;
-  for (const int slot : members.slots) members.behind.push_back(*at(slot).round < members.round);
+  constexpr std::int64_t none = -1;
+  for (const int slot : members.slots) {
+    members.behind.push_back(*at(slot).round < members.round);
+    members.taken.push_back(*at(slot).round < 0 ? none : at(slot).taken);
+  }
   return members;
 }
 

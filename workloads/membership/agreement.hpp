@@ -13,8 +13,8 @@ namespace tandem {
 /// continue are known. A change in between begins a newer epoch, and reports of older ones count for nothing.
 class Agreement {
  public:
-  /// Of workers in so many slots, all of them present, in epoch 0.
-  explicit Agreement(int slots);
+  /// Of workers in so many slots, in epoch 0: the first `workers` of them are present.
+  Agreement(int slots, int workers);
 
   void leave(int slot);
   /// A worker without the state of training.
@@ -24,14 +24,16 @@ class Agreement {
   bool begin(std::int64_t epoch);
   std::int64_t epoch() const { return epoch_; }
 
-  /// `round`: below 0 without the state of training. Others than the current occupants are ignored.
-  void note_quiet(int slot, int incarnation, std::int64_t epoch, std::int64_t round);
+  /// `round`: below 0 without the state of training. `taken`: see Members. Others than the current occupants
+  /// are ignored.
+  void note_quiet(int slot, int incarnation, std::int64_t epoch, std::int64_t round, std::int64_t taken = 0);
   struct Members {
-    std::vector<int> slots;    ///< sorted
-    std::vector<bool> behind;  ///< of these slots: not as far as the source
-    int source = 0;            ///< a slot that has finished the last round; the lowest one
-    int leader = 0;            ///< see leader_
-    std::int64_t round = 0;    ///< that round
+    std::vector<int> slots;           ///< sorted
+    std::vector<bool> behind;         ///< of these slots: not as far as the source
+    int source = 0;                   ///< a slot that has finished the last round; the lowest one
+    int leader = 0;                   ///< see leader_
+    std::int64_t round = 0;           ///< that round
+    std::vector<std::int64_t> taken;  ///< samples, as these slots have reported; -1: without the state
   };
   /// Once, when all members of the epoch have reported, and there are any.
   std::optional<Members> take_members();
@@ -50,6 +52,7 @@ class Agreement {
   struct Slot {
     bool is_present = true;
     int incarnation = 1;
+    std::int64_t taken = 0;                  ///< as reported with `round`
     std::optional<std::int64_t> round = {};  ///< as reported in this epoch
     bool has_finished = false;               ///< as reported in this epoch
   };

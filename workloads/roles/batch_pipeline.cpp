@@ -14,18 +14,22 @@ BatchPipeline::BatchPipeline(const Job& job, Context& context, Replica& replica,
       loader_(make_loader(job.roster(), job.data(), context, visits_, worker,
                           [&exchange](Pending& until) { exchange.wait_progressing(until); })),
       record_bytes_(job.data().info().record_bytes()),
-      loads_ahead_(job.loads_ahead(context.rank())) {}
+      loads_ahead_(job.loads_ahead(context.rank())),
+      slot_(worker) {}
 
 int BatchPipeline::load(int batch, int step) {
   loader_->begin_step(batch);
-  if (decoding_.empty()) begin(batch, step);
+  if (decoding_.empty()) {
+    exchange_.await_members();
+    begin(batch, step);
+  }
   const int samples = batch_.samples;
   exchange_.wait_progressing(decoding_);
   return samples;
 }
 
 void BatchPipeline::load_ahead(int batch, int step) {
-  if (loads_ahead_ && loader_->has_next()) begin(batch, step);
+  if (loads_ahead_ && loader_->has_next() && exchange_.knows_members()) begin(batch, step);
 }
 
 void BatchPipeline::drop_next(int batch, int step) {
@@ -36,6 +40,7 @@ void BatchPipeline::drop_next(int batch, int step) {
 
 void BatchPipeline::begin(int batch, int step) {
   batch_ = loader_->next(batch);
+  taken_ += batch_.samples;
   decoding_ = context_.compute({.kind = Work::Kind::decode,
                                 .samples = batch_.samples,
                                 .bytes = record_bytes_ * batch_.samples,

@@ -34,8 +34,17 @@ class BatchPipeline {
   bool has_trained(double epochs, std::int64_t samples) const { return visits_.has_trained(epochs, samples); }
   /// See SampleVisits, as the next one.
   void serialise(StateArchive& state) { visits_.serialise(state); }
-  void skip(std::int64_t samples) { visits_.skip(samples); }
-  void take_shard(int shard) { visits_.take_shard(shard); }
+  void skip(std::int64_t samples) {
+    taken_ += samples;
+    visits_.skip(samples);
+  }
+  void follow(const sampling::MemberDeals& deals) { visits_.follow(deals, slot_); }
+  void join(const sampling::MemberDeals& deals, std::int64_t samples) {
+    taken_ = samples;
+    visits_.join(deals, slot_, samples);
+  }
+  /// Samples of the batches that were begun, and those of earlier workers of the slot.
+  std::int64_t taken() const { return taken_; }
   /// Ends the streams that are open.
   void close() { loader_->close(); }
 
@@ -49,6 +58,8 @@ class BatchPipeline {
   std::unique_ptr<Loader> loader_;
   Bytes record_bytes_;
   bool loads_ahead_;
+  int slot_;
+  std::int64_t taken_ = 0;
   Pending decoding_;       ///< of the next batch; empty: not begun
   Loader::Batch batch_{};  ///< that one
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "policies/sync/replay.hpp"
@@ -53,16 +54,22 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       // Workers that update themselves scale their updates.
       rate_factor_(plan_.servers_send_means() ? 1.0 : rate_factor_of(job)),
       present_(0),
-      samples_of_shards_(job.roster().first_workers().size(), 0),
+      first_workers_(job.roster().first_workers().size()),
+      knows_samples_(job.data().knows_samples()),
       pushes_(static_cast<int>(job.roster().workers().size())) {
   for (const Rank worker : job.roster().workers()) {
     Client& client = clients_.emplace_back();
     client.rank = worker;
-    if (present_ < std::ssize(samples_of_shards_)) client.shard = present_;
+    client.has_place = clients_.size() <= first_workers_;
+    client.loads_ahead = job.loads_ahead(worker);
     client.pieces.resize(model_.pieces().size());
     ++present_;
   }
   members_ = present_;
+  if (steward_ && gets_pushes_ && is_coordinator_)
+    deals_.emplace(workers(), first_workers_, job.data().deals_before(),
+                   sampling::MemberDeals::Rules{.knows_samples = knows_samples_,
+                                                .deals_again = job.data().deals_again()});
   inbox_.resize((requests_pulls_ ? 2 : 1) * workers() + (steward_ ? 1 : 0));
   while (key_policies_.size() + 1 < keys_.size())
     key_policies_.push_back(plan_.algorithm().make.make_server(plan_.sync_setting()));
@@ -216,7 +223,7 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
   client.dropped = false;
   ++client.pushes;
   client.all_samples += push.samples;
-  samples_of_shards_[static_cast<std::size_t>(client.shard)] += push.samples;
+  largest_push_ = std::max(largest_push_, static_cast<int>(push.samples));
   client.steps += push.local_steps;
   if (!counts_updates_) pushes_.count(1);
   samples_ += push.samples;
@@ -328,6 +335,7 @@ void ParameterServer::reply(const sync::Reply& decision) {
     if (!costs_.empty()) do_stated_work(Work::Kind::reply, costs_[key_].reply);
     return send_reply(client);
   }
+  tell_deals(client);
   client.replied_version = version_;
   client.waits = false;
   if (const int batch = batch_of(decision); batch > 0) client.batch = batch;
@@ -352,7 +360,8 @@ Note ParameterServer::note_of_reply(const sync::Reply& decision) const {
                                         .stops = (is_late ? stopped_ : stopping_) && is_coordinator_,
                                         .dropped = client.dropped,
                                         .all_samples = samples_,
-                                        .commit_round = static_cast<std::int32_t>(commits_.announced())});
+                                        .commit_round = static_cast<std::int32_t>(commits_.announced()),
+                                        .deals = static_cast<std::int32_t>(client.deals_told)});
 }
 
 /// Sends the pieces that the worker has asked for, in the order in which the next forward needs them.
@@ -473,8 +482,6 @@ void ParameterServer::serialise(StateArchive& state) {
     const std::string of_worker = "worker." + std::to_string(worker) + '.';
     state.number(of_worker + "pushes", client.pushes);
     state.number(of_worker + "samples", client.all_samples);
-    if (state.restores() && worker < samples_of_shards_.size())
-      samples_of_shards_[worker] = client.all_samples;
     state.number(of_worker + "steps", client.steps);
     state.number(of_worker + "batch", client.batch);
     state.number(of_worker + "local_steps", client.local_steps);
@@ -496,6 +503,7 @@ SavedState ParameterServer::current_state() {
   state.set("all_answered", answered ? 1 : 0);
   state.set("all_current", current ? 1 : 0);
   state.set_text("policy", serialised(*policy_));
+  if (const auto deals = changed_deals(); !deals.empty()) state.set_text("deals", to_json(deals).dump());
   return state;
 }
 

@@ -4,12 +4,15 @@
 // all-reduce the coordinator holds no part of the model: workers only report their exchanges to it.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "policies/sampling/member_deals.hpp"
 #include "policies/sync/policy.hpp"
 #include "workloads/checkpoint/accuracy_stop.hpp"
 #include "workloads/checkpoint/checkpoints.hpp"
@@ -65,11 +68,14 @@ class ParameterServer {
     bool dropped = false;     ///< its last push was
     int unanswered = 0;       ///< reports
     bool is_present = true;
-    bool is_joining = false;        ///< waits until nothing of its slot's last worker is left
-    int incarnation = 1;            ///< of the worker that joins, or has joined
-    int arrived = 1;                ///< incarnation of the last worker that has arrived
-    int shard = -1;                 ///< of the data, that its worker has; -1: none
-    std::vector<Pending> draining;  ///< what is open with earlier workers of its slot
+    bool is_joining = false;                 ///< waits until nothing of its slot's last worker is left
+    int incarnation = 1;                     ///< of the worker that joins, or has joined
+    int arrived = 1;                         ///< incarnation of the last worker that has arrived
+    bool has_place = true;                   ///< deals count its worker
+    bool loads_ahead = false;                ///< its worker may have taken the batch of its next step
+    std::size_t deals_told = 0;              ///< to its worker
+    std::vector<std::int64_t> deal_numbers;  ///< all of them, as a newcomer gets them
+    std::vector<Pending> draining;           ///< what is open with earlier workers of its slot
     bool is_member() const { return is_present && !is_joining; }
   };
 
@@ -85,8 +91,15 @@ class ParameterServer {
   void on_departed(int worker);
   std::optional<protocol::Push> drop_messages(int worker);
   void leave_spares_out();
+  void take_place(int worker);
+  void lose_place(int worker);
+  sampling::Deals changed_deals() const;
+  std::vector<std::int64_t> counted_samples() const;
+  std::int64_t most_ahead(const Client& client) const;
+  void deal_if_due();
+  void tell_deals(Client& client);
+  void tell_all_deals(Client& client);
   void on_joined(int worker, int incarnation);
-  void give_shard(int worker);
   void cancel_join(int worker);
   static void note_arrived(Client& client, const Completion& last);
   void advance_join(int worker, const Completion& last);
@@ -195,7 +208,16 @@ class ParameterServer {
   bool has_asked_for_end_ = false;
   bool no_more_join_ = false;  ///< the steward has said so
   int version_ = 0;
-  std::vector<std::int64_t> samples_of_shards_;  ///< pushed, of each shard of the data
+  std::size_t first_workers_;  ///< without slots for spares
+  bool knows_samples_;         ///< somebody asks for them
+  /// How samples are dealt where workers may depart; the coordinator alone decides it.
+  std::optional<sampling::MemberDeals> deals_;
+  struct Dealt {
+    std::vector<std::int64_t> numbers;
+    std::int64_t count = 0;  ///< of them; nobody needs the numbers where nobody asks for samples
+  };
+  std::deque<Dealt> dealt_;  ///< since the job began; they may be in flight
+  int largest_push_ = 0;     ///< in samples
   RoundCounter pushes_;
   std::int64_t samples_ = 0;
   bool stopping_ = false;

@@ -22,7 +22,13 @@ Slice slice_of(std::vector<float>& values, std::size_t count) {
 
 SampleVisits::SampleVisits(const Roster& roster, const DataPlan& data, Context& context, int worker,
                            std::function<void(Pending&)> wait)
-    : roster_(roster), data_(data), context_(context), worker_(worker), wait_(std::move(wait)) {
+    : roster_(roster),
+      data_(data),
+      context_(context),
+      worker_(worker),
+      workers_(data.workers()),
+      wait_(std::move(wait)) {
+  if (data.has_lists()) first_ = data.first_list();
   if (data.needs_losses() && !data.models_losses())
     table_.assign(static_cast<std::size_t>(data.info().train_samples), not_visited);
 }
@@ -30,21 +36,59 @@ SampleVisits::SampleVisits(const Roster& roster, const DataPlan& data, Context& 
 void SampleVisits::next(int count, Batch& batch) {
   batch.ids.clear();
   batch.weights.clear();
-  if (!data_.has_lists()) {
-    if (!shard_) shard_.emplace(data_.shard_visits(worker_));
-    return shard_->next(count, batch.ids);
-  }
-  if (!list_) begin_epoch(data_.first_list().epoch);
+  if (!data_.has_lists()) return next_of_shard(count, batch.ids);
+  begin_deals();
+  if (!list_) begin_epoch(first_.epoch);
   if (taken_ == part()) {
     if (data_.needs_losses()) exchange_losses();
     before_epoch_ += static_cast<std::int64_t>(part());
     begin_epoch(epoch_ + 1);
   }
   last_ = taken_;
-  const std::size_t end = std::min(part(), taken_ + static_cast<std::size_t>(count));
+  const std::size_t end =
+      std::min(part(), taken_ + static_cast<std::size_t>(deals_.until_next(total_, count)));
+  total_ += static_cast<std::int64_t>(end - last_);
   for (; taken_ < end; ++taken_) {
     batch.ids.push_back(list_->ids[place(taken_)]);
     if (!list_->weights.empty()) batch.weights.push_back(list_->weights[place(taken_)]);
+  }
+}
+
+void SampleVisits::next_of_shard(int count, std::vector<SampleId>& ids) {
+  begin_deals();
+  if (!shard_) shard_.emplace(data_.shard_visits(worker_));
+  const auto now = static_cast<int>(deals_.until_next(total_, count));
+  shard_->next(now, ids);
+  total_ += now;
+  if (now == count) return;
+  std::vector<SampleId> others;
+  next_of_shard(count - now, others);
+  ids.insert(ids.end(), others.begin(), others.end());
+}
+
+void SampleVisits::follow(const sampling::MemberDeals& deals, int slot) {
+  if (data_.knows_samples()) deals_.follow(deals, slot);
+}
+
+void SampleVisits::join(const sampling::MemberDeals& deals, int slot, std::int64_t samples) {
+  total_ = samples;
+  follow(deals, slot);
+}
+
+/// Those that the next sample belongs to.
+void SampleVisits::begin_deals() {
+  while (const auto part = deals_.take(total_)) {
+    worker_ = part->place;
+    workers_ = part->places;
+    const std::int64_t taken = total_ - part->begin;
+    if (!data_.has_lists()) {
+      shard_.emplace(data_.shard_visits(*part));
+      shard_->skip(taken);
+      continue;
+    }
+    first_ = part->before->empty() ? data_.first_list() : data_.rest_list(*part);
+    skip_in_lists(taken);
+    before_epoch_ += part->begin;
   }
 }
 
@@ -63,20 +107,19 @@ bool SampleVisits::has_trained(double epochs, std::int64_t samples) const {
   if (!data_.has_lists() || !list_) return false;
   // The next batch may have been loaded ahead, and be of the next epoch.
   const auto of_epoch = static_cast<double>(samples - before_epoch_);
-  const auto& first = data_.first_list();
-  const double share = epoch_ == first.epoch ? first.share : 1.0;
+  const double share = epoch_ == first_.epoch ? first_.share : 1.0;
   return static_cast<double>(epoch_) + (1.0 - share) + share * of_epoch / static_cast<double>(part()) >=
          epochs;
 }
 
 void SampleVisits::begin_epoch(std::int64_t epoch) {
   epoch_ = epoch;
-  list_ = data_.epoch_list(epoch, table_);
+  list_ = data_.epoch_list(epoch, table_, first_);
   taken_ = last_ = 0;
   if (part() == 0)
     throw ConfigError("epoch " + std::to_string(epoch) + " has fewer samples (" +
-                      std::to_string(list_->ids.size()) + ") than workers (" +
-                      std::to_string(data_.workers()) + ")");
+                      std::to_string(list_->ids.size()) + ") than workers (" + std::to_string(workers_) +
+                      ")");
   if (!table_.empty()) own_losses_.assign(part(), not_visited);
 }
 
@@ -134,11 +177,16 @@ void SampleVisits::keep_losses(std::span<const float> all) {
 }
 
 void SampleVisits::skip(std::int64_t samples) {
-  if (!data_.has_lists()) {
-    if (!shard_) shard_.emplace(data_.shard_visits(worker_));
-    return shard_->skip(samples);
-  }
-  const std::int64_t first = data_.first_list().epoch;
+  total_ += samples;
+  if (data_.has_lists()) return skip_in_lists(samples);
+  if (!shard_) shard_.emplace(data_.shard_visits(worker_));
+  shard_->skip(samples);
+}
+
+/// From the begin of the first list.
+void SampleVisits::skip_in_lists(std::int64_t samples) {
+  const std::int64_t first = first_.epoch;
+  before_epoch_ = 0;
   begin_epoch(first);
   const auto of_first = static_cast<std::int64_t>(part());
   // An epoch begins when its first sample is taken.

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/sampling/member_deals.hpp"
 #include "policies/sampling/partition.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job/data_plan.hpp"
@@ -40,8 +41,11 @@ class SampleVisits {
   /// epochs are counted for all workers together.
   bool has_trained(double epochs, std::int64_t samples) const;
 
-  /// Visits another shard than that of `worker`. Pre: nothing was taken; there are no lists.
-  void take_shard(int shard) { worker_ = shard; }
+  /// Where workers leave and join: the worker of this slot takes the samples of the present deal from now on,
+  /// or from where that begins.
+  void follow(const sampling::MemberDeals& deals, int slot);
+  /// The same for one that joins when `samples` of its slot's workers count. Pre: nothing was taken.
+  void join(const sampling::MemberDeals& deals, int slot, std::int64_t samples);
   /// Skips samples. Pre: nothing was taken; no list needs losses.
   void skip(std::int64_t samples);
   /// Where in which epoch the worker is, and the losses that it knows, where lists need losses; otherwise
@@ -49,10 +53,13 @@ class SampleVisits {
   void serialise(StateArchive& state);
 
  private:
-  std::size_t part() const { return list_->ids.size() / static_cast<std::size_t>(data_.workers()); }
+  std::size_t part() const { return list_->ids.size() / static_cast<std::size_t>(workers_); }
   std::size_t place(std::size_t position) const {
-    return static_cast<std::size_t>(worker_) + position * static_cast<std::size_t>(data_.workers());
+    return static_cast<std::size_t>(worker_) + position * static_cast<std::size_t>(workers_);
   }
+  void next_of_shard(int count, std::vector<SampleId>& ids);
+  void begin_deals();
+  void skip_in_lists(std::int64_t samples);
   void begin_epoch(std::int64_t epoch);
   void exchange_losses();
   void collect(std::vector<float>& all);
@@ -62,10 +69,14 @@ class SampleVisits {
   const Roster& roster_;
   const DataPlan& data_;
   Context& context_;
-  int worker_;
+  int worker_;  ///< among them, of those that the samples were dealt to
+  int workers_;
   std::function<void(Pending&)> wait_;
+  sampling::DealsOfWorker deals_;
+  std::int64_t total_ = 0;                      ///< taken, also by earlier workers of the slot
   std::optional<sampling::ShardVisits> shard_;  ///< made at its first use
   // Of lists:
+  sampling::RestList first_;
   std::shared_ptr<const sampling::EpochList> list_;
   std::int64_t epoch_ = 0;
   std::int64_t before_epoch_ = 0;  ///< samples of this worker in earlier epochs

@@ -40,7 +40,6 @@ void ParameterServer::hear_steward(const Note& note) {
 /// The worker's machine is gone. A push that has arrived as a whole still counts.
 void ParameterServer::on_departed(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  if (client.is_joining || !client.is_present) client.shard = -1;
   if (!client.is_present) return;  // it has ended by itself
   if (client.is_joining) return cancel_join(worker);
   set_presence(client, false);
@@ -50,7 +49,7 @@ void ParameterServer::on_departed(int worker) {
     model_.note_push(worker, push->version);
     on_push(worker, *push);
   }
-  client.shard = -1;
+  lose_place(worker);
   client.waits = false;
   client.unanswered = 0;
   leave(worker);
@@ -93,6 +92,7 @@ void ParameterServer::cancel_join(int worker) {
   Client& client = clients_[index];
   set_presence(client, false);
   --present_;
+  lose_place(worker);
   client.draining.push_back(context_.disconnect(client.rank));
   if (context_.is_done(inbox_[index]))
     note_arrived(client, context_.wait(inbox_[index]));
@@ -103,23 +103,87 @@ void ParameterServer::cancel_join(int worker) {
 
 /// Slots for spares are empty as the job begins.
 void ParameterServer::leave_spares_out() {
-  for (std::size_t worker = samples_of_shards_.size(); worker < workers(); ++worker) {
+  for (std::size_t worker = first_workers_; worker < workers(); ++worker) {
     clients_[worker].incarnation = clients_[worker].arrived = 0;
     leave(static_cast<int>(worker));
   }
 }
 
-/// That of its slot, or else the first one that nobody has. All servers give the same one, since the steward
-/// tells all of them of departures and arrivals in one order.
-void ParameterServer::give_shard(int worker) {
-  std::vector<bool> is_taken(samples_of_shards_.size(), false);
-  for (const Client& client : clients_)
-    if (client.shard >= 0) is_taken[static_cast<std::size_t>(client.shard)] = true;
-  auto shard = static_cast<std::size_t>(worker);
-  if (shard >= is_taken.size() || is_taken[shard])
-    shard = static_cast<std::size_t>(std::ranges::find(is_taken, false) - is_taken.begin());
-  TANDEM_CHECK(shard < is_taken.size(), "worker", worker);
-  clients_[static_cast<std::size_t>(worker)].shard = static_cast<int>(shard);
+void ParameterServer::lose_place(int worker) {
+  Client& client = clients_[static_cast<std::size_t>(worker)];
+  if (deals_ && client.has_place) deals_->leave(worker, client.all_samples);
+  client.has_place = false;
+}
+
+void ParameterServer::take_place(int worker) {
+  Client& client = clients_[static_cast<std::size_t>(worker)];
+  // The last one may have ended by itself, before its machine departed.
+  lose_place(worker);
+  if (deals_) deals_->join(worker, client.all_samples);
+  client.has_place = true;
+}
+
+/// Samples that the worker may have taken beyond those of its pushes when it hears of a deal.
+std::int64_t ParameterServer::most_ahead(const Client& client) const {
+  if (!client.is_member()) return 0;
+  const std::int64_t batch = std::max(plan_.sync_setting().batch, client.batch);
+  // One that has no reply takes nothing. The next push of another one may be larger than any before.
+  constexpr std::int64_t margin = 2;
+  const std::int64_t until_reply = client.waits ? 0 : margin * std::max<std::int64_t>(batch, largest_push_);
+  return until_reply + (client.loads_ahead ? batch : 0);
+}
+
+/// Where the members are others than those of the last deal. Each worker hears of it with its next reply, and
+/// continues until then with what it had.
+void ParameterServer::deal_if_due() {
+  if (!deals_ || !deals_->is_due()) return;
+  Dealt dealt{.numbers = {}, .count = deals_->count_numbers_of_change()};
+  const auto counted = counted_samples();
+  std::vector<std::int64_t> taken = counted;
+  for (std::size_t worker = 0; worker < taken.size(); ++worker) taken[worker] += most_ahead(clients_[worker]);
+  const auto change = deals_->deal(taken, counted);
+  if (knows_samples_) dealt.numbers = to_numbers(change);
+  dealt_.push_back(std::move(dealt));
+}
+
+namespace {
+
+Slice slice_of(std::vector<std::int64_t>& numbers, std::int64_t count) {
+  return {Bytes(count * static_cast<std::int64_t>(sizeof(std::int64_t))),
+          numbers.empty() ? nullptr : reinterpret_cast<std::byte*>(numbers.data())};
+}
+
+}  // namespace
+
+/// Its reply follows.
+void ParameterServer::tell_deals(Client& client) {
+  deal_if_due();
+  for (; client.deals_told < dealt_.size(); ++client.deals_told) {
+    Dealt& dealt = dealt_[client.deals_told];
+    client.reply.push_back(context_.send(client.rank, protocol::deals, slice_of(dealt.numbers, dealt.count)));
+  }
+}
+
+void ParameterServer::tell_all_deals(Client& client) {
+  if (!deals_) return;
+  client.deals_told = dealt_.size();
+  const auto counted = counted_samples();
+  if (knows_samples_) client.deal_numbers = deals_->to_numbers(counted);
+  client.reply.push_back(context_.send(client.rank, protocol::deals,
+                                       slice_of(client.deal_numbers, deals_->count_numbers(counted))));
+}
+
+/// With what counts of the present one; empty: all as when the job began.
+sampling::Deals ParameterServer::changed_deals() const {
+  if (!deals_ || !knows_samples_ || !deals_->has_changed()) return {};
+  return deals_->all(counted_samples());
+}
+
+/// By slot, of all its workers.
+std::vector<std::int64_t> ParameterServer::counted_samples() const {
+  std::vector<std::int64_t> counted;
+  for (const Client& client : clients_) counted.push_back(client.all_samples);
+  return counted;
 }
 
 /// A new worker in the slot of one that is gone, or in one for spares: it joins when nothing of that one is
@@ -130,7 +194,7 @@ void ParameterServer::on_joined(int worker, int incarnation) {
   constexpr bool is_joining = true;
   set_presence(client, true, is_joining);
   client.incarnation = incarnation;
-  give_shard(worker);
+  take_place(worker);
   ++present_;
   advance_join(worker, {});
 }
@@ -167,15 +231,20 @@ void ParameterServer::welcome(int worker) {
   client.batch = client.local_steps = 0;
   client.dropped = false;
   rescale();
+  // It takes nothing before it hears of the deal.
+  client.waits = true;
+  deal_if_due();
+  client.waits = false;
   listen(worker);
-  Pending greeting =
-      context_.send(client.rank, protocol::welcomes, {},
-                    protocol::pack(protocol::Welcome{
-                        .incarnation = client.incarnation,
-                        .shard = client.shard,
-                        .rounds = pushes_.rounds(),
-                        .samples = samples_of_shards_[static_cast<std::size_t>(client.shard)]}));
+  Pending greeting = context_.send(
+      client.rank, protocol::welcomes, {},
+      protocol::pack(protocol::Welcome{
+          .incarnation = client.incarnation,
+          .deals = static_cast<std::int32_t>(deals_ ? deals_->count_numbers(counted_samples()) : 0),
+          .rounds = pushes_.rounds(),
+          .samples = client.all_samples}));
   context_.wait(greeting);
+  tell_all_deals(client);
   begin_answer(client);
   if (!costs_.empty()) do_stated_work(Work::Kind::reply, costs_[key_].reply);
   client.replied_model = model_.hand_out(worker);
@@ -197,7 +266,7 @@ void ParameterServer::set_presence(Client& client, bool is_present, bool is_join
 void ParameterServer::rescale() {
   const int count = std::max(1, members_);
   pushes_.set_events_per_round(count);
-  const int all = static_cast<int>(samples_of_shards_.size());
+  const int all = static_cast<int>(first_workers_);
   rate_factor_ = recovery::rate_factor(rate_scale_, all, count);
   if (batch_rule_ == BatchRule::keep) return;
   batches_.assign(workers(), 0);

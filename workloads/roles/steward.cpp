@@ -21,7 +21,9 @@ Steward::Steward(const Job& job, Context& context, Journal& journal)
       deciders_(job.roster().deciders()),
       running_deciders_(deciders_.size()) {
   for (const Rank worker : job.roster().workers()) slots_.push_back({.rank = worker});
-  if (job.exchange().route() != sync::Route::server) agreement_.emplace(static_cast<int>(slots_.size()));
+  if (job.exchange().route() != sync::Route::server)
+    agreement_.emplace(static_cast<int>(slots_.size()),
+                       static_cast<int>(job.roster().first_workers().size()));
 }
 
 void Steward::run() {

@@ -72,8 +72,8 @@ class Steward {
   /// Ends of deciders; without servers, the next note of each worker; then the next event.
   std::vector<Pending> awaited_;
   std::vector<Pending> told_;
-  std::deque<std::vector<protocol::Standing>> standings_;  ///< that were told
-  std::optional<Seconds> tick_;                            ///< that the policy has asked for
+  std::deque<std::vector<std::byte>> standings_;  ///< that were told
+  std::optional<Seconds> tick_;                   ///< that the policy has asked for
   std::int64_t epoch_ = 0;
   std::size_t running_deciders_;
   bool is_ending_ = false;     ///< no worker joins any more

@@ -1,6 +1,7 @@
 // The steward where workers exchange without servers: how they agree on who is a member, and when all have
 // finished.
 #include <algorithm>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/roles/steward.hpp"
@@ -22,7 +23,7 @@ void Steward::hear_group(int slot, const Note& note) {
       return tell(sender.rank, protocol::groups, regroup_note(slot));
     case protocol::Kind::quiet: {
       const auto quiet = protocol::unpack<protocol::Quiet>(note);
-      return agreement_->note_quiet(slot, quiet.incarnation, quiet.epoch, quiet.round);
+      return agreement_->note_quiet(slot, quiet.incarnation, quiet.epoch, quiet.round, quiet.taken);
     }
     case protocol::Kind::finished: {
       const auto finished = protocol::unpack<protocol::Finished>(note);
@@ -55,11 +56,13 @@ Note Steward::regroup_note(int slot) const {
 }
 
 void Steward::tell_members(const Agreement::Members& members) {
-  auto& standings = standings_.emplace_back(slots_.size(), protocol::Standing::absent);
+  protocol::SlotsOfEpoch slots(slots_.size());
   for (std::size_t member = 0; member < members.slots.size(); ++member)
-    standings[static_cast<std::size_t>(members.slots[member])] =
-        members.behind[member] ? protocol::Standing::behind : protocol::Standing::current;
-  const Slice list{Bytes(std::ssize(standings)), reinterpret_cast<std::byte*>(standings.data())};
+    slots.set(static_cast<std::size_t>(members.slots[member]),
+              members.behind[member] ? protocol::Standing::behind : protocol::Standing::current,
+              members.taken[member]);
+  auto& bytes = standings_.emplace_back(std::move(slots).take());
+  const Slice list{Bytes(std::ssize(bytes)), bytes.data()};
   for (const int slot : members.slots)
     tell(slots_[static_cast<std::size_t>(slot)].rank, protocol::groups,
          protocol::pack(protocol::Members{.epoch = static_cast<std::int32_t>(agreement_->epoch()),

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 #include "policies/sync/replay.hpp"
@@ -18,13 +20,14 @@ std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replic
   const Roster& roster = job.roster();
   const ExchangePlan& plan = job.exchange();
   if (roster.steward() && plan.route() == sync::Route::all_reduce)
-    return make_regrouping_all_reduce(roster, plan, job.stop(), job.spec().experiment.recovery.scale_rate,
-                                      context, replica, incarnation);
+    return make_regrouping_all_reduce(roster, plan, job.data(), job.stop(),
+                                      job.spec().experiment.recovery.scale_rate, context, replica,
+                                      incarnation);
   if (roster.steward() && plan.route() == sync::Route::peers)
-    return make_regrouping_peers(roster, job.stop(), context, replica, incarnation);
+    return make_regrouping_peers(roster, job.data(), job.stop(), context, replica, incarnation);
   switch (plan.route()) {
     case sync::Route::server:
-      return make_server_exchange(roster, plan, context, replica);
+      return make_server_exchange(roster, plan, job.data(), context, replica);
     case sync::Route::all_reduce:
       return make_all_reduce_exchange(roster, plan, job.stop(), context, replica);
     case sync::Route::peers:
@@ -60,18 +63,26 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
       queues_backward_(!context.device().is_host() && !plan_.overlaps_forward()),
       keeps_losses_(job.data().needs_losses() || job.records_losses()),
       records_losses_(job.records_losses()),
-      epochs_(job.spec().experiment.stop.epochs),
+      epochs_(job.roster().steward() ? 0.0 : job.spec().experiment.stop.epochs),
       progress_(batch_of(job, index)) {
   replica_.set_rate_factor(rate_factor_of(job));
   if (job.checkpoints().evaluator == context.rank()) evaluation_.emplace(job, context, journal);
   exchange_->set_on_members(
       [this](const sync::Members& event, bool decides_again) { return on_members(event, decides_again); });
   exchange_->set_epoch_hooks(
-      {.ends = [this] { commits_.end_epoch(); },
+      {.taken = [this] { return batches_.taken(); },
+       .dealt = [this](const sampling::MemberDeals& deals) { batches_.follow(deals); },
+       .ends = [this] { commits_.end_epoch(); },
        .begins = [this](std::span<const int> members,
                         std::int64_t rounds) { commits_.begin_epoch(members, rounds); }});
   commits_.set_wait([this](Pending& until) { return exchange_->wait_or_regroup(until); });
   if (job.resume() != nullptr && !joins()) resume(job, index);
+  const auto first = job.roster().first_workers().size();
+  if (plan_.route() == sync::Route::server || joins() || first == job.roster().workers().size()) return;
+  // Slots for spares are empty as the job begins.
+  sync::Members members{0, std::vector<int>(first)};
+  std::iota(members.workers.begin(), members.workers.end(), 0);
+  on_members(members, false);
 }
 
 bool Worker::joins() const {
@@ -117,8 +128,7 @@ void Worker::join() {
     context_.wait(copy);
   }
   replica_.begin_at(progress_.step());
-  if (arrival.shard) batches_.take_shard(*arrival.shard);
-  batches_.skip(progress_.samples_taken());
+  batches_.join(*exchange_->deals(), progress_.samples_taken());
   checkpoints_.leave_out(progress_.job_rounds());
   evaluations_.begin_again(progress_.job_rounds());
   stopping_ = exchange_stops_ = arrival.result.stop;
@@ -344,6 +354,8 @@ SavedState Worker::current_state() {
   SavedState state;
   serialise(state);
   state.set_text("policy", serialised(*policy_));
+  if (const auto deals = exchange_->changed_deals(); !deals.empty())
+    state.set_text("deals", to_json(deals).dump());
   return state;
 }
 

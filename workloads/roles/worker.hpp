@@ -102,7 +102,8 @@ class Worker {
   bool queues_backward_;     ///< behind forward, before that is done
   bool keeps_losses_;        ///< of samples, for the sampler or the records
   bool records_losses_;
-  double epochs_;  ///< of the sampler's lists, after which this worker ends; 0: no limit
+  /// Of the sampler's lists, after which this worker ends; 0: no limit, or samples are counted for all.
+  double epochs_;
 
   StepProgress progress_;
   StepRecord record_;  ///< of the step in progress

@@ -139,7 +139,9 @@ TEST(RestsOf, SkippingEqualsVisiting) {
     }
 }
 
-TEST(RestsOf, FastWorkersBeginTheNextEpochOnlyTogether) {
+/// All begin the next epoch together. The slow ones have two whole epochs left, which the fast one has done
+/// or begun.
+TEST(RestsOf, WorkersThatAreBehindLeaveMore) {
   const Splits splits("iid", 40, 1);
   // The first worker is in its third epoch, the others in their first.
   auto before = splits.visits({}, 4);
@@ -149,6 +151,8 @@ TEST(RestsOf, FastWorkersBeginTheNextEpochOnlyTogether) {
   for (const auto& visits : before) {
     const auto ids = visits.rest().ids;
     left.insert(left.end(), ids.begin(), ids.end());
+    for (int epoch = visits.epoch(); epoch < 2; ++epoch)
+      left.insert(left.end(), visits.shard().begin(), visits.shard().end());
   }
   std::vector<SampleId> dealt;
   for (const Rest& rest :

@@ -355,12 +355,16 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"SparesOfMachinesThatStay", minimal + "placement: {spares: [h9]}\n",
                 "lab.yaml:3: key 'placement.spares': expected no hosts, because no machine departs "
                 "(transience.lifetime is never), found 'h9'"},
-        Refusal{"SparesWithoutServers",
-                minimal +
-                    "transience: {lifetime: exponential}\nrecovery: {policy: spares}\nsync: {algorithm: "
-                    "bsp, over: all-reduce, collective: ring}\nplacement: {spares: [h9]}\n",
-                "lab.yaml:6: key 'placement.spares': expected no hosts, because workers without servers have "
-                "no slots for spares, found 'h9'"},
+        Refusal{"DeparturesWithASamplerThatNeedsLosses",
+                minimal + "transience: {lifetime: exponential}\ndata: {sampling: importance}\n",
+                "lab.yaml:4: key 'data.sampling': expected a sampler without losses, which a worker takes "
+                "along, because machines may depart (transience.lifetime), found 'importance'"},
+        Refusal{"DeparturesWithCommonListsOverPeers",
+                minimal + "transience: {lifetime: exponential}\nsync: {algorithm: d-psgd, over: peers}\n"
+                          "data: {sampling: shuffled}\n",
+                "lab.yaml:5: key 'data.sampling': expected shard over peers: the last batch of a common list "
+                "is smaller, and nobody counts the samples of all, because machines may depart "
+                "(transience.lifetime), found 'shuffled'"},
         Refusal{
             "SparesOfRulesThatCountSlots",
             minimal + "transience: {lifetime: exponential}\nrecovery: {policy: spares}\nsync: {algorithm: "

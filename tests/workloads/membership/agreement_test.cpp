@@ -12,7 +12,7 @@ namespace {
 using Slots = std::vector<int>;
 
 TEST(Agreement, BeginsWithAll) {
-  Agreement agreement(3);
+  Agreement agreement(3, 3);
   EXPECT_EQ(agreement.present(), (Slots{0, 1, 2}));
   EXPECT_FALSE(agreement.begin(1));
   EXPECT_FALSE(agreement.take_members());
@@ -20,7 +20,7 @@ TEST(Agreement, BeginsWithAll) {
 }
 
 TEST(Agreement, MembersAreKnownWhenAllAreQuiet) {
-  Agreement agreement(4);
+  Agreement agreement(4, 4);
   agreement.leave(1);
   ASSERT_TRUE(agreement.begin(1));
   EXPECT_FALSE(agreement.begin(2)) << "nothing has changed since";
@@ -37,8 +37,23 @@ TEST(Agreement, MembersAreKnownWhenAllAreQuiet) {
   EXPECT_FALSE(agreement.take_members()) << "only once";
 }
 
+TEST(Agreement, SlotsForSparesAreEmptyAtFirst) {
+  Agreement agreement(3, 2);
+  EXPECT_EQ(agreement.present(), (Slots{0, 1}));
+  agreement.leave(0);
+  agreement.join(2, 1);
+  ASSERT_TRUE(agreement.begin(2));
+  agreement.note_quiet(1, 1, 2, 7, 28);
+  agreement.note_quiet(2, 1, 2, -1);
+  const auto members = agreement.take_members();
+  ASSERT_TRUE(members);
+  EXPECT_EQ(members->slots, (Slots{1, 2}));
+  EXPECT_EQ(members->behind, (std::vector<bool>{false, true}));
+  EXPECT_EQ(members->taken, (std::vector<std::int64_t>{28, -1}));
+}
+
 TEST(Agreement, ANewcomerHasNoState) {
-  Agreement agreement(2);
+  Agreement agreement(2, 2);
   agreement.leave(0);
   agreement.join(0, 2);
   ASSERT_TRUE(agreement.begin(2));
@@ -55,7 +70,7 @@ TEST(Agreement, ANewcomerHasNoState) {
 }
 
 TEST(Agreement, AChangeInBetweenBeginsANewerEpoch) {
-  Agreement agreement(3);
+  Agreement agreement(3, 3);
   agreement.leave(0);
   agreement.begin(1);
   agreement.note_quiet(1, 1, 1, 5);
@@ -69,7 +84,7 @@ TEST(Agreement, AChangeInBetweenBeginsANewerEpoch) {
 }
 
 TEST(Agreement, TheStateIsLostWithTheLastThatHadIt) {
-  Agreement agreement(2);
+  Agreement agreement(2, 2);
   agreement.leave(0);
   agreement.leave(1);
   agreement.begin(2);
@@ -84,7 +99,7 @@ TEST(Agreement, TheStateIsLostWithTheLastThatHadIt) {
 }
 
 TEST(Agreement, EndsWhenAllHaveFinishedInOneEpoch) {
-  Agreement agreement(2);
+  Agreement agreement(2, 2);
   agreement.note_finished(0, 1, 0);
   EXPECT_FALSE(agreement.is_over());
   agreement.leave(0);
@@ -98,7 +113,7 @@ TEST(Agreement, EndsWhenAllHaveFinishedInOneEpoch) {
 
 TEST(Agreement, EndsWithoutAnybodyAfterTheLastDuties) {
   for (const bool leader_finished : {false, true}) {
-    Agreement agreement(2);
+    Agreement agreement(2, 2);
     agreement.note_finished(leader_finished ? 0 : 1, 1, 0);
     agreement.leave(0);
     agreement.leave(1);
@@ -108,7 +123,7 @@ TEST(Agreement, EndsWithoutAnybodyAfterTheLastDuties) {
 
 /// Else a newcomer in a lower slot would do the duties at the end once more.
 TEST(Agreement, WhoHasDoneTheLastDutiesLeadsWhileItIsThere) {
-  Agreement agreement(3);
+  Agreement agreement(3, 3);
   const auto leader_after = [&agreement](std::int64_t epoch) {
     agreement.begin(epoch);
     for (const int slot : agreement.present())
@@ -136,7 +151,7 @@ TEST(Agreement, IsSoundInAnyOrder) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     const int slots = 1 + static_cast<int>(random() % 5);
-    Agreement agreement(slots);
+    Agreement agreement(slots, slots);
     std::vector<std::int64_t> rounds(static_cast<std::size_t>(slots), 0), reported(rounds.size(), -2);
     std::int64_t epoch = 0;
     bool has_changed = false, is_open = false;

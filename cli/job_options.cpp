@@ -105,15 +105,16 @@ void compute_natively_by_default(LoadedJob& loaded) {
 
 platforms::Network network_of_workers(const LoadedJob& loaded) {
   const auto& sync = loaded.experiment.sync;
-  const auto& workers = loaded.experiment.placement.workers;
+  const auto& placement = loaded.experiment.placement;
   // Both compare predicted times; `native` does so where no calibration measured it.
   const bool priced = sync.collective == cheapest_all_reduce || sync.collective == native_all_reduce;
   const bool depends =
       sync.order != WorkerOrder::rank || sync.collective == "hierarchical" || sync.rings != 1 || priced;
   if (sync.over != sync::Route::all_reduce || !depends) return {};
   std::vector<std::string> hosts;
-  for (const auto& host : workers)
-    if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
+  for (const auto* of : {&placement.workers, &placement.spares})
+    for (const auto& host : *of)
+      if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
   if (hosts.size() < 2 && !priced) return {};
   return platforms::load_network(loaded.experiment.platform, hosts);
 }

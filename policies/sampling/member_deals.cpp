@@ -200,6 +200,7 @@ bool MemberDeals::settle(std::span<const int> slots, std::span<const std::int64_
 }
 
 bool MemberDeals::has_changed() const {
+  if (!rules_.deals_again) return false;
   if (before_->size() != deals_at_begin_) return true;
   for (std::size_t place = 0; place < open_.size(); ++place)
     if (slots_[place].place != static_cast<int>(place) || slots_[place].begin != 0) return true;

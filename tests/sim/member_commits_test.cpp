@@ -319,11 +319,13 @@ std::string named(std::string algorithm) {
 class ResumedMembers : public MemberCommits, public ::testing::WithParamInterface<std::string> {};
 
 /// A worker whose slot was empty begins as a newcomer does: the job ends as one in which a newcomer comes
-/// right after the commit.
+/// right after the commit. Each has all samples: otherwise the others would have begun their next step with
+/// samples of the deal before it came.
 TEST_P(ResumedMembers, ContinueAsWithNewcomers) {
   for (const char* who : {"c", "a"}) {
     SCOPED_TRACE(who);
     Experiment experiment = small_steps(job(GetParam()));
+    experiment.data.split = "replicated";
     commit_every(experiment, 2);
     experiment.stop.rounds = 3;
     depart_at(experiment, std::string("0.5 remove ") + who);
@@ -351,6 +353,26 @@ TEST_P(ResumedMembers, ContinueAsWithNewcomers) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, ResumedMembers, ::testing::ValuesIn(algorithms_of_rounds(false)),
                          [](const auto& test) { return named(test.param); });
+
+/// What the three that were left had not used is dealt to the four of the resumed job.
+TEST_F(MemberCommits, OfThoseThatAreLeftContinueTheEpoch) {
+  Experiment experiment = job("bsp");
+  experiment.workload.batch = 1;
+  experiment.optimizer.learning_rate = 0.002;
+  commit_every(experiment, 6);
+  experiment.stop.rounds = 7;
+  depart_at(experiment, "0.5 remove c");
+  ASSERT_TRUE(commits_apart(experiment, "first").contains(6));
+  experiment.stop.rounds = 6 + (96 - 6 * 3) / 4;
+  depart_at(experiment, "1000000 remove a");
+  resumes_ = directory_ / "first";
+  records_losses_ = true;
+  std::set<std::int64_t> ids;
+  const Journal journal = train(experiment);
+  for (const auto& loss : journal.losses) ids.insert(loss.id);
+  EXPECT_EQ(journal.losses.size(), 76U);
+  EXPECT_EQ(ids.size(), 76U);
+}
 
 /// The state of the last round of the job before does not end the next one, also not for a newcomer that gets
 /// it.

@@ -246,10 +246,11 @@ void check_evaluator(const Job& job, const ResultFiles& files) {
 
 /// A restart reads the commits of all hosts.
 void expect_common_disks(const Job& job) {
-  if (job.checkpoints().commits.are_on_own_disks())
-    throw ConfigError(
-        "checkpoint.to: expected directory, because the ranks run on machines that do not see each other's "
-        "files, found 'local'");
+  if (job.checkpoints().commits.are_on_machines())
+    throw ConfigError(fmt::format(
+        "checkpoint.to: expected directory, because the ranks run on machines that do not see each "
+        "other's files, found '{}'",
+        to_text(job.checkpoints().commits.to)));
 }
 
 /// The process that writes the results, rank 0, holds their lock, so that no other job begins to write them

@@ -180,6 +180,11 @@ class Checker {
 
   /// Workers that come and go need the commits of all, wherever they run now.
   void check_place() const {
+    if (experiment_.checkpoint.to == CommitPlace::buddy && experiment_.recovery.mode != RecoveryMode::restart)
+      fail_at("checkpoint.to",
+              "directory or local, because commits in memory only serve a job that starts again "
+              "(recovery.mode restart)",
+              quote(to_text(experiment_.checkpoint.to)));
     if (experiment_.checkpoint.to == CommitPlace::directory || !experiment_.transience.may_depart()) return;
     const auto& recovery = experiment_.recovery;
     const std::string found = quote(to_text(experiment_.checkpoint.to));

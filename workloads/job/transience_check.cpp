@@ -56,7 +56,7 @@ class TransienceChecker {
       refuse_fewer("with data.sampling " + data.sampling +
                    " each worker alone knows the losses of its samples");
     if (experiment_.checkpoint.to != CommitPlace::directory)
-      refuse_fewer("each rank's part of a commit is on the disk of its own machine (checkpoint.to)");
+      refuse_fewer("each rank's part of a commit is on its own machine (checkpoint.to)");
     if (experiment_.workload.math == Experiment::Workload::Math::modelled &&
         sampling::splits().find(data.split).make.needs_labels)
       refuse_fewer("modelled mathematics has no labels for data.split " + data.split);

@@ -17,6 +17,7 @@
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/cluster/cluster.hpp"
+#include "runtime/process/commit_memory.hpp"
 #include "runtime/process/mpi_sessions.hpp"
 #include "runtime/process/shared_memory.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -50,6 +51,8 @@ std::vector<Leftover> find_leftovers() {
   std::vector<Leftover> found;
   for (const auto& file : abandoned_shared_memory())
     found.push_back({"shared memory " + file.string(), [file] { fs::remove(file); }});
+  for (const auto& folder : abandoned_commit_memory())
+    found.push_back({"commits in memory " + folder.string(), [folder] { fs::remove_all(folder); }});
   for (const auto& session : abandoned_mpi_sessions())
     found.push_back({"session of Open MPI " + session.string(), [session] { remove_mpi_session(session); }});
   // Only root can remove clusters.
@@ -148,10 +151,11 @@ void add_clean(CLI::App& app, int& exit_code) {
           "can no longer be resumed")
       ->type_name("DIR");
   command->footer(
-      "Removes files of Open MPI in /dev/shm and its session directories that belong to this user and that "
-      "no\n"
-      "living process uses, and emulated clusters of jobs that have died. The next `tandem run` does the "
-      "same.\n"
+      "Removes files of Open MPI and commits (checkpoint.to buddy) in /dev/shm, and session directories of "
+      "Open\n"
+      "MPI, that belong to this user and that no living process uses, and emulated clusters of jobs that "
+      "have\n"
+      "died. The next `tandem run` does the same.\n"
       "Examples:\n"
       "  tandem clean --dry-run\n"
       "  tandem clean\n"

@@ -233,7 +233,7 @@ void remove_generation_files(const Job& job, const std::string& out) {
   // Nothing can be resumed from states without values.
   if (job.real_math()) return;
   std::filesystem::remove_all(out + "/checkpoints");
-  if (job.checkpoints().commits.are_on_own_disks()) std::filesystem::remove_all(out + "/local");
+  for (const auto& own : {"/local", "/memory"}) std::filesystem::remove_all(out + own);
 }
 
 RestartSteward make_restart_steward(const Job& job) {
@@ -261,7 +261,7 @@ void add_machines(Generation& generation, const RestartSteward& steward) {
 }
 
 bool lose_machines(const Job& job, const std::vector<int>& slots) {
-  if (!job.checkpoints().commits.are_on_own_disks()) return false;
+  if (!job.checkpoints().commits.are_on_machines()) return false;
   bool has_lost = false;
   for (const int slot : slots) {
     const auto workers = job.roster().workers();

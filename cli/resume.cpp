@@ -152,18 +152,18 @@ void expect_no_spares(const fs::path& folder, const Experiment& experiment) {
                   folder.string(), fmt::join(experiment.placement.spares, ", ")));
 }
 
-/// Each has its part of the commits on its own disk.
+/// Each has its part of the commits.
 void expect_same_hosts(const fs::path& folder, const json& recorded, const Job& job) {
-  if (!job.checkpoints().commits.are_on_own_disks()) return;
+  if (!job.checkpoints().commits.are_on_machines()) return;
   const json before = read_again(folder, recorded).at("experiment").at("placement");
   const json now = json::parse(to_json(job.spec().experiment).at("placement").dump());
   const json changes = json::diff(before, now);
   if (changes.empty()) return;
   const std::string pointer = changes.front().at("path").get<std::string>();
-  throw ConfigError(fmt::format(
-      "--resume {}: expected the same hosts, because checkpoint.to is local and each has its part "
-      "of the commits, found another placement at {}",
-      folder.string(), pointer));
+  throw ConfigError(
+      fmt::format("--resume {}: expected the same hosts, because checkpoint.to is {} and each has its part "
+                  "of the commits, found another placement at {}",
+                  folder.string(), to_text(job.checkpoints().commits.to), pointer));
 }
 
 void print_resume_note(const Job& job, const ResumePoint& point) {

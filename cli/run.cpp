@@ -25,6 +25,7 @@
 #include "cli/run_sbatch.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
+#include "runtime/process/commit_memory.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/data/dataset_memory.hpp"
@@ -45,12 +46,20 @@ struct RunOptions {
   std::string cluster;  ///< platform file of the emulated cluster to run on; empty: no cluster
 };
 
-/// On several machines, those that watch them kill ranks.
-void check_revoke(const Experiment& experiment, const MachineUse& machines, const MachineOptions& options) {
-  if (experiment.run.revoke == RevokeMode::kill && machines.is_used() && options.lost_after_s == 0.0)
+void check_machine_use(const Experiment& experiment, const MachineUse& machines, const RunOptions& options) {
+  if (options.check_only && !machines.is_used())
+    throw ConfigError(
+        "--check: expected several machines (--hosts, --hostfile or a Slurm allocation), found none");
+  // On several machines, those that watch them kill ranks.
+  if (experiment.run.revoke == RevokeMode::kill && machines.is_used() && options.machines.lost_after_s == 0.0)
     throw ConfigError(
         "run.revoke: expected none with --lost-after 0, because kill needs machines that are watched, found "
         "'kill'");
+  if (machines.is_used() || options.sbatch.sbatch.is_wanted) expect_commits_for_machines(experiment);
+  if (experiment.checkpoint.to == CommitPlace::buddy && options.print_command)
+    throw ConfigError(
+        "checkpoint.to: expected directory or local with --print-command, because only `tandem run` itself "
+        "makes and removes the memory of the hosts, found 'buddy'");
 }
 
 void check_runnable(const Experiment& experiment) {
@@ -158,6 +167,21 @@ void note_emulation(const Experiment& experiment) {
         "run.devices=native computes as fast as these machines can");
 }
 
+/// Of the hosts, where commits are in memory.
+std::unique_ptr<CommitMemory> memory_of_hosts(const Job& job, const std::string& out) {
+  if (!job.checkpoints().commits.are_in_memory()) return nullptr;
+  return std::make_unique<CommitMemory>(out + "/memory", job.real_math());
+}
+
+void end_memory(CommitMemory* memory) {
+  if (memory == nullptr) return;
+  if (const auto left = memory->end())
+    print_error(fmt::format(
+        "the commits in memory cannot be copied into the result directory, and stay in {}: free the "
+        "disk and copy them by hand before `tandem clean` or the next `tandem run` removes them",
+        left->string()));
+}
+
 /// The round of the last commit in a result; none: it has none.
 std::optional<std::string> last_commit_of(const std::string& out) {
   const std::string path = out + "/commits.csv";
@@ -195,11 +219,7 @@ int run_job(const RunOptions& options) {
   LoadedJob loaded = load_job_or_resumed(options.job);
   check_runnable(loaded.experiment);
   MachineUse machines(options.machines, options.cluster.empty());
-  if (options.check_only && !machines.is_used())
-    throw ConfigError(
-        "--check: expected several machines (--hosts, --hostfile or a Slurm allocation), found none");
-  check_revoke(loaded.experiment, machines, options.machines);
-  if (machines.is_used() || options.sbatch.sbatch.is_wanted) expect_commits_for_machines(loaded.experiment);
+  check_machine_use(loaded.experiment, machines, options);
   machines.map_gpus(loaded);
   if (machines.is_used()) compute_natively_by_default(loaded);
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");
@@ -240,6 +260,7 @@ int run_job(const RunOptions& options) {
   if (!machines.is_used()) data = share_dataset(job.data().dataset());
   if (data) setting.program.insert(setting.program.end(), {"--data", data->path()});
   print_job(job);
+  const auto memory = memory_of_hosts(job, out);
   const char* const where = !options.cluster.empty() ? " on the emulated hosts"
                             : machines.is_used()     ? " on the machines"
                                                      : "";
@@ -264,6 +285,7 @@ int run_job(const RunOptions& options) {
     result = launch_once({});
   }
   if (result.exit_code == exit_success && restarts) remove_generation_files(job, out);
+  end_memory(memory.get());
   if (result.exit_code == exit_success && machines.is_used()) mark_complete(out);
   if (result.exit_code == exit_success)
     print_results(out);

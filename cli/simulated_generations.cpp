@@ -145,7 +145,7 @@ int SimulatedGenerations::simulate_here(std::optional<Seconds> until) const {
                     {"makespan_s", run.makespan.count()},
                     {"physics", run.physics},
                     {"warnings", run.warnings}};
-    const bool may_lose_more = job_.checkpoints().commits.are_on_own_disks();
+    const bool may_lose_more = job_.checkpoints().commits.are_on_machines();
     if (run.is_cut) {
       if (const auto& end = *steward_.end_of_generation(); end.how) lose_machines(job_, {end.slot});
       figures.update(describe_point(run.journal));

@@ -42,11 +42,14 @@ enum class Stream : std::int16_t {
   arrivals,          ///< worker that joins -> server: Arrived
   welcomes,          ///< server -> worker that joins: Welcome
   commits,           ///< -> rank that decides about commits: Stored; back: Complete
-  groups,    ///< steward -> worker without server: Regroup, Members, End; back: Arrived, Quiet, Finished
-  states,    ///< worker -> one that joins or is behind: the state of training; as a job starts again, the
-             ///< writer of checkpoints -> worker without a state: the model
-  warnings,  ///< -> rank that decides about commits: Warned
-  deals      ///< coordinating server -> worker; worker -> one that joins or is behind: how samples are dealt
+  groups,       ///< steward -> worker without server: Regroup, Members, End; back: Arrived, Quiet, Finished
+  states,       ///< worker -> one that joins or is behind: the state of training; as a job starts again, the
+                ///< writer of checkpoints -> worker without a state: the model
+  warnings,     ///< -> rank that decides about commits: Warned
+  copies,       ///< -> keeper: Copied, Fetch, LastCopy
+  copies_kept,  ///< keeper -> : Kept
+  copy_parts,   ///< -> keeper after Copied, keeper -> after Kept: the part of a commit
+  deals  ///< coordinating server -> worker; worker -> one that joins or is behind: how samples are dealt
 };
 
 struct StreamTraits {
@@ -54,7 +57,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 29> stream_traits = {
+inline constexpr std::array<StreamTraits, 32> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
@@ -62,7 +65,7 @@ inline constexpr std::array<StreamTraits, 29> stream_traits = {
      {"verdicts", true},     {"losses", false},      {"loss-tables", false},  {"pulls", true},
      {"membership", true},   {"ends-of-job", true},  {"arrivals", true},      {"welcomes", true},
      {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true},
-     {"deals", false}}};
+     {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -101,6 +104,9 @@ inline constexpr Channel commits = channel(Stream::commits);
 inline constexpr Channel groups = channel(Stream::groups);
 inline constexpr Channel states = channel(Stream::states);
 inline constexpr Channel warnings = channel(Stream::warnings);
+inline constexpr Channel copies = channel(Stream::copies);
+inline constexpr Channel copies_kept = channel(Stream::copies_kept);
+inline constexpr Channel copy_parts = channel(Stream::copy_parts);
 inline constexpr Channel deals = channel(Stream::deals);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
 constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
@@ -142,13 +148,17 @@ enum class Kind : std::int32_t {
   members,
   finished,
   warned,
-  complete
+  complete,
+  copied,
+  fetch,
+  kept,
+  last_copy
 };
-inline constexpr std::array<const char*, 30> kind_names = {
-    "none",       "push",      "report",   "leave",    "reply",    "answer",       "request", "batch",
-    "checkpoint", "end",       "call",     "stepped",  "clock",    "announcement", "traffic", "verdict",
-    "pull",       "occupancy", "departed", "joined",   "training", "arrived",      "welcome", "stored",
-    "regroup",    "quiet",     "members",  "finished", "warned",   "complete"};
+inline constexpr std::array<const char*, 34> kind_names = {
+    "none",     "push",   "report",   "leave",   "reply",        "answer",  "request",  "batch", "checkpoint",
+    "end",      "call",   "stepped",  "clock",   "announcement", "traffic", "verdict",  "pull",  "occupancy",
+    "departed", "joined", "training", "arrived", "welcome",      "stored",  "regroup",  "quiet", "members",
+    "finished", "warned", "complete", "copied",  "fetch",        "kept",    "last_copy"};
 
 /// A push is complete.
 struct Push {
@@ -349,6 +359,33 @@ struct Stored {
 struct Complete {
   static constexpr Kind kind = Kind::complete;
   std::int32_t round = 0;
+};
+
+/// The sender's part of the commit of this round follows. The reply is a Kept.
+struct Copied {
+  static constexpr Kind kind = Kind::copied;
+  std::int32_t round = 0;
+  std::int32_t oldest = 0;  ///< copies of earlier rounds are not needed any more
+  std::int32_t blocks = 0;  ///< size of what follows the vectors (CommitPart)
+};
+
+/// Asks for the sender's part of that commit. The reply is a Kept, and the part.
+struct Fetch {
+  static constexpr Kind kind = Kind::fetch;
+  std::int32_t round = 0;
+};
+
+struct Kept {
+  static constexpr Kind kind = Kind::kept;
+  std::int32_t round = 0;
+  bool failed = false;      ///< there was no memory for it
+  std::int32_t blocks = 0;  ///< of the part that follows; 0: none does
+};
+
+/// The sender will ask for nothing more.
+struct LastCopy {
+  static constexpr Kind kind = Kind::last_copy;
+  std::int32_t oldest = 0;  ///< as in Copied
 };
 
 /// The machine of the sender will be taken away.

@@ -55,8 +55,9 @@ enum class ExchangeUnit : std::uint8_t { whole, by_key };
 
 /// checkpoint.mode: training waits until a commit is complete, or continues while a copy is written.
 enum class CommitMode : std::uint8_t { blocking, background };
-/// checkpoint.to: the shared result directory, or the disk of each rank's own machine, which is lost with it.
-enum class CommitPlace : std::uint8_t { directory, local };
+/// checkpoint.to: the shared result directory; the disk of each rank's own machine, which is lost with it; or
+/// the memory of that machine and of its buddy.
+enum class CommitPlace : std::uint8_t { directory, local, buddy };
 /// recovery.mode: the other ranks continue when one departs, or the whole job starts again from its last
 /// commit.
 enum class RecoveryMode : std::uint8_t { in_place, restart };
@@ -138,8 +139,8 @@ template <>
 inline constexpr std::array<ChoiceName<CommitMode>, 2> choice_names<CommitMode> = {
     {{CommitMode::blocking, "blocking"}, {CommitMode::background, "background"}}};
 template <>
-inline constexpr std::array<ChoiceName<CommitPlace>, 2> choice_names<CommitPlace> = {
-    {{CommitPlace::directory, "directory"}, {CommitPlace::local, "local"}}};
+inline constexpr std::array<ChoiceName<CommitPlace>, 3> choice_names<CommitPlace> = {
+    {{CommitPlace::directory, "directory"}, {CommitPlace::local, "local"}, {CommitPlace::buddy, "buddy"}}};
 template <>
 inline constexpr std::array<ChoiceName<RecoveryMode>, 2> choice_names<RecoveryMode> = {
     {{RecoveryMode::in_place, "in-place"}, {RecoveryMode::restart, "restart"}}};

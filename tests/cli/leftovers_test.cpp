@@ -62,6 +62,29 @@ TEST_F(Leftovers, AJobThatStartsAgainLeavesNoSharedMemory) {
   EXPECT_NE(line_.tandem("clean --dry-run").output.find("nothing is left over"), std::string::npos);
 }
 
+/// Commits in memory: when `tandem run` is killed, they are in the result directory, from where the job is
+/// resumed.
+TEST_F(Leftovers, CommitsInMemoryOfAKilledJobAreKeptInItsResult) {
+  const auto killed =
+      line_.shell(killed_job(line_.experiment(
+                                 "recovery: {mode: restart}\ncheckpoint: {policy: fixed, options: {interval: "
+                                 "5}, to: buddy}\n"),
+                             "ls killed/memory/node-1/checkpoints 2> /dev/null | grep -q 0[1-9][0-9][.]pt") +
+                  "folder=$(readlink killed/memory); kill -9 $run; wait; sleep 3; echo was $folder; "
+                  "[ -e $folder ] && echo left");
+  EXPECT_NE(killed.output.find("was /dev/shm/tandem_commits."), std::string::npos) << killed.output;
+  EXPECT_EQ(killed.output.find("left"), std::string::npos) << killed.output;
+  EXPECT_FALSE(std::filesystem::is_symlink(line_.folder() / "killed/memory"));
+  const auto resumed = line_.tandem("run --resume killed --out resumed --set stop.rounds=1");
+  EXPECT_EQ(resumed.exit_code, 2) << resumed.output;
+  EXPECT_NE(resumed.output.find("already finished at round "), std::string::npos) << resumed.output;
+  line_.shell("mkdir -p /dev/shm/tandem_commits.1.1/node-1");
+  const auto cleaned = line_.tandem("clean");
+  EXPECT_FALSE(std::filesystem::exists("/dev/shm/tandem_commits.1.1"));
+  EXPECT_NE(cleaned.output.find("removed commits in memory /dev/shm/tandem_commits.1.1"), std::string::npos)
+      << cleaned.output;
+}
+
 TEST_F(Leftovers, ATemporaryClusterWhoseJobWasKilledIsRemoved) {
   const std::string lab = TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml";
   const std::string platform =

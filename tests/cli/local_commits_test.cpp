@@ -1,4 +1,4 @@
-// Simulated jobs that commit to the disks of their own machines (checkpoint.to: local): what is lost with a
+// Simulated jobs that commit to the disks or memories of their machines (checkpoint.to): what is lost with a
 // machine, from where the job starts again, and when.
 #include <fmt/format.h>
 
@@ -184,6 +184,73 @@ TEST_F(LocalCommits, AreResumed) {
       << lost.output;
 }
 
+/// A machine that departs leaves the copies of its parts with the next host, from where its replacement gets
+/// them; the model that it had, too.
+TEST_F(LocalCommits, InMemorySurviveOneMachineOfAPair) {
+  const auto words = [&](const std::string& times, const std::string& over) {
+    return job(lives(times) +
+               "--set checkpoint.to=buddy --set placement.workers=[a,b] --set sync.algorithm=bsp "
+               "--set recovery.launch=2 --force --set sync.over=" +
+               over);
+  };
+  for (const std::string over : {"server", "all-reduce"}) {
+    SCOPED_TRACE(over);
+    const std::string told = succeeds("simulate " + words("1e9;1e9", over) + " --out out");
+    EXPECT_EQ(told.find("takes a part of every commit"), std::string::npos) << told;
+    for (const char* times : {"15.5,1e9;1e9", "1e9;15.5,1e9"}) {
+      const Results one = simulate(words(times, over), "one");
+      ASSERT_EQ(rounds_of_generations(one).size(), 2U) << times;
+      EXPECT_GT(rounds_of_generations(one)[1], 0) << times;
+      expect_each_step_once(one);
+    }
+    // One after the other, with time to make the copies again.
+    const Results both = simulate(words("15.5,1e9;27.5,1e9", over), "both");
+    ASSERT_EQ(rounds_of_generations(both).size(), 3U);
+    EXPECT_GT(rounds_of_generations(both)[2], 0);
+    expect_each_step_once(both);
+  }
+  // The hosts a and b are the pair over all-reduce; with a server, a third host has a copy of b's parts only.
+  for (const char* over : {"server", "all-reduce"})
+    EXPECT_EQ(rounds_of_generations(simulate(words("15.5,1e9;16.5,1e9", over), "pair")), (Rounds{0, 0}))
+        << over;
+}
+
+/// A commit takes a copy in memory and a message; with the default rate of sums, the copy is known from
+/// checkpoint.mode background.
+TEST_F(LocalCommits, InMemoryTakeTheTimeOfAMessage) {
+  const std::string words =
+      job(lives("1e9,1e9") + "--set stop.rounds=6 --set checkpoint.options.interval=4 ");
+  const Results none = simulate(words + "--set checkpoint.options.interval=100 --set checkpoint.to=directory",
+                                "none"),
+                memory = simulate(words + "--set checkpoint.to=buddy", "memory"),
+                background = simulate(words + "--set checkpoint.to=buddy --set checkpoint.mode=background",
+                                      "background");
+  ASSERT_EQ(memory.journal.commits.size(), 1U);
+  ASSERT_EQ(background.journal.commits.size(), 1U);
+  const double copy_s = background.journal.commits[0].blocked.count();
+  const auto bytes = static_cast<double>(memory.journal.commits[0].bytes);
+  EXPECT_GT(bytes, 0);
+  EXPECT_NEAR(memory.journal.commits[0].blocked.count(), copy_s + bytes / 100e6, 1e-2);
+  EXPECT_GT(makespan(memory), makespan(none));
+}
+
+TEST_F(LocalCommits, InMemoryEndWithTheSameModelAndAreResumed) {
+  const std::string commits =
+      "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set "
+      "checkpoint.to=buddy --set recovery.mode=restart --set sync.over=all-reduce ";
+  succeeds("simulate " + experiment(14, commits) + " --out whole");
+  succeeds("simulate " + experiment(10, commits) + " --out first");
+  EXPECT_EQ(line_.shell("ls first/memory").output, "node-1\nnode-2\nnode-3\nnode-6\n");
+  EXPECT_EQ(line_.shell("ls first/memory/node-2/checkpoints").output,
+            "round_00000006.pt\nround_00000006.worker_0.state\nround_00000006.worker_1.state\n"
+            "round_00000009.pt\nround_00000009.worker_0.state\nround_00000009.worker_1.state\n");
+  std::filesystem::remove_all(line_.folder() / "first/memory/node-1");
+  succeeds("simulate --resume first --out second --set stop.rounds=14");
+  expect_same_end("whole", "second", 9);
+  std::filesystem::remove_all(line_.folder() / "first/memory/node-2");
+  EXPECT_EQ(line_.tandem("simulate --resume first --out third --set stop.rounds=14").exit_code, 2);
+}
+
 TEST_F(LocalCommits, OtherPlacesAndJobsWithoutCommitsAreRefused) {
   const auto refuses = [&](const std::string& settings, const std::string& expected) {
     const auto result = line_.tandem("simulate " + experiment(4, settings) + " --out refused");
@@ -191,13 +258,17 @@ TEST_F(LocalCommits, OtherPlacesAndJobsWithoutCommitsAreRefused) {
     EXPECT_NE(result.output.find(expected), std::string::npos) << settings << '\n' << result.output;
   };
   refuses("--set checkpoint.policy=fixed --set checkpoint.to=buddy",
-          "key 'checkpoint.to': expected directory | local, found 'buddy'");
+          "key 'checkpoint.to': expected directory, because commits in memory serve only a job that");
+  refuses(
+      "--set checkpoint.policy=fixed --set checkpoint.to=buddy --set recovery.mode=restart --set "
+      "placement.workers=[node-1] --set sync.over=all-reduce",
+      "key 'checkpoint.to': expected directory or local, because a single host has nobody to keep copies");
   refuses("--set checkpoint.to=local",
           "key 'checkpoint.to': expected directory, because states are saved with the evaluations");
   const auto told = line_.tandem(
       "simulate " + line_.experiment("checkpoint:\n  policy: fixed\n  to: nowhere\n") + " --out refused");
   EXPECT_EQ(told.exit_code, 2);
-  EXPECT_NE(told.output.find("experiment.yaml:7: key 'checkpoint.to': expected directory | local"),
+  EXPECT_NE(told.output.find("experiment.yaml:7: key 'checkpoint.to': expected directory | local | buddy"),
             std::string::npos)
       << told.output;
 }

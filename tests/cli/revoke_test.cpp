@@ -142,6 +142,53 @@ TEST_F(RevokedJobs, KeepPartsThatOtherMachinesHave) {
   expect_replayed(simulated, measured);
 }
 
+/// The machines of node-1 and of node-3 are lost one after the other: the memory of the next host has the
+/// part of each. The content of the memories is in the result directory when the job has ended.
+TEST_F(RevokedJobs, ContinueFromCopiesInMemory) {
+  const std::string words = job(rounds,
+                                "--set sync.over=all-reduce --set checkpoint.policy=fixed --set "
+                                "checkpoint.options.interval=2 --set checkpoint.to=buddy"),
+                    all = revoked(words);
+  succeeds("simulate " + words + " --out whole");
+  succeeds("simulate " + all + " --out simulated");
+  succeeds("run " + all + " --out out");
+  EXPECT_FALSE(std::filesystem::is_symlink(line_.folder() / "out/memory"));
+  for (const char* out : {"simulated", "out"}) {
+    expect_same_records("whole", out, 0);
+    const auto generations = results(out).info.generations;
+    ASSERT_EQ(generations.size(), 3U) << out;
+    EXPECT_GT(generations[2].at("round"), 0) << out;
+  }
+  expect_each_step_once("out");
+  expect_replayed(results("simulated"), results("out"));
+  // Both copies of a part are the same.
+  const auto own = line_.shell("cd out/memory/node-1/checkpoints && cksum *.worker_0.state *.pt").output;
+  EXPECT_FALSE(own.empty());
+  EXPECT_EQ(line_.shell("cd out/memory/node-2/checkpoints && cksum *.worker_0.state *.pt").output, own);
+  succeeds("run --resume out --out longer --set stop.rounds=" + std::to_string(rounds + 20));
+}
+
+/// A host and its buddy: both copies of a part are lost, and the job starts from its beginning.
+TEST_F(RevokedJobs, LoseCommitsWithBothMachinesOfAPair) {
+  const std::string words = job(rounds,
+                                "--set sync.over=all-reduce --set checkpoint.policy=fixed --set "
+                                "checkpoint.options.interval=2 --set checkpoint.to=buddy"),
+                    all = revoked(words) + " --set 'transience.options.times=15,1e9;16,1e9;1e9'";
+  succeeds("simulate " + words + " --out whole");
+  succeeds("simulate " + all + " --out simulated");
+  const std::string told = succeeds("run " + all + " --out out");
+  EXPECT_NE(told.find("another machine was lost meanwhile: generation 1 starts from its beginning"),
+            std::string::npos)
+      << told;
+  for (const char* out : {"simulated", "out"}) {
+    expect_same_records("whole", out, 0);
+    const auto generations = results(out).info.generations;
+    ASSERT_EQ(generations.size(), 2U) << out;
+    EXPECT_EQ(generations[1].at("round"), 0) << out;
+  }
+  expect_each_step_once("out");
+}
+
 /// Elsewhere, the processes that watch the machines kill ranks.
 TEST_F(RevokedJobs, OnMachinesThatNobodyWatchesAreRefused) {
   const auto told = line_.tandem("run " + revoked(job(60)) + " --hosts localhost:9 --lost-after 0 --out out");

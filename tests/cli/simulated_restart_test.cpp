@@ -385,13 +385,16 @@ TEST_P(RestartedTraining, EndsWithTheSameModel) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, RestartedTraining,
-    ::testing::Values("", "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
-                      "--set checkpoint.mode=background",
-                      // Each departure takes a part of every commit along.
-                      "--set checkpoint.to=local", "--set sync.over=all-reduce --set optimizer.kind=adam",
-                      "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
-                      "--set sync.algorithm=d-psgd --set sync.over=peers",
-                      "--set placement.evaluator=first-worker"));
+    ::testing::Values(
+        "", "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
+        "--set checkpoint.mode=background",
+        // Each departure takes a part of every commit along.
+        "--set checkpoint.to=local", "--set checkpoint.to=buddy --set recovery.mode=restart",
+        "--set checkpoint.to=buddy --set recovery.mode=restart --set sync.over=all-reduce --set "
+        "checkpoint.mode=background",
+        "--set sync.over=all-reduce --set optimizer.kind=adam",
+        "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
+        "--set sync.algorithm=d-psgd --set sync.over=peers", "--set placement.evaluator=first-worker"));
 
 /// Modelled mathematics takes the same times as real mathematics, also over restarts.
 class ModelledRestarts : public SimulatedRestarts, public ::testing::WithParamInterface<std::string> {};
@@ -414,13 +417,12 @@ TEST_P(ModelledRestarts, TakeTheTimesOfRealMathematics) {
   EXPECT_EQ(real.summary.at("samples"), modelled.summary.at("samples"));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ModelledRestarts,
-                         ::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=esync",
-                                           "--set sync.algorithm=dc-asgd",
-                                           "--set sync.algorithm=asp --set checkpoint.to=local",
-                                           "--set sync.algorithm=easgd", "--set sync.over=all-reduce",
-                                           "--set sync.algorithm=d-psgd --set sync.over=peers",
-                                           "--set sync.compression=top-k"));
+INSTANTIATE_TEST_SUITE_P(
+    All, ModelledRestarts,
+    ::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=esync",
+                      "--set sync.algorithm=dc-asgd", "--set sync.algorithm=asp --set checkpoint.to=local",
+                      "--set checkpoint.to=buddy", "--set sync.algorithm=easgd", "--set sync.over=all-reduce",
+                      "--set sync.algorithm=d-psgd --set sync.over=peers", "--set sync.compression=top-k"));
 
 }  // namespace
 }  // namespace tandem::testing

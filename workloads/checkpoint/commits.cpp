@@ -39,6 +39,7 @@ Commits::Commits(const Job& job, Context& context, Journal& journal)
       is_awaited_(std::ranges::find(plan_.parts, context.rank()) != plan_.parts.end() &&
                   (!plan_.by_members || assignment_.role == Role::worker)),
       writes_model_(context.rank() == job.checkpoints().writer),
+      copies_(job, context, has_part_),
       begun_(job.checkpoints().first_round),
       last_(context) {
   if (!has_part_) return;
@@ -173,10 +174,11 @@ void Commits::read_state() {
   const Role role = assignment_.role;
   const bool has_model = role == Role::worker || role == Role::server;
   const bool has_state = role != Role::worker || job_.resume()->workers_continue;
-  const bool is_brought = plan_.are_on_own_disks() && !job_.resume()->workers_continue;
+  const bool is_brought = plan_.are_on_machines() && !job_.resume()->workers_continue;
   if (is_brought && !has_state && !writes_model_) return receive_model();
   const Bytes size = has_state ? size_ : job_.model().bytes();
-  if (disk_ && has_model && size > Bytes(0)) {
+  // A part in memory is there already (restore_copies).
+  if (disk_ && has_model && size > Bytes(0) && !plan_.are_in_memory()) {
     Pending reading = context_.read(*disk_, size);
     context_.wait(reading);
   }
@@ -239,8 +241,8 @@ bool Commits::is_due(std::int64_t round) const {
 
 void Commits::begin(std::int64_t round) {
   started_ = context_.now();
-  if (!writing_.empty()) {
-    context_.wait(writing_);
+  if (is_writing()) {
+    end_writing();
     note_written(context_.now());
   }
   // Where ranks count, others may still write the last commit.
@@ -260,31 +262,50 @@ void Commits::write(Part part) {
   Kernel transfer;
   if (keeps_files_) {
     // Evaluations have files of their own where a machine's disk is another place.
-    written_.push_back({begun_, plan_.are_on_own_disks() || !part.model_stays});
+    written_.push_back({begun_, plan_.are_on_machines() || !part.model_stays});
     transfer = [this, round = begun_, with_model = writes_model_,
                 kept = std::make_shared<Part>(std::move(part))] {
       if (job_.generation() != nullptr) note_times(kept->state);
       save(round, *kept, with_model);
     };
   }
+  write_part(std::move(transfer));
+  blocked_ = context_.now() - started_;
+  blocked_in_round_ += blocked_;
+  if (!is_writing()) note_written(context_.now());
+  // A commit that all have written counts even if the worker that decides departs next.
+  if (plan_.by_members && plan_.mode == CommitMode::blocking) collect(true);
+}
+
+/// To this rank's own machine, and from there to the memory of another one.
+void Commits::write_part(Kernel transfer) {
   const bool takes_time = size_ > Bytes(0);
-  if (takes_time && plan_.mode == CommitMode::background) {
+  if (takes_time && (plan_.mode == CommitMode::background || copies_.is_enabled())) {
     Pending copy = context_.compute({.kind = Work::Kind::reduce, .bytes = size_});
     context_.wait(copy);
     copied_ = context_.now() - started_;
   }
-  if (takes_time && disk_) {
+  if (takes_time && disk_ && !copies_.is_enabled()) {
     writing_ = context_.write(*disk_, size_, std::move(transfer));
-    if (plan_.mode == CommitMode::blocking) context_.wait(writing_);
-  } else if (transfer) {
-    transfer();
+  } else {
+    if (transfer) transfer();
+    // A part that this rank could not keep is not sent.
+    if (copies_.is_enabled() && !failed_) copies_.send(begun_, oldest_written());
   }
-  blocked_ = context_.now() - started_;
-  blocked_in_round_ += blocked_;
-  if (writing_.empty()) note_written(context_.now());
-  // A commit that all have written counts even if the worker that decides departs next.
-  if (plan_.by_members && plan_.mode == CommitMode::blocking) collect(true);
+  if (plan_.mode == CommitMode::blocking) end_writing();
 }
+
+bool Commits::has_written() {
+  return (writing_.empty() || context_.is_done(writing_)) && (!copies_.is_open() || copies_.is_kept());
+}
+
+void Commits::end_writing() {
+  if (!writing_.empty()) context_.wait(writing_);
+  if (copies_.is_open() && !copies_.wait()) failed_ = true;
+}
+
+/// Round of the oldest commit whose files this rank has not removed.
+std::int64_t Commits::oldest_written() const { return written_.empty() ? begun_ : written_.front().round; }
 
 /// Where the job starts again from this part, nobody may have learnt that all parts were written.
 void Commits::note_times(SavedState& state) const {
@@ -415,13 +436,14 @@ void Commits::finish() {
   if (!has_part_) return;
   has_finished_ = true;
   remove_old(plan_.keep);
+  if (copies_.is_enabled()) copies_.end(oldest_written());
 }
 
 /// Learns which parts of the commit have been written, and waits for the others if asked to. While it waits,
 /// the epoch may end, and the commit with it.
 void Commits::collect(bool waits) {
-  if (!writing_.empty() && (waits || context_.is_done(writing_))) {
-    context_.wait(writing_);
+  if (is_writing() && (waits || has_written())) {
+    end_writing();
     note_written(context_.now());
   }
   for (std::size_t i = 0; whole_ && i < whole_->others.size();) {
@@ -437,7 +459,7 @@ void Commits::collect(bool waits) {
     ++i;
   }
   const auto is_empty = [](const Pending& pending) { return pending.empty(); };
-  if (whole_ && writing_.empty() && std::ranges::all_of(whole_->others, is_empty)) complete();
+  if (whole_ && !is_writing() && std::ranges::all_of(whole_->others, is_empty)) complete();
 }
 
 /// Messages of another epoch than this one do not arrive.
@@ -528,12 +550,11 @@ bool Commits::is_complete(std::int64_t round) const {
   if (plan_.tells_complete()) return round == last_.round();
   const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
   if (plan_.by_members) return exists(members_path(directory_, round));
-  const std::string& directory = job_.checkpoints().directory;
-  return std::ranges::all_of(parts_of_commit(job_, round), [&](const checkpointing::Copy& part) {
-    const std::string own = commit_directory(plan_, directory, part.machine);
-    return exists(part.part == model_part ? checkpoint_path(own, round)
-                                          : state_path(own, round, roster_.assignment(part.part)));
+  auto copies = copies_of_commit(job_, round);
+  std::erase_if(copies, [&](const checkpointing::Copy& copy) {
+    return !exists(copy_path(job_, job_.checkpoints().directory, copy));
   });
+  return !whole_commits(job_, copies).empty();
 }
 
 /// The last commit that is complete stays; where that cannot be seen, all stay until one is known to be.

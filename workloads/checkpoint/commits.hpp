@@ -14,6 +14,7 @@
 
 #include "workloads/checkpoint/commit_schedule.hpp"
 #include "workloads/checkpoint/last_commit.hpp"
+#include "workloads/checkpoint/memory_copies.hpp"
 #include "workloads/checkpoint/saved_state.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
@@ -100,6 +101,11 @@ class Commits {
     Pending next;
   };
 
+  bool is_writing() const { return !writing_.empty() || copies_.is_open(); }
+  bool has_written();
+  void end_writing();
+  void write_part(Kernel transfer);
+  std::int64_t oldest_written() const;
   void make_schedule();
   void decide_from(std::int64_t round);
   void read_state();
@@ -146,6 +152,7 @@ class Commits {
   bool has_part_;    ///< writes its state with a commit
   bool is_awaited_;  ///< and the commit is not complete without it
   bool writes_model_;
+  MemoryCopies copies_;
   std::optional<CommitSchedule> schedule_;  ///< on the rank that decides
   std::int64_t heard_ = 0;
   std::int64_t stored_ = 0;   ///< round of the last part of this rank that was written

@@ -158,7 +158,7 @@ std::optional<ResumePoint> find_restart_point(const Job& job) {
 
 bool lose_machine(const Job& job, const std::string& host) {
   const CommitPlan& plan = job.checkpoints().commits;
-  if (!plan.are_on_own_disks()) return false;
+  if (!plan.are_on_machines()) return false;
   return fs::remove_all(commit_directory(plan, own_directory(job), host)) > 0;
 }
 
@@ -198,7 +198,7 @@ void return_to(const Job& job, const std::optional<ResumePoint>& point) {
       return is_before_point(mark, writer.number(), assignment.index, steps);
     });
   remove_after(directory, last);
-  if (!job.checkpoints().commits.are_on_own_disks()) return;
+  if (!job.checkpoints().commits.are_on_machines()) return;
   for (const auto& own : commit_directories(job, directory)) remove_after(own, last);
   // The evaluation of the commit's round may have been announced, and its model not been written.
   const std::string evaluated = checkpoint_path(directory, last);

@@ -56,10 +56,17 @@ std::string ending_of_state(const RankAssignment& assignment) {
   return fmt::format(".{}_{}.state", role_name(assignment.role), assignment.index);
 }
 
-/// Of the model, which the writer has.
-std::string model_directory(const Job& job, const std::string& directory) {
-  const CheckpointPlan& plan = job.checkpoints();
-  return commit_directory(plan.commits, directory, job.roster().host_of(plan.writer));
+/// Of the directories that may have what a host's ranks commit, the one in which that file is; the host's own
+/// if it is in none.
+template <class Path>
+std::string directory_with(const Job& job, const std::string& directory, const std::string& host,
+                           const Path& path_in) {
+  const CommitPlan& plan = job.checkpoints().commits;
+  for (const std::string& holder : checkpointing::holders_of(plan.buddies, host)) {
+    std::string own = commit_directory(plan, directory, holder);
+    if (fs::exists(path_in(own))) return own;
+  }
+  return commit_directory(plan, directory, host);
 }
 
 std::string name_of_round(std::int64_t round) { return fmt::format("round_{:08}", round); }
@@ -134,7 +141,10 @@ void expect_policy(const Job& job, const SavedState& state, const std::string& p
 /// Errors: ConfigError when the checkpoint is not complete.
 ResumePoint resume_point_at(const Job& job, const std::string& directory, std::int64_t round) {
   ResumePoint point{.directory = directory, .round = round};
-  if (job.checkpoints().commits.are_on_own_disks()) point.model_directory = model_directory(job, directory);
+  if (job.checkpoints().commits.are_on_machines())
+    point.model_directory =
+        directory_with(job, directory, job.roster().host_of(job.checkpoints().writer),
+                       [round](const std::string& own) { return checkpoint_path(own, round); });
   const Assignments deciders = deciders_of(job);
   const auto states = numbers_of(job, deciders, directory, round);
   const auto workers = job.roster().workers().size();
@@ -216,7 +226,15 @@ std::string state_path(const std::string& directory, std::int64_t round, const R
 std::string state_path(const Job& job, const std::string& directory, std::int64_t round,
                        const RankAssignment& assignment) {
   const CommitPlan& commits = job.checkpoints().commits;
-  return state_path(commit_directory(commits, directory, assignment.host), round, assignment);
+  const auto path_in = [&](const std::string& own) { return state_path(own, round, assignment); };
+  if (!commits.are_in_memory()) return path_in(commit_directory(commits, directory, assignment.host));
+  return path_in(directory_with(job, directory, assignment.host, path_in));
+}
+
+std::string copy_path(const Job& job, const std::string& directory, const checkpointing::Copy& copy) {
+  const std::string own = commit_directory(job.checkpoints().commits, directory, copy.machine);
+  return copy.part == model_part ? checkpoint_path(own, copy.round)
+                                 : state_path(own, copy.round, job.roster().assignment(copy.part));
 }
 
 std::string events_path(const std::string& directory, const RankAssignment& assignment) {
@@ -233,9 +251,9 @@ std::vector<std::int64_t> rounds_of_state(const std::string& directory, const Ra
 
 std::vector<std::int64_t> rounds_of_job(const Job& job, const std::string& directory) {
   const CheckpointPlan& plan = job.checkpoints();
-  if (!plan.commits.are_on_own_disks()) return rounds_in(directory);
+  if (!plan.commits.are_on_machines()) return rounds_in(directory);
   std::vector<checkpointing::Copy> copies;
-  for (const auto& part : parts_of_commit(job, 0)) {
+  for (const auto& part : copies_of_commit(job, 0)) {
     const std::string own = commit_directory(plan.commits, directory, part.machine);
     const auto rounds =
         part.part == model_part ? rounds_in(own) : rounds_of_state(own, job.roster().assignment(part.part));

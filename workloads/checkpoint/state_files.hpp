@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/checkpointing/survival.hpp"
 #include "workloads/checkpoint/saved_state.hpp"
 #include "workloads/job/checkpoint_schedule.hpp"
 #include "workloads/job/job.hpp"
@@ -17,13 +18,17 @@ namespace tandem {
 
 /// Paths of the state of a rank after `round`, and of its policy's events.
 std::string state_path(const std::string& directory, std::int64_t round, const RankAssignment& assignment);
-/// The same of a rank of this job, which may commit its state to the disk of its own machine.
+/// The same of a rank of this job, which may commit its state to its own machine, and keep a copy elsewhere:
+/// that which is there.
 std::string state_path(const Job& job, const std::string& directory, std::int64_t round,
                        const RankAssignment& assignment);
 std::string events_path(const std::string& directory, const RankAssignment& assignment);
 
 /// Rounds whose model exists in a result directory, the latest first.
 std::vector<std::int64_t> rounds_in(const std::string& directory);
+
+/// Path of one copy of a part of a commit.
+std::string copy_path(const Job& job, const std::string& directory, const checkpointing::Copy& copy);
 
 /// Rounds after which the rank has saved its state in that directory, the latest first.
 std::vector<std::int64_t> rounds_of_state(const std::string& directory, const RankAssignment& assignment);

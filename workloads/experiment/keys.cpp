@@ -304,11 +304,13 @@ std::vector<ExperimentKey> run_keys() {
       {KEY(checkpoint.to),
        {},
        "directory: commits are in the result directory, which all machines share and none takes along; "
-       "local: "
-       "each rank writes its part to the disk of its own machine, and a machine that is lost takes its parts "
-       "along. The job then starts again from the latest commit of which no part is lost, or from its "
-       "beginning. Measured runs on one machine, also with --cluster, have a folder per host: "
-       "OUT/local/HOST"},
+       "local: each rank writes its part to the disk of its own machine, and a machine that is lost takes "
+       "its "
+       "parts along; buddy: each rank keeps its part in the memory of its own machine and sends a copy to "
+       "that "
+       "of the next host, so one of the two may be lost (needs recovery.mode restart). The job starts again "
+       "from the latest commit of which every part is left, or from its beginning. Measured runs are on one "
+       "machine, also with --cluster, and have a folder per host: OUT/local/HOST, OUT/memory/HOST"},
       {KEY(checkpoint.keep), between(0, million),
        "number of last commits whose files remain; 0: all. Files of evaluations remain"},
       {KEY(target_accuracy), between(0, 1),

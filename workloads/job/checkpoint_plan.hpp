@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/checkpointing/buddies.hpp"
 #include "policies/vocabulary/choices.hpp"
 #include "policies/vocabulary/options.hpp"
 #include "policies/vocabulary/units.hpp"
@@ -19,7 +20,8 @@ struct CommitPlan {
   Options options = {};
   CommitMode mode = CommitMode::blocking;
   CommitPlace to = CommitPlace::directory;
-  int keep = 0;              ///< last commits whose files remain; 0: all
+  checkpointing::Buddies buddies = {};  ///< of the hosts, where commits are in memory
+  int keep = 0;                         ///< last commits whose files remain; 0: all
   bool only_rounds = false;  ///< the policy only counts rounds, so all commits are known in advance
   /// Rounds from one commit to the next, which every rank counts; 0: the decider announces each commit.
   std::int64_t every = 0;
@@ -45,7 +47,9 @@ struct CommitPlan {
   bool is_enabled() const { return !policy.empty(); }
   /// The decider tells the other ranks which commits are complete.
   bool tells_complete() const { return keep > 0 && (are_parts_apart || confirms_records); }
-  bool are_on_own_disks() const { return to == CommitPlace::local; }
+  /// Commits are lost with the machines that have them.
+  bool are_on_machines() const { return to != CommitPlace::directory; }
+  bool are_in_memory() const { return to == CommitPlace::buddy; }
   /// No rank counts the rounds of commits by itself: a commit may follow any round.
   bool may_be_requested() const { return announced_by_reply && (every == 0 || deciders == 1); }
 };

@@ -10,6 +10,8 @@ namespace {
 std::optional<std::string> why_not_for_writers(const Experiment& experiment) {
   if (experiment.checkpoint.policy.empty())
     return "states are saved with the evaluations where checkpoint.policy is empty";
+  if (experiment.checkpoint.to == CommitPlace::buddy && experiment.recovery.mode != RecoveryMode::restart)
+    return "commits in memory serve only a job that starts again (recovery.mode restart)";
   if (!experiment.transience.may_depart()) return std::nullopt;
   const auto& recovery = experiment.recovery;
   if (recovery.mode == RecoveryMode::in_place && experiment.sync.over != sync::Route::server)
@@ -24,11 +26,11 @@ std::optional<std::string> why_not_for_writers(const Experiment& experiment) {
 std::optional<std::string> why_commits_in_directory(const Experiment& experiment, CommitReaders readers) {
   if (experiment.checkpoint.to == CommitPlace::directory) return std::nullopt;
   if (readers == CommitReaders::fewer_workers)
-    return "each rank's part of a commit is on the disk of its own machine (checkpoint.to)";
+    return "each rank's part of a commit is on its own machine (checkpoint.to)";
   // Only one machine has a folder for each host.
   if (readers == CommitReaders::several_machines)
-    return "a restart reads the commits of all hosts on this one (local works on one machine, also with "
-           "--cluster)";
+    return "a restart reads the commits of all hosts on this one (local and buddy work on one machine, also "
+           "with --cluster)";
   return why_not_for_writers(experiment);
 }
 

@@ -105,6 +105,9 @@ CommitPlan plan_commits(const Experiment& experiment, const Roster& roster, cons
   plan.confirms_records = experiment.recovery.mode == RecoveryMode::restart && plan.announced_by_reply &&
                           exchange.route() == sync::Route::server && !exchange.has_common_rounds();
   plan.parts = ranks_of_state(roster, exchange);
+  std::vector<std::string> in_ring;
+  for (const Rank keeper : roster.keepers()) in_ring.push_back(roster.host_of(keeper));
+  plan.buddies = checkpointing::make_buddies(in_ring);
   std::set<std::string> hosts;
   for (const RankAssignment& assignment : roster.assignments()) hosts.insert(assignment.host);
   plan.machines = static_cast<int>(hosts.size());
@@ -124,14 +127,35 @@ bool has_part_in_commits(const Job& job, Rank rank) {
 }
 
 std::string commit_directory(const CommitPlan& plan, const std::string& directory, const std::string& host) {
-  if (!plan.are_on_own_disks()) return directory;
+  if (!plan.are_on_machines()) return directory;
   // A name of one folder, whatever the platform calls the host.
   std::string folder;
   for (const char c : host) {
     const bool is_plain = c != '/' && c != '%' && (c != '.' || !folder.empty());
     folder += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<int>(c));
   }
-  return fmt::format("{}/local/{}", directory, folder);
+  return fmt::format("{}/{}/{}", directory, plan.are_in_memory() ? "memory" : "local", folder);
+}
+
+std::optional<Rank> keeper_of(const Roster& roster, const CommitPlan& plan, const std::string& host) {
+  const auto buddy = plan.buddies.find(host);
+  if (buddy == plan.buddies.end()) return std::nullopt;
+  for (const Rank keeper : roster.keepers())
+    if (roster.host_of(keeper) == buddy->second) return keeper;
+  return std::nullopt;
+}
+
+std::vector<Rank> wards_of(const Job& job, Rank keeper) {
+  std::vector<Rank> wards;
+  const CommitPlan& plan = job.checkpoints().commits;
+  const Roster& roster = job.roster();
+  const std::string& own = roster.host_of(keeper);
+  for (const auto& [host, buddy] : plan.buddies) {
+    if (buddy != own) continue;
+    for (Rank rank = 0; rank < roster.size(); ++rank)
+      if (roster.host_of(rank) == host && has_part_in_commits(job, rank)) wards.push_back(rank);
+  }
+  return wards;
 }
 
 std::vector<std::string> commit_directories(const Job& job, const std::string& directory) {
@@ -143,23 +167,29 @@ std::vector<std::string> commit_directories(const Job& job, const std::string& d
   return all;
 }
 
-std::vector<checkpointing::Copy> parts_of_commit(const Job& job, std::int64_t round) {
+std::vector<checkpointing::Copy> copies_of_commit(const Job& job, std::int64_t round) {
   const CheckpointPlan& plan = job.checkpoints();
-  std::vector<checkpointing::Copy> parts = {{round, model_part, job.roster().host_of(plan.writer)}};
-  for (const Rank rank : plan.commits.parts) parts.push_back({round, rank, job.roster().host_of(rank)});
-  return parts;
+  std::vector<checkpointing::Copy> copies;
+  const auto add = [&](int part, const std::string& host) {
+    for (const std::string& holder : checkpointing::holders_of(plan.commits.buddies, host))
+      copies.push_back({round, part, holder});
+  };
+  add(model_part, job.roster().host_of(plan.writer));
+  for (const Rank rank : plan.commits.parts) add(rank, job.roster().host_of(rank));
+  return copies;
 }
 
 std::vector<std::int64_t> whole_commits(const Job& job, std::span<const checkpointing::Copy> copies) {
-  std::vector<int> parts;
-  for (const auto& part : parts_of_commit(job, 0)) parts.push_back(part.part);
+  std::vector<int> parts = {model_part};
+  const auto& ranks = job.checkpoints().commits.parts;
+  parts.insert(parts.end(), ranks.begin(), ranks.end());
   return checkpointing::whole_commits(copies, parts);
 }
 
 std::vector<std::string> hosts_without_whom_no_commit(const Job& job) {
   std::vector<std::string> hosts;
-  if (!job.checkpoints().commits.are_on_own_disks()) return hosts;
-  const auto copies = parts_of_commit(job, 1);
+  if (!job.checkpoints().commits.are_on_machines()) return hosts;
+  const auto copies = copies_of_commit(job, 1);
   for (const Rank worker : job.roster().workers()) {
     const std::string& host = job.roster().host_of(worker);
     const auto left = checkpointing::without_machine(copies, host);

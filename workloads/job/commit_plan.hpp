@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,14 +37,18 @@ bool has_part_in_commits(const Job& job, Rank rank);
 /// The directory whose checkpoints/ has what ranks on that host commit, and the states of jobs without
 /// commits: `directory`, the result directory, or what stands for the host's own disk.
 std::string commit_directory(const CommitPlan& plan, const std::string& directory, const std::string& host);
+/// The rank that keeps copies of what ranks on that host commit; none: nobody does.
+std::optional<Rank> keeper_of(const Roster& roster, const CommitPlan& plan, const std::string& host);
+/// The ranks whose parts it keeps.
+std::vector<Rank> wards_of(const Job& job, Rank keeper);
 /// Of all hosts with ranks that write a part of a commit, each once.
 std::vector<std::string> commit_directories(const Job& job, const std::string& directory);
 
 /// In place of a rank: the model, which the writer of checkpoints has.
 inline constexpr int model_part = -1;
 /// What the commit after `round` consists of: the model, and the states of ranks without which it is not
-/// complete. With the hosts that write them.
-std::vector<checkpointing::Copy> parts_of_commit(const Job& job, std::int64_t round);
+/// complete. With the hosts that have them, of which one is enough.
+std::vector<checkpointing::Copy> copies_of_commit(const Job& job, std::int64_t round);
 /// Of all these copies of parts: the rounds of complete commits, the latest first.
 std::vector<std::int64_t> whole_commits(const Job& job, std::span<const checkpointing::Copy> copies);
 /// The hosts of workers whose departure takes a part of every commit along, so that none is complete.

@@ -90,7 +90,7 @@ std::string network_line(const Job& job) {
 std::string memory_line(const Job& job) {
   using Role = Roster::Role;
   std::string line;
-  for (const Role role : {Role::worker, Role::server, Role::cache_node, Role::evaluator}) {
+  for (const Role role : {Role::worker, Role::server, Role::cache_node, Role::evaluator, Role::keeper}) {
     Bytes most{0};
     for (const Rank rank : job.roster().ranks_of(role))
       most = std::max(most, estimate_memory(job, rank).total());
@@ -219,10 +219,10 @@ void warn_of_lost_commits(const Job& job, std::vector<std::string>& warnings) {
   if (hosts.empty()) return;
   const std::string others =
       hosts.size() == 1 ? "" : fmt::format(" (and {} more)", counted(hosts.size() - 1, "host"));
-  warnings.push_back(fmt::format(
-      "checkpoint.to is local: when the machine of '{}'{} departs, it takes a part of every commit "
-      "along, and the job starts again from its beginning",
-      hosts.front(), others));
+  warnings.push_back(
+      fmt::format("checkpoint.to is {}: when the machine of '{}'{} departs, it takes a part of every commit "
+                  "along, and the job starts again from its beginning",
+                  to_text(job.checkpoints().commits.to), hosts.front(), others));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/quantity_text.hpp"
+#include "workloads/job/commit_plan.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
@@ -134,6 +135,22 @@ RankMemory of_cache_node(const Job& job) {
   return memory;
 }
 
+/// What its host keeps in memory: the last commits, of which one is being written, of its ranks and of those
+/// whose copies it has.
+RankMemory of_keeper(const Job& job, Rank keeper) {
+  const int kept = std::max(job.checkpoints().commits.keep, 2) + 1;
+  RankMemory memory;
+  for (const Rank ward : wards_of(job, keeper)) {
+    memory.buffers += commit_size(job, ward);
+    memory.data += commit_size(job, ward) * kept;
+  }
+  const Roster& roster = job.roster();
+  for (Rank rank = 0; rank < roster.size(); ++rank)
+    if (roster.host_of(rank) == roster.host_of(keeper) && has_part_in_commits(job, rank))
+      memory.data += commit_size(job, rank) * kept;
+  return memory;
+}
+
 /// The parts by name, in the order in which they are listed.
 std::array<std::pair<const char*, Bytes>, 7> parts_of(const RankMemory& memory) {
   return {{{"model", memory.model},
@@ -184,6 +201,8 @@ RankMemory of_role(const Job& job, const RankAssignment& assignment) {
     case Role::coordinator:
     case Role::steward:
       break;
+    case Role::keeper:
+      return of_keeper(job, job.roster().keepers()[static_cast<std::size_t>(assignment.index)]);
   }
   return {};
 }

@@ -18,8 +18,8 @@ struct RankMemory {
   Bytes algorithm{0};    ///< older models, changes, what a server holds for each worker
   Bytes buffers{0};      ///< of messages: received pieces, unsent errors of a compression
   Bytes activations{0};  ///< of one batch, kept for the backward pass, or of one batch of an evaluation
-  /// Samples: the worker's shard, batches requested in advance, a cache. With real mathematics every rank of
-  /// Tandem has the whole data set.
+  /// Samples: the worker's shard, batches requested in advance, a cache; of a keeper, commits. With real
+  /// mathematics every rank of Tandem has the whole data set.
   Bytes data{0};
 
   Bytes total() const { return model + gradient + optimizer + algorithm + buffers + activations + data; }

@@ -94,8 +94,17 @@ class Placer {
     return experiment_.transience.may_depart() && experiment_.recovery.mode == RecoveryMode::in_place;
   }
 
+  /// A copy on the same host would be lost with it.
+  void check_buddies() const {
+    if (experiment_.checkpoint.policy.empty() || experiment_.checkpoint.to != CommitPlace::buddy) return;
+    if (Roster(experiment_).keepers().size() == 1)
+      fail_at("checkpoint.to", "directory or local, because a single host has nobody to keep copies",
+              quote(to_text(experiment_.checkpoint.to)));
+  }
+
   /// Servers learn of a departure at different times.
   void check_commits() const {
+    check_buddies();
     const auto& membership = algorithm().make.membership;
     if (experiment_.checkpoint.policy.empty() || !may_lose_workers() || membership.rounds_are_updates ||
         placement_.servers.size() <= 1)

@@ -1,5 +1,8 @@
 #include "workloads/job/roster.hpp"
 
+#include <set>
+#include <string_view>
+
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 
@@ -26,6 +29,8 @@ const char* role_name(RankAssignment::Role role) {
       return "evaluator";
     case RankAssignment::Role::steward:
       return "steward";
+    case RankAssignment::Role::keeper:
+      return "keeper";
   }
   return "";
 }
@@ -62,6 +67,19 @@ Roster::Roster(const Experiment& experiment) : first_workers_(experiment.placeme
   if (experiment.transience.may_depart() && experiment.recovery.mode == RecoveryMode::in_place &&
       !placement.servers.empty())
     add(Role::steward, {placement.servers.front()});
+  if (!experiment.checkpoint.policy.empty() && experiment.checkpoint.to == CommitPlace::buddy)
+    add(Role::keeper, hosts_of_states());
+}
+
+std::vector<std::string> Roster::hosts_of_states() const {
+  std::vector<std::string> hosts;
+  std::set<std::string_view> seen;
+  for (const RankAssignment& assignment : assignments_) {
+    const bool has_state = assignment.role == Role::worker || assignment.role == Role::server ||
+                           assignment.role == Role::coordinator;
+    if (has_state && seen.insert(assignment.host).second) hosts.push_back(assignment.host);
+  }
+  return hosts;
 }
 
 const RankAssignment& Roster::assignment(Rank rank) const {

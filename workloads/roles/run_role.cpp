@@ -1,7 +1,9 @@
 #include "workloads/roles/run_role.hpp"
 
+#include "workloads/checkpoint/memory_copies.hpp"
 #include "workloads/roles/cache_node.hpp"
 #include "workloads/roles/evaluator.hpp"
+#include "workloads/roles/keeper.hpp"
 #include "workloads/roles/parameter_server.hpp"
 #include "workloads/roles/steward.hpp"
 #include "workloads/roles/worker.hpp"
@@ -11,6 +13,7 @@ namespace tandem {
 
 void run_role(const Job& job, Context& context, Journal& journal) {
   const RankAssignment& assignment = job.roster().assignment(context.rank());
+  restore_copies(job, context);
   switch (assignment.role) {
     case RankAssignment::Role::worker:
       if (job.roster().steward()) return WorkerSlot(job, context, journal, assignment.index).run();
@@ -24,6 +27,8 @@ void run_role(const Job& job, Context& context, Journal& journal) {
       return Evaluator(job, context, journal).run();
     case RankAssignment::Role::steward:
       return Steward(job, context, journal).run();
+    case RankAssignment::Role::keeper:
+      return Keeper(job, context).run();
   }
 }
 

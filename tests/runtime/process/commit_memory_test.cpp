@@ -1,0 +1,104 @@
+// The memory of a job's hosts ends with the job, however that ends, and its content is kept if it is wanted.
+#include "runtime/process/commit_memory.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "runtime/process/process_list.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CommitMemoryTest : public ::testing::Test {
+ protected:
+  std::string link() const { return (folder_.path() / "memory").string(); }
+  static fs::path memory_of(pid_t process) {
+    return fs::path(shared_memory_folder) / ("tandem_commits." + process_identity(process));
+  }
+  void write_part() const {
+    fs::create_directories(link() + "/host/checkpoints");
+    std::ofstream(link() + "/host/checkpoints/part") << "state";
+  }
+  std::string read_part() const {
+    std::string text;
+    std::ifstream(link() + "/host/checkpoints/part") >> text;
+    return text;
+  }
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(CommitMemoryTest, IsALinkThatBecomesAFolder) {
+  {
+    const CommitMemory memory(link(), true);
+    EXPECT_TRUE(fs::is_symlink(link()));
+    write_part();
+    EXPECT_TRUE(fs::exists(memory_of(getpid()) / "host/checkpoints/part"));
+    EXPECT_TRUE(abandoned_commit_memory().empty());
+  }
+  EXPECT_FALSE(fs::exists(memory_of(getpid())));
+  EXPECT_FALSE(fs::is_symlink(link()));
+  EXPECT_EQ(read_part(), "state");
+}
+
+TEST_F(CommitMemoryTest, OrOfWhichNothingStays) {
+  {
+    const CommitMemory memory(link(), false);
+    write_part();
+  }
+  EXPECT_FALSE(fs::exists(memory_of(getpid())));
+  EXPECT_FALSE(fs::exists(fs::symlink_status(link())));
+}
+
+/// A process that is killed removes nothing itself.
+TEST_F(CommitMemoryTest, IsKeptWhenItsProcessIsKilled) {
+  Process process = start_function([this] {
+    const CommitMemory memory(link(), true);
+    write_part();
+    pause();
+    return 0;
+  });
+  const auto waits_for = [](const auto& condition) {
+    for (int i = 0; i < 500 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return condition();
+  };
+  ASSERT_TRUE(waits_for([this] { return read_part() == "state"; }));
+  const fs::path memory = memory_of(process.id());
+  ASSERT_TRUE(fs::exists(memory));
+  process.kill();
+  process.wait();
+  EXPECT_TRUE(waits_for([&] { return !fs::exists(memory); }));
+  EXPECT_FALSE(fs::is_symlink(link()));
+  EXPECT_EQ(read_part(), "state");
+}
+
+/// What cannot be copied stays where it is, and the link with it.
+TEST_F(CommitMemoryTest, StaysWhenItCannotBeCopied) {
+  CommitMemory memory(link(), true);
+  write_part();
+  std::ofstream(link() + ".copy") << "in the way of a folder";
+  EXPECT_EQ(memory.end(), memory_of(getpid()));
+  EXPECT_TRUE(fs::is_symlink(link()));
+  EXPECT_EQ(read_part(), "state");
+  fs::remove_all(memory_of(getpid()));
+}
+
+TEST_F(CommitMemoryTest, OfDeadProcessesIsFound) {
+  fs::create_directories(folder_.path() / "tandem_commits.1.1/host");
+  fs::create_directories(folder_.path() / ("tandem_commits." + process_identity(getpid())));
+  fs::create_directories(folder_.path() / "tandem_commits.x");
+  std::ofstream(folder_.path() / "tandem_commits.2.2") << "no folder";
+  EXPECT_EQ(abandoned_commit_memory(folder_.path()),
+            std::vector<fs::path>{folder_.path() / "tandem_commits.1.1"});
+}
+
+}  // namespace
+}  // namespace tandem

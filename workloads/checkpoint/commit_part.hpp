@@ -1,0 +1,59 @@
+// A rank's part of a commit as it travels between machines (checkpoint.to buddy): the contents of its files
+// in two pieces. The first is as large as the part's vectors (commit_size), which are what a simulation with
+// modelled mathematics knows. The second has what files have besides (numbers, texts, names), in whole
+// blocks, so that a commit takes the same time with real and with modelled mathematics.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+
+class CommitPart {
+ public:
+  /// Of this rank, which has a part in commits. `job` must outlive it.
+  CommitPart(const Job& job, Rank rank);
+
+  Rank rank() const { return rank_; }
+  Bytes size() const { return size_; }
+
+  /// Whether the memory of that host has the files of the commit after `round`. Where a job writes none,
+  /// false.
+  bool is_in(const std::string& host, std::int64_t round) const;
+  /// Takes their contents from there. Where a job writes none, there is nothing to take, and the messages
+  /// have the sizes that they would have. Errors: WorldError.
+  void load(const std::string& host, std::int64_t round);
+  /// Writes them into the memory of that host; the model last, without which states are no commit. Each file
+  /// is written atomically. Errors: WorldError.
+  void store(const std::string& host, std::int64_t round) const;
+  /// Removes those of all rounds before this one from the memory of that host.
+  void remove_before(const std::string& host, std::int64_t round) const;
+
+  /// Size of the second piece.
+  int blocks() const { return blocks_; }
+  /// To receive a part whose second piece has so many.
+  void make_room(int blocks);
+  /// The pieces, for a message or to receive one. Valid until the next change.
+  Slice vectors();
+  Slice rest();
+  /// Frees the memory.
+  void clear() { bytes_ = {}; }
+
+ private:
+  std::vector<std::string> paths(const std::string& host, std::int64_t round) const;
+  void resize(std::size_t used);
+
+  const Job& job_;
+  Rank rank_;
+  Bytes size_;
+  std::size_t in_vectors_;  ///< bytes in the first piece
+  int blocks_ = 1;
+  std::vector<std::byte> bytes_;  ///< empty: no files
+};
+
+}  // namespace tandem

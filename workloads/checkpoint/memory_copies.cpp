@@ -1,0 +1,83 @@
+#include "workloads/checkpoint/memory_copies.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/job/commit_plan.hpp"
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+
+MemoryCopies::MemoryCopies(const Job& job, Context& context, bool has_part) : job_(job), context_(context) {
+  if (!has_part) return;
+  keeper_ = keeper_of(job.roster(), job.checkpoints().commits, job.roster().host_of(context.rank()));
+  if (keeper_) part_.emplace(job, context.rank());
+}
+
+void MemoryCopies::send(std::int64_t round, std::int64_t oldest) {
+  part_->load(job_.roster().host_of(context_.rank()), round);
+  const auto note = protocol::pack(protocol::Copied{.round = static_cast<std::int32_t>(round),
+                                                    .oldest = static_cast<std::int32_t>(oldest),
+                                                    .blocks = part_->blocks()});
+  sent_ = {context_.send(*keeper_, protocol::copies, {}, note),
+           context_.send(*keeper_, protocol::copy_parts, part_->vectors()),
+           context_.send(*keeper_, protocol::copy_parts, part_->rest())};
+  kept_ = context_.receive(*keeper_, protocol::copies_kept, {});
+}
+
+bool MemoryCopies::wait() {
+  const auto kept = protocol::unpack<protocol::Kept>(context_.wait(kept_).note);
+  context_.wait_all(sent_);
+  part_->clear();
+  return !kept.failed;
+}
+
+void MemoryCopies::restore(std::int64_t round) {
+  const std::string& own = job_.roster().host_of(context_.rank());
+  const std::string& buddy = job_.checkpoints().commits.buddies.at(own);
+  const bool has_copy = part_->is_in(buddy, round);
+  if (!part_->is_in(own, round)) {
+    if (has_copy) fetch(round);
+    return;
+  }
+  if (part_->size() > Bytes(0)) {
+    Pending loading = context_.compute({.kind = Work::Kind::reduce, .bytes = part_->size()});
+    context_.wait(loading);
+  }
+  if (has_copy) return;
+  send(round, round);
+  if (!wait())
+    throw WorldError(fmt::format(
+        "the copy of the commit of round {} cannot be kept: is the memory of host '{}' full?", round, buddy));
+}
+
+void MemoryCopies::fetch(std::int64_t round) {
+  Pending asked = context_.send(*keeper_, protocol::copies, {},
+                                protocol::pack(protocol::Fetch{.round = static_cast<std::int32_t>(round)}));
+  Pending answer = context_.receive(*keeper_, protocol::copies_kept, {});
+  context_.wait(asked);
+  part_->make_room(protocol::unpack<protocol::Kept>(context_.wait(answer).note).blocks);
+  Pending vectors = context_.receive(*keeper_, protocol::copy_parts, part_->vectors());
+  Pending rest = context_.receive(*keeper_, protocol::copy_parts, part_->rest());
+  context_.wait(vectors);
+  context_.wait(rest);
+  part_->store(job_.roster().host_of(context_.rank()), round);
+  part_->clear();
+}
+
+void MemoryCopies::end(std::int64_t oldest) {
+  Pending ended =
+      context_.send(*keeper_, protocol::copies, {},
+                    protocol::pack(protocol::LastCopy{.oldest = static_cast<std::int32_t>(oldest)}));
+  context_.wait(ended);
+}
+
+void restore_copies(const Job& job, Context& context) {
+  if (!job.is_restarted() || !job.checkpoints().commits.are_in_memory()) return;
+  MemoryCopies copies(job, context, has_part_in_commits(job, context.rank()));
+  if (copies.is_enabled()) copies.restore(job.resume()->round);
+}
+
+}  // namespace tandem

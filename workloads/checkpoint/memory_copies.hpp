@@ -1,0 +1,53 @@
+// Commits in memory (checkpoint.to buddy): the copy of a rank's part that the keeper on another host has,
+// from the side of the rank. The keeper is roles/keeper.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "workloads/checkpoint/commit_part.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+
+class MemoryCopies {
+ public:
+  /// `has_part`: this rank, in commits. The arguments must outlive it.
+  MemoryCopies(const Job& job, Context& context, bool has_part);
+
+  /// Commits are in memory, and this rank has a part in them.
+  bool is_enabled() const { return keeper_.has_value(); }
+  /// Sends this rank's part of the commit after `round`, which is in its own memory. `oldest`: copies of
+  /// earlier rounds are not needed any more. Pre: is_enabled(), not is_open(). Errors: WorldError.
+  void send(std::int64_t round, std::int64_t oldest);
+  /// A part was sent, and wait() was not called.
+  bool is_open() const { return !kept_.empty(); }
+  /// A call of wait() would not block. Pre: is_open().
+  bool is_kept() { return context_.is_done(kept_); }
+  /// Waits until the keeper has the part; false: it could not keep it. Pre: is_open().
+  bool wait();
+  /// The job starts again from the commit after `round`: loads the part from this rank's own memory or, if
+  /// that was lost, from the keeper, and replaces a copy that was lost. Pre: is_enabled(). Errors:
+  /// WorldError.
+  void restore(std::int64_t round);
+  /// Nothing more will be sent. Pre: is_enabled(), not is_open().
+  void end(std::int64_t oldest);
+
+ private:
+  void fetch(std::int64_t round);
+
+  const Job& job_;
+  Context& context_;
+  std::optional<Rank> keeper_;
+  std::optional<CommitPart> part_;
+  std::array<Pending, 3> sent_;
+  Pending kept_;
+};
+
+/// What a rank does first where a job starts again: afterwards its part of the commit is in its own memory,
+/// as it was before, and in that of its buddy. Errors: WorldError.
+void restore_copies(const Job& job, Context& context);
+
+}  // namespace tandem

@@ -1,0 +1,74 @@
+#include "workloads/roles/keeper.hpp"
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/job/commit_plan.hpp"
+
+namespace tandem {
+
+Keeper::Keeper(const Job& job, Context& context)
+    : host_(job.roster().host_of(context.rank())), context_(context) {
+  for (const Rank rank : wards_of(job, context.rank())) wards_.push_back({.part = CommitPart(job, rank)});
+}
+
+void Keeper::run() {
+  inbox_.resize(wards_.size() * entries);
+  for (std::size_t ward = 0; ward < wards_.size(); ++ward) listen(ward);
+  for (std::size_t left = wards_.size(); left > 0;) {
+    const Completion arrived = context_.wait_any(inbox_);
+    const std::size_t number = arrived.index / entries;
+    Ward& ward = wards_[number];
+    if (arrived.index % entries != message) {
+      if (!inbox(number, vectors).empty() || !inbox(number, rest).empty()) continue;
+      keep(ward);
+      listen(number);
+    } else if (protocol::holds<protocol::Copied>(arrived.note)) {
+      expect_part(number, protocol::unpack<protocol::Copied>(arrived.note));
+    } else if (protocol::holds<protocol::Fetch>(arrived.note)) {
+      answer_fetch(ward, protocol::unpack<protocol::Fetch>(arrived.note).round);
+      listen(number);
+    } else {
+      ward.part.remove_before(host_, protocol::unpack<protocol::LastCopy>(arrived.note).oldest);
+      --left;
+    }
+  }
+  for (Ward& ward : wards_) context_.wait_all(ward.answer);
+}
+
+void Keeper::listen(std::size_t ward) {
+  inbox(ward, message) = context_.receive(wards_[ward].part.rank(), protocol::copies, {});
+}
+
+void Keeper::expect_part(std::size_t number, const protocol::Copied& copied) {
+  Ward& ward = wards_[number];
+  // Its memory may still leave with the last answer.
+  context_.wait_all(ward.answer);
+  ward.copied = copied;
+  ward.part.make_room(copied.blocks);
+  inbox(number, vectors) = context_.receive(ward.part.rank(), protocol::copy_parts, ward.part.vectors());
+  inbox(number, rest) = context_.receive(ward.part.rank(), protocol::copy_parts, ward.part.rest());
+}
+
+void Keeper::keep(Ward& ward) {
+  protocol::Kept kept{.round = ward.copied.round};
+  try {
+    ward.part.store(host_, ward.copied.round);
+    ward.part.remove_before(host_, ward.copied.oldest);
+  } catch (const WorldError&) {
+    // The memory is full: the commit fails, and the one before counts.
+    kept.failed = true;
+  }
+  ward.part.clear();
+  ward.answer[message] = context_.send(ward.part.rank(), protocol::copies_kept, {}, protocol::pack(kept));
+}
+
+void Keeper::answer_fetch(Ward& ward, std::int32_t round) {
+  context_.wait_all(ward.answer);
+  const Rank to = ward.part.rank();
+  ward.part.load(host_, round);
+  const protocol::Kept kept{.round = round, .blocks = ward.part.blocks()};
+  ward.answer = {context_.send(to, protocol::copies_kept, {}, protocol::pack(kept)),
+                 context_.send(to, protocol::copy_parts, ward.part.vectors()),
+                 context_.send(to, protocol::copy_parts, ward.part.rest())};
+}
+
+}  // namespace tandem

@@ -146,8 +146,8 @@ TEST_F(RevokedJobs, KeepPartsThatOtherMachinesHave) {
 /// part of each. The content of the memories is in the result directory when the job has ended.
 TEST_F(RevokedJobs, ContinueFromCopiesInMemory) {
   const std::string words = job(rounds,
-                                "--set sync.over=all-reduce --set checkpoint.policy=fixed --set "
-                                "checkpoint.options.interval=2 --set checkpoint.to=buddy"),
+                                "--decisions --set sync.over=all-reduce --set checkpoint.policy=fixed --set "
+                                "checkpoint.options.interval=10 --set checkpoint.to=buddy"),
                     all = revoked(words);
   succeeds("simulate " + words + " --out whole");
   succeeds("simulate " + all + " --out simulated");

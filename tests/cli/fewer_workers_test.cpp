@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/cli/restart_jobs.hpp"
+#include "validation/compare/compare.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -159,7 +160,7 @@ TEST_F(FewerWorkers, ShareTheBatchesOfAll) {
     succeeds("simulate " + shrinks + "--set workload.math=" + math +
              " --set evaluate_every=0 --out out --force");
     const Results all = results("out");
-    const int from = rounds_of_generations(all).at(1);
+    const std::int64_t from = rounds_of_generations(all).at(1);
     std::map<Rank, std::set<int>> before, after;
     for (const auto& step : all.journal.steps)
       (step.round < from ? before : after)[step.rank].insert(step.samples);

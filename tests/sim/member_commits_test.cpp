@@ -468,8 +468,9 @@ TEST_P(RandomMemberCommits, AreWholeAndAsRecorded) {
       EXPECT_EQ(state.integer("exchange.rounds"), round) << "worker " << member;
     }
   }
-  if (!recorded.empty())
+  if (!recorded.empty()) {
     EXPECT_EQ(find_resume_point(*job_, directory_.string(), {}).round, *recorded.rbegin());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, RandomMemberCommits,

@@ -15,7 +15,7 @@ namespace tandem {
 namespace {
 
 struct Machine {
-  std::string times;  ///< lifetimes by slot and incarnation
+  std::string times = {};  ///< lifetimes by slot and incarnation
   int slots = 1;
   Seconds detect{0};
   Seconds start{0};

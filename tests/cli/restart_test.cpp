@@ -102,6 +102,19 @@ TEST_F(RestartJobs, AsynchronousJobsLoseNoSample) {
   expect_replayed(results("simulated"), all);
 }
 
+/// Also when servers commit more often than workers write what they have recorded.
+TEST_F(RestartJobs, AsynchronousJobsLoseNoCommit) {
+  const std::string words =
+      job(300,
+          "--set sync.algorithm=asp --set evaluate_every=0 --set checkpoint.policy=fixed --set "
+          "checkpoint.options.interval=1 --set checkpoint.keep=1");
+  const auto told = killed(words, {{"ls out/checkpoints/round_000001??.pt > /dev/null 2>&1", "3"}});
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  ASSERT_EQ(restarts("out"), 1U) << told.output;
+  EXPECT_GE(results("out").info.generations[1].at("round"), 90);
+  expect_each_step_once("out");
+}
+
 /// The samples that were left of an epoch are dealt to the same workers again.
 TEST_F(RestartJobs, AJobThatWasResumedWithFewerWorkersStartsAgain) {
   succeeds("simulate " + job(20) + " --out first");

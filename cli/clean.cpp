@@ -51,8 +51,6 @@ std::vector<Leftover> find_leftovers() {
   std::vector<Leftover> found;
   for (const auto& file : abandoned_shared_memory())
     found.push_back({"shared memory " + file.string(), [file] { fs::remove(file); }});
-  for (const auto& folder : abandoned_commit_memory())
-    found.push_back({"commits in memory " + folder.string(), [folder] { fs::remove_all(folder); }});
   for (const auto& session : abandoned_mpi_sessions())
     found.push_back({"session of Open MPI " + session.string(), [session] { remove_mpi_session(session); }});
   // Only root can remove clusters.
@@ -60,6 +58,12 @@ std::vector<Leftover> find_leftovers() {
     for (const auto& id : cluster::abandoned_clusters())
       found.push_back({"emulated cluster '" + id + "'", [id] { remove_cluster(id); }});
   return found;
+}
+
+/// Commits that could not be saved are data, and removed only on request.
+void add_commits(std::vector<Leftover>& found) {
+  for (const auto& folder : abandoned_commit_memory())
+    found.push_back({"commits in memory " + folder.string(), [folder] { fs::remove_all(folder); }});
 }
 
 /// A job or suite that was killed has left it incomplete, and no process writes into it.
@@ -111,6 +115,7 @@ Cleaned remove_all(const std::vector<Leftover>& found) {
 
 int clean(const CleanOptions& options) {
   std::vector<Leftover> found = find_leftovers();
+  add_commits(found);
   if (!options.results.empty()) {
     auto results = find_results(options.results);
     found.insert(found.end(), std::make_move_iterator(results.begin()),
@@ -155,7 +160,7 @@ void add_clean(CLI::App& app, int& exit_code) {
       "Open\n"
       "MPI, that belong to this user and that no living process uses, and emulated clusters of jobs that "
       "have\n"
-      "died. The next `tandem run` does the same.\n"
+      "died. The next `tandem run` does the same, but leaves commits, which `clean` alone removes.\n"
       "Examples:\n"
       "  tandem clean --dry-run\n"
       "  tandem clean\n"

@@ -211,7 +211,10 @@ RestartSteward steward_of(const Job& job, const Experiment::Transience& machines
 /// depart as they are drawn; otherwise they stay.
 RestartSteward steward_after(const Job& job, bool is_revoked, const std::vector<SlotDeath>& deaths) {
   const JobSpec& spec = job.spec();
-  const Job whole(JobSpec{whole_experiment(job), spec.platform, spec.directory, spec.data_memory},
+  Experiment experiment = whole_experiment(job);
+  // Machines stay for the policy too, as its replay expects.
+  if (!is_revoked) experiment.transience = {};
+  const Job whole(JobSpec{std::move(experiment), spec.platform, spec.directory, spec.data_memory},
                   std::nullopt);
   if (is_revoked) return steward_of(whole, spec.experiment.transience, fates_of(whole), deaths);
   auto fates = lifetimes::make_fates("never", {}, spec.experiment.seed, zones_of(whole));

@@ -4,12 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
+#include "cli/output.hpp"
 #include "platforms/load.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "runtime/process/commit_memory.hpp"
 #include "workloads/checkpoint/other_workers.hpp"
 #include "workloads/checkpoint/restart_point.hpp"
 #include "workloads/checkpoint/state_files.hpp"
@@ -128,6 +132,14 @@ void expect_same_schedule(const fs::path& folder, const json& recorded, const Jo
       fmt::format("--resume {}: expected the same {}, found another: the cosine schedule of the "
                   "learning rate is as long as the job (optimizer.cosine_rounds is 0)",
                   folder.string(), same_rounds ? "stop" : "number of workers"));
+}
+
+/// Of a job that was killed a moment ago.
+void wait_for_commits_in_memory(const fs::path& folder) {
+  const fs::path memory = folder / "memory";
+  if (!is_saving_commits(memory)) return;
+  print_note(fmt::format("waiting until the commits in memory are saved to {}", memory.string()));
+  while (is_saving_commits(memory)) std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
 
 void expect_states(const fs::path& folder, const Experiment& experiment) {
@@ -331,6 +343,7 @@ std::string result_directory_of(const JobOptions& options, const Experiment& exp
 void resume_if_asked(Job& job, const JobOptions& options) {
   if (options.resume.empty()) return;
   const fs::path folder = folder_of(options.resume);
+  wait_for_commits_in_memory(folder);
   expect_not_written(folder.string());
   const json recorded = recorded_document(folder);
   expect_same_job(folder, recorded, job_document(job));

@@ -178,7 +178,7 @@ void end_memory(CommitMemory* memory) {
   if (const auto left = memory->end())
     print_error(fmt::format(
         "the commits in memory cannot be copied into the result directory, and stay in {}: free the "
-        "disk and copy them by hand before `tandem clean` or the next `tandem run` removes them",
+        "disk and copy them by hand before `tandem clean` removes them",
         left->string()));
 }
 

@@ -359,6 +359,7 @@ struct Stored {
 struct Complete {
   static constexpr Kind kind = Kind::complete;
   std::int32_t round = 0;
+  bool counts = true;  ///< otherwise once the receiver, and all others, have written their records
 };
 
 /// The sender's part of the commit of this round follows. The reply is a Kept.

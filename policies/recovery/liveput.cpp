@@ -25,7 +25,7 @@ class Throughput {
         horizon_s_(options.real("horizon_s")) {}
 
   double horizon_s() const { return horizon_s_; }
-  /// Batches per second while all go on.
+  /// Batches per second while no worker departs.
   double rate(std::size_t workers) const {
     const auto n = static_cast<double>(workers);
     return n / (step_s_ + n * per_worker_s_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -109,9 +110,11 @@ std::vector<Rest> rests_after(const Split& split, Setting setting, std::span<con
     for (std::size_t worker = 0; worker < visits.size(); ++worker)
       for (int epoch = rests[worker].epoch + 1; epoch <= last; ++epoch)
         rests.push_back({visits[worker].shard(), epoch});
+    std::map<std::size_t, std::vector<ShardVisits>> of_earlier;  // by deal
     for (const Returned& returned : deal.returned) {
       const auto earlier = static_cast<std::size_t>(returned.deal);
-      const auto all = visits_of(split, setting, deals[earlier].workers, first.at(earlier));
+      auto& all = of_earlier[earlier];
+      if (all.empty()) all = visits_of(split, setting, deals[earlier].workers, first.at(earlier));
       rests.push_back(returned_by(all.at(static_cast<std::size_t>(returned.place)), returned));
     }
     first.push_back(deal_again(split, setting, rests, next));

@@ -130,7 +130,7 @@ MemberDeals::Change MemberDeals::deal(std::span<const std::int64_t> taken,
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     Slot& one = slots_[slot];
     if (!one.is_present) continue;
-    // A worker that is told of two deals at a time takes nothing of the first.
+    // A worker that gets two deals at a time takes nothing of the first.
     const std::int64_t until = std::max(taken[slot], one.begin);
     std::erase_if(one.held, [&](const Held& held) { return !is_open(held, counted[slot]); });
     if (one.place != nowhere) {
@@ -193,8 +193,10 @@ bool MemberDeals::settle(std::span<const int> slots, std::span<const std::int64_
     if (!at(slot).is_present) join(slot, counted[static_cast<std::size_t>(slot)]);
   if (!is_due()) return false;
   std::vector<std::int64_t> until(counted.begin(), counted.end());
+  // A worker that is behind takes its step in progress, which counts, before it begins with the new deal.
   for (const int slot : slots)
-    if (stays(slot)) until[static_cast<std::size_t>(slot)] = taken[static_cast<std::size_t>(slot)];
+    if (std::int64_t& to = until[static_cast<std::size_t>(slot)]; stays(slot))
+      to = std::max(to, taken[static_cast<std::size_t>(slot)]);
   deal(until, counted);
   return true;
 }

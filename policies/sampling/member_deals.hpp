@@ -37,8 +37,8 @@ class MemberDeals {
   /// A worker comes to an empty slot. `counted`: as for leave. False: there is no place for it before the
   /// next deal.
   bool join(int slot, std::int64_t counted);
-  /// A place has no worker, a worker no place, or samples of an earlier deal have come back; not if nothing is
-  /// dealt again.
+  /// A place has no worker, a worker no place, or samples of an earlier deal have come back; not if nothing
+  /// is dealt again.
   bool is_due() const { return rules_.deals_again && (present_ != places_ || !returned_.empty()); }
 
   /// What a deal changes, for those who only follow.
@@ -60,8 +60,9 @@ class MemberDeals {
   void follow(const Change& change);
 
   /// All at once, where the workers agree on a change. `slots`: sorted, of those that are there now. `taken`:
-  /// as for deal(), below 0 for workers that have joined since the last change. `counted`: by slot. Returns
-  /// whether samples were dealt.
+  /// by slot, what its worker has taken now; less than `counted` for one that is behind, which takes the rest
+  /// before it hears of the change; below 0 for workers that have joined since the last change. `counted`: by
+  /// slot. Returns whether samples were dealt.
   bool settle(std::span<const int> slots, std::span<const std::int64_t> taken,
               std::span<const std::int64_t> counted);
 

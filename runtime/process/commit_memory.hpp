@@ -24,8 +24,8 @@ class CommitMemory {
   CommitMemory(const CommitMemory&) = delete;
   CommitMemory& operator=(const CommitMemory&) = delete;
 
-  /// Waits until the folder is gone. If its content could not be copied (the disk is full), it is still
-  /// there, and is returned; the link remains.
+  /// Waits until the folder is gone. If its content could not be copied in several attempts (the disk is
+  /// full), it is still there, and is returned; the link remains.
   std::optional<std::filesystem::path> end();
 
  private:
@@ -34,7 +34,12 @@ class CommitMemory {
   Process guard_;
 };
 
-/// Such folders of this user whose jobs have been killed, and could not remove them, sorted.
+/// Whether the process of the job to which that link belongs was killed, and its commits are still being
+/// copied to where the link is.
+bool is_saving_commits(const std::filesystem::path& link);
+
+/// Such folders of this user whose jobs have been killed, and could not remove them, sorted. Not those that
+/// are still being saved.
 std::vector<std::filesystem::path> abandoned_commit_memory(
     const std::filesystem::path& folder = shared_memory_folder);
 

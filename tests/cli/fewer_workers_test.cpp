@@ -303,6 +303,12 @@ TEST_F(FewerWorkers, WhereTheyCannotContinueAreRefused) {
             shrink + "--set sync.algorithm=d-psgd --set sync.over=peers",
             "'recovery.policy': expected restart, which waits for all workers, because each worker of d-psgd "
             "has a model of its own"},
+        Refused{shrink + "--set checkpoint.to=local",
+                "'recovery.policy': expected restart, which waits for all workers, because each rank's part "
+                "of a commit is on its own machine (checkpoint.to)"},
+        Refused{"--set recovery.mode=restart --set transience.lifetime=exponential --set "
+                "recovery.policy=liveput --set checkpoint.to=local",
+                "each rank's part of a commit is on its own machine (checkpoint.to), found 'liveput'"},
         Refused{shrink + "--set sync.algorithm=easgd", "each worker of easgd has a model of its own"},
         Refused{shrink + "--set data.sampling=importance",
                 "each worker alone knows the losses of its samples"},
@@ -318,6 +324,9 @@ TEST_F(FewerWorkers, WhereTheyCannotContinueAreRefused) {
             "sync.over=peers",
             "'recovery.policy': expected restart, which waits for all workers, because each worker of d-psgd "
             "has a model of its own"},
+        Refused{
+            "--set recovery.mode=restart --set recovery.policy=liveput --set sync.algorithm=easgd",
+            "'recovery.policy': expected restart, which waits for all workers, because each worker of easgd"},
         Refused{"--set recovery.mode=restart --set recovery.least=5", "'recovery.least': expected at most 4"},
         Refused{shrink + "--set recovery.batch=global --set sync.over=all-reduce",
                 "'recovery.batch': expected keep without servers, where the mean gives all workers the same"},
@@ -361,6 +370,7 @@ TEST_F(FewerWorkers, AsManyAsTrainMost) {
   expect_each_step_once("out");
   Results measured = all;
   measured.info.world = "measured";
+  measured.info.experiment.run.revoke = RevokeMode::kill;
   const auto replayed = validation::replay(all, {measured});
   EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
 }
@@ -370,8 +380,13 @@ TEST_F(FewerWorkers, InTiers) {
   const std::string tiers =
       "--set recovery.provisioning=tiers --set recovery.policy=restart " + departs({{1, 1e8}});
   succeeds("simulate " + experiment(2, commits + tiers) + " --out out");
+  // Keepers are on the hosts of workers.
+  succeeds("simulate " +
+           experiment(2, commits + tiers + "--set checkpoint.keep=2 --set checkpoint.to=buddy ") +
+           " --out kept");
   for (const Refused& refused :
-       {Refused{"--set placement.servers=[node-2]", "expected all ranks but workers on hosts that stay"},
+       {Refused{"--set placement.servers=[node-2]",
+                "expected all ranks but workers and keepers on hosts that stay"},
         Refused{"--set placement.servers=[node-2]", "found the server on 'node-2', whose machine may depart"},
         Refused{"--set placement.evaluator=node-1", "found the evaluator on 'node-1'"},
         Refused{"--set placement.evaluator=first-worker",

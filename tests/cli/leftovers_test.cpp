@@ -62,23 +62,28 @@ TEST_F(Leftovers, AJobThatStartsAgainLeavesNoSharedMemory) {
   EXPECT_NE(line_.tandem("clean --dry-run").output.find("nothing is left over"), std::string::npos);
 }
 
-/// Commits in memory: when `tandem run` is killed, they are in the result directory, from where the job is
-/// resumed.
+/// Commits in memory: when `tandem run` is killed, they are saved to the result directory, from where the job
+/// is resumed, also at once: that waits for them.
 TEST_F(Leftovers, CommitsInMemoryOfAKilledJobAreKeptInItsResult) {
-  const auto killed =
-      line_.shell(killed_job(line_.experiment(
-                                 "recovery: {mode: restart}\ncheckpoint: {policy: fixed, options: {interval: "
-                                 "5}, to: buddy}\n"),
-                             "ls killed/memory/node-1/checkpoints 2> /dev/null | grep -q 0[1-9][0-9][.]pt") +
-                  "folder=$(readlink killed/memory); kill -9 $run; wait; sleep 3; echo was $folder; "
-                  "[ -e $folder ] && echo left");
+  const auto killed = line_.shell(
+      killed_job(
+          line_.experiment("recovery: {mode: restart}\ncheckpoint: {policy: fixed, options: {interval: "
+                           "5}, to: buddy}\n"),
+          "ls killed/memory/node-1/checkpoints 2> /dev/null | grep -q 0[1-9][0-9][.]pt") +
+      "folder=$(readlink killed/memory); kill -9 $run; wait; \"$TANDEM\" clean > cleaned.txt; "
+      "for i in $(seq 50); do \"$TANDEM\" run --resume killed --out resumed --set stop.rounds=1 > "
+      "resumed.txt 2>&1; code=$?; cat resumed.txt; grep -q 'in use by' resumed.txt || break; "
+      "sleep 0.1; done; cat cleaned.txt; echo was $folder; [ -e $folder ] && echo left over; "
+      "exit $code");
+  EXPECT_EQ(killed.exit_code, 2) << killed.output;
+  EXPECT_NE(killed.output.find("already finished at round "), std::string::npos) << killed.output;
   EXPECT_NE(killed.output.find("was /dev/shm/tandem_commits."), std::string::npos) << killed.output;
-  EXPECT_EQ(killed.output.find("left"), std::string::npos) << killed.output;
+  EXPECT_EQ(killed.output.find("left over\n"), std::string::npos) << killed.output;
+  EXPECT_EQ(killed.output.find("removed commits in memory"), std::string::npos) << killed.output;
   EXPECT_FALSE(std::filesystem::is_symlink(line_.folder() / "killed/memory"));
-  const auto resumed = line_.tandem("run --resume killed --out resumed --set stop.rounds=1");
-  EXPECT_EQ(resumed.exit_code, 2) << resumed.output;
-  EXPECT_NE(resumed.output.find("already finished at round "), std::string::npos) << resumed.output;
   line_.shell("mkdir -p /dev/shm/tandem_commits.1.1/node-1");
+  EXPECT_EQ(line_.tandem("run " + line_.experiment() + " --out next").exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists("/dev/shm/tandem_commits.1.1")) << "only clean removes commits";
   const auto cleaned = line_.tandem("clean");
   EXPECT_FALSE(std::filesystem::exists("/dev/shm/tandem_commits.1.1"));
   EXPECT_NE(cleaned.output.find("removed commits in memory /dev/shm/tandem_commits.1.1"), std::string::npos)

@@ -263,6 +263,10 @@ TEST_F(LocalCommits, OtherPlacesAndJobsWithoutCommitsAreRefused) {
       "--set checkpoint.policy=fixed --set checkpoint.to=buddy --set recovery.mode=restart --set "
       "placement.workers=[node-1] --set sync.over=all-reduce",
       "key 'checkpoint.to': expected directory or local, because a single host has nobody to keep copies");
+  refuses(
+      "--set checkpoint.policy=fixed --set checkpoint.to=buddy --set recovery.mode=restart --set "
+      "checkpoint.keep=0",
+      "key 'checkpoint.keep': expected at least 1 with checkpoint.to buddy");
   refuses("--set checkpoint.to=local",
           "key 'checkpoint.to': expected directory, because states are saved with the evaluations");
   const auto told = line_.tandem(

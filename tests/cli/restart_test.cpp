@@ -53,18 +53,23 @@ INSTANTIATE_TEST_SUITE_P(
                       "--set optimizer.update_at=workers --set optimizer.kind=adam --set "
                       "placement.servers=[server,node-4]"));
 
-/// A rank that dies leaves its machine and its disk.
+/// A rank that dies leaves its machine, with disk and memory.
 TEST_F(RestartJobs, TheDeathOfARankLosesNoPartOfACommit) {
   const std::string commits = "--set checkpoint.policy=fixed --set checkpoint.options.interval=5 ";
-  for (const char* route : {"--set sync.over=all-reduce", "--set sync.algorithm=bsp"}) {
-    SCOPED_TRACE(route);
+  struct Case {
+    std::string route, to, folder;
+  };
+  for (const auto& [route, to, folder] : {Case{"--set sync.over=all-reduce", "local", "local"},
+                                          Case{"--set sync.algorithm=bsp", "local", "local"},
+                                          Case{"--set sync.algorithm=bsp", "buddy", "memory"}}) {
+    SCOPED_TRACE(route + to);
     const std::string words = job(60, commits + route);
     succeeds("simulate " + words + " --out whole --force");
-    const auto told = killed(words + " --set checkpoint.to=local --force", {{has_checkpoint(20), "1"}});
+    const auto told = killed(words + " --set checkpoint.to=" + to + " --force", {{has_checkpoint(20), "1"}});
     ASSERT_EQ(told.exit_code, 0) << told.output;
     EXPECT_EQ(restarts("out"), 1U) << told.output;
     EXPECT_GE(results("out").info.generations[1].at("round"), 15);
-    EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out/local/node-2/checkpoints"));
+    EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / folder / "node-2/checkpoints"));
     expect_same_records("whole", "out", 0);
     expect_each_step_once("out");
     expect_each_evaluation_once("out", 60);

@@ -339,6 +339,9 @@ TEST_F(SimulatedRestarts, AsynchronousJobsLoseNoCommit) {
     EXPECT_GT(before, 20);
     // All workers push in a round or two.
     EXPECT_GE(all.info.generations[1].at("round").get<std::int64_t>(), before - 3) << servers;
+    for (const char* out : {"whole", "out"})
+      EXPECT_EQ(line_.shell(fmt::format("ls {}/checkpoints | grep -c 'server_0.state'", out)).output, "1\n")
+          << out << servers;
     std::filesystem::remove_all(line_.folder() / "whole");
     std::filesystem::remove_all(line_.folder() / "out");
   }
@@ -390,6 +393,8 @@ INSTANTIATE_TEST_SUITE_P(
         "--set checkpoint.mode=background",
         // Each departure takes a part of every commit along.
         "--set checkpoint.to=local", "--set checkpoint.to=buddy --set recovery.mode=restart",
+        "--set checkpoint.to=buddy --set recovery.mode=restart --set checkpoint.keep=1",
+        "--set checkpoint.to=buddy --set recovery.mode=restart --set placement.servers=[server,node-4]",
         "--set checkpoint.to=buddy --set recovery.mode=restart --set sync.over=all-reduce --set "
         "checkpoint.mode=background",
         "--set sync.over=all-reduce --set optimizer.kind=adam",
@@ -421,7 +426,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, ModelledRestarts,
     ::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=esync",
                       "--set sync.algorithm=dc-asgd", "--set sync.algorithm=asp --set checkpoint.to=local",
-                      "--set checkpoint.to=buddy", "--set sync.algorithm=easgd", "--set sync.over=all-reduce",
+                      "--set checkpoint.to=buddy", "--set sync.algorithm=asp --set checkpoint.to=buddy",
+                      "--set sync.algorithm=easgd", "--set sync.over=all-reduce",
                       "--set sync.algorithm=d-psgd --set sync.over=peers", "--set sync.compression=top-k"));
 
 }  // namespace

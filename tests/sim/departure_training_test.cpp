@@ -116,6 +116,29 @@ TEST_F(Departures, ASpareTakesThePlaceAndTheShardOfAWorker) {
   expect_sum(experiment, journal);
 }
 
+/// The first worker's machine departs after its last step, while the others still compute theirs.
+TEST_F(Departures, ASpareTakesThePlaceOfAWorkerThatHasEnded) {
+  price_ = [](Rank rank, const Work& work) {
+    return Seconds(work.kind != Work::Kind::forward ? 0.0 : rank == 0 ? 1.0 : 3.0);
+  };
+  Experiment experiment = small_experiment(3);
+  experiment.workload.batch = 4;
+  experiment.sync.algorithm = "asp";
+  experiment.data.split = "replicated";
+  // Six pushes: four of the first worker, which ends at 4 s, and one of each of the others, which end at 6 s.
+  experiment.stop = {.rounds = 2};
+  experiment.placement.spares = {"host-4"};
+  experiment.recovery.policy = "spares";
+  depart_at(experiment, "4.5 remove a");
+  const Journal journal = train(experiment);
+  // The spare learns that the job ends.
+  expect_end(6.0, 6.0);
+  EXPECT_EQ(count_of_changes(journal, "joined"), 3 + 1);
+  std::map<Rank, std::int64_t> steps;
+  for (const auto& step : journal.steps) ++steps[step.rank];
+  EXPECT_EQ(steps, (std::map<Rank, std::int64_t>{{0, 4}, {1, 2}, {2, 2}}));
+}
+
 /// With replace, the slot is empty until its worker's does not get a machine.
 TEST_F(Departures, AReplacementComesToAnEmptySlot) {
   Experiment experiment = thousand_steps();
@@ -205,6 +228,23 @@ TEST_F(Departures, LifetimesOfHostsThatAreNoneAreRefused) {
                 std::string::npos)
           << error.what();
     }
+  }
+}
+
+/// A policy that asks for the distribution of lifetimes would expect others.
+TEST_F(Departures, LiveputRefusesLifetimesOfHosts) {
+  set_lifetime("host-2", "exponential mean=60");
+  Experiment experiment = thousand_steps();
+  experiment.transience.lifetime = "exponential";
+  experiment.recovery.mode = RecoveryMode::restart;
+  experiment.recovery.policy = "liveput";
+  try {
+    train(experiment);
+    ADD_FAILURE() << "not refused";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "recovery.policy: expected another policy, because liveput knows only transience.lifetime, "
+                 "found tandem:lifetime of host 'host-2'");
   }
 }
 

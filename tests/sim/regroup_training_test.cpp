@@ -381,6 +381,41 @@ INSTANTIATE_TEST_SUITE_P(All, UsesOfSamples,
                            return name;
                          });
 
+/// On GPUs, where workers take the samples of their next step early; one that joins has taken nothing. No
+/// place is open for it, in its own slot or in that of a spare, so samples are dealt.
+class UsesOfSamplesTakenEarly : public Regrouping, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(UsesOfSamplesTakenEarly, AreEqual) {
+  platform_ = TemporaryPlatform::star(5, 1e12, 1e-7, "<prop id='tandem:gpu' value='0'/>");
+  Experiment experiment = job("asp", sync::Route::server);
+  experiment.workload.batch = 1;
+  experiment.optimizer.learning_rate = 0.002;
+  experiment.stop = {.epochs = 4.5};
+  experiment.recovery.policy = GetParam();
+  const bool has_spare = GetParam() == "spares";
+  if (has_spare) {
+    experiment.placement.workers.resize(3);
+    experiment.placement.spares = {"host-4"};
+    experiment.transience.start = Seconds(10);
+    depart_at(experiment, "2.5 remove a");
+  } else {
+    depart_at(experiment, "2.5 remove a; 20.5 add a; 30.5 remove c; 50.5 add c");
+  }
+  records_losses_ = true;
+  const Journal journal = train(experiment);
+  EXPECT_EQ(count_of_changes(journal, "joined"), has_spare ? 3 + 1 : 4 + 2);
+  std::map<SampleId, int> uses;
+  for (const auto& loss : journal.losses) ++uses[loss.id];
+  EXPECT_EQ(uses.size(), 96U);
+  for (const auto& [id, count] : uses) {
+    EXPECT_GE(count, 4) << "sample " << id;
+    EXPECT_LE(count, 5) << "sample " << id;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OwnSlotAndSpare, UsesOfSamplesTakenEarly, ::testing::Values("replace", "spares"),
+                         [](const auto& test) { return test.param; });
+
 /// One of the workers departs for good, and the spare that waits for that continues where it stopped.
 TEST_F(Regrouping, ASpareTakesThePlaceOfAWorker) {
   for (const auto& [algorithm, over] :

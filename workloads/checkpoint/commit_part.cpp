@@ -3,17 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <ios>
+#include <ostream>
 #include <span>
 #include <system_error>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/state_files.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/job/commit_plan.hpp"
 
 namespace tandem {
@@ -48,18 +48,11 @@ std::span<const std::byte> take_file(std::span<const std::byte>& bytes) {
 }
 
 void write_file(const std::string& path, std::span<const std::byte> content) {
-  const std::string aside = path + ".partial";
   std::error_code ignored;
   fs::create_directories(fs::path(path).parent_path(), ignored);
-  {
-    std::ofstream file(aside, std::ios::binary | std::ios::trunc);
+  write_own_file(path, [content](std::ostream& file) {
     file.write(reinterpret_cast<const char*>(content.data()), std::ssize(content));
-    file.close();
-    if (file && std::rename(aside.c_str(), path.c_str()) == 0) return;
-  }
-  const std::string why = std::strerror(errno);
-  fs::remove(aside, ignored);
-  throw WorldError(fmt::format("'{}' cannot be written: {}", path, why));
+  });
 }
 
 }  // namespace

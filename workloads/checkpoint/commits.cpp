@@ -89,7 +89,7 @@ void Commits::begin_epoch(std::span<const int> workers, std::int64_t round) {
   begun_ = last_round_of_commits(job_.checkpoints().first_round, plan_.every, round);
   schedule_.reset();
   if (writes_model_) decide_from(begun_);
-  if (!plan_.tells_complete()) return;
+  if (!tells_complete()) return;
   writes_model_ ? last_.set_listeners(listeners()) : last_.listen(decider_);
 }
 
@@ -122,8 +122,8 @@ void Commits::start(std::int64_t round) {
   if (listens()) last_.listen(plan_.decider);
   round_began_ = context_.now();
   if (!schedule_) return;
-  if (plan_.tells_complete()) last_.set_listeners(listeners());
-  if (plan_.tells_complete() && plan_.confirms_records) last_.wait_for_records(roster_.workers());
+  if (tells_complete()) last_.set_listeners(listeners());
+  if (tells_complete() && confirms_records()) last_.wait_for_records(roster_.workers());
   schedule_->begin(round_began_, round, plan_.machines);
   if (!plan_.commits_on_warning || !may_be_warned()) return;
   for (const auto ranks : {roster_.workers(), roster_.deciders()})
@@ -528,8 +528,8 @@ bool Commits::list_members() const {
 
 /// It has files that it removes, or records to write, and another rank decides.
 bool Commits::listens() const {
-  const bool records = plan_.confirms_records && assignment_.role == Role::worker;
-  return plan_.tells_complete() && !schedule_ && (has_part_ || records);
+  const bool records = confirms_records() && assignment_.role == Role::worker;
+  return tells_complete() && !schedule_ && (has_part_ || records);
 }
 
 /// Those that this rank tells which commits are complete.
@@ -547,14 +547,13 @@ std::vector<Rank> Commits::listeners() const {
 bool Commits::is_complete(std::int64_t round) const {
   // Other workers may have written it.
   if (job_.is_restarted() && round == job_.resume()->round) return true;
-  if (plan_.tells_complete()) return round == last_.round();
+  if (tells_complete()) return round == last_.round();
   const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
   if (plan_.by_members) return exists(members_path(directory_, round));
-  auto copies = copies_of_commit(job_, round);
-  std::erase_if(copies, [&](const checkpointing::Copy& copy) {
-    return !exists(copy_path(job_, job_.checkpoints().directory, copy));
+  // A restart needs one copy of each part; only a commit that has all of them replaces the one before.
+  return std::ranges::all_of(copies_of_commit(job_, round), [&](const checkpointing::Copy& copy) {
+    return exists(copy_path(job_, job_.checkpoints().directory, copy));
   });
-  return !whole_commits(job_, copies).empty();
 }
 
 /// The last commit that is complete stays; where that cannot be seen, all stay until one is known to be.
@@ -563,7 +562,7 @@ void Commits::remove_old(int keep) {
   if (plan_.keep == 0 || written_.size() <= static_cast<std::size_t>(keep)) return;
   const auto newest = std::ranges::find_if(written_.rbegin(), written_.rend(),
                                            [&](const Written& one) { return is_complete(one.round); });
-  if (newest == written_.rend() && plan_.tells_complete()) return;
+  if (newest == written_.rend() && tells_complete()) return;
   const std::int64_t stays = newest == written_.rend() ? 0 : newest->round;
   const auto removed = static_cast<std::ptrdiff_t>(written_.size()) - keep;
   std::vector<Written> left;

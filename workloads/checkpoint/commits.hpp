@@ -52,11 +52,14 @@ class Commits {
   /// The decider has announced a commit after this round (protocol::Reply), or where workers come and go, the
   /// coordinator has written its part; 0: none.
   void hear(std::int64_t round) { heard_ = std::max(heard_, round); }
-  /// Where workers finish different rounds: the last complete commit for which this one has not yet written
-  /// its records; 0: none.
-  std::int64_t unrecorded() { return plan_.confirms_records ? last_.unrecorded() : 0; }
+  /// Workers finish different rounds, and commits count when this one has written its records.
+  bool awaits_records() const { return confirms_records() && last_.listens(); }
+  /// The last complete commit for which it has not yet; 0: none.
+  std::int64_t unrecorded() { return confirms_records() ? last_.unrecorded() : 0; }
   /// This worker has written its records up to that commit.
   void note_recorded(std::int64_t round) { last_.note_recorded(round); }
+  /// This worker has ended and written all its records.
+  void note_all_recorded() { last_.note_all_recorded(); }
   /// What the decider announces with a reply.
   std::int64_t announced() const;
   /// This rank writes its part after this round, and has not yet.
@@ -123,6 +126,9 @@ class Commits {
   void complete();
   bool list_members() const;
   void remove_old(int keep);
+  bool confirms_records() const { return plan_.confirms_records && job_.generation() != nullptr; }
+  /// The decider tells the other ranks which commits are complete.
+  bool tells_complete() const { return plan_.keep > 0 && (plan_.are_parts_apart || confirms_records()); }
   bool listens() const;
   std::vector<Rank> listeners() const;
   bool is_complete(std::int64_t round) const;

@@ -1,9 +1,8 @@
 #include "workloads/checkpoint/last_commit.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
-
-#include "workloads/protocol.hpp"
 
 namespace tandem {
 
@@ -18,19 +17,21 @@ void LastCommit::wait_for_records(std::span<const Rank> workers) {
 }
 
 void LastCommit::set(std::int64_t round) {
+  announced_ = round;
+  const auto number = static_cast<std::int32_t>(round);
   if (lines_.empty()) {
     round_ = round;
-    return tell(round, listeners_);
+    return tell({.round = number}, listeners_);
   }
   std::vector<Rank> workers;
   for (const Line& line : lines_) workers.push_back(line.worker);
-  tell(round, workers);
+  tell({.round = number, .counts = false}, workers);
 }
 
-void LastCommit::tell(std::int64_t round, const std::vector<Rank>& ranks) {
+void LastCommit::tell(const protocol::Complete& commit, const std::vector<Rank>& ranks) {
   context_.wait_all(told_);
   told_.clear();
-  const Note note = protocol::pack(protocol::Complete{.round = static_cast<std::int32_t>(round)});
+  const Note note = protocol::pack(commit);
   for (const Rank rank : ranks) told_.push_back(context_.send(rank, protocol::commits, {}, note));
 }
 
@@ -44,10 +45,15 @@ void LastCommit::hear() {
   while (!next_.empty() && context_.is_done(next_)) {
     const Completion told = context_.wait(next_);
     if (told.outcome != Outcome::done) return;
-    round_ = protocol::unpack<protocol::Complete>(told.note).round;
+    const auto commit = protocol::unpack<protocol::Complete>(told.note);
+    announced_ = commit.round;
+    if (commit.counts) round_ = commit.round;
     next_ = context_.receive(decider_, protocol::commits, {});
   }
-  if (lines_.empty()) return;
+  if (!lines_.empty() && announced_ > round_) hear_workers();
+}
+
+void LastCommit::hear_workers() {
   for (Line& line : lines_)
     while (context_.is_done(line.reply)) {
       const Completion reply = context_.wait(line.reply);
@@ -56,13 +62,14 @@ void LastCommit::hear() {
     }
   const std::int64_t by_all = std::ranges::min_element(lines_, {}, &Line::recorded)->recorded;
   if (by_all <= round_) return;
-  round_ = by_all;
-  tell(round_, listeners_);
+  // Workers that have ended have written all.
+  round_ = std::min(by_all, announced_);
+  tell({.round = static_cast<std::int32_t>(round_)}, listeners_);
 }
 
 std::int64_t LastCommit::unrecorded() {
   hear();
-  return round_ > recorded_ ? round_ : 0;
+  return announced_ > recorded_ ? announced_ : 0;
 }
 
 void LastCommit::note_recorded(std::int64_t round) {
@@ -71,6 +78,8 @@ void LastCommit::note_recorded(std::int64_t round) {
   replied_ = context_.send(decider_, protocol::commits, {},
                            protocol::pack(protocol::Stored{.round = static_cast<std::int32_t>(round)}));
 }
+
+void LastCommit::note_all_recorded() { note_recorded(std::numeric_limits<std::int32_t>::max()); }
 
 void LastCommit::end_listening() {
   hear();

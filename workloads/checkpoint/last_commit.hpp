@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
+#include "workloads/protocol.hpp"
 
 namespace tandem {
 
@@ -20,10 +21,10 @@ class LastCommit {
   /// Its round, as far as this rank knows; 0: there is none.
   std::int64_t round() const { return round_; }
   /// The job starts again from it.
-  void begin_at(std::int64_t round) { round_ = recorded_ = round; }
+  void begin_at(std::int64_t round) { round_ = announced_ = recorded_ = round; }
   /// Takes what has arrived.
   void hear();
-  /// No more commits follow.
+  /// Ends all receives; what arrives later is ignored.
   void end_listening();
   void finish();
 
@@ -38,12 +39,15 @@ class LastCommit {
 
   // On the others:
 
-  /// The same.
+  /// Listens to this rank from now on. What an earlier rank has sent has ended.
   void listen(Rank decider);
+  bool listens() const { return !next_.empty(); }
   /// The last commit for which this worker has not yet written its records; 0: none.
   std::int64_t unrecorded();
   /// This worker has written its records up to that commit.
   void note_recorded(std::int64_t round);
+  /// This worker has ended and written all its records.
+  void note_all_recorded();
 
  private:
   /// On the rank that decides, from a worker whose records count.
@@ -53,10 +57,12 @@ class LastCommit {
     std::int64_t recorded = 0;  ///< the round of the last reply
   };
 
-  void tell(std::int64_t round, const std::vector<Rank>& ranks);
+  void hear_workers();
+  void tell(const protocol::Complete& commit, const std::vector<Rank>& ranks);
 
   Context& context_;
   std::int64_t round_ = 0;
+  std::int64_t announced_ = 0;  ///< the last commit of which all parts are written
   std::vector<Rank> listeners_;
   std::vector<Pending> told_;  ///< Complete
   std::vector<Line> lines_;

@@ -22,14 +22,15 @@ class MemoryCopies {
   /// Sends this rank's part of the commit after `round`, which is in its own memory. `oldest`: copies of
   /// earlier rounds are not needed any more. Pre: is_enabled(), not is_open(). Errors: WorldError.
   void send(std::int64_t round, std::int64_t oldest);
-  /// A part was sent, and wait() was not called.
+  /// A part was sent, and wait() has not been called yet.
   bool is_open() const { return !kept_.empty(); }
   /// A call of wait() would not block. Pre: is_open().
   bool is_kept() { return context_.is_done(kept_); }
   /// Waits until the keeper has the part; false: it could not keep it. Pre: is_open().
   bool wait();
   /// The job starts again from the commit after `round`: loads the part from this rank's own memory or, if
-  /// that was lost, from the keeper, and replaces a copy that was lost. Pre: is_enabled(). Errors:
+  /// that was lost, from the keeper, and replaces a copy that was lost. If the keeper cannot keep that copy,
+  /// the commit remains with this rank alone, and the next commit tries again. Pre: is_enabled(). Errors:
   /// WorldError.
   void restore(std::int64_t round);
   /// Nothing more will be sent. Pre: is_enabled(), not is_open().
@@ -47,7 +48,7 @@ class MemoryCopies {
 };
 
 /// What a rank does first where a job starts again: afterwards its part of the commit is in its own memory,
-/// as it was before, and in that of its buddy. Errors: WorldError.
+/// as it was before, and in that of its buddy, if that has room. Errors: WorldError.
 void restore_copies(const Job& job, Context& context);
 
 }  // namespace tandem

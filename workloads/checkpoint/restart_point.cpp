@@ -217,9 +217,10 @@ ResumePoint origin_for_generation(const Job& job, const Job& next) {
   const Generation& generation = *job.generation();
   ResumePoint point = *generation.origin;
   const bool has_all = generation.hosts.empty();
-  const auto all = has_all ? job.roster().workers().size() : generation.hosts.size();
+  // The workers for which the origin was made: the first generation may have fewer than the job has in all.
+  const auto begun = has_all ? job.roster().workers().size() : slots_of(generation, 0).size();
   const auto now = static_cast<int>(next.roster().workers().size());
-  if (now == static_cast<int>(all) && point.former_workers != now) return point;
+  if (now == static_cast<int>(begun)) return point;
   if (point.former_workers == 0) {
     const std::optional<Job> whole =
         has_all ? std::nullopt : std::optional(with_workers(job, slots_of(generation, 0)));

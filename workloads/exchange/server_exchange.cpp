@@ -158,7 +158,7 @@ class ServerExchange : public Exchange {
     return numbers;
   }
 
-  /// Of the deals that this worker was told of, it knows the first ones. A newcomer knows all.
+  /// Of the deals that this worker has got, it knows the first ones. A newcomer knows all.
   void follow_deals(std::int32_t told) {
     for (; deals_followed_ < told; ++deals_followed_) {
       if (joins_) continue;

@@ -152,6 +152,8 @@ struct Experiment {
     Seconds launch{0};   ///< in which the ranks of a restarted job get ready; 0: as the profile measured
     RateScale scale_rate = RateScale::keep;
     BatchRule batch = BatchRule::keep;
+    /// The policy itself continues a job with fewer workers, whatever `least` is.
+    bool shrinks() const { return policy == "shrink" || policy == "liveput"; }
   } recovery;
 
   /// Ranks that die by themselves, too, are followed by a new launch of the job.

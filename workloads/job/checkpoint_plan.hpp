@@ -40,13 +40,11 @@ struct CommitPlan {
 
   bool commits_on_warning = false;  ///< the policy may do so, and ranks may be warned
   bool are_parts_apart = false;     ///< not all ranks see the files of all
-  /// The job starts again from its commits, and workers finish different rounds: a commit counts only when
-  /// each of them has written its records up to it (LastCommit).
+  /// Workers finish different rounds: where ranks keep records, because the job may start again, a commit
+  /// counts only when each of them has written its records up to it (LastCommit).
   bool confirms_records = false;
 
   bool is_enabled() const { return !policy.empty(); }
-  /// The decider tells the other ranks which commits are complete.
-  bool tells_complete() const { return keep > 0 && (are_parts_apart || confirms_records); }
   /// Commits are lost with the machines that have them.
   bool are_on_machines() const { return to != CommitPlace::directory; }
   bool are_in_memory() const { return to == CommitPlace::buddy; }

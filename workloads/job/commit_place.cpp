@@ -16,8 +16,6 @@ std::optional<std::string> why_not_for_writers(const Experiment& experiment) {
   const auto& recovery = experiment.recovery;
   if (recovery.mode == RecoveryMode::in_place && experiment.sync.over != sync::Route::server)
     return "without servers the workers that are there commit for those that are not";
-  if (recovery.mode == RecoveryMode::restart && recovery.policy == "shrink")
-    return "a job that continues with fewer workers (recovery.policy shrink) reads the commits of all";
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/job/fates_of_job.hpp"
+#include "workloads/job/recovery_plan.hpp"
 #include "workloads/job/tier_check.hpp"
 
 namespace tandem {
@@ -53,6 +54,7 @@ Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
   // The platform's hosts may have lifetimes that are none.
   if (!this->spec().experiment.transience.may_depart()) return;
   fates_of(*this);
+  check_known_lifetimes(*this);
   check_tiers(*this);
 }
 

@@ -136,18 +136,15 @@ RankMemory of_cache_node(const Job& job) {
 }
 
 /// What its host keeps in memory: the last commits, of which one is being written, of its ranks and of those
-/// whose copies it has.
+/// whose copies it has, and the part that each rank sends or the keeper receives. None of it is on a GPU.
 RankMemory of_keeper(const Job& job, Rank keeper) {
   const int kept = std::max(job.checkpoints().commits.keep, 2) + 1;
   RankMemory memory;
-  for (const Rank ward : wards_of(job, keeper)) {
-    memory.buffers += commit_size(job, ward);
-    memory.data += commit_size(job, ward) * kept;
-  }
+  for (const Rank ward : wards_of(job, keeper)) memory.data += commit_size(job, ward) * (kept + 1);
   const Roster& roster = job.roster();
   for (Rank rank = 0; rank < roster.size(); ++rank)
     if (roster.host_of(rank) == roster.host_of(keeper) && has_part_in_commits(job, rank))
-      memory.data += commit_size(job, rank) * kept;
+      memory.data += commit_size(job, rank) * (kept + 1);
   return memory;
 }
 

@@ -94,12 +94,15 @@ class Placer {
     return experiment_.transience.may_depart() && experiment_.recovery.mode == RecoveryMode::in_place;
   }
 
-  /// A copy on the same host would be lost with it.
+  /// A copy on the same host would be lost with it, and memory has no room for all commits.
   void check_buddies() const {
     if (experiment_.checkpoint.policy.empty() || experiment_.checkpoint.to != CommitPlace::buddy) return;
     if (Roster(experiment_).keepers().size() == 1)
       fail_at("checkpoint.to", "directory or local, because a single host has nobody to keep copies",
               quote(to_text(experiment_.checkpoint.to)));
+    if (experiment_.checkpoint.keep == 0)
+      fail_at("checkpoint.keep",
+              "at least 1 with checkpoint.to buddy, because all commits would stay in memory", "'0'");
   }
 
   /// Servers learn of a departure at different times.
@@ -300,9 +303,7 @@ class Placer {
   void check_least() {
     const auto workers = static_cast<int>(placement_.workers.size());
     int& least = experiment_.recovery.least;
-    const auto& policy = experiment_.recovery.policy;
-    const bool may_shrink = policy == "shrink" || policy == "liveput" || locate_("recovery.least").is_given;
-    if (!may_shrink) least = workers;
+    if (!experiment_.recovery.shrinks() && !locate_("recovery.least").is_given) least = workers;
     check_most();
     check_least_workers(experiment_, locate_);
     for (int fewer = workers - 1; fewer >= least; --fewer) {

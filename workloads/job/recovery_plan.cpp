@@ -1,18 +1,21 @@
 #include "workloads/job/recovery_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <memory>
 #include <utility>
 
 #include "policies/lifetimes/catalog.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/job/fates_of_job.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/job/zones.hpp"
 
 namespace tandem {
 namespace {
 
-/// Of machines whose lifetimes have a distribution; that of a single host (tandem:lifetime) is not known
-/// here.
+/// Of machines whose lifetimes have a distribution. Pre: check_known_lifetimes().
 std::function<double(Seconds)> survival_of(const Experiment::Transience& transience) {
   if (!transience.may_depart() || !has_distribution(transience)) return {};
   auto options = transience.options;
@@ -49,6 +52,16 @@ std::unique_ptr<recovery::Policy> make_recovery_policy(const Experiment& experim
 std::unique_ptr<recovery::Policy> make_recovery_policy(const Job& job) {
   return make_recovery_policy(job.spec().experiment, static_cast<int>(job.roster().workers().size()),
                               zones_of(job));
+}
+
+void check_known_lifetimes(const Job& job) {
+  if (job.spec().experiment.recovery.policy != "liveput") return;
+  for (const Rank worker : job.roster().workers())
+    if (!lifetime_model_of(job, worker).empty())
+      throw ConfigError(
+          fmt::format("recovery.policy: expected another policy, because liveput knows only "
+                      "transience.lifetime, found tandem:lifetime of host '{}'",
+                      job.roster().host_of(worker)));
 }
 
 }  // namespace tandem

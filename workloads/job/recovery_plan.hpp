@@ -21,4 +21,8 @@ std::unique_ptr<recovery::Policy> make_recovery_policy(const Experiment& experim
                                                        std::vector<std::size_t> zones);
 std::unique_ptr<recovery::Policy> make_recovery_policy(const Job& job);
 
+/// Errors: ConfigError naming the host if the policy asks for the distribution of lifetimes, and machines of
+/// a host have lifetimes of their own.
+void check_known_lifetimes(const Job& job);
+
 }  // namespace tandem

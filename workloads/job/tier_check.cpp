@@ -13,13 +13,14 @@
 namespace tandem {
 namespace {
 
-/// Without a lifetime of its own, a host has that of the experiment as far as it has workers.
+/// Without a lifetime of its own, a host has that of the experiment if it has workers.
 std::vector<provisioning::TieredHost> tiered_hosts(const Job& job) {
   std::map<std::string, provisioning::TieredHost> hosts;
   const Roster& roster = job.roster();
-  std::vector<bool> has_own(roster.assignments().size());
   for (std::size_t rank = 0; rank < roster.assignments().size(); ++rank) {
     const RankAssignment& assignment = roster.assignment(static_cast<Rank>(rank));
+    // Keepers are where the parts of commits are.
+    if (assignment.role == RankAssignment::Role::keeper) continue;
     auto& host = hosts[assignment.host];
     host.name = assignment.host;
     if (assignment.role == RankAssignment::Role::worker)
@@ -50,7 +51,7 @@ void check_tiers(const Job& job) {
   if (!flaw) return;
   throw ConfigError(fmt::format(
       "recovery.provisioning: expected {} with tiers, found the {} on '{}', whose machine {}",
-      flaw->should_stay ? "all ranks but workers on hosts that stay (of no worker, and without "
+      flaw->should_stay ? "all ranks but workers and keepers on hosts that stay (of no worker, and without "
                           "tandem:lifetime or with never)"
                         : "workers on hosts whose machines may depart (transience.lifetime, tandem:lifetime)",
       flaw->role, flaw->host, flaw->should_stay ? "may depart" : "stays"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -158,7 +159,7 @@ class TransienceChecker {
 
   [[noreturn]] void refuse_fewer(const std::string& why) const {
     const auto& recovery = experiment_.recovery;
-    const bool shrinks = recovery.policy == "shrink" || recovery.policy == "liveput";
+    const bool shrinks = recovery.shrinks();
     const Origin origin = locate_(shrinks ? "recovery.policy" : "recovery.least");
     fail(origin.place, origin.label,
          (shrinks ? "restart, which waits for all workers"
@@ -220,6 +221,11 @@ class TransienceChecker {
               quote(to_text(experiment_.optimizer.update_at)));
   }
 
+  bool exchanges_in_groups() const {
+    const auto& options = sync::catalog().find(experiment_.sync.algorithm).options;
+    return std::ranges::any_of(options, [](const auto& option) { return option.name == "group_size"; });
+  }
+
   void check_data() const {
     if (experiment_.data.source != DataSource::memory)
       fail_at("data.source", "memory", quote(to_text(experiment_.data.source)));
@@ -227,10 +233,10 @@ class TransienceChecker {
     if (sampler.needs_losses)
       fail_at("data.sampling", "a sampler without losses, which a worker takes along",
               quote(experiment_.data.sampling));
-    if (sampler.make != nullptr && experiment_.sync.over == sync::Route::peers)
+    if (sampler.make != nullptr && (experiment_.sync.over == sync::Route::peers || exchanges_in_groups()))
       fail_at("data.sampling",
-              "shard over peers: the last batch of a common list is smaller, and nobody counts the samples "
-              "of all",
+              "shard over peers or in groups: the last batch of a common list is smaller, and nobody counts "
+              "the samples of all",
               quote(experiment_.data.sampling));
     if (experiment_.placement.evaluator == "first-worker")
       fail_at("placement.evaluator", "a host that does not depart", "'first-worker'");

@@ -51,8 +51,9 @@ void Keeper::expect_part(std::size_t number, const protocol::Copied& copied) {
 void Keeper::keep(Ward& ward) {
   protocol::Kept kept{.round = ward.copied.round};
   try {
-    ward.part.store(host_, ward.copied.round);
+    // The ward has removed them already, and the new part may need their room.
     ward.part.remove_before(host_, ward.copied.oldest);
+    ward.part.store(host_, ward.copied.round);
   } catch (const WorldError&) {
     // The memory is full: the commit fails, and the one before counts.
     kept.failed = true;

@@ -40,7 +40,7 @@ void ParameterServer::hear_steward(const Note& note) {
 /// The worker's machine is gone. A push that has arrived as a whole still counts.
 void ParameterServer::on_departed(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  if (!client.is_present) return;  // it has ended by itself
+  if (!client.is_present) return lose_place(worker);  // it has ended by itself
   if (client.is_joining) return cancel_join(worker);
   set_presence(client, false);
   const auto push = drop_messages(worker);
@@ -216,6 +216,8 @@ void ParameterServer::advance_join(int worker, const Completion& last) {
   } else if (client.arrived < client.incarnation) {
     inbox_[index] = context_.receive(client.rank, protocol::arrivals, {});
   } else {
+    // It takes nothing before it hears of the deal.
+    deal_if_due();
     // If a later one has arrived, the note about the departure of this one follows.
     set_presence(client, true);
     welcome(worker);
@@ -229,12 +231,8 @@ void ParameterServer::welcome(int worker) {
   if (model_.has_accepted(worker)) fold();
   client.version = client.reported_version = client.replied_version = version_;
   client.batch = client.local_steps = 0;
-  client.dropped = false;
+  client.waits = client.dropped = false;
   rescale();
-  // It takes nothing before it hears of the deal.
-  client.waits = true;
-  deal_if_due();
-  client.waits = false;
   listen(worker);
   Pending greeting = context_.send(
       client.rank, protocol::welcomes, {},

@@ -96,6 +96,9 @@ void Worker::run() {
   commits_.start(round_of_checkpoints());
   while (!stopping_) step();
   batches_.drop_next(progress_.batch(), progress_.step());
+  // Commits of the others count without it.
+  if (commits_.awaits_records() && records_.note_at_once(record_mark(), context_.now()))
+    commits_.note_all_recorded();
   exchange_->leave();
   batches_.close();
   commits_.finish();

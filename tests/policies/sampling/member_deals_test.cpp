@@ -145,9 +145,17 @@ TEST_P(Membership, AnEpochIsTakenOnce) {
     Job job(GetParam().split, samples, slots, first, seed);
     int present = first;
     for (int round = 0; round < 20; ++round) {
-      // Some have begun their next step already, when the members change.
-      for (int slot = 0; slot < slots; ++slot)
-        if (job.is_present(slot)) job.take(slot, 2 + draw(3));
+      // Some have begun their next step already, when the members change. Others are behind: what they take
+      // before they begin with the new deal counts already.
+      Counts behind(slots, 0);
+      for (int slot = 0; slot < slots; ++slot) {
+        if (!job.is_present(slot)) continue;
+        const int step = 2 + draw(3);
+        if (GetParam().agree && draw(4) == 0)
+          behind[static_cast<std::size_t>(slot)] = step;
+        else
+          job.take(slot, step);
+      }
       std::vector<int> replaced;
       for (int slot = 0; slot < slots; ++slot) {
         const bool leaves = job.is_present(slot) && present > 1 && draw(5) == 0;
@@ -173,7 +181,12 @@ TEST_P(Membership, AnEpochIsTakenOnce) {
         for (int slot = 0; slot < slots; ++slot)
           if (job.is_present(slot)) members.push_back(slot);
         std::ranges::sort(members);
+        for (int slot = 0; slot < slots; ++slot)
+          if (job.is_present(slot))
+            job.counted[static_cast<std::size_t>(slot)] += behind[static_cast<std::size_t>(slot)];
         job.deals.settle(members, taken, job.counted);
+        for (int slot = 0; slot < slots; ++slot)
+          if (job.is_present(slot)) job.take(slot, behind[static_cast<std::size_t>(slot)]);
       } else {
         for (const int slot : come) job.deals.join(slot, job.counted[static_cast<std::size_t>(slot)]);
         if (job.deals.is_due()) {
@@ -234,6 +247,14 @@ TEST(MemberDeals, WhatIsLeftIsDealtToThoseThatStay) {
   EXPECT_EQ(deals.place(2), 1);
   EXPECT_EQ(deals.begin(0), 12);
   EXPECT_EQ(deals.all(Counts{14, 4, 9}), (Deals{{3, {12, 4, 8}}, {2, {2, 1}}}));
+}
+
+/// The last worker reports 4 samples before its step in progress, which the others have counted.
+TEST(MemberDeals, AWorkerThatIsBehindTakesItsStepOfTheEarlierDeal) {
+  MemberDeals deals(3, 3, {}, {});
+  EXPECT_TRUE(deals.settle(std::vector{0, 2}, Counts{8, -1, 4}, Counts{8, 4, 8}));
+  EXPECT_EQ(*deals.before(), (Deals{{.workers = 3, .taken = {8, 4, 8}}}));
+  EXPECT_EQ(deals.begin(2), 8);
 }
 
 TEST(MemberDeals, PlacesStayEmptyWhereEachWorkerHasAllSamples) {

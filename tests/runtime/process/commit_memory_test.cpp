@@ -4,12 +4,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "runtime/process/process.hpp"
 #include "runtime/process/process_list.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -32,6 +37,10 @@ class CommitMemoryTest : public ::testing::Test {
     std::string text;
     std::ifstream(link() + "/host/checkpoints/part") >> text;
     return text;
+  }
+  static bool waits_for(const std::function<bool()>& condition) {
+    for (int i = 0; i < 500 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return condition();
   }
   testing::TemporaryFolder folder_;
 };
@@ -66,29 +75,40 @@ TEST_F(CommitMemoryTest, IsKeptWhenItsProcessIsKilled) {
     pause();
     return 0;
   });
-  const auto waits_for = [](const auto& condition) {
-    for (int i = 0; i < 500 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return condition();
-  };
   ASSERT_TRUE(waits_for([this] { return read_part() == "state"; }));
   const fs::path memory = memory_of(process.id());
   ASSERT_TRUE(fs::exists(memory));
+  EXPECT_FALSE(is_saving_commits(link())) << "the process lives";
   process.kill();
   process.wait();
-  EXPECT_TRUE(waits_for([&] { return !fs::exists(memory); }));
+  EXPECT_TRUE(is_saving_commits(link()));
+  EXPECT_TRUE(std::ranges::count(abandoned_commit_memory(), memory) == 0);
+  EXPECT_TRUE(waits_for([&] { return !is_saving_commits(link()); }));
+  EXPECT_FALSE(fs::exists(memory));
   EXPECT_FALSE(fs::is_symlink(link()));
   EXPECT_EQ(read_part(), "state");
 }
 
 /// What cannot be copied stays where it is, and the link with it.
 TEST_F(CommitMemoryTest, StaysWhenItCannotBeCopied) {
+  // The name of the copy is longer than a name may be.
+  const std::string longest = (folder_.path() / std::string(253, 'm')).string();
+  CommitMemory memory(longest, true);
+  std::ofstream(longest + "/part") << "state";
+  EXPECT_EQ(memory.end(), memory_of(getpid()));
+  EXPECT_TRUE(fs::is_symlink(longest));
+  EXPECT_TRUE(fs::exists(longest + "/part"));
+  fs::remove_all(memory_of(getpid()));
+}
+
+TEST_F(CommitMemoryTest, IsCopiedAnewWhereAnUnfinishedCopyWasLeft) {
   CommitMemory memory(link(), true);
   write_part();
-  std::ofstream(link() + ".copy") << "in the way of a folder";
-  EXPECT_EQ(memory.end(), memory_of(getpid()));
-  EXPECT_TRUE(fs::is_symlink(link()));
+  fs::create_directories(link() + ".copy/unfinished");
+  EXPECT_EQ(memory.end(), std::nullopt);
   EXPECT_EQ(read_part(), "state");
-  fs::remove_all(memory_of(getpid()));
+  EXPECT_FALSE(fs::exists(link() + "/unfinished"));
+  EXPECT_FALSE(fs::exists(link() + ".copy"));
 }
 
 TEST_F(CommitMemoryTest, OfDeadProcessesIsFound) {
@@ -98,6 +118,17 @@ TEST_F(CommitMemoryTest, OfDeadProcessesIsFound) {
   std::ofstream(folder_.path() / "tandem_commits.2.2") << "no folder";
   EXPECT_EQ(abandoned_commit_memory(folder_.path()),
             std::vector<fs::path>{folder_.path() / "tandem_commits.1.1"});
+}
+
+TEST_F(CommitMemoryTest, OfADeadProcessIsNotFoundWhileItsGuardLives) {
+  const fs::path memory = folder_.path() / "tandem_commits.1.1";
+  fs::create_directories(memory);
+  Process guard =
+      start_program({.words = {"sh", "-c", "sleep 60; :", "sh", memory.string()}, .own_group = true});
+  EXPECT_TRUE(abandoned_commit_memory(folder_.path()).empty());
+  guard.kill();
+  guard.wait();
+  EXPECT_EQ(abandoned_commit_memory(folder_.path()), std::vector<fs::path>{memory});
 }
 
 }  // namespace

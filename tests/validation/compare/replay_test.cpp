@@ -129,6 +129,25 @@ TEST(Replay, IncludesWhereMachinesAreRequested) {
   EXPECT_EQ(replay(variant.simulated, variant.measured).state, State::failed);
 }
 
+/// Without run.revoke no machine of a measured run departs, whatever the lifetimes.
+TEST(Replay, MachinesOfAMeasuredRunStayWithoutRevocations) {
+  auto variant = synthetic_variant({});
+  Results& run = variant.measured[0];
+  auto& experiment = run.info.experiment;
+  experiment.transience.lifetime = "exponential";
+  experiment.transience.options = {{"mean", 1.0}};
+  experiment.recovery.mode = RecoveryMode::restart;
+  experiment.recovery.policy = "liveput";
+  run.info.zones = {0, 1, 2, 3};
+  run.journal.decisions.push_back({5, "recovery", "started workers=4 now=0", ""});
+  const auto gate = replay(variant.simulated, variant.measured);
+  EXPECT_EQ(gate.state, State::passed) << gate.detail;
+  experiment.run.revoke = RevokeMode::kill;
+  const auto revoked = replay(variant.simulated, variant.measured);
+  EXPECT_EQ(revoked.state, State::failed);
+  EXPECT_THAT(revoked.detail, HasSubstr("a fresh liveput decides differently"));
+}
+
 TEST(Replay, ALostEventIsFound) {
   auto variant = synthetic_variant({});
   auto& decisions = variant.simulated.journal.decisions;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/commit_plan.hpp"
 
 namespace tandem {
 namespace {
@@ -134,6 +135,26 @@ TEST(Memory, OfAGpuIsItsOwnProperty) {
   ASSERT_EQ(lacking.size(), 1U);
   EXPECT_EQ(lacking.front().needed, Bytes(2 * lenet_bytes + 1000 * lenet_activations));
   EXPECT_THAT(to_text(lacking.front()), HasSubstr("tandem:device_memory"));
+}
+
+/// Three commits of its own ranks and of those of one other host, and what each rank sends.
+TEST(Memory, OfKeepersIsThatOfTheProcessor) {
+  Experiment experiment = two_workers();
+  experiment.checkpoint.policy = "fixed";
+  experiment.checkpoint.to = CommitPlace::buddy;
+  experiment.recovery.mode = RecoveryMode::restart;
+  const Job lenet = job(experiment);
+  Bytes parts{0}, kept{0};
+  for (Rank rank = 0; rank < lenet.roster().size(); ++rank)
+    if (has_part_in_commits(lenet, rank)) parts += commit_size(lenet, rank);
+  ASSERT_EQ(lenet.roster().keepers().size(), 3U);
+  for (const Rank keeper : lenet.roster().keepers()) {
+    const RankMemory memory = estimate_memory(lenet, keeper);
+    EXPECT_EQ(memory.total(), memory.data);
+    kept += memory.data;
+  }
+  EXPECT_GT(parts, Bytes(0));
+  EXPECT_EQ(kept, parts * 2 * (3 + 1));
 }
 
 TEST(Memory, OfADeviceIsThatOfTheCatalogueUnlessAPropertySaysMore) {

@@ -88,9 +88,19 @@ void MemberDeals::leave(int slot, std::int64_t counted) {
     const std::int64_t first = std::max(counted, held.begin);
     if (held.end > first) returned_.push_back({held.deal, held.place, first - held.begin, held.end - first});
   }
-  if (left.place != nowhere)
-    open_[static_cast<std::size_t>(left.place)] = std::max<std::int64_t>(0, counted - left.begin);
+  const int place = left.place;
+  if (place != nowhere)
+    open_[static_cast<std::size_t>(place)] = std::max<std::int64_t>(0, counted - left.begin);
   left = {.begin = counted};
+  const auto waits =
+      std::ranges::find_if(slots_, [](const Slot& one) { return one.is_present && one.place == nowhere; });
+  if (place != nowhere && waits != slots_.end()) occupy(*waits, static_cast<std::size_t>(place));
+}
+
+void MemberDeals::occupy(Slot& slot, std::size_t place) {
+  slot.place = static_cast<int>(place);
+  slot.begin -= *open_[place];
+  open_[place].reset();
 }
 
 bool MemberDeals::join(int slot, std::int64_t counted) {
@@ -104,9 +114,7 @@ bool MemberDeals::join(int slot, std::int64_t counted) {
     place = static_cast<std::size_t>(
         std::ranges::find_if(open_, [](const auto& open) { return open.has_value(); }) - open_.begin());
   if (place == open_.size()) return false;
-  joined.place = static_cast<int>(place);
-  joined.begin = counted - *open_[place];
-  open_[place].reset();
+  occupy(joined, place);
   return true;
 }
 

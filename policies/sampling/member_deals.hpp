@@ -31,8 +31,8 @@ class MemberDeals {
   /// The workers of the first `workers` slots begin. `before`: deals to others before.
   MemberDeals(std::size_t slots, std::size_t workers, Deals before, const Rules& rules);
 
-  /// The worker of the slot is gone. `counted`: samples that count of all workers that were in the slot. Pre:
-  /// there is one.
+  /// The worker of the slot is gone; one that waits for a place takes its place. `counted`: samples that
+  /// count of all workers that were in the slot. Pre: there is one.
   void leave(int slot, std::int64_t counted);
   /// A worker comes to an empty slot. `counted`: as for leave. False: there is no place for it before the
   /// next deal.
@@ -110,6 +110,7 @@ class MemberDeals {
   };
   static bool is_open(const Held& held, std::int64_t counted) { return held.end > counted; }
   Slot& at(int slot) { return slots_.at(static_cast<std::size_t>(slot)); }
+  void occupy(Slot& slot, std::size_t place);
   void append(Deal deal);
   void put(std::span<const int> slots, std::span<const std::int64_t> begin);
 

@@ -239,6 +239,16 @@ TEST(MemberDeals, ASpareTakesThePlaceOfAWorker) {
   EXPECT_FALSE(deals.place(1));
 }
 
+TEST(MemberDeals, AWorkerThatWaitsTakesThePlaceOfTheNextThatLeaves) {
+  MemberDeals deals(3, 2, {}, {});
+  EXPECT_FALSE(deals.join(2, 7));
+  EXPECT_FALSE(deals.place(2));
+  deals.leave(0, 4);
+  EXPECT_EQ(deals.place(2), 0);
+  EXPECT_EQ(deals.begin(2), 7 - 4);
+  EXPECT_FALSE(deals.is_due());
+}
+
 TEST(MemberDeals, WhatIsLeftIsDealtToThoseThatStay) {
   MemberDeals deals(3, 3, {}, {});
   EXPECT_TRUE(deals.settle(std::vector{0, 2}, Counts{12, -1, 8}, Counts{8, 4, 8}));

@@ -533,15 +533,6 @@ void ParameterServer::commit() {
   }
 }
 
-/// Workers that come and go commit on their own. The reply says whether this part of the commit is written.
-void ParameterServer::confirm_part(Client& client) {
-  auto& note = client.outgoing.note;
-  if (!note) return;
-  auto reply = protocol::unpack<protocol::Reply>(*note);
-  reply.commit_round = static_cast<std::int32_t>(commits_.announced());
-  note = protocol::pack(reply);
-}
-
 void ParameterServer::resume(const Job& job) {
   SavedState state = state_of_decider(job, assignment_.index);
   serialise(state);

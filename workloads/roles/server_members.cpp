@@ -253,6 +253,15 @@ void ParameterServer::welcome(int worker) {
   execute(logged(event));
 }
 
+/// Workers that come and go commit on their own. The reply says whether this part of the commit is written.
+void ParameterServer::confirm_part(Client& client) {
+  auto& note = client.outgoing.note;
+  if (!note) return;
+  auto reply = protocol::unpack<protocol::Reply>(*note);
+  reply.commit_round = static_cast<std::int32_t>(commits_.announced());
+  note = protocol::pack(reply);
+}
+
 void ParameterServer::set_presence(Client& client, bool is_present, bool is_joining) {
   members_ -= client.is_member() ? 1 : 0;
   client.is_present = is_present;

@@ -17,6 +17,16 @@ class RevokedJobs : public RestartJobs {
                        "transience.start=2 --set transience.time_scale=10",
                        10 * first_s, 10 * second_s);
   }
+  /// Of the results "simulated" and "out", which end like "whole".
+  void expect_one_start_from_the_beginning() const {
+    for (const char* out : {"simulated", "out"}) {
+      expect_same_records("whole", out, 0);
+      const auto generations = results(out).info.generations;
+      ASSERT_EQ(generations.size(), 2U) << out;
+      EXPECT_EQ(generations[1].at("round"), 0) << out;
+    }
+    expect_each_step_once("out");
+  }
 };
 
 TEST_F(RevokedJobs, EndLikeTheUninterruptedJobAndAsInTheSimulation) {
@@ -115,13 +125,7 @@ TEST_F(RevokedJobs, LosePartsThatTheirMachinesHad) {
   EXPECT_NE(told.find("departed (revoked); the job starts again from its beginning as generation 1"),
             std::string::npos)
       << told;
-  for (const char* out : {"simulated", "out"}) {
-    expect_same_records("whole", out, 0);
-    const auto generations = results(out).info.generations;
-    ASSERT_EQ(generations.size(), 2U) << out;
-    EXPECT_EQ(generations[1].at("round"), 0) << out;
-  }
-  expect_each_step_once("out");
+  expect_one_start_from_the_beginning();
   EXPECT_EQ(results("out").journal.commits.size(), results("whole").journal.commits.size());
 }
 
@@ -180,13 +184,7 @@ TEST_F(RevokedJobs, LoseCommitsWithBothMachinesOfAPair) {
   EXPECT_NE(told.find("another machine was lost meanwhile: generation 1 starts from its beginning"),
             std::string::npos)
       << told;
-  for (const char* out : {"simulated", "out"}) {
-    expect_same_records("whole", out, 0);
-    const auto generations = results(out).info.generations;
-    ASSERT_EQ(generations.size(), 2U) << out;
-    EXPECT_EQ(generations[1].at("round"), 0) << out;
-  }
-  expect_each_step_once("out");
+  expect_one_start_from_the_beginning();
 }
 
 /// Elsewhere, the processes that watch the machines kill ranks.

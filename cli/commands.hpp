@@ -21,6 +21,7 @@ void add_calibrate(CLI::App& app, int& exit_code);
 void add_cache(CLI::App& app, int& exit_code);
 void add_clean(CLI::App& app, int& exit_code);
 void add_cluster(CLI::App& app, int& exit_code);
+void add_data(CLI::App& app, int& exit_code);
 void add_discover(CLI::App& app, int& exit_code);
 void add_fit(CLI::App& app, int& exit_code);
 void add_init(CLI::App& app, int& exit_code);

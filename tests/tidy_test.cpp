@@ -98,7 +98,7 @@ const std::vector<Layer>& lower_layers() {
        {"nlohmann/", "yaml-cpp/"}},
       {"workloads/data/",
        {"policies/cache/", "policies/sampling/", "policies/vocabulary/", "workloads/data/"},
-       {"fmt/", "zlib.h", "zstd.h", "sys/", "unistd.h", "fcntl.h"}},
+       {"fmt/", "zlib.h", "zstd.h", "spng.h", "turbojpeg.h", "sys/", "unistd.h", "fcntl.h"}},
       {"workloads/model/", {"policies/", "workloads/vectors/", "workloads/data/", "workloads/model/"}, {}},
       {"workloads/learner/",
        {"policies/vocabulary/", "workloads/files/", "workloads/vectors/", "workloads/data/",

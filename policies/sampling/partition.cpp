@@ -99,14 +99,16 @@ ShardVisits::ShardVisits(std::vector<SampleId> shard, std::uint64_t seed, int wo
   reshuffle();
 }
 
-void ShardVisits::next(int count, std::vector<SampleId>& batch) {
+void ShardVisits::next(int count, std::vector<SampleId>& batch, std::vector<std::int32_t>* epochs) {
   batch.clear();
+  if (epochs != nullptr) epochs->clear();
   for (int taken = 0; taken < count; ++taken) {
     while (position_ == order_.size()) {
       ++epoch_;
       reshuffle();
     }
     batch.push_back(order_[position_++]);
+    if (epochs != nullptr) epochs->push_back(epoch_);
   }
 }
 

@@ -51,8 +51,8 @@ class ShardVisits {
   ShardVisits(std::vector<SampleId> shard, std::uint64_t seed, int worker);
   /// Visits the ids of `first`, in an order of their own, then the shard from the next epoch on.
   ShardVisits(std::vector<SampleId> shard, std::uint64_t seed, int worker, Rest first);
-  /// The next `count` ids, appended after clearing `batch`.
-  void next(int count, std::vector<SampleId>& batch);
+  /// The next `count` ids, appended after clearing `batch`. `epochs`: of each id, alike; null: not asked.
+  void next(int count, std::vector<SampleId>& batch, std::vector<std::int32_t>* epochs = nullptr);
   /// Continues as after `count` further ids.
   void skip(std::int64_t count);
   int epoch() const { return epoch_; }

@@ -18,6 +18,7 @@
 #include "workloads/checkpoint/saved_state.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/data/dataset_files.hpp"
+#include "workloads/data/shard_index.hpp"
 #include "workloads/data/trace_file.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/experiment_file.hpp"
@@ -201,6 +202,14 @@ void read_cifar(const std::string& input, const std::string& folder) {
   read_part(*open_cifar_part(images(3, 4), {10}, {put(folder, "input", input)}));
 }
 
+void read_index(const std::string& input, const std::string& folder) {
+  const ShardIndex index = read_shard_index(put(folder, "input", input));
+  write_shard_index(index, folder + "/again");
+  const ShardIndex again = read_shard_index(folder + "/again");
+  for (const auto part : {Dataset::Part::train, Dataset::Part::test})
+    expect_same(again.part(part).manifest->digest(), index.part(part).manifest->digest());
+}
+
 /// A trace of requests, and a replay on a small cache.
 void replay_trace(const std::string& input, const std::string& folder, const TraceFormat& format) {
   auto file = read_trace(put(folder, "input", input), format);
@@ -287,6 +296,7 @@ const std::vector<Kind>& kinds() {
       {"idx_images", read_idx_images, false},
       {"idx_labels", read_idx_labels, false},
       {"cifar", read_cifar, false},
+      {"shard_index", read_index, true},
       {"trace_csv", read_trace_csv, true},
       {"trace_lcs", read_trace_lcs, false},
       {"trace_records", read_trace_records, false},

@@ -63,7 +63,8 @@ class Step {
         vector_(device, 2 * static_cast<std::size_t>(job.model().elements())),
         optimizer_(job.exchange().optimizer_setting(), job.model().elements(), 0, device) {
     const int batch = job.data().batch();
-    const auto all = job.data().dataset()->records(Dataset::Part::train);
+    const auto part = job.data().holds_training() ? Dataset::Part::train : Dataset::Part::test;
+    const auto all = job.data().dataset()->records(part);
     const auto batch_bytes =
         static_cast<std::size_t>(job.data().info().record_bytes().count()) * static_cast<std::size_t>(batch);
     const auto records = all.first(std::min(batch_bytes, all.size()));

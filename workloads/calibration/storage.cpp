@@ -5,19 +5,24 @@
 #include "policies/vocabulary/quantile.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
-#include "workloads/data/record_store.hpp"
 
 namespace tandem::calibration {
 
 std::vector<Profile::StorageEntry> measure_storage(const Job& job, Context& context,
                                                    const CalibrationSetting& setting) {
-  const RecordStore store(job.spec().directory + "/calibration_records.bin", *job.data().dataset());
-  const auto record_bytes = static_cast<std::size_t>(job.data().info().record_bytes().count());
+  const auto source = job.data().open_source(job.spec().directory + "/calibration_records.bin");
+  // The mean size.
+  const cache::Manifest& manifest = job.data().manifest();
+  const auto record_bytes = static_cast<std::size_t>((manifest.total() / manifest.samples).count());
   Rng random = Rng::stream(job.spec().experiment.seed, "storage calibration");
-  std::vector<std::byte> record(record_bytes);
+  std::vector<std::byte> record(record_bytes), read;
   const auto read_records = [&](int count) {
     const auto samples = static_cast<std::uint64_t>(job.data().info().train_samples);
-    for (int i = 0; i < count; ++i) store.read(static_cast<SampleId>(random.below(samples)), record);
+    for (int i = 0; i < count; ++i) {
+      const auto id = static_cast<SampleId>(random.below(samples));
+      read.resize(static_cast<std::size_t>(source->size(id).count()));
+      source->read(id, read);
+    }
   };
   const auto write_records = [&](int count) {
     std::ofstream file(job.spec().directory + "/calibration_written.bin", std::ios::binary);

@@ -7,6 +7,8 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/data/dataset_files.hpp"
+#include "workloads/data/modelled_sizes.hpp"
+#include "workloads/data/sample_set.hpp"
 #include "workloads/data/synthetic.hpp"
 
 namespace tandem {
@@ -14,7 +16,7 @@ namespace {
 
 /// One row of the catalogue: `info` without the values of a setting, and its source.
 struct Source {
-  enum class Format { synthetic, idx, cifar };
+  enum class Format { synthetic, idx, cifar, sample_set };
   CatalogEntry<int> entry;  ///< except for its index in the table
   DatasetInfo info;         ///< sample counts: of the published files, or the defaults of synthetic data
   Format format = Format::synthetic;
@@ -101,6 +103,18 @@ Source cifar(const std::string& name, const std::string& summary, const DatasetI
           .label_limits = std::move(label_limits)};
 }
 
+/// One whose samples are stored one by one.
+Source sample_set(const std::string& name, const std::string& summary, std::vector<OptionSpec> options) {
+  return {
+      .entry = {name, summary, "", std::move(options), 0}, .info = {}, .format = Source::Format::sample_set};
+}
+
+std::vector<OptionSpec> normalisation_options() {
+  // Of ImageNet, over all channels.
+  return {{"mean", "of pixels scaled to [0, 1], over all channels, for normalisation", 0.449, 0.0, 1.0},
+          {"deviation", "standard deviation of the same", 0.226, 1e-6, 1.0}};
+}
+
 /// In the order of the catalogue.
 std::vector<Source> make_sources() {
   return {
@@ -125,6 +139,18 @@ std::vector<Source> make_sources() {
                 "any number of synthetic colour images, 32x32, 10 classes; generated from the seed",
                 colour(10, 0.3F, 0.2F)),
       synthetic_imagenet(),
+      sample_set("folder",
+                 "JPEG and PNG images below workload.dataset_directory: train/CLASS/FILE and test/CLASS/FILE "
+                 "(or val/...)",
+                 normalisation_options()),
+      sample_set("shards",
+                 "images in tar files with an index, which `tandem data pack` writes, in "
+                 "workload.dataset_directory",
+                 {}),
+      sample_set("sizes",
+                 "samples that have sizes and classes, but no content; as many as ImageNet-1k, unless "
+                 "workload.train_samples says otherwise (modelled mathematics only)",
+                 modelled_sizes_options()),
   };
 }
 
@@ -174,6 +200,11 @@ bool are_there(const Source& source, const DatasetSetting& setting) {
   return false;
 }
 
+/// A published data set, whose sizes are known without its files.
+bool has_fixed_files(const Source& source) {
+  return source.format == Source::Format::idx || source.format == Source::Format::cifar;
+}
+
 /// Open files, with the number of samples to use.
 struct Part {
   std::unique_ptr<PartFiles> files;
@@ -211,15 +242,30 @@ DatasetInfo describe_synthetic(const Source& source, const DatasetSetting& setti
   return info;
 }
 
-void check_synthetic_size(const DatasetInfo& info) {
+/// `remedy`: how fewer are in memory.
+void check_size_in_memory(const DatasetInfo& info, const std::string& remedy) {
   const Bytes size = info.record_bytes() * (info.train_samples + info.test_samples);
-  if (size > largest_synthetic)
+  if (size > largest_in_memory)
     throw ConfigError("data set '" + info.name + "': expected at most " +
-                      std::to_string(largest_synthetic.count() >> 30) + " GiB, found " +
+                      std::to_string(largest_in_memory.count() >> 30) + " GiB, found " +
                       std::to_string(size.count() >> 30) + " GiB in " + std::to_string(info.train_samples) +
                       " training and " + std::to_string(info.test_samples) +
-                      " test images, which real mathematics keeps in memory; use fewer with "
-                      "workload.train_samples and workload.test_samples");
+                      " test images, which real mathematics keeps in memory; use fewer with " + remedy);
+}
+
+constexpr const char* fewer_samples = "workload.train_samples and workload.test_samples";
+
+/// Pre: the set is that of the setting.
+std::shared_ptr<const Dataset> load_sample_set(const SampleSet& set, const DatasetSetting& setting) {
+  if (set.train.source == nullptr)
+    throw ConfigError("data set '" + setting.name +
+                      "': expected workload.math: modelled, because its samples have sizes, but no content");
+  DatasetInfo loaded = set.info;
+  if (!setting.loads_training) loaded.train_samples = 0;
+  check_size_in_memory(loaded, std::string(fewer_samples) + ", or data.source: storage");
+  std::vector<std::byte> train;
+  if (setting.loads_training) train = decode_part(set, Dataset::Part::train);
+  return std::make_shared<Dataset>(set.info, std::move(train), decode_part(set, Dataset::Part::test));
 }
 
 }  // namespace
@@ -234,14 +280,14 @@ Dataset::Dataset(DatasetInfo info, std::span<const std::byte> train, std::span<c
                  std::shared_ptr<const void> memory)
     : info_(std::move(info)), memory_(std::move(memory)), train_(train), test_(test) {
   const auto record = static_cast<std::size_t>(info_.record_bytes().count());
-  TANDEM_CHECK(train_.size() == static_cast<std::size_t>(info_.train_samples) * record, train_.size(),
-               record);
+  TANDEM_CHECK(train_.empty() || train_.size() == static_cast<std::size_t>(info_.train_samples) * record,
+               train_.size(), record);
   TANDEM_CHECK(test_.size() == static_cast<std::size_t>(info_.test_samples) * record, test_.size(), record);
 }
 
 std::span<const std::byte> Dataset::record(Part part, SampleId id) const {
   const std::int64_t samples = part == Part::train ? info_.train_samples : info_.test_samples;
-  TANDEM_CHECK(id >= 0 && id < samples, "id", id, "samples", samples);
+  TANDEM_CHECK(id >= 0 && id < samples && !records(part).empty(), "id", id, "samples", samples);
   const auto bytes = static_cast<std::size_t>(info_.record_bytes().count());
   return records(part).subspan(static_cast<std::size_t>(id) * bytes, bytes);
 }
@@ -272,6 +318,7 @@ const Catalog<int>& dataset_catalog() {
 DatasetInfo describe_dataset(const DatasetSetting& setting) {
   const Source& source = source_of(setting);
   if (source.format == Source::Format::synthetic) return describe_synthetic(source, setting);
+  if (source.format == Source::Format::sample_set) return open_sample_set(setting)->info;
   DatasetInfo info = source.info;
   info.train_samples = open_part(source, setting, Dataset::Part::train).samples;
   info.test_samples = open_part(source, setting, Dataset::Part::test).samples;
@@ -280,8 +327,7 @@ DatasetInfo describe_dataset(const DatasetSetting& setting) {
 
 DatasetInfo describe_modelled_dataset(const DatasetSetting& setting) {
   const Source& source = source_of(setting);
-  if (source.format == Source::Format::synthetic || are_there(source, setting))
-    return describe_dataset(setting);
+  if (!has_fixed_files(source) || are_there(source, setting)) return describe_dataset(setting);
   DatasetInfo info = source.info;
   const auto use = [&](std::int64_t wanted, std::int64_t& samples) {
     if (wanted > samples)
@@ -297,15 +343,19 @@ DatasetInfo describe_modelled_dataset(const DatasetSetting& setting) {
 std::vector<std::string> dataset_files(const DatasetSetting& setting) {
   const Source& source = source_of(setting);
   std::vector<std::string> paths;
+  // There may be millions of them. Ranks compare their manifests.
+  if (source.format == Source::Format::sample_set) return paths;
   for (const auto part : {Dataset::Part::train, Dataset::Part::test})
     for (auto& path : paths_of(source, setting, part)) paths.push_back(std::move(path));
   return paths;
 }
 
-std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting) {
+std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting, const SampleSet* set) {
   const Source& source = source_of(setting);
+  if (source.format == Source::Format::sample_set)
+    return load_sample_set(set != nullptr ? *set : *open_sample_set(setting), setting);
   const DatasetInfo info = describe_dataset(setting);
-  if (source.format == Source::Format::synthetic) check_synthetic_size(info);
+  if (source.format == Source::Format::synthetic) check_size_in_memory(info, fewer_samples);
   const auto records = [&](Dataset::Part which) {
     if (source.format == Source::Format::synthetic)
       return make_synthetic(
@@ -317,6 +367,7 @@ std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting) {
 }
 
 std::vector<std::uint16_t> load_train_labels(const DatasetSetting& setting) {
+  if (const auto set = open_sample_set(setting)) return set->train.manifest->labels;
   if (source_of(setting).format != Source::Format::synthetic) return load_dataset(setting)->train_labels();
   const DatasetInfo info = describe_dataset(setting);
   return synthetic_labels(info, Dataset::Part::train, info.train_samples, setting.seed);
@@ -324,8 +375,7 @@ std::vector<std::uint16_t> load_train_labels(const DatasetSetting& setting) {
 
 std::vector<std::uint16_t> modelled_train_labels(const DatasetSetting& setting) {
   const Source& source = source_of(setting);
-  if (source.format == Source::Format::synthetic || are_there(source, setting))
-    return load_train_labels(setting);
+  if (!has_fixed_files(source) || are_there(source, setting)) return load_train_labels(setting);
   const DatasetInfo info = describe_modelled_dataset(setting);
   return synthetic_labels(info, Dataset::Part::train, info.train_samples, setting.seed);
 }

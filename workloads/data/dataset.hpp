@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "policies/vocabulary/catalog.hpp"
+#include "policies/vocabulary/options.hpp"
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem {
@@ -63,6 +64,7 @@ void visit_pixels(const DatasetInfo& info, std::span<const std::byte> record, co
 class Dataset {
  public:
   enum class Part { train, test };
+  /// `train` may be empty: then only tests are in memory.
   Dataset(DatasetInfo info, std::vector<std::byte> train, std::vector<std::byte> test);
   /// Records in memory that exists as long as `memory`.
   Dataset(DatasetInfo info, std::span<const std::byte> train, std::span<const std::byte> test,
@@ -70,6 +72,7 @@ class Dataset {
   const DatasetInfo& info() const { return info_; }
   /// Record `id`: label, then pixels. Pre: 0 <= id < samples of the part.
   std::span<const std::byte> record(Part part, SampleId id) const;
+  bool has_training() const { return !train_.empty(); }
   /// All records of a part, one after another.
   std::span<const std::byte> records(Part part) const;
   /// One label per training sample.
@@ -86,12 +89,18 @@ class Dataset {
   std::span<const std::byte> test_;
 };
 
+struct SampleSet;
+
 struct DatasetSetting {
   std::string name;       ///< of dataset_catalog()
   std::string directory;  ///< where the files are; empty: /usr/share/datasets/NAME, as Debian's packages do
   std::int64_t train_samples;  ///< 0: all; otherwise this many, the first ones (synthetic: to generate)
   std::int64_t test_samples;
-  std::uint64_t seed;  ///< of synthetic data
+  std::uint64_t seed;    ///< of synthetic data
+  int image_size = 0;    ///< side to which images in files are decoded; 0: they all have one size
+  Options options = {};  ///< of the data set's entry in the catalogue; those that are missing have defaults
+  /// Training samples are loaded too. False: they are read one by one, from a SampleSet.
+  bool loads_training = true;
 };
 
 const Catalog<int>& dataset_catalog();
@@ -101,17 +110,19 @@ DatasetInfo describe_dataset(const DatasetSetting& setting);
 /// The same for modelled mathematics, which needs no files: where none is there, the sizes are those of the
 /// published data set. Errors: as describe_dataset, if a file is there; more samples requested than it has.
 DatasetInfo describe_modelled_dataset(const DatasetSetting& setting);
-/// Paths of its files; none for synthetic data. Errors: ConfigError when one is missing.
+/// Paths of its files; none for synthetic data, and for samples that are stored one by one. Errors:
+/// ConfigError when one is missing.
 std::vector<std::string> dataset_files(const DatasetSetting& setting);
-/// Errors: as describe_dataset, for invalid labels, and for synthetic data above `largest_synthetic`.
-std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting);
+/// Errors: as describe_dataset, for invalid labels and broken images, and for data sets above
+/// `largest_in_memory` that need not be in memory. `set`: the data set's, if it was opened before.
+std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting, const SampleSet* set = nullptr);
 /// One label per training sample, as load_dataset gives them; synthetic data of any size. Errors: as
 /// load_dataset.
 std::vector<std::uint16_t> load_train_labels(const DatasetSetting& setting);
 /// The same for modelled mathematics: where no file is there, labels are drawn from the seed, all classes
 /// alike.
 std::vector<std::uint16_t> modelled_train_labels(const DatasetSetting& setting);
-/// Every rank generates the whole data set in its memory.
-inline constexpr Bytes largest_synthetic{std::int64_t{16} << 30};
+/// Of synthetic data and decoded images.
+inline constexpr Bytes largest_in_memory{std::int64_t{16} << 30};
 
 }  // namespace tandem

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/data/sample_set.hpp"
 
 namespace tandem {
 namespace {
@@ -48,9 +49,11 @@ std::unique_ptr<DatasetMemory> share_dataset(const Dataset* dataset) {
   }
 }
 
-std::shared_ptr<const Dataset> map_dataset(const DatasetSetting& setting, const std::string& path) {
-  const DatasetInfo info = describe_dataset(setting);
-  const auto train = static_cast<std::size_t>((info.record_bytes() * info.train_samples).count());
+std::shared_ptr<const Dataset> map_dataset(const DatasetSetting& setting, const std::string& path,
+                                           const SampleSet* set) {
+  const DatasetInfo info = set != nullptr ? set->info : describe_dataset(setting);
+  const std::int64_t loaded = setting.loads_training ? info.train_samples : 0;
+  const auto train = static_cast<std::size_t>((info.record_bytes() * loaded).count());
   const auto test = static_cast<std::size_t>((info.record_bytes() * info.test_samples).count());
   const std::size_t size = train + test;
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -31,6 +31,7 @@ std::unique_ptr<DatasetMemory> share_dataset(const Dataset* dataset);
 
 /// As load_dataset, for the same setting with which the data set in the memory `path` was loaded, but maps
 /// its records. Null when the memory cannot be opened here, or has another size. Errors: as describe_dataset.
-std::shared_ptr<const Dataset> map_dataset(const DatasetSetting& setting, const std::string& path);
+std::shared_ptr<const Dataset> map_dataset(const DatasetSetting& setting, const std::string& path,
+                                           const SampleSet* set = nullptr);
 
 }  // namespace tandem

@@ -23,9 +23,10 @@ struct Experiment {
     Math math = Math::modelled;
     std::string model = "lenet";  ///< of model_catalog(), "synthetic", or the path of a TorchScript file
     std::string dataset = "fashion-mnist";
-    std::string dataset_directory;          ///< empty: /usr/share/datasets/NAME
-    std::int64_t train_samples = 0;         ///< 0: all
-    std::int64_t test_samples = 0;          ///< 0: all
+    std::map<std::string, OptionValue> dataset_options;  ///< all resolved
+    std::string dataset_directory;                       ///< empty: /usr/share/datasets/NAME
+    std::int64_t train_samples = 0;                      ///< 0: all
+    std::int64_t test_samples = 0;                       ///< 0: all
     int image_size = 0;                     ///< side to which images are scaled for the model; 0: as they are
     int batch = 64;                         ///< samples per worker and step
     Bytes bucket_bytes{1 << 20};            ///< 0: one bucket
@@ -76,6 +77,8 @@ struct Experiment {
     std::string cache = "lru";  ///< of cache::catalog()
     std::map<std::string, OptionValue> cache_options;
     Bytes cache_capacity{0};
+    /// Of augmentation_options(): how training images are changed each time they are used; empty: not at all.
+    std::map<std::string, OptionValue> augment;
     int prefetch = 1;  ///< batches requested ahead of use; 0: a GPU does not load one during a step either
   } data;
 

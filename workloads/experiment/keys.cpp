@@ -46,6 +46,7 @@ std::vector<ExperimentKey> workload_keys() {
        "modelled: sizes and costs only; real: gradients, losses and accuracy are computed"},
       {KEY(workload.model), name_or_file(Names::model, ".pt"), "the model to train"},
       {KEY(workload.dataset), name_of(Names::dataset), "the data set to train on"},
+      {KEY(workload.dataset_options), {}, "options of the data set; see `tandem list dataset`"},
       {KEY(workload.dataset_directory), file(),
        "folder with the files of the data set; empty: /usr/share/datasets/NAME, where packages install "
        "them"},
@@ -54,7 +55,8 @@ std::vector<ExperimentKey> workload_keys() {
       {KEY(workload.test_samples), between(0, billion),
        "number of test samples to use, the first ones; 0: all"},
       {KEY(workload.image_size), between(0, 4096),
-       "images are scaled to this height and width for the model; 0: not scaled"},
+       "images are scaled to this height and width for the model; 0: not scaled. Those of data sets folder "
+       "and shards are decoded to it: the shorter side is scaled, and the centre is cut out"},
       {KEY(workload.batch), between(1, million), "samples per worker and step"},
       {KEY(workload.bucket_bytes), at_least(0),
        "gradients are sent in buckets (groups of layers) of at least this size; 0: all in one bucket"},
@@ -158,6 +160,12 @@ std::vector<ExperimentKey> data_keys() {
       {KEY(data.cache), name_of(Names::cache), "cache policy: which samples a cache node keeps"},
       {KEY(data.cache_options), {}, "options of the cache policy; see `tandem list cache`"},
       {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache"},
+      {KEY(data.augment),
+       {},
+       "how training images are changed each time they are used, drawn from the seed, the sample and the "
+       "epoch, so the same for every number of workers - crop: pixels of black border added on each side, "
+       "before a part of the former size is cut out anywhere (0: none); flip: true mirrors every second one, "
+       "left to right. An example: {crop: 4, flip: true}"},
       {KEY(data.prefetch), between(0, million),
        "batches requested in advance; 0: none, and a GPU does not load the next batch during a step"},
       {KEY(placement.workers),

@@ -151,6 +151,7 @@ std::string options_of(const std::string& path) {
   if (path == "sync.algorithm") return "sync.options";
   if (path == "sync.compression") return "sync.compression_options";
   if (path == "sync.sharding") return "sync.sharding_options";
+  if (path == "workload.dataset") return "workload.dataset_options";
   if (path == "data.cache") return "data.cache_options";
   if (path == "data.sampling") return "data.sampling_options";
   if (path == "data.split") return "data.split_options";

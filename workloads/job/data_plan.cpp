@@ -9,6 +9,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/data/dataset_memory.hpp"
 #include "workloads/data/loss_model.hpp"
+#include "workloads/data/record_store.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 
 namespace tandem {
@@ -19,8 +20,25 @@ DatasetSetting dataset_setting(const Experiment& experiment) {
           .directory = workload.dataset_directory,
           .train_samples = workload.train_samples,
           .test_samples = workload.test_samples,
-          .seed = experiment.seed};
+          .seed = experiment.seed,
+          .image_size = workload.image_size,
+          .options = Options::resolve(workload.dataset, dataset_catalog().find(workload.dataset).options,
+                                      workload.dataset_options),
+          .loads_training = experiment.data.source == DataSource::memory};
 }
+
+namespace {
+
+Augmentation augmentation_of(const Experiment::Data& data, const DatasetInfo& info) {
+  const auto augmentation =
+      Augmentation::from(Options::resolve("data.augment", augmentation_options(), data.augment));
+  if (augmentation.is_used() && info.pixel_bits != 8)
+    throw ConfigError("data.augment: expected none, because data set '" + info.name + "' has pixels of " +
+                      std::to_string(info.pixel_bits) + " bits");
+  return augmentation;
+}
+
+}  // namespace
 
 /// The shards, computed when they are first needed.
 struct DataPlan::Dealt {
@@ -57,11 +75,16 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
   const bool real_math = experiment.workload.math == Experiment::Workload::Math::real;
   const auto& split = sampling::splits().find(setting_.split);
   const DatasetSetting setting = dataset_setting(experiment);
+  samples_ = open_sample_set(setting);
+  if (real_math && !data_memory.empty()) dataset_ = map_dataset(setting, data_memory, samples_.get());
+  if (real_math && !dataset_) dataset_ = load_dataset(setting, samples_.get());
+  info_ = samples_ ? samples_->info : real_math ? dataset_->info() : describe_modelled_dataset(setting);
+  manifest_ = samples_ ? samples_->train.manifest->view()
+                       : cache::Manifest{.samples = info_.train_samples, .each = info_.record_bytes()};
   std::vector<std::uint16_t> labels;
-  if (real_math && !data_memory.empty()) dataset_ = map_dataset(setting, data_memory);
-  if (real_math && !dataset_) dataset_ = load_dataset(setting);
-  info_ = real_math ? dataset_->info() : describe_modelled_dataset(setting);
-  if (split.make.needs_labels) labels = real_math ? dataset_->train_labels() : modelled_train_labels(setting);
+  if (split.make.needs_labels)
+    labels = samples_ || real_math ? this->labels() : modelled_train_labels(setting);
+  augmentation_ = augmentation_of(setting_, info_);
   const std::int64_t smallest = split.make.replicates ? info_.train_samples : info_.train_samples / workers;
   if (smallest == 0)
     throw ConfigError("fewer training samples (" + std::to_string(info_.train_samples) + ") than workers (" +
@@ -74,11 +97,31 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
                      .options = Options::resolve(split.name, split.options, setting_.split_options)};
   if (split.make.needs_labels) dealt_->get();
   dealt_->setting.labels = {};
-  if (const Bytes capacity = setting_.cache_capacity;
-      setting_.source == DataSource::storage && capacity > Bytes(0) && capacity < info_.record_bytes())
-    throw ConfigError("data.cache_capacity: expected 0 (no cache) or at least " +
-                      to_text(info_.record_bytes()) + ", the size of a sample, found " + to_text(capacity));
+  check_capacity();
   plan_lists();
+}
+
+std::shared_ptr<const SampleSource> DataPlan::open_source(const std::string& record_file) const {
+  if (dataset_ == nullptr) return nullptr;
+  if (samples_) return samples_->train.source;
+  return std::make_shared<RecordStore>(record_file, *dataset_);
+}
+
+void DataPlan::check_capacity() const {
+  const Bytes capacity = setting_.cache_capacity;
+  if (setting_.source != DataSource::storage) return;
+  if (samples_)
+    throw ConfigError(
+        "data.source: expected memory, because cache nodes read samples of one size, and those of data set "
+        "'" +
+        info_.name + "' have sizes of their own, found storage");
+  if (capacity == Bytes(0)) return;
+  const Bytes least = manifest_.sizes.empty() ? manifest_.each : *std::ranges::min_element(manifest_.sizes);
+  if (capacity < least)
+    throw ConfigError(
+        "data.cache_capacity: expected 0 (no cache) or at least " + to_text(least) +
+        (manifest_.sizes.empty() ? ", the size of a sample" : ", the size of the smallest sample") +
+        ", found " + to_text(capacity));
 }
 
 /// The lists of the newest epochs, for all workers of this process.
@@ -131,6 +174,12 @@ std::shared_ptr<const sampling::EpochList> DataPlan::epoch_list(std::int64_t epo
   return list;
 }
 
+std::vector<std::uint16_t> DataPlan::labels() const {
+  if (samples_) return samples_->train.manifest->labels;
+  TANDEM_CHECK(dataset_ != nullptr, "nobody trains on the samples of modelled mathematics");
+  return dataset_->train_labels();
+}
+
 /// The setting of the split with the labels that it needs.
 struct DataPlan::Labelled {
   std::vector<std::uint16_t> labels;
@@ -138,8 +187,7 @@ struct DataPlan::Labelled {
 
   explicit Labelled(const DataPlan& plan) : setting(plan.dealt_->setting) {
     if (!plan.dealt_->split->needs_labels) return;
-    TANDEM_CHECK(plan.dataset_ != nullptr, "nobody trains on the samples of modelled mathematics");
-    labels = plan.dataset_->train_labels();
+    labels = plan.labels();
     setting.labels = labels;
   }
 };
@@ -205,14 +253,13 @@ DataPlan::Left DataPlan::left_of_epoch() const {
 
 CacheEngine DataPlan::make_cache_engine() const {
   const auto& entry = cache::catalog().find(setting_.cache);
-  const cache::Manifest manifest{.samples = info_.train_samples, .each = info_.record_bytes()};
   const std::vector<Bytes> tiers = {setting_.cache_capacity};
   return {
       entry.make.node({.tiers = tiers,
-                       .manifest = manifest,
+                       .manifest = manifest_,
                        .seed = seed_,
                        .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)}),
-      tiers, manifest};
+      tiers, manifest_};
 }
 
 }  // namespace tandem

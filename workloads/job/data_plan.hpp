@@ -11,8 +11,10 @@
 #include "policies/sampling/member_deals.hpp"
 #include "policies/sampling/partition.hpp"
 #include "policies/sampling/sampler.hpp"
+#include "workloads/data/augmentation.hpp"
 #include "workloads/data/cache_engine.hpp"
 #include "workloads/data/dataset.hpp"
+#include "workloads/data/sample_set.hpp"
 #include "workloads/experiment/experiment.hpp"
 #include "workloads/records/loss_history.hpp"
 
@@ -29,6 +31,17 @@ class DataPlan {
 
   const DatasetInfo& info() const { return info_; }
   const Dataset* dataset() const { return dataset_.get(); }  ///< null when math is modelled
+  /// The training samples as they are stored, one by one; null: they are stored as records (DatasetInfo).
+  const SampleSet* samples() const { return samples_.get(); }
+  /// From where they are read one by one: their own place, or a file of records that this writes to
+  /// `record_file`, and that is removed with the source. Null when math is modelled. Errors: WorldError.
+  std::shared_ptr<const SampleSource> open_source(const std::string& record_file) const;
+  /// The training samples as cache nodes see them.
+  const cache::Manifest& manifest() const { return manifest_; }
+  /// Every rank has the training samples in memory, as records. Otherwise at most the tests.
+  bool holds_training() const { return dataset_ != nullptr && dataset_->has_training(); }
+  const Augmentation& augmentation() const { return augmentation_; }
+  std::uint64_t seed() const { return seed_; }
   /// Samples of one batch.
   int batch() const { return batch_; }
   /// Samples that one batch may hold at most, whatever a policy grants.
@@ -92,10 +105,15 @@ class DataPlan {
   struct Lists;
   struct Labelled;
   void plan_lists();
+  void check_capacity() const;
   std::vector<float> losses_before(std::int64_t epoch) const;
+  std::vector<std::uint16_t> labels() const;
 
   DatasetInfo info_;
   std::shared_ptr<const Dataset> dataset_;
+  std::shared_ptr<const SampleSet> samples_;
+  cache::Manifest manifest_;
+  Augmentation augmentation_;
   std::shared_ptr<Dealt> dealt_;
   std::shared_ptr<const sampling::Sampler> sampler_;  ///< null: shards
   std::shared_ptr<Lists> lists_;

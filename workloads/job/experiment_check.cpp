@@ -12,6 +12,7 @@
 #include "policies/sampling/sampler.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/data/augmentation.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/option_durations.hpp"
 #include "workloads/experiment/overrides.hpp"
@@ -51,6 +52,12 @@ class Checker {
                     experiment_.data.sampling_options);
     resolve_options("data.split_options", experiment_.data.split, Names::split,
                     experiment_.data.split_options);
+    resolve_options("workload.dataset_options", experiment_.workload.dataset, Names::dataset,
+                    experiment_.workload.dataset_options);
+    check_options("data.augment", "data.augment", augmentation_options(), experiment_.data.augment);
+    if (!experiment_.data.augment.empty())
+      experiment_.data.augment =
+          Options::resolve("data.augment", augmentation_options(), experiment_.data.augment).values();
     check_options("transience.options", experiment_.transience.lifetime, Names::lifetime,
                   experiment_.transience.options);
     check_options("recovery.options", experiment_.recovery.policy, Names::recovery,
@@ -120,11 +127,14 @@ class Checker {
     options = Options::resolve(owner, catalogue_of(names).find(owner).options, options).values();
   }
 
-  // One option at a time, so that each error points at its own line.
   void check_options(const std::string& path, const std::string& owner, Names names,
                      OptionValues& options) const {
-    const auto catalog = catalogue_of(names);
-    const auto& specs = catalog.find(owner).options;
+    check_options(path, owner, catalogue_of(names).find(owner).options, options);
+  }
+
+  // One option at a time, so that each error points at its own line.
+  void check_options(const std::string& path, const std::string& owner, const std::vector<OptionSpec>& specs,
+                     OptionValues& options) const {
     read_durations(options, specs);
     for (const auto& [name, value] : options) {
       const Origin origin = locate_(path + '.' + name);

@@ -55,6 +55,9 @@ JobIdentity identity_of(const Job& job) {
   const DatasetInfo& info = job.data().info();
   identity.emplace_back("the samples of data set '" + info.name + "'",
                         fmt::format("{} and {} for tests", info.train_samples, info.test_samples));
+  if (const SampleSet* set = job.data().samples())
+    identity.emplace_back("the manifest of data set '" + info.name + "' (names, sizes and classes)",
+                          set->digest());
   if (!job.real_math()) return identity;
   // Machines may have it in different folders.
   if (const ResumePoint* from = job.resume())

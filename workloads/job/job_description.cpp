@@ -40,7 +40,9 @@ std::string images_line(const Job& job) {
   const DatasetInfo& info = job.data().info();
   const auto& setting = job.replica_plan().learner;
   std::string scaled;
-  if (setting.image_size > 0) scaled = fmt::format(" scaled to {0} x {0}", setting.image_size);
+  const int side = setting.image_size;
+  if (side > 0 && (info.height != side || info.width != side))
+    scaled = fmt::format(" scaled to {0} x {0}", side);
   return fmt::format("{} images of {} ({} x {}{}, {}, {} classes)", with_separators(info.train_samples),
                      info.name, info.height, info.width, scaled, info.channels == 1 ? "grey" : "colour",
                      info.classes);

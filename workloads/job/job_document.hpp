@@ -12,7 +12,7 @@ namespace tandem {
 /// All that was resolved for both worlds.
 nlohmann::json job_document(const Job& job);
 /// Inverse of job_document. `directory` and `data_memory`: as in JobSpec. Errors: ConfigError,
-/// nlohmann::json::exception.
+/// also for samples of another manifest than the document's; nlohmann::json::exception.
 Job job_from_document(const nlohmann::json& document, std::string directory, std::string data_memory = {});
 
 /// What is known of a run before it starts; of a measurement, neither network nor devices.

@@ -214,7 +214,8 @@ int optimizer_vectors(const OptimizerSetting& setting) {
 RankMemory estimate_memory(const Job& job, Rank rank) {
   RankMemory memory = of_role(job, job.roster().assignment(rank));
   const DatasetInfo& info = job.data().info();
-  if (job.real_math()) memory.data += info.record_bytes() * (info.train_samples + info.test_samples);
+  const std::int64_t training = job.data().holds_training() ? info.train_samples : 0;
+  if (job.real_math()) memory.data += info.record_bytes() * (training + info.test_samples);
   return memory;
 }
 

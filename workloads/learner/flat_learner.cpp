@@ -174,7 +174,9 @@ at::Tensor FlatLearner::window(const FloatArray& flat, const TensorDescription& 
 }
 
 at::Tensor FlatLearner::scaled(const at::Tensor& pixels) const {
-  if (setting_.image_size == 0) return pixels;
+  const std::int64_t side = setting_.image_size;
+  // Images of files were decoded to this size.
+  if (side == 0 || (pixels.size(2) == side && pixels.size(3) == side)) return pixels;
   return at::upsample_bilinear2d(pixels, {setting_.image_size, setting_.image_size}, /*align_corners=*/false);
 }
 

@@ -13,6 +13,7 @@ BatchPipeline::BatchPipeline(const Job& job, Context& context, Replica& replica,
               [&exchange](Pending& until) { exchange.wait_progressing(until); }),
       loader_(make_loader(job.roster(), job.data(), context, visits_, worker,
                           [&exchange](Pending& until) { exchange.wait_progressing(until); })),
+      decoder_(job.data(), job.data().from_storage()),
       record_bytes_(job.data().info().record_bytes()),
       loads_ahead_(job.loads_ahead(context.rank())),
       slot_(worker) {}
@@ -46,7 +47,15 @@ void BatchPipeline::begin(int batch, int step) {
                                 .bytes = record_bytes_ * batch_.samples,
                                 .step = step,
                                 .concurrent = loads_ahead_},
-                               replica_.load(batch_.records, batch_.weights));
+                               load_kernel());
+}
+
+Kernel BatchPipeline::load_kernel() {
+  if (!decoder_.is_needed()) return replica_.load(batch_.stored, batch_.weights);
+  return [this, load = replica_.load(decoder_.make_room(batch_.samples), batch_.weights)] {
+    decoder_.decode(batch_);
+    load();
+  };
 }
 
 void BatchPipeline::note_losses(std::span<const float> losses, std::vector<LossRecord>* records) {

@@ -10,6 +10,7 @@
 #include "workloads/exchange/replica.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/roles/batch_decoder.hpp"
 #include "workloads/roles/loader.hpp"
 
 namespace tandem {
@@ -50,12 +51,14 @@ class BatchPipeline {
 
  private:
   void begin(int batch, int step);
+  Kernel load_kernel();
 
   Context& context_;
   Replica& replica_;
   Exchange& exchange_;
   SampleVisits visits_;
   std::unique_ptr<Loader> loader_;
+  BatchDecoder decoder_;
   Bytes record_bytes_;
   bool loads_ahead_;
   int slot_;

@@ -30,7 +30,12 @@ class MemoryLoader : public Loader {
         const auto record = dataset_->record(Dataset::Part::train, id);
         records_.insert(records_.end(), record.begin(), record.end());
       }
-    return {static_cast<int>(batch_.ids.size()), records_, batch_.weights, batch_.ids, visits_.epoch()};
+    return {static_cast<int>(batch_.ids.size()),
+            records_,
+            batch_.weights,
+            batch_.ids,
+            visits_.epoch(),
+            batch_.epochs};
   }
   void close() override {}
 
@@ -50,7 +55,7 @@ class StorageLoader : public Loader {
       : context_(context),
         wait_(std::move(wait)),
         visits_(visits),
-        record_bytes_(data.info().record_bytes()),
+        manifest_(data.manifest()),
         real_(data.dataset() != nullptr),
         ahead_(data.prefetch()) {
     const auto nodes = roster.ranks_of(Roster::Role::cache_node);
@@ -72,7 +77,8 @@ class StorageLoader : public Loader {
             current_.records,
             {},
             current_.samples.ids,
-            current_.epoch};
+            current_.epoch,
+            current_.samples.epochs};
   }
 
   void close() override {
@@ -99,7 +105,8 @@ class StorageLoader : public Loader {
     visits_.next(samples, order.samples);
     order.epoch = visits_.epoch();
     const auto count = std::ssize(order.samples.ids);
-    const Bytes size = record_bytes_ * count;
+    Bytes size{0};
+    for (const SampleId id : order.samples.ids) size += manifest_.size_of(id);
     if (real_) order.records.resize(static_cast<std::size_t>(size.count()));
     order.batch = context_.receive(node_, protocol::batches, {size, real_ ? order.records.data() : nullptr});
     // The ids travel in both maths: the cache decides by them.
@@ -113,7 +120,7 @@ class StorageLoader : public Loader {
   Context& context_;
   std::function<void(Pending&)> wait_;
   SampleVisits& visits_;
-  Bytes record_bytes_;
+  const cache::Manifest& manifest_;
   bool real_;
   std::int64_t ahead_;          ///< batches
   std::int64_t begun_ = 0;      ///< steps

@@ -19,10 +19,13 @@ class Loader {
   virtual ~Loader() = default;
   struct Batch {
     int samples;
-    std::span<const std::byte> records;   ///< valid until the next call; empty when math is modelled
-    std::span<const float> weights = {};  ///< as long as `records`: factors on the losses; empty: all are 1
-    std::span<const SampleId> ids = {};   ///< as long as `records`; empty when math is modelled
-    std::int64_t epoch = 0;               ///< in which they are visited
+    /// Records, or from storage the samples as they are stored (DataPlan::manifest has their sizes); valid
+    /// until the next call; empty when math is modelled.
+    std::span<const std::byte> stored;
+    std::span<const float> weights = {};  ///< as long as `stored`: factors on the losses; empty: all are 1
+    std::span<const SampleId> ids = {};   ///< as long as `stored`; empty when math is modelled
+    std::int64_t epoch = 0;               ///< of the batch
+    std::span<const std::int32_t> epochs = {};  ///< as `ids`: in which each is visited
   };
   /// A step begins: requests batches of `samples` samples, as many in advance as the experiment says.
   virtual void begin_step(int samples) = 0;

@@ -36,7 +36,7 @@ SampleVisits::SampleVisits(const Roster& roster, const DataPlan& data, Context& 
 void SampleVisits::next(int count, Batch& batch) {
   batch.ids.clear();
   batch.weights.clear();
-  if (!data_.has_lists()) return next_of_shard(count, batch.ids);
+  if (!data_.has_lists()) return next_of_shard(count, batch);
   begin_deals();
   if (!list_) begin_epoch(first_.epoch);
   if (taken_ == part()) {
@@ -48,22 +48,24 @@ void SampleVisits::next(int count, Batch& batch) {
   const std::size_t end =
       std::min(part(), taken_ + static_cast<std::size_t>(deals_.until_next(total_, count)));
   total_ += static_cast<std::int64_t>(end - last_);
+  batch.epochs.assign(end - last_, static_cast<std::int32_t>(epoch_));
   for (; taken_ < end; ++taken_) {
     batch.ids.push_back(list_->ids[place(taken_)]);
     if (!list_->weights.empty()) batch.weights.push_back(list_->weights[place(taken_)]);
   }
 }
 
-void SampleVisits::next_of_shard(int count, std::vector<SampleId>& ids) {
+void SampleVisits::next_of_shard(int count, Batch& batch) {
   begin_deals();
   if (!shard_) shard_.emplace(data_.shard_visits(worker_));
   const auto now = static_cast<int>(deals_.until_next(total_, count));
-  shard_->next(now, ids);
+  shard_->next(now, batch.ids, &batch.epochs);
   total_ += now;
   if (now == count) return;
-  std::vector<SampleId> others;
+  Batch others;
   next_of_shard(count - now, others);
-  ids.insert(ids.end(), others.begin(), others.end());
+  batch.ids.insert(batch.ids.end(), others.ids.begin(), others.ids.end());
+  batch.epochs.insert(batch.epochs.end(), others.epochs.begin(), others.epochs.end());
 }
 
 void SampleVisits::follow(const sampling::MemberDeals& deals, int slot) {

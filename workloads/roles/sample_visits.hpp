@@ -28,7 +28,8 @@ class SampleVisits {
 
   struct Batch {
     std::vector<SampleId> ids;
-    std::vector<float> weights;  ///< factors on the losses; empty: all are 1
+    std::vector<std::int32_t> epochs;  ///< in which each of them is visited
+    std::vector<float> weights;        ///< factors on the losses; empty: all are 1
   };
   /// The next samples, `count` of them; the last batch of a common list may have fewer.
   void next(int count, Batch& batch);
@@ -57,7 +58,7 @@ class SampleVisits {
   std::size_t place(std::size_t position) const {
     return static_cast<std::size_t>(worker_) + position * static_cast<std::size_t>(workers_);
   }
-  void next_of_shard(int count, std::vector<SampleId>& ids);
+  void next_of_shard(int count, Batch& batch);
   void begin_deals();
   void skip_in_lists(std::int64_t samples);
   void begin_epoch(std::int64_t epoch);

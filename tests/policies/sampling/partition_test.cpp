@@ -144,9 +144,13 @@ TEST(ShardVisits, VisitsEachSampleOnceAnEpochAcrossBatches) {
     ShardVisits sampler(shard, seed, 2);
     std::vector<SampleId> visited;
     std::vector<SampleId> batch;
+    std::vector<std::int32_t> epochs;
     while (visited.size() < 5 * shard.size()) {
-      sampler.next(batch_size, batch);
+      sampler.next(batch_size, batch, &epochs);
       ASSERT_EQ(batch.size(), static_cast<std::size_t>(batch_size));
+      ASSERT_EQ(epochs.size(), batch.size());
+      for (std::size_t i = 0; i < epochs.size(); ++i)
+        EXPECT_EQ(epochs[i], static_cast<std::int32_t>((visited.size() + i) / shard.size()));
       visited.insert(visited.end(), batch.begin(), batch.end());
       EXPECT_EQ(sampler.epoch(), static_cast<int>((visited.size() - 1) / shard.size()));
     }

@@ -135,6 +135,16 @@ void draw_policies_of_machines(Rng& rng, Experiment& experiment) {
   }
 }
 
+void draw_images(Rng& rng, Experiment& experiment) {
+  if (rng.below(2) == 0) {
+    experiment.workload.dataset = "folder";
+    experiment.workload.dataset_options = {{"mean", rng.uniform()}, {"deviation", 0.1 + 0.8 * rng.uniform()}};
+  }
+  if (rng.below(2) == 0)
+    experiment.data.augment = {{"crop", static_cast<std::int64_t>(rng.below(9))},
+                               {"flip", rng.below(2) == 0}};
+}
+
 // Only valid combinations, because reading an experiment checks them.
 Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   Rng rng(seed);
@@ -179,6 +189,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   } else {
     experiment.data.losses.clear();
   }
+  draw_images(rng, experiment);
   experiment.workload.synthetic_buckets = 1;
   make_tensors_agree(experiment.workload);
   if (experiment.workload.math == Math::modelled)

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/identity.hpp"
+#include "workloads/job/job_document.hpp"
 
 namespace tandem {
 namespace {
@@ -71,6 +74,34 @@ TEST_F(JobIdentities, DetectDataSetsOfOtherSizes) {
       ThrowsMessage<ConfigError>(AllOf(HasSubstr("rank 1 (on host 'b'"),
                                        HasSubstr("the samples of data set 'synthetic'"),
                                        HasSubstr("100 and "), HasSubstr("101 and "))));
+}
+
+TEST_F(JobIdentities, DetectOtherManifests) {
+  const auto of_sizes = [](double mean_bytes) {
+    Experiment experiment = job().spec().experiment;
+    experiment.workload.dataset = "sizes";
+    experiment.workload.dataset_options["mean_bytes"] = mean_bytes;
+    return Job(experiment, job().spec().platform, "");
+  };
+  const JobIdentity one = identity_of(of_sizes(5000));
+  EXPECT_EQ(identity_of(of_sizes(5000)), one);
+  EXPECT_THAT(
+      [&] {
+        expect_alike(of_sizes(5000), {one, identity_of(of_sizes(5001))});
+      },
+      ThrowsMessage<ConfigError>(
+          AllOf(HasSubstr("rank 1 (on host 'b'"), HasSubstr("the manifest of data set 'sizes'"))));
+}
+
+TEST_F(JobIdentities, ADocumentKnowsItsManifest) {
+  Experiment experiment = job().spec().experiment;
+  experiment.workload.dataset = "sizes";
+  nlohmann::json document = job_document(Job(experiment, job().spec().platform, ""));
+  EXPECT_NO_THROW(job_from_document(document, ""));
+  document["manifest"] = "0";
+  EXPECT_THAT([&] { job_from_document(document, ""); },
+              ThrowsMessage<ConfigError>(HasSubstr("data set 'sizes': expected the manifest 0")));
+  EXPECT_FALSE(job_document(job()).contains("manifest"));
 }
 
 TEST_F(JobIdentities, DetectOtherTensors) {

@@ -1,0 +1,143 @@
+// Data sets of images in files: folders and shards train as the data set does that they were made from, in
+// both worlds, and bad ones end with exit code 2.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class ImageData : public ::testing::Test {
+ protected:
+  std::string model(const std::string& directory) const {
+    std::ifstream stream(line_.folder() / directory / "model.pt", std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(stream), {}};
+    EXPECT_GT(text.size(), 1000U) << directory;
+    return text;
+  }
+  std::string succeeds(const std::string& words) const {
+    const auto result = line_.tandem(words);
+    EXPECT_EQ(result.exit_code, 0) << words << '\n' << result.output;
+    return result.output;
+  }
+  /// The command fails, and its message contains every one of `words`.
+  void refuses(const std::string& arguments, const std::vector<std::string>& words) const {
+    const CommandResult result = line_.tandem(arguments);
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    for (const auto& word : words)
+      EXPECT_NE(result.output.find(word), std::string::npos) << word << "\n" << result.output;
+    EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+  }
+  std::string job(const std::string& settings) const {
+    return line_.experiment() + " --set workload.train_samples=200 --set workload.test_samples=50 " +
+           settings;
+  }
+  static constexpr const char* of_shards =
+      "--set workload.dataset=shards --set workload.dataset_directory=shards ";
+  /// Normalised as the published data set.
+  static constexpr const char* of_folder =
+      "--set workload.dataset=folder --set workload.dataset_directory=images --set "
+      "workload.dataset_options.mean=0.286 --set workload.dataset_options.deviation=0.353 ";
+  void make_shards() const {
+    succeeds("data pack fashion-mnist shards --train-samples 200 --test-samples 50 --shard-size 1MB");
+  }
+  void make_folder() const {
+    make_shards();
+    const auto result = line_.shell(
+        "for part in train test; do mkdir -p images/$part; for file in shards/$part-*.tar; do tar xf $file "
+        "-C "
+        "images/$part; done; done");
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+  }
+
+  CommandLine line_;
+};
+
+TEST_F(ImageData, ShardsTrainLikeTheDataSetThatWasPacked) {
+  make_shards();
+  succeeds("simulate " + job("--set workload.dataset=fashion-mnist") + " --out records");
+  succeeds("simulate " + job(of_shards) + " --out simulated");
+  EXPECT_TRUE(model("simulated") == model("records"));
+  succeeds("run " + job(of_shards) + " --out measured");
+  EXPECT_TRUE(model("measured") == model("records"));
+}
+
+TEST_F(ImageData, FolderTrainsAlikeInBothWorlds) {
+  make_folder();
+  succeeds("simulate " + job(of_folder) + " --out simulated");
+  succeeds("run " + job(of_folder) + " --out measured");
+  EXPECT_TRUE(model("measured") == model("simulated"));
+  const std::string shown =
+      succeeds("simulate " + job(of_folder) + " --set workload.image_size=20 --out scaled");
+  EXPECT_NE(shown.find("200 images of folder (20 x 20"), std::string::npos) << shown;
+}
+
+TEST_F(ImageData, AugmentationIsTheSameInBothWorlds) {
+  make_shards();
+  const std::string changed = "--set data.augment.crop=3 --set data.augment.flip=true --set stop.rounds=15 ";
+  succeeds("simulate " + job(of_shards) + " --set stop.rounds=15 --out plain");
+  succeeds("simulate " + job(of_shards + changed) + " --out simulated");
+  succeeds("run " + job(of_shards + changed) + " --out measured");
+  EXPECT_TRUE(model("measured") == model("simulated"));
+  EXPECT_FALSE(model("plain") == model("simulated"));
+}
+
+TEST_F(ImageData, AResumedJobNeedsTheSameSamples) {
+  make_folder();
+  succeeds("simulate " + job(of_folder) + " --set evaluate_every=2 --set stop.rounds=4 --out first");
+  succeeds("simulate --resume first --set stop.rounds=6 --out second");
+  succeeds("run --resume first --set stop.rounds=6 --out third");
+  EXPECT_TRUE(model("second") == model("third"));
+  line_.shell("cd images/train/00001 && mv $(ls | head -1) new.png");
+  for (const char* world : {"simulate", "run"})
+    refuses(std::string(world) + " --resume first --set stop.rounds=6 --out out",
+            {"--resume ", "found manifest", "expected the same job"});
+}
+
+TEST_F(ImageData, ModelledSizesNeedNoFiles) {
+  const std::string modelled = "--set workload.dataset=sizes --set workload.model=resnet18 ";
+  const std::string shown =
+      succeeds("simulate " + job(modelled + "--set workload.math=modelled") + " --out first");
+  EXPECT_NE(shown.find("200 images of sizes (224 x 224, colour, 1000 classes)"), std::string::npos) << shown;
+  refuses("simulate " + job(modelled) + " --out out", {"'sizes'", "workload.math: modelled"});
+  refuses("simulate " + job(modelled + "--set workload.dataset_options.mean=3") + " --out out",
+          {"workload.dataset_options", "unknown option 'mean'"});
+}
+
+TEST_F(ImageData, BadInputIsNamed) {
+  make_folder();
+  refuses("simulate " + job("--set workload.dataset=folder") + " --out out",
+          {"'folder'", "workload.dataset_directory"});
+  refuses("simulate " + job("--set workload.dataset=folder --set workload.dataset_directory=shards") +
+              " --out out",
+          {"shards': expected a folder 'train'"});
+  refuses("simulate " + job("--set workload.dataset=shards --set workload.dataset_directory=images") +
+              " --out out",
+          {"images/index.txt", "tandem data pack"});
+  refuses("simulate " + job("--set data.augment.turn=3") + " --out out", {"data.augment", "turn"});
+  refuses("simulate " + job("--set data.augment.crop=-1") + " --out out", {"data.augment", "crop", "-1"});
+  line_.shell("echo x > images/train/00002/a.png");
+  for (const char* world : {"simulate ", "run "})
+    refuses(world + job(of_folder) + " --set workload.train_samples=0 --out out",
+            {"images/train/00002/a.png': expected a JPEG or PNG image"});
+  line_.shell("rm images/train/00002/a.png && truncate -s 100000 shards/train-00000.tar");
+  refuses("simulate " + job(of_shards) + " --out out",
+          {"train-00000.tar': expected", "index.txt", "found 100000"});
+}
+
+TEST_F(ImageData, PackRefusesWhatItCannotPack) {
+  refuses("data pack nowhere out", {"'nowhere'", "tandem list dataset"});
+  refuses("data pack synthetic-imagenet out --train-samples 2 --test-samples 2", {"pixels of 8 bits"});
+  refuses("data pack sizes out", {"'sizes'"});
+  refuses("data pack synthetic out --shard-size much", {"--shard-size", "64MB", "much"});
+  line_.write("mine/file", "x");
+  refuses("data pack synthetic mine --train-samples 20 --test-samples 10", {"does not exist yet", "'mine'"});
+}
+
+}  // namespace
+}  // namespace tandem::testing

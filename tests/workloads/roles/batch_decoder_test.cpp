@@ -1,0 +1,92 @@
+// Batches as they are stored become records: images are decoded, and training images are augmented.
+#include "workloads/roles/batch_decoder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "policies/vocabulary/check.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/workloads/data/image_files.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class BatchDecoding : public ::testing::Test {
+ protected:
+  BatchDecoding() { write_image_folder(folder_); }
+
+  DataPlan plan(const std::map<std::string, OptionValue>& augment = {}) const {
+    Experiment experiment;
+    experiment.workload.math = Math::real;
+    experiment.workload.dataset = "folder";
+    experiment.workload.dataset_directory = folder_.path().string();
+    experiment.data.augment = augment;
+    return {experiment, 1, ""};
+  }
+  /// The samples of a batch, one after another.
+  std::vector<std::byte> stored(const DataPlan& data) const {
+    std::vector<std::byte> bytes;
+    for (const SampleId id : ids_) {
+      const auto& source = *data.samples()->train.source;
+      std::vector<std::byte> sample(static_cast<std::size_t>(source.size(id).count()));
+      source.read(id, sample);
+      bytes.insert(bytes.end(), sample.begin(), sample.end());
+    }
+    return bytes;
+  }
+  std::vector<std::byte> records(const DataPlan& data) const {
+    std::vector<std::byte> bytes;
+    for (const SampleId id : ids_) {
+      const auto record = data.dataset()->record(Dataset::Part::train, id);
+      bytes.insert(bytes.end(), record.begin(), record.end());
+    }
+    return bytes;
+  }
+  std::vector<std::byte> decoded(const DataPlan& data, bool from_storage) const {
+    BatchDecoder decoder(data, from_storage);
+    const auto bytes = from_storage ? stored(data) : records(data);
+    const auto room = decoder.make_room(static_cast<int>(ids_.size()));
+    decoder.decode(
+        {.samples = static_cast<int>(ids_.size()), .stored = bytes, .ids = ids_, .epochs = epochs_});
+    return {room.begin(), room.end()};
+  }
+
+  TemporaryFolder folder_;
+  std::vector<SampleId> ids_ = {3, 0, 4, 1, 3};
+  std::vector<std::int32_t> epochs_ = {0, 0, 0, 0, 1};
+};
+
+TEST_F(BatchDecoding, ImagesFromStorageBecomeTheRecordsThatMemoryHas) {
+  const DataPlan data = plan();
+  EXPECT_FALSE(BatchDecoder(data, false).is_needed());
+  ASSERT_TRUE(BatchDecoder(data, true).is_needed());
+  EXPECT_EQ(decoded(data, true), records(data));
+}
+
+TEST_F(BatchDecoding, EachSampleIsAugmentedByItsEpoch) {
+  const DataPlan data = plan({{"crop", std::int64_t{2}}, {"flip", true}});
+  auto expected = records(data);
+  const std::size_t size = expected.size() / ids_.size();
+  for (std::size_t i = 0; i < ids_.size(); ++i)
+    data.augmentation().apply(data.info(), data.seed(), ids_[i], epochs_[i],
+                              std::span(expected).subspan(i * size, size));
+  EXPECT_NE(expected, records(data));
+  EXPECT_EQ(decoded(data, true), expected);
+  EXPECT_EQ(decoded(data, false), expected);
+}
+
+TEST_F(BatchDecoding, ABrokenImageIsNamed) {
+  const DataPlan data = plan();
+  BatchDecoder decoder(data, true);
+  auto bytes = stored(data);
+  bytes[40] ^= std::byte{0xff};
+  decoder.make_room(5);
+  EXPECT_THAT(
+      [&] { decoder.decode({.samples = 5, .stored = bytes, .ids = ids_, .epochs = epochs_}); },
+      ::testing::ThrowsMessage<ConfigError>(::testing::HasSubstr("train/bee/y.png': expected a whole PNG")));
+}
+
+}  // namespace
+}  // namespace tandem::testing

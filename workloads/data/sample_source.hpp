@@ -1,0 +1,24 @@
+// Where samples are stored, each to be read by itself: a file of records, a folder of images, shards.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem {
+
+/// Several threads may use one at the same time.
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  /// Bytes of the sample as it is stored.
+  virtual Bytes size(SampleId id) const = 0;
+  /// Reads all of them into `target`, whose size is that. Errors: WorldError naming the file.
+  virtual void read(SampleId id, std::span<std::byte> target) const = 0;
+  /// Where it is stored, for messages.
+  virtual std::string name(SampleId id) const { return "sample " + std::to_string(id); }
+};
+
+}  // namespace tandem

@@ -61,6 +61,7 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
   if (real_math && !data_memory.empty()) dataset_ = map_dataset(setting, data_memory);
   if (real_math && !dataset_) dataset_ = load_dataset(setting);
   info_ = real_math ? dataset_->info() : describe_modelled_dataset(setting);
+  manifest_ = {.samples = info_.train_samples, .each = info_.record_bytes()};
   if (split.make.needs_labels) labels = real_math ? dataset_->train_labels() : modelled_train_labels(setting);
   const std::int64_t smallest = split.make.replicates ? info_.train_samples : info_.train_samples / workers;
   if (smallest == 0)
@@ -205,14 +206,13 @@ DataPlan::Left DataPlan::left_of_epoch() const {
 
 CacheEngine DataPlan::make_cache_engine() const {
   const auto& entry = cache::catalog().find(setting_.cache);
-  const cache::Manifest manifest{.samples = info_.train_samples, .each = info_.record_bytes()};
   const std::vector<Bytes> tiers = {setting_.cache_capacity};
   return {
       entry.make.node({.tiers = tiers,
-                       .manifest = manifest,
+                       .manifest = manifest_,
                        .seed = seed_,
                        .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)}),
-      tiers, manifest};
+      tiers, manifest_};
 }
 
 }  // namespace tandem

@@ -28,6 +28,8 @@ class DataPlan {
   DataPlan(const Experiment& experiment, int workers, const std::string& data_memory);
 
   const DatasetInfo& info() const { return info_; }
+  /// The training samples and their sizes.
+  const cache::Manifest& manifest() const { return manifest_; }
   const Dataset* dataset() const { return dataset_.get(); }  ///< null when math is modelled
   /// Samples of one batch.
   int batch() const { return batch_; }
@@ -95,6 +97,7 @@ class DataPlan {
   std::vector<float> losses_before(std::int64_t epoch) const;
 
   DatasetInfo info_;
+  cache::Manifest manifest_;
   std::shared_ptr<const Dataset> dataset_;
   std::shared_ptr<Dealt> dealt_;
   std::shared_ptr<const sampling::Sampler> sampler_;  ///< null: shards

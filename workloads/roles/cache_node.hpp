@@ -1,8 +1,11 @@
-// The cache node: serves batches to workers from its memory or its disk, as the cache policy decides.
+// The cache node: serves batches to workers from its tiers, and reads what they lack, as the cache policy
+// decides. Requests are served while reads for others are under way: a batch is sent when its last sample is
+// there.
 #pragma once
 
 #include <list>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -11,10 +14,9 @@
 #include "workloads/data/cache_engine.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/roles/sample_source.hpp"
 
 namespace tandem {
-
-class RecordStore;
 
 class CacheNode {
  public:
@@ -24,20 +26,41 @@ class CacheNode {
   void run();
 
  private:
-  struct Sending {
-    std::vector<std::byte> records;
+  struct Client;
+  struct Batch {
+    Client* client = nullptr;
+    std::int32_t samples = 0;
+    Bytes size{0};
+    std::vector<std::byte> records;     ///< the message; empty when math is modelled
+    std::vector<std::size_t> begin_of;  ///< where each sample begins in it, and its end
+    std::size_t missing = 0;            ///< samples that are being read
+    bool is_sent = false;
     Pending send;
   };
   struct Client {
     Rank rank = 0;
-    std::vector<SampleId> ids;   ///< of the request being received
-    std::list<Sending> sending;  ///< batches on their way, the oldest first
+    std::vector<SampleId> ids;  ///< of the request being received
+    std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
   };
-  void serve(Client& client, std::int64_t epoch);
-  const cache::Decisions& decide(const std::vector<SampleId>& ids, std::int64_t epoch, CacheRecord& record);
-  void read_missing(CacheRecord& record);
-  Sending& next_batch(Client& client);
-  void fill(std::vector<std::byte>& records);
+  /// A batch waits for a sample in flight.
+  struct Waiter {
+    Batch* batch;
+    std::size_t position;
+  };
+
+  Pending listen(Client& client);
+  void end(Client& client);
+  void begin_batch(Client& client, std::int64_t epoch);
+  const cache::Decisions& decide(const std::vector<SampleId>& ids, std::int64_t epoch);
+  Batch& new_batch(Client& client);
+  void lay_out(Batch& batch, const cache::Decisions& decisions) const;
+  std::span<std::byte> place(Batch& batch, std::size_t position) const;
+  void collect(Batch& batch, const cache::Decisions& decisions);
+  void read(const cache::Decisions& decisions, std::int64_t epoch);
+  void move(const std::vector<cache::Move>& moves);
+  void take(SampleRead read);
+  void deliver(SampleId id, std::span<const std::byte> record);
+  void send_complete(Client& client);
   CacheRecord& record_of(std::int64_t epoch);
 
   const DataPlan& data_;
@@ -46,15 +69,17 @@ class CacheNode {
   RecordFiles records_;
   CacheEngine engine_;
   std::unique_ptr<RecordStore> store_;  ///< null when math is modelled
+  std::vector<std::unique_ptr<SampleSource>> sources_;
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
-  // Of the request being served:
-  std::vector<cache::Sample> wanted_;
-  std::vector<cache::Serve> served_;
-  std::vector<cache::Move> moves_;
-  std::vector<cache::Arrived> arrived_;                           ///< the reads that it needs
-  std::unordered_map<SampleId, std::vector<std::byte>> missing_;  ///< what they delivered
   std::vector<Client> clients_;
-  std::vector<Pending> inbox_;
+  std::size_t open_ = 0;       ///< clients that may send requests
+  std::vector<Pending> wait_;  ///< the next request of each client, and the next end of a read of each source
+  std::unordered_multimap<SampleId, Waiter> waiters_;
+  std::vector<std::vector<std::byte>> spare_;  ///< memory of batches that were sent
+  // Reused:
+  std::vector<cache::Sample> wanted_;
+  std::vector<cache::Arrived> arrived_;
+  std::vector<Client*> complete_;
 };
 
 }  // namespace tandem

@@ -1,0 +1,58 @@
+// Where samples are read that no tier of a node holds: a disk of this rank's host, or a store on another
+// rank.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "policies/cache/policy.hpp"
+#include "workloads/context.hpp"
+#include "workloads/data/record_store.hpp"
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+
+/// One read of some samples from one place.
+struct SampleRead {
+  std::vector<SampleId> ids;
+  Bytes size{0};
+  /// Where each sample goes; empty when math is modelled. The memory must stay until the read has ended.
+  std::vector<std::span<std::byte>> targets = {};
+  std::int64_t epoch = 0;  ///< in which it is asked for
+  Rank reader = 0;         ///< the rank that asks for it
+  Seconds started{};
+  Seconds duration{};  ///< when it has ended
+};
+
+/// Its reads end in the order in which they were added.
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  virtual void add(SampleRead read) = 0;
+  /// Puts the operation that ends the oldest read into `wait`, if that is empty and there is a read.
+  virtual void put_next(Pending& wait) = 0;
+  /// The oldest read. Pre: its operation has ended, and was waited for.
+  virtual SampleRead finish() = 0;
+  /// No read follows. Pre: all have ended.
+  virtual void close() {}
+};
+
+/// The first disk of this rank's host. One access after the other, each of whose samples is a request to the
+/// disk.
+class DiskSource : public SampleSource {
+ public:
+  /// `records`: null when math is modelled. The arguments must outlive it.
+  DiskSource(Context& context, const RecordStore* records) : context_(context), records_(records) {}
+  void add(SampleRead read) override { reads_.push_back(std::move(read)); }
+  void put_next(Pending& wait) override;
+  SampleRead finish() override;
+
+ private:
+  Context& context_;
+  const RecordStore* records_;
+  std::deque<SampleRead> reads_;
+};
+
+}  // namespace tandem

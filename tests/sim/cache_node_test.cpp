@@ -10,6 +10,7 @@
 #include "sim/job_world.hpp"
 #include "tests/sim/lab.hpp"
 #include "tests/support/cache_client.hpp"
+#include "workloads/roles/cache_clients.hpp"
 #include "workloads/roles/run_role.hpp"
 
 namespace tandem::sim {
@@ -52,7 +53,8 @@ class CacheTimes : public ::testing::Test {
       setting.body = [&](Context& context) {
         const auto rank = static_cast<std::size_t>(context.rank());
         if (rank >= clients.size()) return run_role(*job_, context, journals[rank]);
-        CacheClient client(context, job_->data(), job_->roster().ranks_of(Roster::Role::cache_node).front());
+        const auto nodes = job_->roster().ranks_of(Roster::Role::cache_node);
+        CacheClient client(context, job_->data(), nodes[cache_node_of(job_->roster(), rank)]);
         clients[rank](client, context);
         client.close();
       };
@@ -167,6 +169,75 @@ TEST_F(CacheTimes, AHitDoesNotOvertakeAnEarlierRequestOfItsClient) {
          stays_away});
   // The messages of one sender follow each other.
   EXPECT_NEAR(end, request(1) + disk(1) + alpha + 2 * (record + sizeof(Note)) / bandwidth, precision_s);
+}
+
+class StoreTimes : public CacheTimes {
+ protected:
+  /// A read by a store, until its data are at the node.
+  static double from_store(int samples) {
+    return alpha + (8.0 * samples + sizeof(Note)) / bandwidth + disk(samples) + data(samples);
+  }
+  static double data(int samples) { return alpha + record * samples / bandwidth; }
+};
+
+TEST_F(StoreTimes, AMissTakesARequestAndAMessageMore) {
+  experiment_.placement.stores = {"h3"};
+  double missed = 0, hit = 0;
+  const Journal journal = serve({[&](CacheClient& client, Context& context) {
+                                   missed = answer_time(client, context, {1, 2, 3});
+                                   hit = answer_time(client, context, {3, 1});
+                                 },
+                                 stays_away});
+  EXPECT_NEAR(missed, request(3) + from_store(3) + batch(3), precision_s);
+  EXPECT_NEAR(hit, request(2) + batch(2), precision_s);
+  ASSERT_EQ(journal.caches.size(), 1U);
+  EXPECT_NEAR(journal.caches[0].storage_time.count(), from_store(3), precision_s);
+}
+
+/// Even samples are on the one store, odd ones on the other. The batch waits for the larger part.
+TEST_F(StoreTimes, StoresReadAtTheSameTime) {
+  experiment_.placement.stores = {"h3", "h4"};
+  double missed = 0;
+  serve({[&](CacheClient& client, Context& context) {
+           missed = answer_time(client, context, {0, 1, 3, 4, 5, 6, 8});
+         },
+         stays_away});
+  // The requests to both leave together; the other one is small.
+  EXPECT_NEAR(missed, request(7) + from_store(4) + batch(7), 1e-7);
+}
+
+/// The node asks for the samples of the second request at once, and the store reads them while it sends those
+/// of the first one.
+TEST_F(StoreTimes, AStoreReadsWhileItSends) {
+  experiment_.placement.stores = {"h3"};
+  double end = 0;
+  serve({[&](CacheClient& client, Context& context) {
+           client.request({1, 2});
+           client.request({3, 4, 5});
+           client.receive();
+           client.receive();
+           end = context.now().count();
+         },
+         stays_away});
+  const double asked = request(2) + alpha + (8.0 * 2 + sizeof(Note)) / bandwidth;
+  EXPECT_NEAR(end, asked + disk(2) + disk(3) + data(3) + batch(3), precision_s);
+}
+
+/// Two nodes, each with one client, read from one store: the second waits for the disk.
+TEST_F(StoreTimes, AStoreServesSeveralNodes) {
+  experiment_.placement.stores = {"h3"};
+  experiment_.placement.cache_nodes = {"h6", "h7"};
+  double first = 0, second = 0;
+  serve({[&](CacheClient& client, Context& context) {
+           first = answer_time(client, context, {1, 2});
+         },
+         [&](CacheClient& client, Context& context) {
+           sleep_until(context, 0.001);
+           answer_time(client, context, {1, 2, 3});
+           second = context.now().count();
+         }});
+  EXPECT_NEAR(first, request(2) + from_store(2) + batch(2), precision_s);
+  EXPECT_NEAR(second, request(2) + from_store(2) + disk(3) + data(3) - data(2) + batch(3), 1e-7);
 }
 
 }  // namespace

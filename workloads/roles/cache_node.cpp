@@ -17,11 +17,17 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
       context_(context),
       journal_(journal),
       records_(job, context.rank(), journal),
-      engine_(data_.make_cache_engine()) {
-  if (const Dataset* dataset = data_.dataset())
-    store_ = std::make_unique<RecordStore>(
-        job.spec().directory + "/records_" + std::to_string(index) + ".bin", *dataset);
-  sources_.push_back(std::make_unique<DiskSource>(context, store_.get()));
+      engine_(data_.make_cache_engine()),
+      is_real_(data_.dataset() != nullptr) {
+  const auto stores = job.roster().ranks_of(Roster::Role::store);
+  for (const Rank store : stores) sources_.push_back(std::make_unique<StoreSource>(context, store));
+  if (stores.empty()) {
+    if (is_real_)
+      own_disk_ = std::make_unique<RecordStore>(
+          job.spec().directory + "/records_" + std::to_string(index) + ".bin", *data_.dataset());
+    sources_.push_back(std::make_unique<DiskSource>(context, own_disk_.get()));
+  }
+  reads_.resize(sources_.size());
   const auto workers = job.roster().workers();
   for (std::size_t worker = 0; worker < workers.size(); ++worker)
     if (cache_node_of(job.roster(), worker) == static_cast<std::size_t>(index))
@@ -64,11 +70,7 @@ Pending CacheNode::listen(Client& client) {
 
 /// It has received all of its batches.
 void CacheNode::end(Client& client) {
-  for (Batch& batch : client.batches) {
-    TANDEM_CHECK(batch.is_sent, "client", client.rank);
-    context_.wait(batch.send);
-  }
-  client.batches.clear();
+  wait_for_sends(context_, client.batches);
   --open_;
 }
 
@@ -107,13 +109,8 @@ const cache::Decisions& CacheNode::decide(const std::vector<SampleId>& ids, std:
 /// Behind the client's batches that are on their way. There are at most as many as the client has requested
 /// in advance. The node does not wait for them: a client with a slow link must not delay the others.
 CacheNode::Batch& CacheNode::new_batch(Client& client) {
-  auto& batches = client.batches;
-  while (!batches.empty() && batches.front().is_sent && context_.is_done(batches.front().send)) {
-    context_.wait(batches.front().send);
-    if (store_) spare_.push_back(std::move(batches.front().records));
-    batches.pop_front();
-  }
-  Batch& batch = batches.emplace_back();
+  drop_sent(context_, client.batches, spare_);
+  Batch& batch = client.batches.emplace_back();
   batch.client = &client;
   return batch;
 }
@@ -121,27 +118,21 @@ CacheNode::Batch& CacheNode::new_batch(Client& client) {
 /// Gives each sample its place in the message.
 void CacheNode::lay_out(Batch& batch, const cache::Decisions& decisions) const {
   for (const cache::Serve& serve : decisions.serve) {
-    if (store_) batch.begin_of.push_back(static_cast<std::size_t>(batch.size.count()));
+    if (is_real_) batch.begin_of.push_back(static_cast<std::size_t>(batch.size.count()));
     batch.size += data_.manifest().size_of(serve.given);
   }
-  if (store_) batch.begin_of.push_back(static_cast<std::size_t>(batch.size.count()));
+  if (is_real_) batch.begin_of.push_back(static_cast<std::size_t>(batch.size.count()));
 }
 
 /// Copies what is here. The batch waits for samples in flight, also for those that a tier will hold.
 void CacheNode::collect(Batch& batch, const cache::Decisions& decisions) {
-  if (store_) {
-    if (!spare_.empty()) {
-      batch.records = std::move(spare_.back());
-      spare_.pop_back();
-    }
-    batch.records.resize(static_cast<std::size_t>(batch.size.count()));
-  }
+  if (is_real_) spare_.give(batch);
   for (std::size_t position = 0; position < decisions.serve.size(); ++position) {
     const SampleId id = decisions.serve[position].given;
     if (engine_.in_flight(id)) {
       waiters_.insert({id, {&batch, position}});
       ++batch.missing;
-    } else if (store_) {
+    } else if (is_real_) {
       std::ranges::copy(kept_.at(id), place(batch, position).begin());
     }
   }
@@ -156,15 +147,19 @@ std::span<std::byte> CacheNode::place(Batch& batch, std::size_t position) const 
 /// What is read for a batch goes into its message.
 void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
   for (const cache::Fetch& fetch : decisions.fetch) {
-    SampleRead read{.ids = {}, .epoch = epoch};
     for (const SampleId id : decisions.ids_of(fetch)) {
+      SampleRead& read = reads_[store_of(id, sources_.size())];
       read.ids.push_back(id);
       read.size += data_.manifest().size_of(id);
-      if (!store_) continue;
+      if (!is_real_) continue;
       const Waiter& first = waiters_.find(id)->second;
       read.targets.push_back(place(*first.batch, first.position));
     }
-    sources_.front()->add(std::move(read));
+    for (std::size_t source = 0; source < sources_.size(); ++source) {
+      if (reads_[source].ids.empty()) continue;
+      reads_[source].epoch = epoch;
+      sources_[source]->add(std::exchange(reads_[source], {}));
+    }
   }
 }
 
@@ -182,17 +177,18 @@ void CacheNode::take(SampleRead read) {
   move(engine_.arrived(arrived_).move);
   complete_.clear();
   for (std::size_t i = 0; i < read.ids.size(); ++i)
-    deliver(read.ids[i], store_ ? std::span<const std::byte>(read.targets[i]) : std::span<const std::byte>());
+    deliver(read.ids[i],
+            is_real_ ? std::span<const std::byte>(read.targets[i]) : std::span<const std::byte>());
   for (Client* client : complete_) send_complete(*client);
 }
 
 /// To all batches that wait for the sample, and to the tier that keeps it.
 void CacheNode::deliver(SampleId id, std::span<const std::byte> record) {
-  if (store_ && engine_.has(id)) kept_[id].assign(record.begin(), record.end());
+  if (is_real_ && engine_.has(id)) kept_[id].assign(record.begin(), record.end());
   const auto [begin, end] = waiters_.equal_range(id);
   for (auto each = begin; each != end; ++each) {
     const auto& [batch, position] = each->second;
-    if (store_) {
+    if (is_real_) {
       const std::span<std::byte> target = place(*batch, position);
       if (target.data() != record.data()) std::ranges::copy(record, target.begin());
     }
@@ -207,7 +203,7 @@ void CacheNode::send_complete(Client& client) {
     if (batch.is_sent) continue;
     if (batch.missing > 0) return;
     batch.send =
-        context_.send(client.rank, protocol::batches, {batch.size, store_ ? batch.records.data() : nullptr},
+        context_.send(client.rank, protocol::batches, {batch.size, is_real_ ? batch.records.data() : nullptr},
                       protocol::pack(protocol::Batch{.samples = batch.samples}));
     batch.is_sent = true;
     records_.note_done(context_.now());

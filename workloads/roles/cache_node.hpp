@@ -14,6 +14,7 @@
 #include "workloads/data/cache_engine.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_source.hpp"
 
 namespace tandem {
@@ -27,15 +28,11 @@ class CacheNode {
 
  private:
   struct Client;
-  struct Batch {
+  struct Batch : SampleMessage {
     Client* client = nullptr;
     std::int32_t samples = 0;
-    Bytes size{0};
-    std::vector<std::byte> records;     ///< the message; empty when math is modelled
-    std::vector<std::size_t> begin_of;  ///< where each sample begins in it, and its end
+    std::vector<std::size_t> begin_of;  ///< where each sample begins in the message, and its end
     std::size_t missing = 0;            ///< samples that are being read
-    bool is_sent = false;
-    Pending send;
   };
   struct Client {
     Rank rank = 0;
@@ -68,15 +65,17 @@ class CacheNode {
   Journal& journal_;
   RecordFiles records_;
   CacheEngine engine_;
-  std::unique_ptr<RecordStore> store_;  ///< null when math is modelled
-  std::vector<std::unique_ptr<SampleSource>> sources_;
+  bool is_real_;                           ///< math
+  std::unique_ptr<RecordStore> own_disk_;  ///< null when math is modelled, and where stores have the samples
+  std::vector<std::unique_ptr<SampleSource>> sources_;  ///< the disk, or the stores
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
   std::vector<Client> clients_;
   std::size_t open_ = 0;       ///< clients that may send requests
   std::vector<Pending> wait_;  ///< the next request of each client, and the next end of a read of each source
   std::unordered_multimap<SampleId, Waiter> waiters_;
-  std::vector<std::vector<std::byte>> spare_;  ///< memory of batches that were sent
+  SpareRecords spare_;
   // Reused:
+  std::vector<SampleRead> reads_;  ///< by source
   std::vector<cache::Sample> wanted_;
   std::vector<cache::Arrived> arrived_;
   std::vector<Client*> complete_;

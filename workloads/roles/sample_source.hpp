@@ -1,7 +1,8 @@
 // Where samples are read that no tier of a node holds: a disk of this rank's host, or a store on another
-// rank.
+// rank. Several stores stripe the samples by their ids.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <span>
@@ -14,6 +15,9 @@
 
 namespace tandem {
 
+/// Which of the stores has the sample: neighbours in the data set are on different ones.
+inline std::size_t store_of(SampleId id, std::size_t stores) { return static_cast<std::size_t>(id) % stores; }
+
 /// One read of some samples from one place.
 struct SampleRead {
   std::vector<SampleId> ids;
@@ -21,7 +25,7 @@ struct SampleRead {
   /// Where each sample goes; empty when math is modelled. The memory must stay until the read has ended.
   std::vector<std::span<std::byte>> targets = {};
   std::int64_t epoch = 0;  ///< in which it is asked for
-  Rank reader = 0;         ///< the rank that asks for it
+  std::size_t reader = 0;  ///< of a store: which of its cache nodes asks for it
   Seconds started{};
   Seconds duration{};  ///< when it has ended
 };
@@ -53,6 +57,28 @@ class DiskSource : public SampleSource {
   Context& context_;
   const RecordStore* records_;
   std::deque<SampleRead> reads_;
+};
+
+/// A store on another rank. All reads are requested at once; the store makes one after the other, and sends
+/// one while it reads the next.
+class StoreSource : public SampleSource {
+ public:
+  StoreSource(Context& context, Rank store) : context_(context), store_(store) {}
+  void add(SampleRead read) override;
+  void put_next(Pending& wait) override;
+  SampleRead finish() override;
+  void close() override;
+
+ private:
+  struct Request {
+    SampleRead read;
+    std::vector<std::byte> records = {};  ///< where the samples go to different places
+    Pending sent = {};
+    Pending data = {};
+  };
+  Context& context_;
+  Rank store_;
+  std::deque<Request> requests_;
 };
 
 }  // namespace tandem

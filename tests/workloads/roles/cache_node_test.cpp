@@ -90,14 +90,23 @@ class CacheNodes : public ::testing::Test {
 struct Capacity {
   const char* policy;
   int samples;
+  int stores = 0;  ///< 0: the disk of the node
 };
 
-class CachesOf : public CacheNodes, public ::testing::WithParamInterface<Capacity> {};
+class CachesOf : public CacheNodes, public ::testing::WithParamInterface<Capacity> {
+ protected:
+  static Experiment reading_with(const Capacity& capacity) {
+    Experiment experiment = reading(3, {"a"});
+    experiment.data.cache = capacity.policy;
+    experiment.data.cache_capacity = Bytes(capacity.samples * 785);
+    const std::vector<std::string> hosts = {"b", "c", "d"};
+    experiment.placement.stores.assign(hosts.begin(), hosts.begin() + capacity.stores);
+    return experiment;
+  }
+};
 
 TEST_P(CachesOf, EveryBatchHasItsSamples) {
-  Experiment experiment = reading(3, {"a"});
-  experiment.data.cache = GetParam().policy;
-  experiment.data.cache_capacity = Bytes(GetParam().samples * 785);
+  const Experiment experiment = reading_with(GetParam());
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     serve(experiment, seed);
@@ -106,9 +115,7 @@ TEST_P(CachesOf, EveryBatchHasItsSamples) {
 
 /// What was recorded, given to a fresh policy, leads to the same decisions.
 TEST_P(CachesOf, RecordedDecisionsReplay) {
-  Experiment experiment = reading(3, {"a"});
-  experiment.data.cache = GetParam().policy;
-  experiment.data.cache_capacity = Bytes(GetParam().samples * 785);
+  const Experiment experiment = reading_with(GetParam());
   const auto journals = serve(experiment, 1);
   const Job job(experiment, lab(), folder_.path().string());
   CacheEngine engine = job.data().make_cache_engine();
@@ -138,13 +145,20 @@ TEST_P(CachesOf, RecordedDecisionsReplay) {
 INSTANTIATE_TEST_SUITE_P(Policies, CachesOf,
                          ::testing::Values(Capacity{"lru", 0}, Capacity{"lru", 3}, Capacity{"lru", 20},
                                            Capacity{"minio", 10}, Capacity{"random", 7},
-                                           Capacity{"sieve", 12}, Capacity{"arc", 40}),
+                                           Capacity{"sieve", 12}, Capacity{"arc", 40}, Capacity{"lru", 0, 1},
+                                           Capacity{"lru", 9, 2}, Capacity{"minio", 10, 3},
+                                           Capacity{"random", 7, 3}),
                          [](const auto& each) {
-                           return std::string(each.param.policy) + std::to_string(each.param.samples);
+                           return std::string(each.param.policy) + std::to_string(each.param.samples) +
+                                  (each.param.stores > 0 ? "from" + std::to_string(each.param.stores) : "");
                          });
 
-TEST_F(CacheNodes, EachServesItsClients) {
+class SeveralCacheNodes : public CacheNodes, public ::testing::WithParamInterface<int> {};
+
+TEST_P(SeveralCacheNodes, EachServesItsClients) {
   Experiment experiment = reading(4, {"a", "b"});
+  if (GetParam() > 0) experiment.placement.stores = {"c"};
+  if (GetParam() > 1) experiment.placement.stores.emplace_back("d");
   experiment.data.cache_capacity = Bytes(10 * 785);
   const auto journals = serve(experiment, 7);
   for (const std::size_t node : {4U, 5U}) {
@@ -153,6 +167,8 @@ TEST_F(CacheNodes, EachServesItsClients) {
     EXPECT_EQ(epochs, 3) << "node " << node;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Stores, SeveralCacheNodes, ::testing::Values(0, 1, 2));
 
 }  // namespace
 }  // namespace tandem

@@ -12,6 +12,7 @@
 #include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/cli/rank_world.hpp"
+#include "tests/support/cache_counts.hpp"
 #include "tests/support/fair_service.hpp"
 #include "validation/compare/compare.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -435,12 +436,8 @@ TEST(TwinsOfTheCatalogue, PlayEveryAlgorithmOverEveryRoute) {
 TEST_F(Twins, CachesServeTheSameSamples) {
   play("--set data.source=storage --set data.cache_capacity=100000 --set placement.cache_nodes=[server]");
   const auto hits = [](const Results& results) {
-    std::int64_t local = 0, storage = 0;
-    for (const auto& record : results.journal.caches) {
-      local += record.local;
-      storage += record.storage;
-    }
-    return std::pair(local, storage);
+    return std::pair(cache_sum(results.journal, "tier0").samples,
+                     cache_sum(results.journal, "store").samples);
   };
   EXPECT_EQ(hits(simulated_).first + hits(simulated_).second, hits(measured_).first + hits(measured_).second);
   EXPECT_GT(hits(measured_).second, 0);

@@ -11,6 +11,16 @@
 #include "workloads/roles/cache_clients.hpp"
 
 namespace tandem {
+namespace {
+
+const std::string from_store = "store";
+
+/// As in caches.csv.
+std::string name_of(const cache::Place& place) {
+  return place.where == cache::Where::tier ? "tier" + std::to_string(place.number) : from_store;
+}
+
+}  // namespace
 
 CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int index)
     : data_(job.data()),
@@ -79,6 +89,8 @@ void CacheNode::begin_batch(Client& client, std::int64_t epoch) {
   Batch& batch = new_batch(client);
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());
+  batch.epoch = epoch;
+  batch.asked = context_.now();
   // Before the moves, which may evict what this batch is served.
   collect(batch, decisions);
   read(decisions, epoch);
@@ -95,15 +107,24 @@ const cache::Decisions& CacheNode::decide(const std::vector<SampleId>& ids, std:
   }
   const cache::Want want{.epoch = epoch, .now = wanted_};
   const cache::Decisions& decisions = engine_.want(want);
-  CacheRecord& record = record_of(epoch);
-  for (std::size_t i = 0; i < wanted_.size(); ++i) {
-    const bool local = decisions.serve[i].from.where == cache::Where::tier;
-    ++(local ? record.local : record.storage);
-    (local ? record.local_bytes : record.storage_bytes) += wanted_[i].size.count();
-  }
+  count(decisions, epoch);
   if (journal_.keep_decisions)
     journal_.decisions.push_back({context_.rank(), "cache", cache::to_text(want), cache::to_text(decisions)});
   return decisions;
+}
+
+void CacheNode::count(const cache::Decisions& decisions, std::int64_t epoch) {
+  counted_.clear();
+  for (const cache::Serve& serve : decisions.serve) {
+    const auto of = std::ranges::find(counted_, serve.from, &Count::from);
+    Count& count = of != counted_.end() ? *of : counted_.emplace_back(Count{.from = serve.from});
+    count.delivered.add(data_.manifest().size_of(serve.given));
+  }
+  for (const auto& [from, delivered] : counted_) {
+    CacheRecord& row = record(epoch, name_of(from));
+    row.samples += delivered.samples;
+    row.bytes += delivered.bytes;
+  }
 }
 
 /// Behind the client's batches that are on their way. There are at most as many as the client has requested
@@ -170,7 +191,7 @@ void CacheNode::move(const std::vector<cache::Move>& moves) {
 }
 
 void CacheNode::take(SampleRead read) {
-  record_of(read.epoch).storage_time += read.duration;
+  record(read.epoch, from_store).reading += read.duration;
   arrived_.clear();
   for (const SampleId id : read.ids)
     arrived_.push_back({.id = id, .size = data_.manifest().size_of(id), .from = cache::store()});
@@ -192,7 +213,9 @@ void CacheNode::deliver(SampleId id, std::span<const std::byte> record) {
       const std::span<std::byte> target = place(*batch, position);
       if (target.data() != record.data()) std::ranges::copy(record, target.begin());
     }
-    if (--batch->missing == 0) complete_.push_back(batch->client);
+    if (--batch->missing > 0) continue;
+    record(batch->epoch, from_store).blocked += context_.now() - batch->asked;
+    complete_.push_back(batch->client);
   }
   waiters_.erase(begin, end);
 }
@@ -210,10 +233,8 @@ void CacheNode::send_complete(Client& client) {
   }
 }
 
-CacheRecord& CacheNode::record_of(std::int64_t epoch) {
-  for (CacheRecord& record : journal_.caches)
-    if (record.epoch == epoch) return record;
-  return journal_.caches.emplace_back(CacheRecord{.rank = context_.rank(), .epoch = epoch});
+CacheRecord& CacheNode::record(std::int64_t epoch, const std::string& from) {
+  return cache_record(journal_.caches, context_.rank(), epoch, from);
 }
 
 }  // namespace tandem

@@ -31,6 +31,8 @@ class CacheNode {
   struct Batch : SampleMessage {
     Client* client = nullptr;
     std::int32_t samples = 0;
+    std::int64_t epoch = 0;
+    Seconds asked{};
     std::vector<std::size_t> begin_of;  ///< where each sample begins in the message, and its end
     std::size_t missing = 0;            ///< samples that are being read
   };
@@ -45,10 +47,16 @@ class CacheNode {
     std::size_t position;
   };
 
+  struct Count {
+    cache::Place from;
+    SampleCount delivered = {};
+  };
+
   Pending listen(Client& client);
   void end(Client& client);
   void begin_batch(Client& client, std::int64_t epoch);
   const cache::Decisions& decide(const std::vector<SampleId>& ids, std::int64_t epoch);
+  void count(const cache::Decisions& decisions, std::int64_t epoch);
   Batch& new_batch(Client& client);
   void lay_out(Batch& batch, const cache::Decisions& decisions) const;
   std::span<std::byte> place(Batch& batch, std::size_t position) const;
@@ -58,7 +66,7 @@ class CacheNode {
   void take(SampleRead read);
   void deliver(SampleId id, std::span<const std::byte> record);
   void send_complete(Client& client);
-  CacheRecord& record_of(std::int64_t epoch);
+  CacheRecord& record(std::int64_t epoch, const std::string& from);
 
   const DataPlan& data_;
   Context& context_;
@@ -77,6 +85,7 @@ class CacheNode {
   // Reused:
   std::vector<SampleRead> reads_;  ///< by source
   std::vector<cache::Sample> wanted_;
+  std::vector<Count> counted_;
   std::vector<cache::Arrived> arrived_;
   std::vector<Client*> complete_;
 };

@@ -49,7 +49,9 @@ enum class Stream : std::int16_t {
   copies,       ///< -> keeper: Copied, Fetch, LastCopy
   copies_kept,  ///< keeper -> : Kept
   copy_parts,   ///< -> keeper after Copied, keeper -> after Kept: the part of a commit
-  deals  ///< coordinating server -> worker; worker -> one that joins or is behind: how samples are dealt
+  deals,     ///< coordinating server -> worker; worker -> one that joins or is behind: how samples are dealt
+  reads,     ///< cache node -> store: Read, End; sample ids
+  read_data  ///< store -> cache node: the records of a Read
 };
 
 struct StreamTraits {
@@ -57,7 +59,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 32> stream_traits = {
+inline constexpr std::array<StreamTraits, 34> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
@@ -65,7 +67,8 @@ inline constexpr std::array<StreamTraits, 32> stream_traits = {
      {"verdicts", true},     {"losses", false},      {"loss-tables", false},  {"pulls", true},
      {"membership", true},   {"ends-of-job", true},  {"arrivals", true},      {"welcomes", true},
      {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true},
-     {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false}}};
+     {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false},
+     {"reads", true},        {"read-data", false}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -108,6 +111,8 @@ inline constexpr Channel copies = channel(Stream::copies);
 inline constexpr Channel copies_kept = channel(Stream::copies_kept);
 inline constexpr Channel copy_parts = channel(Stream::copy_parts);
 inline constexpr Channel deals = channel(Stream::deals);
+inline constexpr Channel reads = channel(Stream::reads);
+inline constexpr Channel read_data = channel(Stream::read_data);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
 constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
@@ -152,13 +157,15 @@ enum class Kind : std::int32_t {
   copied,
   fetch,
   kept,
-  last_copy
+  last_copy,
+  read
 };
-inline constexpr std::array<const char*, 34> kind_names = {
-    "none",     "push",   "report",   "leave",   "reply",        "answer",  "request",  "batch", "checkpoint",
-    "end",      "call",   "stepped",  "clock",   "announcement", "traffic", "verdict",  "pull",  "occupancy",
-    "departed", "joined", "training", "arrived", "welcome",      "stored",  "regroup",  "quiet", "members",
-    "finished", "warned", "complete", "copied",  "fetch",        "kept",    "last_copy"};
+inline constexpr std::array<const char*, 35> kind_names = {
+    "none",    "push",       "report", "leave",     "reply",    "answer",    "request",
+    "batch",   "checkpoint", "end",    "call",      "stepped",  "clock",     "announcement",
+    "traffic", "verdict",    "pull",   "occupancy", "departed", "joined",    "training",
+    "arrived", "welcome",    "stored", "regroup",   "quiet",    "members",   "finished",
+    "warned",  "complete",   "copied", "fetch",     "kept",     "last_copy", "read"};
 
 /// A push is complete.
 struct Push {
@@ -328,6 +335,12 @@ struct Request {
 
 struct Batch {
   static constexpr Kind kind = Kind::batch;
+  std::int32_t samples = 0;
+};
+
+/// Asks a store for samples, whose ids follow. The reply is their records, in this order.
+struct Read {
+  static constexpr Kind kind = Kind::read;
   std::int32_t samples = 0;
 };
 

@@ -140,6 +140,16 @@ TEST_F(BadInput, CacheLargerThanTheMemory) {
               "placement.cache_nodes=[server] --out out",
           {"cache_capacity", "server"});
 }
+TEST_F(BadInput, StoresWithoutADisk) {
+  const std::string stored =
+      "simulate " + line_.experiment() +
+      " --out out --set data.source=storage --set placement.cache_nodes=[node-1] --set ";
+  refuses(stored + "placement.stores=[server,node-2]", {"placement.stores", "hosts with a disk", "node-2"});
+  refuses(stored + "placement.stores=[server,server]", {"placement.stores", "different host", "server"});
+  refuses(stored + "placement.stores=[serber]", {"placement.stores", "did you mean 'server'"});
+  refuses("simulate " + line_.experiment() + " --set placement.stores=[server] --out out",
+          {"placement.stores", "data.source"});
+}
 TEST_F(BadInput, CacheSmallerThanASample) {
   refuses("simulate " + line_.experiment() +
               " --set data.source=storage --set data.cache_capacity=100 --set "

@@ -32,6 +32,22 @@ TEST_F(EndedRuns, AKilledRankIsNamedAndAllProcessesEnd) {
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
 }
 
+/// The rank of a store is the last one.
+TEST_F(EndedRuns, AKilledStoreIsNamed) {
+  const auto result = line_.tandem_ended_early(
+      "run " + line_.experiment() +
+          " --set stop.rounds=100000 --set data.source=storage --set placement.workers=[node-1] --set "
+          "placement.servers=[node-2] --set placement.cache_nodes=[node-1] --set placement.stores=[server] "
+          "--set workload.math=modelled --out out",
+      {.processes = list_processes("tandem-rank"),
+       .when = "[ $(processes | wc -l) -ge 4 ]",
+       .kill = "sleep 3; kill -9 $(for p in $(processes); do tr '\\0' '\\n' < /proc/$p/environ | "
+               "grep -q '^OMPI_COMM_WORLD_RANK=3$' && echo $p; done)"});
+  EXPECT_EQ(result.exit_code, 70) << result.output;
+  for (const char* word : {"rank 3", "store", "server"})
+    EXPECT_NE(result.output.find(word), std::string::npos) << word << "\n" << result.output;
+}
+
 TEST_F(EndedRuns, BadInputFoundOnlyByARankLeavesNoOutput) {
   line_.write("model.pt", "not a checkpoint");
   const auto result =

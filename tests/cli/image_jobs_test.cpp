@@ -87,6 +87,36 @@ TEST_F(ImageData, AugmentationIsTheSameInBothWorlds) {
   EXPECT_FALSE(model("plain") == model("simulated"));
 }
 
+/// From the files themselves, in the sizes that they have.
+TEST_F(ImageData, StorageTrainsLikeMemory) {
+  make_folder();
+  const std::string storage =
+      "--set data.source=storage --set placement.cache_nodes=[server] --set data.cache_capacity=20kB ";
+  succeeds("simulate " + job(of_shards) + " --out memory");
+  for (const char* world : {"simulate", "run"}) {
+    const std::string name = world;
+    succeeds(name + " " + job(of_shards + storage) + " --out " + name + "_shards");
+    EXPECT_TRUE(model(name + "_shards") == model("memory"));
+    succeeds(name + " " + job(of_folder + storage) + " --out " + name + "_folder");
+  }
+  EXPECT_TRUE(model("simulate_folder") == model("run_folder"));
+}
+
+TEST_F(ImageData, ABrokenImageInStorageIsNamedWhenItIsRead) {
+  make_folder();
+  line_.shell(
+      "for file in images/train/*/*; do tail -c +60 $file > t; head -c 59 $file > $file.new; "
+      "head -c 20 t >> $file.new; mv $file.new $file; done");
+  for (const char* world : {"simulate ", "run "}) {
+    const auto result =
+        line_.tandem(world + job(of_folder) +
+                     " --set data.source=storage --set placement.cache_nodes=[server] --out broken --force");
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_NE(result.output.find("expected a whole PNG image"), std::string::npos) << result.output;
+    EXPECT_NE(result.output.find("/images/train/0"), std::string::npos) << result.output;
+  }
+}
+
 TEST_F(ImageData, AResumedJobNeedsTheSameSamples) {
   make_folder();
   succeeds("simulate " + job(of_folder) + " --set evaluate_every=2 --set stop.rounds=4 --out first");

@@ -12,6 +12,7 @@
 #include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/cli/rank_world.hpp"
+#include "tests/support/cache_counts.hpp"
 #include "tests/support/fair_service.hpp"
 #include "validation/compare/compare.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -435,15 +436,37 @@ TEST(TwinsOfTheCatalogue, PlayEveryAlgorithmOverEveryRoute) {
 TEST_F(Twins, CachesServeTheSameSamples) {
   play("--set data.source=storage --set data.cache_capacity=100000 --set placement.cache_nodes=[server]");
   const auto hits = [](const Results& results) {
-    std::int64_t local = 0, storage = 0;
-    for (const auto& record : results.journal.caches) {
-      local += record.local;
-      storage += record.storage;
-    }
-    return std::pair(local, storage);
+    return std::pair(cache_sum(results.journal, "tier0").samples,
+                     cache_sum(results.journal, "store").samples);
   };
   EXPECT_EQ(hits(simulated_).first + hits(simulated_).second, hits(measured_).first + hits(measured_).second);
   EXPECT_GT(hits(measured_).second, 0);
+}
+
+/// Two stores behind two cache nodes with one worker each: classes, bytes and decisions are exact.
+TEST_F(Twins, StoresServeTheSameSamples) {
+  ASSERT_EQ(line_
+                .shell("sed '0,/<host id=\"node-6\"[^>]*>/s||&<disk id=\"store\" read_bw=\"100MBps\" "
+                       "write_bw=\"100MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > stores.xml")
+                .exit_code,
+            0);
+  play(
+      "--set platform=stores.xml --set data.source=storage --set data.cache_capacity=20000 --set "
+      "workload.train_samples=48 --set data.cache=minio --set "
+      "placement.workers=[node-1,node-2] --set placement.cache_nodes=[node-1,node-2] --set "
+      "placement.stores=[server,node-6] --set data.prefetch=2 --set sync.over=all-reduce");
+  EXPECT_GT(simulated_.summary.at("cache").at("local"), 0);
+  for (const char* key : {"local", "storage", "local_bytes", "storage_bytes"})
+    EXPECT_EQ(measured_.summary.at("cache").at(key), simulated_.summary.at("cache").at(key)) << key;
+  const auto comparison = validation::compare(simulated_, {measured_});
+  EXPECT_EQ(comparison.operations.state, validation::Gate::State::passed) << comparison.operations.detail;
+  EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;
+  std::map<std::string, std::int64_t> read;
+  for (const auto& record : measured_.journal.operations)
+    if (record.kind == "read")
+      read[measured_.info.roles.at(static_cast<std::size_t>(record.rank))] += record.bytes;
+  EXPECT_EQ(read.count("cache-node"), 0U) << "only stores read";
+  EXPECT_EQ(read["store"], measured_.summary.at("cache").at("storage_bytes"));
 }
 
 /// Each sample that is not in the cache is a request to the disk: latency and bytes / rate, in both worlds.

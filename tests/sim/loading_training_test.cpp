@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/sim/training.hpp"
+#include "tests/support/cache_counts.hpp"
 
 namespace tandem {
 namespace {
@@ -129,9 +130,7 @@ TEST_P(LoadingFromStorage, MakesNoMoreRequests) {
     return Seconds(work.kind == Work::Kind::backward ? GetParam() : 0.0001);
   };
   const Journal journal = train(from(DataSource::storage), true);
-  std::int64_t requests = 0;
-  for (const auto& record : journal.caches) requests += record.local + record.storage;
-  EXPECT_EQ(requests, 2 * 16 * (5 + 1));
+  EXPECT_EQ(testing::cache_sum(journal, "").samples, 2 * 16 * (5 + 1));
   const auto decodes = work_of(journal, "decode");
   for (const auto& [rank, steps] : steps_of(journal)) EXPECT_EQ(decodes.at(rank).size(), steps + 1);
   const int last = static_cast<int>(job_->model().buckets.size()) - 1;

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "tests/support/algorithms.hpp"
+#include "tests/support/cache_counts.hpp"
 #include "tests/support/server_log.hpp"
 #include "workloads/protocol.hpp"
 
@@ -298,9 +299,8 @@ TEST_F(Training, StorageThroughACacheNodeTrainsOnTheSameData) {
   experiment.placement.cache_nodes = {"host-0"};
   const Journal journal = train(experiment);
   expect_close(final_model(), sequential_model(5), 1e-5F);
-  std::int64_t requests = 0;
-  for (const auto& record : journal.caches) requests += record.local + record.storage;
-  EXPECT_EQ(requests, 96 * 6);  // five rounds, and one prefetched batch per worker
+  EXPECT_EQ(testing::cache_sum(journal, "").samples,
+            96 * 6);  // five rounds, and one prefetched batch per worker
 }
 
 /// Prefetched batches keep the size that was requested, and the step counts these samples.
@@ -335,9 +335,9 @@ TEST_F(Training, MinioHitsAreItsCapacityInEveryWarmEpoch) {
   experiment.data.prefetch = 0;
   experiment.placement.cache_nodes = {"host-0"};
   const Journal journal = train(experiment);
-  ASSERT_EQ(journal.caches.size(), 5U);
-  EXPECT_EQ(journal.caches[0].local, 0);
-  for (std::size_t epoch = 1; epoch < 5; ++epoch) EXPECT_EQ(journal.caches[epoch].local, 20);
+  EXPECT_EQ(testing::cache_sum(journal, "tier0", 0).samples, 0);
+  for (std::int64_t epoch = 1; epoch < 5; ++epoch)
+    EXPECT_EQ(testing::cache_sum(journal, "tier0", epoch).samples, 20);
 }
 
 TEST_F(Training, PhasesOfAStepAddUpToItsDuration) {

@@ -273,8 +273,10 @@ Results synthetic_run(const SyntheticJob& job, const std::string& world, const S
   SyntheticRun run(job, measured, reality, seed);
   results.journal = run.run();
   if (job.cache)
-    results.journal.caches = {{static_cast<Rank>(info.roles.size()), 0, 900 + (measured ? 7 : 0),
-                               100 - (measured ? 7 : 0), 705'600, 78'400, Seconds(0.2)}};
+    for (const bool is_hit : {true, false})
+      results.journal.caches.push_back({static_cast<Rank>(info.roles.size()), 0, is_hit ? "tier0" : "store",
+                                        is_hit ? 900 + (measured ? 7 : 0) : 100 - (measured ? 7 : 0),
+                                        is_hit ? 705'600 : 78'400, Seconds(0), Seconds(is_hit ? 0.0 : 0.2)});
   results.summary = summarise(info, results.journal, Seconds(run.now()));
   return results;
 }

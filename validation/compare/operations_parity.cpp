@@ -27,11 +27,16 @@ std::int64_t count_of(const RunInfo& info, const char* role) {
   return std::count(info.roles.begin(), info.roles.end(), role);
 }
 
-/// What a cache node with several workers reads depends on the order of their requests.
+/// What a cache node with several workers reads depends on the order of their requests, and so does what it
+/// asks stores for. A store with several cache nodes reads in the order of theirs.
 bool depends_on_arrival(const RunInfo& info, const OperationRecord& record) {
   const auto rank = static_cast<std::size_t>(record.rank);
-  return record.kind == "read" && rank < info.roles.size() && info.roles[rank] == "cache-node" &&
-         count_of(info, "worker") > count_of(info, "cache-node");
+  if (rank >= info.roles.size()) return false;
+  const bool is_shared = count_of(info, "worker") > count_of(info, "cache-node");
+  if (record.channel == "reads" || record.channel == "read-data") return is_shared;
+  if (record.kind != "read") return false;
+  if (info.roles[rank] == "store") return is_shared || count_of(info, "cache-node") > 1;
+  return info.roles[rank] == "cache-node" && is_shared;
 }
 
 Streams streams_of(const Results& results) {

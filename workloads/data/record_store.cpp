@@ -11,11 +11,19 @@
 
 namespace tandem {
 
-RecordStore::RecordStore(std::string path, const Dataset& dataset)
-    : path_(std::move(path)), record_(dataset.info().record_bytes()) {
-  const auto records = dataset.records(Dataset::Part::train);
+RecordStore::RecordStore(std::string path, const Dataset& dataset, const std::function<bool(SampleId)>& has)
+    : path_(std::move(path)),
+      record_(dataset.info().record_bytes()),
+      begin_of_(static_cast<std::size_t>(dataset.info().train_samples), -1) {
   std::ofstream out(path_, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(records.data()), static_cast<std::streamsize>(records.size()));
+  std::int64_t end = 0;
+  for (SampleId id = 0; id < dataset.info().train_samples; ++id) {
+    if (has && !has(id)) continue;
+    const auto record = dataset.record(Dataset::Part::train, id);
+    out.write(reinterpret_cast<const char*>(record.data()), static_cast<std::streamsize>(record.size()));
+    begin_of_[static_cast<std::size_t>(id)] = end;
+    end += std::ssize(record);
+  }
   out.close();
   if (!out) throw WorldError("cannot write the record store " + path_ + ": " + std::strerror(errno));
   file_.emplace(path_);
@@ -24,8 +32,10 @@ RecordStore::RecordStore(std::string path, const Dataset& dataset)
 RecordStore::~RecordStore() { ::unlink(path_.c_str()); }
 
 void RecordStore::read(SampleId id, std::span<std::byte> target) const {
+  const std::int64_t begin = begin_of_.at(static_cast<std::size_t>(id));
+  TANDEM_CHECK(begin >= 0, "sample", id, "is not in", path_);
   TANDEM_CHECK(std::ssize(target) == record_.count(), target.size(), record_.count());
-  file_->read(record_.count() * id, target);
+  file_->read(begin, target);
 }
 
 std::string RecordStore::name(SampleId id) const { return "record " + std::to_string(id) + " of " + path_; }

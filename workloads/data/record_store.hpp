@@ -1,8 +1,10 @@
-// The training set as a file of records on a disk, read sample by sample: the contents of a storage tier.
+// Training samples as a file of records on a disk, read sample by sample: the contents of a storage tier.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "workloads/data/dataset.hpp"
 #include "workloads/data/file_part.hpp"
@@ -12,19 +14,21 @@ namespace tandem {
 
 class RecordStore final : public SampleSource {
  public:
-  /// Writes the file. Errors: WorldError.
-  RecordStore(std::string path, const Dataset& dataset);
+  /// Writes the file, with the samples for which `has` is true; empty: all. Errors: WorldError.
+  RecordStore(std::string path, const Dataset& dataset, const std::function<bool(SampleId)>& has = {});
   ~RecordStore() override;
   RecordStore(const RecordStore&) = delete;
   RecordStore& operator=(const RecordStore&) = delete;
 
   Bytes size(SampleId) const override { return record_; }
+  /// Pre: it has the sample.
   void read(SampleId id, std::span<std::byte> target) const override;
   std::string name(SampleId id) const override;
 
  private:
   std::string path_;
   Bytes record_;
+  std::vector<std::int64_t> begin_of_;  ///< by id, in the file; -1: not there
   std::optional<FilePart> file_;
 };
 

@@ -90,7 +90,8 @@ struct Experiment {
     /// One host per shard; without a parameter server, the host of the coordinator, if the algorithm has one.
     /// Before it is resolved it may also be one word, "own" or "co-located".
     std::vector<std::string> servers;
-    std::vector<std::string> cache_nodes;  ///< hosts with a disk; worker i asks cache node i mod count
+    std::vector<std::string> cache_nodes;  ///< with a disk, unless there are stores
+    std::vector<std::string> stores;       ///< hosts with a disk; empty: cache nodes read their own
     std::string evaluator;                 ///< empty: none
   } placement;
 

@@ -183,7 +183,14 @@ std::vector<ExperimentKey> data_keys() {
        "without another role; empty: the first host with a disk, or else the first host"},
       {KEY(placement.cache_nodes),
        {},
-       "hosts with a disk, one per cache node; a worker reads through one on its own host if there is one"},
+       "hosts, one per cache node, with a disk unless there are stores; a worker reads through one on its "
+       "own "
+       "host if there is one"},
+      {KEY(placement.stores),
+       {},
+       "hosts with a disk, one per store; stores have the samples, and send them to cache nodes: sample i is "
+       "on "
+       "store i mod the number of stores. Empty: each cache node reads the disk of its own host"},
       {KEY(placement.evaluator),
        {},
        "host that evaluates checkpoints, besides training; first-worker: the first worker evaluates its own "

@@ -101,20 +101,16 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
   plan_lists();
 }
 
-std::shared_ptr<const SampleSource> DataPlan::open_source(const std::string& record_file) const {
+std::shared_ptr<const SampleSource> DataPlan::open_source(const std::string& record_file,
+                                                          const std::function<bool(SampleId)>& has) const {
   if (dataset_ == nullptr) return nullptr;
   if (samples_) return samples_->train.source;
-  return std::make_shared<RecordStore>(record_file, *dataset_);
+  return std::make_shared<RecordStore>(record_file, *dataset_, has);
 }
 
 void DataPlan::check_capacity() const {
   const Bytes capacity = setting_.cache_capacity;
   if (setting_.source != DataSource::storage) return;
-  if (samples_)
-    throw ConfigError(
-        "data.source: expected memory, because cache nodes read samples of one size, and those of data set "
-        "'" +
-        info_.name + "' have sizes of their own, found storage");
   if (capacity == Bytes(0)) return;
   const Bytes least = manifest_.sizes.empty() ? manifest_.each : *std::ranges::min_element(manifest_.sizes);
   if (capacity < least)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,12 +31,16 @@ class DataPlan {
   DataPlan(const Experiment& experiment, int workers, const std::string& data_memory);
 
   const DatasetInfo& info() const { return info_; }
+  /// The training samples and their sizes.
+  const cache::Manifest& manifest() const { return manifest_; }
   const Dataset* dataset() const { return dataset_.get(); }  ///< null when math is modelled
   /// The training samples as they are stored, one by one; null: they are stored as records (DatasetInfo).
   const SampleSet* samples() const { return samples_.get(); }
   /// From where they are read one by one: their own place, or a file of records that this writes to
-  /// `record_file`, and that is removed with the source. Null when math is modelled. Errors: WorldError.
-  std::shared_ptr<const SampleSource> open_source(const std::string& record_file) const;
+  /// `record_file`, and that is removed with the source; with the records for which `has` is true, or all.
+  /// Null when math is modelled. Errors: WorldError.
+  std::shared_ptr<const SampleSource> open_source(const std::string& record_file,
+                                                  const std::function<bool(SampleId)>& has = {}) const;
   /// The training samples as cache nodes see them.
   const cache::Manifest& manifest() const { return manifest_; }
   /// Every rank has the training samples in memory, as records. Otherwise at most the tests.
@@ -110,6 +115,7 @@ class DataPlan {
   std::vector<std::uint16_t> labels() const;
 
   DatasetInfo info_;
+  cache::Manifest manifest_;
   std::shared_ptr<const Dataset> dataset_;
   std::shared_ptr<const SampleSet> samples_;
   cache::Manifest manifest_;

@@ -516,8 +516,16 @@ class Checker {
 
   void check_files() const {
     if (experiment_.platform.empty()) fail_at("platform", "a SimGrid platform file", "nothing");
-    if (experiment_.data.source == DataSource::storage && experiment_.placement.cache_nodes.empty())
-      fail_at("placement.cache_nodes", "hosts with a disk, because data.source is storage", "nothing");
+    const auto& placement = experiment_.placement;
+    if (experiment_.data.source == DataSource::storage && placement.cache_nodes.empty())
+      fail_at("placement.cache_nodes",
+              placement.stores.empty() ? "hosts with a disk, because data.source is storage"
+                                       : "hosts, because workers read the stores through cache nodes",
+              "nothing");
+    if (experiment_.data.source == DataSource::memory && !placement.stores.empty())
+      fail_at("placement.stores",
+              "nothing, because workers have their samples in memory (data.source); use data.source: storage",
+              quote(placement.stores.front()));
     const auto& physics = experiment_.physics;
     for (const auto& [key, needs_profile] : {std::pair("network", physics.network == NetworkSource::profile),
                                              std::pair("noise", physics.noise == NoiseSource::profile)})

@@ -92,7 +92,8 @@ std::string network_line(const Job& job) {
 std::string memory_line(const Job& job) {
   using Role = Roster::Role;
   std::string line;
-  for (const Role role : {Role::worker, Role::server, Role::cache_node, Role::evaluator, Role::keeper}) {
+  for (const Role role :
+       {Role::worker, Role::server, Role::cache_node, Role::store, Role::evaluator, Role::keeper}) {
     Bytes most{0};
     for (const Rank rank : job.roster().ranks_of(role))
       most = std::max(most, estimate_memory(job, rank).total());
@@ -178,9 +179,8 @@ void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {
     names += fmt::format("{}'{}'", i == 0 ? "" : ", ", unread[i]);
   if (unread.size() > most_names) names += fmt::format(" and {} more", unread.size() - most_names);
   warnings.push_back(
-      fmt::format("nobody reads the disk{} of host{} {}: a cache node reads the data set from the first disk "
-                  "of its own host, "
-                  "and storage on another host is not simulated. To use such a disk, name its host in "
+      fmt::format("nobody reads the disk{} of host{} {}: a store, or without stores a cache node, reads the "
+                  "first disk of its own host. To use such a disk, name its host in placement.stores or "
                   "placement.cache_nodes",
                   unread.size() == 1 ? "" : "s", unread.size() == 1 ? "" : "s", names));
 }

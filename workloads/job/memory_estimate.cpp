@@ -135,6 +135,16 @@ RankMemory of_cache_node(const Job& job) {
   return memory;
 }
 
+/// The batches that its cache nodes have requested and not received, if all samples of each are on this
+/// store.
+RankMemory of_store(const Job& job) {
+  const DataPlan& data = job.data();
+  const auto workers = static_cast<std::int64_t>(job.roster().workers().size());
+  RankMemory memory;
+  memory.buffers = data.info().record_bytes() * data.batch() * (data.prefetch() + 1) * workers;
+  return memory;
+}
+
 /// What its host keeps in memory: the last commits, of which one is being written, of its ranks and of those
 /// whose copies it has, and the part that each rank sends or the keeper receives. None of it is on a GPU.
 RankMemory of_keeper(const Job& job, Rank keeper) {
@@ -193,6 +203,8 @@ RankMemory of_role(const Job& job, const RankAssignment& assignment) {
       return of_server(job, assignment.index);
     case Role::cache_node:
       return of_cache_node(job);
+    case Role::store:
+      return of_store(job);
     case Role::evaluator:
       return of_evaluator(job);
     case Role::coordinator:

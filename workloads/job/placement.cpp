@@ -34,6 +34,7 @@ class Placer {
     if (servers_ == Servers::listed)
       check_known("placement.servers", placement_.servers, {"co-located", "own"});
     check_known("placement.cache_nodes", placement_.cache_nodes);
+    check_known("placement.stores", placement_.stores);
     if (!placement_.evaluator.empty() && placement_.evaluator != first_worker_evaluates)
       check_known("placement.evaluator", {placement_.evaluator}, {first_worker_evaluates});
     fill_defaults();
@@ -181,11 +182,12 @@ class Placer {
               "none in " + platform_.file + "; co-located uses the hosts of the workers");
   }
 
-  /// Hosts that are neither among `others` nor cache nodes nor the evaluator.
+  /// Hosts that are neither among `others` nor cache nodes nor stores nor the evaluator.
   std::vector<std::string> hosts_without_role(const std::vector<std::string>& others) const {
     std::set<std::string> named(others.begin(), others.end());
     named.insert(placement_.spares.begin(), placement_.spares.end());
     named.insert(placement_.cache_nodes.begin(), placement_.cache_nodes.end());
+    named.insert(placement_.stores.begin(), placement_.stores.end());
     named.insert(placement_.evaluator);
     std::vector<std::string> hosts;
     for (const auto& host : platform_.hosts)
@@ -343,13 +345,23 @@ class Placer {
               "'" + to_text(experiment_.data.cache_capacity) + "'");
   }
 
+  void check_disk(const std::string& key, const Host& host) const {
+    if (host.disks.empty()) fail_at(key, "hosts with a disk", quote(host.name) + ", which has none");
+  }
+
   void check_storage() const {
     for (const auto& name : placement_.cache_nodes) {
       const Host& host = platform_.host(name);
-      if (host.disks.empty())
-        fail_at("placement.cache_nodes", "hosts with a disk", "'" + name + "', which has none");
+      if (placement_.stores.empty()) check_disk("placement.cache_nodes", host);
       check_fits(host, host.properties, "memory", "memory");
-      check_fits(host, host.disks.front().properties, "size", "disk");
+      if (placement_.stores.empty()) check_fits(host, host.disks.front().properties, "size", "disk");
+    }
+    std::set<std::string> seen;
+    for (const auto& name : placement_.stores) {
+      check_disk("placement.stores", platform_.host(name));
+      if (!seen.insert(name).second)
+        fail_at("placement.stores", "a different host for each store, because two would share one disk",
+                quote(name) + " twice");
     }
   }
 

@@ -25,6 +25,8 @@ const char* role_name(RankAssignment::Role role) {
       return "coordinator";
     case RankAssignment::Role::cache_node:
       return "cache-node";
+    case RankAssignment::Role::store:
+      return "store";
     case RankAssignment::Role::evaluator:
       return "evaluator";
     case RankAssignment::Role::steward:
@@ -59,7 +61,10 @@ Roster::Roster(const Experiment& experiment) : first_workers_(experiment.placeme
     expect_host("placement.servers", placement.servers);
     add(Role::coordinator, {placement.servers.front()});
   }
-  if (experiment.data.source == DataSource::storage) add(Role::cache_node, placement.cache_nodes);
+  if (experiment.data.source == DataSource::storage) {
+    add(Role::cache_node, placement.cache_nodes);
+    add(Role::store, placement.stores);
+  }
   if (experiment.evaluate_every > 0 && placement.evaluator != first_worker_evaluates)
     add(Role::evaluator, {placement.evaluator});
   // Next to what must not depart either; without servers, nothing else may be there. A job that starts again

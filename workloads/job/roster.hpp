@@ -18,7 +18,7 @@ inline constexpr const char* first_worker_evaluates = "first-worker";
 
 /// What one rank does, and where.
 struct RankAssignment {
-  enum class Role { worker, server, coordinator, cache_node, evaluator, steward, keeper } role;
+  enum class Role { worker, server, coordinator, cache_node, store, evaluator, steward, keeper } role;
   int index;         ///< among the ranks of that role
   std::string host;  ///< name in the platform file
 };
@@ -34,7 +34,7 @@ class Roster {
   int size() const { return static_cast<int>(assignments_.size()); }
   /// Calibration may start more ranks than the job has.
   bool has(Rank rank) const { return rank >= 0 && rank < size(); }
-  /// By rank: workers, servers or the coordinator, cache nodes, the evaluator, the steward, keepers.
+  /// By rank: workers, servers or the coordinator, cache nodes, stores, the evaluator, the steward, keepers.
   const std::vector<RankAssignment>& assignments() const { return assignments_; }
   /// Pre: has(rank).
   const RankAssignment& assignment(Rank rank) const;
@@ -63,7 +63,7 @@ class Roster {
  private:
   std::vector<std::string> hosts_of_states() const;
 
-  static constexpr std::size_t roles = 7;
+  static constexpr std::size_t roles = 8;
   std::size_t first_workers_;
   std::vector<RankAssignment> assignments_;
   std::array<std::vector<Rank>, roles> ranks_;  ///< by role

@@ -92,11 +92,11 @@ struct Columns<CacheRecord> {
   static void visit(R& r, Visitor&& column) {
     column("rank", r.rank);
     column("epoch", r.epoch);
-    column("local", r.local);
-    column("storage", r.storage);
-    column("local_bytes", r.local_bytes);
-    column("storage_bytes", r.storage_bytes);
-    column("storage_time_s", r.storage_time);
+    column("from", r.from);
+    column("samples", r.samples);
+    column("bytes", r.bytes);
+    column("blocked_s", r.blocked);
+    column("reading_s", r.reading);
   }
 };
 

@@ -15,7 +15,7 @@ bool same_key(const StalenessRecord& one, const StalenessRecord& other) {
   return one.rank == other.rank && one.staleness == other.staleness;
 }
 bool same_key(const CacheRecord& one, const CacheRecord& other) {
-  return one.rank == other.rank && one.epoch == other.epoch;
+  return one.rank == other.rank && one.epoch == other.epoch && one.from == other.from;
 }
 
 /// `sign`: 1 or -1.
@@ -24,15 +24,16 @@ void add(StalenessRecord& to, const StalenessRecord& what, int sign) {
   to.samples += sign * what.samples;
 }
 void add(CacheRecord& to, const CacheRecord& what, int sign) {
-  to.local += sign * what.local;
-  to.storage += sign * what.storage;
-  to.local_bytes += sign * what.local_bytes;
-  to.storage_bytes += sign * what.storage_bytes;
-  to.storage_time += what.storage_time * static_cast<double>(sign);
+  to.samples += sign * what.samples;
+  to.bytes += sign * what.bytes;
+  to.blocked += what.blocked * static_cast<double>(sign);
+  to.reading += what.reading * static_cast<double>(sign);
 }
 
 bool is_empty(const StalenessRecord& record) { return record.pushes == 0; }
-bool is_empty(const CacheRecord& record) { return record.local == 0 && record.storage == 0; }
+bool is_empty(const CacheRecord& record) {
+  return record.samples == 0 && record.blocked == Seconds(0) && record.reading == Seconds(0);
+}
 
 template <class Record>
 concept Counts = std::is_same_v<Record, StalenessRecord> || std::is_same_v<Record, CacheRecord>;

@@ -42,6 +42,16 @@ void Journal::note_applied(Rank worker, int staleness_of_push, std::int64_t samp
   at->samples += samples;
 }
 
+CacheRecord& cache_record(std::vector<CacheRecord>& records, Rank rank, std::int64_t epoch,
+                          const std::string& from) {
+  // Those of the newest epoch come last.
+  const auto found = std::find_if(records.rbegin(), records.rend(), [&](const CacheRecord& record) {
+    return record.rank == rank && record.epoch == epoch && record.from == from;
+  });
+  if (found != records.rend()) return *found;
+  return records.emplace_back(CacheRecord{.rank = rank, .epoch = epoch, .from = from});
+}
+
 void Journal::append(Journal&& other) {
   keep_decisions = keep_decisions || other.keep_decisions;
   move_to_end(steps, other.steps);

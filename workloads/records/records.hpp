@@ -110,17 +110,19 @@ struct StalenessRecord {
   std::int64_t samples = 0;  ///< of these pushes
 };
 
-/// Requests that a cache node served in one epoch: from its cache and from the storage behind it. One row of
-/// caches.csv.
+/// Samples that a cache node delivered in one epoch from one place. One row of caches.csv.
 struct CacheRecord {
   Rank rank = 0;  ///< cache node
   std::int64_t epoch = 0;
-  std::int64_t local = 0;
-  std::int64_t storage = 0;
-  std::int64_t local_bytes = 0;
-  std::int64_t storage_bytes = 0;
-  Seconds storage_time{};
+  std::string from = {};  ///< "tier0" (memory), "store" (the disk of the node, or stores)
+  std::int64_t samples = 0;
+  std::int64_t bytes = 0;
+  Seconds blocked{};  ///< of batches, from their requests until their last samples, which came from there
+  Seconds reading{};  ///< during which samples were read there
 };
+/// The row of these; a new one if there is none.
+CacheRecord& cache_record(std::vector<CacheRecord>& records, Rank rank, std::int64_t epoch,
+                          const std::string& from);
 
 /// A sample that a cache node was asked for: one row of requests.csv, which `tandem cache` replays.
 struct RequestRecord {

@@ -83,21 +83,34 @@ json phases_of(const RunInfo& info, const Journal& journal) {
 }
 
 json cache_of(const Journal& journal) {
-  CacheRecord all;
+  std::map<std::string, CacheRecord> places;
+  CacheRecord all, local;
+  const auto add = [](CacheRecord& to, const CacheRecord& record) {
+    to.samples += record.samples;
+    to.bytes += record.bytes;
+    to.blocked += record.blocked;
+    to.reading += record.reading;
+  };
   for (const auto& record : journal.caches) {
-    all.local += record.local;
-    all.storage += record.storage;
-    all.local_bytes += record.local_bytes;
-    all.storage_bytes += record.storage_bytes;
-    all.storage_time += record.storage_time;
+    add(places[record.from], record);
+    add(all, record);
+    if (record.from.starts_with("tier")) add(local, record);
   }
-  return {{"requests", all.local + all.storage},
-          {"local", all.local},
-          {"storage", all.storage},
-          {"hit_ratio", static_cast<double>(all.local) / static_cast<double>(all.local + all.storage)},
-          {"local_bytes", all.local_bytes},
-          {"storage_bytes", all.storage_bytes},
-          {"storage_time_s", all.storage_time.count()}};
+  const CacheRecord& storage = places["store"];
+  json classes = json::object();
+  for (const auto& [name, sum] : places)
+    classes[name] = {{"samples", sum.samples},
+                     {"bytes", sum.bytes},
+                     {"blocked_s", sum.blocked.count()},
+                     {"reading_s", sum.reading.count()}};
+  return {{"requests", all.samples},
+          {"local", local.samples},
+          {"storage", storage.samples},
+          {"hit_ratio", static_cast<double>(local.samples) / static_cast<double>(all.samples)},
+          {"local_bytes", local.bytes},
+          {"storage_bytes", storage.bytes},
+          {"storage_time_s", storage.reading.count()},
+          {"classes", classes}};
 }
 
 json commits_of(const Journal& journal) {

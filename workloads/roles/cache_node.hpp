@@ -1,8 +1,11 @@
-// The cache node: serves batches to workers from its memory or its disk, as the cache policy decides.
+// The cache node: serves batches to workers from its tiers, and reads what they lack, as the cache policy
+// decides. Requests are served while reads for others are under way: a batch is sent when its last sample is
+// there.
 #pragma once
 
 #include <list>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -11,10 +14,10 @@
 #include "workloads/data/cache_engine.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/roles/sample_message.hpp"
+#include "workloads/roles/sample_reads.hpp"
 
 namespace tandem {
-
-class RecordStore;
 
 class CacheNode {
  public:
@@ -24,37 +27,68 @@ class CacheNode {
   void run();
 
  private:
-  struct Sending {
-    std::vector<std::byte> records;
-    Pending send;
+  struct Client;
+  struct Batch : SampleMessage {
+    Client* client = nullptr;
+    std::int32_t samples = 0;
+    std::int64_t epoch = 0;
+    Seconds asked{};
+    std::vector<std::size_t> begin_of;  ///< where each sample begins in the message, and its end
+    std::size_t missing = 0;            ///< samples that are being read
   };
   struct Client {
     Rank rank = 0;
-    std::vector<SampleId> ids;   ///< of the request being received
-    std::list<Sending> sending;  ///< batches on their way, the oldest first
+    std::vector<SampleId> ids;  ///< of the request being received
+    std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
   };
-  void serve(Client& client, std::int64_t epoch);
-  const cache::Decisions& decide(const std::vector<SampleId>& ids, std::int64_t epoch, CacheRecord& record);
-  void read_missing(CacheRecord& record);
-  Sending& next_batch(Client& client);
-  void fill(std::vector<std::byte>& records);
-  CacheRecord& record_of(std::int64_t epoch);
+  /// A batch waits for a sample in flight.
+  struct Waiter {
+    Batch* batch;
+    std::size_t position;
+  };
+
+  struct Count {
+    cache::Place from;
+    SampleCount delivered = {};
+  };
+
+  Pending listen(Client& client);
+  void end(Client& client);
+  void begin_batch(Client& client, std::int64_t epoch);
+  const cache::Decisions& decide(const std::vector<SampleId>& ids, std::int64_t epoch);
+  void count(const cache::Decisions& decisions, std::int64_t epoch);
+  Batch& new_batch(Client& client);
+  void lay_out(Batch& batch, const cache::Decisions& decisions) const;
+  std::span<std::byte> place(Batch& batch, std::size_t position) const;
+  void collect(Batch& batch, const cache::Decisions& decisions);
+  void read(const cache::Decisions& decisions, std::int64_t epoch);
+  void move(const std::vector<cache::Move>& moves);
+  void take(SampleRead read);
+  void deliver(SampleId id, std::span<const std::byte> record);
+  void send_complete(Client& client);
+  CacheRecord& record(std::int64_t epoch, const std::string& from);
 
   const DataPlan& data_;
   Context& context_;
   Journal& journal_;
   RecordFiles records_;
   CacheEngine engine_;
-  std::unique_ptr<RecordStore> store_;  ///< null when math is modelled
+  bool is_real_;  ///< math
+  std::shared_ptr<const SampleSource>
+      own_disk_;  ///< null when math is modelled, and where stores have the samples
+  std::vector<std::unique_ptr<SampleReads>> sources_;  ///< the disk, or the stores
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
-  // Of the request being served:
-  std::vector<cache::Sample> wanted_;
-  std::vector<cache::Serve> served_;
-  std::vector<cache::Move> moves_;
-  std::vector<cache::Arrived> arrived_;                           ///< the reads that it needs
-  std::unordered_map<SampleId, std::vector<std::byte>> missing_;  ///< what they delivered
   std::vector<Client> clients_;
-  std::vector<Pending> inbox_;
+  std::size_t open_ = 0;       ///< clients that may send requests
+  std::vector<Pending> wait_;  ///< the next request of each client, and the next end of a read of each source
+  std::unordered_multimap<SampleId, Waiter> waiters_;
+  SpareRecords spare_;
+  // Reused:
+  std::vector<SampleRead> reads_;  ///< by source
+  std::vector<cache::Sample> wanted_;
+  std::vector<Count> counted_;
+  std::vector<cache::Arrived> arrived_;
+  std::vector<Client*> complete_;
 };
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 #include "workloads/roles/keeper.hpp"
 #include "workloads/roles/parameter_server.hpp"
 #include "workloads/roles/steward.hpp"
+#include "workloads/roles/store.hpp"
 #include "workloads/roles/worker.hpp"
 #include "workloads/roles/worker_slot.hpp"
 
@@ -23,6 +24,8 @@ void run_role(const Job& job, Context& context, Journal& journal) {
       return ParameterServer(job, context, journal, assignment.index).run();
     case RankAssignment::Role::cache_node:
       return CacheNode(job, context, journal, assignment.index).run();
+    case RankAssignment::Role::store:
+      return Store(job, context, assignment.index).run();
     case RankAssignment::Role::evaluator:
       return Evaluator(job, context, journal).run();
     case RankAssignment::Role::steward:

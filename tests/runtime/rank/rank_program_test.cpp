@@ -40,7 +40,7 @@ Journal random_journal(unsigned seed) {
     journal.evaluations.push_back({number(), number(), time(), time(), number() / 9.0, number() / 9.0});
     journal.commits.push_back({number(), time(), time(), time(), number()});
     journal.decisions.push_back({number(), text(), text(), text()});
-    journal.caches.push_back({number(), number(), number(), number(), number(), number(), time()});
+    journal.caches.push_back({number(), number(), text(), number(), number(), time(), time()});
     journal.staleness.push_back({number(), number(), number(), number()});
     journal.operations.push_back(
         {number(), text(), number(), text(), text(), number(), number(), number(), time(), time()});
@@ -87,7 +87,7 @@ void expect_equal(const Journal& expected, const Journal& found) {
   }
   for (std::size_t i = 0; i < expected.caches.size(); ++i) {
     const auto tie = [](const CacheRecord& r) {
-      return std::tuple(r.rank, r.epoch, r.local, r.storage, r.local_bytes, r.storage_bytes, r.storage_time);
+      return std::tuple(r.rank, r.epoch, r.from, r.samples, r.bytes, r.blocked, r.reading);
     };
     EXPECT_TRUE(tie(expected.caches[i]) == tie(found.caches[i]));
   }

@@ -35,8 +35,8 @@ void record_more(Journal& journal, Rng& rng) {
     journal.commits.push_back({.round = last + static_cast<std::int64_t>(rng.below(20))});
   if (rng.below(2) == 0)
     journal.losses.push_back({.rank = 1, .id = static_cast<std::int64_t>(rng.below(99))});
-  if (journal.caches.empty()) journal.caches.push_back({.rank = 2, .epoch = 0});
-  journal.caches.front().local += static_cast<std::int64_t>(rng.below(9));
+  for (const char* from : {"tier0", "store"})
+    cache_record(journal.caches, 2, 0, from).samples += static_cast<std::int64_t>(1 + rng.below(9));
   journal.skipped_steps += static_cast<std::int64_t>(rng.below(2));
   journal.failed_commits += static_cast<std::int64_t>(rng.below(2));
   journal.dropped_samples += static_cast<std::int64_t>(rng.below(9));

@@ -421,6 +421,13 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"StorageWithoutCacheNodes", minimal + "data: {source: storage}\n",
                 "lab.yaml: key 'placement.cache_nodes': expected hosts with a disk, because data.source is "
                 "storage, found nothing"},
+        Refusal{
+            "StoresWithoutCacheNodes", minimal + "data: {source: storage}\nplacement: {stores: [a]}\n",
+            "lab.yaml: key 'placement.cache_nodes': expected hosts, because workers read the stores through "
+            "cache nodes, found nothing"},
+        Refusal{"StoresOfDataInMemory", minimal + "placement: {stores: [a]}\n",
+                "lab.yaml:4: key 'placement.stores': expected nothing, because workers have their samples in "
+                "memory (data.source); use data.source: storage, found 'a'"},
         Refusal{"NoiseWithoutProfile", minimal + "physics: {noise: profile}\n",
                 "lab.yaml: key 'physics.profile': expected a file made by `tandem calibrate`, because "
                 "physics.noise is profile, found nothing"},

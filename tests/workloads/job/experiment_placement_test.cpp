@@ -368,6 +368,38 @@ TEST(Placement, CacheNodesNeedADisk) {
             "has none");
 }
 
+TEST(Placement, StoresNeedADiskEach) {
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
+  experiment.data.source = DataSource::storage;
+  experiment.placement.cache_nodes = {"a"};
+  experiment.placement.stores = {"b"};
+  EXPECT_EQ(error_of(experiment), "no error") << "the cache node needs no disk";
+  experiment.placement.stores = {"b", "a"};
+  EXPECT_EQ(
+      error_of(experiment),
+      "experiment 'test': key 'placement.stores': expected hosts with a disk, found 'a', which has none");
+  experiment.placement.stores = {"b", "b"};
+  EXPECT_EQ(
+      error_of(experiment),
+      "experiment 'test': key 'placement.stores': expected a different host for each store, because two "
+      "would share one disk, found 'b' twice");
+  experiment.placement.stores = {"bb"};
+  EXPECT_EQ(
+      error_of(experiment),
+      "experiment 'test': key 'placement.stores': expected a host of lab.xml, found 'bb'; did you mean 'b'?");
+}
+
+/// Stores are no workers unless they are listed.
+TEST(Placement, HostsOfStoresHaveNoWorkersByDefault) {
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
+  experiment.data.source = DataSource::storage;
+  experiment.placement.cache_nodes = {"a"};
+  experiment.placement.stores = {"b"};
+  resolve_placement(experiment, lab());
+  for (const std::string& worker : experiment.placement.workers) EXPECT_TRUE(worker != "a" && worker != "b");
+  EXPECT_FALSE(experiment.placement.workers.empty());
+}
+
 TEST(Placement, TheCacheMustFitMemoryAndDisk) {
   Experiment experiment = experiment_over(sync::Route::all_reduce);
   experiment.data.source = DataSource::storage;

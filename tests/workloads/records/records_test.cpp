@@ -127,7 +127,7 @@ TEST(Csv, NumbersRoundTripExactly) {
 TEST(Csv, EveryKindOfRecordRoundTrips) {
   expect_same_csv<EvaluationRecord>({{3, 64, Seconds(1.5), Seconds(2.25), 0.5, 1.25}});
   expect_same_csv<CommitRecord>({{6, Seconds(1.5), Seconds(2.25), Seconds(0.5), 4096}});
-  expect_same_csv<CacheRecord>({{4, 1, 10, 5, 1000, 500, Seconds(0.125)}});
+  expect_same_csv<CacheRecord>({{4, 1, "tier0", 10, 1000, Seconds(0.5), Seconds(0.125)}});
   expect_same_csv<StalenessRecord>({{1, 0, 7, 448}, {1, 3, 1, 64}});
   expect_same_csv<OperationRecord>({{1, "send", 2, "pushes", "", -1, 4096, 0, Seconds(0.1), Seconds(0.3)}});
   expect_same_csv<StepRecord>({});
@@ -142,14 +142,14 @@ TEST(Csv, BadFilesNameFileLineAndColumn) {
     }
     return std::string("no error");
   };
-  const std::string header = "rank,epoch,local,storage,local_bytes,storage_bytes,storage_time_s\n";
+  const std::string header = "rank,epoch,from,samples,bytes,blocked_s,reading_s\n";
   EXPECT_THAT(message("rank,era\n"), HasSubstr("caches.csv:1: expected the header 'rank,epoch,"));
   EXPECT_THAT(message(""), HasSubstr("caches.csv:1: expected the header"));
   EXPECT_EQ(message(header + "0,1,2,3,4,5,6\n0,1,2\n"), "caches.csv:3: expected 7 fields, found 3");
-  EXPECT_EQ(message(header + "0,1,two,3,4,5,6\n"),
-            "caches.csv:2: column 'local': expected an integer, found 'two'");
+  EXPECT_EQ(message(header + "0,1,store,two,4,5,6\n"),
+            "caches.csv:2: column 'samples': expected an integer, found 'two'");
   EXPECT_EQ(message(header + "0,1,2,3,4,5,6s\n"),
-            "caches.csv:2: column 'storage_time_s': expected a number, found '6s'");
+            "caches.csv:2: column 'reading_s': expected a number, found '6s'");
   EXPECT_EQ(message(header + "0,1,2,3,4,5,\"6\n"), "caches.csv:2: a quoted text does not end");
 }
 
@@ -187,12 +187,20 @@ TEST(Summary, WarmUpStepsAreLeftOutOfStepStatisticsOnly) {
 
 TEST(Summary, CacheRequestsAreSummed) {
   auto journal = small_journal();
-  journal.caches = {{2, 0, 30, 10, 300, 100, Seconds(1)}, {2, 1, 50, 10, 500, 100, Seconds(2)}};
+  journal.caches = {{2, 0, "tier0", 30, 300, Seconds(0), Seconds(0)},
+                    {2, 0, "store", 10, 100, Seconds(1.5), Seconds(1)},
+                    {2, 1, "tier0", 45, 450, Seconds(0), Seconds(0)},
+                    {2, 1, "tier1", 5, 50, Seconds(0.25), Seconds(0.5)},
+                    {3, 1, "store", 10, 100, Seconds(2.5), Seconds(2)}};
   const auto cache = summarise(two_workers(), journal, Seconds(12))["cache"];
   EXPECT_EQ(cache["requests"], 100);
   EXPECT_DOUBLE_EQ(cache["hit_ratio"], 0.8);
   EXPECT_EQ(cache["storage_bytes"], 200);
   EXPECT_DOUBLE_EQ(cache["storage_time_s"], 3.0);
+  EXPECT_EQ(cache["classes"].size(), 3U);
+  EXPECT_EQ(cache["classes"]["tier0"]["samples"], 75);
+  EXPECT_EQ(cache["classes"]["tier1"]["bytes"], 50);
+  EXPECT_DOUBLE_EQ(cache["classes"]["store"]["blocked_s"], 4.0);
 }
 
 TEST(Summary, CommitsAreCounted) {
@@ -220,7 +228,7 @@ TEST(Documentation, NamesEveryFileColumnAndKey) {
     Columns<Record>::visit(blank, [&](const std::string& column, const auto&) { expect_named(column); });
   });
   auto with_cache = small_journal();
-  with_cache.caches = {{2, 0, 30, 10, 300, 100, Seconds(1)}};
+  with_cache.caches = {{2, 0, "tier0", 30, 300, Seconds(1), Seconds(1)}};
   RunInfo commits = two_workers();
   commits.experiment.checkpoint.policy = "fixed";
   const auto summary = summarise(commits, with_cache, Seconds(12));

@@ -1,0 +1,249 @@
+// How long a cache node takes to answer requests, in closed form: what overlaps and what does not.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "platforms/load.hpp"
+#include "sim/job_world.hpp"
+#include "tests/sim/lab.hpp"
+#include "tests/support/cache_client.hpp"
+#include "tests/support/cache_counts.hpp"
+#include "workloads/roles/cache_clients.hpp"
+#include "workloads/roles/run_role.hpp"
+
+namespace tandem::sim {
+namespace {
+
+using lab::alpha;
+using lab::bandwidth;
+using tandem::testing::cache_sum;
+using tandem::testing::CacheClient;
+
+constexpr double latency_s = 0.005, rate = 1e8;
+constexpr double record = 3073;
+constexpr double precision_s = 5e-8;  // a disk moves whole bytes
+
+class CacheTimes : public ::testing::Test {
+ protected:
+  /// Hosts h0, h1, ... with a disk each. The workers, clients that are written by hand, are on the first
+  /// ones.
+  explicit CacheTimes(int clients = 2) {
+    experiment_.workload.math = Experiment::Workload::Math::modelled;
+    experiment_.workload.model = "lenet";
+    experiment_.workload.dataset = "synthetic-colour";
+    experiment_.workload.train_samples = 100;
+    experiment_.workload.batch = 8;
+    experiment_.sync.over = sync::Route::all_reduce;
+    experiment_.sync.collective = "ring";
+    experiment_.data.source = DataSource::storage;
+    experiment_.data.cache_capacity = Bytes(20 * 3073);
+    experiment_.stop.rounds = 1;
+    experiment_.placement.workers = lab::hosts(clients);
+    experiment_.placement.cache_nodes = {"h7"};
+  }
+  using Client = std::function<void(CacheClient&, Context&)>;
+  /// Each client's program; returns what the ranks recorded.
+  Journal serve(const std::vector<Client>& clients) {
+    const lab::TemporaryFile file("platform.xml", lab::star(8, {}, disk_));
+    experiment_.platform = file.path();
+    job_ = std::make_unique<Job>(experiment_, platforms::load_platform(file.path()), folder_.path().string());
+    std::vector<Journal> journals(static_cast<std::size_t>(job_->roster().size()));
+    const auto change = [&](SimulationSetting& setting) {
+      setting.body = [&](Context& context) {
+        const auto rank = static_cast<std::size_t>(context.rank());
+        if (rank >= clients.size()) return run_role(*job_, context, journals[rank]);
+        const auto nodes = job_->roster().ranks_of(Roster::Role::cache_node);
+        CacheClient client(context, job_->data(), nodes[cache_node_of(job_->roster(), rank)]);
+        clients[rank](client, context);
+        client.close();
+      };
+    };
+    simulate_job(*job_, {.change = change});
+    Journal all;
+    for (Journal& own : journals) all.append(std::move(own));
+    return all;
+  }
+  /// Not even its last message meets another one.
+  static void stays_away(CacheClient&, Context& context) { sleep_until(context, 9.0); }
+  static void sleep_until(Context& context, double time_s) {
+    Pending sleeping = context.sleep(Seconds(time_s) - context.now());
+    context.wait(sleeping);
+  }
+  /// Until a batch of so many samples is there, since it was requested, if nothing is in its way.
+  static double request(int samples) { return alpha + (8.0 * samples + sizeof(Note)) / bandwidth; }
+  static double batch(int samples) { return alpha + (record * samples + sizeof(Note)) / bandwidth; }
+  static double disk(int samples) { return samples * (latency_s + record / rate); }
+
+  std::string disk_ =
+      "<disk id='disk' read_bw='100MBps' write_bw='50MBps'><prop id='tandem:latency' value='5ms'/></disk>";
+  Experiment experiment_;
+  std::unique_ptr<Job> job_;
+  tandem::testing::TemporaryFolder folder_;
+};
+
+/// The time from a request to its batch.
+double answer_time(CacheClient& client, Context& context, std::vector<SampleId> ids) {
+  const Seconds start = context.now();
+  client.request(std::move(ids));
+  client.receive();
+  return (context.now() - start).count();
+}
+
+TEST_F(CacheTimes, AMissAloneTakesARequestAReadAndABatch) {
+  double missed = 0, hit = 0;
+  const Journal journal = serve({[&](CacheClient& client, Context& context) {
+                                   missed = answer_time(client, context, {1, 2, 3});
+                                   hit = answer_time(client, context, {3, 1});
+                                 },
+                                 stays_away});
+  EXPECT_NEAR(missed, request(3) + disk(3) + batch(3), precision_s);
+  EXPECT_NEAR(hit, request(2) + batch(2), precision_s);
+  EXPECT_NEAR(cache_sum(journal, "store").reading.count(), disk(3), precision_s);
+  EXPECT_NEAR(cache_sum(journal, "store").blocked.count(), disk(3), precision_s);
+  EXPECT_EQ(cache_sum(journal, "tier0").blocked, Seconds(0));
+  EXPECT_EQ(cache_sum(journal, "tier0").bytes, 2 * 3073);
+}
+
+/// The read for the one client takes 10 ms; the other's samples are in the cache.
+TEST_F(CacheTimes, HitsOvertakeMisses) {
+  double missed = 0, hit = 0;
+  serve({[&](CacheClient& client, Context& context) {
+           answer_time(client, context, {1, 2});
+           sleep_until(context, 1.0);
+           missed = answer_time(client, context, {5, 6});
+         },
+         [&](CacheClient& client, Context& context) {
+           sleep_until(context, 1.001);
+           hit = answer_time(client, context, {1, 2});
+         }});
+  EXPECT_NEAR(missed, request(2) + disk(2) + batch(2), precision_s);
+  EXPECT_NEAR(hit, request(2) + batch(2), precision_s);
+}
+
+/// The second client's requests come while the samples are being read for the first one: it waits for the
+/// same reads, and its batch is sent at the same time.
+TEST_F(CacheTimes, ASampleInFlightIsNotReadAgain) {
+  double first = 0, second = 0;
+  const Journal journal = serve({[&](CacheClient& client, Context& context) {
+                                   answer_time(client, context, {5, 6});
+                                   first = context.now().count();
+                                 },
+                                 [&](CacheClient& client, Context& context) {
+                                   sleep_until(context, 0.001);
+                                   answer_time(client, context, {6, 5});
+                                   second = context.now().count();
+                                 }});
+  // Both batches leave through the link of the node.
+  const double both = request(2) + disk(2) + alpha + 2 * (record * 2 + sizeof(Note)) / bandwidth;
+  EXPECT_NEAR(first, both, precision_s);
+  EXPECT_NEAR(second, both, precision_s);
+  EXPECT_NEAR(cache_sum(journal, "store").reading.count(), disk(2), precision_s);
+  // The second batch comes when most of the read is done, and waits for it all the same.
+  EXPECT_NEAR(cache_sum(journal, "store").blocked.count(),
+              disk(2) + request(2) + disk(2) - (0.001 + request(2)), precision_s);
+  EXPECT_EQ(cache_sum(journal, "tier0").samples, 2);
+  EXPECT_EQ(cache_sum(journal, "store").samples, 2);
+}
+
+TEST_F(CacheTimes, ReadsOfADiskFollowEachOther) {
+  double first = 0, second = 0;
+  serve({[&](CacheClient& client, Context& context) { first = answer_time(client, context, {5}); },
+         [&](CacheClient& client, Context& context) {
+           sleep_until(context, 0.001);
+           answer_time(client, context, {6, 7});
+           second = context.now().count();
+         }});
+  EXPECT_NEAR(first, request(1) + disk(1) + batch(1), precision_s);
+  EXPECT_NEAR(second, request(1) + disk(1) + disk(2) + batch(2), precision_s);
+}
+
+/// A client gets its batches in the order of its requests.
+TEST_F(CacheTimes, AHitDoesNotOvertakeAnEarlierRequestOfItsClient) {
+  double end = 0;
+  serve({[&](CacheClient& client, Context& context) {
+           answer_time(client, context, {1});
+           sleep_until(context, 1.0);
+           client.request({2});
+           client.request({1});
+           client.receive();
+           client.receive();
+           end = context.now().count() - 1.0;
+         },
+         stays_away});
+  // The messages of one sender follow each other.
+  EXPECT_NEAR(end, request(1) + disk(1) + alpha + 2 * (record + sizeof(Note)) / bandwidth, precision_s);
+}
+
+class StoreTimes : public CacheTimes {
+ protected:
+  /// A read by a store, until its data are at the node.
+  static double from_store(int samples) {
+    return alpha + (8.0 * samples + sizeof(Note)) / bandwidth + disk(samples) + data(samples);
+  }
+  static double data(int samples) { return alpha + record * samples / bandwidth; }
+};
+
+TEST_F(StoreTimes, AMissTakesARequestAndAMessageMore) {
+  experiment_.placement.stores = {"h3"};
+  double missed = 0, hit = 0;
+  const Journal journal = serve({[&](CacheClient& client, Context& context) {
+                                   missed = answer_time(client, context, {1, 2, 3});
+                                   hit = answer_time(client, context, {3, 1});
+                                 },
+                                 stays_away});
+  EXPECT_NEAR(missed, request(3) + from_store(3) + batch(3), precision_s);
+  EXPECT_NEAR(hit, request(2) + batch(2), precision_s);
+  EXPECT_NEAR(cache_sum(journal, "store").reading.count(), from_store(3), precision_s);
+}
+
+/// Even samples are on the one store, odd ones on the other. The batch waits for the larger part.
+TEST_F(StoreTimes, StoresReadAtTheSameTime) {
+  experiment_.placement.stores = {"h3", "h4"};
+  double missed = 0;
+  serve({[&](CacheClient& client, Context& context) {
+           missed = answer_time(client, context, {0, 1, 3, 4, 5, 6, 8});
+         },
+         stays_away});
+  // The requests to both leave together; the other one is small.
+  EXPECT_NEAR(missed, request(7) + from_store(4) + batch(7), 1e-7);
+}
+
+/// The node asks for the samples of the second request at once, and the store reads them while it sends those
+/// of the first one.
+TEST_F(StoreTimes, AStoreReadsWhileItSends) {
+  experiment_.placement.stores = {"h3"};
+  double end = 0;
+  serve({[&](CacheClient& client, Context& context) {
+           client.request({1, 2});
+           client.request({3, 4, 5});
+           client.receive();
+           client.receive();
+           end = context.now().count();
+         },
+         stays_away});
+  const double asked = request(2) + alpha + (8.0 * 2 + sizeof(Note)) / bandwidth;
+  EXPECT_NEAR(end, asked + disk(2) + disk(3) + data(3) + batch(3), precision_s);
+}
+
+/// Two nodes, each with one client, read from one store: the second waits for the disk.
+TEST_F(StoreTimes, AStoreServesSeveralNodes) {
+  experiment_.placement.stores = {"h3"};
+  experiment_.placement.cache_nodes = {"h6", "h7"};
+  double first = 0, second = 0;
+  serve({[&](CacheClient& client, Context& context) {
+           first = answer_time(client, context, {1, 2});
+         },
+         [&](CacheClient& client, Context& context) {
+           sleep_until(context, 0.001);
+           answer_time(client, context, {1, 2, 3});
+           second = context.now().count();
+         }});
+  EXPECT_NEAR(first, request(2) + from_store(2) + batch(2), precision_s);
+  EXPECT_NEAR(second, request(2) + from_store(2) + disk(3) + data(3) - data(2) + batch(3), 1e-7);
+}
+
+}  // namespace
+}  // namespace tandem::sim

@@ -1,0 +1,175 @@
+// Cache nodes give every client the records that it asked for, in whichever order requests arrive and reads
+// end.
+#include "workloads/roles/cache_node.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "policies/cache/text.hpp"
+#include "tests/support/cache_client.hpp"
+#include "tests/support/cache_counts.hpp"
+#include "tests/support/fake_context.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "workloads/roles/run_role.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::cache_sum;
+using testing::CacheClient;
+using testing::FakeWorld;
+using testing::TemporaryFolder;
+
+constexpr int samples = 40;
+constexpr int batch = 6;
+
+class CacheNodes : public ::testing::Test {
+ protected:
+  static platforms::Description lab() {
+    platforms::Description platform;
+    platform.file = "cache_node_test";
+    for (const char* name : {"a", "b", "c", "d"}) {
+      platforms::Host host;
+      host.name = name;
+      host.device = platforms::find_device("v100");
+      host.disks = {{"disk", BytesPerSecond(1e8), BytesPerSecond(1e8)}};
+      platform.hosts.push_back(host);
+    }
+    return platform;
+  }
+  static Experiment reading(int workers, std::vector<std::string> nodes) {
+    Experiment experiment;
+    experiment.workload.math = Experiment::Workload::Math::real;
+    experiment.workload.model = "mlp";
+    experiment.workload.dataset = "synthetic";
+    experiment.workload.train_samples = samples;
+    experiment.workload.test_samples = 10;
+    experiment.workload.batch = batch;
+    experiment.sync.over = sync::Route::all_reduce;
+    experiment.sync.collective = "ring";
+    experiment.placement.workers.assign(static_cast<std::size_t>(workers), "d");
+    experiment.placement.cache_nodes = std::move(nodes);
+    experiment.data.source = DataSource::storage;
+    experiment.stop.rounds = 1;
+    return experiment;
+  }
+  /// Some clients request at random, as far ahead as they like; other ranks have their roles. Returns the
+  /// journals of all ranks.
+  std::vector<Journal> serve(const Experiment& experiment, std::uint64_t seed, int requests = 12) {
+    const Job job(experiment, lab(), folder_.path().string());
+    std::vector<Journal> journals(static_cast<std::size_t>(job.roster().size()));
+    const auto workers = static_cast<int>(job.roster().workers().size());
+    const auto nodes = job.roster().ranks_of(Roster::Role::cache_node);
+    FakeWorld world(job.roster().size(), seed);
+    world.run([&](Context& context) {
+      Journal& journal = journals[static_cast<std::size_t>(context.rank())];
+      journal.keep_decisions = true;
+      if (context.rank() >= workers) return run_role(job, context, journal);
+      // The workers share no host with a node, so they take turns.
+      CacheClient client(context, job.data(), nodes[static_cast<std::size_t>(context.rank()) % nodes.size()]);
+      ask(client, Rng::stream(seed, "client", static_cast<std::uint64_t>(context.rank())), requests);
+    });
+    return journals;
+  }
+  static void ask(CacheClient& client, Rng rng, int requests) {
+    for (int sent = 0; sent < requests || client.in_flight() > 0;) {
+      if (sent < requests && (client.in_flight() == 0 || (client.in_flight() < 4 && rng.below(2) == 0))) {
+        std::vector<SampleId> ids(1 + rng.below(batch));
+        for (SampleId& id : ids) id = static_cast<SampleId>(rng.below(samples));
+        client.request(std::move(ids), sent++ / 5);
+      } else {
+        const auto expected = client.expected();
+        EXPECT_TRUE(client.receive() == expected);
+      }
+    }
+    client.close();
+  }
+  TemporaryFolder folder_;
+};
+
+struct Capacity {
+  const char* policy;
+  int samples;
+  int stores = 0;  ///< 0: the disk of the node
+};
+
+class CachesOf : public CacheNodes, public ::testing::WithParamInterface<Capacity> {
+ protected:
+  static Experiment reading_with(const Capacity& capacity) {
+    Experiment experiment = reading(3, {"a"});
+    experiment.data.cache = capacity.policy;
+    experiment.data.cache_capacity = Bytes(capacity.samples * 785);
+    const std::vector<std::string> hosts = {"b", "c", "d"};
+    experiment.placement.stores.assign(hosts.begin(), hosts.begin() + capacity.stores);
+    return experiment;
+  }
+};
+
+TEST_P(CachesOf, EveryBatchHasItsSamples) {
+  const Experiment experiment = reading_with(GetParam());
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    serve(experiment, seed);
+  }
+}
+
+/// What was recorded, given to a fresh policy, leads to the same decisions.
+TEST_P(CachesOf, RecordedDecisionsReplay) {
+  const Experiment experiment = reading_with(GetParam());
+  const auto journals = serve(experiment, 1);
+  const Job job(experiment, lab(), folder_.path().string());
+  CacheEngine engine = job.data().make_cache_engine();
+  const auto& recorded = journals.at(3).decisions;
+  EXPECT_EQ(recorded.size(), 3U * 12U);
+  const auto policy =
+      cache::catalog()
+          .find(experiment.data.cache)
+          .make.node({.tiers = {experiment.data.cache_capacity},
+                      .manifest = job.data().manifest(),
+                      .seed = experiment.seed,
+                      .options = Options::resolve(experiment.data.cache,
+                                                  cache::catalog().find(experiment.data.cache).options, {})});
+  for (const auto& record : recorded) {
+    cache::Decisions decisions;
+    cache::replay_event(*policy, record.event, decisions);
+    // The engine adds reads of one purpose, which stand between what is served and what is kept.
+    cache::Decisions serves, moves;
+    serves.serve = decisions.serve;
+    moves.move = decisions.move;
+    const std::string served = cache::to_text(serves), moved = cache::to_text(moves);
+    EXPECT_EQ(record.decisions.substr(0, served.size()), served) << record.event;
+    EXPECT_TRUE(record.decisions.ends_with(moved)) << record.event << ": " << record.decisions;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, CachesOf,
+                         ::testing::Values(Capacity{"lru", 0}, Capacity{"lru", 3}, Capacity{"lru", 20},
+                                           Capacity{"minio", 10}, Capacity{"random", 7},
+                                           Capacity{"sieve", 12}, Capacity{"arc", 40}, Capacity{"lru", 0, 1},
+                                           Capacity{"lru", 9, 2}, Capacity{"minio", 10, 3},
+                                           Capacity{"random", 7, 3}),
+                         [](const auto& each) {
+                           return std::string(each.param.policy) + std::to_string(each.param.samples) +
+                                  (each.param.stores > 0 ? "from" + std::to_string(each.param.stores) : "");
+                         });
+
+class SeveralCacheNodes : public CacheNodes, public ::testing::WithParamInterface<int> {};
+
+TEST_P(SeveralCacheNodes, EachServesItsClients) {
+  Experiment experiment = reading(4, {"a", "b"});
+  if (GetParam() > 0) experiment.placement.stores = {"c"};
+  if (GetParam() > 1) experiment.placement.stores.emplace_back("d");
+  experiment.data.cache_capacity = Bytes(10 * 785);
+  const auto journals = serve(experiment, 7);
+  for (const std::size_t node : {4U, 5U}) {
+    for (std::int64_t epoch = 0; epoch < 3; ++epoch)
+      EXPECT_GT(cache_sum(journals.at(node), "", epoch).samples, 0) << "node " << node;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, SeveralCacheNodes, ::testing::Values(0, 1, 2));
+
+}  // namespace
+}  // namespace tandem

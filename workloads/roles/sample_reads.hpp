@@ -1,0 +1,84 @@
+// Where samples are read that no tier of a node holds: a disk of this rank's host, or a store on another
+// rank. Several stores stripe the samples by their ids.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "policies/cache/policy.hpp"
+#include "workloads/context.hpp"
+#include "workloads/data/sample_source.hpp"
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+
+/// Which of the stores has the sample: neighbours in the data set are on different ones.
+inline std::size_t store_of(SampleId id, std::size_t stores) { return static_cast<std::size_t>(id) % stores; }
+
+/// One read of some samples from one place.
+struct SampleRead {
+  std::vector<SampleId> ids;
+  Bytes size{0};
+  /// Where each sample goes; empty when math is modelled. The memory must stay until the read has ended.
+  std::vector<std::span<std::byte>> targets = {};
+  std::int64_t epoch = 0;  ///< in which it is asked for
+  std::size_t reader = 0;  ///< of a store: which of its cache nodes asks for it
+  Seconds started{};
+  Seconds duration{};  ///< when it has ended
+};
+
+/// Its reads end in the order in which they were added.
+class SampleReads {
+ public:
+  virtual ~SampleReads() = default;
+  virtual void add(SampleRead read) = 0;
+  /// Puts the operation that ends the oldest read into `wait`, if that is empty and there is a read.
+  virtual void put_next(Pending& wait) = 0;
+  /// The oldest read. Pre: its operation has ended, and was waited for.
+  virtual SampleRead finish() = 0;
+  /// No read follows. Pre: all have ended.
+  virtual void close() {}
+};
+
+/// The first disk of this rank's host. One access after the other, each of whose samples is a request to the
+/// disk.
+class DiskSource : public SampleReads {
+ public:
+  /// `samples`: null when math is modelled. The arguments must outlive it.
+  DiskSource(Context& context, const SampleSource* samples) : context_(context), samples_(samples) {}
+  void add(SampleRead read) override { reads_.push_back(std::move(read)); }
+  void put_next(Pending& wait) override;
+  SampleRead finish() override;
+
+ private:
+  Context& context_;
+  const SampleSource* samples_;
+  std::deque<SampleRead> reads_;
+};
+
+/// A store on another rank. All reads are requested at once; the store makes one after the other, and sends
+/// one while it reads the next.
+class StoreSource : public SampleReads {
+ public:
+  StoreSource(Context& context, Rank store) : context_(context), store_(store) {}
+  void add(SampleRead read) override;
+  void put_next(Pending& wait) override;
+  SampleRead finish() override;
+  void close() override;
+
+ private:
+  struct Request {
+    SampleRead read;
+    std::vector<std::byte> records = {};  ///< where the samples go to different places
+    Pending sent = {};
+    Pending data = {};
+  };
+  Context& context_;
+  Rank store_;
+  std::deque<Request> requests_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,86 @@
+#include "workloads/roles/store.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+namespace {
+
+std::shared_ptr<const SampleSource> own_samples(const Job& job, int index) {
+  const std::size_t stores = job.roster().ranks_of(Roster::Role::store).size();
+  const auto is_own = [&](SampleId id) { return store_of(id, stores) == static_cast<std::size_t>(index); };
+  return job.data().open_source(job.spec().directory + "/records_" + std::to_string(index) + ".bin", is_own);
+}
+
+}  // namespace
+
+Store::Store(const Job& job, Context& context, int index)
+    : data_(job.data()),
+      context_(context),
+      samples_(own_samples(job, index)),
+      disk_(context, samples_.get()) {
+  for (const Rank node : job.roster().ranks_of(Roster::Role::cache_node)) readers_.emplace_back().node = node;
+}
+
+void Store::run() {
+  std::vector<Pending> wait;
+  for (Reader& reader : readers_) wait.push_back(listen(reader));
+  wait.emplace_back();
+  for (std::size_t open = readers_.size(); open > 0;) {
+    disk_.put_next(wait.back());
+    const Completion ended = context_.wait_any(wait);
+    if (ended.index == readers_.size()) {
+      send(disk_.finish());
+      continue;
+    }
+    Reader& reader = readers_[ended.index];
+    if (protocol::holds<protocol::End>(ended.note)) {
+      wait_for_sends(context_, reader.messages);
+      --open;
+      continue;
+    }
+    reader.ids.resize(static_cast<std::size_t>(protocol::unpack<protocol::Read>(ended.note).samples));
+    begin_read(ended.index);
+    wait[ended.index] = listen(reader);
+  }
+}
+
+Pending Store::listen(Reader& reader) {
+  reader.ids.resize(static_cast<std::size_t>(data_.largest_batch()));
+  return context_.receive(reader.node, protocol::reads,
+                          {Bytes(static_cast<std::int64_t>(reader.ids.size() * sizeof(SampleId))),
+                           reinterpret_cast<std::byte*>(reader.ids.data())});
+}
+
+/// The disk reads into the message.
+void Store::begin_read(std::size_t reader) {
+  auto& messages = readers_[reader].messages;
+  drop_sent(context_, messages, spare_);
+  SampleMessage& message = messages.emplace_back();
+  SampleRead read{.ids = readers_[reader].ids, .reader = reader};
+  for (const SampleId id : read.ids) message.size += data_.manifest().size_of(id);
+  read.size = message.size;
+  if (samples_) {
+    spare_.give(message);
+    std::span<std::byte> rest = message.records;
+    for (const SampleId id : read.ids) {
+      const auto size = static_cast<std::size_t>(data_.manifest().size_of(id).count());
+      read.targets.push_back(rest.first(size));
+      rest = rest.subspan(size);
+    }
+  }
+  disk_.add(std::move(read));
+}
+
+void Store::send(const SampleRead& read) {
+  Reader& reader = readers_[read.reader];
+  SampleMessage& message = *std::ranges::find(reader.messages, false, &SampleMessage::is_sent);
+  message.send = context_.send(reader.node, protocol::read_data,
+                               {message.size, samples_ ? message.records.data() : nullptr});
+  message.is_sent = true;
+}
+
+}  // namespace tandem

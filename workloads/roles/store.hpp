@@ -1,0 +1,40 @@
+// A store, the remote tier: has samples on the disk of its host, and sends them to cache nodes on request.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/roles/sample_message.hpp"
+#include "workloads/roles/sample_reads.hpp"
+
+namespace tandem {
+
+class Store {
+ public:
+  /// The arguments must outlive it. `index`: among the stores.
+  Store(const Job& job, Context& context, int index);
+  void run();
+
+ private:
+  struct Reader {
+    Rank node = 0;
+    std::vector<SampleId> ids;          ///< of the request being received
+    std::list<SampleMessage> messages;  ///< being read, or on their way; in the order of the requests
+  };
+  Pending listen(Reader& reader);
+  void begin_read(std::size_t reader);
+  void send(const SampleRead& read);
+
+  const DataPlan& data_;
+  Context& context_;
+  std::shared_ptr<const SampleSource> samples_;  ///< null when math is modelled
+  DiskSource disk_;
+  std::vector<Reader> readers_;
+  SpareRecords spare_;
+};
+
+}  // namespace tandem

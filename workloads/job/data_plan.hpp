@@ -31,8 +31,6 @@ class DataPlan {
   DataPlan(const Experiment& experiment, int workers, const std::string& data_memory);
 
   const DatasetInfo& info() const { return info_; }
-  /// The training samples and their sizes.
-  const cache::Manifest& manifest() const { return manifest_; }
   const Dataset* dataset() const { return dataset_.get(); }  ///< null when math is modelled
   /// The training samples as they are stored, one by one; null: they are stored as records (DatasetInfo).
   const SampleSet* samples() const { return samples_.get(); }
@@ -115,7 +113,6 @@ class DataPlan {
   std::vector<std::uint16_t> labels() const;
 
   DatasetInfo info_;
-  cache::Manifest manifest_;
   std::shared_ptr<const Dataset> dataset_;
   std::shared_ptr<const SampleSet> samples_;
   cache::Manifest manifest_;

@@ -212,7 +212,7 @@ void CacheNode::deliver(SampleId id, std::span<const std::byte> record) {
       if (target.data() != record.data()) std::ranges::copy(record, target.begin());
     }
     if (--batch->missing > 0) continue;
-    record(batch->epoch, from_store).blocked += context_.now() - batch->asked;
+    this->record(batch->epoch, from_store).blocked += context_.now() - batch->asked;
     complete_.push_back(batch->client);
   }
   waiters_.erase(begin, end);

@@ -157,7 +157,10 @@ std::vector<ExperimentKey> data_keys() {
        "empty: losses of a seeded model"},
       {KEY(data.cache), name_of(Names::cache), "cache policy: which samples a cache node keeps"},
       {KEY(data.cache_options), {}, "options of the cache policy; see `tandem list cache`"},
-      {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache"},
+      {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache in memory, its first tier"},
+      {KEY(data.disk_capacity), at_least(0),
+       "size of each cache node's second tier, on the first disk of its host: what leaves memory is written "
+       "there, and read when it is wanted. 0: none"},
       {KEY(data.prefetch), between(0, million),
        "batches requested in advance; 0: none, and a GPU does not load the next batch during a step"},
       {KEY(placement.workers),

@@ -75,10 +75,11 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
                      .options = Options::resolve(split.name, split.options, setting_.split_options)};
   if (split.make.needs_labels) dealt_->get();
   dealt_->setting.labels = {};
-  if (const Bytes capacity = setting_.cache_capacity;
-      setting_.source == DataSource::storage && capacity > Bytes(0) && capacity < info_.record_bytes())
-    throw ConfigError("data.cache_capacity: expected 0 (no cache) or at least " +
-                      to_text(info_.record_bytes()) + ", the size of a sample, found " + to_text(capacity));
+  for (const auto& [key, capacity] : {std::pair("data.cache_capacity", setting_.cache_capacity),
+                                      std::pair("data.disk_capacity", setting_.disk_capacity)})
+    if (setting_.source == DataSource::storage && capacity > Bytes(0) && capacity < info_.record_bytes())
+      throw ConfigError(std::string(key) + ": expected 0 (no cache) or at least " +
+                        to_text(info_.record_bytes()) + ", the size of a sample, found " + to_text(capacity));
   plan_lists();
 }
 
@@ -206,7 +207,8 @@ DataPlan::Left DataPlan::left_of_epoch() const {
 
 CacheEngine DataPlan::make_cache_engine() const {
   const auto& entry = cache::catalog().find(setting_.cache);
-  const std::vector<Bytes> tiers = {setting_.cache_capacity};
+  std::vector<Bytes> tiers = {setting_.cache_capacity};
+  if (has_disk_tier()) tiers.push_back(setting_.disk_capacity);
   return {
       entry.make.node({.tiers = tiers,
                        .manifest = manifest_,

@@ -122,7 +122,7 @@ struct Pack {
 inline constexpr std::int16_t outside = -1;
 
 /// Keeps a sample in a tier, drops it (`to` is outside) or moves it. A sample that is kept before it arrived
-/// has its bytes reserved.
+/// has its bytes reserved. Samples may change places, so tiers have room when all moves of an event are made.
 struct Move {
   SampleId id = 0;
   Bytes size{0};

@@ -443,31 +443,40 @@ TEST_F(Twins, CachesServeTheSameSamples) {
   EXPECT_GT(hits(measured_).second, 0);
 }
 
-/// Two stores behind two cache nodes with one worker each: classes, bytes and decisions are exact.
-TEST_F(Twins, StoresServeTheSameSamples) {
-  ASSERT_EQ(line_
-                .shell("sed '0,/<host id=\"node-6\"[^>]*>/s||&<disk id=\"store\" read_bw=\"100MBps\" "
-                       "write_bw=\"100MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > stores.xml")
-                .exit_code,
-            0);
+/// Two stores behind two cache nodes with one worker each: classes, bytes and decisions are exact. Requests
+/// in advance could find samples of the epoch before still in flight.
+class StoredTwins : public Twins {};
+
+TEST_P(StoredTwins, StoresServeTheSameSamples) {
+  ASSERT_EQ(
+      line_
+          .shell("sed 's|<host id=\"\\(node-[126]\\)\"[^>]*>|&<disk id=\"disk-\\1\" read_bw=\"100MBps\" "
+                 "write_bw=\"100MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > stores.xml")
+          .exit_code,
+      0);
   play(
-      "--set platform=stores.xml --set data.source=storage --set data.cache_capacity=20000 --set "
-      "workload.train_samples=48 --set data.cache=minio --set "
-      "placement.workers=[node-1,node-2] --set placement.cache_nodes=[node-1,node-2] --set "
-      "placement.stores=[server,node-6] --set data.prefetch=2 --set sync.over=all-reduce");
+      "--set platform=stores.xml --set data.source=storage --set data.cache_capacity=10000 --set "
+      "workload.train_samples=48 --set placement.workers=[node-1,node-2] --set "
+      "placement.cache_nodes=[node-1,node-2] --set placement.stores=[server,node-6] --set data.prefetch=0 "
+      "--set sync.over=all-reduce " +
+      GetParam());
   EXPECT_GT(simulated_.summary.at("cache").at("local"), 0);
   for (const char* key : {"local", "storage", "local_bytes", "storage_bytes"})
     EXPECT_EQ(measured_.summary.at("cache").at(key), simulated_.summary.at("cache").at(key)) << key;
+  for (const char* from : {"tier0", "tier1", "store"})
+    EXPECT_EQ(cache_sum(measured_.journal, from).bytes, cache_sum(simulated_.journal, from).bytes) << from;
   const auto comparison = validation::compare(simulated_, {measured_});
   EXPECT_EQ(comparison.operations.state, validation::Gate::State::passed) << comparison.operations.detail;
   EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;
-  std::map<std::string, std::int64_t> read;
+  std::int64_t read = 0;
   for (const auto& record : measured_.journal.operations)
-    if (record.kind == "read")
-      read[measured_.info.roles.at(static_cast<std::size_t>(record.rank))] += record.bytes;
-  EXPECT_EQ(read.count("cache-node"), 0U) << "only stores read";
-  EXPECT_EQ(read["store"], measured_.summary.at("cache").at("storage_bytes"));
+    if (record.kind == "read" && measured_.info.roles.at(static_cast<std::size_t>(record.rank)) == "store")
+      read += record.bytes;
+  EXPECT_EQ(read, measured_.summary.at("cache").at("storage_bytes"));
 }
+
+INSTANTIATE_TEST_SUITE_P(Tiers, StoredTwins,
+                         ::testing::Values("--set data.cache=minio", "--set data.disk_capacity=15000"));
 
 /// Each sample that is not in the cache is a request to the disk: latency and bytes / rate, in both worlds.
 TEST_F(Twins, EachRequestPaysTheLatencyOfItsDisk) {

@@ -177,6 +177,75 @@ TEST_F(CacheTimes, AHitDoesNotOvertakeAnEarlierRequestOfItsClient) {
   EXPECT_NEAR(end, request(1) + disk(1) + alpha + 2 * (record + sizeof(Note)) / bandwidth, precision_s);
 }
 
+/// Two samples in memory, and three on the disk.
+class TierTimes : public CacheTimes {
+ protected:
+  TierTimes() {
+    experiment_.data.cache_capacity = Bytes(2 * 3073);
+    experiment_.data.disk_capacity = Bytes(3 * 3073);
+  }
+  static double written(int samples) { return samples * (latency_s + record / 5e7); }
+};
+
+/// Nothing else happens when a sample is read back, and the disk has no more to do than that.
+TEST_F(TierTimes, WhatLeavesMemoryIsReadFromTheDisk) {
+  double back = 0, hit = 0, gone = 0;
+  const Journal journal = serve({[&](CacheClient& client, Context& context) {
+                                   answer_time(client, context, {1, 2});
+                                   answer_time(client, context, {3, 4});  // 1 and 2 are written
+                                   sleep_until(context, 1.0);
+                                   back = answer_time(client, context, {1});  // 3 is written
+                                   sleep_until(context, 2.0);
+                                   hit = answer_time(client, context, {4, 1});
+                                   answer_time(client, context, {5, 6, 7, 8});
+                                   sleep_until(context, 3.0);
+                                   gone = answer_time(client, context, {2});
+                                 },
+                                 stays_away});
+  EXPECT_NEAR(back, request(1) + disk(1) + batch(1), precision_s);
+  EXPECT_NEAR(hit, request(2) + batch(2), precision_s);
+  EXPECT_NEAR(gone, request(1) + disk(1) + batch(1), precision_s);
+  EXPECT_EQ(cache_sum(journal, "tier0").samples, 2);
+  EXPECT_EQ(cache_sum(journal, "tier1").samples, 1);
+  EXPECT_NEAR(cache_sum(journal, "tier1").reading.count(), disk(1), precision_s);
+  EXPECT_NEAR(cache_sum(journal, "tier1").blocked.count(), disk(1), precision_s);
+  EXPECT_EQ(cache_sum(journal, "store").samples, 9);
+}
+
+/// The disk does one thing after the other: a read waits for the write of what the batch before has
+/// displaced.
+TEST_F(TierTimes, AReadWaitsForTheWriteBefore) {
+  double second = 0;
+  serve({[&](CacheClient& client, Context& context) {
+           answer_time(client, context, {1, 2});
+           sleep_until(context, 1.0);
+           client.request({3});
+           client.request({1});
+           client.receive();
+           client.receive();
+           second = context.now().count() - 1.0;
+         },
+         stays_away});
+  // 1 leaves memory for 3, and 2 for 1, which comes back.
+  EXPECT_NEAR(second, request(1) + disk(1) + written(1) + disk(1) + batch(1), precision_s);
+}
+
+/// With a store, the disk is that of the tier alone, and does not delay what the store sends.
+TEST_F(TierTimes, StoreAndTierAreReadAtTheSameTime) {
+  experiment_.placement.stores = {"h3"};
+  double both = 0;
+  serve({[&](CacheClient& client, Context& context) {
+           answer_time(client, context, {1, 2});
+           answer_time(client, context, {3, 4});
+           sleep_until(context, 1.0);
+           both = answer_time(client, context, {1, 2, 5, 6});
+         },
+         stays_away});
+  const double store =
+      alpha + (8.0 * 2 + sizeof(Note)) / bandwidth + disk(2) + alpha + record * 2 / bandwidth;
+  EXPECT_NEAR(both, request(4) + store + batch(4), precision_s);
+}
+
 class StoreTimes : public CacheTimes {
  protected:
   /// A read by a store, until its data are at the node.

@@ -28,15 +28,16 @@ std::int64_t count_of(const RunInfo& info, const char* role) {
 }
 
 /// What a cache node with several workers reads depends on the order of their requests, and so does what it
-/// asks stores for. A store with several cache nodes reads in the order of theirs.
+/// asks stores for. A store with several cache nodes reads in the order of theirs. A tier on a disk writes
+/// what has arrived.
 bool depends_on_arrival(const RunInfo& info, const OperationRecord& record) {
   const auto rank = static_cast<std::size_t>(record.rank);
   if (rank >= info.roles.size()) return false;
   const bool is_shared = count_of(info, "worker") > count_of(info, "cache-node");
   if (record.channel == "reads" || record.channel == "read-data") return is_shared;
-  if (record.kind != "read") return false;
+  if (record.kind != "read" && record.kind != "write") return false;
   if (info.roles[rank] == "store") return is_shared || count_of(info, "cache-node") > 1;
-  return info.roles[rank] == "cache-node" && is_shared;
+  return info.roles[rank] == "cache-node" && (is_shared || info.experiment.data.disk_capacity > Bytes(0));
 }
 
 Streams streams_of(const Results& results) {

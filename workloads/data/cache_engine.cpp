@@ -256,11 +256,11 @@ void CacheEngine::move() {
       ledger.wasted += std::exchange(sample.unused, false) ? 1 : 0;
       continue;
     }
-    Bytes& used = used_[static_cast<std::size_t>(to)];
-    used += size;
-    TANDEM_CHECK(used <= tiers_[static_cast<std::size_t>(to)], "tier", to, "used", used.count(), "capacity",
-                 tiers_[static_cast<std::size_t>(to)].count());
+    used_[static_cast<std::size_t>(to)] += size;
   }
+  for (std::size_t tier = 0; tier < tiers_.size(); ++tier)
+    TANDEM_CHECK(used_[tier] <= tiers_[tier], "tier", tier, "used", used_[tier].count(), "capacity",
+                 tiers_[tier].count());
 }
 
 }  // namespace tandem

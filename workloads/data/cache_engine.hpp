@@ -37,6 +37,8 @@ class CacheEngine {
 
   /// Whether the sample is in a tier now, so that a peer or a batch can have it.
   bool has(SampleId id) const { return state(id).tier != cache::outside && !state(id).in_flight; }
+  /// That holds the sample, or will when it arrives; cache::outside: none.
+  int tier_of(SampleId id) const { return state(id).tier; }
   bool in_flight(SampleId id) const { return state(id).in_flight; }
   Bytes used(int tier) const { return used_[static_cast<std::size_t>(tier)]; }
   const cache::CachePolicy& policy() const { return *policy_; }

@@ -76,7 +76,8 @@ struct Experiment {
     std::string losses;         ///< losses.csv of a run, where mathematics is modelled; empty: from a model
     std::string cache = "lru";  ///< of cache::catalog()
     std::map<std::string, OptionValue> cache_options;
-    Bytes cache_capacity{0};
+    Bytes cache_capacity{0};  ///< of the first tier, memory
+    Bytes disk_capacity{0};   ///< of the second tier, on the node's disk; 0: none
     /// Of augmentation_options(): how training images are changed each time they are used; empty: not at all.
     std::map<std::string, OptionValue> augment;
     int prefetch = 1;  ///< batches requested ahead of use; 0: a GPU does not load one during a step either

@@ -159,7 +159,10 @@ std::vector<ExperimentKey> data_keys() {
        "empty: losses of a seeded model"},
       {KEY(data.cache), name_of(Names::cache), "cache policy: which samples a cache node keeps"},
       {KEY(data.cache_options), {}, "options of the cache policy; see `tandem list cache`"},
-      {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache"},
+      {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache in memory, its first tier"},
+      {KEY(data.disk_capacity), at_least(0),
+       "size of each cache node's second tier, on the first disk of its host: what leaves memory is written "
+       "there, and read when it is wanted. 0: none"},
       {KEY(data.augment),
        {},
        "how training images are changed each time they are used, drawn from the seed, the sample and the "

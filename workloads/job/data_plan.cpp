@@ -109,15 +109,15 @@ std::shared_ptr<const SampleSource> DataPlan::open_source(const std::string& rec
 }
 
 void DataPlan::check_capacity() const {
-  const Bytes capacity = setting_.cache_capacity;
   if (setting_.source != DataSource::storage) return;
-  if (capacity == Bytes(0)) return;
-  const Bytes least = manifest_.sizes.empty() ? manifest_.each : *std::ranges::min_element(manifest_.sizes);
-  if (capacity < least)
-    throw ConfigError(
-        "data.cache_capacity: expected 0 (no cache) or at least " + to_text(least) +
-        (manifest_.sizes.empty() ? ", the size of a sample" : ", the size of the smallest sample") +
-        ", found " + to_text(capacity));
+  const bool has_sizes = !manifest_.sizes.empty();
+  const Bytes least = has_sizes ? *std::ranges::min_element(manifest_.sizes) : manifest_.each;
+  for (const auto& [key, capacity] : {std::pair("data.cache_capacity", setting_.cache_capacity),
+                                      std::pair("data.disk_capacity", setting_.disk_capacity)})
+    if (capacity > Bytes(0) && capacity < least)
+      throw ConfigError(std::string(key) + ": expected 0 (no cache) or at least " + to_text(least) +
+                        (has_sizes ? ", the size of the smallest sample" : ", the size of a sample") +
+                        ", found " + to_text(capacity));
 }
 
 /// The lists of the newest epochs, for all workers of this process.
@@ -249,7 +249,8 @@ DataPlan::Left DataPlan::left_of_epoch() const {
 
 CacheEngine DataPlan::make_cache_engine() const {
   const auto& entry = cache::catalog().find(setting_.cache);
-  const std::vector<Bytes> tiers = {setting_.cache_capacity};
+  std::vector<Bytes> tiers = {setting_.cache_capacity};
+  if (has_disk_tier()) tiers.push_back(setting_.disk_capacity);
   return {
       entry.make.node({.tiers = tiers,
                        .manifest = manifest_,

@@ -100,6 +100,8 @@ class DataPlan {
   bool from_storage() const { return setting_.source == DataSource::storage; }
   /// Batches that are requested before their step.
   int prefetch() const { return setting_.prefetch; }
+  /// Cache nodes keep samples on their disks too.
+  bool has_disk_tier() const { return setting_.disk_capacity > Bytes(0); }
   /// The cache of a cache node.
   CacheEngine make_cache_engine() const;
 

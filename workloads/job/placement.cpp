@@ -332,17 +332,17 @@ class Placer {
 
   // If the platform does not give the size, it is assumed to be large enough.
   void check_fits(const Host& host, const std::map<std::string, std::string>& properties,
-                  const std::string& property, const std::string& what) const {
+                  const std::string& property, const std::string& what, const std::string& key,
+                  Bytes capacity) const {
     const auto found = properties.find(property);
     if (found == properties.end()) return;
     const auto size = parse_bytes(found->second);
     if (!size)
       throw ConfigError(place_of(host) + ": property '" + property +
                         "': expected a size (like 4GiB), found '" + found->second + "'");
-    if (experiment_.data.cache_capacity > *size)
-      fail_at("data.cache_capacity",
-              "at most " + found->second + ", the " + what + " of host '" + host.name + "'",
-              "'" + to_text(experiment_.data.cache_capacity) + "'");
+    if (capacity > *size)
+      fail_at(key, "at most " + found->second + ", the " + what + " of host '" + host.name + "'",
+              "'" + to_text(capacity) + "'");
   }
 
   void check_disk(const std::string& key, const Host& host) const {
@@ -352,9 +352,16 @@ class Placer {
   void check_storage() const {
     for (const auto& name : placement_.cache_nodes) {
       const Host& host = platform_.host(name);
-      if (placement_.stores.empty()) check_disk("placement.cache_nodes", host);
-      check_fits(host, host.properties, "memory", "memory");
-      if (placement_.stores.empty()) check_fits(host, host.disks.front().properties, "size", "disk");
+      const auto& data = experiment_.data;
+      if (placement_.stores.empty() || data.disk_capacity > Bytes(0))
+        check_disk("placement.cache_nodes", host);
+      check_fits(host, host.properties, "memory", "memory", "data.cache_capacity", data.cache_capacity);
+      if (placement_.stores.empty())
+        check_fits(host, host.disks.front().properties, "size", "disk", "data.cache_capacity",
+                   data.cache_capacity);
+      if (data.disk_capacity > Bytes(0))
+        check_fits(host, host.disks.front().properties, "size", "disk", "data.disk_capacity",
+                   data.disk_capacity);
     }
     std::set<std::string> seen;
     for (const auto& name : placement_.stores) {

@@ -114,7 +114,7 @@ struct StalenessRecord {
 struct CacheRecord {
   Rank rank = 0;  ///< cache node
   std::int64_t epoch = 0;
-  std::string from = {};  ///< "tier0" (memory), "store" (the disk of the node, or stores)
+  std::string from = {};  ///< "tier0" (memory), "tier1" (disk), "store" (that has the data set)
   std::int64_t samples = 0;
   std::int64_t bytes = 0;
   Seconds blocked{};  ///< of batches, from their requests until their last samples, which came from there

@@ -14,6 +14,7 @@ namespace tandem {
 namespace {
 
 const std::string from_store = "store";
+const std::string from_disk = "tier1";
 
 /// As in caches.csv.
 std::string name_of(const cache::Place& place) {
@@ -28,14 +29,20 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
       journal_(journal),
       records_(job, context.rank(), journal),
       engine_(data_.make_cache_engine()),
-      is_real_(data_.dataset() != nullptr) {
+      is_real_(data_.dataset() != nullptr),
+      stores_(job.roster().ranks_of(Roster::Role::store).size()) {
   const auto stores = job.roster().ranks_of(Roster::Role::store);
   for (const Rank store : stores) sources_.push_back(std::make_unique<StoreSource>(context, store));
-  if (stores.empty()) {
-    own_disk_ = data_.open_source(job.spec().directory + "/records_" + std::to_string(index) + ".bin");
-    sources_.push_back(std::make_unique<DiskSource>(context, own_disk_.get()));
+  const std::string number = std::to_string(index) + ".bin";
+  if (stores_ == 0) own_disk_ = data_.open_source(job.spec().directory + "/records_" + number);
+  if (is_real_ && data_.has_disk_tier())
+    tier_file_ = std::make_unique<TierFile>(job.spec().directory + "/tier_" + number, data_.manifest());
+  if (stores_ == 0 || data_.has_disk_tier()) {
+    auto disk = std::make_unique<DiskSource>(context, own_disk_.get(), tier_file_.get());
+    disk_ = disk.get();
+    sources_.push_back(std::move(disk));
   }
-  reads_.resize(sources_.size());
+  reads_.resize(std::max<std::size_t>(1, stores_));
   const auto workers = job.roster().workers();
   for (std::size_t worker = 0; worker < workers.size(); ++worker)
     if (cache_node_of(job.roster(), worker) == static_cast<std::size_t>(index))
@@ -66,6 +73,9 @@ void CacheNode::run() {
     begin_batch(client, request.epoch);
     wait_[ended.index] = listen(client);
   }
+  // What is still to be written is of no use any more.
+  for (Pending& last : reads)
+    if (!last.empty()) context_.wait(last);
   for (const auto& source : sources_) source->close();
 }
 
@@ -91,6 +101,7 @@ void CacheNode::begin_batch(Client& client, std::int64_t epoch) {
   batch.asked = context_.now();
   // Before the moves, which may evict what this batch is served.
   collect(batch, decisions);
+  read_tier(epoch);
   read(decisions, epoch);
   move(decisions.move);
   send_complete(client);
@@ -106,9 +117,15 @@ const cache::Decisions& CacheNode::decide(const std::vector<SampleId>& ids, std:
   const cache::Want want{.epoch = epoch, .now = wanted_};
   const cache::Decisions& decisions = engine_.want(want);
   count(decisions, epoch);
-  if (journal_.keep_decisions)
-    journal_.decisions.push_back({context_.rank(), "cache", cache::to_text(want), cache::to_text(decisions)});
+  if (journal_.keep_decisions) note(want, decisions);
   return decisions;
+}
+
+/// What the policy has decided. Which samples are then read depends on what is in flight, that is on time.
+void CacheNode::note(const cache::Want& want, const cache::Decisions& decisions) {
+  cache::Decisions own = decisions;
+  std::erase_if(own.fetch, [](const cache::Fetch& read) { return read.why == cache::Why::demand; });
+  journal_.decisions.push_back({context_.rank(), "cache", cache::to_text(want), cache::to_text(own)});
 }
 
 void CacheNode::count(const cache::Decisions& decisions, std::int64_t epoch) {
@@ -143,7 +160,8 @@ void CacheNode::lay_out(Batch& batch, const cache::Decisions& decisions) const {
   if (is_real_) batch.begin_of.push_back(static_cast<std::size_t>(batch.size.count()));
 }
 
-/// Copies what is here. The batch waits for samples in flight, also for those that a tier will hold.
+/// Copies what is in memory. The batch waits for samples in flight, also for those that a tier will hold, and
+/// for those that are read from the disk.
 void CacheNode::collect(Batch& batch, const cache::Decisions& decisions) {
   if (is_real_) spare_.give(batch);
   for (std::size_t position = 0; position < decisions.serve.size(); ++position) {
@@ -151,11 +169,19 @@ void CacheNode::collect(Batch& batch, const cache::Decisions& decisions) {
     if (engine_.in_flight(id)) {
       waiters_.insert({id, {&batch, position}});
       ++batch.missing;
-    } else if (is_real_) {
-      std::ranges::copy(kept_.at(id), place(batch, position).begin());
+    } else if (is_in_memory(id)) {
+      if (is_real_) std::ranges::copy(kept_.at(id), place(batch, position).begin());
+    } else {
+      const bool is_read = tier_waiters_.contains(id);
+      tier_waiters_.insert({id, {&batch, position}});
+      if (!is_read) add(tier_read_, tier_waiters_, id);
+      ++batch.missing;
     }
   }
 }
+
+/// Pre: not in flight. Without a tier on the disk, what is modelled is not kept.
+bool CacheNode::is_in_memory(SampleId id) const { return !data_.has_disk_tier() || kept_.contains(id); }
 
 /// Where a sample of the batch is. Pre: math is real.
 std::span<std::byte> CacheNode::place(Batch& batch, std::size_t position) const {
@@ -164,17 +190,26 @@ std::span<std::byte> CacheNode::place(Batch& batch, std::size_t position) const 
 }
 
 /// What is read for a batch goes into its message.
+void CacheNode::add(SampleRead& read, const Waiters& waiters, SampleId id) {
+  read.ids.push_back(id);
+  read.size += data_.manifest().size_of(id);
+  if (!is_real_) return;
+  const Waiter& first = waiters.find(id)->second;
+  read.targets.push_back(place(*first.batch, first.position));
+}
+
+/// What the batch needs from the tier on the disk, and no batch before it.
+void CacheNode::read_tier(std::int64_t epoch) {
+  if (tier_read_.ids.empty()) return;
+  tier_read_.what = SampleRead::What::from_tier;
+  tier_read_.epoch = epoch;
+  disk_->add(std::exchange(tier_read_, {}));
+}
+
 void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
   for (const cache::Fetch& fetch : decisions.fetch) {
-    for (const SampleId id : decisions.ids_of(fetch)) {
-      SampleRead& read = reads_[store_of(id, sources_.size())];
-      read.ids.push_back(id);
-      read.size += data_.manifest().size_of(id);
-      if (!is_real_) continue;
-      const Waiter& first = waiters_.find(id)->second;
-      read.targets.push_back(place(*first.batch, first.position));
-    }
-    for (std::size_t source = 0; source < sources_.size(); ++source) {
+    for (const SampleId id : decisions.ids_of(fetch)) add(reads_[store_of(id, reads_.size())], waiters_, id);
+    for (std::size_t source = 0; source < reads_.size(); ++source) {
       if (reads_[source].ids.empty()) continue;
       reads_[source].epoch = epoch;
       sources_[source]->add(std::exchange(reads_[source], {}));
@@ -182,29 +217,63 @@ void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
   }
 }
 
-/// What is kept before it arrived is here when it arrives.
+/// To where the samples are when all moves are made. What is being read goes there when it has been read.
 void CacheNode::move(const std::vector<cache::Move>& moves) {
-  for (const cache::Move& move : moves)
-    if (move.to == cache::outside) kept_.erase(move.id);
+  for (const cache::Move& move : moves) {
+    const int tier = engine_.tier_of(move.id);
+    const auto kept = tier == 0 ? kept_.end() : kept_.find(move.id);
+    if (kept != kept_.end()) {
+      if (tier > 0 && !engine_.in_flight(move.id)) write(move.id, std::move(kept->second));
+      kept_.erase(kept);
+    }
+    if (tier == cache::outside && move.from > 0) disk_->remove(move.id);
+  }
+  if (!tier_write_.ids.empty()) disk_->add(std::exchange(tier_write_, {}));
 }
 
-void CacheNode::take(SampleRead read) {
-  record(read.epoch, from_store).reading += read.duration;
-  arrived_.clear();
-  for (const SampleId id : read.ids)
-    arrived_.push_back({.id = id, .size = data_.manifest().size_of(id), .from = cache::store()});
-  move(engine_.arrived(arrived_).move);
+/// Into the tier on the disk, with the next write.
+void CacheNode::write(SampleId id, std::vector<std::byte> record) {
+  tier_write_.what = SampleRead::What::to_tier;
+  tier_write_.ids.push_back(id);
+  tier_write_.size += data_.manifest().size_of(id);
+  if (is_real_) tier_write_.records.push_back(std::move(record));
+}
+
+void CacheNode::take(const SampleRead& read) {
+  if (read.what == SampleRead::What::to_tier) return;
+  const bool from_tier = read.what == SampleRead::What::from_tier;
+  const std::string& from = from_tier ? from_disk : from_store;
+  record(read.epoch, from).reading += read.duration;
+  if (!from_tier) {
+    arrived_.clear();
+    for (const SampleId id : read.ids)
+      arrived_.push_back({.id = id, .size = data_.manifest().size_of(id), .from = cache::store()});
+    move(engine_.arrived(arrived_).move);
+  }
   complete_.clear();
-  for (std::size_t i = 0; i < read.ids.size(); ++i)
-    deliver(read.ids[i],
-            is_real_ ? std::span<const std::byte>(read.targets[i]) : std::span<const std::byte>());
+  for (std::size_t i = 0; i < read.ids.size(); ++i) {
+    const SampleId id = read.ids[i];
+    const std::span<const std::byte> bytes =
+        is_real_ ? std::span<const std::byte>(read.targets[i]) : std::span<const std::byte>();
+    deliver(from_tier ? tier_waiters_ : waiters_, from, id, bytes);
+    keep(id, bytes);
+    if (from_tier && engine_.tier_of(id) <= 0) disk_->remove(id);
+    if (!from_tier && engine_.tier_of(id) > 0) write(id, {bytes.begin(), bytes.end()});
+  }
+  if (!tier_write_.ids.empty()) disk_->add(std::exchange(tier_write_, {}));
   for (Client* client : complete_) send_complete(*client);
 }
 
-/// To all batches that wait for the sample, and to the tier that keeps it.
-void CacheNode::deliver(SampleId id, std::span<const std::byte> record) {
-  if (is_real_ && engine_.has(id)) kept_[id].assign(record.begin(), record.end());
-  const auto [begin, end] = waiters_.equal_range(id);
+/// In memory, if it belongs there.
+void CacheNode::keep(SampleId id, std::span<const std::byte> record) {
+  if (engine_.tier_of(id) == 0 && (is_real_ || data_.has_disk_tier()))
+    kept_[id].assign(record.begin(), record.end());
+}
+
+/// To all batches that wait for it.
+void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id,
+                        std::span<const std::byte> record) {
+  const auto [begin, end] = waiters.equal_range(id);
   for (auto each = begin; each != end; ++each) {
     const auto& [batch, position] = each->second;
     if (is_real_) {
@@ -212,10 +281,10 @@ void CacheNode::deliver(SampleId id, std::span<const std::byte> record) {
       if (target.data() != record.data()) std::ranges::copy(record, target.begin());
     }
     if (--batch->missing > 0) continue;
-    this->record(batch->epoch, from_store).blocked += context_.now() - batch->asked;
+    this->record(batch->epoch, from).blocked += context_.now() - batch->asked;
     complete_.push_back(batch->client);
   }
-  waiters_.erase(begin, end);
+  waiters.erase(begin, end);
 }
 
 /// A client gets its batches in the order of its requests.

@@ -41,11 +41,12 @@ class CacheNode {
     std::vector<SampleId> ids;  ///< of the request being received
     std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
   };
-  /// A batch waits for a sample in flight.
+  /// A batch waits for a sample.
   struct Waiter {
     Batch* batch;
     std::size_t position;
   };
+  using Waiters = std::unordered_multimap<SampleId, Waiter>;
 
   struct Count {
     cache::Place from;
@@ -56,15 +57,21 @@ class CacheNode {
   void end(Client& client);
   void begin_batch(Client& client, std::int64_t epoch);
   const cache::Decisions& decide(const std::vector<SampleId>& ids, std::int64_t epoch);
+  void note(const cache::Want& want, const cache::Decisions& decisions);
   void count(const cache::Decisions& decisions, std::int64_t epoch);
   Batch& new_batch(Client& client);
   void lay_out(Batch& batch, const cache::Decisions& decisions) const;
   std::span<std::byte> place(Batch& batch, std::size_t position) const;
+  bool is_in_memory(SampleId id) const;
   void collect(Batch& batch, const cache::Decisions& decisions);
+  void read_tier(std::int64_t epoch);
   void read(const cache::Decisions& decisions, std::int64_t epoch);
+  void add(SampleRead& read, const Waiters& waiters, SampleId id);
   void move(const std::vector<cache::Move>& moves);
-  void take(SampleRead read);
-  void deliver(SampleId id, std::span<const std::byte> record);
+  void write(SampleId id, std::vector<std::byte> record);
+  void take(const SampleRead& read);
+  void keep(SampleId id, std::span<const std::byte> record);
+  void deliver(Waiters& waiters, const std::string& from, SampleId id, std::span<const std::byte> record);
   void send_complete(Client& client);
   CacheRecord& record(std::int64_t epoch, const std::string& from);
 
@@ -73,18 +80,24 @@ class CacheNode {
   Journal& journal_;
   RecordFiles records_;
   CacheEngine engine_;
-  bool is_real_;  ///< math
-  std::shared_ptr<const SampleSource>
-      own_disk_;  ///< null when math is modelled, and where stores have the samples
-  std::vector<std::unique_ptr<SampleReads>> sources_;  ///< the disk, or the stores
+  bool is_real_;        ///< math
+  std::size_t stores_;  ///< that have the samples; 0: the disk has them
+  /// Null when math is modelled, and where stores have the samples.
+  std::shared_ptr<const SampleSource> own_disk_;
+  std::unique_ptr<TierFile> tier_file_;  ///< null when math is modelled, and where memory is the only tier
+  DiskSource* disk_ = nullptr;           ///< null: it is not used
+  std::vector<std::unique_ptr<SampleReads>> sources_;  ///< the stores, then the disk
+  /// What is in memory. Nothing where math is modelled and memory is the only tier; else empty records.
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
   std::vector<Client> clients_;
   std::size_t open_ = 0;       ///< clients that may send requests
   std::vector<Pending> wait_;  ///< the next request of each client, and the next end of a read of each source
-  std::unordered_multimap<SampleId, Waiter> waiters_;
+  Waiters waiters_;            ///< for samples in flight
+  Waiters tier_waiters_;       ///< for samples that are read from the tier on the disk
   SpareRecords spare_;
   // Reused:
-  std::vector<SampleRead> reads_;  ///< by source
+  std::vector<SampleRead> reads_;  ///< by store, or of the disk
+  SampleRead tier_read_, tier_write_;
   std::vector<cache::Sample> wanted_;
   std::vector<Count> counted_;
   std::vector<cache::Arrived> arrived_;

@@ -17,23 +17,50 @@ bool is_one_piece(const std::vector<std::span<std::byte>>& targets) {
 
 }  // namespace
 
+Kernel DiskSource::transfer(SampleRead& read) {
+  switch (read.what) {
+    case SampleRead::What::samples:
+      if (samples_ == nullptr) break;
+      return [this, &read] {
+        for (std::size_t i = 0; i < read.ids.size(); ++i) samples_->read(read.ids[i], read.targets[i]);
+      };
+    case SampleRead::What::from_tier:
+      if (tier_ == nullptr) break;
+      return [this, &read] {
+        for (std::size_t i = 0; i < read.ids.size(); ++i) tier_->read(read.ids[i], read.targets[i]);
+      };
+    case SampleRead::What::to_tier:
+      if (tier_ == nullptr) break;
+      return [this, &read] {
+        for (std::size_t i = 0; i < read.ids.size(); ++i) tier_->write(read.ids[i], read.records[i]);
+      };
+  }
+  return {};
+}
+
 void DiskSource::put_next(Pending& wait) {
-  if (!wait.empty() || reads_.empty()) return;
-  SampleRead& read = reads_.front();
+  if (!wait.empty() || accesses_.empty()) return;
+  SampleRead& read = accesses_.front().read;
   read.started = context_.now();
-  Kernel transfer;
-  if (samples_ != nullptr)
-    transfer = [this, &read] {
-      for (std::size_t i = 0; i < read.ids.size(); ++i) samples_->read(read.ids[i], read.targets[i]);
-    };
-  wait = context_.read(0, {read.size, std::ssize(read.ids)}, std::move(transfer));
+  const DiskAccess access{read.size, std::ssize(read.ids)};
+  wait = read.what == SampleRead::What::to_tier ? context_.write(0, access, transfer(read))
+                                                : context_.read(0, access, transfer(read));
 }
 
 SampleRead DiskSource::finish() {
-  SampleRead read = std::move(reads_.front());
-  reads_.pop_front();
-  read.duration = context_.now() - read.started;
-  return read;
+  Access access = std::move(accesses_.front());
+  accesses_.pop_front();
+  for (const SampleId id : access.removed) tier_->remove(id);
+  access.read.duration = context_.now() - access.read.started;
+  return std::move(access.read);
+}
+
+void DiskSource::remove(SampleId id) {
+  if (tier_ == nullptr) return;
+  if (accesses_.empty())
+    tier_->remove(id);
+  else
+    accesses_.back().removed.push_back(id);
 }
 
 void StoreSource::add(SampleRead read) {

@@ -11,6 +11,7 @@
 #include "policies/cache/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/data/sample_source.hpp"
+#include "workloads/data/tier_file.hpp"
 #include "workloads/job/job.hpp"
 
 namespace tandem {
@@ -18,14 +19,17 @@ namespace tandem {
 /// Which of the stores has the sample: neighbours in the data set are on different ones.
 inline std::size_t store_of(SampleId id, std::size_t stores) { return static_cast<std::size_t>(id) % stores; }
 
-/// One read of some samples from one place.
+/// One read of some samples from one place, or their writing into the tier of a disk.
 struct SampleRead {
+  enum class What : std::uint8_t { samples, from_tier, to_tier };
   std::vector<SampleId> ids;
   Bytes size{0};
   /// Where each sample goes; empty when math is modelled. The memory must stay until the read has ended.
   std::vector<std::span<std::byte>> targets = {};
-  std::int64_t epoch = 0;  ///< in which it is asked for
-  std::size_t reader = 0;  ///< of a store: which of its cache nodes asks for it
+  What what = What::samples;
+  std::vector<std::vector<std::byte>> records = {};  ///< to write; empty when math is modelled
+  std::int64_t epoch = 0;                            ///< in which it is asked for
+  std::size_t reader = 0;                            ///< of a store: which of its cache nodes asks for it
   Seconds started{};
   Seconds duration{};  ///< when it has ended
 };
@@ -39,24 +43,34 @@ class SampleReads {
   virtual void put_next(Pending& wait) = 0;
   /// The oldest read. Pre: its operation has ended, and was waited for.
   virtual SampleRead finish() = 0;
-  /// No read follows. Pre: all have ended.
+  /// No read follows. Pre: all have ended but those into a tier.
   virtual void close() {}
 };
 
-/// The first disk of this rank's host. One access after the other, each of whose samples is a request to the
-/// disk.
+/// The first disk of this rank's host, with samples of the data set and the tier of a cache. One access after
+/// the other, each of whose samples is a request to the disk.
 class DiskSource : public SampleReads {
  public:
-  /// `samples`: null when math is modelled. The arguments must outlive it.
-  DiskSource(Context& context, const SampleSource* samples) : context_(context), samples_(samples) {}
-  void add(SampleRead read) override { reads_.push_back(std::move(read)); }
+  /// Both null when math is modelled. The arguments must outlive it.
+  DiskSource(Context& context, const SampleSource* samples, TierFile* tier = nullptr)
+      : context_(context), samples_(samples), tier_(tier) {}
+  void add(SampleRead read) override { accesses_.push_back({std::move(read)}); }
   void put_next(Pending& wait) override;
   SampleRead finish() override;
+  /// Removes the sample from the tier, after the accesses that were added before.
+  void remove(SampleId id);
 
  private:
+  struct Access {
+    SampleRead read;
+    std::vector<SampleId> removed = {};  ///< after it
+  };
+  Kernel transfer(SampleRead& read);
+
   Context& context_;
   const SampleSource* samples_;
-  std::deque<SampleRead> reads_;
+  TierFile* tier_;
+  std::deque<Access> accesses_;
 };
 
 /// A store on another rank. All reads are requested at once; the store makes one after the other, and sends

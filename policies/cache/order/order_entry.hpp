@@ -2,6 +2,8 @@
 // template.
 #pragma once
 
+#include <algorithm>
+#include <deque>
 #include <memory>
 
 #include "policies/cache/order/order.hpp"
@@ -9,39 +11,72 @@
 
 namespace tandem::cache {
 
-/// Keeps every sample that the order admits, in the first tier. Space is made when a sample is wanted, not
-/// when it arrives, so that a repeated request does not read it twice.
+/// Keeps every sample that the order admits, in the first tier. What leaves a tier goes to the next one, each
+/// of which has an order of its own; what is hit below the first tier returns to it. Space is made when a
+/// sample is wanted, not when it arrives, so that a repeated request does not read it twice.
 template <template <class> class Order>
 class OrderPolicy final : public CachePolicy {
  public:
-  explicit OrderPolicy(const Setting& setting)
-      : order_({.capacity = setting.capacity(), .seed = setting.seed, .options = setting.options}) {}
+  explicit OrderPolicy(const Setting& setting) {
+    for (const Bytes capacity : setting.tiers)
+      orders_.emplace_back(
+          OrderSetting{.capacity = capacity, .seed = setting.seed, .options = setting.options});
+  }
 
   void on_want(const Want& want, Decisions& decisions) override {
     for (const auto& [id, size] : want.now) {
       TANDEM_CHECK(size >= Bytes(0), "id", id, "size", size.count());
-      const bool is_hit = order_.hit(id);
-      decisions.serve.push_back({id, id, is_hit ? tier(0) : store()});
-      if (is_hit) continue;
-      if (order_.insert(id, size.count(),
-                        [&](SampleId gone, std::int64_t bytes) { decisions.drop(gone, Bytes(bytes)); }))
-        decisions.keep(id, size);
+      if (orders_.front().hit(id)) {
+        decisions.serve.push_back({id, id, tier(0)});
+        continue;
+      }
+      const int lower = lower_tier(id);
+      decisions.serve.push_back({id, id, lower == outside ? store() : tier(lower)});
+      if (lower != outside) orders_[static_cast<std::size_t>(lower)].remove(id);
+      put(id, size, lower, 0, decisions);
     }
   }
 
   void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
     for (const Arrived& read : arrived) {
-      if (read.outcome == Arrived::Outcome::here || !order_.holds(read.id)) continue;
-      order_.remove(read.id);
-      decisions.drop(read.id, read.size);
+      if (read.outcome == Arrived::Outcome::here) continue;
+      for (std::size_t number = 0; number < orders_.size(); ++number) {
+        if (!orders_[number].holds(read.id)) continue;
+        orders_[number].remove(read.id);
+        decisions.drop(read.id, read.size, static_cast<int>(number));
+      }
     }
   }
 
-  bool holds(SampleId id) const override { return order_.holds(id); }
-  Bytes used(int tier) const override { return tier == 0 ? order_.used() : Bytes(0); }
+  bool holds(SampleId id) const override {
+    return std::ranges::any_of(orders_, [id](const auto& order) { return order.holds(id); });
+  }
+  Bytes used(int tier) const override {
+    const auto number = static_cast<std::size_t>(tier);
+    return number < orders_.size() ? orders_[number].used() : Bytes(0);
+  }
 
  private:
-  Order<AnyIds> order_;
+  int lower_tier(SampleId id) const {
+    for (std::size_t number = 1; number < orders_.size(); ++number)
+      if (orders_[number].holds(id)) return static_cast<int>(number);
+    return outside;
+  }
+  /// Into the first tier from `to` on that admits it. What has to leave goes first.
+  void put(SampleId id, Bytes size, int from, int to, Decisions& decisions) {
+    const auto lower = [&](SampleId gone, std::int64_t bytes) {
+      put(gone, Bytes(bytes), to, to + 1, decisions);
+    };
+    for (; to < static_cast<int>(orders_.size()); ++to) {
+      if (!orders_[static_cast<std::size_t>(to)].insert(id, size.count(), lower)) continue;
+      if (to != from)
+        decisions.move.push_back({id, size, static_cast<std::int16_t>(from), static_cast<std::int16_t>(to)});
+      return;
+    }
+    if (from != outside) decisions.drop(id, size, from);
+  }
+
+  std::deque<Order<AnyIds>> orders_;  ///< by tier
 };
 
 /// One order and no virtual calls.

@@ -1,5 +1,7 @@
 // MinIO (Mohan, Phanishayee, Raniwala, Chidambaram, PVLDB 14(5), 2021). A sample is kept if there is room for
-// it, and never evicted. So in each epoch after the first, every sample in the cache is hit once.
+// it in a tier, and never evicted. So in each epoch after the first, every sample in the cache is hit once.
+#include <algorithm>
+
 #include "policies/cache/policies.hpp"
 #include "policies/cache/training/kept.hpp"
 
@@ -8,23 +10,34 @@ namespace {
 
 class Minio final : public CachePolicy {
  public:
-  explicit Minio(Bytes capacity) : kept_(capacity) {}
+  explicit Minio(const std::vector<Bytes>& tiers) {
+    for (const Bytes capacity : tiers) kept_.emplace_back(capacity, static_cast<int>(kept_.size()));
+  }
 
   void on_want(const Want& want, Decisions& decisions) override {
     for (const auto& [id, size] : want.now) {
-      const bool is_hit = kept_.holds(id);
-      decisions.serve.push_back({id, id, is_hit ? tier(0) : store()});
-      if (!is_hit) kept_.keep(id, size, decisions);
+      const auto tier = holder(id);
+      const bool is_hit = tier != kept_.end();
+      decisions.serve.push_back(
+          {id, id, is_hit ? cache::tier(static_cast<int>(tier - kept_.begin())) : store()});
+      if (!is_hit) std::ranges::any_of(kept_, [&](Kept& each) { return each.keep(id, size, decisions); });
     }
   }
   void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
-    kept_.forget_failed(arrived, decisions);
+    for (Kept& each : kept_) each.forget_failed(arrived, decisions);
   }
-  bool holds(SampleId id) const override { return kept_.holds(id); }
-  Bytes used(int) const override { return kept_.used(); }
+  bool holds(SampleId id) const override { return holder(id) != kept_.end(); }
+  Bytes used(int tier) const override {
+    const auto number = static_cast<std::size_t>(tier);
+    return number < kept_.size() ? kept_[number].used() : Bytes(0);
+  }
 
  private:
-  Kept kept_;
+  std::vector<Kept>::const_iterator holder(SampleId id) const {
+    return std::ranges::find_if(kept_, [id](const Kept& each) { return each.holds(id); });
+  }
+
+  std::vector<Kept> kept_;  ///< by tier
 };
 
 Counts replay_minio(const Trace& trace, const ReplaySetting& setting) {
@@ -53,7 +66,7 @@ Catalog<Factory>::Entry minio() {
               "Training. PVLDB 14(5), 2021",
           .options = {},
           .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
-                     return std::make_unique<Minio>(setting.capacity());
+                     return std::make_unique<Minio>(setting.tiers);
                    },
                    .replay = replay_minio},
           .aliases = {"coordl"}};

@@ -426,7 +426,7 @@ INSTANTIATE_TEST_SUITE_P(
             "lab.yaml: key 'placement.cache_nodes': expected hosts, because workers read the stores through "
             "cache nodes, found nothing"},
         Refusal{"StoresOfDataInMemory", minimal + "placement: {stores: [a]}\n",
-                "lab.yaml:4: key 'placement.stores': expected nothing, because workers have their samples in "
+                "lab.yaml:3: key 'placement.stores': expected nothing, because workers have their samples in "
                 "memory (data.source); use data.source: storage, found 'a'"},
         Refusal{"NoiseWithoutProfile", minimal + "physics: {noise: profile}\n",
                 "lab.yaml: key 'physics.profile': expected a file made by `tandem calibrate`, because "

@@ -389,6 +389,24 @@ TEST(Placement, StoresNeedADiskEach) {
       "experiment 'test': key 'placement.stores': expected a host of lab.xml, found 'bb'; did you mean 'b'?");
 }
 
+TEST(Placement, ATierOnTheDiskNeedsOneThatIsLargeEnough) {
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
+  experiment.data.source = DataSource::storage;
+  experiment.data.disk_capacity = Bytes(8'000'000'000);
+  experiment.placement.cache_nodes = {"a"};
+  experiment.placement.stores = {"b"};
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.cache_nodes': expected hosts with a disk, found 'a', which "
+            "has none");
+  experiment.placement.cache_nodes = {"b"};
+  EXPECT_EQ(error_of(experiment), "no error");
+  auto platform = lab();
+  platform.hosts[1].disks[0].properties["size"] = "6GB";
+  EXPECT_EQ(
+      error_of(experiment, platform),
+      "experiment 'test': key 'data.disk_capacity': expected at most 6GB, the disk of host 'b', found '8GB'");
+}
+
 /// Stores are no workers unless they are listed.
 TEST(Placement, HostsOfStoresHaveNoWorkersByDefault) {
   Experiment experiment = experiment_over(sync::Route::all_reduce);

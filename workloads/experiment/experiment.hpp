@@ -76,7 +76,8 @@ struct Experiment {
     std::string cache = "lru";  ///< of cache::catalog()
     std::map<std::string, OptionValue> cache_options;
     Bytes cache_capacity{0};
-    int prefetch = 1;  ///< batches requested ahead of use; 0: a GPU does not load one during a step either
+    bool cold = false;  ///< native cache nodes read past the page cache
+    int prefetch = 1;   ///< batches requested ahead of use; 0: a GPU does not load one during a step either
   } data;
 
   struct Placement {  ///< host names, one per instance

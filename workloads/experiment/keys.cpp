@@ -158,6 +158,11 @@ std::vector<ExperimentKey> data_keys() {
       {KEY(data.cache), name_of(Names::cache), "cache policy: which samples a cache node keeps"},
       {KEY(data.cache_options), {}, "options of the cache policy; see `tandem list cache`"},
       {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache"},
+      {KEY(data.cold),
+       {},
+       "with run.devices native, cache nodes read their storage past the page cache where the file system "
+       "lets "
+       "them (run.json, physics, cold_reads says how); a profile then gives the times of cold reads"},
       {KEY(data.prefetch), between(0, million),
        "batches requested in advance; 0: none, and a GPU does not load the next batch during a step"},
       {KEY(placement.workers),

@@ -1,16 +1,18 @@
 // The training set as a file of records on a disk, read sample by sample: the contents of a storage tier.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "workloads/data/dataset.hpp"
+#include "workloads/data/storage_file.hpp"
 
 namespace tandem {
 
 class RecordStore {
  public:
-  /// Writes the file. Errors: WorldError.
-  RecordStore(std::string path, const Dataset& dataset);
+  /// Writes the file. `cold`: see StorageFile. Errors: WorldError.
+  RecordStore(std::string path, const Dataset& dataset, bool cold = false);
   ~RecordStore();
   RecordStore(const RecordStore&) = delete;
   RecordStore& operator=(const RecordStore&) = delete;
@@ -19,7 +21,7 @@ class RecordStore {
 
  private:
   std::string path_;
-  int file_ = -1;
+  std::optional<StorageFile> file_;
 };
 
 }  // namespace tandem

@@ -14,8 +14,9 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
       records_(job, context.rank(), journal),
       engine_(data_.make_cache_engine()) {
   if (const Dataset* dataset = data_.dataset())
-    store_ = std::make_unique<RecordStore>(
-        job.spec().directory + "/records_" + std::to_string(index) + ".bin", *dataset);
+    store_ =
+        std::make_unique<RecordStore>(job.spec().directory + "/records_" + std::to_string(index) + ".bin",
+                                      *dataset, job.spec().experiment.data.cold);
   const auto workers = job.roster().workers();
   for (std::size_t worker = 0; worker < workers.size(); ++worker)
     if (cache_node_of(job.roster(), worker) == static_cast<std::size_t>(index))

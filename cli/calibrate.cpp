@@ -129,6 +129,16 @@ std::string older_rate_text(double rate) {
                : ": the simulation shares equally, so its asynchronous jobs may take other times");
 }
 
+std::string disks_text(const Profile& profile) {
+  std::string text;
+  for (const auto& disk : profile.disks)
+    text += fmt::format(
+        "  disk, {}: {:.1f} us per request, {} at the same time, reads {:.0f} MB/s, writes {:.0f} MB/s\n",
+        disk.cold ? "past the page cache" : "through the page cache", disk.latency_s * 1e6, disk.parallel,
+        disk.read_rate * 1e-6, disk.write_rate * 1e-6);
+  return text.empty() ? text : "\n" + text;
+}
+
 std::string profile_text(const Profile& profile) {
   std::string text = fmt::format("measured on {}\n", profile.machine);
   if (profile.device != "host") text += fmt::format("  computing on {}\n", profile.device);
@@ -152,6 +162,7 @@ std::string profile_text(const Profile& profile) {
         entry.median_s * 1e3, entry.spread * 50);
   text += server_text(profile);
   text += disturbance_text(profile);
+  text += disks_text(profile);
   if (!profile.storage.empty()) text += "\n  storage\n";
   for (const auto& entry : profile.storage)
     text += fmt::format("  {:<5} {:>10} B  {:>9.1f} us\n", entry.write ? "write" : "read", entry.bytes,
@@ -168,8 +179,16 @@ BytesPerSecond storage_rate(const Profile& profile, bool write) {
   return rate_between(small->bytes, small->median_s, large->bytes, large->median_s);
 }
 
+platforms::MeasuredDisk measured_disk(const Profile& profile, bool cold) {
+  if (const auto* disk = profile.disk(cold))
+    return {BytesPerSecond(disk->read_rate), BytesPerSecond(disk->write_rate), Seconds(disk->latency_s),
+            disk->parallel};
+  return {storage_rate(profile, false), storage_rate(profile, true)};
+}
+
 /// The values of the profile that a platform file contains.
-platforms::MeasuredMachine measured_machine(const Profile& profile, const ModelDescription& model) {
+platforms::MeasuredMachine measured_machine(const Profile& profile, const ModelDescription& model,
+                                            bool cold) {
   const ComputeSpeed speed = compute_speed(profile.compute, model);
   const auto& network = profile.paths.front().segments;
   const auto& fastest = *std::min_element(network.begin(), network.end(),
@@ -180,12 +199,14 @@ platforms::MeasuredMachine measured_machine(const Profile& profile, const ModelD
           .core_speed = speed.core,
           .memory_rate = speed.memory,
           .network = {Seconds(std::max(1e-7, network.front().alpha_s)), BytesPerSecond(1.0 / fastest.beta_s)},
-          .disk = platforms::MeasuredDisk{storage_rate(profile, false), storage_rate(profile, true)}};
+          .disk = measured_disk(profile, cold)};
 }
 
-void write_platform(const std::string& path, const Profile& profile, const ModelDescription& model) {
+/// `cold`: with the disk as reads past the page cache find it.
+void write_platform(const std::string& path, const Profile& profile, const ModelDescription& model,
+                    bool cold) {
   std::ofstream file(path);
-  file << platforms::this_machine_xml(measured_machine(profile, model));
+  file << platforms::this_machine_xml(measured_machine(profile, model, cold));
   if (!file.flush()) throw WorldError("cannot write the platform file " + path);
 }
 
@@ -303,7 +324,8 @@ int calibrate(CalibrateOptions options) {
   print_document(to_json(profile));
   if (options.platform.empty()) return exit_success;
   write_platform(options.platform, profile,
-                 Job(loaded.experiment, loaded.platform, "", network_of_workers(loaded)).model());
+                 Job(loaded.experiment, loaded.platform, "", network_of_workers(loaded)).model(),
+                 loaded.experiment.data.cold);
   fmt::print("{}\n", options.platform);
   return exit_success;
 }
@@ -346,7 +368,8 @@ void add_calibrate(CLI::App& app, int& exit_code) {
   command->get_option("EXPERIMENT")->required(false);
   command->footer(
       "Measures messages between ranks, MPI's own all-reduce, every operation of one training step, and\n"
-      "storage (the last two only with real math). The runs that are compared later are not used. Examples:\n"
+      "storage, warm and cold (the last two only with real math). The runs that are compared later are not "
+      "used. Examples:\n"
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --out profile.json\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --set physics.network=profile --set "
       "physics.profile=profile.json\n"

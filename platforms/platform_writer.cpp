@@ -25,9 +25,14 @@ std::string free_name(const std::string& wanted, const std::vector<Host>& hosts)
 std::string host_xml(const Host& host) {
   std::string xml = fmt::format("    <host id=\"{}\" speed=\"{}f\" core=\"{}\">\n", xml_text(host.name),
                                 host.speed.count(), host.cores);
-  for (const auto& disk : host.disks)
-    xml += fmt::format("      <disk id=\"{}\" read_bw=\"{}Bps\" write_bw=\"{}Bps\"/>\n", xml_text(disk.name),
+  for (const auto& disk : host.disks) {
+    xml += fmt::format("      <disk id=\"{}\" read_bw=\"{}Bps\" write_bw=\"{}Bps\"", xml_text(disk.name),
                        disk.read_rate.count(), disk.write_rate.count());
+    std::string properties;
+    for (const auto& [name, value] : disk.properties)
+      properties += fmt::format("<prop id=\"{}\" value=\"{}\"/>", xml_text(name), xml_text(value));
+    xml += properties.empty() ? "/>\n" : ">" + properties + "</disk>\n";
+  }
   for (const auto& [name, value] : host.properties)
     xml += fmt::format("      <prop id=\"{}\" value=\"{}\"/>\n", xml_text(name), xml_text(value));
   return xml + "    </host>\n";

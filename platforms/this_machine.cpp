@@ -17,6 +17,14 @@ std::string config_xml(const std::map<std::string, std::string>& config) {
   return xml.empty() ? xml : "  <config>\n" + xml + "  </config>\n";
 }
 
+Disk disk_as_measured(const std::string& name, const MeasuredDisk& measured) {
+  Disk disk{name, measured.read_rate, measured.write_rate, {}};
+  if (measured.latency > Seconds(0))
+    disk.properties["tandem:latency"] = fmt::format("{}s", measured.latency.count());
+  if (measured.parallel > 1) disk.properties["tandem:parallel"] = std::to_string(measured.parallel);
+  return disk;
+}
+
 /// All hosts around one switch; each of the two links of a route has half of the latency.
 std::string star_xml(const std::string& comment, const Description& platform, const MeasuredNetwork& network,
                      const std::optional<MeasuredDisk>& disk) {
@@ -27,7 +35,7 @@ std::string star_xml(const std::string& comment, const Description& platform, co
   std::string xml;
   for (Host host : hosts) {
     if (disk)
-      for (auto& own : host.disks) own = {own.name, disk->read_rate, disk->write_rate};
+      for (auto& own : host.disks) own = disk_as_measured(own.name, *disk);
     xml += host_xml(host);
   }
   xml += fmt::format("    <router id=\"{}\"/>\n", xml_text(hub));
@@ -58,7 +66,7 @@ std::string this_machine_xml(const MeasuredMachine& machine) {
   host.name = "this-machine";
   host.cores = machine.cores;
   host.speed = machine.core_speed;
-  if (machine.disk) host.disks = {{"disk", machine.disk->read_rate, machine.disk->write_rate}};
+  if (machine.disk) host.disks = {disk_as_measured("disk", *machine.disk)};
   host.properties["tandem:memory_rate"] = fmt::format("{}", machine.memory_rate.count());
   const std::string comment =
       "This machine as measured: " + machine.name + ". Ranks share its cores. Written by: " + machine.command;

@@ -18,6 +18,8 @@ struct MeasuredNetwork {
 struct MeasuredDisk {
   BytesPerSecond read_rate;
   BytesPerSecond write_rate;
+  Seconds latency{0};  ///< of a request
+  int parallel = 1;    ///< requests served at the same time
 };
 
 struct MeasuredMachine {

@@ -94,10 +94,12 @@ class JobTimes {
     if (job_.spec().experiment.physics.noise == NoiseSource::profile)
       setting.noise = {event_seed_, job_.devices().profile()->share_jitter()};
     setting.price = [this](Rank rank, const Work& work) { return device(rank).next(work); };
-    setting.disk_delay = [this](Rank rank, int disk, const DiskAccess& access) {
-      return device(rank).disk_delay() +
-             job_.devices().disk_latency(rank, disk) * static_cast<double>(access.requests);
-    };
+    setting.disk_service = [this](Rank rank, int disk) { return job_.devices().disk_service(rank, disk); };
+    if (job_.devices().measured_disk() != nullptr)
+      setting.disk_moving = [this](Rank rank, int disk, const DiskAccess& access, bool write) {
+        return job_.devices().disk_moving(rank, disk, access, write);
+      };
+    setting.disk_delay = [this](Rank rank, int, const DiskAccess&) { return device(rank).disk_delay(); };
     if (ComputeTimeSampler::any_slowdown(job_))
       setting.slowdown = [this](Rank rank, const Work& work) { return device(rank).slowdown(work); };
     setting.all_reduce = [this](std::span<const Rank> members, Bytes size) {

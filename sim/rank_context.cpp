@@ -48,7 +48,8 @@ RankContext::Operation& RankContext::new_operation(Kind kind) {
   operation.outcome = Outcome::done;
   operation.note = {};
   operation.is_work = false;
-  may_have_ended_[operation.slot] = kind == Kind::sleep ? 1 : 0;
+  operation.is_timed = kind == Kind::sleep;
+  may_have_ended_[operation.slot] = operation.is_timed ? 1 : 0;
   return operation;
 }
 
@@ -415,14 +416,17 @@ bool RankContext::is_done(const Pending& pending) {
 
 Completion RankContext::take(std::uint32_t slot, std::size_t index) {
   Operation& operation = operations_[slot];
-  if (operation.error) std::rethrow_exception(std::exchange(operation.error, nullptr));
   if (operation.state == State::failed)
     throw WorldError("rank " + std::to_string(rank_) + ": " + describe(operation) +
                      " failed: " + world_.last_down());
-  if (operation.state == State::done) --done_count_;
+  if (operation.state == State::done)
+    --done_count_;
+  else if (operation.transfer)
+    end_transfer(operation, true);
   ++operation.uses;
   operation.next = free_operation_;
   free_operation_ = slot;
+  if (operation.error) std::rethrow_exception(std::exchange(operation.error, nullptr));
   return {index, operation.note, std::nullopt, operation.outcome};
 }
 
@@ -476,7 +480,7 @@ void RankContext::block() {
 }
 
 void RankContext::finish(std::uint32_t slot, bool succeeded) {
-  if (operations_[slot].transfer) end_write(operations_[slot], succeeded);
+  if (operations_[slot].transfer) end_transfer(operations_[slot], succeeded);
   mark_ended(operations_[slot], succeeded ? State::done : State::failed);
   if (computing_ == &operations_[slot]) {
     action_ = nullptr;
@@ -533,12 +537,16 @@ void RankContext::start(Operation& operation) {
     case Kind::all_reduce:
       return start_all_reduce(operation);
     case Kind::sleep:
-      simgrid::kernel::timer::Timer::set(std::max(operation.amount, now().count()),
-                                         [&operation, use = operation.uses] {
-                                           if (operation.uses == use && operation.state == State::pending)
-                                             operation.finish(true);
-                                         });
+      return end_at(operation);
   }
+}
+
+void RankContext::end_at(Operation& operation) {
+  simgrid::kernel::timer::Timer::set(std::max(operation.amount, now().count()),
+                                     [&operation, use = operation.uses] {
+                                       if (operation.uses == use && operation.state == State::pending)
+                                         operation.finish(true);
+                                     });
 }
 
 std::string RankContext::describe(const Operation& operation) const {

@@ -65,10 +65,9 @@ class RankContext final : public Context {
 
   struct Operation final : Finishable {
     void finish(bool succeeded) override { owner->finish(slot, succeeded); }
-    /// Sleeps are timed outside of SimGrid's models, whose rounding they must not lose a tie to.
-    bool is_due(double now_s, double precision_s) const {
-      return kind == Kind::sleep && amount <= now_s + precision_s;
-    }
+    /// Sleeps, and accesses to a busy disk, are timed outside of SimGrid's models, whose rounding they must
+    /// not lose a tie to.
+    bool is_due(double now_s, double precision_s) const { return is_timed && amount <= now_s + precision_s; }
     RankContext* owner = nullptr;
     std::uint32_t slot = 0;
     std::uint32_t uses = 0;        ///< of this slot, so that a late timer knows that its sleep has ended
@@ -76,18 +75,19 @@ class RankContext final : public Context {
     Kind kind = Kind::sleep;
     State state = State::pending;
     Outcome outcome = Outcome::done;
-    bool is_work = false;  ///< of a sleep that stands for concurrent work
+    bool is_work = false;   ///< of a sleep that stands for concurrent work
+    bool is_timed = false;  ///< ends at the date `amount`
     int disk = 0;
     Rank peer = 0;
     Channel channel;
     Slice slice;
-    double amount = 0;  ///< flops, bytes on the disk, seconds of an all-reduce, or the date that a sleep ends
+    double amount = 0;    ///< flops, bytes on an idle disk, seconds of an all-reduce, or the date of the end
     double behind_s = 0;  ///< of an all-reduce: see AllReduceTime
     double slowdown = 1;  ///< of a compute while messages are in flight
     double ended_s = 0;   ///< when it ended, unless it is pending
     Note note;
-    Kernel transfer;                                        ///< of a write
-    std::exception_ptr error;                               ///< of that
+    Kernel transfer;                                        ///< of a disk access, until it runs
+    std::exception_ptr error;                               ///< of the transfer of a disk
     std::shared_ptr<const AllReduceRendezvous> rendezvous;  ///< of an all-reduce that starts with this one
     simgrid::s4u::ExecPtr exec;  ///< kept, like `io`, for the next operation of this slot
     simgrid::s4u::IoPtr io;
@@ -142,7 +142,9 @@ class RankContext final : public Context {
   simgrid::kernel::resource::Action* started_action(const Operation& operation) const;
   void stretch_compute(double factor);
   void start_disk_transfer(Operation& operation);
-  void end_write(Operation& operation, bool succeeded);
+  void end_transfer(Operation& operation, bool succeeded);
+  void serve(Operation& operation, const DiskAccess& access);
+  void end_at(Operation& operation);
   void start_all_reduce(Operation& operation);
   Connection& connection_to(RankContext& receiver);
   std::string describe(const Operation& operation) const;
@@ -154,8 +156,8 @@ class RankContext final : public Context {
   std::vector<simgrid::s4u::Disk*> disks_;
 
   std::deque<Operation> operations_;
-  /// By slot: 0 if the operation is pending and no sleep. A server looks through a thousand receives for each
-  /// message, so this is kept apart from the operations.
+  /// By slot: 0 if the operation is pending and not timed. A server looks through a thousand receives for
+  /// each message, so this is kept apart from the operations.
   std::vector<std::uint8_t> may_have_ended_;
   std::uint32_t free_operation_ = no_slot;
   std::size_t done_count_ = 0;      ///< done and not yet waited for

@@ -1,6 +1,7 @@
 // The disk accesses of one simulated rank.
 #include <utility>
 
+#include "policies/vocabulary/caught_error.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "sim/rank_context.hpp"
 
@@ -25,36 +26,55 @@ Pending RankContext::transfer_disk(Kind kind, int disk, const DiskAccess& access
                       std::to_string(disks_.size()) + " disk(s), but disk number " + std::to_string(disk) +
                       " is used");
   const bool takes_time = access.size.count() > 0;
-  if (transfer && (kind == Kind::read || !takes_time)) std::exchange(transfer, nullptr)();
   Operation& operation = new_operation(kind);
   operation.disk = disk;
-  if (!takes_time) return done_at_once(operation);
   operation.transfer = std::move(transfer);
-  operation.amount = static_cast<double>(access.size.count());
-  if (const auto& delay = world_.setting().disk_delay) {
-    const s4u::Disk& used = *disks_[static_cast<std::size_t>(disk)];
-    const double rate = kind == Kind::read ? used.get_read_bandwidth() : used.get_write_bandwidth();
-    operation.amount += delay(rank_, disk, access).count() * rate;
-  }
+  if (operation.transfer && (kind == Kind::read || !takes_time)) end_transfer(operation, true);
+  if (!takes_time) return done_at_once(operation);
+  serve(operation, access);
   return started(operation);
 }
 
+/// An access that meets no other one is SimGrid's, with the time of its requests as additional bytes. The
+/// others end when the queue of the disk says so.
+void RankContext::serve(Operation& operation, const DiskAccess& access) {
+  const s4u::Disk& disk = *disks_[static_cast<std::size_t>(operation.disk)];
+  const SimulationSetting& setting = world_.setting();
+  const bool write = operation.kind == Kind::write;
+  const DiskService service =
+      setting.disk_service ? setting.disk_service(rank_, operation.disk) : DiskService{};
+  const Seconds late = setting.disk_delay ? setting.disk_delay(rank_, operation.disk, access) : Seconds(0);
+  const double rate = write ? disk.get_write_bandwidth() : disk.get_read_bandwidth();
+  const Seconds moving = setting.disk_moving ? setting.disk_moving(rank_, operation.disk, access, write)
+                                             : access.size / BytesPerSecond(rate);
+  DiskQueue& queue = world_.queue_of(disk);
+  // SimGrid ends an access some nanoseconds too early: by its precision, and up to a byte.
+  const Seconds early(4 * world_.precision_s() + 16.0 / rate);
+  const bool is_alone = queue.is_idle(now() + early);
+  const Seconds end = queue.serve(now(), service, access.requests, moving);
+  operation.is_timed =
+      !is_alone || late > Seconds(0) || setting.disk_moving || (access.requests > 1 && service.parallel > 1);
+  may_have_ended_[operation.slot] = operation.is_timed ? 1 : 0;
+  operation.amount = operation.is_timed
+                         ? (end + late).count()
+                         : static_cast<double>(access.size.count()) +
+                               (service.latency * static_cast<double>(access.requests)).count() * rate;
+}
+
 /// Errors become those of the wait for it: nothing may be thrown in the kernel.
-void RankContext::end_write(Operation& operation, bool succeeded) {
+void RankContext::end_transfer(Operation& operation, bool succeeded) {
   const Kernel transfer = std::exchange(operation.transfer, nullptr);
   // What it refers to may be gone with the rank.
   if (!succeeded || killed_) return;
-  try {
-    transfer();
-  } catch (...) {
-    operation.error = std::current_exception();
-  }
+  operation.error = caught_error(
+      transfer, [&] { return "rank " + std::to_string(rank_) + ": " + describe(operation) + " failed"; });
 }
 
 // Activities are reused, which avoids creating them. It is essential for disks: SimGrid 3.32 keeps a list of
 // disk activities and never removes one. (For its list of messages, see take_off_list.)
 
 void RankContext::start_disk_transfer(Operation& operation) {
+  if (operation.is_timed) return end_at(operation);
   if (!operation.io) {
     operation.io = s4u::Io::init();
     operation.io->set_data(static_cast<Finishable*>(&operation));

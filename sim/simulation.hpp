@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
+#include "workloads/cost/disk_queue.hpp"
 #include "workloads/cost/profile.hpp"
 
 namespace tandem::sim {
@@ -42,9 +43,14 @@ struct SimulationSetting {
   /// where a body starts one; not under SMPI, which sends its messages.
   std::function<AllReduceTime(std::span<const Rank> members, Bytes size)> all_reduce = {};
   std::vector<Seconds> start_offsets = {};  ///< start-up delay of each rank; empty: none. Not under SMPI
-  /// Seconds that an access of the rank to a disk takes in addition to size / rate, such as the latency of
-  /// its requests. They are simulated as additional bytes, so that other accesses to the disk are delayed
-  /// too. Called once for each access; null: none.
+  /// How a disk of the rank's host serves requests; all ranks of the host share it. Null: one at a time,
+  /// without latency.
+  std::function<DiskService(Rank, int disk)> disk_service = {};
+  /// The time that the bytes of an access alone take; null: at the rate that the platform file gives the
+  /// disk.
+  std::function<Seconds(Rank, int disk, const DiskAccess&, bool write)> disk_moving = {};
+  /// How late the rank notices the end of an access to a disk, which is free by then. Called once for each
+  /// access; null: not late.
   std::function<Seconds(Rank, int disk, const DiskAccess&)> disk_delay = {};
   /// Measured cost of a message by its size, for each kind of path; empty: only the links of the platform
   /// (CM02).

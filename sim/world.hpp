@@ -9,6 +9,7 @@
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/s4u.hpp>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/all_reduce_rendezvous.hpp"
@@ -36,6 +37,9 @@ class World {
   double precision_s() const { return precision_s_; }
   RankContext& rank(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
   std::vector<std::unique_ptr<RankContext>>& ranks() { return ranks_; }
+
+  /// What the ranks of its host have asked of the disk.
+  DiskQueue& queue_of(const simgrid::s4u::Disk& disk) { return disks_[&disk]; }
 
   AllReduceRendezvousTable& rendezvous() { return rendezvous_; }
   Message& message(std::uint32_t index) { return messages_[index]; }
@@ -73,6 +77,7 @@ class World {
   simgrid::kernel::resource::Model* cpu_model_;
   std::vector<std::unique_ptr<RankContext>> ranks_;
   std::deque<Message> messages_;
+  std::unordered_map<const simgrid::s4u::Disk*, DiskQueue> disks_;
   AllReduceRendezvousTable rendezvous_;
   bool has_departures_ = false;
   bool is_cut_ = false;

@@ -136,7 +136,7 @@ const std::vector<Layer>& upper_layers() {
        {"nlohmann/", "fmt/"}},
       {"workloads/calibration/",
        up_to({"vectors/", "data/", "model/", "cost/", "job/", "exchange/", "roles/", "calibration/"}),
-       {"nlohmann/", "fmt/"}},
+       {"nlohmann/", "fmt/", "unistd.h", "fcntl.h"}},
       {"sim/",
        {"policies/", "platforms/", "workloads/", "sim/"},
        {"simgrid/", "xbt/", "boost/property_tree/", "nlohmann/", "fmt/", "sys/", "unistd.h"}},

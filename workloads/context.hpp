@@ -156,8 +156,8 @@ class Context {
   /// The caller must not access the vector before it has waited for the operation. With one member, or no
   /// elements, the operation ends immediately.
   virtual Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) = 0;
-  /// Moves bytes from or to disk number `disk` of this rank's host. `transfer` does the real input or output
-  /// when data are real.
+  /// Moves bytes from or to disk number `disk` of this rank's host, whose ranks share it. `transfer`, the
+  /// real input or output, may run until the wait, on another thread; its errors come at the wait.
   virtual Pending read(int disk, DiskAccess access, Kernel transfer = {}) = 0;
   virtual Pending write(int disk, DiskAccess access, Kernel transfer = {}) = 0;
   virtual Pending sleep(Seconds duration) = 0;

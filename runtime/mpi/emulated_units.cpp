@@ -25,6 +25,23 @@ Seconds EmulatedUnit::end(Seconds began, Seconds now, Seconds duration) {
   return free_at_;
 }
 
+Seconds TransferDelays::arrival(Seconds now) {
+  if (now > ended_ + delay_that_counts) {
+    missed_ = missed_deadlines();
+    behind_ = Seconds(0);
+  }
+  return now - behind_;
+}
+
+void TransferDelays::end(Seconds due, Seconds now) {
+  behind_ = std::max(Seconds(0), now - due);
+  ended_ = std::max(now, due);
+}
+
+std::int64_t TransferDelays::missed_deadlines() const {
+  return missed_ + (behind_ > delay_that_counts ? 1 : 0);
+}
+
 std::int64_t EmulatedUnits::missed_deadlines() const {
   std::int64_t sum = device_.missed_deadlines() + concurrent_device_.missed_deadlines();
   for (const auto& [number, disk] : disks_) sum += disk.missed_deadlines();

@@ -1,5 +1,6 @@
-// The emulated device and disks of a rank: each does one operation after the other, and an operation ends at
-// a deadline. Arithmetic on times that the caller reads from its clock.
+// The emulated device of a rank, which does one operation after the other, and the delays of its transfers
+// from and to emulated disks: an operation ends at a deadline. Arithmetic on times that the caller reads from
+// its clock.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 
 namespace tandem {
 
-/// One emulated device or disk. A kernel that takes longer than its emulated time delays the operations after
+/// One emulated device. A kernel that takes longer than its emulated time delays the operations after
 /// it; operations that follow without a pause are shortened until the delay is made up.
 class EmulatedUnit {
  public:
@@ -31,6 +32,23 @@ class EmulatedUnit {
   std::int64_t missed_ = 0;
 };
 
+/// How late transfers of one rank from and to one emulated disk end, because the real ones take longer.
+/// Accesses that follow a late one without a pause arrive at the disk as if it had not been late.
+class TransferDelays {
+ public:
+  /// When an access that starts now arrives at the emulated disk.
+  Seconds arrival(Seconds now);
+  /// A transfer that should have ended at `due` has ended at `now`.
+  void end(Seconds due, Seconds now);
+  /// How often the rank had to wait for the real disk.
+  std::int64_t missed_deadlines() const;
+
+ private:
+  Seconds ended_;   ///< the last transfer, in fact
+  Seconds behind_;  ///< how much later that was than it should have been
+  std::int64_t missed_ = 0;
+};
+
 /// The units of one rank. Concurrent work of the device has its own unit.
 class EmulatedUnits {
  public:
@@ -39,13 +57,13 @@ class EmulatedUnits {
     device_.stop(now);
     concurrent_device_.stop(now);
   }
-  EmulatedUnit& disk(int number) { return disks_[number]; }
+  TransferDelays& disk(int number) { return disks_[number]; }
   std::int64_t missed_deadlines() const;
 
  private:
   EmulatedUnit device_;
   EmulatedUnit concurrent_device_;
-  std::unordered_map<int, EmulatedUnit> disks_;
+  std::unordered_map<int, TransferDelays> disks_;
 };
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "policies/vocabulary/caught_error.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 
@@ -24,6 +25,23 @@ bool is_of_finished_bucket(const Work& work) {
 }
 
 }  // namespace
+
+/// What a wait has found that has not ended.
+struct MpiContext::Awaited {
+  std::optional<Seconds> deadline = {};  ///< the first
+  bool device_is_asked = false;
+  bool has_transfer = false;
+  std::uint64_t transfers_ended = 0;  ///< before the wait looked at any of them
+
+  void add(const Slot& slot, Seconds now) {
+    const bool is_running =
+        slot.state == Slot::State::transfer && (now >= slot.deadline || !slot.transfer->has_ended);
+    has_transfer |= is_running;
+    if (slot.state == Slot::State::timed || (slot.state == Slot::State::transfer && !is_running))
+      deadline = std::min(deadline.value_or(slot.deadline), slot.deadline);
+    device_is_asked |= slot.state == Slot::State::queued || slot.state == Slot::State::summed;
+  }
+};
 
 MpiContext::OwnCommunicator::OwnCommunicator(MPI_Comm of) {
   check_mpi(MPI_Comm_dup(of, &communicator_), "MPI_Comm_dup");
@@ -44,6 +62,7 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
       node_(setting_.node_memory),
       transport_(all_.get(), slots_, node_, staging_, *time_),
       communicators_(all_.get(), setting_.most_communicators),
+      transfers_(setting_.parallel_transfers),
       rank_(transport_.rank()),
       size_(transport_.size()) {
   check_mpi(MPI_Barrier(all_.get()), "MPI_Barrier");
@@ -127,18 +146,42 @@ Seconds MpiContext::device_time(const QueuedWork& work) {
   return shortest.value_or(Seconds(0));
 }
 
-Pending MpiContext::use_disk(int disk, const DiskAccess& access, const Kernel& transfer, bool write) {
+Pending MpiContext::use_disk(int disk, const DiskAccess& access, Kernel transfer, bool write) {
   TANDEM_CHECK(access.size.count() >= 0 && access.requests >= 1, "size", access.size.count(), "requests",
                access.requests, "rank", rank_);
-  const auto duration = setting_.emulated_disk ? setting_.emulated_disk(disk, access, write) : std::nullopt;
-  return occupy(units_.disk(disk), duration, transfer, /*is_work=*/false);
+  const Seconds now = time_->now();
+  std::optional<Seconds> deadline;
+  if (setting_.emulated_disk)
+    deadline = setting_.emulated_disk(disk, access, write, units_.disk(disk).arrival(now));
+  if (!transfer) {
+    if (!deadline) return Pending(slots_.acquire_done(now));
+    const auto number = slots_.acquire(Slot::State::timed);
+    slots_[number].deadline = *deadline;
+    return Pending(number);
+  }
+  std::shared_ptr<const Transfer> running;
+  if (setting_.transfers_overlap) {
+    running = transfers_.start(disk, std::move(transfer));
+  } else {
+    const auto done = std::make_shared<Transfer>();
+    done->error = caught_error(transfer, [disk] { return failed_transfer(disk); });
+    done->ended_at = now;
+    done->has_ended = true;
+    running = done;
+  }
+  const auto number = slots_.acquire(Slot::State::transfer);
+  Slot& slot = slots_[number];
+  slot.disk = disk;
+  slot.deadline = deadline.value_or(Seconds(0));
+  slot.transfer = std::move(running);
+  return Pending(number);
 }
 
 Pending MpiContext::read(int disk, DiskAccess access, Kernel transfer) {
-  return use_disk(disk, access, transfer, false);
+  return use_disk(disk, access, std::move(transfer), false);
 }
 Pending MpiContext::write(int disk, DiskAccess access, Kernel transfer) {
-  return use_disk(disk, access, transfer, true);
+  return use_disk(disk, access, std::move(transfer), true);
 }
 
 Pending MpiContext::sleep(Seconds duration) {
@@ -200,7 +243,7 @@ void MpiContext::announce_departure() {
 /// without progressing messages, because those ranks may be waiting for these messages.
 void MpiContext::send_staged_messages() {
   for (time_->restart(); staging_.copies().is_leaving();)
-    if (!advance()) pause_until(std::nullopt, true);
+    if (!advance()) pause_until({.device_is_asked = true});
 }
 
 /// Returns when all members have called it. Unlike in MPI's own calls, messages progress meanwhile, because a
@@ -338,6 +381,10 @@ std::optional<Seconds> MpiContext::time_of_end(Slot& slot, Seconds now) const {
       return slot.ended;
     case Slot::State::timed:
       return now >= slot.deadline ? std::optional(slot.deadline) : std::nullopt;
+    case Slot::State::transfer:
+      if (!slot.transfer->has_ended.load(std::memory_order_acquire) || now < slot.deadline)
+        return std::nullopt;
+      return std::max(slot.transfer->ended_at, slot.deadline);
     case Slot::State::queued:
       return noticed(slot.work.own->end.is_reached());
     case Slot::State::summed:
@@ -361,16 +408,29 @@ Completion MpiContext::finish(Pending& pending, std::size_t index) {
   if (slot.own_communicator != MPI_COMM_NULL)
     check_mpi(MPI_Comm_free(&slot.own_communicator), "MPI_Comm_free");
   if (!slot.summand.empty()) summands_.push_back(std::move(slot.summand));
+  std::exception_ptr error;
+  if (slot.transfer) {
+    if (setting_.emulated_disk) units_.disk(slot.disk).end(slot.deadline, slot.transfer->ended_at);
+    error = slot.transfer->error;
+  }
   slots_.release(number);
+  if (error) std::rethrow_exception(error);
   return completion;
 }
 
-void MpiContext::pause_until(std::optional<Seconds> deadline, bool device_is_asked) {
+void MpiContext::pause_until(const Awaited& awaited) {
+  auto deadline = awaited.deadline;
   if (deadline) deadline = *deadline - time_->now();
-  const bool only_deadline = !transport_.has_requests() && staging_.copies().idle() && !device_is_asked;
+  const bool nothing_to_poll =
+      !transport_.has_requests() && staging_.copies().idle() && !awaited.device_is_asked;
+  if (nothing_to_poll && awaited.has_transfer) {
+    // Control messages are looked for meanwhile.
+    constexpr Seconds longest{1e-3};
+    return transfers_.wait_for_end(awaited.transfers_ended, std::min(deadline.value_or(longest), longest));
+  }
   // Otherwise a call of MPI follows, which yields the core where ranks share it.
-  if (!transport_.has_requests() && !only_deadline) std::this_thread::yield();
-  time_->pause(deadline, only_deadline);
+  if (!transport_.has_requests() && !nothing_to_poll) std::this_thread::yield();
+  time_->pause(deadline, nothing_to_poll);
 }
 
 void MpiContext::meet() {
@@ -387,31 +447,36 @@ Completion MpiContext::wait(Pending& pending) { return wait_any(std::span(&pendi
 Completion MpiContext::wait_any(std::span<Pending> pendings) {
   TANDEM_CHECK(std::ranges::any_of(pendings, [](const Pending& pending) { return !pending.empty(); }), "of",
                pendings.size());
+  try {
+    return wait_for_any(pendings);
+  } catch (...) {
+    // The caller may end, and what transfers use with it.
+    transfers_.wait_for_all();
+    throw;
+  }
+}
+
+Completion MpiContext::wait_for_any(std::span<Pending> pendings) {
   for (time_->restart();;) {
     const bool moved = advance();
+    Awaited awaited{.transfers_ended = transfers_.ended()};
     const Seconds now = time_->now();
-    std::optional<Seconds> deadline;
     std::optional<std::size_t> first;
     Seconds first_end;
-    bool device_is_asked = false;
     for (std::size_t i = 0; i < pendings.size(); ++i) {
       if (pendings[i].empty()) continue;
       Slot& slot = slots_[pendings[i].slot()];
-      if (const auto end = time_of_end(slot, now)) {
-        if (first && *end >= first_end) continue;
-        first = i;
-        first_end = *end;
-      } else if (slot.state == Slot::State::timed) {
-        deadline = std::min(deadline.value_or(slot.deadline), slot.deadline);
-      } else {
-        device_is_asked |= slot.state == Slot::State::queued || slot.state == Slot::State::summed;
-      }
+      const auto end = time_of_end(slot, now);
+      if (!end) awaited.add(slot, now);
+      if (!end || (first && *end >= first_end)) continue;
+      first = i;
+      first_end = *end;
     }
     if (first) return finish(pendings[*first], *first);
     if (moved || hear_control_now_and_then())
       time_->restart();
     else
-      pause_until(deadline, device_is_asked);
+      pause_until(awaited);
   }
 }
 

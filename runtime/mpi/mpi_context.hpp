@@ -20,6 +20,7 @@
 #include "runtime/mpi/host_time.hpp"
 #include "runtime/mpi/node_memory_path.hpp"
 #include "runtime/mpi/slots.hpp"
+#include "runtime/mpi/transfer_threads.hpp"
 #include "runtime/mpi/transport.hpp"
 #include "workloads/context.hpp"
 
@@ -30,8 +31,13 @@ namespace tandem {
 struct MpiSetting {
   /// Time that the emulated device of this rank needs.
   std::function<std::optional<Seconds>(const Work&)> emulated = {};
-  /// Time that the emulated disk needs for a read, or a write.
-  std::function<std::optional<Seconds>(int disk, const DiskAccess& access, bool write)> emulated_disk = {};
+  /// When the emulated disk ends an access that arrives there at that time, both by the clock of the host.
+  std::function<Seconds(int disk, const DiskAccess& access, bool write, Seconds arrival)> emulated_disk = {};
+  /// How many transfers of a disk run at the same time, at least 1; null: one.
+  std::function<int(int disk)> parallel_transfers = {};
+  /// Transfers run on threads of their own; else in the call that starts them, as under SMPI, whose clock
+  /// would not wait for them.
+  bool transfers_overlap = true;
   /// Where kernels compute, which must outlive the context; null: the host.
   ComputeDevice* device = nullptr;
   /// MPI reads and writes messages in device memory directly. Sums go through the host in any case.
@@ -50,10 +56,14 @@ struct MpiSetting {
 };
 
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.
-/// A kernel runs in the call that starts its operation. Emulated work is done when both its kernel has ended
-/// and its emulated time has passed since its start. The work of one emulated device, its concurrent work,
-/// and the work of one disk are each done one after the other; if a kernel takes too long, work that follows
-/// without a pause is shortened to make up for it.
+/// The kernel of work runs in the call that starts it. Emulated work is done when both its kernel has ended
+/// and its emulated time has passed since its start. The work of one emulated device and its concurrent work
+/// are each done one after the other; if a kernel takes too long, work that follows without a pause is
+/// shortened to make up for it.
+///
+/// The transfer of an access to a disk runs on a thread (TransferThreads), and the access has ended when both
+/// the transfer and the emulated disk have. What a transfer uses must live until it was waited for, or until
+/// a wait has thrown: before an error leaves a wait, all transfers have ended.
 ///
 /// On a device that is not the host, a kernel queues its work, which is done when the device has finished it.
 /// Sums and compressions of a bucket, and concurrent work, do not wait for the device's other work. Messages
@@ -103,8 +113,8 @@ class MpiContext : public Context {
   /// `watcher` is called for every copy of a message or sum between device and host memory, after the rank
   /// has noticed its end; an empty function stops this.
   void watch_copies(std::function<void(const DeviceCopy&)> watcher);
-  /// How often an emulated device or disk became idle later than it should have, because kernels took longer
-  /// than their emulated times (missed deadlines).
+  /// How often an emulated device became idle, or an access to an emulated disk ended, later than it should
+  /// have, because kernels took longer than their emulated times (missed deadlines).
   std::int64_t late_devices() const { return units_.missed_deadlines(); }
 
  private:
@@ -122,14 +132,16 @@ class MpiContext : public Context {
   };
 
   Pending occupy(EmulatedUnit& unit, std::optional<Seconds> duration, const Kernel& kernel, bool is_work);
-  Pending use_disk(int disk, const DiskAccess& access, const Kernel& transfer, bool write);
+  Pending use_disk(int disk, const DiskAccess& access, Kernel transfer, bool write);
+  Completion wait_for_any(std::span<Pending> pendings);
   Pending queue(const Work& work, const Kernel& kernel);
   static Seconds device_time(const QueuedWork& work);
   bool advance();
   std::optional<Seconds> time_of_end(Slot& slot, Seconds now) const;
   bool hear_control_now_and_then();
   Completion finish(Pending& pending, std::size_t index);
-  void pause_until(std::optional<Seconds> deadline, bool device_is_asked);
+  struct Awaited;
+  void pause_until(const Awaited& awaited);
   std::vector<std::byte> summand_of(Slice vector);
   void send_staged_messages();
   void meet(std::span<const Rank> members);
@@ -146,12 +158,13 @@ class MpiContext : public Context {
   Transport transport_;
   Communicators communicators_;
   EmulatedUnits units_;
+  TransferThreads transfers_;
   Rank rank_ = 0;
   int size_ = 0;
   Seconds start_;
   SharedStretch last_said_;                       ///< of the kernel that said its end last
   std::vector<std::vector<std::byte>> summands_;  ///< not in use
-  Seconds next_control_{0};  ///< when to look for control messages again
+  Seconds next_control_{0};                       ///< when to look for control messages again
 };
 
 }  // namespace tandem

@@ -30,6 +30,7 @@ void SlotTable::release(std::uint32_t number) {
   slot.is_sleep = false;
   slot.is_work = false;
   slot.is_drain = false;
+  slot.transfer.reset();
   free_.push_back(number);
 }
 

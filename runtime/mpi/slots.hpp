@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/gpu/device_copies.hpp"
+#include "runtime/mpi/transfer_threads.hpp"
 #include "workloads/context.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
@@ -30,7 +31,7 @@ struct IncomingChannel;
 
 struct Slot {
   static constexpr std::int64_t unknown_size = -1;
-  enum class State : std::uint8_t { free, messages, timed, queued, summed, done };
+  enum class State : std::uint8_t { free, messages, timed, transfer, queued, summed, done };
   enum class Direction : std::uint8_t { none, send, receive };  ///< of a message
 
   State state = State::free;
@@ -46,7 +47,8 @@ struct Slot {
   int payload_tag = 0;
   Channel channel;
   std::int64_t number = 0;  ///< of a send or a drain: number of the message on its channel, from 1
-  Seconds deadline;         ///< of a timed operation: when it ends
+  int disk = 0;             ///< of a transfer
+  Seconds deadline;         ///< of a timed operation, and of a transfer of an emulated disk: not before this
   Seconds ended;            ///< when this rank noticed the end of an operation that is done
   Note note;
   IncomingChannel* stream = nullptr;  ///< of a receive whose payload has not been requested yet
@@ -58,6 +60,7 @@ struct Slot {
   std::byte* landing = nullptr;          ///< received data in that memory; copied to the device when complete
   std::int64_t landed = unknown_size;    ///< number of received bytes
   QueuedWork work;
+  std::shared_ptr<const Transfer> transfer;
   std::uint32_t sum = 0;                      ///< of an all-reduce by the devices: its number there
   MPI_Comm own_communicator = MPI_COMM_NULL;  ///< of an all-reduce over members whose is not kept
 

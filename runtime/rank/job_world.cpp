@@ -11,9 +11,12 @@
 #include "runtime/mpi/cuda_aware.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/wire.hpp"
+#include "runtime/rank/host_disks.hpp"
 #include "runtime/rank/other_load.hpp"
+#include "runtime/rank/rank_process.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/cost/slowdown.hpp"
+#include "workloads/data/storage_file.hpp"
 #include "workloads/records/journal_bytes.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/roles/run_role.hpp"
@@ -27,19 +30,45 @@ std::string machine_name() {
   return {name, static_cast<std::size_t>(length)};
 }
 
-MpiSetting emulated_setting(const Job& job, Rank rank) {
-  if (!job.roster().has(rank)) return {};
-  return {.emulated =
-              [model = job.devices().cost_model(rank), slow = Slowdown(job.spec().experiment, rank)](
-                  const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
-          .emulated_disk =
-              [&devices = job.devices(), rank](int disk, const DiskAccess& access, bool write) {
-                return std::optional(devices.disk_time(rank, disk, access, write));
-              }};
+namespace {
+
+int number_of_host(const Job& job, Rank rank) {
+  const auto& hosts = job.spec().platform.hosts;
+  const auto found = std::ranges::find(hosts, job.devices().host_of(rank).name, &platforms::Host::name);
+  return static_cast<int>(found - hosts.begin());
 }
 
-MpiSetting native_setting(const Job& job, ComputeDevice* device, bool shares_node) {
-  MpiSetting setting{.device = device};
+/// As many as the disk of the platform file serves.
+std::function<int(int)> parallel_transfers(const Job& job, Rank rank) {
+  if (!job.roster().has(rank)) return {};
+  const auto disks = std::ssize(job.devices().host_of(rank).disks);
+  return [&devices = job.devices(), rank, disks](int disk) {
+    return disk < disks ? devices.disk_service(rank, disk).parallel : 1;
+  };
+}
+
+}  // namespace
+
+MpiSetting emulated_setting(const Job& job, Rank rank) {
+  const bool has_host = job.roster().has(rank);
+  const auto disks =
+      std::make_shared<HostDisks>(MPI_COMM_WORLD, has_host ? number_of_host(job, rank) : -1,
+                                  has_host ? static_cast<int>(job.devices().host_of(rank).disks.size()) : 0);
+  if (!has_host) return {};
+  const DevicePlan& devices = job.devices();
+  return {.emulated =
+              [model = devices.cost_model(rank), slow = Slowdown(job.spec().experiment, rank)](
+                  const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
+          .emulated_disk =
+              [&devices, disks, rank](int disk, const DiskAccess& access, bool write, Seconds arrival) {
+                return disks->serve(disk, arrival, devices.disk_service(rank, disk), access.requests,
+                                    devices.disk_moving(rank, disk, access, write));
+              },
+          .parallel_transfers = parallel_transfers(job, rank)};
+}
+
+MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool shares_node) {
+  MpiSetting setting{.parallel_transfers = parallel_transfers(job, rank), .device = device};
   setting.direct_messages =
       messages_are_direct(job.spec().experiment.run.device_messages, mpi_reads_device_memory());
   setting.collective =
@@ -49,11 +78,40 @@ MpiSetting native_setting(const Job& job, ComputeDevice* device, bool shares_nod
 }
 
 MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const std::string& cluster) {
-  if (!job.devices().are_emulated()) return native_setting(job, device, cluster.empty());
+  if (!job.devices().are_emulated()) return native_setting(job, rank, device, cluster.empty());
   MpiSetting setting = emulated_setting(job, rank);
   if (cluster.empty()) setting.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD);
   return setting;
 }
+
+namespace {
+
+/// How the cache nodes read where data.cold asks for cold reads, by rank; rank 0 gets it, and prints what is
+/// not as asked. Collective.
+nlohmann::json cold_reads(const Job& job, MPI_Comm communicator) {
+  if (!job.spec().experiment.data.cold) return {};
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  const bool reads = job.roster().has(rank) &&
+                     job.roster().assignment(rank).role == Roster::Role::cache_node && job.real_math() &&
+                     !job.devices().are_emulated();
+  // Records are written into the result directory; images are read where they are.
+  const SampleSet* images = job.data().samples();
+  const auto way = [&] {
+    return images != nullptr ? images->train.source->page_cache() : cold_reads_in(job.spec().directory);
+  };
+  const auto ways = gather_texts(communicator, reads ? describe(way()) : "");
+  nlohmann::json cold = nlohmann::json::object();
+  for (std::size_t of = 0; of < ways.size(); ++of) {
+    if (ways[of].empty()) continue;
+    cold["rank " + std::to_string(of)] = ways[of];
+    if (ways[of] == describe(PageCache::unavoidable))
+      print_note("data.cold: the cache node of rank " + std::to_string(of) + " reads " + ways[of]);
+  }
+  return cold;
+}
+
+}  // namespace
 
 nlohmann::json describe_physics(const Job& job, const std::string& cluster, const MpiSetting& setting,
                                 MPI_Comm communicator) {
@@ -68,6 +126,7 @@ nlohmann::json describe_physics(const Job& job, const std::string& cluster, cons
     physics["network"] = "emulated cluster";
     physics["cluster"] = nlohmann::json::parse(cluster);
   }
+  if (const auto cold = cold_reads(job, communicator); !cold.empty()) physics["cold_reads"] = cold;
   if (setting.node_memory) physics["node_memory_message_bytes"] = setting.node_memory->largest();
   if (std::ranges::all_of(devices, [&](const auto& device) { return device == host; })) return physics;
   physics["device_messages"] = setting.direct_messages ? "direct" : "staged";

@@ -16,13 +16,14 @@
 
 namespace tandem {
 
-/// Emulated devices by the job's cost model, disks by the rates of the platform file, so that simulation and
-/// real run use the same devices. `job` must outlive it. A rank that the job does not have is not emulated.
+/// Emulated devices by the job's cost model, disks as the platform file describes them, so that simulation
+/// and real run use the same devices. `job` must outlive it. A rank that the job does not have is not
+/// emulated. Collective.
 MpiSetting emulated_setting(const Job& job, Rank rank);
 /// Real devices. `device`: null for the processor. `shares_node`: ranks of one machine may exchange messages
 /// through its memory; false on an emulated cluster, where hosts may communicate only over their network.
 /// Collective.
-MpiSetting native_setting(const Job& job, ComputeDevice* device, bool shares_node);
+MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool shares_node);
 /// The emulated or the native setting, as the experiment says. `cluster`: that of the emulated hosts; empty:
 /// none. Collective.
 MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const std::string& cluster);

@@ -36,7 +36,9 @@ int main(int argc, char** argv) {
   // A file that grows beyond a limit is an error like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   std::optional<tandem::RankSignals> signals(std::in_place);
-  MPI_Init(&argc, &argv);
+  // Threads do input and output, and never call MPI.
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   tandem::rank_main(argc, argv, &*signals);
   MPI_Finalize();
   tandem::end_process(0);

@@ -288,7 +288,9 @@ void run_on_device(Job& job, const RankOptions& options, const nlohmann::json& d
     // Read before time zero, like everything else that a job reads.
     CalibrationSetting calibration = calibration_setting(document);
     MpiSetting setting =
-        native_setting(job, device.gpu.get(), calibration.is_real || calibration.cluster.empty());
+        native_setting(job, rank, device.gpu.get(), calibration.is_real || calibration.cluster.empty());
+    // Disks are measured with as many reads at the same time as they may serve.
+    setting.parallel_transfers = [](int) { return CalibrationSetting::deepest_reads; };
     // A message is sent as soon as it is in the memory of the node.
     if (setting.device == nullptr && setting.node_memory && setting.node_memory->reaches_all())
       calibration.eager_bytes = setting.node_memory->largest();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <simgrid/s4u.hpp>
+#include <unordered_map>
 
 #include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -38,27 +39,13 @@ std::map<std::string, std::string> smpi_flags(Bytes eager_limit) {
           {simgrid_version::precision_flag, "1e-9"}};
 }
 
-MpiSetting emulated(const sim::SimulationSetting& setting, const sim::RankHost& place) {
-  return {.emulated = [&setting, rank = place.rank](
-                          const Work& work) { return std::optional(setting.price(rank, work)); },
-          .emulated_disk =
-              [&setting, rank = place.rank, disks = place.host->get_disks()](
-                  int disk, const DiskAccess& access, bool write) {
-                const auto* const priced = disks.at(static_cast<std::size_t>(disk));
-                const double rate = write ? priced->get_write_bandwidth() : priced->get_read_bandwidth();
-                const Seconds delay =
-                    setting.disk_delay ? setting.disk_delay(rank, disk, access) : Seconds(0);
-                return std::optional(delay + access.size / BytesPerSecond(rate));
-              },
-          .can_cancel = false};
-}
-
 /// What the ranks of one simulation share.
 struct Shared {
   explicit Shared(const sim::SimulationSetting& what) : setting(what) {}
 
   const sim::SimulationSetting& setting;
   Waker waker;
+  std::unordered_map<const s4u::Disk*, DiskQueue> disks;
   Seconds makespan;
   std::exception_ptr error;
   std::size_t ended = 0;
@@ -70,12 +57,32 @@ struct Shared {
   }
 };
 
+/// Ranks of one host share its disks.
+MpiSetting emulated(Shared& shared, const sim::RankHost& place) {
+  const sim::SimulationSetting& setting = shared.setting;
+  const auto emulated_disk = [&shared, &setting, rank = place.rank, disks = place.host->get_disks()](
+                                 int disk, const DiskAccess& access, bool write, Seconds arrival) {
+    const auto* const used = disks.at(static_cast<std::size_t>(disk));
+    const double rate = write ? used->get_write_bandwidth() : used->get_read_bandwidth();
+    const DiskService service = setting.disk_service ? setting.disk_service(rank, disk) : DiskService{};
+    const Seconds late = setting.disk_delay ? setting.disk_delay(rank, disk, access) : Seconds(0);
+    const Seconds moving = setting.disk_moving ? setting.disk_moving(rank, disk, access, write)
+                                               : access.size / BytesPerSecond(rate);
+    return shared.disks[used].serve(arrival, service, access.requests, moving) + late;
+  };
+  return {.emulated = [&setting, rank = place.rank](
+                          const Work& work) { return std::optional(setting.price(rank, work)); },
+          .emulated_disk = emulated_disk,
+          .transfers_overlap = false,
+          .can_cancel = false};
+}
+
 void run_rank(Shared& shared, const sim::RankHost& place) {
   check_mpi(MPI_Init(nullptr, nullptr), "MPI_Init");
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   smpi_process_set_user_data(&shared.waker);
   {
-    MpiContext context(MPI_COMM_WORLD, emulated(shared.setting, place));
+    MpiContext context(MPI_COMM_WORLD, emulated(shared, place));
     shared.setting.body(context);
     shared.makespan = std::max(shared.makespan, context.now());
     check_mpi(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");

@@ -40,6 +40,9 @@ inline void compare(benchmark::State& state, int times, const std::function<void
   state.counters["ratio"] = median(ours_us) / median(plain_us);
 }
 
+/// Reads of files in a mounted directory.
+void add_disk_benchmarks();
+
 /// Messages between the GPU memory of two ranks, if the build has CUDA.
 void add_gpu_benchmarks();
 

@@ -506,6 +506,28 @@ TEST_F(Twins, EachRequestPaysTheLatencyOfItsDisk) {
   EXPECT_LT(excess(measured_), 0.8);
 }
 
+/// Two cache nodes on one host wait for each other's reads: their disk serves the requests of both, so the
+/// reads of the two together take as long as those of one node that reads all.
+TEST_F(Twins, CacheNodesOfOneHostShareItsDisk) {
+  ASSERT_EQ(line_
+                .shell("sed 's|<disk id=\"disk\".*/>|<disk id=\"disk\" read_bw=\"200MBps\" "
+                       "write_bw=\"150MBps\"><prop id=\"tandem:latency\" value=\"2ms\"/><prop "
+                       "id=\"tandem:parallel\" value=\"4\"/></disk>|' " TANDEM_SOURCE_DIR
+                       "/platforms/mixed_lab.xml > shared_disk.xml")
+                .exit_code,
+            0);
+  play(
+      "--set platform=shared_disk.xml --set data.source=storage --set data.cache_capacity=0 --set "
+      "placement.cache_nodes=[server,server] --set evaluate_every=0");
+  const auto blocked_s = [](const Results& results) {
+    return results.summary.at("cache").at("storage_time_s").get<double>();
+  };
+  EXPECT_GT(blocked_s(simulated_), 0.1);
+  // With a disk for each rank it would be less; on a busy machine, waits end late.
+  EXPECT_GT(blocked_s(measured_), 0.95 * blocked_s(simulated_));
+  EXPECT_LT(blocked_s(measured_), 4 * blocked_s(simulated_));
+}
+
 /// In both worlds a worker's question lasts at least as long as its answer, and the answers follow each
 /// other.
 TEST_F(Twins, TheCoordinatorTakesItsTimeToAnswer) {

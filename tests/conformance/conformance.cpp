@@ -11,7 +11,7 @@ const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> all = [] {
     std::vector<Scenario> list = message_scenarios();
     for (auto group : {waiting_scenarios(), traffic_scenarios(), all_reduce_scenarios(), leaving_scenarios(),
-                       disconnecting_scenarios()})
+                       disconnecting_scenarios(), disk_scenarios()})
       list.insert(list.end(), std::make_move_iterator(group.begin()), std::make_move_iterator(group.end()));
     return list;
   }();

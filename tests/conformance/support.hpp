@@ -75,5 +75,6 @@ std::vector<Scenario> traffic_scenarios();
 std::vector<Scenario> all_reduce_scenarios();
 std::vector<Scenario> leaving_scenarios();
 std::vector<Scenario> disconnecting_scenarios();
+std::vector<Scenario> disk_scenarios();
 
 }  // namespace tandem::conformance

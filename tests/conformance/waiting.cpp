@@ -1,4 +1,4 @@
-// Conformance of starting and waiting: wait_any, its order, empty entries, kernels, sleeps, disks.
+// Conformance of starting and waiting: wait_any, its order, empty entries, kernels, sleeps.
 #include <array>
 
 #include "tests/conformance/support.hpp"
@@ -191,29 +191,6 @@ void time_advances(Context& context) {
   expect(context, "time never goes back", context.now().count() >= last);
 }
 
-void disks_move_data_once(Context& context) {
-  std::array<int, 2> calls{};
-  Buffer storage;
-  Pending write = context.write(0, Bytes(4096), [&] {
-    ++calls[0];
-    storage = pattern(5, 4096);
-  });
-  context.wait(write);
-  Buffer back;
-  Pending read = context.read(0, Bytes(4096), [&] {
-    ++calls[1];
-    back = storage;
-  });
-  context.wait(read);
-  expect_equal(context, "writes", 1, calls[0]);
-  expect_equal(context, "reads", 1, calls[1]);
-  expect_pattern(context, "read back", 5, back, 4096);
-  Pending modelled = context.read(0, Bytes(4096));
-  context.wait(modelled);
-  Pending nothing = context.write(0, Bytes(0));
-  context.wait(nothing);
-}
-
 void ranks_are_numbered(Context& context) {
   expect_equal(context, "world size", 3, context.world_size());
   expect(context, "rank within the world", context.rank() >= 0 && context.rank() < 3);
@@ -247,8 +224,7 @@ std::vector<Scenario> waiting_scenarios() {
           {"operations_may_be_waited_in_any_order", 2, operations_may_be_waited_in_any_order},
           {"a_kernel_runs_once", 1, a_kernel_runs_once},
           {"several_computes_may_be_pending", 1, several_computes_may_be_pending},
-          {"time_advances", 1, time_advances},
-          {"disks_move_data_once", 1, disks_move_data_once}};
+          {"time_advances", 1, time_advances}};
 }
 
 }  // namespace tandem::conformance

@@ -77,6 +77,18 @@ TEST(Twin, ReplacesDiskRatesWhereGiven) {
   EXPECT_EQ(load_platform(file.path()).host("server").disks[0].write_rate.count(), 6e8);
 }
 
+TEST(ThisMachine, HasADiskAsItWasMeasured) {
+  auto measured = machine();
+  measured.disk->latency = Seconds(95e-6);
+  measured.disk->parallel = 8;
+  const TemporaryFile file(this_machine_xml(measured));
+  const auto disk = load_platform(file.path()).host("this-machine").disks.at(0);
+  EXPECT_EQ(disk.properties.at("tandem:parallel"), "8");
+  EXPECT_EQ(disk.properties.at("tandem:latency"), "9.5e-05s");
+  const TemporaryFile plain(this_machine_xml(machine()));
+  EXPECT_TRUE(load_platform(plain.path()).host("this-machine").disks.at(0).properties.empty());
+}
+
 TEST(Twin, SurvivesAwkwardNamesAndKeepsOtherSettings) {
   Description platform;
   platform.file = "a--b.xml";

@@ -414,22 +414,6 @@ TEST(Timing, ADiskDelayAddsToTheDuration) {
   EXPECT_NEAR(0.5 + 0.125 + 1.0 + 0.25, result.makespan.count(), 2 * precision_s);
 }
 
-TEST(Timing, EachRequestOfADiskIsDelayed) {
-  const std::string disk = "<disk id=\"d\" read_bw=\"100MBps\" write_bw=\"50MBps\"/>";
-  const auto body = [](Context& context) {
-    Pending read = context.read(0, {Bytes(50'000'000), 3}, {});
-    context.wait(read);
-  };
-  const auto delayed = [](SimulationSetting setting) {
-    setting.disk_delay = [](Rank, int, const DiskAccess& access) {
-      return Seconds(0.125) * static_cast<double>(access.requests);
-    };
-    return simulate(setting);
-  };
-  const auto result = lab::run_on(delayed, lab::star(1, "", disk), lab::hosts(1), body);
-  EXPECT_NEAR(0.5 + 3 * 0.125, result.makespan.count(), 2 * precision_s);
-}
-
 TEST(Timing, SleepsOverlap) {
   const auto result = lab::run(lab::star(1), lab::hosts(1), [](Context& context) {
     std::array<Pending, 3> pendings{context.sleep(Seconds(0.3)), context.sleep(Seconds(0.1)),

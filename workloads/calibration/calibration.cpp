@@ -109,6 +109,7 @@ void measure_devices(const Job& job, Context& context, const CalibrationSetting&
   if (context.rank() != 0) return;
   profile.copies = calibration::measure_copies(context.device(), setting, job.spec().experiment.seed);
   profile.storage = calibration::measure_storage(job, context, setting);
+  profile.disks = calibration::measure_disks(job, context, setting);
 }
 
 /// The other ranks wait here, sleeping as in a job, so that measurements include their effect.

@@ -28,6 +28,9 @@ struct AllReduceSeries {
 };
 
 struct CalibrationSetting {
+  /// A disk is measured with up to so many reads at the same time, for which the context needs as many
+  /// transfers.
+  static constexpr int deepest_reads = 64;
   std::vector<Partner> partners = {{}};  ///< the first one is rank 0's
   /// Ranks that share only the link of rank 0 with each other and are equally fast: they send to rank 0
   /// concurrently. Fewer than two: sharing is not measured.
@@ -56,6 +59,7 @@ struct CalibrationSetting {
   int offset_repetitions = 9;      ///< of each number of transfers, direction and offset
   int lateness_repetitions = 150;  ///< emulated operations of each rank
   int storage_repetitions = 9;     ///< reads and writes of each size
+  int disk_repetitions = 3;        ///< of each size and number of reads at the same time; 0: none
 };
 
 /// Messages of 1 B to 16 MiB, log-uniform; all-reduces of 4 B to 16 MiB.
@@ -79,6 +83,12 @@ std::vector<Partner> partners_from_json(const nlohmann::json& json);
 /// order, so that a drift of the machine increases the spread and causes no trend. Ranks that measure nothing
 /// wait, as in a job. Pre: at least two ranks.
 Profile calibrate(const Job& job, Context& context, const CalibrationSetting& setting);
+
+/// Latency, rate and number of parallel requests of DiskQueue from what was measured: the rate is the most
+/// bytes per second that any reads got; the latency is the time of the smallest read alone without its bytes;
+/// and as many are served at the same time as the smallest reads together were faster than alone. Pre: the
+/// smallest reads were measured with depth 1.
+void fit_disk(Profile::DiskEntry& entry);
 
 /// Piecewise linear fit of message times: at most four segments, breakpoints chosen to minimise the squared
 /// relative error, each further segment only if it lowers an error above a thousandth by

@@ -263,9 +263,10 @@ void Commits::write(Part part) {
   if (keeps_files_) {
     // Evaluations have files of their own where a machine's disk is another place.
     written_.push_back({begun_, plan_.are_on_machines() || !part.model_stays});
-    transfer = [this, round = begun_, with_model = writes_model_,
+    // Runs while training continues, perhaps on another thread, so it has its own copies.
+    transfer = [this, round = begun_, with_model = writes_model_, started = started_,
                 kept = std::make_shared<Part>(std::move(part))] {
-      if (job_.generation() != nullptr) note_times(kept->state);
+      if (job_.generation() != nullptr) note_times(kept->state, started);
       save(round, *kept, with_model);
     };
   }
@@ -308,9 +309,9 @@ void Commits::end_writing() {
 std::int64_t Commits::oldest_written() const { return written_.empty() ? begun_ : written_.front().round; }
 
 /// Where the job starts again from this part, nobody may have learnt that all parts were written.
-void Commits::note_times(SavedState& state) const {
+void Commits::note_times(SavedState& state, Seconds started) const {
   const double began_s = job_.generation()->began.count();
-  double started_s = began_s + started_.count(), ended_s = began_s + context_.now().count();
+  double started_s = began_s + started.count(), ended_s = began_s + context_.now().count();
   double blocked_s = plan_.mode == CommitMode::background ? copied_.count() : ended_s - started_s;
   state.number("commit.started_s", started_s);
   state.number("commit.ended_s", ended_s);

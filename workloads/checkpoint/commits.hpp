@@ -116,7 +116,7 @@ class Commits {
   void send_model();
   void find_written();
   std::vector<RankAssignment> own_and_absent() const;
-  void note_times(SavedState& state) const;
+  void note_times(SavedState& state, Seconds started) const;
   std::vector<RankAssignment> last_parts() const;
   void record_last();
   void collect(bool waits);

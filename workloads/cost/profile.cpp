@@ -10,6 +10,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
+#include "workloads/cost/disk_queue.hpp"
 #include "workloads/experiment/json_file.hpp"
 
 namespace tandem {
@@ -37,11 +38,14 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::AllReduceEntry, ranks, bytes, median
                                    at_once_raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::CopyEntry, bytes, out, median_s, spread, raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StorageEntry, bytes, write, median_s, spread, raw_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::DiskEntry::Reads, bytes, depth, per_second, spread)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::DiskEntry, cold, latency_s, parallel, read_rate, write_rate,
+                                   reads)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::OffsetEntry, bytes, out, transfers, alone_s, start_s, ends_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, cpu_wait_share, other_load,
                                    launch_s, compute, disturbing_bytes, hosts, start_offsets, paths,
                                    all_reduces, cluster, machines, storage, lateness_s, share_jitter_bytes,
-                                   offsets, device, copies)
+                                   offsets, device, copies, disks)
 
 namespace {
 
@@ -269,6 +273,12 @@ std::optional<Seconds> Profile::price(const std::string& model, const Work& work
   return Seconds(below->median_s + share * (above->median_s - below->median_s));
 }
 
+const Profile::DiskEntry* Profile::disk(bool cold) const {
+  const auto found = std::ranges::find(disks, cold, &DiskEntry::cold);
+  if (found != disks.end()) return &*found;
+  return disks.empty() ? nullptr : &disks.front();
+}
+
 nlohmann::json to_json(const Profile& profile) {
   nlohmann::json json = profile;
   json["schema_version"] = Profile::schema_version;
@@ -289,6 +299,8 @@ nlohmann::json example_profile() {
   example.all_reduces.resize(1);
   example.storage.resize(1);
   example.copies.resize(1);
+  example.disks.resize(1);
+  example.disks.front().reads.resize(1);
   return to_json(example);
 }
 
@@ -308,6 +320,14 @@ Profile profile_from_json(const nlohmann::json& json) {
     const auto measured = [](const Profile::Path& path) { return !path.segments.empty(); };
     if (profile.paths.empty() || !std::all_of(profile.paths.begin(), profile.paths.end(), measured))
       throw ConfigError("the calibration profile has no message times; run `tandem calibrate` again");
+    for (const auto& disk : profile.disks)
+      if (!(disk.latency_s >= 0.0 && disk.parallel >= 1 && disk.parallel <= DiskService::most_parallel &&
+            disk.read_rate > 0.0 && disk.write_rate > 0.0))
+        throw ConfigError(fmt::format(
+            "the calibration profile has a disk with latency_s {}, parallel {}, read_rate {}, write_rate {}; "
+            "expected "
+            "a latency >= 0, 1 to {} parallel requests and rates > 0; run `tandem calibrate` again",
+            disk.latency_s, disk.parallel, disk.read_rate, disk.write_rate, DiskService::most_parallel));
     return profile;
   } catch (const nlohmann::json::exception& error) {
     throw ConfigError(std::string("not a calibration profile: ") + error.what());

@@ -17,7 +17,7 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 13;
+  static constexpr int schema_version = 14;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
@@ -148,6 +148,25 @@ struct Profile {
     std::vector<double> raw_s;
   };
   std::vector<StorageEntry> storage;
+
+  /// A disk of this machine as random reads of a file found it, and what follows from them (see fit_disk).
+  struct DiskEntry {
+    struct Reads {
+      std::int64_t bytes;  ///< of each
+      int depth;           ///< so many at the same time
+      double per_second;   ///< median
+      double spread;       ///< interquartile range / median
+    };
+    bool cold = false;        ///< past the page cache; writes until they are on the disk
+    double latency_s = 0.0;   ///< of a request, besides its bytes
+    int parallel = 1;         ///< requests served at the same time
+    double read_rate = 0.0;   ///< bytes per second
+    double write_rate = 0.0;  ///< the same
+    std::vector<Reads> reads = {};
+  };
+  std::vector<DiskEntry> disks;  ///< warm, then cold where the file system lets reads avoid the page cache
+  /// The measurement for reads that are cold, or not; the other one where that was not possible. Null: none.
+  const DiskEntry* disk(bool cold) const;
 
   /// Delays with which ranks noticed the end of emulated work, while all ranks worked and exchanged messages.
   std::vector<double> lateness_s;

@@ -101,6 +101,7 @@ struct DatasetSetting {
   Options options = {};  ///< of the data set's entry in the catalogue; those that are missing have defaults
   /// Training samples are loaded too. False: they are read one by one, from a SampleSet.
   bool loads_training = true;
+  bool cold = false;  ///< images in files are read past the page cache
 };
 
 const Catalog<int>& dataset_catalog();

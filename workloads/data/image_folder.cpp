@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/data/file_part.hpp"
+#include "workloads/data/storage_file.hpp"
 #include "workloads/data/image.hpp"
 
 namespace tandem {
@@ -78,8 +78,8 @@ std::vector<ImageFile> images_of(const fs::path& folder) {
 /// The names of all files are in one text, because there may be millions.
 class FolderSource final : public SampleSource {
  public:
-  FolderSource(fs::path folder, std::vector<std::string> classes)
-      : folder_(std::move(folder)), classes_(std::move(classes)) {}
+  FolderSource(fs::path folder, std::vector<std::string> classes, bool cold)
+      : folder_(std::move(folder)), classes_(std::move(classes)), cold_(cold) {}
 
   void add(std::uint16_t label, const ImageFile& image) {
     manifest_->sizes.push_back(image.size);
@@ -99,14 +99,16 @@ class FolderSource final : public SampleSource {
   }
   void read(SampleId id, std::span<std::byte> target) const override {
     const std::string path = name(id);
-    const FilePart file(path);
+    const StorageFile file(path, cold_);
     file.expect_size(size(id));
     file.read(0, target);
   }
+  PageCache page_cache() const override { return StorageFile(name(0), cold_).page_cache(); }
 
  private:
   fs::path folder_;
   std::vector<std::string> classes_;
+  bool cold_;
   std::shared_ptr<Manifest> manifest_ = std::make_shared<Manifest>();
   std::string names_;
   std::vector<std::size_t> ends_;  ///< of each name
@@ -114,7 +116,7 @@ class FolderSource final : public SampleSource {
 
 /// `wanted`: samples; 0: all.
 SampleSet::Part open_part(const fs::path& folder, const std::vector<std::string>& classes,
-                          std::int64_t wanted) {
+                          std::int64_t wanted, bool cold) {
   std::vector<std::vector<ImageFile>> images(classes.size());
   for (const std::string& name : classes_of(folder)) {
     const auto found = std::ranges::find(classes, name);
@@ -127,7 +129,7 @@ SampleSet::Part open_part(const fs::path& folder, const std::vector<std::string>
   if (wanted > left)
     fail(folder, fmt::format("at least the {} requested images", wanted), text_of(left, "image", "images"));
   if (wanted > 0) left = wanted;
-  const auto source = std::make_shared<FolderSource>(folder, classes);
+  const auto source = std::make_shared<FolderSource>(folder, classes, cold);
   for (std::size_t turn = 0; left > 0; ++turn)
     for (std::size_t label = 0; label < classes.size() && left > 0; ++label)
       if (turn < images[label].size()) {
@@ -158,8 +160,8 @@ std::shared_ptr<const SampleSet> open_image_folder(const DatasetSetting& setting
          fs::exists(root, impossible) ? "none" : "no such folder");
   auto set = std::make_shared<SampleSet>();
   set->classes = classes_of(root / "train");
-  set->train = open_part(root / "train", set->classes, setting.train_samples);
-  set->test = open_part(test_folder(root), set->classes, setting.test_samples);
+  set->train = open_part(root / "train", set->classes, setting.train_samples, setting.cold);
+  set->test = open_part(test_folder(root), set->classes, setting.test_samples, setting.cold);
   describe_images(setting, *set);
   set->info.mean = static_cast<float>(setting.options.real("mean"));
   set->info.deviation = static_cast<float>(setting.options.real("deviation"));

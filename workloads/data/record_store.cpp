@@ -11,7 +11,8 @@
 
 namespace tandem {
 
-RecordStore::RecordStore(std::string path, const Dataset& dataset, const std::function<bool(SampleId)>& has)
+RecordStore::RecordStore(std::string path, const Dataset& dataset, const std::function<bool(SampleId)>& has,
+                         bool cold)
     : path_(std::move(path)),
       record_(dataset.info().record_bytes()),
       begin_of_(static_cast<std::size_t>(dataset.info().train_samples), -1) {
@@ -26,7 +27,7 @@ RecordStore::RecordStore(std::string path, const Dataset& dataset, const std::fu
   }
   out.close();
   if (!out) throw WorldError("cannot write the record store " + path_ + ": " + std::strerror(errno));
-  file_.emplace(path_);
+  file_.emplace(path_, cold);
 }
 
 RecordStore::~RecordStore() { ::unlink(path_.c_str()); }

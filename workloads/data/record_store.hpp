@@ -7,15 +7,17 @@
 #include <vector>
 
 #include "workloads/data/dataset.hpp"
-#include "workloads/data/file_part.hpp"
 #include "workloads/data/sample_source.hpp"
+#include "workloads/data/storage_file.hpp"
 
 namespace tandem {
 
 class RecordStore final : public SampleSource {
  public:
-  /// Writes the file, with the samples for which `has` is true; empty: all. Errors: WorldError.
-  RecordStore(std::string path, const Dataset& dataset, const std::function<bool(SampleId)>& has = {});
+  /// Writes the file, with the samples for which `has` is true; empty: all. `cold`: see StorageFile. Errors:
+  /// WorldError.
+  RecordStore(std::string path, const Dataset& dataset, const std::function<bool(SampleId)>& has = {},
+              bool cold = false);
   ~RecordStore() override;
   RecordStore(const RecordStore&) = delete;
   RecordStore& operator=(const RecordStore&) = delete;
@@ -23,13 +25,14 @@ class RecordStore final : public SampleSource {
   Bytes size(SampleId) const override { return record_; }
   /// Pre: it has the sample.
   void read(SampleId id, std::span<std::byte> target) const override;
+  PageCache page_cache() const override { return file_->page_cache(); }
   std::string name(SampleId id) const override;
 
  private:
   std::string path_;
   Bytes record_;
   std::vector<std::int64_t> begin_of_;  ///< by id, in the file; -1: not there
-  std::optional<FilePart> file_;
+  std::optional<StorageFile> file_;
 };
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "policies/vocabulary/units.hpp"
+#include "workloads/data/storage_file.hpp"
 
 namespace tandem {
 
@@ -17,6 +18,8 @@ class SampleSource {
   virtual Bytes size(SampleId id) const = 0;
   /// Reads all of them into `target`, whose size is that. Errors: WorldError naming the file.
   virtual void read(SampleId id, std::span<std::byte> target) const = 0;
+  /// How reads meet the page cache, where there are any.
+  virtual PageCache page_cache() const { return PageCache::used; }
   /// Where it is stored, for messages.
   virtual std::string name(SampleId id) const { return "sample " + std::to_string(id); }
 };

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/data/file_part.hpp"
+#include "workloads/data/storage_file.hpp"
 #include "workloads/data/shard_index.hpp"
 #include "workloads/data/tar.hpp"
 
@@ -20,20 +20,20 @@ namespace fs = std::filesystem;
 /// The archives that were read last, open: there may be more than a process may open.
 class OpenShards {
  public:
-  OpenShards(fs::path folder, std::vector<ShardIndex::Shard> shards)
-      : folder_(std::move(folder)), shards_(std::move(shards)), files_(shards_.size()) {}
+  OpenShards(fs::path folder, std::vector<ShardIndex::Shard> shards, bool cold)
+      : folder_(std::move(folder)), shards_(std::move(shards)), cold_(cold), files_(shards_.size()) {}
 
   std::string path(std::uint32_t shard) const { return (folder_ / shards_[shard].file).string(); }
   const std::vector<ShardIndex::Shard>& shards() const { return shards_; }
 
-  std::shared_ptr<const FilePart> open(std::uint32_t shard) {
+  std::shared_ptr<const StorageFile> open(std::uint32_t shard) {
     const std::lock_guard lock(mutex_);
     if (files_[shard] == nullptr) {
       if (opened_.size() == most_open) {
         files_[opened_.front()] = nullptr;
         opened_.pop_front();
       }
-      files_[shard] = std::make_shared<FilePart>(path(shard));
+      files_[shard] = std::make_shared<StorageFile>(path(shard), cold_);
       opened_.push_back(shard);
     }
     return files_[shard];
@@ -43,8 +43,9 @@ class OpenShards {
   static constexpr std::size_t most_open = 256;
   fs::path folder_;
   std::vector<ShardIndex::Shard> shards_;
+  bool cold_;
   std::mutex mutex_;
-  std::vector<std::shared_ptr<const FilePart>> files_;
+  std::vector<std::shared_ptr<const StorageFile>> files_;
   std::list<std::uint32_t> opened_;  ///< the oldest first
 };
 
@@ -62,6 +63,7 @@ class ShardSource final : public SampleSource {
     const auto index = static_cast<std::size_t>(id);
     files_->open(part_.shards.at(index))->read(part_.offsets[index], target);
   }
+  PageCache page_cache() const override { return files_->open(part_.shards.at(0))->page_cache(); }
 
  private:
   std::shared_ptr<OpenShards> files_;
@@ -81,7 +83,7 @@ void check_archive(const std::string& path, Bytes expected) {
     fail(path, fmt::format("{} bytes", expected.count()), fmt::format("{}", size));
 }
 
-void check_header(const FilePart& archive, std::int64_t offset, Bytes size) {
+void check_header(const StorageFile& archive, std::int64_t offset, Bytes size) {
   tar::Block block;
   archive.read(offset - tar::block_bytes, block);
   const auto found = tar::size_in(block);
@@ -121,7 +123,7 @@ std::shared_ptr<const SampleSet> open_shards(const DatasetSetting& setting) {
         "found nothing");
   const std::string path = (fs::path(setting.directory) / ShardIndex::file_name).string();
   ShardIndex index = read_shard_index(path);
-  const auto files = std::make_shared<OpenShards>(setting.directory, index.shards);
+  const auto files = std::make_shared<OpenShards>(setting.directory, index.shards, setting.cold);
   for (std::uint32_t shard = 0; shard < index.shards.size(); ++shard)
     check_archive(files->path(shard), index.shards[shard].size);
   auto set = std::make_shared<SampleSet>();

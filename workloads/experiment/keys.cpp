@@ -169,6 +169,11 @@ std::vector<ExperimentKey> data_keys() {
        "epoch, so the same for every number of workers - crop: pixels of black border added on each side, "
        "before a part of the former size is cut out anywhere (0: none); flip: true mirrors every second one, "
        "left to right. An example: {crop: 4, flip: true}"},
+      {KEY(data.cold),
+       {},
+       "with run.devices native, cache nodes read their storage past the page cache where the file system "
+       "lets "
+       "them (run.json, physics, cold_reads says how); a profile then gives the times of cold reads"},
       {KEY(data.prefetch), between(0, million),
        "batches requested in advance; 0: none, and a GPU does not load the next batch during a step"},
       {KEY(placement.workers),

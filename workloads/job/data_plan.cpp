@@ -24,7 +24,8 @@ DatasetSetting dataset_setting(const Experiment& experiment) {
           .image_size = workload.image_size,
           .options = Options::resolve(workload.dataset, dataset_catalog().find(workload.dataset).options,
                                       workload.dataset_options),
-          .loads_training = experiment.data.source == DataSource::memory};
+          .loads_training = experiment.data.source == DataSource::memory,
+          .cold = experiment.data.source == DataSource::storage && experiment.data.cold};
 }
 
 namespace {
@@ -105,7 +106,7 @@ std::shared_ptr<const SampleSource> DataPlan::open_source(const std::string& rec
                                                           const std::function<bool(SampleId)>& has) const {
   if (dataset_ == nullptr) return nullptr;
   if (samples_) return samples_->train.source;
-  return std::make_shared<RecordStore>(record_file, *dataset_, has);
+  return std::make_shared<RecordStore>(record_file, *dataset_, has, setting_.cold);
 }
 
 void DataPlan::check_capacity() const {

@@ -1,6 +1,8 @@
 #include "workloads/job/device_plan.hpp"
 
+#include <charconv>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 
@@ -21,27 +23,46 @@ std::vector<const platforms::Host*> hosts_of(const Roster& roster, const platfor
   return hosts;
 }
 
+[[noreturn]] void fail_property(const platforms::Disk& disk, const std::string& place,
+                                const std::string& name, const std::string& expected,
+                                const std::string& found) {
+  throw ConfigError(place + ": disk '" + disk.name + "': property '" + name + "': expected " + expected +
+                    ", found '" + found + "'");
+}
+
 Seconds latency_of(const platforms::Disk& disk, const std::string& place) {
   const auto found = disk.properties.find("tandem:latency");
   if (found == disk.properties.end()) return Seconds(0);
   const auto latency = parse_seconds(found->second);
   if (!latency || latency->count() < 0.0)
-    throw ConfigError(place + ": disk '" + disk.name +
-                      "': property 'tandem:latency': expected a time >= 0 (like 5ms), found '" +
-                      found->second + "'");
+    fail_property(disk, place, found->first, "a time >= 0 (like 5ms)", found->second);
   return *latency;
 }
 
-std::vector<std::vector<Seconds>> disk_latencies(const std::vector<const platforms::Host*>& hosts,
-                                                 const std::string& file) {
-  std::vector<std::vector<Seconds>> latencies;
+int parallel_of(const platforms::Disk& disk, const std::string& place) {
+  const auto found = disk.properties.find("tandem:parallel");
+  if (found == disk.properties.end()) return 1;
+  const std::string& text = found->second;
+  int parallel = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parallel);
+  if (error != std::errc() || end != text.data() + text.size() || parallel < 1 ||
+      parallel > DiskService::most_parallel)
+    fail_property(disk, place, found->first,
+                  "a number of requests from 1 to " + std::to_string(DiskService::most_parallel), text);
+  return parallel;
+}
+
+std::vector<std::vector<DiskService>> disk_services(const std::vector<const platforms::Host*>& hosts,
+                                                    const std::string& file) {
+  std::vector<std::vector<DiskService>> services;
   for (const platforms::Host* host : hosts) {
-    auto& of_rank = latencies.emplace_back();
+    auto& of_rank = services.emplace_back();
     if (host == nullptr) continue;
+    const std::string place = file + ": host '" + host->name + "'";
     for (const auto& disk : host->disks)
-      of_rank.push_back(latency_of(disk, file + ": host '" + host->name + "'"));
+      of_rank.push_back({latency_of(disk, place), parallel_of(disk, place)});
   }
-  return latencies;
+  return services;
 }
 
 /// Errors: ConfigError for a property that is no time.
@@ -89,11 +110,12 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
       roster_(roster),
       are_native_(spec.experiment.run.devices == DeviceSpeed::native),
       hosts_(hosts_of(roster, spec.platform)),
-      disk_latencies_(disk_latencies(hosts_, spec.platform.file)),
+      disk_services_(disk_services(hosts_, spec.platform.file)),
       server_costs_(server_costs(roster, hosts_, spec.platform.file)) {
   for (const auto& host : spec.platform.hosts) answer_time_of(host, spec.platform.file);
   if (const auto& path = spec.experiment.physics.profile; !path.empty())
     profile_ = std::make_shared<Profile>(load_profile(path));
+  if (profile_ && are_native_) measured_disk_ = profile_->disk(spec.experiment.data.cold);
   std::string name = measured_name(model->name, spec.experiment.workload.precision);
   // A profile was measured on real devices; emulated ones take as long as the platform says.
   prices_ =
@@ -110,14 +132,16 @@ std::optional<int> DevicePlan::disk_of(Rank rank) const {
   return host_of(rank).disks.empty() ? std::nullopt : std::optional(0);
 }
 
-Seconds DevicePlan::disk_latency(Rank rank, int disk) const {
-  return disk_latencies_.at(static_cast<std::size_t>(rank)).at(static_cast<std::size_t>(disk));
+DiskService DevicePlan::disk_service(Rank rank, int disk) const {
+  if (measured_disk_ != nullptr) return {Seconds(measured_disk_->latency_s), measured_disk_->parallel};
+  return disk_services_.at(static_cast<std::size_t>(rank)).at(static_cast<std::size_t>(disk));
 }
 
-Seconds DevicePlan::disk_time(Rank rank, int disk, const DiskAccess& access, bool write) const {
+Seconds DevicePlan::disk_moving(Rank rank, int disk, const DiskAccess& access, bool write) const {
+  if (measured_disk_ != nullptr)
+    return access.size / BytesPerSecond(write ? measured_disk_->write_rate : measured_disk_->read_rate);
   const auto& used = host_of(rank).disks.at(static_cast<std::size_t>(disk));
-  return disk_latency(rank, disk) * static_cast<double>(access.requests) +
-         access.size / (write ? used.write_rate : used.read_rate);
+  return access.size / (write ? used.write_rate : used.read_rate);
 }
 
 Seconds DevicePlan::answer_time(Rank rank) const {

@@ -10,6 +10,7 @@
 
 #include "platforms/description.hpp"
 #include "workloads/cost/cost_model.hpp"
+#include "workloads/cost/disk_queue.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/job/exchange_plan.hpp"
 #include "workloads/job/job_spec.hpp"
@@ -20,8 +21,8 @@ namespace tandem {
 class DevicePlan {
  public:
   /// Loads the profile, if the experiment names one. `spec` and `roster` must outlive it.
-  /// Errors: ConfigError for a profile that cannot be read, for a disk's latency or a host's answer time that is
-  /// none, and for bad costs of a server of a host with a rank.
+  /// Errors: ConfigError for a profile that cannot be read, for bad properties of a disk, for a host's answer
+  /// time that is none, and for bad costs of a server of a host with a rank.
   DevicePlan(const JobSpec& spec, const Roster& roster, std::shared_ptr<const ModelDescription> model,
              const ExchangePlan& exchange);
 
@@ -31,11 +32,14 @@ class DevicePlan {
   const platforms::Host& host_of(Rank rank) const;
   /// Number of the disk that files of the rank are on; none without a disk.
   std::optional<int> disk_of(Rank rank) const;
-  /// Time that each request to a disk of the rank's host takes besides its bytes: <prop id="tandem:latency">
-  /// of the disk, 0 without one. Pre: the host has the disk.
-  Seconds disk_latency(Rank rank, int disk) const;
-  /// The time of an access alone: requests * latency + bytes / rate. Pre: the host has the disk.
-  Seconds disk_time(Rank rank, int disk, const DiskAccess& access, bool write) const;
+  /// How a disk of the rank's host serves requests: <prop id="tandem:latency"> (0 without one) and
+  /// <prop id="tandem:parallel"> (1 without one) of the disk, or as measured. Pre: the host has the disk.
+  DiskService disk_service(Rank rank, int disk) const;
+  /// Of a native disk: what a profile has measured, warm or cold as data.cold says; null: the platform's
+  /// numbers.
+  const Profile::DiskEntry* measured_disk() const { return measured_disk_; }
+  /// The time that the bytes of an access alone take: bytes / rate. Pre: the host has the disk.
+  Seconds disk_moving(Rank rank, int disk, const DiskAccess& access, bool write) const;
   /// How long the rank, a server or coordinator on an emulated device, takes to answer a worker's report:
   /// <prop id="tandem:answer"> of its host; 0 without one, and with native devices, whose own answers are
   /// part of measured messages.
@@ -71,10 +75,11 @@ class DevicePlan {
   const Roster& roster_;
   bool are_native_;
   std::shared_ptr<const Profile> profile_;
+  const Profile::DiskEntry* measured_disk_ = nullptr;  ///< of the profile
   std::shared_ptr<const PricedModel> prices_;
-  std::vector<const platforms::Host*> hosts_;         ///< by rank; null: the platform has none of that name
-  std::vector<std::vector<Seconds>> disk_latencies_;  ///< by rank, by disk of its host
-  std::map<Rank, ServerCost> server_costs_;           ///< of servers whose hosts state them
+  std::vector<const platforms::Host*> hosts_;  ///< by rank; null: the platform has none of that name
+  std::vector<std::vector<DiskService>> disk_services_;  ///< by rank, by disk of its host
+  std::map<Rank, ServerCost> server_costs_;              ///< of servers whose hosts state them
 };
 
 }  // namespace tandem

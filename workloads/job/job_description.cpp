@@ -165,6 +165,16 @@ void warn_of_small_images(const Job& job, std::vector<std::string>& warnings) {
       setting.model, photograph_side, images.name, images.height, images.width));
 }
 
+void warn_of_unused_cold_reads(const Job& job, std::vector<std::string>& warnings) {
+  if (!job.spec().experiment.data.cold) return;
+  if (!job.data().from_storage())
+    warnings.emplace_back("data.cold has no effect, because data.source is memory: workers read no storage");
+  else if (job.devices().are_emulated())
+    warnings.emplace_back(
+        "data.cold has no effect with run.devices emulated: an emulated disk takes the time of the platform "
+        "file, whatever the page cache holds");
+}
+
 void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {
   if (!job.data().from_storage()) return;
   std::set<std::string> used;
@@ -267,6 +277,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_shared_devices(job, warnings);
   warn_of_small_images(job, warnings);
   warn_of_unread_disks(job, warnings);
+  warn_of_unused_cold_reads(job, warnings);
   warn_of_unknown_speeds(job, warnings);
   warn_of_unequal_shards(job, warnings);
   warn_of_unused_server_costs(job, warnings);

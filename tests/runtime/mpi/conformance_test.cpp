@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "runtime/mpi/mpi_context.hpp"
 #include "tests/support/delayed_device.hpp"
 #include "tests/support/device_memory_context.hpp"
+#include "workloads/cost/disk_queue.hpp"
 
 namespace tandem {
 namespace {
@@ -102,7 +104,11 @@ void run_on_devices(const conformance::Scenario& scenario, MpiSetting setting, i
 /// Work of many samples takes so long that only a scenario that stops it uses it.
 MpiSetting emulating() {
   return {.emulated = [](const Work& work) { return Seconds(work.samples < 10000 ? 0.001 : 1000.0); },
-          .emulated_disk = [](int, const DiskAccess&, bool) { return Seconds(0.002); }};
+          .emulated_disk =
+              [queues = std::make_shared<std::map<int, DiskQueue>>()](int disk, const DiskAccess& access,
+                                                                      bool, Seconds arrival) {
+                return (*queues)[disk].serve(arrival, {}, access.requests, Seconds(0.002));
+              }};
 }
 
 TEST_P(Conformance, Native) { run(GetParam(), MpiSetting{}); }

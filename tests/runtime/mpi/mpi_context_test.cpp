@@ -10,6 +10,9 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <latch>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -17,6 +20,7 @@
 #include "policies/collectives/schedule.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/numbered_note.hpp"
+#include "workloads/cost/disk_queue.hpp"
 #include "workloads/exchange/schedule_runner.hpp"
 
 namespace {
@@ -210,8 +214,12 @@ TEST_P(MpiContextTransports, AMessageLongerThanItsReceiveThrowsAWorldError) {
 
 MpiSetting emulating(double seconds) {
   return {.emulated = [seconds](const Work&) { return Seconds(seconds); },
-          .emulated_disk = [seconds](int, const DiskAccess&,
-                                     bool write) { return Seconds(write ? 2 * seconds : seconds); }};
+          .emulated_disk =
+              [seconds, queues = std::make_shared<std::map<int, DiskQueue>>()](
+                  int disk, const DiskAccess& access, bool write, Seconds arrival) {
+                return (*queues)[disk].serve(arrival, {}, access.requests,
+                                             Seconds(write ? 2 * seconds : seconds));
+              }};
 }
 
 TEST(MpiContext, AnEmulatedDeviceTakesItsDurationAndKeepsTheOrder) {
@@ -264,11 +272,21 @@ TEST(MpiContext, EachDiskHasItsOwnQueue) {
   std::array<Pending, 3> pendings = {context.write(0, Bytes(10), {}),
                                      context.read(0, Bytes(10), [&moved] { moved = true; }),
                                      context.read(1, Bytes(10), {})};
-  EXPECT_TRUE(moved);
   EXPECT_EQ(context.wait_any(pendings).index, 2U);  // alone on its disk: 30 ms
   EXPECT_EQ(context.wait_any(pendings).index, 0U);  // 60 ms
   EXPECT_EQ(context.wait_any(pendings).index, 1U);  // behind the write: 90 ms
+  EXPECT_TRUE(moved);
   EXPECT_GE((context.now() - start).count(), 0.09);
+}
+
+/// With a place for each of them, transfers wait for each other without a deadlock.
+TEST(MpiContext, ADiskTransfersAsMuchAtTheSameTimeAsItServes) {
+  MpiContext context(MPI_COMM_WORLD, {.parallel_transfers = [](int) { return 4; }});
+  std::latch all_run(4);
+  std::array<Pending, 4> reads;
+  for (Pending& read : reads) read = context.read(0, Bytes(10), [&all_run] { all_run.arrive_and_wait(); });
+  context.wait_all(reads);
+  EXPECT_TRUE(all_run.try_wait());
 }
 
 TEST(MpiContext, NativeWorkCompletesImmediately) {

@@ -212,18 +212,32 @@ TEST(Memory, IsReadable) {
   EXPECT_EQ(readable(Bytes(108'216'000'000)), "108 GB");
 }
 
-TEST(DiskLatency, IsPaidByEachRequest) {
+TEST(Disks, ServeAsTheirPropertiesSay) {
   auto on = platform();
-  on.hosts[2].disks = {{"slow", BytesPerSecond(1e8), BytesPerSecond(5e7), {{"tandem:latency", "5ms"}}},
+  on.hosts[2].disks = {{"slow",
+                        BytesPerSecond(1e8),
+                        BytesPerSecond(5e7),
+                        {{"tandem:latency", "5ms"}, {"tandem:parallel", "4"}}},
                        {"fast", BytesPerSecond(1e9), BytesPerSecond(1e9), {}}};
   const Job disks = job(two_workers(), on);
-  EXPECT_DOUBLE_EQ(disks.devices().disk_time(2, 0, {Bytes(1'000'000), 8}, false).count(), 8 * 0.005 + 0.01);
-  EXPECT_DOUBLE_EQ(disks.devices().disk_time(2, 0, {Bytes(1'000'000)}, true).count(), 0.005 + 0.02);
-  EXPECT_DOUBLE_EQ(disks.devices().disk_time(2, 1, {Bytes(1'000'000), 8}, false).count(), 0.001);
-  on.hosts[2].disks[1].properties["tandem:latency"] = "-1ms";
-  EXPECT_THAT([&] { (void)job(two_workers(), on); },
-              ThrowsMessage<ConfigError>(AllOf(HasSubstr("three.xml: host 'c': disk 'fast'"),
-                                               HasSubstr("'tandem:latency'"), HasSubstr("'-1ms'"))));
+  EXPECT_DOUBLE_EQ(disks.devices().disk_service(2, 0).latency.count(), 0.005);
+  EXPECT_EQ(disks.devices().disk_service(2, 0).parallel, 4);
+  EXPECT_DOUBLE_EQ(disks.devices().disk_service(2, 1).latency.count(), 0.0);
+  EXPECT_EQ(disks.devices().disk_service(2, 1).parallel, 1);
+  EXPECT_DOUBLE_EQ(disks.devices().disk_moving(2, 0, {Bytes(1'000'000), 8}, false).count(), 0.01);
+  EXPECT_DOUBLE_EQ(disks.devices().disk_moving(2, 0, {Bytes(1'000'000)}, true).count(), 0.02);
+  for (const auto& [property, value] :
+       std::vector<std::pair<std::string, std::string>>{{"tandem:latency", "-1ms"},
+                                                        {"tandem:parallel", "0"},
+                                                        {"tandem:parallel", "257"},
+                                                        {"tandem:parallel", "2.5"},
+                                                        {"tandem:parallel", "many"}}) {
+    on.hosts[2].disks[1].properties = {{property, value}};
+    EXPECT_THAT(
+        [&] { (void)job(two_workers(), on); },
+        ThrowsMessage<ConfigError>(AllOf(HasSubstr("three.xml: host 'c': disk 'fast'"),
+                                         HasSubstr("'" + property + "'"), HasSubstr("'" + value + "'"))));
+  }
 }
 
 }  // namespace

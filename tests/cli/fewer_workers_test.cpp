@@ -190,9 +190,11 @@ INSTANTIATE_TEST_SUITE_P(
     All, ShrunkenModelled,
     ::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=ssp",
                       "--set sync.algorithm=esync", "--set sync.over=all-reduce",
-                      "--set checkpoint.to=buddy --set checkpoint.keep=2",
-                      "--set checkpoint.to=buddy --set checkpoint.keep=2 --set sync.over=all-reduce",
-                      "--set checkpoint.to=buddy --set checkpoint.keep=2 --set sync.algorithm=asp",
+                      "--set recovery.mode=restart --set checkpoint.to=buddy --set checkpoint.keep=2",
+                      "--set recovery.mode=restart --set checkpoint.to=buddy --set checkpoint.keep=2 --set "
+                      "sync.over=all-reduce",
+                      "--set recovery.mode=restart --set checkpoint.to=buddy --set checkpoint.keep=2 --set "
+                      "sync.algorithm=asp",
                       "--set checkpoint.to=local --set sync.algorithm=asp"));
 
 /// A job that ends incomplete is resumed with all workers, from what fewer have written.

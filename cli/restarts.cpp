@@ -107,16 +107,23 @@ std::string reason_to_end(const Attempts& attempts, int restarts, int most) {
   return "";
 }
 
+std::string loss_of(const GenerationResult& result) {
+  if (!result.lost_commit) return "";
+  return fmt::format("; the machines that are lost had the last copy of a part of the commit of round {}",
+                     *result.lost_commit);
+}
+
 /// The present generation, which has ended.
 EndedGeneration ended_generation(const Job& job, const Generation& generation, const std::string& reason,
-                                 std::optional<std::int64_t> lost_samples) {
+                                 const GenerationResult& result) {
   const ResumePoint* const from = job.resume();
   EndedGeneration ended{.began = {},
                         .round = from == nullptr ? 0 : from->round,
                         .launched = generation.launched,
                         .reason = reason,
-                        .lost_samples = lost_samples,
-                        .slots = generation.slots};
+                        .lost_samples = result.lost_samples,
+                        .slots = generation.slots,
+                        .lost_commit = result.lost_commit};
   if (from != nullptr) ended.deals = from->deals;
   return ended;
 }
@@ -164,14 +171,14 @@ void begin_with(Job& job, const std::string& out, const std::vector<int>& slots)
 /// The job as its next generation. `point`: none: from the beginning. `members`: the slots of its workers;
 /// null: as before.
 void begin_next(Job& job, const std::string& out, const std::string& reason,
-                const std::optional<ResumePoint>& point, std::optional<std::int64_t> lost_samples,
+                const std::optional<ResumePoint>& point, const GenerationResult& result,
                 const std::vector<int>* members) {
   Generation generation = *job.generation();
   const auto start = start_in(out, generation.number());
   const bool is_first = std::ranges::none_of(
       generation.ended, [](const EndedGeneration& earlier) { return earlier.began.has_value(); });
   if (start && is_first) generation.first_start_s = *start;
-  EndedGeneration ended = ended_generation(job, generation, reason, lost_samples);
+  EndedGeneration ended = ended_generation(job, generation, reason, result);
   if (start) ended.began = Seconds(std::max(0.0, *start - generation.first_start_s));
   return_to(job, point);
   mark_failed(out, reason);
@@ -186,9 +193,12 @@ void begin_next(Job& job, const std::string& out, const std::string& reason,
   Job& next = others ? *others : job;
   // All checkpoints may be lost with the machines that had them.
   generation.continues = point.has_value();
-  if (point)
-    next.resume_from(for_generation(*point, job, next));
-  else if (generation.origin)
+  generation.moves.clear();
+  if (point) {
+    ResumePoint own = for_generation(*point, job, next);
+    if (!generation.hosts.empty()) generation.moves = moves_for_generation(own, job, next);
+    next.resume_from(std::move(own));
+  } else if (generation.origin)
     next.resume_from(origin_for_generation(job, next));
   else
     next.begin_anew();
@@ -265,14 +275,17 @@ void add_machines(Generation& generation, const RestartSteward& steward) {
 
 bool lose_machines(const Job& job, const std::vector<int>& slots) {
   if (!job.checkpoints().commits.are_on_machines()) return false;
+  const std::vector<std::string> hosts = whole_experiment(job).placement.workers;
   bool has_lost = false;
-  for (const int slot : slots) {
-    const auto workers = job.roster().workers();
-    TANDEM_CHECK(slot < std::ssize(workers), "slot", slot, "of workers", workers.size());
-    const Rank rank = workers[static_cast<std::size_t>(slot)];
-    has_lost = lose_machine(job, job.roster().host_of(rank)) || has_lost;
-  }
+  for (const int slot : slots)
+    has_lost = lose_machine(job, hosts.at(static_cast<std::size_t>(slot))) || has_lost;
   return has_lost;
+}
+
+void GenerationResult::note_loss(const std::optional<ResumePoint>& before,
+                                 const std::optional<ResumePoint>& after) {
+  if (!before || (after && after->round >= before->round)) return;
+  lost_commit = std::max(lost_commit.value_or(0), before->round);
 }
 
 MeasuredGenerations::MeasuredGenerations(Job& job, std::string out, Launch launch)
@@ -335,8 +348,13 @@ std::optional<PlannedKill> MeasuredGenerations::next_kill() const {
 
 std::optional<ResumePoint> MeasuredGenerations::restart_point(GenerationResult& result) {
   remove_leftovers(false);
-  if (result.drawn && result.drawn->how) lose_machines(job_, {result.drawn->slot});
-  return find_restart_point(job_);
+  const bool loses = result.drawn && result.drawn->how && job_.checkpoints().commits.are_on_machines();
+  if (!loses) return find_restart_point(job_);
+  const auto before = find_restart_point(job_);
+  lose_machines(job_, {result.drawn->slot});
+  auto after = find_restart_point(job_);
+  result.note_loss(before, after);
+  return after;
 }
 
 /// Of workers, in the generation that has just ended.
@@ -405,8 +423,8 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
       return result;
     }
     const std::string reason = reason_of(result, job);
-    world.tell(fmt::format("{}; the job starts again from {} as generation {}", reason,
-                           place_of(attempts.round()), number + 1));
+    world.tell(fmt::format("{}; the job starts again from {} as generation {}{}", reason,
+                           place_of(attempts.round()), number + 1, loss_of(result)));
     std::optional<int> signal;
     try {
       signal = world.wait(result, attempts.pause());
@@ -420,13 +438,15 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
       return result;
     }
     if (world.has_lost_more()) {
+      const auto before = std::move(point);
       point = world.restart_point(result);
-      world.tell(fmt::format("another machine was lost meanwhile: generation {} starts from {}", number + 1,
-                             place_of(point ? point->round : first_round)));
+      result.note_loss(before, point);
+      world.tell(fmt::format("another machine was lost meanwhile: generation {} starts from {}{}", number + 1,
+                             place_of(point ? point->round : first_round), loss_of(result)));
     }
     const auto slots = job.generation()->slots;
     try {
-      begin_next(job, out, reason, point, result.lost_samples, world.members());
+      begin_next(job, out, reason, point, result, world.members());
     } catch (const WorldError& error) {
       result.message = reason + "\n  " + error.what();
       return result;

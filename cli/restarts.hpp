@@ -23,6 +23,9 @@ struct GenerationResult : GuardedResult {
   /// The departure or arrival of a machine, as it was drawn, which ended it.
   std::optional<RestartSteward::End> drawn = {};
   std::optional<std::int64_t> lost_samples = {};  ///< of steps that are done again; none: not known
+  std::optional<std::int64_t> lost_commit = {};   ///< as EndedGeneration::lost_commit
+  /// Machines were lost: the job would have started again from `before`, and now does from `after`.
+  void note_loss(const std::optional<ResumePoint>& before, const std::optional<ResumePoint>& after);
 };
 
 /// The machines of the job's workers, as they depart and come up. `job`: with all workers. Pre:

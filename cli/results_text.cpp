@@ -208,6 +208,19 @@ std::string workers_text(const RunInfo& info) {
   return workers.empty() ? "" : fmt::format("with {} workers", fmt::join(workers, ", "));
 }
 
+/// The commits of which machines took the last copy of a part along.
+std::string losses_text(const RunInfo& info) {
+  std::vector<std::int64_t> rounds;
+  for (const auto& generation : info.generations)
+    if (generation.contains("lost_commit"))
+      rounds.push_back(generation.at("lost_commit").get<std::int64_t>());
+  if (rounds.empty()) return "";
+  return fmt::format(
+      "\n  machines took the last copy of a part of a commit along, and the job started from "
+      "an earlier one: round{} {}",
+      rounds.size() == 1 ? "" : "s", fmt::join(rounds, ", "));
+}
+
 std::string restarts_line(const RunInfo& info) {
   if (!info.generations.is_array()) return "";
   const std::size_t restarts = info.generations.size() - 1;
@@ -217,7 +230,7 @@ std::string restarts_line(const RunInfo& info) {
                                  with_separators(info.generations.back().at("round").get<std::int64_t>()));
   if (const std::string times = launch_times(info); !times.empty()) line += "; ready after " + times;
   if (const std::string workers = workers_text(info); !workers.empty()) line += "; " + workers;
-  return line;
+  return line + losses_text(info);
 }
 
 /// Empty where states are not committed apart from evaluations.

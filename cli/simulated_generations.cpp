@@ -46,8 +46,8 @@ WrittenRun read_run(const std::string& path) {
   return {json::parse(line), journal_from_bytes(std::as_bytes(std::span(bytes)))};
 }
 
-std::optional<ResumePoint> point_in(const json& figures) {
-  const json& point = figures.at("point");
+std::optional<ResumePoint> point_in(const json& figures, const char* name = "point") {
+  const json& point = figures.at(name);
   return point.is_null() ? std::nullopt : std::optional(resume_point_from_json(point));
 }
 
@@ -92,7 +92,9 @@ GenerationResult SimulatedGenerations::launch() {
     point_ = point_in(figures);
     cut_ = std::move(written.journal);
     if (point_) bar_.update(job_.stop().fraction_done(progress_at(job_, *point_)));
-    return ended(figures.at("lost_samples").get<std::int64_t>());
+    GenerationResult result = ended(figures.at("lost_samples").get<std::int64_t>());
+    result.note_loss(point_in(figures, "point_before"), point_);
+    return result;
   }
   run_ = {.journal = std::move(written.journal),
           .makespan = Seconds(figures.at("makespan_s").get<double>()),
@@ -147,8 +149,10 @@ int SimulatedGenerations::simulate_here(std::optional<Seconds> until) const {
                     {"warnings", run.warnings}};
     const bool may_lose_more = job_.checkpoints().commits.are_on_machines();
     if (run.is_cut) {
+      const auto before = may_lose_more ? find_restart_point(job_) : std::nullopt;
       if (const auto& end = *steward_.end_of_generation(); end.how) lose_machines(job_, {end.slot});
       figures.update(describe_point(run.journal));
+      figures["point_before"] = before ? to_json(*before) : json();
     }
     write_run(file(), figures, run.is_cut && !may_lose_more ? Journal() : run.journal);
     return exit_success;
@@ -175,7 +179,8 @@ std::optional<ResumePoint> SimulatedGenerations::restart_point(GenerationResult&
   run_apart([this] { return find_point_here(); });
   const json figures = read_run(file()).figures;
   std::filesystem::remove(file());
-  point_ = point_in(figures);
+  const auto before = std::exchange(point_, point_in(figures));
+  result.note_loss(before, point_);
   result.lost_samples = figures.at("lost_samples").get<std::int64_t>();
   return point_;
 }

@@ -368,18 +368,21 @@ struct Stored {
   Bytes bytes{0};
 };
 
-/// All parts of the commit of this round are written.
+/// All parts of the commit of this round are written, or the commit has failed.
 struct Complete {
   static constexpr Kind kind = Kind::complete;
   std::int32_t round = 0;
-  bool counts = true;  ///< otherwise once the receiver, and all others, have written their records
+  bool counts = true;   ///< otherwise once the receiver, and all others, have written their records
+  bool failed = false;  ///< not all parts are: nobody needs the others
 };
 
 /// The sender's part of the commit of this round follows. The reply is a Kept.
 struct Copied {
   static constexpr Kind kind = Kind::copied;
   std::int32_t round = 0;
-  std::int32_t oldest = 0;  ///< copies of earlier rounds are not needed any more
+  /// Copies of other rounds before `since` are not needed any more, but for that of `oldest`.
+  std::int32_t oldest = 0;
+  std::int32_t since = 0;
   std::int32_t blocks = 0;  ///< size of what follows the vectors (CommitPart)
 };
 
@@ -400,6 +403,7 @@ struct Kept {
 struct LastCopy {
   static constexpr Kind kind = Kind::last_copy;
   std::int32_t oldest = 0;  ///< as in Copied
+  std::int32_t since = 0;
 };
 
 /// The machine of the sender will be taken away.

@@ -224,6 +224,38 @@ TEST_F(ClusterCommand, ARankIsKilledWhenItsMachineIsRevoked) {
   EXPECT_EQ(read_results((line_.folder() / "out").string()).info.generations.size(), 2U);
 }
 
+/// The machine of a worker departs, and the job continues without it; the commits may be on the hosts.
+TEST_F(ClusterCommand, AJobContinuesWithFewerWorkers) {
+  const std::string job = "run --cluster " + platform_ + " " +
+                          experiment(
+                              "recovery: {mode: restart, policy: shrink}\ncheckpoint: {policy: fixed, "
+                              "options: {interval: 5}}\n") +
+                          " --set stop.rounds=30";
+  const auto whole = line_.tandem(job + " --set checkpoint.keep=0 --out whole");
+  ASSERT_EQ(whole.exit_code, 0) << whole.output;
+  const double makespan_s =
+      read_results((line_.folder() / "whole").string()).summary.at("makespan_s").get<double>();
+  for (const std::string to : {"directory", "buddy"}) {
+    SCOPED_TRACE(to);
+    const auto revoked =
+        line_.tandem(job + " --set checkpoint.to=" + to +
+                     " --set checkpoint.keep=2 --set run.revoke=kill --set transience.lifetime=fixed --set "
+                     "'transience.options.times=" +
+                     std::to_string(0.6 * makespan_s) + ",1e9;1e9' --out " + to);
+    ASSERT_EQ(revoked.exit_code, 0) << revoked.output;
+    EXPECT_NE(revoked.output.find("generation 1 has 1 of 2 workers: 1"), std::string::npos) << revoked.output;
+    const auto info = read_results((line_.folder() / to).string()).info;
+    ASSERT_EQ(info.generations.size(), 2U);
+    const int round = info.generations[1].at("round");
+    EXPECT_GE(round, 5) << revoked.output;
+    // The same done by hand, on this machine.
+    const auto hand = line_.tandem("run --resume whole --resume-from " + std::to_string(round) +
+                                   " --set 'placement.workers=[3rd:host]' --out hand --force");
+    ASSERT_EQ(hand.exit_code, 0) << hand.output;
+    EXPECT_EQ(line_.shell("cmp hand/model.pt " + to + "/model.pt").exit_code, 0) << revoked.output;
+  }
+}
+
 /// Also between its subcommands, when nothing but the validation itself runs.
 TEST_F(ClusterCommand, AnInterruptedValidationRemovesItsTemporaryCluster) {
   ASSERT_EQ(down().exit_code, 0);

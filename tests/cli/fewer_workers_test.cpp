@@ -5,87 +5,11 @@
 #include <map>
 #include <set>
 
-#include "tests/cli/restart_jobs.hpp"
+#include "tests/cli/fewer_jobs.hpp"
 #include "validation/compare/compare.hpp"
 
 namespace tandem::testing {
 namespace {
-
-using Slots = std::vector<int>;
-
-const std::vector<std::string> hosts = {"node-1", "node-2", "node-3", "node-6"};
-const std::string commits = every_third_round + "--set checkpoint.keep=0 ";
-
-class FewerWorkers : public RestartJobs {
- protected:
-  /// Lifetimes by slot: the machines of the others stay.
-  static std::string departs(const std::map<int, double>& times) {
-    std::string text;
-    for (int slot = 0; slot < 4; ++slot) {
-      const auto own = times.find(slot);
-      text += (slot > 0 ? ";" : "") + (own == times.end() ? "" : fmt::format("{},", own->second)) + "1e9";
-    }
-    return "--set recovery.mode=restart --set transience.lifetime=fixed --set 'transience.options.times=" +
-           text + "' ";
-  }
-  static std::vector<Slots> slots_of_generations(const Results& results) {
-    std::vector<Slots> all;
-    for (const auto& generation : results.info.generations) {
-      all.push_back(generation.at("slots").get<Slots>());
-      EXPECT_EQ(generation.at("workers"), all.back().size());
-    }
-    return all;
-  }
-  /// The job `whole`, which had all workers, taken through the generations of `directory` by hand. Returns
-  /// the directory of the last part.
-  std::string by_hand(const std::string& whole, const std::string& directory, int rounds) const {
-    const Results changed = results(directory);
-    const auto slots = slots_of_generations(changed);
-    const auto from = rounds_of_generations(changed);
-    std::string last = whole;
-    for (std::size_t number = 1; number < slots.size(); ++number) {
-      // It ended before its first commit.
-      if (number + 1 < slots.size() && from[number + 1] == from[number]) continue;
-      std::string workers;
-      for (const int slot : slots[number])
-        workers += (workers.empty() ? "" : ",") + hosts.at(static_cast<std::size_t>(slot));
-      const std::string next = fmt::format("hand-{}", number);
-      succeeds(
-          fmt::format("simulate --resume {} --resume-from {} --set 'placement.workers=[{}]' --set "
-                      "stop.rounds={} --out {}",
-                      last, from[number], workers, rounds, next));
-      last = next;
-    }
-    return last;
-  }
-  /// The model of the end is that of the same done by hand, to the byte, and so are the last generation's
-  /// steps.
-  void expect_as_by_hand(const std::string& whole, const std::string& directory, int rounds) const {
-    const std::string hand = by_hand(whole, directory, rounds);
-    const std::string model = contents(hand + "/model.pt");
-    EXPECT_GT(model.size(), 1000U);
-    EXPECT_TRUE(model == contents(directory + "/model.pt")) << "the models differ";
-    const Results changed = results(directory), expected = results(hand);
-    const auto slots = slots_of_generations(changed).back();
-    const std::int64_t from = rounds_of_generations(changed).back();
-    for (std::size_t index = 0; index < slots.size(); ++index)
-      EXPECT_EQ(losses(changed, slots[index], from), losses(expected, static_cast<Rank>(index), from))
-          << "slot " << slots[index];
-  }
-  static std::vector<double> losses(const Results& results, Rank rank, std::int64_t from) {
-    std::vector<double> all;
-    for (const auto& step : results.journal.steps)
-      if (step.rank == rank && step.round >= from) all.push_back(step.loss);
-    EXPECT_FALSE(all.empty());
-    return all;
-  }
-  static std::set<Rank> ranks_in(const Results& results, std::int64_t round) {
-    std::set<Rank> ranks;
-    for (const auto& step : results.journal.steps)
-      if (step.round == round) ranks.insert(step.rank);
-    return ranks;
-  }
-};
 
 class ShrunkenTraining : public FewerWorkers, public ::testing::WithParamInterface<std::string> {};
 
@@ -262,9 +186,16 @@ TEST_P(ShrunkenModelled, TakeTheTimesOfRealMathematics) {
   expect_each_step_once("real");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ShrunkenModelled,
-                         ::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=ssp",
-                                           "--set sync.algorithm=esync", "--set sync.over=all-reduce"));
+INSTANTIATE_TEST_SUITE_P(
+    All, ShrunkenModelled,
+    ::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=ssp",
+                      "--set sync.algorithm=esync", "--set sync.over=all-reduce",
+                      "--set recovery.mode=restart --set checkpoint.to=buddy --set checkpoint.keep=2",
+                      "--set recovery.mode=restart --set checkpoint.to=buddy --set checkpoint.keep=2 --set "
+                      "sync.over=all-reduce",
+                      "--set recovery.mode=restart --set checkpoint.to=buddy --set checkpoint.keep=2 --set "
+                      "sync.algorithm=asp",
+                      "--set checkpoint.to=local --set sync.algorithm=asp"));
 
 /// A job that ends incomplete is resumed with all workers, from what fewer have written.
 TEST_F(FewerWorkers, AreResumedByHand) {
@@ -303,12 +234,6 @@ TEST_F(FewerWorkers, WhereTheyCannotContinueAreRefused) {
             shrink + "--set sync.algorithm=d-psgd --set sync.over=peers",
             "'recovery.policy': expected restart, which waits for all workers, because each worker of d-psgd "
             "has a model of its own"},
-        Refused{shrink + "--set checkpoint.to=local",
-                "'recovery.policy': expected restart, which waits for all workers, because each rank's part "
-                "of a commit is on its own machine (checkpoint.to)"},
-        Refused{"--set recovery.mode=restart --set transience.lifetime=exponential --set "
-                "recovery.policy=liveput --set checkpoint.to=local",
-                "each rank's part of a commit is on its own machine (checkpoint.to), found 'liveput'"},
         Refused{shrink + "--set sync.algorithm=easgd", "each worker of easgd has a model of its own"},
         Refused{shrink + "--set data.sampling=importance",
                 "each worker alone knows the losses of its samples"},
@@ -409,29 +334,6 @@ TEST_F(FewerWorkers, BelowTheLeastTheJobGivesUp) {
 }
 
 #ifdef TANDEM_TESTS_RUN
-/// A thousand rounds take at least two seconds with the emulated devices.
-class RevokedFewer : public FewerWorkers {
- protected:
-  static constexpr int rounds = 1000;
-  /// Both worlds take the same decisions, and each ends as by hand.
-  void expect_alike(const std::string& settings, const std::vector<Slots>& expected,
-                    const std::string& scaling = "") const {
-    const std::string words = job(rounds, "--decisions " + scaling);
-    succeeds("simulate " + words + " --out whole");
-    succeeds("simulate " + words + settings + " --set run.revoke=kill --out simulated");
-    succeeds("run " + words + settings + " --set run.revoke=kill --out measured");
-    const Results simulated = results("simulated"), measured = results("measured");
-    EXPECT_EQ(slots_of_generations(simulated), expected);
-    EXPECT_EQ(slots_of_generations(measured), expected);
-    expect_same_changes(simulated, measured);
-    expect_each_step_once("measured");
-    expect_replayed(simulated, measured);
-    expect_as_by_hand("whole", "measured", rounds);
-    line_.shell("rm -rf hand-*");
-    expect_as_by_hand("whole", "simulated", rounds);
-  }
-};
-
 TEST_F(RevokedFewer, ShrinkAsInTheSimulation) {
   expect_alike(" --set recovery.policy=shrink --set transience.detect=0.1 " + departs({{1, 1.0}, {3, 2.2}}),
                {{0, 1, 2, 3}, {0, 2, 3}, {0, 2}});

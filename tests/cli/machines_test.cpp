@@ -529,6 +529,38 @@ TEST_F(SshMachines, ARankIsKilledWhenItsMachineIsRevoked) {
   EXPECT_GE(all.info.generations[1].at("launched_s"), 0.8);
 }
 
+/// A machine is lost, and the job continues without it; its states and records are here.
+TEST_F(FailingMachines, AJobContinuesWithFewerWorkers) {
+  const std::string job = experiment(2000, "evaluate_every: 20\nrecovery: {mode: restart, policy: shrink}\n");
+  const auto whole = tandem("run " + job + " --hosts m1,m2,m3 --out whole");
+  ASSERT_EQ(whole.exit_code, 0) << whole.output;
+  for (const char* machine : {"m2", "m3"})
+    ASSERT_EQ(
+        line_.shell("mkdir -p private && " + on(machine) + "mount -t tmpfs none \"$PWD/private\"").exit_code,
+        0);
+  const auto shrunk =
+      line_.shell("export OMPI_MCA_plm_rsh_agent=\"ssh -F $PWD/ssh/ssh_config\"; sh /run/tandem/clusters/" +
+                  id_ + "/enter m1 \"$TANDEM\" run " + job +
+                  " --hosts m1,m2,m3 --out private/out > log 2>&1 & job=$!; until [ -e "
+                  "private/out/checkpoints/round_00000100.pt ]; do kill -0 $job || break; sleep 0.05; done; "
+                  "for cable in eth0 eth1; do ip -n " +
+                  network_of("m3") + " link set $cable down; done; wait $job; code=$?; cat log; exit $code");
+  ASSERT_EQ(shrunk.exit_code, 0) << shrunk.output;
+  EXPECT_NE(shrunk.output.find("generation 1 has 1 of 2 workers: 0"), std::string::npos) << shrunk.output;
+  const Results all = read_results((line_.folder() / "private/out").string());
+  ASSERT_EQ(all.info.generations.size(), 2U);
+  const int round = all.info.generations[1].at("round");
+  EXPECT_GE(round, 80) << shrunk.output;
+  std::map<Rank, std::int64_t> steps;
+  for (const auto& step : all.journal.steps) EXPECT_EQ(step.step, steps[step.rank]++) << "rank " << step.rank;
+  EXPECT_EQ(steps, (std::map<Rank, std::int64_t>{{0, 2000}, {1, round}}));
+  // The same done by hand, on this machine.
+  const auto hand = line_.tandem("run --resume whole --resume-from " + std::to_string(round) +
+                                 " --set placement.workers=[m2] --out hand");
+  ASSERT_EQ(hand.exit_code, 0) << hand.output;
+  EXPECT_EQ(line_.shell("cmp hand/model.pt private/out/model.pt").exit_code, 0) << shrunk.output;
+}
+
 TEST_F(FailingMachines, EndWhenADiskIsFull) {
   ASSERT_EQ(line_
                 .shell("mkdir small && " + on("m3") + "mount -t tmpfs -o size=64k none \"$PWD/small\" && " +

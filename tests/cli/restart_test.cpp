@@ -77,6 +77,51 @@ TEST_F(RestartJobs, TheDeathOfARankLosesNoPartOfACommit) {
   }
 }
 
+/// Rank 7 keeps copies on node-2. Its machine stays, with what it has.
+TEST_F(RestartJobs, TheDeathOfAKeeperLosesNoPartOfACommit) {
+  const std::string words = job(60, "--set checkpoint.policy=fixed --set checkpoint.options.interval=5");
+  succeeds("simulate " + words + " --out whole");
+  const auto told = killed(words + " --set checkpoint.to=buddy", {{has_checkpoint(20), "7"}});
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  EXPECT_NE(told.output.find("(keeper on 'node-2')"), std::string::npos) << told.output;
+  EXPECT_EQ(restarts("out"), 1U) << told.output;
+  EXPECT_GE(results("out").info.generations[1].at("round"), 15);
+  expect_same_records("whole", "out", 0);
+  expect_each_step_once("out");
+}
+
+/// The keeper on node-2 cannot keep copies of the first worker's part for a while: these commits fail, nobody
+/// collects parts, and a job that starts again meanwhile continues.
+TEST_F(RestartJobs, CommitsThatAKeeperCannotKeepFail) {
+  const std::string words =
+      job(400, "--set checkpoint.policy=fixed --set checkpoint.options.interval=10 --set checkpoint.keep=2");
+  succeeds("simulate " + words + " --out whole");
+  const std::string copies = "out/memory/node-2/checkpoints";
+  const auto told = killed(
+      words + " --set checkpoint.to=buddy", {},
+      "until [ -d " + copies +
+          " ]; do kill -0 $run || break; sleep 0.01; done; for r in $(seq 100 250); do mkdir "
+          "-p " +
+          copies +
+          "/round_$(printf %08d $r).worker_0.state.partial; done; "
+          "until " +
+          has_checkpoint(200) +
+          "; do kill -0 $run || break; sleep 0.01; done; "
+          "for host in node-2 node-3; do ls out/memory/$host/checkpoints | grep -c 'worker_1.state$'; done > "
+          "counts.txt; kill -KILL $(rank 3); ");
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  EXPECT_EQ(restarts("out"), 1U) << told.output;
+  EXPECT_GE(results("out").summary.at("commits").at("failed").get<int>(), 3);
+  std::ifstream counts(line_.folder() / "counts.txt");
+  int own = 0, copies_of_it = 0;
+  ASSERT_TRUE(counts >> own >> copies_of_it);
+  EXPECT_LE(own, 5) << "of 10 that were made";
+  EXPECT_LE(copies_of_it, 5);
+  EXPECT_EQ(results("out").journal.commits.back().round, 400);
+  expect_same_records("whole", "out", 0);
+  expect_each_step_once("out");
+}
+
 /// Only one machine has a folder for each host.
 TEST_F(RestartJobs, LocalCommitsOnSeveralMachinesAreRefused) {
   const std::string words = job(60, "--set checkpoint.policy=fixed --set checkpoint.to=local --out out");

@@ -1,5 +1,6 @@
 // Commits under the simulated clock: how much time they take, in closed form, how large they are, and when
 // policies make them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -456,6 +457,60 @@ TEST_P(CommitsOutOfSight, LeaveTheLastCompleteOneWithKeepOne) {
 
 INSTANTIATE_TEST_SUITE_P(Routes, CommitsOutOfSight,
                          ::testing::Values(sync::Route::server, sync::Route::all_reduce));
+
+/// A keeper that cannot keep copies of one rank's part, from the third commit on: the last complete commit
+/// and the last ones stay, at this rank and at all others, and with their keepers.
+TEST_F(CommitFiles, DoNotGrowInNumberWhileAKeeperFails) {
+  Experiment experiment = every(2, small_experiment(3));
+  experiment.sync.over = sync::Route::all_reduce;
+  experiment.placement.servers = {};
+  experiment.stop.rounds = 20;
+  experiment.checkpoint.keep = 1;
+  experiment.checkpoint.to = CommitPlace::buddy;
+  const auto host = [&](int number) {
+    return directory_ / "memory" / ("host-" + std::to_string(number)) / "checkpoints";
+  };
+  // The buddy of host-1 is host-2.
+  for (int round = 5; round <= 20; ++round)
+    std::filesystem::create_directories(host(2) / (fmt::format("round_{:08}.worker_0.state.partial", round)) /
+                                        "full");
+  const Journal journal = train(experiment);
+  EXPECT_EQ(rounds_of(journal), (Rounds{2, 4}));
+  EXPECT_EQ(journal.failed_commits, 8);
+  const auto rounds = [&](int on, const std::string& ending) {
+    std::set<std::int64_t> found;
+    for (const auto& entry : std::filesystem::directory_iterator(host(on)))
+      if (const std::string name = entry.path().filename().string(); name.ends_with(ending))
+        found.insert(std::stoll(name.substr(6)));
+    return found;
+  };
+  for (const auto& [worker, keeper] : {std::pair{1, 2}, std::pair{2, 3}, std::pair{3, 1}}) {
+    const std::string part = fmt::format(".worker_{}.state", worker - 1);
+    const auto own = rounds(worker, part);
+    EXPECT_EQ(own, (std::set<std::int64_t>{4, 20})) << worker;
+    EXPECT_EQ(rounds(keeper, part), worker == 1 ? std::set<std::int64_t>{4} : own) << worker;
+  }
+  // The last one has a copy of each part, until that of the first is lost.
+  EXPECT_EQ(find_resume_point(*job_, directory_.string(), {}).round, 20);
+  std::filesystem::remove_all(host(1));
+  EXPECT_EQ(find_resume_point(*job_, directory_.string(), {}).round, 4);
+}
+
+/// Nor where the rank that decides alone knows that they fail, before the first is complete.
+TEST_F(CommitFiles, OfCommitsThatFailedDoNotGrowInNumberOutOfSight) {
+  Experiment experiment = every(2, small_experiment(2));
+  experiment.stop.rounds = 20;
+  experiment.checkpoint.keep = 1;
+  files_apart_ = true;
+  for (int round = 1; round <= 20; ++round)
+    std::filesystem::create_directories(directory_ / "checkpoints" /
+                                        fmt::format("round_{:08}.worker_1.state.partial", round) / "full");
+  const Journal journal = train(experiment);
+  EXPECT_TRUE(journal.commits.empty());
+  EXPECT_GE(journal.failed_commits, 4);
+  for (const char* rank : {".worker_0.state", ".server_0.state", ".pt"})
+    EXPECT_LE(files(rank).size(), 2U) << rank;
+}
 
 TEST_F(CommitFiles, AllRemainWithKeepZero) {
   Experiment experiment = every(3, small_experiment(2));

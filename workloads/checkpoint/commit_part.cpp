@@ -10,6 +10,7 @@
 #include <ostream>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/state_files.hpp"
@@ -55,20 +56,35 @@ void write_file(const std::string& path, std::span<const std::byte> content) {
   });
 }
 
+bool is_of_writer(const Job& job, const RankAssignment& part) {
+  const RankAssignment& writer = job.roster().assignment(job.checkpoints().writer);
+  return part.role == writer.role && part.index == writer.index;
+}
+
+/// A rank of the job whose part is as large, but for the model: any worker's is.
+Rank similar_rank(const Job& job, const RankAssignment& part) {
+  if (part.role == RankAssignment::Role::worker) return job.roster().first_worker();
+  return job.roster().ranks_of(part.role)[static_cast<std::size_t>(part.index)];
+}
+
 }  // namespace
 
-CommitPart::CommitPart(const Job& job, Rank rank)
+CommitPart::CommitPart(const Job& job, Rank rank) : CommitPart(job, job.roster().assignment(rank)) {}
+
+CommitPart::CommitPart(const Job& job, RankAssignment part)
     : job_(job),
-      rank_(rank),
-      size_(commit_size(job, rank)),
+      part_(std::move(part)),
+      has_model_(is_of_writer(job, part_)),
+      size_(commit_size(job, similar_rank(job, part_), has_model_)),
       in_vectors_(job.real_math() ? static_cast<std::size_t>(size_.count()) : 0) {}
 
 std::vector<std::string> CommitPart::paths(const std::string& host, std::int64_t round) const {
   const CheckpointPlan& plan = job_.checkpoints();
   std::vector<std::string> paths;
   if (!plan.has_states) return paths;
-  paths.push_back(copy_path(job_, plan.directory, {round, rank_, host}));
-  if (rank_ == plan.writer) paths.push_back(copy_path(job_, plan.directory, {round, model_part, host}));
+  const std::string own = commit_directory(plan.commits, plan.directory, host);
+  paths.push_back(state_path(own, round, part_));
+  if (has_model_) paths.push_back(checkpoint_path(own, round));
   return paths;
 }
 
@@ -100,12 +116,32 @@ void CommitPart::store(const std::string& host, std::int64_t round) const {
   for (const auto& path : paths(host, round)) write_file(path, take_file(left));
 }
 
-void CommitPart::remove_before(const std::string& host, std::int64_t round) const {
+void CommitPart::bring_to(const std::string& host, std::int64_t round) const {
+  const CheckpointPlan& plan = job_.checkpoints();
+  for (const fs::path path : paths(host, round)) {
+    if (fs::exists(path)) continue;
+    for (const fs::path other : commit_directories(plan.commits, plan.directory)) {
+      const fs::path source = other / "checkpoints" / path.filename();
+      if (!fs::exists(source)) continue;
+      std::error_code error;
+      fs::create_directories(path.parent_path(), error);
+      std::ifstream content(source, std::ios::binary);
+      // A model of modelled mathematics is an empty file.
+      const bool is_empty = content.peek() == std::ifstream::traits_type::eof();
+      write_own_file(path, [&](std::ostream& file) {
+        if (!is_empty) file << content.rdbuf();
+      });
+      break;
+    }
+  }
+}
+
+void CommitPart::remove_others(const std::string& host, const KeptRounds& kept) const {
   const CheckpointPlan& plan = job_.checkpoints();
   if (!plan.has_states) return;
   const std::string directory = commit_directory(plan.commits, plan.directory, host);
-  for (const std::int64_t old : rounds_of_state(directory, job_.roster().assignment(rank_))) {
-    if (old >= round) continue;
+  for (const std::int64_t old : rounds_of_state(directory, part_)) {
+    if (kept.has(old)) continue;
     auto all = paths(host, old);
     std::error_code ignored;
     // The model first: without it nobody takes the states for a commit.

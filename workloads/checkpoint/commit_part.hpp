@@ -14,12 +14,22 @@
 
 namespace tandem {
 
+/// The rounds of which a rank keeps its parts of commits: the last complete commit is the oldest. Those after
+/// it that failed are not kept.
+struct KeptRounds {
+  std::int64_t oldest = 0;
+  std::int64_t since = 0;  ///< the next one after it; all later ones are kept
+  bool has(std::int64_t round) const { return round == oldest || round >= since; }
+};
+
 class CommitPart {
  public:
   /// Of this rank, which has a part in commits. `job` must outlive it.
   CommitPart(const Job& job, Rank rank);
+  /// Of a rank of an earlier generation, of which this one need not have that many. Pre: `part` is a worker
+  /// or decides.
+  CommitPart(const Job& job, RankAssignment part);
 
-  Rank rank() const { return rank_; }
   Bytes size() const { return size_; }
 
   /// Whether the memory of that host has the files of the commit after `round`. Where a job writes none,
@@ -31,8 +41,11 @@ class CommitPart {
   /// Writes them into the memory of that host; the model last, without which states are no commit. Each file
   /// is written atomically. Errors: WorldError.
   void store(const std::string& host, std::int64_t round) const;
-  /// Removes those of all rounds before this one from the memory of that host.
-  void remove_before(const std::string& host, std::int64_t round) const;
+  /// Copies to the memory or disk of that host the files that it lacks, from any other one that has them.
+  /// Errors: WorldError.
+  void bring_to(const std::string& host, std::int64_t round) const;
+  /// Removes those of all rounds but these from the memory of that host.
+  void remove_others(const std::string& host, const KeptRounds& kept) const;
 
   /// Size of the second piece.
   int blocks() const { return blocks_; }
@@ -49,7 +62,8 @@ class CommitPart {
   void resize(std::size_t used);
 
   const Job& job_;
-  Rank rank_;
+  RankAssignment part_;
+  bool has_model_;
   Bytes size_;
   std::size_t in_vectors_;  ///< bytes in the first piece
   int blocks_ = 1;

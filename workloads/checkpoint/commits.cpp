@@ -245,6 +245,13 @@ void Commits::begin(std::int64_t round) {
     end_writing();
     note_written(context_.now());
   }
+  // Otherwise it would stay until another commit is complete.
+  const auto failed = last_.take_failed();
+  std::erase_if(written_, [&](const Written& one) {
+    const bool has_failed = std::ranges::find(failed, one.round) != failed.end();
+    if (has_failed) remove(one);
+    return has_failed;
+  });
   // Where ranks count, others may still write the last commit.
   remove_old(plan_.every > 0 ? std::max(plan_.keep, 2) : plan_.keep);
   begun_ = round;
@@ -280,18 +287,18 @@ void Commits::write(Part part) {
 
 /// To this rank's own machine, and from there to the memory of another one.
 void Commits::write_part(Kernel transfer) {
-  const bool takes_time = size_ > Bytes(0);
-  if (takes_time && (plan_.mode == CommitMode::background || copies_.is_enabled())) {
+  const bool takes_time = size_ > Bytes(0), in_memory = plan_.are_in_memory();
+  if (takes_time && (plan_.mode == CommitMode::background || in_memory)) {
     Pending copy = context_.compute({.kind = Work::Kind::reduce, .bytes = size_});
     context_.wait(copy);
     copied_ = context_.now() - started_;
   }
-  if (takes_time && disk_ && !copies_.is_enabled()) {
+  if (takes_time && disk_ && !in_memory) {
     writing_ = context_.write(*disk_, size_, std::move(transfer));
   } else {
     if (transfer) transfer();
-    // A part that this rank could not keep is not sent.
-    if (copies_.is_enabled() && !failed_) copies_.send(begun_, oldest_written());
+    // A part that this rank could not keep is not sent; a host that is left alone has no buddy.
+    if (copies_.is_enabled() && !failed_) copies_.send(begun_, kept_rounds());
   }
   if (plan_.mode == CommitMode::blocking) end_writing();
 }
@@ -304,9 +311,6 @@ void Commits::end_writing() {
   if (!writing_.empty()) context_.wait(writing_);
   if (copies_.is_open() && !copies_.wait()) failed_ = true;
 }
-
-/// Round of the oldest commit whose files this rank has not removed.
-std::int64_t Commits::oldest_written() const { return written_.empty() ? begun_ : written_.front().round; }
 
 /// Where the job starts again from this part, nobody may have learnt that all parts were written.
 void Commits::note_times(SavedState& state, Seconds started) const {
@@ -437,7 +441,7 @@ void Commits::finish() {
   if (!has_part_) return;
   has_finished_ = true;
   remove_old(plan_.keep);
-  if (copies_.is_enabled()) copies_.end(oldest_written());
+  if (copies_.is_enabled()) copies_.end(kept_rounds());
 }
 
 /// Learns which parts of the commit have been written, and waits for the others if asked to. While it waits,
@@ -505,6 +509,7 @@ void Commits::complete() {
   if (whole_->failed || !list_members()) {
     schedule_->commit_failed(now);
     ++journal_.failed_commits;
+    if (tells_complete()) last_.set_failed(record.round);
   } else {
     schedule_->committed(now, record.blocked);
     journal_.commits.push_back(record);
@@ -576,6 +581,10 @@ void Commits::remove_old(int keep) {
     remove(one);
   }
   written_ = std::move(left);
+  // What other generations had here, or its ranks got as they began.
+  const bool had_others = job_.is_restarted() && !job_.generation()->hosts.empty();
+  if (had_others && plan_.are_on_machines() && stays > job_.resume()->round)
+    remove_rounds_before(directory_, written_.front().round);
 }
 
 void Commits::remove(const Written& one) const {

@@ -108,7 +108,11 @@ class Commits {
   bool has_written();
   void end_writing();
   void write_part(Kernel transfer);
-  std::int64_t oldest_written() const;
+  /// Where commits keep failing, the last complete one is much older than the next.
+  KeptRounds kept_rounds() const {
+    if (written_.empty()) return {begun_, begun_};
+    return {written_.front().round, written_.size() > 1 ? written_[1].round : written_.front().round};
+  }
   void make_schedule();
   void decide_from(std::int64_t round);
   void read_state();

@@ -28,6 +28,11 @@ void LastCommit::set(std::int64_t round) {
   tell({.round = number, .counts = false}, workers);
 }
 
+void LastCommit::set_failed(std::int64_t round) {
+  failed_.push_back(round);
+  tell({.round = static_cast<std::int32_t>(round), .counts = false, .failed = true}, listeners_);
+}
+
 void LastCommit::tell(const protocol::Complete& commit, const std::vector<Rank>& ranks) {
   context_.wait_all(told_);
   told_.clear();
@@ -46,8 +51,12 @@ void LastCommit::hear() {
     const Completion told = context_.wait(next_);
     if (told.outcome != Outcome::done) return;
     const auto commit = protocol::unpack<protocol::Complete>(told.note);
-    announced_ = commit.round;
-    if (commit.counts) round_ = commit.round;
+    if (commit.failed) {
+      failed_.push_back(commit.round);
+    } else {
+      announced_ = commit.round;
+      if (commit.counts) round_ = commit.round;
+    }
     next_ = context_.receive(decider_, protocol::commits, {});
   }
   if (!lines_.empty() && announced_ > round_) hear_workers();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "workloads/context.hpp"
@@ -24,6 +25,11 @@ class LastCommit {
   void begin_at(std::int64_t round) { round_ = announced_ = recorded_ = round; }
   /// Takes what has arrived.
   void hear();
+  /// Commits that have failed, as far as this rank knows, since the last call. Takes what has arrived.
+  std::vector<std::int64_t> take_failed() {
+    hear();
+    return std::exchange(failed_, {});
+  }
   /// Ends all receives; what arrives later is ignored.
   void end_listening();
   void finish();
@@ -36,6 +42,8 @@ class LastCommit {
   void wait_for_records(std::span<const Rank> workers);
   /// All parts of the commit of this round are written.
   void set(std::int64_t round);
+  /// Not all of them could be.
+  void set_failed(std::int64_t round);
 
   // On the others:
 
@@ -63,6 +71,7 @@ class LastCommit {
   Context& context_;
   std::int64_t round_ = 0;
   std::int64_t announced_ = 0;  ///< the last commit of which all parts are written
+  std::vector<std::int64_t> failed_;
   std::vector<Rank> listeners_;
   std::vector<Pending> told_;  ///< Complete
   std::vector<Line> lines_;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "workloads/checkpoint/dealt_parts.hpp"
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/protocol.hpp"
 
@@ -13,10 +14,11 @@ MemoryCopies::MemoryCopies(const Job& job, Context& context, bool has_part) : jo
   if (keeper_) part_.emplace(job, context.rank());
 }
 
-void MemoryCopies::send(std::int64_t round, std::int64_t oldest) {
+void MemoryCopies::send(std::int64_t round, const KeptRounds& kept) {
   part_->load(job_.roster().host_of(context_.rank()), round);
   const auto note = protocol::pack(protocol::Copied{.round = static_cast<std::int32_t>(round),
-                                                    .oldest = static_cast<std::int32_t>(oldest),
+                                                    .oldest = static_cast<std::int32_t>(kept.oldest),
+                                                    .since = static_cast<std::int32_t>(kept.since),
                                                     .blocks = part_->blocks()});
   sent_ = {context_.send(*keeper_, protocol::copies, {}, note),
            context_.send(*keeper_, protocol::copy_parts, part_->vectors()),
@@ -44,7 +46,7 @@ void MemoryCopies::restore(std::int64_t round) {
     context_.wait(loading);
   }
   if (has_copy) return;
-  send(round, round);
+  send(round, {round, round});
   wait();
 }
 
@@ -62,15 +64,16 @@ void MemoryCopies::fetch(std::int64_t round) {
   part_->clear();
 }
 
-void MemoryCopies::end(std::int64_t oldest) {
-  Pending ended =
-      context_.send(*keeper_, protocol::copies, {},
-                    protocol::pack(protocol::LastCopy{.oldest = static_cast<std::int32_t>(oldest)}));
+void MemoryCopies::end(const KeptRounds& kept) {
+  const auto note = protocol::pack(protocol::LastCopy{.oldest = static_cast<std::int32_t>(kept.oldest),
+                                                      .since = static_cast<std::int32_t>(kept.since)});
+  Pending ended = context_.send(*keeper_, protocol::copies, {}, note);
   context_.wait(ended);
 }
 
 void restore_copies(const Job& job, Context& context) {
   if (!job.is_restarted() || !job.checkpoints().commits.are_in_memory()) return;
+  if (!job.generation()->hosts.empty()) return exchange_parts(job, context);
   MemoryCopies copies(job, context, has_part_in_commits(job, context.rank()));
   if (copies.is_enabled()) copies.restore(job.resume()->round);
 }

@@ -19,9 +19,9 @@ class MemoryCopies {
 
   /// Commits are in memory, and this rank has a part in them.
   bool is_enabled() const { return keeper_.has_value(); }
-  /// Sends this rank's part of the commit after `round`, which is in its own memory. `oldest`: copies of
-  /// earlier rounds are not needed any more. Pre: is_enabled(), not is_open(). Errors: WorldError.
-  void send(std::int64_t round, std::int64_t oldest);
+  /// Sends this rank's part of the commit after `round`, which is in its own memory. `kept`: copies of other
+  /// rounds are not needed any more. Pre: is_enabled(), not is_open(). Errors: WorldError.
+  void send(std::int64_t round, const KeptRounds& kept);
   /// A part was sent, and wait() has not been called yet.
   bool is_open() const { return !kept_.empty(); }
   /// A call of wait() would not block. Pre: is_open().
@@ -34,7 +34,7 @@ class MemoryCopies {
   /// WorldError.
   void restore(std::int64_t round);
   /// Nothing more will be sent. Pre: is_enabled(), not is_open().
-  void end(std::int64_t oldest);
+  void end(const KeptRounds& kept);
 
  private:
   void fetch(std::int64_t round);
@@ -47,8 +47,8 @@ class MemoryCopies {
   Pending kept_;
 };
 
-/// What a rank does first where a job starts again: afterwards its part of the commit is in its own memory,
-/// as it was before, and in that of its buddy, if that has room. Errors: WorldError.
+/// What a rank does first where a job starts again: afterwards the part of the commit from which it starts is
+/// in its own memory, and in that of its buddy, if that has room. Errors: WorldError.
 void restore_copies(const Job& job, Context& context);
 
 }  // namespace tandem

@@ -17,14 +17,17 @@ std::string name_of_worker(int index, const char* name) { return fmt::format("wo
 
 int count_workers(const Job& job) { return static_cast<int>(job.roster().workers().size()); }
 
-SavedState load_worker(const ResumePoint& point, int index, bool with_vectors) {
+/// Of the job that wrote the checkpoint or continues from it: where commits are on machines, one of these has
+/// it.
+SavedState load_worker(const Job& job, const ResumePoint& point, int index, bool with_vectors) {
   const std::string path =
-      state_path(point.directory, point.round, {RankAssignment::Role::worker, index, std::string()});
+      state_path(job, point.directory, point.round, {RankAssignment::Role::worker, index, std::string()});
   return with_vectors ? SavedState::load(path) : SavedState::load_numbers(path);
 }
 
 SavedState load_decider(const ResumePoint& point, const Job& job, Rank rank) {
-  return SavedState::load_numbers(state_path(point.directory, point.round, job.roster().assignment(rank)));
+  return SavedState::load_numbers(
+      state_path(job, point.directory, point.round, job.roster().assignment(rank)));
 }
 
 /// Of the workers that were in the slot, as all members know.
@@ -37,9 +40,9 @@ std::vector<std::int64_t> taken_at(const ResumePoint& point, const Job& former) 
   std::vector<std::int64_t> taken;
   for (int index = 0; index < count_workers(former); ++index) {
     if (!point.has_state_of(index))
-      taken.push_back(samples_in_slot(load_worker(point, point.first_member(), false), index));
+      taken.push_back(samples_in_slot(load_worker(former, point, point.first_member(), false), index));
     else if (point.workers_continue)
-      taken.push_back(load_worker(point, index, false).integer("samples_taken"));
+      taken.push_back(load_worker(former, point, index, false).integer("samples_taken"));
     else
       taken.push_back(load_decider(point, former, former.roster().deciders().front())
                           .integer(name_of_worker(index, "samples")));
@@ -128,7 +131,7 @@ SavedState state_from_other_workers(const Job& job, int index) {
   const ResumePoint& point = *job.resume();
   TANDEM_CHECK(point.workers_continue, "worker", index);
   const bool is_new = index >= point.former_workers || !point.has_state_of(index);
-  SavedState state = load_worker(point, is_new ? point.first_member() : index, true);
+  SavedState state = load_worker(job, point, is_new ? point.first_member() : index, true);
   state.set("samples_taken", 0);
   const bool own_moments = has_own_moments(job);
   state.forget([&](const std::string& name) {
@@ -148,7 +151,7 @@ void begin_with_new_deal(const Job& job, SavedState& state) {
 SavedState state_of_newcomer(const Job& job, int index) {
   const ResumePoint& point = *job.resume();
   TANDEM_CHECK(point.workers_continue && !point.has_state_of(index), "worker", index);
-  SavedState state = load_worker(point, point.first_member(), true);
+  SavedState state = load_worker(job, point, point.first_member(), true);
   state.set("samples_taken", samples_in_slot(state, index));
   if (point.deals_anew) begin_with_new_deal(job, state);
   const bool common_moments = job.exchange().payload() == sync::Payload::gradient;

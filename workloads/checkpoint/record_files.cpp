@@ -248,10 +248,11 @@ void RecordFiles::write_part(std::int64_t round) {
   ++part_;
 }
 
-Journal records_before(const std::string& directory, const RankAssignment& assignment, int generation) {
+Journal records_before(const std::string& directory, const RankAssignment& assignment, int generation,
+                       int first) {
   Journal all;
   for (RecordFile& file : files_of(directory, assignment))
-    if (file.generation < generation) all.append(journal_of(file));
+    if (file.generation >= first && file.generation < generation) all.append(journal_of(file));
   return all;
 }
 

@@ -76,9 +76,10 @@ class RecordFiles {
   bool fails_ = false;  ///< the disk is full, or another error
 };
 
-/// What a rank recorded in generations before this one, with times since the job began.
+/// What a rank recorded in generations before this one, from `first` on, with times since the job began.
 /// Errors: ConfigError for a file that Tandem did not write.
-Journal records_before(const std::string& directory, const RankAssignment& assignment, int generation);
+Journal records_before(const std::string& directory, const RankAssignment& assignment, int generation,
+                       int first = 0);
 
 /// The records of a job that starts again, of all its generations: ranks have the numbers of the whole job,
 /// and times are since the job began.

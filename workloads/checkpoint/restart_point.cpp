@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/checkpoint/dealt_parts.hpp"
 #include "workloads/checkpoint/other_workers.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
@@ -122,6 +123,32 @@ bool is_before_point(const RecordMark& mark, int writer, int index, const std::v
   return mark.steps <= steps.at(static_cast<std::size_t>(index));
 }
 
+/// samples_after, where generations have had other workers: each step counts as one of its own generation.
+std::int64_t samples_of_generations_after(const Job& job, const std::optional<ResumePoint>& point,
+                                          const Journal& journal) {
+  int writer = 0;
+  std::vector<std::int64_t> steps;
+  if (point) {
+    const Writer of_point(job, point->round);
+    writer = of_point.number();
+    steps = steps_at(of_point.job(), *point);
+  }
+  std::int64_t samples = 0;
+  const auto count = [&](const Journal& done, int number) {
+    for (const StepRecord& step : done.steps) {
+      const bool is_new = number > writer || step.rank >= std::ssize(steps);
+      if (is_new || step.step >= steps[static_cast<std::size_t>(step.rank)]) samples += step.samples;
+    }
+  };
+  const Generation& present = *job.generation();
+  count(journal, present.number());
+  for (int number = writer; number < present.number(); ++number)
+    for (int index = 0; index < std::ssize(slots_of(present, number)); ++index)
+      count(records_before(own_directory(job), {Role::worker, index, std::string()}, number + 1, number),
+            number);
+  return samples;
+}
+
 /// Of all ranks that the job has or had.
 std::vector<RankAssignment> all_assignments(const Job& job) {
   std::vector<RankAssignment> all = job.roster().assignments();
@@ -163,12 +190,11 @@ bool lose_machine(const Job& job, const std::string& host) {
 }
 
 std::int64_t samples_after(const Job& job, const std::optional<ResumePoint>& point, const Journal& journal) {
+  const Generation& present = *job.generation();
+  if (!present.hosts.empty()) return samples_of_generations_after(job, point, journal);
   const auto workers = job.roster().workers();
   std::vector<std::int64_t> steps(workers.size(), 0);
-  // All that a generation did after a point of an earlier one is done again.
-  const Generation& present = *job.generation();
-  if (point && (present.hosts.empty() || Writer(job, point->round).number() == present.number()))
-    steps = steps_at(job, *point);
+  if (point) steps = steps_at(job, *point);
   std::int64_t samples = 0;
   const auto count = [&](const std::vector<StepRecord>& done) {
     for (const StepRecord& step : done)
@@ -199,7 +225,7 @@ void return_to(const Job& job, const std::optional<ResumePoint>& point) {
     });
   remove_after(directory, last);
   if (!job.checkpoints().commits.are_on_machines()) return;
-  for (const auto& own : commit_directories(job, directory)) remove_after(own, last);
+  for (const auto& own : commit_directories(job.checkpoints().commits, directory)) remove_after(own, last);
   // The evaluation of the commit's round may have been announced, and its model not been written.
   const std::string evaluated = checkpoint_path(directory, last);
   if (point && fs::exists(announced_path(directory, last)) && !fs::exists(evaluated))
@@ -211,6 +237,10 @@ ResumePoint for_generation(ResumePoint point, const Job& job, const Job& next) {
   if (writer.job().roster().workers().size() == next.roster().workers().size()) return point;
   auto deals = std::move(point.deals);
   return for_other_workers(std::move(point), writer.job(), next, std::move(deals));
+}
+
+std::vector<PartMove> moves_for_generation(const ResumePoint& point, const Job& job, const Job& next) {
+  return deal_parts(Writer(job, point.round).job(), point, next);
 }
 
 ResumePoint origin_for_generation(const Job& job, const Job& next) {

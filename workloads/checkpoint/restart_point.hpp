@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "workloads/job/generation.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/job/resume_point.hpp"
 #include "workloads/records/records.hpp"
@@ -31,6 +33,9 @@ void return_to(const Job& job, const std::optional<ResumePoint>& point);
 /// `point`, which find_restart_point(job) found, for `next`: the next generation, which may have another
 /// number of workers than the one that wrote it.
 ResumePoint for_generation(ResumePoint point, const Job& job, const Job& next);
+/// How the parts of that commit get to the machines of `next` (deal_parts). `point`: as for_generation made
+/// it. Errors: WorldError.
+std::vector<PartMove> moves_for_generation(const ResumePoint& point, const Job& job, const Job& next);
 /// The round from which the first generation of `job` was resumed, for `next`. Pre: it was resumed.
 ResumePoint origin_for_generation(const Job& job, const Job& next);
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -57,7 +58,7 @@ std::string ending_of_state(const RankAssignment& assignment) {
 }
 
 /// Of the directories that may have what a host's ranks commit, the one in which that file is; the host's own
-/// if it is in none.
+/// if it is in none. Generations with other workers have other hosts.
 template <class Path>
 std::string directory_with(const Job& job, const std::string& directory, const std::string& host,
                            const Path& path_in) {
@@ -66,10 +67,20 @@ std::string directory_with(const Job& job, const std::string& directory, const s
     std::string own = commit_directory(plan, directory, holder);
     if (fs::exists(path_in(own))) return own;
   }
+  for (std::string& other : commit_directories(plan, directory))
+    if (fs::exists(path_in(other))) return std::move(other);
   return commit_directory(plan, directory, host);
 }
 
 std::string name_of_round(std::int64_t round) { return fmt::format("round_{:08}", round); }
+
+/// Of generations with several sets of workers: which parts a commit has follows from its generation.
+std::vector<std::int64_t> rounds_on_machines(const CommitPlan& plan, const std::string& directory) {
+  std::set<std::int64_t, std::greater<>> rounds;
+  for (const std::string& own : commit_directories(plan, directory))
+    for (const std::int64_t round : rounds_in(own)) rounds.insert(round);
+  return {rounds.begin(), rounds.end()};
+}
 
 /// The number in a name that begins with "round_" and ends with `ending`; none: another file.
 std::optional<std::int64_t> round_of(const std::string& name, const std::string& ending) {
@@ -141,10 +152,13 @@ void expect_policy(const Job& job, const SavedState& state, const std::string& p
 /// Errors: ConfigError when the checkpoint is not complete.
 ResumePoint resume_point_at(const Job& job, const std::string& directory, std::int64_t round) {
   ResumePoint point{.directory = directory, .round = round};
-  if (job.checkpoints().commits.are_on_machines())
+  if (job.checkpoints().commits.are_on_machines()) {
     point.model_directory =
         directory_with(job, directory, job.roster().host_of(job.checkpoints().writer),
                        [round](const std::string& own) { return checkpoint_path(own, round); });
+    if (!fs::exists(model_path(point)))
+      throw ConfigError(fmt::format("no machine has the model of round {}", round));
+  }
   const Assignments deciders = deciders_of(job);
   const auto states = numbers_of(job, deciders, directory, round);
   const auto workers = job.roster().workers().size();
@@ -227,7 +241,7 @@ std::string state_path(const Job& job, const std::string& directory, std::int64_
                        const RankAssignment& assignment) {
   const CommitPlan& commits = job.checkpoints().commits;
   const auto path_in = [&](const std::string& own) { return state_path(own, round, assignment); };
-  if (!commits.are_in_memory()) return path_in(commit_directory(commits, directory, assignment.host));
+  if (!commits.are_on_machines()) return path_in(directory);
   return path_in(directory_with(job, directory, assignment.host, path_in));
 }
 
@@ -249,9 +263,24 @@ std::vector<std::int64_t> rounds_of_state(const std::string& directory, const Ra
   return rounds_of_files(directory, ending_of_state(assignment));
 }
 
+void remove_rounds_before(const std::string& directory, std::int64_t round) {
+  std::vector<fs::path> earlier;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory + "/checkpoints", error)) {
+    const std::string name = entry.path().filename().string();
+    if (const auto found = round_of(name, name.substr(std::min(name.size(), name_of_round(0).size())));
+        found && *found < round)
+      earlier.push_back(entry.path());
+  }
+  for (const auto& path : earlier) fs::remove(path, error);
+}
+
 std::vector<std::int64_t> rounds_of_job(const Job& job, const std::string& directory) {
   const CheckpointPlan& plan = job.checkpoints();
   if (!plan.commits.are_on_machines()) return rounds_in(directory);
+  if (const Generation* const generation = job.generation();
+      generation != nullptr && !generation->hosts.empty())
+    return rounds_on_machines(plan.commits, directory);
   std::vector<checkpointing::Copy> copies;
   for (const auto& part : copies_of_commit(job, 0)) {
     const std::string own = commit_directory(plan.commits, directory, part.machine);

@@ -27,13 +27,17 @@ std::string events_path(const std::string& directory, const RankAssignment& assi
 /// Rounds whose model exists in a result directory, the latest first.
 std::vector<std::int64_t> rounds_in(const std::string& directory);
 
+/// Removes the files of checkpoints of earlier rounds in that directory.
+void remove_rounds_before(const std::string& directory, std::int64_t round);
+
 /// Path of one copy of a part of a commit.
 std::string copy_path(const Job& job, const std::string& directory, const checkpointing::Copy& copy);
 
 /// Rounds after which the rank has saved its state in that directory, the latest first.
 std::vector<std::int64_t> rounds_of_state(const std::string& directory, const RankAssignment& assignment);
 /// Rounds that may be complete checkpoints of the job, the latest first: those with a model in a result
-/// directory; where ranks commit to disks of their own, those of which all parts are there.
+/// directory; where ranks commit to disks of their own, those of which all parts are there, or after
+/// generations with other workers the model.
 std::vector<std::int64_t> rounds_of_job(const Job& job, const std::string& directory);
 
 /// Writes the model taken after `round`, a checkpoint of the job, into that directory. Where mathematics is

@@ -23,8 +23,6 @@ std::optional<std::string> why_not_for_writers(const Experiment& experiment) {
 
 std::optional<std::string> why_commits_in_directory(const Experiment& experiment, CommitReaders readers) {
   if (experiment.checkpoint.to == CommitPlace::directory) return std::nullopt;
-  if (readers == CommitReaders::fewer_workers)
-    return "each rank's part of a commit is on its own machine (checkpoint.to)";
   // Only one machine has a folder for each host.
   if (readers == CommitReaders::several_machines)
     return "a restart reads the commits of all hosts on this one (local and buddy work on one machine, also "

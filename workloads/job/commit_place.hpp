@@ -12,7 +12,6 @@ namespace tandem {
 /// Who reads the commits of a job when it starts again.
 enum class CommitReaders : std::uint8_t {
   writers,          ///< the ranks that wrote them, with what recovery does where machines depart
-  fewer_workers,    ///< also fewer workers, for those that are absent
   several_machines  ///< one of several machines, for the others
 };
 

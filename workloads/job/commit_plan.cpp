@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <variant>
 
 #include "policies/checkpointing/policy.hpp"
@@ -47,6 +49,10 @@ std::int64_t vectors_of_worker(const ExchangePlan& exchange, const ModelDescript
   vectors += optimizer_vectors(exchange.optimizer_setting());
   if (exchange.route() == sync::Route::all_reduce) vectors += outer_vectors(rule);
   return vectors;
+}
+
+std::string directory_of_machines(const CommitPlan& plan, const std::string& directory) {
+  return directory + (plan.are_in_memory() ? "/memory" : "/local");
 }
 
 std::int64_t trained_elements(const ModelDescription& model) {
@@ -134,7 +140,7 @@ std::string commit_directory(const CommitPlan& plan, const std::string& director
     const bool is_plain = c != '/' && c != '%' && (c != '.' || !folder.empty());
     folder += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<int>(c));
   }
-  return fmt::format("{}/{}/{}", directory, plan.are_in_memory() ? "memory" : "local", folder);
+  return directory_of_machines(plan, directory) + "/" + folder;
 }
 
 std::optional<Rank> keeper_of(const Roster& roster, const CommitPlan& plan, const std::string& host) {
@@ -158,12 +164,14 @@ std::vector<Rank> wards_of(const Job& job, Rank keeper) {
   return wards;
 }
 
-std::vector<std::string> commit_directories(const Job& job, const std::string& directory) {
+std::vector<std::string> commit_directories(const CommitPlan& plan, const std::string& directory) {
   std::vector<std::string> all;
-  for (const RankAssignment& assignment : job.roster().assignments()) {
-    std::string own = commit_directory(job.checkpoints().commits, directory, assignment.host);
-    if (std::ranges::find(all, own) == all.end()) all.push_back(std::move(own));
-  }
+  if (!plan.are_on_machines()) return all;
+  std::error_code missing;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(directory_of_machines(plan, directory), missing))
+    all.push_back(entry.path().string());
+  std::ranges::sort(all);
   return all;
 }
 

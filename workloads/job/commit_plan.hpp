@@ -42,8 +42,9 @@ std::string commit_directory(const CommitPlan& plan, const std::string& director
 std::optional<Rank> keeper_of(const Roster& roster, const CommitPlan& plan, const std::string& host);
 /// The ranks whose parts it keeps.
 std::vector<Rank> wards_of(const Job& job, Rank keeper);
-/// Of all hosts with ranks, each once.
-std::vector<std::string> commit_directories(const Job& job, const std::string& directory);
+/// Those of all hosts whose ranks have committed anything to them, of this job's generations; none where
+/// commits are in the result directory.
+std::vector<std::string> commit_directories(const CommitPlan& plan, const std::string& directory);
 
 /// In place of a rank: the model, which the writer of checkpoints has.
 inline constexpr int model_part = -1;

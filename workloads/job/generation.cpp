@@ -23,6 +23,7 @@ json to_json(const EndedGeneration& ended) {
   if (ended.lost_samples) document["lost_samples"] = *ended.lost_samples;
   if (!ended.slots.empty()) document["slots"] = ended.slots;
   if (!ended.deals.empty()) document["deals"] = tandem::to_json(ended.deals);
+  if (ended.lost_commit) document["lost_commit"] = *ended.lost_commit;
   return document;
 }
 
@@ -36,6 +37,7 @@ EndedGeneration ended_from_json(const json& document) {
   if (document.contains("lost_samples")) ended.lost_samples = document["lost_samples"].get<std::int64_t>();
   ended.slots = document.value("slots", std::vector<int>());
   if (document.contains("deals")) ended.deals = deals_from_json(document["deals"]);
+  if (document.contains("lost_commit")) ended.lost_commit = document["lost_commit"].get<std::int64_t>();
   return ended;
 }
 
@@ -54,6 +56,23 @@ MembershipRecord change_from_json(const json& document) {
   document.at("cause").get_to(change.cause);
   document.at("epoch").get_to(change.epoch);
   return change;
+}
+
+json to_json(const PartMove& move) {
+  return {{"role", role_name(move.part.role)},
+          {"index", move.part.index},
+          {"from", move.part.host},
+          {"to", move.to}};
+}
+
+PartMove move_from_json(const json& document) {
+  using Role = RankAssignment::Role;
+  const auto name = document.at("role").get<std::string>();
+  Role role = Role::worker;
+  for (const Role other : {Role::server, Role::coordinator})
+    if (name == role_name(other)) role = other;
+  return {{role, document.at("index").get<int>(), document.at("from").get<std::string>()},
+          document.at("to").get<std::string>()};
 }
 
 json to_json(const TimedDecision& decided) {
@@ -97,6 +116,7 @@ json to_json(const Generation& generation) {
   if (!generation.membership.empty()) document["membership"] = list_of(generation.membership);
   if (!generation.decisions.empty()) document["decisions"] = list_of(generation.decisions);
   if (!generation.warnings.empty()) document["warnings"] = list_of(generation.warnings);
+  if (!generation.moves.empty()) document["moves"] = list_of(generation.moves);
   if (generation.origin) document["origin"] = to_json(*generation.origin);
   if (!generation.hosts.empty()) document.update({{"hosts", generation.hosts}, {"slots", generation.slots}});
   return document;
@@ -114,6 +134,8 @@ Generation generation_from_json(const json& document) {
     generation.decisions.push_back(decision_from_json(decided));
   for (const auto& warning : document.value("warnings", json::array()))
     generation.warnings.push_back(warning_from_json(warning));
+  for (const auto& move : document.value("moves", json::array()))
+    generation.moves.push_back(move_from_json(move));
   if (document.contains("origin")) generation.origin = resume_point_from_json(document["origin"]);
   generation.hosts = document.value("hosts", std::vector<std::string>());
   generation.slots = document.value("slots", std::vector<int>());

@@ -10,6 +10,7 @@
 
 #include "policies/vocabulary/units.hpp"
 #include "workloads/job/resume_point.hpp"
+#include "workloads/job/roster.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {
@@ -25,6 +26,14 @@ struct EndedGeneration {
   std::vector<int> slots = {};  ///< as Generation::slots; empty: of all workers
   /// As ResumePoint::deals: before it dealt the samples to its workers.
   std::vector<sampling::Deal> deals = {};
+  /// The latest complete commit, of which machines took the last copy of a part along; none: none did.
+  std::optional<std::int64_t> lost_commit = {};
+};
+
+/// A part of a commit, named as the rank that wrote it, goes from one machine to another.
+struct PartMove {
+  RankAssignment part;  ///< and the host that has it
+  std::string to;
 };
 
 struct Generation {
@@ -45,6 +54,8 @@ struct Generation {
   /// Of the workers that this generation has, in ascending order: worker i is in slots[i]. Empty if `hosts`
   /// is.
   std::vector<int> slots = {};
+  /// Before it continues, where commits are in memory and `hosts` is not empty.
+  std::vector<PartMove> moves = {};
 
   /// What happens to the machines until the end that is drawn for this generation, and what the policy of the
   /// launcher decides: known in advance, in the order of time.

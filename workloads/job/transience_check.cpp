@@ -13,7 +13,6 @@
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/all_reduce_plan.hpp"
-#include "workloads/job/commit_place.hpp"
 #include "workloads/job/recovery_plan.hpp"
 
 namespace tandem {
@@ -71,8 +70,6 @@ class TransienceChecker {
     if (sampling::samplers().find(data.sampling).make.needs_losses)
       refuse_fewer("with data.sampling " + data.sampling +
                    " each worker alone knows the losses of its samples");
-    if (const auto why = why_commits_in_directory(experiment_, CommitReaders::fewer_workers))
-      refuse_fewer(*why);
     if (experiment_.workload.math == Experiment::Workload::Math::modelled &&
         sampling::splits().find(data.split).make.needs_labels)
       refuse_fewer("modelled mathematics has no labels for data.split " + data.split);

@@ -7,7 +7,8 @@ namespace tandem {
 
 Keeper::Keeper(const Job& job, Context& context)
     : host_(job.roster().host_of(context.rank())), context_(context) {
-  for (const Rank rank : wards_of(job, context.rank())) wards_.push_back({.part = CommitPart(job, rank)});
+  for (const Rank rank : wards_of(job, context.rank()))
+    wards_.push_back({.rank = rank, .part = CommitPart(job, rank)});
 }
 
 void Keeper::run() {
@@ -27,7 +28,8 @@ void Keeper::run() {
       answer_fetch(ward, protocol::unpack<protocol::Fetch>(arrived.note).round);
       listen(number);
     } else {
-      ward.part.remove_before(host_, protocol::unpack<protocol::LastCopy>(arrived.note).oldest);
+      const auto last = protocol::unpack<protocol::LastCopy>(arrived.note);
+      ward.part.remove_others(host_, {last.oldest, last.since});
       --left;
     }
   }
@@ -35,7 +37,7 @@ void Keeper::run() {
 }
 
 void Keeper::listen(std::size_t ward) {
-  inbox(ward, message) = context_.receive(wards_[ward].part.rank(), protocol::copies, {});
+  inbox(ward, message) = context_.receive(wards_[ward].rank, protocol::copies, {});
 }
 
 void Keeper::expect_part(std::size_t number, const protocol::Copied& copied) {
@@ -44,27 +46,27 @@ void Keeper::expect_part(std::size_t number, const protocol::Copied& copied) {
   context_.wait_all(ward.answer);
   ward.copied = copied;
   ward.part.make_room(copied.blocks);
-  inbox(number, vectors) = context_.receive(ward.part.rank(), protocol::copy_parts, ward.part.vectors());
-  inbox(number, rest) = context_.receive(ward.part.rank(), protocol::copy_parts, ward.part.rest());
+  inbox(number, vectors) = context_.receive(ward.rank, protocol::copy_parts, ward.part.vectors());
+  inbox(number, rest) = context_.receive(ward.rank, protocol::copy_parts, ward.part.rest());
 }
 
 void Keeper::keep(Ward& ward) {
   protocol::Kept kept{.round = ward.copied.round};
   try {
     // The ward has removed them already, and the new part may need their room.
-    ward.part.remove_before(host_, ward.copied.oldest);
+    ward.part.remove_others(host_, {ward.copied.oldest, ward.copied.since});
     ward.part.store(host_, ward.copied.round);
   } catch (const WorldError&) {
     // The memory is full: the commit fails, and the one before counts.
     kept.failed = true;
   }
   ward.part.clear();
-  ward.answer[message] = context_.send(ward.part.rank(), protocol::copies_kept, {}, protocol::pack(kept));
+  ward.answer[message] = context_.send(ward.rank, protocol::copies_kept, {}, protocol::pack(kept));
 }
 
 void Keeper::answer_fetch(Ward& ward, std::int32_t round) {
   context_.wait_all(ward.answer);
-  const Rank to = ward.part.rank();
+  const Rank to = ward.rank;
   ward.part.load(host_, round);
   const protocol::Kept kept{.round = round, .blocks = ward.part.blocks()};
   ward.answer = {context_.send(to, protocol::copies_kept, {}, protocol::pack(kept)),

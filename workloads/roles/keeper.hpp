@@ -24,6 +24,7 @@ class Keeper {
 
  private:
   struct Ward {
+    Rank rank;
     CommitPart part;
     protocol::Copied copied = {};        ///< what arrives
     std::array<Pending, 3> answer = {};  ///< the last one

@@ -409,7 +409,7 @@ struct LastCopy {
 /// The machine of the sender will be taken away.
 struct Warned {
   static constexpr Kind kind = Kind::warned;
-  Seconds notice{};  ///< the time left when it was sent
+  Seconds departs{};  ///< when, since the job began or began again
 };
 
 /// The sender will send nothing more.

@@ -47,7 +47,8 @@ Entry budget() {
                    .minimum = 1e-6,
                    .maximum = 1.0},
                   CommitCost::option(),
-                  on_warning_option()},
+                  on_warning_option(),
+                  margin_option()},
       .make = make_policy<Budget>};
 }
 

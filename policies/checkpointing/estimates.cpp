@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 
@@ -37,8 +39,9 @@ void Machines::departed(const Departed& event) {
   all_.erase(machine);
 }
 
-void Machines::save_warned() {
-  for (auto& machine : all_) machine.saved = machine.saved || std::isfinite(machine.departs.count());
+void Machines::save_warned(Seconds now, const std::function<bool(Seconds notice)>& is_last) {
+  for (auto& machine : all_)
+    if (std::isfinite(machine.departs.count()) && is_last(machine.departs - now)) machine.saved = true;
 }
 
 std::vector<double> Machines::ages_s(Seconds now) const {
@@ -108,6 +111,38 @@ Seconds FailureRate::mtbf(const Machines& machines, Seconds now) const {
   return of_machine / std::max(1, machines.count());
 }
 
+namespace {
+
+/// The upper one of two. Pre: not empty.
+Seconds median(std::vector<Seconds> times) {
+  const auto middle = times.begin() + std::ssize(times) / 2;
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
+}  // namespace
+
+void RecentTimes::add(Seconds duration) {
+  constexpr std::size_t most = 9;
+  if (last_.size() == most) last_.erase(last_.begin());
+  last_.push_back(duration);
+}
+
+Seconds RecentTimes::usual() const {
+  TANDEM_CHECK(!last_.empty(), last_.size());
+  return median(last_);
+}
+
+Seconds RecentTimes::cautious() const {
+  constexpr double deviations = 3.0;
+  const Seconds middle = usual();
+  std::vector<Seconds> distances;
+  for (const Seconds time : last_) distances.emplace_back(std::abs((time - middle).count()));
+  return middle + median(std::move(distances)) * deviations;
+}
+
+void RecentTimes::serialise(PolicyState& state, const std::string& name) { state.list(name, last_); }
+
 OptionSpec CommitCost::option() {
   return {.name = "cost_s",
           .summary = "seconds for which a commit blocks the job; 0: the mean of the measured ones",
@@ -118,9 +153,10 @@ OptionSpec CommitCost::option() {
 
 CommitCost::CommitCost(const Options& options) : given_(options.real("cost_s")) {}
 
-void CommitCost::add(Seconds duration) {
+void CommitCost::add(const Committed& commit) {
   ++commits_;
-  spent_ += duration;
+  spent_ += commit.duration;
+  took_.add(std::max(commit.duration, commit.took));
 }
 
 std::optional<Seconds> CommitCost::expected() const {
@@ -129,9 +165,18 @@ std::optional<Seconds> CommitCost::expected() const {
   return spent_ / static_cast<double>(commits_);
 }
 
+std::optional<Seconds> CommitCost::until_complete() const {
+  return took_.empty() ? expected() : std::max(given_, took_.usual());
+}
+
+std::optional<Seconds> CommitCost::cautious_until_complete() const {
+  return took_.empty() ? expected() : std::max(given_, took_.cautious());
+}
+
 void CommitCost::serialise(PolicyState& state) {
   state.value("commits", commits_);
   state.value("spent", spent_);
+  took_.serialise(state, "took");
   if (commits_ < 0 || spent_ < Seconds())
     throw ConfigError("policy state: expected 'commits' and 'spent' of at least 0");
 }

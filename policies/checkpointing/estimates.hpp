@@ -1,9 +1,11 @@
-// What checkpointing policies learn from events: which machines the job has and how often they fail, and what
-// a commit costs.
+// What checkpointing policies learn from events: which machines the job has and how often they fail, how long
+// rounds take, and what a commit costs.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "policies/checkpointing/policy.hpp"
@@ -18,9 +20,9 @@ class Machines {
   void warned(const Warned& event);
   /// Ignores an occupant that the slot does not have.
   void departed(const Departed& event);
-  /// A commit is complete that was made because of warnings: departures that were announced lose nothing, and
-  /// do not count as failures.
-  void save_warned();
+  /// A commit is complete, after which none fits into these notices: such departures lose nothing but what
+  /// must be lost, and do not count as failures.
+  void save_warned(Seconds now, const std::function<bool(Seconds notice)>& is_last);
 
   int count() const { return static_cast<int>(all_.size()); }
   /// In seconds, in order of arrival. One machine, started at time 0, if no machine has been announced.
@@ -65,14 +67,34 @@ class FailureRate {
   Seconds prior_time_;
 };
 
+/// The last few durations of one kind, of which single ones may be far from the others.
+class RecentTimes {
+ public:
+  void add(Seconds duration);
+  bool empty() const { return last_.empty(); }
+  /// Their median. Pre (both): not empty.
+  Seconds usual() const;
+  /// Few are longer: the median and three times the median deviation from it, which are about two standard
+  /// deviations of normal ones.
+  Seconds cautious() const;
+  void serialise(PolicyState& state, const std::string& name);
+
+ private:
+  std::vector<Seconds> last_;  ///< in order of time
+};
+
 /// The time of a commit: given by the options, or the mean of the measured ones.
 class CommitCost {
  public:
   static OptionSpec option();
   explicit CommitCost(const Options& options);
-  void add(Seconds duration);
-  /// None: neither given nor measured yet.
+  void add(const Committed& commit);
+  /// For which it blocks the job. None: neither given nor measured yet.
   std::optional<Seconds> expected() const;
+  /// From the end of its round until it is complete, which may be later than the job continues: usually, and
+  /// a time that few take longer. At least what the options say.
+  std::optional<Seconds> until_complete() const;
+  std::optional<Seconds> cautious_until_complete() const;
   /// Of all commits so far.
   Seconds spent() const { return spent_; }
   void serialise(PolicyState& state);
@@ -81,6 +103,7 @@ class CommitCost {
   Seconds given_;
   std::int64_t commits_ = 0;
   Seconds spent_;
+  RecentTimes took_;
 };
 
 /// The largest accepted number of seconds.

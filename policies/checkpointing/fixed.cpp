@@ -54,7 +54,8 @@ Entry fixed() {
                        .default_value = std::string("rounds"),
                        .choices = {"rounds", "seconds"}},
                       CommitCost::option(),
-                      on_warning_option()},
+                      on_warning_option(),
+                      margin_option()},
           .make = make_policy<Fixed>};
 }
 

@@ -58,7 +58,8 @@ Entry hazard() {
                    .minimum = 1e-3,
                    .maximum = longest_s},
                   CommitCost::option(),
-                  on_warning_option()},
+                  on_warning_option(),
+                  margin_option()},
       .make = make_policy<Hazard>};
 }
 

@@ -1,6 +1,6 @@
-// A commit when a machine is announced to be taken away, if it can be complete before: time until the round
-// ends, plus the cost of a commit, at most the notice. With reliable notices nothing is lost; losses without
-// notice lose all work since the last commit.
+// A commit when a machine is announced to be taken away: after the last round that leaves the time for it.
+// With reliable notices that are long enough, less than a round and the margin is lost; losses without notice
+// lose all work since the last commit.
 #include "policies/checkpointing/planning_policy.hpp"
 #include "policies/checkpointing/policies.hpp"
 
@@ -19,9 +19,9 @@ class OnWarning final : public PlanningPolicy {
 
 Entry on_warning() {
   return {.name = "on-warning",
-          .summary = "only when a machine is announced to be taken away, and if the notice is long enough",
+          .summary = "only when a machine is announced to be taken away, as late as the notice allows",
           .paper = "",
-          .options = {CommitCost::option()},
+          .options = {CommitCost::option(), margin_option()},
           .make = make_policy<OnWarning>};
 }
 

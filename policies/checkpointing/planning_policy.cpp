@@ -8,32 +8,36 @@
 namespace tandem::checkpointing {
 
 void PlanningPolicy::on_started(const Started& event, Decisions& decisions) {
-  round_began_ = event.now;
   requested_ = false;
   plan(next_commit(event.now), decisions);
 }
 
-void PlanningPolicy::on_round_done(const RoundDone& event, Decisions&) {
-  round_began_ = event.now;
-  round_duration_ = event.duration;
+void PlanningPolicy::on_round_done(const RoundDone& event, Decisions& decisions) {
+  rounds_.add(event.duration);
   work_ += event.duration;
+  if (!commits_on_warning_ || requested_) return;
+  const auto notices = machines_.notices(event.now);
+  if (std::ranges::none_of(notices, [this](Seconds notice) { return is_last_chance(notice); })) return;
+  requested_ = true;
+  requested_round_ = event.round;
+  decisions.emplace_back(CommitNow{});
 }
 
-void PlanningPolicy::on_warned(const Warned& event, Decisions& decisions) {
-  machines_.warned(event);
-  commits_for_warning(event.now, decisions);
-}
+/// A commit can only follow the round in progress, and whether that is the last one that leaves enough time
+/// is better known when it has ended.
+void PlanningPolicy::on_warned(const Warned& event, Decisions&) { machines_.warned(event); }
 
 void PlanningPolicy::on_departed(const Departed& event, Decisions&) { machines_.departed(event); }
 
 void PlanningPolicy::on_ready(const Ready& event, Decisions&) { machines_.ready(event); }
 
 void PlanningPolicy::on_committed(const Committed& event, Decisions& decisions) {
-  cost_.add(event.duration);
+  cost_.add(event);
   failed_in_a_row_ = 0;
-  requested_ = false;
-  round_began_ = event.now;
-  if (commits_on_warning_) machines_.save_warned();
+  // The one that was under way when another one was decided does not replace it.
+  requested_ = requested_ && event.round < requested_round_;
+  if (commits_on_warning_)
+    machines_.save_warned(event.now, [this](Seconds notice) { return !may_wait(notice); });
   plan(next_commit(event.now), decisions);
 }
 
@@ -41,8 +45,7 @@ void PlanningPolicy::on_commit_failed(const CommitFailed& event, Decisions& deci
   ++failed_;
   ++failed_in_a_row_;
   requested_ = false;
-  if (!commits_for_warning(event.now, decisions)) plan(retry(event.now), decisions);
-  round_began_ = event.now;
+  plan(retry(event.now), decisions);
 }
 
 std::optional<Decision> PlanningPolicy::retry(Seconds now) const {
@@ -55,27 +58,30 @@ void PlanningPolicy::plan(const std::optional<Decision>& next, Decisions& decisi
   if (next) decisions.push_back(*next);
 }
 
-/// A commit that takes an unknown time is tried: otherwise the work would be lost for certain.
-bool PlanningPolicy::commits_for_warning(Seconds now, Decisions& decisions) {
-  if (!commits_on_warning_ || requested_) return false;
-  const Seconds left = std::max(Seconds(), round_began_ + round_duration_ - now);
-  const Seconds expected = cost_.expected().value_or(Seconds());
-  const auto notices = machines_.notices(now);
-  if (std::ranges::none_of(notices, [&](Seconds notice) { return fits_notice(left, expected, notice); }))
-    return false;
-  requested_ = true;
-  decisions.emplace_back(CommitNow{});
-  return true;
+/// Just after a round, with this time until the departure. A commit that takes an unknown time is tried:
+/// otherwise the work would be lost for certain.
+bool PlanningPolicy::is_last_chance(Seconds notice) const {
+  const Seconds commit = cost_.until_complete().value_or(Seconds());
+  return fits_notice(Seconds(), commit, notice) && !may_wait(notice);
+}
+
+/// The commit may as well follow another round, of which nothing is lost then. Not if nobody knows how long
+/// they take. A commit that comes too late costs all work since the one before, one that comes too early only
+/// rounds, so the times are those that few exceed.
+bool PlanningPolicy::may_wait(Seconds notice) const {
+  const auto commit = cost_.cautious_until_complete();
+  if (!commit || rounds_.empty()) return false;
+  return fits_notice(rounds_.cautious() * (1.0 + margin_), *commit * (1.0 + margin_), notice);
 }
 
 void PlanningPolicy::serialise(PolicyState& state) {
   machines_.serialise(state);
   cost_.serialise(state);
+  rounds_.serialise(state, "rounds");
   state.value("requested", requested_);
+  state.value("requested_round", requested_round_);
   state.value("failed", failed_);
   state.value("failed_in_a_row", failed_in_a_row_);
-  state.value("round_began", round_began_);
-  state.value("round_duration", round_duration_);
   state.value("work", work_);
   if (failed_ < 0 || failed_in_a_row_ < 0 || work_ < Seconds())
     throw ConfigError("policy state: expected 'failed', 'failed_in_a_row' and 'work' of at least 0");
@@ -84,8 +90,18 @@ void PlanningPolicy::serialise(PolicyState& state) {
 OptionSpec on_warning_option() {
   return {
       .name = "on_warning",
-      .summary = "also commits when a machine is announced to be taken away, if the notice is long enough",
+      .summary = "also commits when a machine is announced to be taken away, as late as the notice allows",
       .default_value = false};
+}
+
+OptionSpec margin_option() {
+  return {.name = "margin",
+          .summary =
+              "on a warning, how much longer than expected another round and a commit may take, as a "
+              "share, if the commit is put off; default not from a paper",
+          .default_value = 0.1,
+          .minimum = 0.0,
+          .maximum = 10.0};
 }
 
 }  // namespace tandem::checkpointing

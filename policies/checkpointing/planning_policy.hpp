@@ -1,5 +1,6 @@
 // What all checkpointing policies share: they plan the next commit when the job starts and after each commit,
-// try again after a failed one, and may also commit on warnings.
+// try again after a failed one, and may also commit on warnings: after the last round whose commit is
+// complete before the machine is taken away.
 #pragma once
 
 #include <memory>
@@ -26,9 +27,8 @@ class PlanningPolicy : public Policy {
   void serialise(PolicyState& state) override;
 
  protected:
-  /// `commits_on_warning`: if the commit can be complete before the machine is taken away.
   PlanningPolicy(const Options& options, bool commits_on_warning)
-      : cost_(options), commits_on_warning_(commits_on_warning) {}
+      : cost_(options), commits_on_warning_(commits_on_warning), margin_(options.real("margin")) {}
 
   /// When the next commit is due; none: it is not planned.
   virtual std::optional<Decision> next_commit(Seconds now) const = 0;
@@ -43,21 +43,25 @@ class PlanningPolicy : public Policy {
 
  private:
   void plan(const std::optional<Decision>& next, Decisions& decisions) const;
-  bool commits_for_warning(Seconds now, Decisions& decisions);
+  bool is_last_chance(Seconds notice) const;
+  bool may_wait(Seconds notice) const;
 
   Machines machines_;
   CommitCost cost_;
+  RecentTimes rounds_;
   bool commits_on_warning_;
-  bool requested_ = false;  ///< CommitNow was decided, and its commit has not ended
+  double margin_;
+  bool requested_ = false;            ///< CommitNow was decided, and its commit has not ended
+  std::int64_t requested_round_ = 0;  ///< after which it was
   std::int64_t failed_ = 0;
   int failed_in_a_row_ = 0;
-  Seconds round_began_;
-  Seconds round_duration_;  ///< of the last round
   Seconds work_;
 };
 
 /// Whether a periodic policy also commits on warnings.
 OptionSpec on_warning_option();
+/// Time to spare, where a commit on a warning is put off by a round.
+OptionSpec margin_option();
 
 /// After a first commit that shows the cost, an interval that follows from the cost of a commit and the mean
 /// time between failures of the job.
@@ -84,6 +88,7 @@ Catalog<Factory>::Entry interval_entry(std::string name, std::string summary, st
   std::vector<OptionSpec> options = {CommitCost::option()};
   for (auto& option : FailureRate::options()) options.push_back(std::move(option));
   options.push_back(on_warning_option());
+  options.push_back(margin_option());
   return {.name = std::move(name),
           .summary = std::move(summary),
           .paper = std::move(paper),

@@ -63,6 +63,7 @@ struct Committed {
   Seconds now;
   std::int64_t round;  ///< its state is that after this round
   Seconds duration;    ///< for which it blocked the job
+  Seconds took = {};   ///< from the end of that round on; 0: as long as it blocked the job
   bool operator==(const Committed&) const = default;
 };
 /// A commit was given up or is incomplete.

@@ -29,7 +29,8 @@ struct EventText {
            (e.age == Seconds() ? "" : " age=" + number_text(e.age)) + at(e.now);
   }
   std::string operator()(const Committed& e) const {
-    return "committed round=" + std::to_string(e.round) + " duration=" + number_text(e.duration) + at(e.now);
+    return "committed round=" + std::to_string(e.round) + " duration=" + number_text(e.duration) +
+           (e.took == Seconds() ? "" : " took=" + number_text(e.took)) + at(e.now);
   }
   std::string operator()(const CommitFailed& e) const { return "commit_failed" + at(e.now); }
 };
@@ -58,7 +59,9 @@ Event event_of(RecordedLine& line) {
   if (name == "ready")
     return Ready{now, integer("slot"), integer("incarnation"),
                  line.has("age") ? line.seconds("age") : Seconds()};
-  if (name == "committed") return Committed{now, round(), line.seconds("duration")};
+  if (name == "committed")
+    return Committed{now, round(), line.seconds("duration"),
+                     line.has("took") ? line.seconds("took") : Seconds()};
   if (name == "commit_failed") return CommitFailed{now};
   line.fail();
 }

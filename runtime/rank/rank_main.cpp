@@ -270,11 +270,15 @@ Notices notices_of(const Job& job, Rank rank, RankSignals& signals, const std::s
   const RankAssignment& assignment = job.roster().assignment(rank);
   const auto take_warning = [rank, notice, assignment, &signals,
                              file = std::make_shared<WarningFile>(warning_path(directory, rank))] {
-    const auto left = signals.take_warning() ? std::optional(notice) : file->take(notice);
-    if (left)
-      print_note(fmt::format("rank {} ({} on '{}') was warned: its machine will be taken away in {:g} s",
-                             rank, role_name(assignment.role), assignment.host, left->count()));
-    return left;
+    std::optional<WarningFile::Warning> warning;
+    if (const auto age = signals.take_warning())
+      warning = WarningFile::Warning{notice, *age};
+    else
+      warning = file->take(notice);
+    if (!warning) return std::optional<Seconds>();
+    print_note(fmt::format("rank {} ({} on '{}') was warned: its machine will be taken away in {:g} s", rank,
+                           role_name(assignment.role), assignment.host, warning->notice.count()));
+    return std::optional(std::max(Seconds(), warning->notice - warning->age));
   };
   return {.take_warning = take_warning,
           .is_end_requested = [&signals] { return signals.is_end_requested(); }};

@@ -1,12 +1,15 @@
 #include "runtime/rank/rank_signals.hpp"
 
+#include <utility>
+
 namespace tandem {
 
-bool RankSignals::take_warning() {
+std::optional<Seconds> RankSignals::take_warning() {
   read();
-  if (warnings_ == 0) return false;
-  --warnings_;
-  return true;
+  if (warnings_.empty()) return std::nullopt;
+  const auto after = warnings_.front();
+  warnings_.pop_front();
+  return Seconds(std::chrono::duration<double>(looked_ - after).count());
 }
 
 bool RankSignals::is_end_requested() {
@@ -15,11 +18,12 @@ bool RankSignals::is_end_requested() {
 }
 
 void RankSignals::read() {
+  const auto before = std::exchange(looked_, Clock::now());
   while (const auto signal = reader_.next()) {
     if (*signal == end_signal)
       ends_ = true;
     else
-      ++warnings_;
+      warnings_.push_back(before);
   }
 }
 

@@ -3,6 +3,11 @@
 
 #include <signal.h>
 
+#include <chrono>
+#include <deque>
+#include <optional>
+
+#include "policies/vocabulary/units.hpp"
 #include "runtime/process/signals.hpp"
 
 namespace tandem {
@@ -17,16 +22,19 @@ class RankSignals {
   /// Errors: WorldError when the system has no descriptor left.
   RankSignals() : reader_({warning_signal, end_signal}) {}
 
-  /// Whether a warning has arrived that nobody has taken yet.
-  bool take_warning();
+  /// A warning that nobody has taken yet: it has arrived at most so long ago, since the look before it.
+  std::optional<Seconds> take_warning();
   /// Whether the whole job is to end soon.
   bool is_end_requested();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void read();
 
   SignalReader reader_;
-  int warnings_ = 0;  ///< that nobody has taken
+  Clock::time_point looked_ = Clock::now();
+  std::deque<Clock::time_point> warnings_;  ///< that nobody has taken: after when each has arrived
   bool ends_ = false;
 };
 

@@ -18,14 +18,19 @@ class WarningFile {
  public:
   explicit WarningFile(std::string path) : path_(std::move(path)) {}
 
+  struct Warning {
+    Seconds notice;  ///< when the file was written
+    Seconds age;     ///< since then
+  };
   /// Once for each file that appears: the seconds in it until the machine is taken away, or `usual` if there
   /// is no number above 0 in it. Removes the file.
-  std::optional<Seconds> take(Seconds usual);
+  std::optional<Warning> take(Seconds usual);
 
  private:
   using Clock = std::chrono::steady_clock;
 
   std::string path_;
+  Clock::time_point looked_ = Clock::now();
   Clock::time_point next_look_{};
 };
 

@@ -208,9 +208,10 @@ TEST_F(SimulatedRestarts, WarningsOfDrawnDeparturesReachThePolicy) {
                                        notice_s));
   };
   const double round = makespan(warned(lives("1000"), 2), "stays") / 12;
-  // The worker is warned in round 5, and the server learns it in round 6.
+  // The worker is warned in round 5, and the server learns it with the push of that round. The first commit
+  // shows that it takes no time, so another one follows the last round.
   const Results all = simulate(warned(lives("6.5"), 2), "out");
-  EXPECT_EQ(rounds_of_commits(all.journal), Rounds{6});
+  EXPECT_EQ(rounds_of_commits(all.journal), (Rounds{5, 6}));
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 6}));
   EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), 7.5 + 6 * round, 1e-3);
   EXPECT_EQ(all.summary.at("membership").at("warned"), 1);
@@ -218,7 +219,8 @@ TEST_F(SimulatedRestarts, WarningsOfDrawnDeparturesReachThePolicy) {
     return decision.side == "checkpointing" && decision.event.starts_with("warned");
   }));
   // Warned in round 7, which does not end.
-  const Results late = simulate(warned(lives("6.5"), 0.3), "late");
+  ASSERT_LT(6 * round, 6.4);
+  const Results late = simulate(warned(lives("6.5"), 0.1), "late");
   EXPECT_EQ(rounds_of_generations(late), (Rounds{0, 0}));
   // Machines that were warned earlier lose no more: the same lifetimes, drawn at random.
   for (int seed = 1; seed <= 6; ++seed) {
@@ -234,6 +236,81 @@ TEST_F(SimulatedRestarts, WarningsOfDrawnDeparturesReachThePolicy) {
       EXPECT_LE(time, before + 1e-3) << "seed " << seed << ", notice " << notice_s;
       before = time;
     }
+  }
+}
+
+/// The closed form: a round takes 1 s, a commit of the server 2 s. If the notice
+/// is as long as both, less than a round is lost, whenever the machine departs.
+TEST_F(SimulatedRestarts, AfterAWarningLessThanARoundIsLost) {
+  const std::string settings =
+      "--set sync.over=server --set placement.servers=[a] --set checkpoint.policy=on-warning --set "
+      "stop.rounds=30 "
+      "--set transience.start=1 --decisions --force -q ";
+  const auto told = [&](const std::string& lifetimes, double notice_s, const std::string& options) {
+    return job(
+        lifetimes + settings +
+            fmt::format("--set transience.notice={} --set 'checkpoint.options={{{}}}'", notice_s, options),
+        true);
+  };
+  const double round = makespan(told(lives("1e8"), 3, ""), "stays") / 30;
+  // What a commit takes, from one of unknown cost.
+  const Results first = simulate(told(lives("8.2"), 3.7, ""), "first");
+  ASSERT_FALSE(first.journal.commits.empty());
+  const CommitRecord& one = first.journal.commits.front();
+  EXPECT_EQ(one.round, 5) << "warned at 4.5 s";
+  const double commit = (one.ended - one.started).count();
+  EXPECT_GT(commit, 0.5);
+  for (const double notice_s : {commit + round + 0.01, 2 * commit + 2.5, 15.0})
+    for (const double phase : {0.01, 0.3, 0.6, 0.99})
+      for (const double margin : {0.0, 0.1}) {
+        const double departs = 17 * round + phase * round;
+        SCOPED_TRACE(fmt::format("departs at {} s, notice {} s, margin {}", departs, notice_s, margin));
+        const Results all = simulate(told(lives(fmt::format("{}", departs)), notice_s,
+                                          fmt::format("cost_s: {}, margin: {}", commit, margin)),
+                                     "out");
+        ASSERT_FALSE(all.journal.commits.empty());
+        const CommitRecord& last = all.journal.commits.front();
+        EXPECT_EQ(rounds_of_generations(all), (Rounds{0, last.round})) << "the commit is complete";
+        EXPECT_LE(departs - last.ended.count(), round + margin * (round + commit) + 1e-3);
+        EXPECT_LE(all.info.generations[0].at("lost_samples"), margin > 0 ? 1 : 0);
+      }
+}
+
+/// Of one of several workers, each on a machine of its own: the rank that decides hears of it with the
+/// messages of the round in progress, on each route that has such a rank. With two servers the commit follows
+/// a round later, since the second one has to learn of it.
+TEST_F(SimulatedRestarts, AWarningIsHeardWithTheRoundInProgress) {
+  const std::pair<const char*, int> cases[] = {{"", 0},
+                                               {"--set sync.overlap=none", 0},
+                                               {"--set sync.algorithm=local-sgd --set sync.options.h=2", 0},
+                                               {"--set sync.algorithm=esync --set sync.over=all-reduce", 0},
+                                               {"--set placement.servers=[server,node-4]", 1}};
+  for (const auto& [settings, later] : cases) {
+    SCOPED_TRACE(settings);
+    const std::string words = experiment(
+        24,
+        std::string("--set workload.math=modelled --set recovery.mode=restart --set recovery.policy=restart "
+                    "--set checkpoint.policy=on-warning --set transience.notice=1000 --set evaluate_every=0 "
+                    "--set transience.lifetime=fixed --force -q ") +
+            settings);
+    const Results whole = simulate(words + " --set 'transience.options.times=1e9,1e9'", "whole");
+    const auto step = std::ranges::find_if(whole.journal.steps,
+                                           [](const auto& one) { return one.rank == 1 && one.round == 10; });
+    ASSERT_NE(step, whole.journal.steps.end());
+    // While it computes. The machine is there for another few rounds.
+    const double round = whole.summary.at("makespan_s").get<double>() / 24;
+    const double warned_s =
+        (step->start + step->phases[static_cast<std::size_t>(Phase::forward)] * 0.5).count();
+    const double notice_s = 8 * round;
+    const Results warned = simulate(
+        words +
+            fmt::format(" --set 'transience.options.times=1e9,1e9;{},1e9;1e9,1e9' --set transience.notice={}",
+                        warned_s + notice_s, notice_s),
+        "out");
+    ASSERT_FALSE(warned.journal.commits.empty());
+    EXPECT_EQ(warned.journal.commits.front().round, step->round + 1 + later);
+    EXPECT_EQ(rounds_of_generations(warned), (Rounds{0, warned.journal.commits.back().round}));
+    EXPECT_LE(warned_s + notice_s - warned.journal.commits.back().ended.count(), 1.25 * round);
   }
 }
 

@@ -24,12 +24,14 @@ void CommitSchedule::round_done(Seconds now, std::int64_t round, int workers, Se
   round_ = round;
   duration_ = duration;
   work_ += duration;
+  if (under_way_ && round == due_) due_began_ = now;
   give(checkpointing::RoundDone{now, round, workers, duration}, round);
   if (under_way_) return;
   const bool decides =
       setting_.ahead ? is_planned_for(round + 1, duration) : is_planned_for(round, Seconds());
   if (!decides) return;
   due_ = setting_.ahead ? round + 1 : round;
+  due_began_ = now;
   under_way_ = true;
   requested_ = false;
   planned_round_.reset();
@@ -37,8 +39,11 @@ void CommitSchedule::round_done(Seconds now, std::int64_t round, int workers, Se
 }
 
 void CommitSchedule::warned(Seconds now, int slot, Seconds notice) {
-  const Seconds of_policy = setting_.ahead ? std::max(Seconds(), notice - duration_) : notice;
-  give(checkpointing::Warned{now, slot, of_policy}, round_);
+  Seconds late;
+  if (setting_.ahead) late += duration_;
+  // Until one was measured: each worker learns of it with a reply, and has written when the next one comes.
+  if (setting_.counts_later) late += until_counted_.value_or(duration_ * 2.0);
+  give(checkpointing::Warned{now, slot, std::max(Seconds(), notice - late)}, round_);
 }
 
 bool CommitSchedule::is_planned_for(std::int64_t round, Seconds more_work) const {
@@ -51,7 +56,9 @@ bool CommitSchedule::is_planned_for(std::int64_t round, Seconds more_work) const
 void CommitSchedule::committed(Seconds now, Seconds blocked) {
   TANDEM_CHECK(under_way_, "no commit is under way; the last one was of round", due_);
   under_way_ = false;
-  give(checkpointing::Committed{now, due_, blocked}, setting_.counts_from_commit ? due_ : round_);
+  const Seconds took = now - due_began_;
+  give(checkpointing::Committed{now, due_, blocked, took > blocked ? took : Seconds()},
+       setting_.counts_from_commit ? due_ : round_);
 }
 
 void CommitSchedule::commit_failed(Seconds now) {

@@ -23,6 +23,8 @@ class CommitSchedule {
     /// Rounds between commits that other ranks count by themselves: after a failed one, too, the next is due
     /// so many rounds later. 0: they hear of each commit.
     std::int64_t every = 0;
+    /// A complete commit counts only later, when other ranks have written what they know.
+    bool counts_later = false;
   };
   /// `log`: called with each event and the decisions on it; may be empty.
   using Log = std::function<void(const std::string& event, const std::string& decisions)>;
@@ -33,8 +35,10 @@ class CommitSchedule {
   /// `duration`: of the round, without commits.
   void round_done(Seconds now, std::int64_t round, int workers, Seconds duration);
   /// The machine in a slot will be taken away after this time. A policy whose commits are decided ahead has
-  /// less time, by the round that passes until its commit begins.
+  /// less time, by the round that passes until its commit begins; so has one whose commits count later.
   void warned(Seconds now, int slot, Seconds notice);
+  /// The last commit counted so long after it was complete.
+  void counted_after(Seconds time) { until_counted_ = time; }
   /// A commit after the round in progress, whatever the policy plans. Pre: no other rank counts rounds.
   void request() { requested_ = true; }
   /// The state after this round is committed. Pre: round_done(round) was called.
@@ -57,6 +61,8 @@ class CommitSchedule {
   std::int64_t round_ = 0;  ///< the last one that ended
   Seconds duration_;        ///< of that
   std::int64_t due_ = 0;
+  Seconds due_began_;  ///< when that round ended
+  std::optional<Seconds> until_counted_;
   bool under_way_ = false;
   bool requested_ = false;  ///< CommitNow
   std::optional<std::int64_t> planned_round_;

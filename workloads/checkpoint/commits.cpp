@@ -59,7 +59,8 @@ void Commits::make_schedule() {
   schedule_.emplace(make({.options = plan_.options}),
                     CommitSchedule::Setting{.ahead = plan_.announced_ahead,
                                             .counts_from_commit = plan_.only_rounds,
-                                            .every = plan_.may_be_requested() ? 0 : plan_.every},
+                                            .every = plan_.may_be_requested() ? 0 : plan_.every,
+                                            .counts_later = confirms_records()},
                     std::move(log));
 }
 
@@ -208,6 +209,7 @@ void Commits::round_done(std::int64_t round, int workers) {
   if (!has_part_) return;
   if (!schedule_) return collect(false);
   last_.hear();
+  note_counted();
   if (round == last_round_) return;
   // Where replies announce commits, a worker pushes the next round only after it has written its part, so the
   // wait takes no time. Where ranks count, the next commit begins only when the last one is complete.
@@ -283,6 +285,8 @@ void Commits::write(Part part) {
   if (!is_writing()) note_written(context_.now());
   // A commit that all have written counts even if the worker that decides departs next.
   if (plan_.by_members && plan_.mode == CommitMode::blocking) collect(true);
+  // Workers that have no part in it hear of it with their next replies.
+  if (schedule_ && confirms_records()) collect(false);
 }
 
 /// To this rank's own machine, and from there to the memory of another one.
@@ -372,61 +376,6 @@ void Commits::save(std::int64_t round, Part& part, bool with_model) {
   }
 }
 
-/// The same on every rank of the job.
-bool Commits::may_be_warned() const {
-  const Generation* const generation = job_.generation();
-  return notices_.take_warning || (generation != nullptr && !generation->warnings.empty());
-}
-
-/// What this process has been told, and on the rank that decides what others have.
-void Commits::hear_warnings() {
-  hear_drawn_warnings();
-  if (notices_.take_warning)
-    while (const auto notice = notices_.take_warning()) {
-      record_warning();
-      note_warning(context_.rank(), *notice);
-    }
-  for (WarningLine& line : warnings_)
-    while (context_.is_done(line.next)) {
-      const auto warned = protocol::unpack<protocol::Warned>(context_.wait(line.next).note);
-      note_warning(line.rank, warned.notice);
-      line.next = context_.receive(line.rank, protocol::warnings, {});
-    }
-  if (ends_ || !schedule_ || !notices_.is_end_requested || !notices_.is_end_requested()) return;
-  ends_ = plan_.may_be_requested();
-  if (ends_) schedule_->request();
-}
-
-/// Machines that depart as it was drawn: the generation has the records of their warnings.
-void Commits::hear_drawn_warnings() {
-  const Generation* const generation = job_.generation();
-  if (generation == nullptr) return;
-  const Seconds now = generation->began + context_.now();
-  const auto& warnings = generation->warnings;
-  for (; drawn_warnings_ < warnings.size() && warnings[drawn_warnings_].at <= now; ++drawn_warnings_) {
-    const DrawnWarning& warning = warnings[drawn_warnings_];
-    if (roster_.workers()[static_cast<std::size_t>(warning.slot)] == context_.rank())
-      note_warning(context_.rank(), warning.departs - now);
-  }
-}
-
-void Commits::record_warning() {
-  if (assignment_.role != Roster::Role::worker) return;
-  journal_.membership.push_back({.time = context_.now(),
-                                 .slot = assignment_.index,
-                                 .incarnation = 1,
-                                 .host = assignment_.host,
-                                 .event = "warned"});
-}
-
-void Commits::note_warning(Rank rank, Seconds notice) {
-  if (schedule_)
-    return schedule_->warned(context_.now(), plan_.slots[static_cast<std::size_t>(rank)], notice);
-  if (!plan_.commits_on_warning) return;
-  if (!warned_.empty()) context_.wait(warned_);
-  warned_ = context_.send(plan_.decider, protocol::warnings, {}, protocol::pack(protocol::Warned{notice}));
-}
-
 void Commits::finish() {
   for (WarningLine& line : warnings_) {
     context_.cancel(line.next);
@@ -514,8 +463,16 @@ void Commits::complete() {
     schedule_->committed(now, record.blocked);
     journal_.commits.push_back(record);
     last_.set(record.round);
+    if (confirms_records()) uncounted_ = record;
   }
   whole_.reset();
+}
+
+/// On the rank that decides.
+void Commits::note_counted() {
+  if (!uncounted_ || last_.round() < uncounted_->round) return;
+  schedule_->counted_after(std::max(Seconds(), context_.now() - uncounted_->ended));
+  uncounted_.reset();
 }
 
 /// Where workers come and go, their parts alone do not show whether the commit is complete. False: that

@@ -47,8 +47,11 @@ class Commits {
   void start(std::int64_t round);
   /// A step that does not end a round has ended on this rank.
   void step_done();
-  /// A round has ended on this rank, or only a step of it. Learns of warnings.
+  /// A round has ended on this rank, or only a step of it.
   void round_done(std::int64_t round, int workers);
+  /// Learns of warnings, and tells the rank that decides. A worker calls this before its last message of a
+  /// round: the decision about that round then knows of it. After the round it would be late by one.
+  void hear_warnings();
   /// The decider has announced a commit after this round (protocol::Reply), or where workers come and go, the
   /// coordinator has written its part; 0: none.
   void hear(std::int64_t round) { heard_ = std::max(heard_, round); }
@@ -140,10 +143,10 @@ class Commits {
   void remove(const Written& one) const;
   void save(std::int64_t round, Part& part, bool with_model);
   bool may_be_warned() const;
-  void hear_warnings();
   void hear_drawn_warnings();
   void record_warning();
-  void note_warning(Rank rank, Seconds notice);
+  void note_warning(Rank rank, Seconds departs);
+  void note_counted();
 
   const Job& job_;
   const CommitPlan& plan_;
@@ -177,12 +180,13 @@ class Commits {
   Pending sent_;                  ///< the last Stored
   std::vector<Written> written_;  ///< whose files exist
   std::optional<Whole> whole_;
-  bool failed_ = false;                ///< this rank's part of the last commit
-  bool ends_ = false;                  ///< the job is to end with a commit
-  std::size_t drawn_warnings_ = 0;     ///< of Generation::warnings whose time has come
-  std::vector<WarningLine> warnings_;  ///< from the other ranks, on the one that decides
-  Pending warned_;                     ///< the last Warned
-  LastCommit last_;                    ///< that is known to be complete, where that cannot be seen
+  std::optional<CommitRecord> uncounted_;  ///< the last complete one, where records decide whether it counts
+  bool failed_ = false;                    ///< this rank's part of the last commit
+  bool ends_ = false;                      ///< the job is to end with a commit
+  std::size_t drawn_warnings_ = 0;         ///< of Generation::warnings whose time has come
+  std::vector<WarningLine> warnings_;      ///< from the other ranks, on the one that decides
+  Pending warned_;                         ///< the last Warned
+  LastCommit last_;                        ///< that is known to be complete, where that cannot be seen
   std::int64_t last_round_ = 0;
   Seconds round_began_{};
   Seconds blocked_in_round_{};

@@ -240,6 +240,7 @@ void Worker::backward(const sync::Exchange* during) {
     if (const auto& what = replica_.find_non_finite(bucket); what && !skips_step_) on_non_finite(*what);
     const Seconds done = context_.now();
     step_duration_ = done - record_.start - deferred_.spent() - exchanging;
+    if (during != nullptr && bucket + 1 == replica_.buckets()) commits_.hear_warnings();
     if (during != nullptr && plan_.overlaps_backward()) exchange_->bucket_ready(bucket, contribution());
     exchanging += context_.now() - done;
   }
@@ -311,6 +312,7 @@ void Worker::exchange_after_step(const sync::Exchange& exchange) {
     context_.wait(change);
     end_phase(Phase::update);
   }
+  commits_.hear_warnings();
   exchange_->begin(exchange);
   for (int bucket = 0; bucket < replica_.buckets(); ++bucket) exchange_->bucket_ready(bucket, contribution());
   finish_exchange(exchange.payload);

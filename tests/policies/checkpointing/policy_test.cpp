@@ -1,9 +1,11 @@
 // The rule of each checkpointing policy, on exact sequences of events and in random jobs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/checkpointing/age_aware.hpp"
@@ -126,13 +128,27 @@ TEST(Intervals, AnnouncedDeparturesWithACommitAreNoFailures) {
   for (const bool reacts : {false, true}) {
     const auto policy = make_checkpointing("optimal", {{"cost_s", 10.0}, {"on_warning", reacts}});
     for (int slot = 0; slot < 2; ++slot) decide(*policy, Ready{Seconds(), slot, 1});
-    EXPECT_EQ(decide(*policy, Warned{hour, 0, Seconds(60.0)}), reacts ? Decisions{CommitNow{}} : Decisions());
+    EXPECT_EQ(decide(*policy, Warned{hour, 0, Seconds(60.0)}), Decisions());
+    EXPECT_EQ(decide(*policy, RoundDone{hour, 5, 2, Seconds(60.0)}),
+              reacts ? Decisions{CommitNow{}} : Decisions());
     decide(*policy, Committed{hour, 5, Seconds(10.0)});
     decide(*policy, Departed{hour, 0, 1, Departure::revoked});
     const double failures = reacts ? 0.0 : 1.0;
     EXPECT_NEAR(seconds_of(decide(*policy, Committed{hour, 5, Seconds(10.0)})),
                 optimal_interval(Seconds(10.0), hour * (26.0 / (1.0 + failures))).count(), 1e-9);
   }
+}
+
+/// With a notice that leaves room for more commits, the work since this one is lost.
+TEST(Intervals, ACommitEarlyInTheNoticeDoesNotSaveAll) {
+  const auto policy = make_checkpointing("optimal", {{"cost_s", 10.0}, {"on_warning", true}});
+  for (int slot = 0; slot < 2; ++slot) decide(*policy, Ready{Seconds(), slot, 1});
+  decide(*policy, RoundDone{hour, 5, 2, Seconds(60.0)});
+  decide(*policy, Warned{hour, 0, Seconds(600.0)});
+  decide(*policy, Committed{hour, 5, Seconds(10.0)});
+  decide(*policy, Departed{hour, 0, 1, Departure::revoked});
+  EXPECT_NEAR(seconds_of(decide(*policy, Committed{hour, 5, Seconds(10.0)})),
+              optimal_interval(Seconds(10.0), hour * (26.0 / 2.0)).count(), 1e-9);
 }
 
 TEST(Intervals, FailedCommitsAreTriedAgainEverMoreRarely) {
@@ -192,15 +208,21 @@ TEST(Hazard, TakesAnyModelOfLifetimes) {
 
 // ---- on-warning ----
 
+Decisions end_round(Policy& policy, double now_s, double duration_s) {
+  return decide(policy, RoundDone{Seconds(now_s), 1, 1, Seconds(duration_s)});
+}
+
 TEST(OnWarning, CommitsIffItFits) {
-  for (const double notice : {0.0, 10.0, 12.49, 12.5, 30.0}) {
+  for (const double notice : {0.0, 10.0, 12.49, 12.5, 16.9, 17.91, 30.0}) {
     const auto policy = make_checkpointing("on-warning", {{"cost_s", 10.0}});
     decide(*policy, Ready{Seconds(), 0, 1});
     EXPECT_EQ(decide(*policy, Started{Seconds(), 0}), Decisions());
-    EXPECT_EQ(decide(*policy, RoundDone{Seconds(4.0), 0, 1, Seconds(4.0)}), Decisions());
-    // The round in progress began at 4 s and is expected to end at 8 s.
-    EXPECT_EQ(decide(*policy, Warned{Seconds(5.5), 0, Seconds(notice)}),
-              notice >= 12.5 ? Decisions{CommitNow{}} : Decisions());
+    EXPECT_EQ(end_round(*policy, 4.0, 4.0), Decisions());
+    EXPECT_EQ(decide(*policy, Warned{Seconds(5.5), 0, Seconds(notice)}), Decisions());
+    // 2.5 s of the notice have passed. Another round and a commit take 15.4 s with the margin.
+    EXPECT_EQ(end_round(*policy, 8.0, 4.0),
+              notice >= 12.5 && notice < 17.9 ? Decisions{CommitNow{}} : Decisions())
+        << notice;
   }
 }
 
@@ -208,21 +230,75 @@ TEST(OnWarning, UsesTheMeasuredCost) {
   const auto policy = make_checkpointing("on-warning", {});
   for (int slot = 0; slot < 3; ++slot) decide(*policy, Ready{Seconds(), slot, 1});
   decide(*policy, Started{Seconds(), 0});
-  EXPECT_EQ(decide(*policy, Warned{Seconds(1.0), 0, Seconds(1.0)}), Decisions{CommitNow{}})
-      << "of unknown cost: it is tried";
-  EXPECT_EQ(decide(*policy, Warned{Seconds(1.0), 1, Seconds(1.0)}), Decisions()) << "one is requested";
-  EXPECT_EQ(decide(*policy, Committed{Seconds(6.0), 1, Seconds(5.0)}), Decisions());
-  EXPECT_EQ(decide(*policy, Warned{Seconds(7.0), 2, Seconds(4.0)}), Decisions());
-  EXPECT_EQ(decide(*policy, Warned{Seconds(8.0), 2, Seconds(5.0)}), Decisions{CommitNow{}});
+  decide(*policy, Warned{Seconds(1.0), 0, Seconds(3.0)});
+  EXPECT_EQ(end_round(*policy, 2.0, 2.0), Decisions{CommitNow{}}) << "of unknown cost: it is tried";
+  decide(*policy, Warned{Seconds(2.0), 1, Seconds(2.0)});
+  EXPECT_EQ(end_round(*policy, 3.0, 1.0), Decisions()) << "one is requested";
+  EXPECT_EQ(decide(*policy, Committed{Seconds(7.0), 1, Seconds(2.0), Seconds(5.0)}), Decisions());
+  decide(*policy, Warned{Seconds(8.0), 2, Seconds(5.9)});
+  EXPECT_EQ(end_round(*policy, 9.0, 2.0), Decisions())
+      << "it is complete after 5 s, though it blocks for 2 s";
+  decide(*policy, Warned{Seconds(9.0), 2, Seconds(7.0)});
+  EXPECT_EQ(end_round(*policy, 11.0, 2.0), Decisions{CommitNow{}});
 }
 
-TEST(OnWarning, TriesAgainWhileTheNoticeLasts) {
-  const auto policy = make_checkpointing("on-warning", {{"cost_s", 10.0}});
-  decide(*policy, Ready{Seconds(), 0, 1});
-  decide(*policy, Started{Seconds(), 0});
-  EXPECT_EQ(decide(*policy, Warned{Seconds(1.0), 0, Seconds(30.0)}), Decisions{CommitNow{}});
-  EXPECT_EQ(decide(*policy, CommitFailed{Seconds(11.0)}), Decisions{CommitNow{}});
-  EXPECT_EQ(decide(*policy, CommitFailed{Seconds(21.5)}), Decisions()) << "9.5 s are left";
+/// The closed form: rounds and commits of constant time, a departure at any time. If the notice is as long as
+/// a round and a commit, less than a round is between the end of the last commit and the departure.
+TEST(OnWarning, LosesLessThanARound) {
+  for (const auto seed : testing::seeds(200)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random = Rng::stream(seed, "departure");
+    const double round = 0.1 + random.uniform(), commit = 3.0 * random.uniform();
+    const double notice = round + commit + 20.0 * random.uniform() * random.uniform();
+    const double warned = 5.0 * random.uniform(), departs = warned + notice;
+    const double margin = random.below(2) == 0 ? 0.0 : 0.2;
+    const auto policy = make_checkpointing("on-warning", {{"cost_s", commit}, {"margin", margin}});
+    decide(*policy, Ready{Seconds(), 0, 1});
+    decide(*policy, Started{Seconds(), 0});
+    double committed = 0.0;
+    std::int64_t done = 0;
+    bool is_told = false;
+    for (double now = round; now <= departs; now += round) {
+      if (now >= warned && !std::exchange(is_told, true))
+        decide(*policy, Warned{Seconds(now), 0, Seconds(departs - now)});
+      if (decide(*policy, RoundDone{Seconds(now), ++done, 1, Seconds(round)}).empty()) continue;
+      now += commit;
+      EXPECT_EQ(committed, 0.0) << "one commit is enough";
+      EXPECT_LE(now, departs) << "the commit is too late";
+      committed = now;
+      decide(*policy, Committed{Seconds(now), done, Seconds(commit)});
+    }
+    EXPECT_LE(departs - committed, round + margin * (round + commit) + 1e-9)
+        << "round " << round << ", commit " << commit << ", notice " << notice;
+    if (HasFailure()) return;
+  }
+}
+
+/// Rounds of random time: the commit is complete before the departure, but for one in fifty.
+TEST(OnWarning, IsCautiousWhereRoundsVary) {
+  int late = 0, rounds_lost = 0;
+  constexpr int jobs = 500;
+  for (int seed = 1; seed <= jobs; ++seed) {
+    Rng random = Rng::stream(static_cast<std::uint64_t>(seed), "rounds");
+    const auto policy = make_checkpointing("on-warning", {{"cost_s", 0.5}});
+    decide(*policy, Ready{Seconds(), 0, 1});
+    decide(*policy, Started{Seconds(), 0});
+    double now = 0.0;
+    const auto next_round = [&] {
+      const double duration = 0.9 + 0.2 * random.uniform();
+      now += duration;
+      return decide(*policy, RoundDone{Seconds(now), 1, 1, Seconds(duration)});
+    };
+    for (int i = 0; i < 12; ++i) EXPECT_EQ(next_round(), Decisions());
+    const double departs = now + 10.0 + 10.0 * random.uniform();
+    decide(*policy, Warned{Seconds(now), 0, Seconds(departs - now)});
+    while (now < departs && next_round().empty()) continue;
+    now += 0.4 + 0.2 * random.uniform();
+    if (now > departs) ++late;
+    rounds_lost += std::max(0, static_cast<int>(departs - now));
+  }
+  EXPECT_LE(late, jobs / 50);
+  EXPECT_LE(rounds_lost, jobs / 2);
 }
 
 TEST(OnWarning, NothingElseCausesACommit) {

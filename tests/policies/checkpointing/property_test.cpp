@@ -111,7 +111,7 @@ Event random_event(Rng& random, Seconds now) {
     case 4:
       return Ready{now, slot, incarnation, random.below(2) == 0 ? Seconds() : duration * 1e4};
     case 5:
-      return Committed{now, round, duration};
+      return Committed{now, round, duration, random.below(2) == 0 ? Seconds() : duration * 3.0};
     default:
       return CommitFailed{now};
   }
@@ -177,6 +177,8 @@ TEST(Texts, AreReadable) {
   EXPECT_EQ(to_text(Event(Ready{Seconds(3.0), 2, 1, Seconds(40.0)})),
             "ready slot=2 incarnation=1 age=40 now=3");
   EXPECT_EQ(to_text(Event(Committed{Seconds(3.0), 7, Seconds(2.0)})), "committed round=7 duration=2 now=3");
+  EXPECT_EQ(to_text(Event(Committed{Seconds(3.0), 7, Seconds(2.0), Seconds(2.5)})),
+            "committed round=7 duration=2 took=2.5 now=3");
   EXPECT_EQ(to_text(Event(CommitFailed{Seconds(3.0)})), "commit_failed now=3");
   EXPECT_EQ(to_text(Decisions{CommitNow{}, NextCommitInRounds{3}, NextCommitInSeconds{Seconds(261.5)}}),
             "commit_now; next_commit_in rounds=3; next_commit_in seconds=261.5");

@@ -237,6 +237,38 @@ TEST(Warnings, AheadNeedTheTimeOfOneRoundMore) {
     }
 }
 
+/// Until the time was measured it is that of two rounds.
+TEST_F(Schedules, CommitsThatCountLaterHaveLessTime) {
+  CommitSchedule& schedule = make({.counts_later = true});
+  schedule.begin(Seconds(0), 0, 1);
+  schedule.round_done(Seconds(1), 1, 4, Seconds(1));
+  schedule.warned(Seconds(1.5), 0, Seconds(10));
+  schedule.counted_after(Seconds(0.5));
+  schedule.warned(Seconds(1.5), 0, Seconds(10));
+  schedule.warned(Seconds(1.5), 0, Seconds(0.25));
+  std::vector<std::string> events;
+  for (const auto& [event, decisions] : log_)
+    if (event.starts_with("warned")) events.push_back(event);
+  EXPECT_EQ(events,
+            (std::vector<std::string>{"warned slot=0 notice=8 now=1.5", "warned slot=0 notice=9.5 now=1.5",
+                                      "warned slot=0 notice=0 now=1.5"}));
+}
+
+/// From the end of its round, also where that was decided a round before.
+TEST_F(Schedules, TellHowLongACommitTook) {
+  for (const bool ahead : {false, true}) {
+    script_ = {};
+    log_.clear();
+    script_.started = {{NextCommitInRounds{2}}};
+    CommitSchedule& schedule = make({.ahead = ahead});
+    schedule.begin(Seconds(0), 0, 1);
+    for (const std::int64_t round : {1, 2, 3, 4})
+      schedule.round_done(Seconds(static_cast<double>(round)), round, 4, Seconds(1));
+    schedule.committed(Seconds(4.5), Seconds(0.25));
+    EXPECT_EQ(log_.back().first, "committed round=2 duration=0.25 took=2.5 now=4.5");
+  }
+}
+
 TEST_F(Schedules, ARequestedCommitFollowsTheRoundInProgress) {
   for (const bool ahead : {false, true}) {
     script_ = {};
@@ -290,7 +322,7 @@ TEST_F(Schedules, LogEveryEvent) {
       {"ready slot=1 incarnation=1 now=0", ""},
       {"started round=0 now=0", "next_commit_in rounds=1"},
       {"round_done round=1 workers=4 duration=1 now=1", ""},
-      {"committed round=1 duration=0.5 now=2", ""},
+      {"committed round=1 duration=0.5 took=1 now=2", ""},
       {"round_done round=2 workers=4 duration=1 now=2", ""}};
   EXPECT_EQ(log_, expected);
 }

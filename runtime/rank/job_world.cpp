@@ -86,15 +86,21 @@ MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const s
 
 namespace {
 
-/// How the cache nodes read where data.cold asks for cold reads, by rank; rank 0 gets it, and prints what is
-/// not as asked. Collective.
+/// Whether a rank reads training samples from its disk.
+bool reads_storage(const Roster& roster, Rank rank) {
+  if (!roster.has(rank)) return false;
+  const Roster::Role role = roster.assignment(rank).role;
+  return role == Roster::Role::store ||
+         (role == Roster::Role::cache_node && roster.ranks_of(Roster::Role::store).empty());
+}
+
+/// How cache nodes and stores read where data.cold asks for cold reads, by rank; rank 0 gets it, and prints
+/// what is not as asked. Collective.
 nlohmann::json cold_reads(const Job& job, MPI_Comm communicator) {
   if (!job.spec().experiment.data.cold) return {};
   int rank = 0;
   check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
-  const bool reads = job.roster().has(rank) &&
-                     job.roster().assignment(rank).role == Roster::Role::cache_node && job.real_math() &&
-                     !job.devices().are_emulated();
+  const bool reads = reads_storage(job.roster(), rank) && job.real_math() && !job.devices().are_emulated();
   // Records are written into the result directory; images are read where they are.
   const SampleSet* images = job.data().samples();
   const auto way = [&] {
@@ -106,7 +112,7 @@ nlohmann::json cold_reads(const Job& job, MPI_Comm communicator) {
     if (ways[of].empty()) continue;
     cold["rank " + std::to_string(of)] = ways[of];
     if (ways[of] == describe(PageCache::unavoidable))
-      print_note("data.cold: the cache node of rank " + std::to_string(of) + " reads " + ways[of]);
+      print_note("data.cold: rank " + std::to_string(of) + " reads " + ways[of]);
   }
   return cold;
 }

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/data/storage_file.hpp"
 #include "workloads/data/image.hpp"
+#include "workloads/data/storage_file.hpp"
 
 namespace tandem {
 namespace {

@@ -112,7 +112,8 @@ class Reader {
 
   /// Of the last shard.
   void expect_samples() const {
-    if (!index_.shards.empty() && end_ == 0) fail("a sample of '" + index_.shards.back().file + "' before it");
+    if (!index_.shards.empty() && end_ == 0)
+      fail("a sample of '" + index_.shards.back().file + "' before it");
   }
 
   void add_sample() {

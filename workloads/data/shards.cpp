@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/data/storage_file.hpp"
 #include "workloads/data/shard_index.hpp"
+#include "workloads/data/storage_file.hpp"
 #include "workloads/data/tar.hpp"
 
 namespace tandem {

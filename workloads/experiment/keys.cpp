@@ -171,9 +171,9 @@ std::vector<ExperimentKey> data_keys() {
        "left to right. An example: {crop: 4, flip: true}"},
       {KEY(data.cold),
        {},
-       "with run.devices native, cache nodes read their storage past the page cache where the file system "
-       "lets "
-       "them (run.json, physics, cold_reads says how); a profile then gives the times of cold reads"},
+       "with run.devices native, cache nodes and stores read their storage past the page cache where the "
+       "file system lets them (run.json, physics, cold_reads says how); a profile then gives the times of "
+       "cold reads"},
       {KEY(data.prefetch), between(0, million),
        "batches requested in advance; 0: none, and a GPU does not load the next batch during a step"},
       {KEY(placement.workers),

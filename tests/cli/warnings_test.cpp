@@ -143,6 +143,22 @@ TEST_F(Warnings, DisksThatNobodyReadsAreNamed) {
               Not(HasSubstr("nobody reads")));
 }
 
+TEST_F(Warnings, LifetimesOfMachinesWithoutWorkersAreNamed) {
+  const auto told = [&](const std::string& host, const std::string& model) {
+    EXPECT_EQ(line_
+                  .shell("sed '0,/<host id=\"" + host + "\"[^>]*>/s||&<prop id=\"tandem:lifetime\" value=\"" +
+                         model + "\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > lives.xml")
+                  .exit_code,
+              0);
+    return simulated("--set platform=lives.xml");
+  };
+  EXPECT_THAT(
+      told("server", "exponential mean=1h"),
+      HasSubstr("warning: the lifetime of host 'server' has no effect: only machines of workers depart"));
+  EXPECT_THAT(told("server", "never"), Not(HasSubstr("has no effect")));
+  EXPECT_THAT(told("node-1", "never"), Not(HasSubstr("has no effect")));
+}
+
 TEST_F(Warnings, WorkersThatShareADeviceInTheSimulationOnly) {
   EXPECT_THAT(simulated("--set placement.workers=[node-2,node-3,node-2]"),
               HasSubstr("warning: host 'node-2' has 2 workers, which share its device in a simulation"));

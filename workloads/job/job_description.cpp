@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "workloads/job/commit_plan.hpp"
+#include "workloads/job/fates_of_job.hpp"
 #include "workloads/job/memory_estimate.hpp"
 #include "workloads/job/shard_shares.hpp"
 #include "workloads/job/worker_scaling.hpp"
@@ -237,6 +238,25 @@ void warn_of_lost_commits(const Job& job, std::vector<std::string>& warnings) {
                   to_text(job.checkpoints().commits.to), hosts.front(), others));
 }
 
+/// Lifetimes of machines on which nothing departs.
+void warn_of_unused_lifetimes(const Job& job, std::vector<std::string>& warnings) {
+  std::set<std::string> of_workers;
+  for (const Rank worker : job.roster().workers()) of_workers.insert(job.roster().host_of(worker));
+  std::set<std::string> unused;
+  for (Rank rank = 0; rank < job.roster().size(); ++rank) {
+    const std::string& host = job.roster().host_of(rank);
+    const std::string model = lifetime_model_of(job, rank);
+    if (!model.empty() && model != "never" && !of_workers.contains(host)) unused.insert(host);
+  }
+  if (unused.empty()) return;
+  const std::string others =
+      unused.size() == 1 ? "" : fmt::format(" (and of {} more)", counted(unused.size() - 1, "host"));
+  warnings.push_back(
+      fmt::format("the lifetime of host '{}'{} has no effect: only machines of workers depart, and this one "
+                  "has none",
+                  *unused.begin(), others));
+}
+
 }  // namespace
 
 std::vector<std::string> question_of(const Job& job) {
@@ -282,6 +302,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_unequal_shards(job, warnings);
   warn_of_unused_server_costs(job, warnings);
   warn_of_lost_commits(job, warnings);
+  warn_of_unused_lifetimes(job, warnings);
   return warnings;
 }
 

@@ -97,10 +97,10 @@ bool reads_storage(const Roster& roster, Rank rank) {
 /// How cache nodes and stores read where data.cold asks for cold reads, by rank; rank 0 gets it, and prints
 /// what is not as asked. Collective.
 nlohmann::json cold_reads(const Job& job, MPI_Comm communicator) {
-  if (!job.spec().experiment.data.cold) return {};
+  if (!job.spec().experiment.reads_cold()) return {};
   int rank = 0;
   check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
-  const bool reads = reads_storage(job.roster(), rank) && job.real_math() && !job.devices().are_emulated();
+  const bool reads = reads_storage(job.roster(), rank) && job.real_math();
   // Records are written into the result directory; images are read where they are.
   const SampleSet* images = job.data().samples();
   const auto way = [&] {

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -99,16 +100,22 @@ class FolderSource final : public SampleSource {
   }
   void read(SampleId id, std::span<std::byte> target) const override {
     const std::string path = name(id);
-    const StorageFile file(path, cold_);
+    const StorageFile file(path, page_cache());
     file.expect_size(size(id));
     file.read(0, target);
   }
-  PageCache page_cache() const override { return StorageFile(name(0), cold_).page_cache(); }
+  PageCache page_cache() const override {
+    if (!cold_) return PageCache::used;
+    std::call_once(tried_, [this] { page_cache_ = StorageFile(name(0), true).page_cache(); });
+    return page_cache_;
+  }
 
  private:
   fs::path folder_;
   std::vector<std::string> classes_;
   bool cold_;
+  mutable std::once_flag tried_;
+  mutable PageCache page_cache_ = PageCache::used;
   std::shared_ptr<Manifest> manifest_ = std::make_shared<Manifest>();
   std::string names_;
   std::vector<std::size_t> ends_;  ///< of each name
@@ -161,7 +168,7 @@ std::shared_ptr<const SampleSet> open_image_folder(const DatasetSetting& setting
   auto set = std::make_shared<SampleSet>();
   set->classes = classes_of(root / "train");
   set->train = open_part(root / "train", set->classes, setting.train_samples, setting.cold);
-  set->test = open_part(test_folder(root), set->classes, setting.test_samples, setting.cold);
+  set->test = open_part(test_folder(root), set->classes, setting.test_samples, false);
   describe_images(setting, *set);
   set->info.mean = static_cast<float>(setting.options.real("mean"));
   set->info.deviation = static_cast<float>(setting.options.real("deviation"));

@@ -129,7 +129,8 @@ std::shared_ptr<const SampleSet> open_shards(const DatasetSetting& setting) {
   auto set = std::make_shared<SampleSet>();
   set->classes = std::move(index.classes);
   set->train = open_part(files, std::move(index.train), setting.train_samples, path);
-  set->test = open_part(files, std::move(index.test), setting.test_samples, path);
+  const auto test_files = std::make_shared<OpenShards>(setting.directory, index.shards, false);
+  set->test = open_part(test_files, std::move(index.test), setting.test_samples, path);
   describe_images(setting, *set);
   set->info.mean = index.mean;
   set->info.deviation = index.deviation;

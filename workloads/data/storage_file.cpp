@@ -74,6 +74,13 @@ StorageFile::StorageFile(std::string path, bool cold)
   if (!has_pages_in_memory(file_)) page_cache_ = PageCache::dropped;
 }
 
+StorageFile::StorageFile(std::string path, PageCache like)
+    : path_(std::move(path)),
+      file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | (like == PageCache::direct ? O_DIRECT : 0))),
+      page_cache_(like) {
+  if (file_ < 0) fail("cannot open");
+}
+
 StorageFile::~StorageFile() {
   if (file_ >= 0) ::close(file_);
 }

@@ -25,6 +25,8 @@ class StorageFile {
   /// `cold`: reads pass by the page cache where the file system allows it. What was written into the file so
   /// far goes to the disk first. Errors of all functions: WorldError naming the file.
   StorageFile(std::string path, bool cold);
+  /// Reads as another file of the same file system does, which was opened before. Saves its trials.
+  StorageFile(std::string path, PageCache like);
   ~StorageFile();
   StorageFile(const StorageFile&) = delete;
   StorageFile& operator=(const StorageFile&) = delete;

@@ -164,6 +164,10 @@ struct Experiment {
 
   /// Ranks that die by themselves, too, are followed by a new launch of the job.
   bool is_launched_again() const { return recovery.mode == RecoveryMode::restart; }
+  /// Native cache nodes and stores read past the page cache.
+  bool reads_cold() const {
+    return data.cold && data.source == DataSource::storage && run.devices == DeviceSpeed::native;
+  }
   /// Machines depart, and each time the whole job starts again.
   bool starts_again() const { return is_launched_again() && transience.may_depart(); }
 

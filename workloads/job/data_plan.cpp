@@ -25,7 +25,7 @@ DatasetSetting dataset_setting(const Experiment& experiment) {
           .options = Options::resolve(workload.dataset, dataset_catalog().find(workload.dataset).options,
                                       workload.dataset_options),
           .loads_training = experiment.data.source == DataSource::memory,
-          .cold = experiment.data.source == DataSource::storage && experiment.data.cold};
+          .cold = experiment.reads_cold()};
 }
 
 namespace {
@@ -76,6 +76,7 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
   const bool real_math = experiment.workload.math == Experiment::Workload::Math::real;
   const auto& split = sampling::splits().find(setting_.split);
   const DatasetSetting setting = dataset_setting(experiment);
+  setting_.cold = setting.cold;
   samples_ = open_sample_set(setting);
   if (real_math && !data_memory.empty()) dataset_ = map_dataset(setting, data_memory, samples_.get());
   if (real_math && !dataset_) dataset_ = load_dataset(setting, samples_.get());

@@ -115,7 +115,11 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
   for (const auto& host : spec.platform.hosts) answer_time_of(host, spec.platform.file);
   if (const auto& path = spec.experiment.physics.profile; !path.empty())
     profile_ = std::make_shared<Profile>(load_profile(path));
-  if (profile_ && are_native_) measured_disk_ = profile_->disk(spec.experiment.data.cold);
+  if (profile_ && are_native_) {
+    measured_disk_ = profile_->disk(spec.experiment.reads_cold());
+    // Nobody writes past the page cache.
+    measured_writes_ = profile_->disk(false);
+  }
   std::string name = measured_name(model->name, spec.experiment.workload.precision);
   // A profile was measured on real devices; emulated ones take as long as the platform says.
   prices_ =
@@ -138,6 +142,7 @@ DiskService DevicePlan::disk_service(Rank rank, int disk) const {
 }
 
 Seconds DevicePlan::disk_moving(Rank rank, int disk, const DiskAccess& access, bool write) const {
+  if (write && measured_writes_ != nullptr) return access.size / BytesPerSecond(measured_writes_->write_rate);
   if (measured_disk_ != nullptr)
     return access.size / BytesPerSecond(write ? measured_disk_->write_rate : measured_disk_->read_rate);
   const auto& used = host_of(rank).disks.at(static_cast<std::size_t>(disk));

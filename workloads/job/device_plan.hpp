@@ -75,7 +75,8 @@ class DevicePlan {
   const Roster& roster_;
   bool are_native_;
   std::shared_ptr<const Profile> profile_;
-  const Profile::DiskEntry* measured_disk_ = nullptr;  ///< of the profile
+  const Profile::DiskEntry* measured_disk_ = nullptr;    ///< of the profile
+  const Profile::DiskEntry* measured_writes_ = nullptr;  ///< of the profile
   std::shared_ptr<const PricedModel> prices_;
   std::vector<const platforms::Host*> hosts_;  ///< by rank; null: the platform has none of that name
   std::vector<std::vector<DiskService>> disk_services_;  ///< by rank, by disk of its host

@@ -174,6 +174,10 @@ void warn_of_unused_cold_reads(const Job& job, std::vector<std::string>& warning
     warnings.emplace_back(
         "data.cold has no effect with run.devices emulated: an emulated disk takes the time of the platform "
         "file, whatever the page cache holds");
+  else if (job.data().has_disk_tier())
+    warnings.emplace_back(
+        "data.cold is for the samples in storage: the second tier of cache nodes is read through the page "
+        "cache, and simulated as if it were not");
 }
 
 void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {

@@ -121,5 +121,22 @@ TEST(StorageFile, ErrorsNameTheFile) {
   }
 }
 
+TEST(StorageFile, ReadLikeAnotherFileOfTheFileSystem) {
+  const testing::TemporaryFolder folder;
+  const std::string path = written(folder, 200'000);
+  const PageCache found = StorageFile(path, true).page_cache();
+  const StorageFile like(path, found);
+  EXPECT_EQ(like.page_cache(), found);
+  expect_bytes(like, 1000, 100'000);
+  EXPECT_THROW(StorageFile("/nowhere/at/all", found), WorldError);
+}
+
+TEST(StorageFile, FilesOfAnotherSizeWereChanged) {
+  const testing::TemporaryFolder folder;
+  const StorageFile file(written(folder, 1000), false);
+  file.expect_size(Bytes(1000));
+  EXPECT_THROW(file.expect_size(Bytes(999)), WorldError);
+}
+
 }  // namespace
 }  // namespace tandem

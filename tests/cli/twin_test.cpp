@@ -10,56 +10,14 @@
 #include "policies/compression/codec.hpp"
 #include "policies/sharding/policy.hpp"
 #include "policies/sync/policy.hpp"
-#include "tests/cli/command.hpp"
 #include "tests/cli/rank_world.hpp"
-#include "tests/support/cache_counts.hpp"
+#include "tests/cli/twins.hpp"
 #include "tests/support/fair_service.hpp"
 #include "validation/compare/compare.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
 namespace {
-
-class Twins : public ::testing::TestWithParam<std::string> {
- protected:
-  /// How the ranks are started.
-  enum class Start { by_tandem_run, once_for_many_tests };
-
-  /// Simulates and runs the same experiment; only the clock differs.
-  void play(const std::string& settings, Start start = Start::by_tandem_run) {
-    const std::string words =
-        line_.experiment("evaluate_every: 3\n") + " --decisions --operations " + settings;
-    const auto simulated = line_.tandem("simulate " + words + " --out simulated");
-    ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
-    const auto measured = start == Start::by_tandem_run
-                              ? line_.tandem("run " + words + " --out measured")
-                              : run_in_shared_world(line_, words + " --out measured", TANDEM_SERVED_RANK);
-    ASSERT_EQ(measured.exit_code, 0) << measured.output;
-    simulated_ = read_results((line_.folder() / "simulated").string());
-    measured_ = read_results((line_.folder() / "measured").string());
-    const int most = sync::catalog().find(measured_.info.experiment.sync.algorithm).make.most_workers;
-    EXPECT_GE(measured_.info.roles.size(), most == 1 ? 2U : 4U) << "ranks";
-  }
-  /// Replays every decision of a synchronisation policy, of workers and servers, of both results.
-  void expect_all_replayed(const validation::Comparison& comparison) const {
-    EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
-    std::int64_t recorded = 0;
-    for (const Results* results : {&simulated_, &measured_})
-      for (const auto& record : results->journal.decisions)
-        recorded += record.side == "worker" || record.side == "server" ? 1 : 0;
-    EXPECT_GT(recorded, 0);
-    EXPECT_EQ(comparison.replay.checked, recorded);
-    // Each step begins with one decision, whatever the algorithm.
-    for (const Results* results : {&simulated_, &measured_})
-      EXPECT_EQ(
-          std::ranges::count_if(results->journal.decisions,
-                                [](const auto& record) { return record.event.starts_with("step_begin"); }),
-          std::ssize(results->journal.steps));
-  }
-  CommandLine line_;
-  Results simulated_;
-  Results measured_;
-};
 
 TEST_F(Twins, ResultsRecordAndSayWhoseNetworkAndDevicesTheyUsed) {
   const std::string words = line_.experiment() + " --set stop.rounds=2 ";
@@ -431,101 +389,6 @@ TEST(TwinsOfTheCatalogue, PlayEveryAlgorithmOverEveryRoute) {
       EXPECT_EQ(names_workers, algorithm.make.most_workers == 1) << settings;
     }
   }
-}
-
-TEST_F(Twins, CachesServeTheSameSamples) {
-  play("--set data.source=storage --set data.cache_capacity=100000 --set placement.cache_nodes=[server]");
-  const auto hits = [](const Results& results) {
-    return std::pair(cache_sum(results.journal, "tier0").samples,
-                     cache_sum(results.journal, "store").samples);
-  };
-  EXPECT_EQ(hits(simulated_).first + hits(simulated_).second, hits(measured_).first + hits(measured_).second);
-  EXPECT_GT(hits(measured_).second, 0);
-}
-
-/// Two stores behind two cache nodes with one worker each: classes, bytes and decisions are exact. Requests
-/// in advance could find samples of the epoch before still in flight.
-class StoredTwins : public Twins {};
-
-TEST_P(StoredTwins, StoresServeTheSameSamples) {
-  ASSERT_EQ(
-      line_
-          .shell("sed 's|<host id=\"\\(node-[126]\\)\"[^>]*>|&<disk id=\"disk-\\1\" read_bw=\"100MBps\" "
-                 "write_bw=\"100MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > stores.xml")
-          .exit_code,
-      0);
-  play(
-      "--set platform=stores.xml --set data.source=storage --set data.cache_capacity=10000 --set "
-      "workload.train_samples=48 --set placement.workers=[node-1,node-2] --set "
-      "placement.cache_nodes=[node-1,node-2] --set placement.stores=[server,node-6] --set data.prefetch=0 "
-      "--set sync.over=all-reduce " +
-      GetParam());
-  EXPECT_GT(simulated_.summary.at("cache").at("local"), 0);
-  for (const char* key : {"local", "storage", "local_bytes", "storage_bytes"})
-    EXPECT_EQ(measured_.summary.at("cache").at(key), simulated_.summary.at("cache").at(key)) << key;
-  for (const char* from : {"tier0", "tier1", "store"})
-    EXPECT_EQ(cache_sum(measured_.journal, from).bytes, cache_sum(simulated_.journal, from).bytes) << from;
-  const auto comparison = validation::compare(simulated_, {measured_});
-  EXPECT_EQ(comparison.operations.state, validation::Gate::State::passed) << comparison.operations.detail;
-  EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;
-  std::int64_t read = 0;
-  for (const auto& record : measured_.journal.operations)
-    if (record.kind == "read" && measured_.info.roles.at(static_cast<std::size_t>(record.rank)) == "store")
-      read += record.bytes;
-  EXPECT_EQ(read, measured_.summary.at("cache").at("storage_bytes"));
-}
-
-INSTANTIATE_TEST_SUITE_P(Tiers, StoredTwins,
-                         ::testing::Values("--set data.cache=minio", "--set data.disk_capacity=15000"));
-
-/// Each sample that is not in the cache is a request to the disk: latency and bytes / rate, in both worlds.
-TEST_F(Twins, EachRequestPaysTheLatencyOfItsDisk) {
-  constexpr double latency_s = 0.002, rate = 200e6;
-  ASSERT_EQ(
-      line_
-          .shell(
-              "sed 's|<disk id=\"disk\".*/>|<disk id=\"disk\" read_bw=\"200MBps\" "
-              "write_bw=\"150MBps\"><prop id=\"tandem:latency\" value=\"2ms\"/></disk>|' " TANDEM_SOURCE_DIR
-              "/platforms/mixed_lab.xml > slow_disk.xml")
-          .exit_code,
-      0);
-  // No checkpoints, which would use the disk too.
-  play(
-      "--set platform=slow_disk.xml --set data.source=storage --set data.cache_capacity=100000 --set "
-      "placement.cache_nodes=[server] --set evaluate_every=0");
-  const auto excess = [&](const Results& results) {
-    const auto& cache = results.summary.at("cache");
-    const double expected_s =
-        cache.at("storage").get<double>() * latency_s + cache.at("storage_bytes").get<double>() / rate;
-    EXPECT_GT(expected_s, 0.2);
-    return cache.at("storage_time_s").get<double>() / expected_s - 1.0;
-  };
-  EXPECT_NEAR(excess(simulated_), 0.0, 1e-6);
-  EXPECT_GT(excess(measured_), -1e-6) << "an emulated disk never finishes early";
-  // Each wait may end late on a busy machine; paying the latency twice would exceed this.
-  EXPECT_LT(excess(measured_), 0.8);
-}
-
-/// Two cache nodes on one host wait for each other's reads: their disk serves the requests of both, so the
-/// reads of the two together take as long as those of one node that reads all.
-TEST_F(Twins, CacheNodesOfOneHostShareItsDisk) {
-  ASSERT_EQ(line_
-                .shell("sed 's|<disk id=\"disk\".*/>|<disk id=\"disk\" read_bw=\"200MBps\" "
-                       "write_bw=\"150MBps\"><prop id=\"tandem:latency\" value=\"2ms\"/><prop "
-                       "id=\"tandem:parallel\" value=\"4\"/></disk>|' " TANDEM_SOURCE_DIR
-                       "/platforms/mixed_lab.xml > shared_disk.xml")
-                .exit_code,
-            0);
-  play(
-      "--set platform=shared_disk.xml --set data.source=storage --set data.cache_capacity=0 --set "
-      "placement.cache_nodes=[server,server] --set evaluate_every=0");
-  const auto blocked_s = [](const Results& results) {
-    return results.summary.at("cache").at("storage_time_s").get<double>();
-  };
-  EXPECT_GT(blocked_s(simulated_), 0.1);
-  // With a disk for each rank it would be less; on a busy machine, waits end late.
-  EXPECT_GT(blocked_s(measured_), 0.95 * blocked_s(simulated_));
-  EXPECT_LT(blocked_s(measured_), 4 * blocked_s(simulated_));
 }
 
 /// In both worlds a worker's question lasts at least as long as its answer, and the answers follow each

@@ -1,0 +1,111 @@
+// Jobs that read their samples through cache nodes, in both worlds: the same samples from the same places,
+// and the times of their disks.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "tests/cli/twins.hpp"
+#include "tests/support/cache_counts.hpp"
+#include "validation/compare/compare.hpp"
+
+namespace tandem::testing {
+namespace {
+
+TEST_F(Twins, CachesServeTheSameSamples) {
+  play("--set data.source=storage --set data.cache_capacity=100000 --set placement.cache_nodes=[server]");
+  const auto hits = [](const Results& results) {
+    return std::pair(cache_sum(results.journal, "tier0").samples,
+                     cache_sum(results.journal, "store").samples);
+  };
+  EXPECT_EQ(hits(simulated_).first + hits(simulated_).second, hits(measured_).first + hits(measured_).second);
+  EXPECT_GT(hits(measured_).second, 0);
+}
+
+/// Two stores behind two cache nodes with one worker each: classes, bytes and decisions are exact. Requests
+/// in advance could find samples of the epoch before still in flight.
+class StoredTwins : public Twins {};
+
+TEST_P(StoredTwins, StoresServeTheSameSamples) {
+  ASSERT_EQ(
+      line_
+          .shell("sed 's|<host id=\"\\(node-[126]\\)\"[^>]*>|&<disk id=\"disk-\\1\" read_bw=\"100MBps\" "
+                 "write_bw=\"100MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > stores.xml")
+          .exit_code,
+      0);
+  play(
+      "--set platform=stores.xml --set data.source=storage --set data.cache_capacity=10000 --set "
+      "workload.train_samples=48 --set placement.workers=[node-1,node-2] --set "
+      "placement.cache_nodes=[node-1,node-2] --set placement.stores=[server,node-6] --set data.prefetch=0 "
+      "--set sync.over=all-reduce " +
+      GetParam());
+  EXPECT_GT(simulated_.summary.at("cache").at("local"), 0);
+  for (const char* key : {"local", "storage", "local_bytes", "storage_bytes"})
+    EXPECT_EQ(measured_.summary.at("cache").at(key), simulated_.summary.at("cache").at(key)) << key;
+  for (const char* from : {"tier0", "tier1", "store"})
+    EXPECT_EQ(cache_sum(measured_.journal, from).bytes, cache_sum(simulated_.journal, from).bytes) << from;
+  const auto comparison = validation::compare(simulated_, {measured_});
+  EXPECT_EQ(comparison.operations.state, validation::Gate::State::passed) << comparison.operations.detail;
+  EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;
+  std::int64_t read = 0;
+  for (const auto& record : measured_.journal.operations)
+    if (record.kind == "read" && measured_.info.roles.at(static_cast<std::size_t>(record.rank)) == "store")
+      read += record.bytes;
+  EXPECT_EQ(read, measured_.summary.at("cache").at("storage_bytes"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiers, StoredTwins,
+                         ::testing::Values("--set data.cache=minio", "--set data.disk_capacity=15000"));
+
+/// Each sample that is not in the cache is a request to the disk: latency and bytes / rate, in both worlds.
+TEST_F(Twins, EachRequestPaysTheLatencyOfItsDisk) {
+  constexpr double latency_s = 0.002, rate = 200e6;
+  ASSERT_EQ(
+      line_
+          .shell(
+              "sed 's|<disk id=\"disk\".*/>|<disk id=\"disk\" read_bw=\"200MBps\" "
+              "write_bw=\"150MBps\"><prop id=\"tandem:latency\" value=\"2ms\"/></disk>|' " TANDEM_SOURCE_DIR
+              "/platforms/mixed_lab.xml > slow_disk.xml")
+          .exit_code,
+      0);
+  // No checkpoints, which would use the disk too.
+  play(
+      "--set platform=slow_disk.xml --set data.source=storage --set data.cache_capacity=100000 --set "
+      "placement.cache_nodes=[server] --set evaluate_every=0");
+  const auto excess = [&](const Results& results) {
+    const auto& cache = results.summary.at("cache");
+    const double expected_s =
+        cache.at("storage").get<double>() * latency_s + cache.at("storage_bytes").get<double>() / rate;
+    EXPECT_GT(expected_s, 0.2);
+    return cache.at("storage_time_s").get<double>() / expected_s - 1.0;
+  };
+  EXPECT_NEAR(excess(simulated_), 0.0, 1e-6);
+  EXPECT_GT(excess(measured_), -1e-6) << "an emulated disk never finishes early";
+  // Each wait may end late on a busy machine; paying the latency twice would exceed this.
+  EXPECT_LT(excess(measured_), 0.8);
+}
+
+/// Two cache nodes on one host wait for each other's reads: their disk serves the requests of both, so the
+/// reads of the two together take as long as those of one node that reads all.
+TEST_F(Twins, CacheNodesOfOneHostShareItsDisk) {
+  ASSERT_EQ(line_
+                .shell("sed 's|<disk id=\"disk\".*/>|<disk id=\"disk\" read_bw=\"200MBps\" "
+                       "write_bw=\"150MBps\"><prop id=\"tandem:latency\" value=\"2ms\"/><prop "
+                       "id=\"tandem:parallel\" value=\"4\"/></disk>|' " TANDEM_SOURCE_DIR
+                       "/platforms/mixed_lab.xml > shared_disk.xml")
+                .exit_code,
+            0);
+  play(
+      "--set platform=shared_disk.xml --set data.source=storage --set data.cache_capacity=0 --set "
+      "placement.cache_nodes=[server,server] --set evaluate_every=0");
+  const auto blocked_s = [](const Results& results) {
+    return results.summary.at("cache").at("storage_time_s").get<double>();
+  };
+  EXPECT_GT(blocked_s(simulated_), 0.1);
+  // With a disk for each rank it would be less; on a busy machine, waits end late.
+  EXPECT_GT(blocked_s(measured_), 0.95 * blocked_s(simulated_));
+  EXPECT_LT(blocked_s(measured_), 4 * blocked_s(simulated_));
+}
+
+}  // namespace
+}  // namespace tandem::testing

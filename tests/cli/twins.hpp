@@ -1,0 +1,59 @@
+// A job that is played in both worlds: simulated, and run with real mpirun.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "policies/sync/policy.hpp"
+#include "tests/cli/command.hpp"
+#include "tests/cli/rank_world.hpp"
+#include "validation/compare/compare.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::testing {
+
+class Twins : public ::testing::TestWithParam<std::string> {
+ protected:
+  /// How the ranks are started.
+  enum class Start { by_tandem_run, once_for_many_tests };
+
+  /// Simulates and runs the same experiment; only the clock differs.
+  void play(const std::string& settings, Start start = Start::by_tandem_run) {
+    const std::string words =
+        line_.experiment("evaluate_every: 3\n") + " --decisions --operations " + settings;
+    const auto simulated = line_.tandem("simulate " + words + " --out simulated");
+    ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+    const auto measured = start == Start::by_tandem_run
+                              ? line_.tandem("run " + words + " --out measured")
+                              : run_in_shared_world(line_, words + " --out measured", TANDEM_SERVED_RANK);
+    ASSERT_EQ(measured.exit_code, 0) << measured.output;
+    simulated_ = read_results((line_.folder() / "simulated").string());
+    measured_ = read_results((line_.folder() / "measured").string());
+    const int most = sync::catalog().find(measured_.info.experiment.sync.algorithm).make.most_workers;
+    EXPECT_GE(measured_.info.roles.size(), most == 1 ? 2U : 4U) << "ranks";
+  }
+  /// Replays every decision of a synchronisation policy, of workers and servers, of both results.
+  void expect_all_replayed(const validation::Comparison& comparison) const {
+    EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+    std::int64_t recorded = 0;
+    for (const Results* results : {&simulated_, &measured_})
+      for (const auto& record : results->journal.decisions)
+        recorded += record.side == "worker" || record.side == "server" ? 1 : 0;
+    EXPECT_GT(recorded, 0);
+    EXPECT_EQ(comparison.replay.checked, recorded);
+    // Each step begins with one decision, whatever the algorithm.
+    for (const Results* results : {&simulated_, &measured_})
+      EXPECT_EQ(
+          std::ranges::count_if(results->journal.decisions,
+                                [](const auto& record) { return record.event.starts_with("step_begin"); }),
+          std::ssize(results->journal.steps));
+  }
+  CommandLine line_;
+  Results simulated_;
+  Results measured_;
+};
+
+}  // namespace tandem::testing

@@ -99,7 +99,7 @@ struct DatasetSetting {
   std::uint64_t seed;    ///< of synthetic data
   int image_size = 0;    ///< side to which images in files are decoded; 0: they all have one size
   Options options = {};  ///< of the data set's entry in the catalogue; those that are missing have defaults
-  /// Training samples are loaded too. False: they are read one by one, from a SampleSet.
+  /// Training samples are loaded too. False: those of a SampleSet are not, they are read one by one.
   bool loads_training = true;
   bool cold = false;  ///< images in files are read past the page cache
 };

@@ -51,8 +51,12 @@ std::unique_ptr<DatasetMemory> share_dataset(const Dataset* dataset) {
 
 std::shared_ptr<const Dataset> map_dataset(const DatasetSetting& setting, const std::string& path,
                                            const SampleSet* set) {
+  const auto opened = set != nullptr ? nullptr : open_sample_set(setting);
+  if (set == nullptr) set = opened.get();
   const DatasetInfo info = set != nullptr ? set->info : describe_dataset(setting);
-  const std::int64_t loaded = setting.loads_training ? info.train_samples : 0;
+  // Records are always loaded as a whole.
+  const bool has_training = setting.loads_training || set == nullptr;
+  const std::int64_t loaded = has_training ? info.train_samples : 0;
   const auto train = static_cast<std::size_t>((info.record_bytes() * loaded).count());
   const auto test = static_cast<std::size_t>((info.record_bytes() * info.test_samples).count());
   const std::size_t size = train + test;

@@ -49,6 +49,18 @@ TEST(DatasetMemory, StaysMappedWithoutItsOwner) {
   EXPECT_EQ(map_dataset(setting, path), nullptr) << "nothing is left of it";
 }
 
+/// Records are loaded as a whole, whatever part of a data set of images would be.
+TEST(DatasetMemory, HasTheTrainingRecordsThatNoSampleSetHas) {
+  DatasetSetting from_storage = setting;
+  from_storage.loads_training = false;
+  const auto loaded = load_dataset(from_storage);
+  ASSERT_TRUE(loaded->has_training());
+  const DatasetMemory memory(*loaded);
+  const auto mapped = map_dataset(from_storage, memory.path());
+  ASSERT_NE(mapped, nullptr);
+  EXPECT_TRUE(are_equal(*mapped, *loaded));
+}
+
 /// Ranks that cannot use it load the data set themselves.
 TEST(DatasetMemory, OfAnotherSizeIsNotUsed) {
   const DatasetMemory memory(*load_dataset(setting));

@@ -15,6 +15,7 @@
 #include "workloads/exchange/replica.hpp"
 #include "workloads/model/optimizer.hpp"
 #include "workloads/protocol.hpp"
+#include "workloads/roles/batch_decoder.hpp"
 #include "workloads/vectors/error_feedback.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
@@ -53,6 +54,47 @@ class SampleMessage {
   std::int64_t exchange_ = -1;
 };
 
+/// The first training samples as a worker receives them, repeated where there are fewer than a batch.
+class FirstBatch {
+ public:
+  explicit FirstBatch(const DataPlan& data)
+      : decoder_(data, data.from_storage()), epochs_(static_cast<std::size_t>(data.batch())) {
+    for (int i = 0; i < data.batch(); ++i) add(data, i % data.info().train_samples);
+    batch_ = {.samples = data.batch(), .stored = stored_, .ids = ids_, .epochs = epochs_};
+  }
+  FirstBatch(const FirstBatch&) = delete;
+  FirstBatch& operator=(const FirstBatch&) = delete;
+
+  /// Decodes, augments and loads it as a worker does.
+  Kernel load(Replica& replica) {
+    if (!decoder_.is_needed()) return replica.load(stored_);
+    return [this, load = replica.load(decoder_.make_room(batch_.samples))] {
+      decoder_.decode(batch_);
+      load();
+    };
+  }
+
+ private:
+  void add(const DataPlan& data, SampleId id) {
+    ids_.push_back(id);
+    if (!data.from_storage() || data.samples() == nullptr) {
+      const auto record = data.dataset()->record(Dataset::Part::train, id);
+      stored_.insert(stored_.end(), record.begin(), record.end());
+      return;
+    }
+    const SampleSource& source = *data.samples()->train.source;
+    const std::size_t begin = stored_.size();
+    stored_.resize(begin + static_cast<std::size_t>(source.size(id).count()));
+    source.read(id, std::span(stored_).subspan(begin));
+  }
+
+  BatchDecoder decoder_;
+  std::vector<std::byte> stored_;
+  std::vector<SampleId> ids_;
+  std::vector<std::int32_t> epochs_;  ///< the first one
+  Loader::Batch batch_{};
+};
+
 /// The operations of one training step in order. Operations over vectors are also measured at half size (not
 /// part of a step), to separate cost per byte from start-up cost.
 class Step {
@@ -60,18 +102,13 @@ class Step {
   Step(const Job& job, ComputeDevice& device)
       : device_(device),
         replica_(job.replica_plan(), job.exchange(), device, 0),
+        first_batch_(job.data()),
         vector_(device, 2 * static_cast<std::size_t>(job.model().elements())),
         optimizer_(job.exchange().optimizer_setting(), job.model().elements(), 0, device) {
     const int batch = job.data().batch();
-    const auto part = job.data().holds_training() ? Dataset::Part::train : Dataset::Part::test;
-    const auto all = job.data().dataset()->records(part);
-    const auto batch_bytes =
-        static_cast<std::size_t>(job.data().info().record_bytes().count()) * static_cast<std::size_t>(batch);
-    const auto records = all.first(std::min(batch_bytes, all.size()));
-    pieces_.push_back({{.kind = Work::Kind::decode,
-                        .samples = batch,
-                        .bytes = Bytes(static_cast<std::int64_t>(records.size()))},
-                       replica_.load(records)});
+    pieces_.push_back(
+        {{.kind = Work::Kind::decode, .samples = batch, .bytes = job.data().info().record_bytes() * batch},
+         first_batch_.load(replica_)});
     pieces_.push_back({{.kind = Work::Kind::forward, .samples = batch}, replica_.forward()});
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket)
       pieces_.push_back(
@@ -127,6 +164,7 @@ class Step {
 
   ComputeDevice& device_;
   Replica replica_;
+  FirstBatch first_batch_;
   FloatArray vector_;
   Optimizer optimizer_;
   FloatArray values_;

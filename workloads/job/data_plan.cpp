@@ -1,6 +1,7 @@
 #include "workloads/job/data_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <mutex>
 #include <string>
@@ -91,6 +92,9 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
   if (smallest == 0)
     throw ConfigError("fewer training samples (" + std::to_string(info_.train_samples) + ") than workers (" +
                       std::to_string(workers) + ")");
+  const double mean_bytes =
+      static_cast<double>(manifest_.total().count()) / static_cast<double>(manifest_.samples);
+  stored_batch_ = Bytes(std::llround(mean_bytes * batch_));
   dealt_->split = &split.make;
   dealt_->setting = {.samples = info_.train_samples,
                      .labels = labels,

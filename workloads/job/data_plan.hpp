@@ -41,6 +41,8 @@ class DataPlan {
                                                   const std::function<bool(SampleId)>& has = {}) const;
   /// The training samples as cache nodes see them.
   const cache::Manifest& manifest() const { return manifest_; }
+  /// Mean size of a batch as it is stored, and as it travels from storage to a worker.
+  Bytes stored_batch() const { return stored_batch_; }
   /// Every rank has the training samples in memory, as records. Otherwise at most the tests.
   bool holds_training() const { return dataset_ != nullptr && dataset_->has_training(); }
   const Augmentation& augmentation() const { return augmentation_; }
@@ -118,6 +120,7 @@ class DataPlan {
   std::shared_ptr<const Dataset> dataset_;
   std::shared_ptr<const SampleSet> samples_;
   cache::Manifest manifest_;
+  Bytes stored_batch_{0};
   Augmentation augmentation_;
   std::shared_ptr<Dealt> dealt_;
   std::shared_ptr<const sampling::Sampler> sampler_;  ///< null: shards

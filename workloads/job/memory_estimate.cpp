@@ -34,12 +34,20 @@ Bytes largest_bucket(const ModelDescription& model) {
   return floats(largest);
 }
 
+/// Batches of a worker as cache nodes send them, and the records of one that it decodes or augments.
+Bytes of_batches_from_storage(const DataPlan& data) {
+  const Bytes requested = data.stored_batch() * (1 + data.prefetch());
+  const bool makes_records = data.samples() != nullptr || data.augmentation().is_used();
+  return makes_records ? requested + data.info().record_bytes() * data.batch() : requested;
+}
+
 Bytes of_worker_data(const Job& job, int worker) {
   const DataPlan& data = job.data();
+  if (data.from_storage()) return of_batches_from_storage(data);
   const Bytes record = data.info().record_bytes();
   // The batch that is loaded, and those requested in advance.
   const Bytes batches = record * data.batch() * (1 + data.prefetch());
-  if (data.from_storage() || job.real_math()) return batches;
+  if (job.real_math()) return batches;
   const auto workers = static_cast<std::int64_t>(job.roster().workers().size());
   const std::int64_t samples = data.info().train_samples;
   const bool all = sampling::splits().find(job.spec().experiment.data.split).make.replicates;
@@ -129,9 +137,11 @@ RankMemory of_cache_node(const Job& job) {
   const auto workers = static_cast<std::int64_t>(job.roster().workers().size());
   RankMemory memory;
   memory.data = job.spec().experiment.data.cache_capacity;
-  // The batches that are being sent, and the records that were just read, for each of its workers.
-  memory.buffers =
-      data.info().record_bytes() * data.batch() * (data.prefetch() + 2) * ((workers + nodes - 1) / nodes);
+  // The batches that are being sent, and the samples that were just read, for each of its workers. Those that
+  // a store sends are received apart from the batch to which they belong.
+  const bool has_stores = !job.roster().ranks_of(Role::store).empty();
+  const std::int64_t batches = data.prefetch() + 2 + (has_stores ? data.prefetch() + 1 : 0);
+  memory.buffers = data.stored_batch() * batches * ((workers + nodes - 1) / nodes);
   return memory;
 }
 
@@ -141,7 +151,7 @@ RankMemory of_store(const Job& job) {
   const DataPlan& data = job.data();
   const auto workers = static_cast<std::int64_t>(job.roster().workers().size());
   RankMemory memory;
-  memory.buffers = data.info().record_bytes() * data.batch() * (data.prefetch() + 1) * workers;
+  memory.buffers = data.stored_batch() * (data.prefetch() + 1) * workers;
   return memory;
 }
 

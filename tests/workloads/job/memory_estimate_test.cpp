@@ -101,6 +101,66 @@ TEST(Memory, IsSplitAmongTheShardsOfAServer) {
   EXPECT_EQ(total, Bytes(5 * lenet_bytes));
 }
 
+/// Two workers, a cache node and a store.
+Experiment from_storage() {
+  Experiment experiment = two_workers();
+  experiment.data.source = DataSource::storage;
+  experiment.data.prefetch = 2;
+  experiment.data.cache_capacity = Bytes(1'000'000);
+  experiment.placement.cache_nodes = {"c"};
+  experiment.placement.stores = {"c"};
+  return experiment;
+}
+
+platforms::Description platform_with_disk() {
+  auto on = platform();
+  on.hosts[2].disks = {{"disk", BytesPerSecond(1e8), BytesPerSecond(1e8)}};
+  return on;
+}
+
+Rank first_of(const Job& of, Roster::Role role) { return of.roster().ranks_of(role).front(); }
+
+/// Messages have the mean size of what is stored, 114'000 bytes, which is less than an image of 224 x 224.
+TEST(Memory, OfImagesFromStorageIsThatOfStoredBatches) {
+  Experiment experiment = from_storage();
+  experiment.workload.model = "resnet18";
+  experiment.workload.dataset = "sizes";
+  experiment.workload.dataset_options = {{"distribution", std::string("fixed")}, {"mean_bytes", 114'000.0}};
+  const Job images = job(experiment, platform_with_disk());
+  const Bytes stored(10 * 114'000);
+  const Bytes records(10 * (2 + 3 * 224 * 224));
+  EXPECT_EQ(images.data().stored_batch(), stored);
+  EXPECT_EQ(estimate_memory(images, 0).data, stored * 3 + records) << "in use, in advance, and decoded";
+  const RankMemory node = estimate_memory(images, first_of(images, Roster::Role::cache_node));
+  EXPECT_EQ(node.data, Bytes(1'000'000));
+  EXPECT_EQ(node.buffers, stored * 7 * 2) << "3 being sent, 1 read, 3 received from the store, per worker";
+  EXPECT_EQ(estimate_memory(images, first_of(images, Roster::Role::store)).buffers, stored * 3 * 2);
+
+  experiment.placement.stores.clear();
+  const Job own_disk = job(experiment, platform_with_disk());
+  EXPECT_EQ(estimate_memory(own_disk, first_of(own_disk, Roster::Role::cache_node)).buffers, stored * 4 * 2);
+}
+
+TEST(Memory, OfStoredBatchesIsOfTheirMeanSize) {
+  Experiment experiment = from_storage();
+  experiment.workload.model = "resnet18";
+  experiment.workload.dataset = "sizes";
+  experiment.workload.dataset_options = {{"mean_bytes", 50'000.0}, {"deviation_bytes", 20'000.0}};
+  const Job images = job(experiment, platform_with_disk());
+  const auto& manifest = images.data().manifest();
+  const double mean = static_cast<double>(manifest.total().count()) / static_cast<double>(manifest.samples);
+  EXPECT_NEAR(static_cast<double>(images.data().stored_batch().count()), 10 * mean, 1.0);
+  EXPECT_NEAR(mean, 50'000, 5'000);
+}
+
+TEST(Memory, OfRecordsFromStorageHasNothingToDecode) {
+  Experiment experiment = from_storage();
+  EXPECT_EQ(estimate_memory(job(experiment, platform_with_disk()), 0).data, Bytes(30 * record_bytes));
+  experiment.data.augment = {{"flip", true}};
+  EXPECT_EQ(estimate_memory(job(experiment, platform_with_disk()), 0).data, Bytes(40 * record_bytes))
+      << "records that it augments";
+}
+
 TEST(Memory, OfAHostIsThatOfAllItsRanksAndThePrograms) {
   Experiment experiment = two_workers();
   experiment.placement.workers = {"a", "a"};

@@ -136,13 +136,11 @@ PackResult pack(const SampleSet& set, const PackSetting& setting) {
   writer.index.classes = set.classes;
   writer.index.mean = set.info.mean;
   writer.index.deviation = set.info.deviation;
-  std::vector<std::byte> stored;
   std::vector<std::byte> record(static_cast<std::size_t>(set.info.record_bytes().count()));
   for (const auto which : parts) {
     const SampleSet::Part& part = set.part(which);
     for (SampleId id = 0; id < part.manifest->samples(); ++id) {
-      stored.resize(static_cast<std::size_t>(part.source->size(id).count()));
-      part.source->read(id, stored);
+      const std::vector<std::byte> stored = read_sample(*part.source, id);
       // A broken image is found now rather than in the middle of a training.
       set.decode(which, id, stored, record);
       writer.add(which, stored, part.manifest->labels[static_cast<std::size_t>(id)]);

@@ -21,7 +21,8 @@ struct PackResult {
   Bytes size{0};  ///< of all archives
 };
 /// Writes the images of a set as they are stored. The folder is complete or not there. Errors: WorldError,
-/// ConfigError for a folder that exists, or a class whose name has a line break.
+/// ConfigError for a folder that exists, an image that cannot be read, or a class whose name has a line
+/// break.
 PackResult pack(const SampleSet& set, const PackSetting& setting);
 /// The same of a data set of records, whose images become PNG: a learner reads the same pixels. Pre: pixels
 /// of 8 bits.

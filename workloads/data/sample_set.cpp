@@ -20,12 +20,6 @@ namespace {
 
 ImageShape shape_of(const DatasetInfo& info) { return {info.channels, info.height, info.width}; }
 
-std::vector<std::byte> read_sample(const SampleSource& source, SampleId id) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(source.size(id).count()));
-  source.read(id, bytes);
-  return bytes;
-}
-
 /// Calls `work` for 0 to count - 1 on all processors. Errors: that of the lowest number whose work failed.
 template <class Run>
 void run_on_all(std::int64_t count, const Run& work) {
@@ -56,6 +50,16 @@ void run_on_all(std::int64_t count, const Run& work) {
 }
 
 }  // namespace
+
+std::vector<std::byte> read_sample(const SampleSource& source, SampleId id) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(source.size(id).count()));
+  try {
+    source.read(id, bytes);
+  } catch (const WorldError& error) {
+    throw ConfigError(error.what());
+  }
+  return bytes;
+}
 
 void SampleSet::decode(Dataset::Part which, SampleId id, std::span<const std::byte> stored,
                        std::span<std::byte> record) const {

@@ -35,13 +35,17 @@ struct SampleSet {
   std::string digest() const { return train.manifest->digest() + test.manifest->digest(); }
 };
 
+/// The stored bytes of a sample, read while a job is prepared. Errors: ConfigError, because a sample that
+/// cannot be read then is bad input, not a failure of the environment.
+std::vector<std::byte> read_sample(const SampleSource& source, SampleId id);
 /// Null for other data sets. Errors: ConfigError for a missing or unreadable folder, fewer than two classes,
 /// files that disagree.
 std::shared_ptr<const SampleSet> open_sample_set(const DatasetSetting& setting);
 /// Fills in the shape and numbers of images of a set whose parts are open: from the first images, or the size
 /// that the setting asks for. Errors: ConfigError naming an image.
 void describe_images(const DatasetSetting& setting, SampleSet& set);
-/// All samples of a part, decoded to records one after another, on all processors. Errors: as decode.
+/// All samples of a part, decoded to records one after another, on all processors. Errors: as read_sample and
+/// decode.
 std::vector<std::byte> decode_part(const SampleSet& set, Dataset::Part which);
 
 }  // namespace tandem

@@ -292,6 +292,20 @@ TEST_F(SampleSets, ChangedFilesOfAFolderEndWithAnError) {
   EXPECT_THROW(set->train.source->read(0, bytes), WorldError);
 }
 
+/// While a job is prepared, a file that cannot be read is bad input. Root may read every file, so the file is
+/// removed.
+TEST_F(SampleSets, AnImageThatCannotBeReadIsAnErrorOfTheInput) {
+  write_image_folder(folder_);
+  const DatasetSetting images = setting("folder", "");
+  const auto set = open_sample_set(images);
+  fs::remove(folder_.path("train/ant/c.png"));
+  const auto names_the_file = ::testing::ThrowsMessage<ConfigError>(HasSubstr("train/ant/c.png'"));
+  EXPECT_THAT([&] { load_dataset(images, set.get()); }, names_the_file);
+  EXPECT_THAT([&] { pack(*set, {.out = folder_.path("out")}); }, names_the_file);
+  SampleSet again = *set;
+  EXPECT_THAT([&] { describe_images(images, again); }, names_the_file);
+}
+
 TEST_F(SampleSets, RecordStoreIsASourceToo) {
   const auto dataset = load_dataset({"synthetic", "", 20, 10, 3});
   const RecordStore store(folder_.path("records"), *dataset);

@@ -103,7 +103,12 @@ void check_headers(OpenShards& files, const ShardIndex::Part& part) {
 
 SampleSet::Part open_part(const std::shared_ptr<OpenShards>& files, ShardIndex::Part part,
                           std::int64_t wanted, const std::string& index) {
-  check_headers(*files, part);
+  try {
+    check_headers(*files, part);
+  } catch (const WorldError& error) {
+    // An archive that cannot be read before the job runs is bad input.
+    throw ConfigError(std::string("data set 'shards': ") + error.what());
+  }
   if (wanted > part.manifest->samples())
     throw ConfigError(
         fmt::format("data set 'shards': expected at least the {} requested samples, found {} in '{}'", wanted,

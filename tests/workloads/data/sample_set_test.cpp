@@ -306,6 +306,14 @@ TEST_F(SampleSets, AnImageThatCannotBeReadIsAnErrorOfTheInput) {
   EXPECT_THAT([&] { describe_images(images, again); }, names_the_file);
 }
 
+TEST_F(SampleSets, AnArchiveWithoutRightsIsRefused) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  pack_folder();
+  fs::permissions(folder_.path("out/train-00000.tar"), fs::perms::none);
+  EXPECT_THAT(error_of(setting("shards", "out")), HasSubstr("train-00000.tar'"));
+  fs::permissions(folder_.path("out/train-00000.tar"), fs::perms::owner_all);
+}
+
 TEST_F(SampleSets, RecordStoreIsASourceToo) {
   const auto dataset = load_dataset({"synthetic", "", 20, 10, 3});
   const RecordStore store(folder_.path("records"), *dataset);

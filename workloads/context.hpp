@@ -206,6 +206,23 @@ class Context {
     for (auto& pending : pendings)
       if (!pending.empty()) wait(pending);
   }
+
+  /// Blocks until real transfers use no memory of the rank any more. For a rank that ends by an error: others
+  /// wait for each operation.
+  virtual void end_transfers() noexcept {}
+};
+
+/// Ends the transfers of a rank before what they use is destroyed, also where an error does not come from a
+/// wait. To be declared after what they use.
+class TransferGuard {
+ public:
+  explicit TransferGuard(Context& context) : context_(context) {}
+  ~TransferGuard() { context_.end_transfers(); }
+  TransferGuard(const TransferGuard&) = delete;
+  TransferGuard& operator=(const TransferGuard&) = delete;
+
+ private:
+  Context& context_;
 };
 
 }  // namespace tandem

@@ -63,7 +63,8 @@ struct MpiSetting {
 ///
 /// The transfer of an access to a disk runs on a thread (TransferThreads), and the access has ended when both
 /// the transfer and the emulated disk have. What a transfer uses must live until it was waited for, or until
-/// a wait has thrown: before an error leaves a wait, all transfers have ended.
+/// a wait has thrown: before an error leaves a wait, all transfers have ended. After other errors,
+/// end_transfers waits for them.
 ///
 /// On a device that is not the host, a kernel queues its work, which is done when the device has finished it.
 /// Sums and compressions of a bucket, and concurrent work, do not wait for the device's other work. Messages
@@ -106,6 +107,7 @@ class MpiContext : public Context {
   /// The rank must then call `meet`, as all other ranks do at the end; there it discards messages of other
   /// ranks when they request it. Errors: WorldError where ranks cannot leave.
   void announce_departure() override;
+  void end_transfers() noexcept override { transfers_.wait_for_all(); }
 
   /// Waits until all ranks have called it, without occupying a CPU core. Collective.
   void meet();

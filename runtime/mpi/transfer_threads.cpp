@@ -4,8 +4,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "policies/vocabulary/caught_error.hpp"
@@ -60,7 +60,7 @@ void TransferThreads::add_thread(Disk& disk) {
   const NoSignals inherited;
   try {
     disk.threads.emplace_back([this, &disk] { serve(disk); });
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {
     // Those that are there serve all.
     if (!disk.threads.empty()) return;
     disk.waiting.pop_back();

@@ -52,6 +52,7 @@ class DeviceMemoryContext final : public Context {
   void stop_work() override { inner_.stop_work(); }
   Pending disconnect(Rank peer) override { return inner_.disconnect(peer); }
   void announce_departure() override { inner_.announce_departure(); }
+  void end_transfers() noexcept override { inner_.end_transfers(); }
 
   Completion wait(Pending& pending) override {
     const std::uint32_t slot = pending.slot();

@@ -42,6 +42,7 @@ class OccupantContext final : public Context {
   Pending disconnect(Rank peer) override;
   std::vector<Pending> disconnect_all(std::span<const Rank> peers) override;
   void announce_departure() override { inner_.announce_departure(); }
+  void end_transfers() noexcept override { inner_.end_transfers(); }
 
   /// To be called when the occupant has ended by itself: its machine may depart, and nobody notices.
   void end();

@@ -33,6 +33,7 @@ class RecordingContext : public Context {
   void stop_work() override { inner_.stop_work(); }
   Pending disconnect(Rank peer) override;
   void announce_departure() override { inner_.announce_departure(); }
+  void end_transfers() noexcept override { inner_.end_transfers(); }
 
  private:
   Pending note(OperationRecord record, Pending pending);

@@ -11,27 +11,37 @@
 #include "workloads/roles/worker_slot.hpp"
 
 namespace tandem {
+namespace {
+
+/// Transfers that an error leaves behind end before the role, whose memory they use.
+template <class Role>
+void run(Role role, Context& context) {
+  const TransferGuard transfers(context);
+  role.run();
+}
+
+}  // namespace
 
 void run_role(const Job& job, Context& context, Journal& journal) {
   const RankAssignment& assignment = job.roster().assignment(context.rank());
   restore_copies(job, context);
   switch (assignment.role) {
     case RankAssignment::Role::worker:
-      if (job.roster().steward()) return WorkerSlot(job, context, journal, assignment.index).run();
-      return Worker(job, context, journal, assignment.index).run();
+      if (job.roster().steward()) return run(WorkerSlot(job, context, journal, assignment.index), context);
+      return run(Worker(job, context, journal, assignment.index), context);
     case RankAssignment::Role::server:
     case RankAssignment::Role::coordinator:
-      return ParameterServer(job, context, journal, assignment.index).run();
+      return run(ParameterServer(job, context, journal, assignment.index), context);
     case RankAssignment::Role::cache_node:
-      return CacheNode(job, context, journal, assignment.index).run();
+      return run(CacheNode(job, context, journal, assignment.index), context);
     case RankAssignment::Role::store:
-      return Store(job, context, assignment.index).run();
+      return run(Store(job, context, assignment.index), context);
     case RankAssignment::Role::evaluator:
-      return Evaluator(job, context, journal).run();
+      return run(Evaluator(job, context, journal), context);
     case RankAssignment::Role::steward:
-      return Steward(job, context, journal).run();
+      return run(Steward(job, context, journal), context);
     case RankAssignment::Role::keeper:
-      return Keeper(job, context).run();
+      return run(Keeper(job, context), context);
   }
 }
 

@@ -35,6 +35,7 @@ void WorkerSlot::run() {
 void WorkerSlot::live(const protocol::Occupancy& occupancy) {
   OccupantContext context(context_, steward_, occupancy);
   std::optional<Worker> worker;
+  const TransferGuard transfers(context);
   try {
     worker.emplace(job_, context, journal_, index_, occupancy.incarnation);
     worker->run();

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <latch>
@@ -287,6 +288,32 @@ TEST(MpiContext, ADiskTransfersAsMuchAtTheSameTimeAsItServes) {
   for (Pending& read : reads) read = context.read(0, Bytes(10), [&all_run] { all_run.arrive_and_wait(); });
   context.wait_all(reads);
   EXPECT_TRUE(all_run.try_wait());
+}
+
+/// The guard comes after what the transfer uses, and the error does not come from a wait.
+TEST(MpiContext, TransfersEndBeforeAnErrorDestroysWhatTheyUse) {
+  MpiContext context(MPI_COMM_WORLD, {});
+  std::atomic<int> moved = 0;
+  int moved_before = 0;
+  std::array<Pending, 2> reads;
+  const auto fail = [&] {
+    struct Role {
+      ~Role() { seen = moved.load(); }
+      std::atomic<int>& moved;
+      int& seen;
+    };
+    const Role role{moved, moved_before};
+    const TransferGuard transfers(context);
+    for (Pending& read : reads)
+      read = context.read(0, Bytes(10), [&moved] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        ++moved;
+      });
+    throw ConfigError("bad sample");
+  };
+  EXPECT_THROW(fail(), ConfigError);
+  EXPECT_EQ(moved_before, 2);
+  context.wait_all(reads);
 }
 
 TEST(MpiContext, NativeWorkCompletesImmediately) {

@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <new>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "policies/cache/text.hpp"
@@ -12,6 +17,7 @@
 #include "tests/support/cache_counts.hpp"
 #include "tests/support/fake_context.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "workloads/records/recording_context.hpp"
 #include "workloads/roles/run_role.hpp"
 
 namespace tandem {
@@ -156,6 +162,49 @@ INSTANTIATE_TEST_SUITE_P(Policies, CachesOf,
                                   (each.param.stores > 0 ? "from" + std::to_string(each.param.stores) : "") +
                                   (each.param.on_disk > 0 ? "and" + std::to_string(each.param.on_disk) : "");
                          });
+
+/// Reads on a thread, and has no memory for the read when it has begun.
+class FailingReads final : public RecordingContext {
+ public:
+  using RecordingContext::RecordingContext;
+  ~FailingReads() override { end_transfers(); }
+  Pending read(int, DiskAccess, Kernel transfer) override {
+    reading_ = std::thread([this, transfer = std::move(transfer)] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      transfer();
+      has_read = true;
+    });
+    throw std::bad_alloc();
+  }
+  void end_transfers() noexcept override {
+    if (reading_.joinable()) reading_.join();
+  }
+  std::atomic<bool> has_read = false;
+
+ private:
+  std::thread reading_;
+};
+
+/// The error does not come from a wait, and the read uses memory of the node.
+TEST_F(CacheNodes, ATransferEndsBeforeAnErrorDestroysItsRole) {
+  const Job job(reading(1, {"a"}), lab(), folder_.path().string());
+  std::atomic<bool> has_read = false;
+  FakeWorld world(job.roster().size(), 1);
+  const auto body = [&](Context& context) {
+    if (context.rank() > 0) {
+      Journal journal;
+      FailingReads failing(context, journal.operations);
+      EXPECT_THROW(run_role(job, failing, journal), std::bad_alloc);
+      has_read = failing.has_read.load();
+      throw std::bad_alloc();
+    }
+    CacheClient client(context, job.data(), 1);
+    client.request({1, 2});
+    client.receive();
+  };
+  EXPECT_ANY_THROW(world.run(body));
+  EXPECT_TRUE(has_read);
+}
 
 class SeveralCacheNodes : public CacheNodes, public ::testing::WithParamInterface<int> {};
 

@@ -34,8 +34,10 @@ Seconds TransferDelays::arrival(Seconds now) {
 }
 
 void TransferDelays::end(Seconds due, Seconds now) {
-  behind_ = std::max(Seconds(0), now - due);
-  ended_ = std::max(now, due);
+  due_ = std::max(due_, due);
+  moved_ = std::max(moved_, now);
+  behind_ = std::max(Seconds(0), moved_ - due_);
+  ended_ = std::max(moved_, due_);
 }
 
 std::int64_t TransferDelays::missed_deadlines() const {

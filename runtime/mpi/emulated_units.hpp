@@ -38,12 +38,15 @@ class TransferDelays {
  public:
   /// When an access that starts now arrives at the emulated disk.
   Seconds arrival(Seconds now);
-  /// A transfer that should have ended at `due` has ended at `now`.
+  /// A transfer that should have ended at `due` has ended at `now`. Transfers that overlap may be noted in
+  /// any order.
   void end(Seconds due, Seconds now);
   /// How often the rank had to wait for the real disk.
   std::int64_t missed_deadlines() const;
 
  private:
+  Seconds due_;     ///< when the last transfer should have ended
+  Seconds moved_;   ///< when the last real one had
   Seconds ended_;   ///< the last transfer, in fact
   Seconds behind_;  ///< how much later that was than it should have been
   std::int64_t missed_ = 0;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "tests/sim/lab.hpp"
 #include "tests/support/cache_client.hpp"
 #include "tests/support/cache_counts.hpp"
+#include "workloads/records/recording_context.hpp"
 #include "workloads/roles/cache_clients.hpp"
 #include "workloads/roles/run_role.hpp"
 
@@ -54,7 +56,11 @@ class CacheTimes : public ::testing::Test {
     const auto change = [&](SimulationSetting& setting) {
       setting.body = [&](Context& context) {
         const auto rank = static_cast<std::size_t>(context.rank());
-        if (rank >= clients.size()) return run_role(*job_, context, journals[rank]);
+        if (rank >= clients.size()) {
+          if (!keeps_operations_) return run_role(*job_, context, journals[rank]);
+          RecordingContext recording(context, journals[rank].operations);
+          return run_role(*job_, recording, journals[rank]);
+        }
         const auto nodes = job_->roster().ranks_of(Roster::Role::cache_node);
         CacheClient client(context, job_->data(), nodes[cache_node_of(job_->roster(), rank)]);
         clients[rank](client, context);
@@ -79,6 +85,7 @@ class CacheTimes : public ::testing::Test {
 
   std::string disk_ =
       "<disk id='disk' read_bw='100MBps' write_bw='50MBps'><prop id='tandem:latency' value='5ms'/></disk>";
+  bool keeps_operations_ = false;
   Experiment experiment_;
   std::unique_ptr<Job> job_;
   tandem::testing::TemporaryFolder folder_;
@@ -105,6 +112,32 @@ TEST_F(CacheTimes, AMissAloneTakesARequestAReadAndABatch) {
   EXPECT_NEAR(cache_sum(journal, "store").blocked.count(), disk(3), precision_s);
   EXPECT_EQ(cache_sum(journal, "tier0").blocked, Seconds(0));
   EXPECT_EQ(cache_sum(journal, "tier0").bytes, 2 * 3073);
+}
+
+/// The latencies of two requests overlap; their bytes follow each other.
+TEST_F(CacheTimes, ADiskThatServesTwoRequestsOverlapsTheirLatencies) {
+  disk_ =
+      "<disk id='disk' read_bw='100MBps' write_bw='50MBps'><prop id='tandem:latency' value='5ms'/>"
+      "<prop id='tandem:parallel' value='2'/></disk>";
+  keeps_operations_ = true;
+  std::vector<double> missed;
+  const Journal journal = serve({[&](CacheClient& client, Context& context) {
+                                   missed.push_back(answer_time(client, context, {1}));
+                                   missed.push_back(answer_time(client, context, {2, 3}));
+                                   missed.push_back(answer_time(client, context, {4, 5, 6, 7, 8}));
+                                 },
+                                 stays_away});
+  const double moving = record / rate;
+  ASSERT_EQ(missed.size(), 3U);
+  EXPECT_NEAR(missed[0], request(1) + latency_s + moving + batch(1), precision_s);
+  EXPECT_NEAR(missed[1], request(2) + latency_s + 2 * moving + batch(2), precision_s);
+  // Three times two requests, the last of which is alone.
+  EXPECT_NEAR(missed[2], request(5) + 3 * (latency_s + moving) + batch(5), precision_s);
+  EXPECT_NEAR(cache_sum(journal, "store").reading.count(), 5 * latency_s + 6 * moving, precision_s);
+  std::vector<std::int64_t> parts;
+  for (const OperationRecord& operation : journal.operations)
+    if (operation.kind == "read") parts.push_back(operation.bytes / 3073);
+  EXPECT_EQ(parts, (std::vector<std::int64_t>{1, 1, 1, 2, 3}));
 }
 
 /// The read for the one client takes 10 ms; the other's samples are in the cache.
@@ -228,6 +261,34 @@ TEST_F(TierTimes, AReadWaitsForTheWriteBefore) {
          stays_away});
   // 1 leaves memory for 3, and 2 for 1, which comes back.
   EXPECT_NEAR(second, request(1) + disk(1) + written(1) + disk(1) + batch(1), precision_s);
+}
+
+/// Memory for one batch of 8. The store is fast, and a disk that writes 1 MB/s is slow: when more than two
+/// batches are left to write, the next request waits until one is written.
+TEST_F(TierTimes, ASlowDiskHoldsBackRequests) {
+  disk_ = "<disk id='disk' read_bw='1000MBps' write_bw='1MBps'/>";
+  experiment_.data.cache_capacity = Bytes(8 * 3073);
+  experiment_.data.disk_capacity = Bytes(80 * 3073);
+  experiment_.placement.stores = {"h3"};
+  std::vector<double> answered;
+  serve({[&](CacheClient& client, Context& context) {
+           for (SampleId first = 0; first < 56; first += 8) {
+             std::vector<SampleId> ids(8);
+             std::iota(ids.begin(), ids.end(), first);
+             answer_time(client, context, ids);
+             answered.push_back(context.now().count());
+           }
+         },
+         stays_away});
+  const double written = 8 * record / 1e6;
+  const double precision = 1e-5;
+  ASSERT_EQ(answered.size(), 7U);
+  // Each batch from the second on displaces the one before, and three batches may be left.
+  EXPECT_LT(answered[3], 0.1 * written);
+  EXPECT_GT(answered[4], written);
+  EXPECT_LT(answered[4], 1.1 * written);
+  EXPECT_NEAR(answered[5], answered[4] + written, precision);
+  EXPECT_NEAR(answered[6], answered[5] + written, precision);
 }
 
 /// With a store, the disk is that of the tier alone, and does not delay what the store sends.

@@ -21,6 +21,13 @@ std::string name_of(const cache::Place& place) {
   return place.where == cache::Where::tier ? "tier" + std::to_string(place.number) : from_store;
 }
 
+/// Two batches of a worker.
+Bytes most_to_write(const DataPlan& data) {
+  const cache::Manifest& manifest = data.manifest();
+  const Bytes largest = manifest.sizes.empty() ? manifest.each : *std::ranges::max_element(manifest.sizes);
+  return largest * (2 * data.batch());
+}
+
 }  // namespace
 
 CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int index)
@@ -30,7 +37,8 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
       records_(job, context.rank(), journal),
       engine_(data_.make_cache_engine()),
       is_real_(data_.dataset() != nullptr),
-      stores_(job.roster().ranks_of(Roster::Role::store).size()) {
+      stores_(job.roster().ranks_of(Roster::Role::store).size()),
+      most_to_write_(most_to_write(data_)) {
   const auto stores = job.roster().ranks_of(Roster::Role::store);
   for (const Rank store : stores) sources_.push_back(std::make_unique<StoreSource>(context, store));
   const std::string number = std::to_string(index) + ".bin";
@@ -38,7 +46,8 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
   if (is_real_ && data_.has_disk_tier())
     tier_file_ = std::make_unique<TierFile>(job.spec().directory + "/tier_" + number, data_.manifest());
   if (stores_ == 0 || data_.has_disk_tier()) {
-    auto disk = std::make_unique<DiskSource>(context, own_disk_.get(), tier_file_.get());
+    auto disk = std::make_unique<DiskSource>(
+        context, data_.manifest(), parallel_requests(job, context.rank()), own_disk_.get(), tier_file_.get());
     disk_ = disk.get();
     sources_.push_back(std::move(disk));
   }
@@ -53,14 +62,14 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
 CacheNode::~CacheNode() = default;
 
 void CacheNode::run() {
-  for (Client& client : clients_) wait_.push_back(listen(client));
   wait_.resize(clients_.size() + sources_.size());
   const std::span<Pending> reads = std::span(wait_).subspan(clients_.size());
   while (open_ > 0) {
+    listen_to_clients();
     for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->put_next(reads[i]);
     const Completion ended = context_.wait_any(wait_);
     if (ended.index >= clients_.size()) {
-      take(sources_[ended.index - clients_.size()]->finish());
+      if (const auto read = sources_[ended.index - clients_.size()]->finish()) take(*read);
       continue;
     }
     Client& client = clients_[ended.index];
@@ -71,12 +80,18 @@ void CacheNode::run() {
     const auto request = protocol::unpack<protocol::Request>(ended.note);
     client.ids.resize(static_cast<std::size_t>(request.samples));
     begin_batch(client, request.epoch);
-    wait_[ended.index] = listen(client);
   }
   // What is still to be written is of no use any more.
   for (Pending& last : reads)
     if (!last.empty()) context_.wait(last);
   for (const auto& source : sources_) source->close();
+}
+
+/// What a batch displaces from memory stays there until it is written, so a slow disk slows down the clients.
+void CacheNode::listen_to_clients() {
+  if (disk_ != nullptr && disk_->to_write() > most_to_write_) return;
+  for (std::size_t client = 0; client < clients_.size(); ++client)
+    if (wait_[client].empty() && !clients_[client].has_ended) wait_[client] = listen(clients_[client]);
 }
 
 Pending CacheNode::listen(Client& client) {
@@ -89,6 +104,7 @@ Pending CacheNode::listen(Client& client) {
 /// It has received all of its batches.
 void CacheNode::end(Client& client) {
   wait_for_sends(context_, client.batches);
+  client.has_ended = true;
   --open_;
 }
 

@@ -40,6 +40,7 @@ class CacheNode {
     Rank rank = 0;
     std::vector<SampleId> ids;  ///< of the request being received
     std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
+    bool has_ended = false;     ///< it sends no further request
   };
   /// A batch waits for a sample.
   struct Waiter {
@@ -53,6 +54,7 @@ class CacheNode {
     SampleCount delivered = {};
   };
 
+  void listen_to_clients();
   Pending listen(Client& client);
   void end(Client& client);
   void begin_batch(Client& client, std::int64_t epoch);
@@ -86,14 +88,16 @@ class CacheNode {
   std::shared_ptr<const SampleSource> own_disk_;
   std::unique_ptr<TierFile> tier_file_;  ///< null when math is modelled, and where memory is the only tier
   DiskSource* disk_ = nullptr;           ///< null: it is not used
+  Bytes most_to_write_;                  ///< the node accepts requests while the disk has no more to write
   std::vector<std::unique_ptr<SampleReads>> sources_;  ///< the stores, then the disk
   /// What is in memory. Nothing where math is modelled and memory is the only tier; else empty records.
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
   std::vector<Client> clients_;
-  std::size_t open_ = 0;       ///< clients that may send requests
-  std::vector<Pending> wait_;  ///< the next request of each client, and the next end of a read of each source
-  Waiters waiters_;            ///< for samples in flight
-  Waiters tier_waiters_;       ///< for samples that are read from the tier on the disk
+  std::size_t open_ = 0;  ///< clients that may send requests
+  /// The next request of each client, and the next end of a read of each source. Empty: none is awaited.
+  std::vector<Pending> wait_;
+  Waiters waiters_;       ///< for samples in flight
+  Waiters tier_waiters_;  ///< for samples that are read from the tier on the disk
   SpareRecords spare_;
   // Reused:
   std::vector<SampleRead> reads_;  ///< by store, or of the disk

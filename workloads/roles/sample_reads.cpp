@@ -17,42 +17,77 @@ bool is_one_piece(const std::vector<std::span<std::byte>>& targets) {
 
 }  // namespace
 
-Kernel DiskSource::transfer(SampleRead& read) {
+int parallel_requests(const Job& job, Rank rank) {
+  const auto disk = job.devices().disk_of(rank);
+  return disk ? job.devices().disk_service(rank, *disk).parallel : 1;
+}
+
+void DiskSource::add(SampleRead read) {
+  if (read.what == SampleRead::What::to_tier) to_write_ += read.size;
+  accesses_.push_back({std::move(read)});
+}
+
+/// Of the samples from `begin` to before `end`.
+Kernel DiskSource::transfer(SampleRead& read, std::size_t begin, std::size_t end) {
   switch (read.what) {
     case SampleRead::What::samples:
       if (samples_ == nullptr) break;
-      return [this, &read] {
-        for (std::size_t i = 0; i < read.ids.size(); ++i) samples_->read(read.ids[i], read.targets[i]);
+      return [this, &read, begin, end] {
+        for (std::size_t i = begin; i < end; ++i) samples_->read(read.ids[i], read.targets[i]);
       };
     case SampleRead::What::from_tier:
       if (tier_ == nullptr) break;
-      return [this, &read] {
-        for (std::size_t i = 0; i < read.ids.size(); ++i) tier_->read(read.ids[i], read.targets[i]);
+      return [this, &read, begin, end] {
+        for (std::size_t i = begin; i < end; ++i) tier_->read(read.ids[i], read.targets[i]);
       };
     case SampleRead::What::to_tier:
       if (tier_ == nullptr) break;
-      return [this, &read] {
-        for (std::size_t i = 0; i < read.ids.size(); ++i) tier_->write(read.ids[i], read.records[i]);
+      return [this, &read, begin, end] {
+        for (std::size_t i = begin; i < end; ++i) tier_->write(read.ids[i], read.records[i]);
       };
   }
   return {};
 }
 
-void DiskSource::put_next(Pending& wait) {
-  if (!wait.empty() || accesses_.empty()) return;
-  SampleRead& read = accesses_.front().read;
+/// An emulated or simulated disk serves all requests in the order in which they arrive, in parts or not.
+void DiskSource::start(SampleRead& read) {
   read.started = context_.now();
-  const DiskAccess access{read.size, std::ssize(read.ids)};
-  wait = read.what == SampleRead::What::to_tier ? context_.write(0, access, transfer(read))
-                                                : context_.read(0, access, transfer(read));
+  const std::size_t samples = read.ids.size();
+  const std::size_t parts = std::clamp<std::size_t>(samples, 1, parallel_);
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t begin = part * samples / parts;
+    const std::size_t end = (part + 1) * samples / parts;
+    Bytes size{0};
+    for (std::size_t i = begin; i < end; ++i) size += manifest_.size_of(read.ids[i]);
+    const DiskAccess access{size, static_cast<std::int64_t>(end - begin)};
+    Kernel moves = transfer(read, begin, end);
+    parts_.push_back(read.what == SampleRead::What::to_tier ? context_.write(0, access, std::move(moves))
+                                                            : context_.read(0, access, std::move(moves)));
+  }
 }
 
-SampleRead DiskSource::finish() {
+/// The last part first: as a rule, the others have ended when it has.
+void DiskSource::put_next(Pending& wait) {
+  if (!wait.empty() || accesses_.empty()) return;
+  if (parts_.empty()) start(accesses_.front().read);
+  wait = std::move(parts_.back());
+  parts_.pop_back();
+}
+
+std::optional<SampleRead> DiskSource::finish() {
+  for (; !parts_.empty() && context_.is_done(parts_.back()); parts_.pop_back()) context_.wait(parts_.back());
+  if (!parts_.empty()) return std::nullopt;
   Access access = std::move(accesses_.front());
   accesses_.pop_front();
   for (const SampleId id : access.removed) tier_->remove(id);
+  if (access.read.what == SampleRead::What::to_tier) to_write_ -= access.read.size;
   access.read.duration = context_.now() - access.read.started;
   return std::move(access.read);
+}
+
+void DiskSource::close() {
+  context_.wait_all(parts_);
+  parts_.clear();
 }
 
 void DiskSource::remove(SampleId id) {
@@ -86,7 +121,7 @@ void StoreSource::put_next(Pending& wait) {
   if (wait.empty() && !requests_.empty()) wait = std::move(requests_.front().data);
 }
 
-SampleRead StoreSource::finish() {
+std::optional<SampleRead> StoreSource::finish() {
   Request& request = requests_.front();
   context_.wait(request.sent);
   SampleRead read = std::move(request.read);

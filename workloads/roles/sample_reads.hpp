@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,38 +40,57 @@ class SampleReads {
  public:
   virtual ~SampleReads() = default;
   virtual void add(SampleRead read) = 0;
-  /// Puts the operation that ends the oldest read into `wait`, if that is empty and there is a read.
+  /// Puts an operation of the oldest read into `wait`, if that is empty and there is a read.
   virtual void put_next(Pending& wait) = 0;
-  /// The oldest read. Pre: its operation has ended, and was waited for.
-  virtual SampleRead finish() = 0;
+  /// The oldest read; nullopt: other operations of it have not ended. Never blocks for those. Pre: the
+  /// operation that put_next gave has ended, and was waited for.
+  virtual std::optional<SampleRead> finish() = 0;
   /// No read follows. Pre: all have ended but those into a tier.
   virtual void close() {}
 };
 
+/// Requests that the first disk of the rank's host serves at the same time.
+int parallel_requests(const Job& job, Rank rank);
+
 /// The first disk of this rank's host, with samples of the data set and the tier of a cache. One access after
-/// the other, each of whose samples is a request to the disk.
+/// the other, each of whose samples is a request to the disk. As many parts of an access as the disk serves
+/// at the same time are transferred at the same time.
 class DiskSource : public SampleReads {
  public:
-  /// Both null when math is modelled. The arguments must outlive it.
-  DiskSource(Context& context, const SampleSource* samples, TierFile* tier = nullptr)
-      : context_(context), samples_(samples), tier_(tier) {}
-  void add(SampleRead read) override { accesses_.push_back({std::move(read)}); }
+  /// `parallel`: requests that the disk serves at the same time, at least 1. `samples` and `tier`: null when
+  /// math is modelled. The arguments must outlive it.
+  DiskSource(Context& context, const cache::Manifest& manifest, int parallel, const SampleSource* samples,
+             TierFile* tier = nullptr)
+      : context_(context),
+        manifest_(manifest),
+        parallel_(static_cast<std::size_t>(parallel)),
+        samples_(samples),
+        tier_(tier) {}
+  void add(SampleRead read) override;
   void put_next(Pending& wait) override;
-  SampleRead finish() override;
+  std::optional<SampleRead> finish() override;
+  void close() override;
   /// Removes the sample from the tier, after the accesses that were added before.
   void remove(SampleId id);
+  /// Bytes of the writes that were added and have not ended.
+  Bytes to_write() const { return to_write_; }
 
  private:
   struct Access {
     SampleRead read;
     std::vector<SampleId> removed = {};  ///< after it
   };
-  Kernel transfer(SampleRead& read);
+  void start(SampleRead& read);
+  Kernel transfer(SampleRead& read, std::size_t begin, std::size_t end);
 
   Context& context_;
+  const cache::Manifest& manifest_;
+  std::size_t parallel_;
   const SampleSource* samples_;
   TierFile* tier_;
   std::deque<Access> accesses_;
+  std::vector<Pending> parts_;  ///< of the first access, but the one that was given out
+  Bytes to_write_{0};
 };
 
 /// A store on another rank. All reads are requested at once; the store makes one after the other, and sends
@@ -80,7 +100,7 @@ class StoreSource : public SampleReads {
   StoreSource(Context& context, Rank store) : context_(context), store_(store) {}
   void add(SampleRead read) override;
   void put_next(Pending& wait) override;
-  SampleRead finish() override;
+  std::optional<SampleRead> finish() override;
   void close() override;
 
  private:

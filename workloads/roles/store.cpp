@@ -21,7 +21,7 @@ Store::Store(const Job& job, Context& context, int index)
     : data_(job.data()),
       context_(context),
       samples_(own_samples(job, index)),
-      disk_(context, samples_.get()) {
+      disk_(context, data_.manifest(), parallel_requests(job, context.rank()), samples_.get()) {
   for (const Rank node : job.roster().ranks_of(Roster::Role::cache_node)) readers_.emplace_back().node = node;
 }
 
@@ -33,7 +33,7 @@ void Store::run() {
     disk_.put_next(wait.back());
     const Completion ended = context_.wait_any(wait);
     if (ended.index == readers_.size()) {
-      send(disk_.finish());
+      if (const auto read = disk_.finish()) send(*read);
       continue;
     }
     Reader& reader = readers_[ended.index];

@@ -143,6 +143,14 @@ TEST(TransferDelays, ReadsThatFollowALateOneArriveAsIfItHadNotBeenLate) {
   EXPECT_DOUBLE_EQ(delays.arrival(Seconds(1.0605)).count(), 1.0605);
 }
 
+/// Parts of one access: the access is as late as its last part.
+TEST(TransferDelays, TransfersThatOverlapAreNotedInAnyOrder) {
+  TransferDelays delays;
+  delays.end(Seconds(1.04), Seconds(1.05));
+  delays.end(Seconds(1.02), Seconds(1.03));
+  EXPECT_NEAR(delays.arrival(Seconds(1.0501)).count(), 1.0401, 1e-12);
+}
+
 TEST(TransferDelays, APauseMakesALateTransferAMissedDeadline) {
   TransferDelays delays;
   delays.end(Seconds(1.0), Seconds(1.05));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "policies/cache/policy.hpp"
 #include "validation/compare/gates.hpp"
 
 namespace tandem::validation {
@@ -27,23 +28,39 @@ std::int64_t count_of(const RunInfo& info, const char* role) {
   return std::count(info.roles.begin(), info.roles.end(), role);
 }
 
+/// Where a worker requests batches in advance, it may want a sample of the end of an epoch again while that
+/// sample is in flight: then the sample is not read again. If it has arrived, it is read again unless a tier
+/// has kept it. LRU and FIFO evict what came first, so they keep the newest batches if these fit into the
+/// tier.
+bool may_join_reads(const Results& results) {
+  const Experiment::Data& data = results.info.experiment.data;
+  if (data.prefetch == 0) return false;
+  const std::string& order = cache::catalog().find(data.cache).name;
+  if (order != "lru" && order != "fifo") return true;
+  Bytes largest{0};
+  for (const auto& record : results.journal.operations)
+    if (record.channel == "batches") largest = std::max(largest, Bytes(record.bytes));
+  return data.cache_capacity < largest * (std::int64_t{data.prefetch} + 1);
+}
+
 /// What a cache node with several workers reads depends on the order of their requests, and so does what it
 /// asks stores for. A store with several cache nodes reads in the order of theirs. A tier on a disk writes
-/// what has arrived.
-bool depends_on_arrival(const RunInfo& info, const OperationRecord& record) {
+/// what has arrived. `joins`: as may_join_reads says.
+bool depends_on_arrival(const RunInfo& info, bool joins, const OperationRecord& record) {
   const auto rank = static_cast<std::size_t>(record.rank);
   if (rank >= info.roles.size()) return false;
-  const bool is_shared = count_of(info, "worker") > count_of(info, "cache-node");
-  if (record.channel == "reads" || record.channel == "read-data") return is_shared;
+  const bool is_timed = joins || count_of(info, "worker") > count_of(info, "cache-node");
+  if (record.channel == "reads" || record.channel == "read-data") return is_timed;
   if (record.kind != "read" && record.kind != "write") return false;
-  if (info.roles[rank] == "store") return is_shared || count_of(info, "cache-node") > 1;
-  return info.roles[rank] == "cache-node" && (is_shared || info.experiment.data.disk_capacity > Bytes(0));
+  if (info.roles[rank] == "store") return is_timed || count_of(info, "cache-node") > 1;
+  return info.roles[rank] == "cache-node" && (is_timed || info.experiment.data.disk_capacity > Bytes(0));
 }
 
 Streams streams_of(const Results& results) {
   Streams streams;
+  const bool joins = count_of(results.info, "cache-node") > 0 && may_join_reads(results);
   for (const auto& record : results.journal.operations) {
-    if (depends_on_arrival(results.info, record) || is_copy(record)) continue;
+    if (depends_on_arrival(results.info, joins, record) || is_copy(record)) continue;
     streams[{record.rank, record.kind, record.peer, record.channel, record.work, record.bucket}].push_back(
         &record);
   }

@@ -180,6 +180,49 @@ TEST(Parity, SharedCacheNodesMayDependOnTheOrderOfArrival) {
   EXPECT_EQ(decisions_parity(variant.simulated, variant.measured).state, State::passed);
 }
 
+/// One worker, and a cache node for it that serves batches of 3000 bytes; measured, it reads once more.
+State parity_of_one_more_read(const Experiment::Data& data, const std::string& kind = "read",
+                              const std::string& channel = {}) {
+  auto variant = synthetic_variant({.step_s = {0.02}});
+  variant.measured.resize(1);
+  for (auto* results : {&variant.simulated, &variant.measured[0]}) {
+    results->info.experiment.data = data;
+    results->info.roles.emplace_back("cache-node");
+    results->info.hosts.emplace_back("store");
+    results->journal.operations.push_back(
+        {.rank = 2, .kind = "send", .peer = 0, .channel = "batches", .bytes = 3000});
+  }
+  variant.measured[0].journal.operations.push_back(
+      {.rank = 2, .kind = kind, .peer = 0, .channel = channel, .bytes = 100});
+  return operations_parity(variant.simulated, variant.measured).state;
+}
+
+/// It may be wanted again at the border of an epoch, while it is in flight or when it has arrived.
+TEST(Parity, ReadsOfBatchesThatAreRequestedInAdvanceMayDependOnArrival) {
+  Experiment::Data data;
+  data.cache = "lru";
+  data.cache_capacity = Bytes(5999);
+  data.prefetch = 1;
+  EXPECT_EQ(parity_of_one_more_read(data), State::passed);
+  EXPECT_EQ(parity_of_one_more_read(data, "send", "reads"), State::passed);
+  EXPECT_EQ(parity_of_one_more_read(data, "send", "batches"), State::failed);
+  // The cache keeps what has arrived for both batches.
+  data.cache_capacity = Bytes(6000);
+  EXPECT_EQ(parity_of_one_more_read(data), State::failed);
+  EXPECT_EQ(parity_of_one_more_read(data, "send", "reads"), State::failed);
+  data.cache = "minio";
+  EXPECT_EQ(parity_of_one_more_read(data), State::passed);
+  data.cache = "fifo";
+  data.prefetch = 2;
+  EXPECT_EQ(parity_of_one_more_read(data), State::passed);
+  data.cache_capacity = Bytes(9000);
+  EXPECT_EQ(parity_of_one_more_read(data), State::failed);
+  // No batch is in flight when the next one is requested.
+  data.cache_capacity = Bytes(0);
+  data.prefetch = 0;
+  EXPECT_EQ(parity_of_one_more_read(data), State::failed);
+}
+
 TEST(Figures, OfStalenessAndLocalStepsExistIfTheyVary) {
   const auto of = [](const testing::SyntheticJob& job) {
     const auto variant = synthetic_variant(job);

@@ -439,10 +439,12 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
     }
     if (world.has_lost_more()) {
       const auto before = std::move(point);
+      const auto lost_before = result.lost_commit;
       point = world.restart_point(result);
       result.note_loss(before, point);
+      const std::string loss = result.lost_commit == lost_before ? "" : loss_of(result);
       world.tell(fmt::format("another machine was lost meanwhile: generation {} starts from {}{}", number + 1,
-                             place_of(point ? point->round : first_round), loss_of(result)));
+                             place_of(point ? point->round : first_round), loss));
     }
     const auto slots = job.generation()->slots;
     try {

@@ -9,10 +9,14 @@ namespace tandem::checkpointing {
 
 void PlanningPolicy::on_started(const Started& event, Decisions& decisions) {
   requested_ = false;
+  round_ = event.round;
+  round_ended_ = event.now;
   plan(next_commit(event.now), decisions);
 }
 
 void PlanningPolicy::on_round_done(const RoundDone& event, Decisions& decisions) {
+  round_ = event.round;
+  round_ended_ = event.now;
   rounds_.add(event.duration);
   work_ += event.duration;
   if (!commits_on_warning_ || requested_) return;
@@ -37,7 +41,7 @@ void PlanningPolicy::on_committed(const Committed& event, Decisions& decisions) 
   // The one that was under way when another one was decided does not replace it.
   requested_ = requested_ && event.round < requested_round_;
   if (commits_on_warning_)
-    machines_.save_warned(event.now, [this](Seconds notice) { return !may_wait(notice); });
+    machines_.save_warned(event.now, [&](Seconds notice) { return !may_follow(event, notice); });
   plan(next_commit(event.now), decisions);
 }
 
@@ -65,13 +69,22 @@ bool PlanningPolicy::is_last_chance(Seconds notice) const {
   return fits_notice(Seconds(), commit, notice) && !may_wait(notice);
 }
 
+/// Another commit, after the round in progress. One in the background was complete some time after it let the
+/// job continue, so that round may end soon. Where other rounds have ended since, their work is at risk, too,
+/// and it may have ended just now.
+bool PlanningPolicy::may_follow(const Committed& event, Seconds notice) const {
+  if (event.round < round_) return fits_notice(Seconds(), cost_.until_complete().value_or(Seconds()), notice);
+  return may_wait(notice, event.now - round_ended_ - event.duration);
+}
+
 /// The commit may as well follow another round, of which nothing is lost then. Not if nobody knows how long
 /// they take. A commit that comes too late costs all work since the one before, one that comes too early only
-/// rounds, so the times are those that few exceed.
-bool PlanningPolicy::may_wait(Seconds notice) const {
+/// rounds, so the times are those that few exceed. `computed`: since that round began.
+bool PlanningPolicy::may_wait(Seconds notice, Seconds computed) const {
   const auto commit = cost_.cautious_until_complete();
   if (!commit || rounds_.empty()) return false;
-  return fits_notice(rounds_.cautious() * (1.0 + margin_), *commit * (1.0 + margin_), notice);
+  const Seconds left = rounds_.cautious() * (1.0 + margin_) - std::max(Seconds(), computed);
+  return fits_notice(std::max(Seconds(), left), *commit * (1.0 + margin_), notice);
 }
 
 void PlanningPolicy::serialise(PolicyState& state) {
@@ -80,6 +93,8 @@ void PlanningPolicy::serialise(PolicyState& state) {
   rounds_.serialise(state, "rounds");
   state.value("requested", requested_);
   state.value("requested_round", requested_round_);
+  state.value("round", round_);
+  state.value("round_ended", round_ended_);
   state.value("failed", failed_);
   state.value("failed_in_a_row", failed_in_a_row_);
   state.value("work", work_);

@@ -44,7 +44,8 @@ class PlanningPolicy : public Policy {
  private:
   void plan(const std::optional<Decision>& next, Decisions& decisions) const;
   bool is_last_chance(Seconds notice) const;
-  bool may_wait(Seconds notice) const;
+  bool may_follow(const Committed& event, Seconds notice) const;
+  bool may_wait(Seconds notice, Seconds computed = {}) const;
 
   Machines machines_;
   CommitCost cost_;
@@ -53,6 +54,8 @@ class PlanningPolicy : public Policy {
   double margin_;
   bool requested_ = false;            ///< CommitNow was decided, and its commit has not ended
   std::int64_t requested_round_ = 0;  ///< after which it was
+  std::int64_t round_ = 0;            ///< the last one that ended
+  Seconds round_ended_;
   std::int64_t failed_ = 0;
   int failed_in_a_row_ = 0;
   Seconds work_;

@@ -46,6 +46,10 @@ class FewerWorkers : public RestartJobs {
     for (std::size_t number = 1; number < slots.size(); ++number) {
       // It ended before its first commit.
       if (number + 1 < slots.size() && from[number + 1] == from[number]) continue;
+      if (from[number] <= 0) {
+        ADD_FAILURE() << "generation " << number << " has no commit to start from";
+        return last;
+      }
       std::string workers;
       for (const int slot : slots[number])
         workers += (workers.empty() ? "" : ",") + hosts.at(static_cast<std::size_t>(slot));
@@ -91,10 +95,11 @@ class FewerWorkers : public RestartJobs {
 class RevokedFewer : public FewerWorkers {
  protected:
   static constexpr int rounds = 1000;
-  /// Both worlds take the same decisions, and each ends as by hand.
+  /// Both worlds take the same decisions, and each ends as by hand. `scaling`: settings of the uninterrupted
+  /// job, too. `length`: in rounds.
   void expect_alike(const std::string& settings, const std::vector<Slots>& expected,
-                    const std::string& scaling = "") const {
-    const std::string words = job(rounds, "--decisions " + scaling);
+                    const std::string& scaling = "", int length = rounds) const {
+    const std::string words = job(length, "--decisions " + scaling);
     succeeds("simulate " + words + " --out whole");
     succeeds("simulate " + words + settings + " --set run.revoke=kill --out simulated");
     succeeds("run " + words + settings + " --set run.revoke=kill --out measured");
@@ -104,9 +109,9 @@ class RevokedFewer : public FewerWorkers {
     expect_same_changes(simulated, measured);
     expect_each_step_once("measured");
     expect_replayed(simulated, measured);
-    expect_as_by_hand("whole", "measured", rounds);
+    expect_as_by_hand("whole", "measured", length);
     line_.shell("rm -rf hand-*");
-    expect_as_by_hand("whole", "simulated", rounds);
+    expect_as_by_hand("whole", "simulated", length);
   }
 };
 

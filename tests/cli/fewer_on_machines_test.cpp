@@ -192,28 +192,37 @@ TEST_F(FewerOnMachines, TheDiskOfAServerSurvivesTheMachinesOfWorkers) {
 }
 
 #ifdef TANDEM_TESTS_RUN
-class RevokedFewerInMemory : public RevokedFewer {};
+class RevokedFewerInMemory : public RevokedFewer {
+ protected:
+  static constexpr int many = 2 * rounds;
+  /// The first machine departs after 2 s. On a busy machine, few rounds have ended by then.
+  void expect_alike_in_memory(const std::string& settings, const std::vector<Slots>& expected) const {
+    expect_alike(" " + in_memory + settings, expected,
+                 "--set checkpoint.policy=fixed --set checkpoint.options.interval=5 --set checkpoint.keep=0",
+                 many);
+  }
+};
 
 TEST_F(RevokedFewerInMemory, ShrinkAsInTheSimulation) {
-  expect_alike(" " + in_memory + every_tenth_round +
-                   "--set recovery.policy=shrink --set transience.detect=0.1 " +
-                   departs({{1, 1.0}, {3, 2.2}}),
-               {{0, 1, 2, 3}, {0, 2, 3}, {0, 2}});
+  expect_alike_in_memory(
+      "--set recovery.policy=shrink --set transience.detect=0.1 " + departs({{1, 2.0}, {3, 3.2}}),
+      {{0, 1, 2, 3}, {0, 2, 3}, {0, 2}});
 }
 
 TEST_F(RevokedFewerInMemory, GrowAsInTheSimulation) {
-  expect_alike(" " + in_memory + every_tenth_round +
-                   "--set recovery.policy=restart --set recovery.least=2 --set transience.start=1.2 --set "
-                   "transience.detect=0.1 " +
-                   departs({{0, 1.0}}),
-               {{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}});
+  expect_alike_in_memory(
+      "--set recovery.policy=restart --set recovery.least=2 --set transience.start=1.2 --set "
+      "transience.detect=0.1 " +
+          departs({{0, 2.0}}),
+      {{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}});
 }
 
 TEST_F(RevokedFewerInMemory, APairThatIsLostTakesTheCommitsAlong) {
   const std::string words =
-      job(rounds, in_memory + every_tenth_round +
-                      "--set recovery.policy=shrink --set transience.detect=0.3 --set run.revoke=kill " +
-                      departs({{1, 1.0}, {2, 1.2}}));
+      job(many, in_memory +
+                    "--set checkpoint.policy=fixed --set checkpoint.options.interval=2 "
+                    "--set recovery.policy=shrink --set transience.detect=0.3 --set run.revoke=kill " +
+                    departs({{1, 2.0}, {2, 2.2}}));
   const std::string told = succeeds("run " + words + " --out measured");
   EXPECT_EQ(rounds_of_generations(results("measured")), (std::vector<std::int64_t>{0, 0})) << told;
   EXPECT_NE(told.find("another machine was lost meanwhile: generation 1 starts from its beginning; the "

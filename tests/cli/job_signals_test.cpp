@@ -109,7 +109,7 @@ TEST_F(JobSignals, NoGraceMeansNoCommit) {
 TEST_F(JobSignals, AWarnedRankMayDie) {
   const std::string words = job(
       3000,
-      "--set evaluate_every=0 --set checkpoint.policy=on-warning --set transience.notice=20s --decisions");
+      "--set evaluate_every=0 --set checkpoint.policy=on-warning --set transience.notice=600s --decisions");
   succeeds("simulate " + words + " --out whole");
   EXPECT_TRUE(results("whole").journal.commits.empty());
   const auto told = killed(words, {{has_begun(0), "1", 0.4, "-USR1"}, {any_commit, "1", 0.0, "-KILL"}});
@@ -124,8 +124,8 @@ TEST_F(JobSignals, AWarnedRankMayDie) {
   expect_same_records("whole", "out", 0);
   expect_replayed(results("whole"), out);
   // The rank has not looked for some time.
-  EXPECT_GT(notice_of_policy(out), 10.0);
-  EXPECT_LE(notice_of_policy(out), 20.0);
+  EXPECT_GT(notice_of_policy(out), 300.0);
+  EXPECT_LE(notice_of_policy(out), 600.0);
 }
 
 /// A file in the result directory does what the signal does, with its own time.
@@ -133,18 +133,20 @@ TEST_F(JobSignals, AFileWarnsARank) {
   const std::string words = job(
       3000,
       "--set evaluate_every=0 --set checkpoint.policy=on-warning --set transience.notice=20s --decisions");
-  const auto told =
-      while_running(words, until_it_computes() + "echo 7.5 > out/warning.rank_2; until " + any_commit +
-                               "; do kill -0 $run || break; sleep 0.05; done; ls out/warning.rank_2; ");
+  const auto told = while_running(
+      words, "until " + has_begun(0) +
+                 "; do kill -0 $run || break; sleep 0.05; done; "
+                 "echo 750 > warning; mv warning out/warning.rank_2; until " +
+                 any_commit + "; do kill -0 $run || break; sleep 0.05; done; ls out/warning.rank_2; ");
   ASSERT_EQ(told.exit_code, 0) << told.output;
   EXPECT_NE(
-      told.output.find("rank 2 (worker on 'node-3') was warned: its machine will be taken away in 7.5 s"),
+      told.output.find("rank 2 (worker on 'node-3') was warned: its machine will be taken away in 750 s"),
       std::string::npos)
       << told.output;
   EXPECT_NE(told.output.find("cannot access 'out/warning.rank_2'"), std::string::npos) << told.output;
   const Results out = results("out");
-  EXPECT_GT(notice_of_policy(out), 6.5);
-  EXPECT_LE(notice_of_policy(out), 7.5);
+  EXPECT_GT(notice_of_policy(out), 600.0);
+  EXPECT_LE(notice_of_policy(out), 750.0);
 }
 
 /// A commit that is known to take longer is not begun.

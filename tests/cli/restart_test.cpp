@@ -79,7 +79,7 @@ TEST_F(RestartJobs, TheDeathOfARankLosesNoPartOfACommit) {
 
 /// Rank 7 keeps copies on node-2. Its machine stays, with what it has.
 TEST_F(RestartJobs, TheDeathOfAKeeperLosesNoPartOfACommit) {
-  const std::string words = job(60, "--set checkpoint.policy=fixed --set checkpoint.options.interval=5");
+  const std::string words = job(200, "--set checkpoint.policy=fixed --set checkpoint.options.interval=5");
   succeeds("simulate " + words + " --out whole");
   const auto told = killed(words + " --set checkpoint.to=buddy", {{has_checkpoint(20), "7"}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
@@ -100,7 +100,7 @@ TEST_F(RestartJobs, CommitsThatAKeeperCannotKeepFail) {
   const auto told = killed(
       words + " --set checkpoint.to=buddy", {},
       "until [ -d " + copies +
-          " ]; do kill -0 $run || break; sleep 0.01; done; for r in $(seq 100 250); do mkdir "
+          " ]; do kill -0 $run || break; sleep 0.01; done; for r in $(seq 100 10 250); do mkdir "
           "-p " +
           copies +
           "/round_$(printf %08d $r).worker_0.state.partial; done; "

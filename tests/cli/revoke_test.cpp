@@ -55,7 +55,7 @@ TEST_F(RevokedJobs, EndLikeTheUninterruptedJobAndAsInTheSimulation) {
 TEST_F(RevokedJobs, OfModelledMathematicsContinueFromCommits) {
   const std::string words =
       job(rounds,
-          "--set workload.math=modelled --set checkpoint.policy=fixed --set checkpoint.options.interval=20");
+          "--set workload.math=modelled --set checkpoint.policy=fixed --set checkpoint.options.interval=2");
   succeeds("simulate " + words + " --set recovery.mode=in-place --out whole");
   succeeds("run " + revoked(words) + " --out out");
   const Results measured = results("out");
@@ -156,7 +156,7 @@ TEST_F(RevokedJobs, KeepPartsThatOtherMachinesHave) {
 TEST_F(RevokedJobs, ContinueFromCopiesInMemory) {
   const std::string words = job(rounds,
                                 "--decisions --set sync.over=all-reduce --set checkpoint.policy=fixed --set "
-                                "checkpoint.options.interval=10 --set checkpoint.to=buddy"),
+                                "checkpoint.options.interval=2 --set checkpoint.to=buddy"),
                     all = revoked(words);
   succeeds("simulate " + words + " --out whole");
   succeeds("simulate " + all + " --out simulated");

@@ -104,6 +104,12 @@ void Commits::decide_from(std::int64_t round) {
 }
 
 void Commits::start(std::int64_t round) {
+  begin_at(round);
+  // A warning that comes later is not as old as the start.
+  hear_warnings();
+}
+
+void Commits::begin_at(std::int64_t round) {
   if (plan_.by_members) {
     if (keeps_files_) find_written();
     const auto workers = roster_.workers();
@@ -201,6 +207,7 @@ void Commits::send_model() {
 }
 
 void Commits::step_done() {
+  hear_warnings();
   if (plan_.by_members && has_part_) collect(false);
 }
 

@@ -49,8 +49,9 @@ class Commits {
   void step_done();
   /// A round has ended on this rank, or only a step of it.
   void round_done(std::int64_t round, int workers);
-  /// Learns of warnings, and tells the rank that decides. A worker calls this before its last message of a
-  /// round: the decision about that round then knows of it. After the round it would be late by one.
+  /// Learns of warnings, and tells the rank that decides, as start, step_done and round_done do. A worker
+  /// calls this before its last message of a round: the decision about that round then knows of it. After the
+  /// round it would be late by one.
   void hear_warnings();
   /// The decider has announced a commit after this round (protocol::Reply), or where workers come and go, the
   /// coordinator has written its part; 0: none.
@@ -117,6 +118,7 @@ class Commits {
     return {written_.front().round, written_.size() > 1 ? written_[1].round : written_.front().round};
   }
   void make_schedule();
+  void begin_at(std::int64_t round);
   void decide_from(std::int64_t round);
   void read_state();
   void receive_model();
@@ -135,7 +137,7 @@ class Commits {
   void remove_old(int keep);
   bool confirms_records() const { return plan_.confirms_records && job_.generation() != nullptr; }
   /// The decider tells the other ranks which commits are complete.
-  bool tells_complete() const { return plan_.keep > 0 && (plan_.are_parts_apart || confirms_records()); }
+  bool tells_complete() const { return confirms_records() || (plan_.keep > 0 && plan_.are_parts_apart); }
   bool listens() const;
   std::vector<Rank> listeners() const;
   bool is_complete(std::int64_t round) const;

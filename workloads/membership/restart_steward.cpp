@@ -34,7 +34,7 @@ RestartSteward::RestartSteward(Machines machines, std::unique_ptr<recovery::Poli
 Seconds RestartSteward::begin_next() {
   TANDEM_CHECK(end_, "the generation does not end");
   start_.reset();
-  departed_meanwhile_.clear();
+  departed_meanwhile_ = std::exchange(departed_apart_, {});
   start_if_complete(std::exchange(end_, std::nullopt)->at);
   int events = 0;
   // What happens at that very time belongs to it: a machine that is still there is had at once.
@@ -124,13 +124,17 @@ void RestartSteward::handle(const MachineEvent& event) {
     case What::departed:
       slot.is_there = false;
       record(event.at, event.slot, "departed", to_text(event.how));
-      if (!start_) departed_meanwhile_.push_back(event.slot);
-      if (start_ && !end_ && std::ranges::binary_search(members_, event.slot))
+      if (!start_) {
+        departed_meanwhile_.push_back(event.slot);
+      } else if (!std::ranges::binary_search(members_, event.slot)) {
+        departed_apart_.push_back(event.slot);
+      } else if (!end_) {
         end_ = {.at = event.at,
                 .slot = event.slot,
                 .incarnation = event.incarnation,
                 .host = slot.host,
                 .how = event.how};
+      }
       return;
     case What::noticed:
       if (std::exchange(slot.is_member, false)) ++epoch_;

@@ -41,7 +41,8 @@ class RestartSteward {
   /// end_of_generation(). Errors: WorldError when the policy gives up, or machines can no longer be had.
   Seconds begin_next();
 
-  /// Slots whose machines departed after the end of the last generation, before this one could begin.
+  /// Slots whose machines departed after the end of the last generation, before this one could begin, or
+  /// while the last generation ran without them.
   const std::vector<int>& departed_meanwhile() const { return departed_meanwhile_; }
 
   /// What happens to the machines, and what the policy decides, up to the end of the generation that runs.
@@ -76,7 +77,8 @@ class RestartSteward {
   std::optional<End> end_;        ///< of that
   std::vector<int> members_;      ///< of that
   std::vector<int> departed_meanwhile_;
-  bool is_paused_ = false;  ///< by the policy
+  std::vector<int> departed_apart_;  ///< while the generation runs without them
+  bool is_paused_ = false;           ///< by the policy
   std::int64_t epoch_ = 0;
   std::vector<MembershipRecord> membership_;
   std::vector<TimedDecision> decisions_;

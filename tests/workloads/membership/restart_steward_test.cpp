@@ -190,6 +190,28 @@ TEST(RestartSteward, RestartMayGrowWithTheNextDepartureOnly) {
   EXPECT_EQ(steward.members(), (Slots{0, 2}));
 }
 
+/// What the machine of a slot had is gone also if the generation that runs then does not have the slot.
+TEST(RestartSteward, AMachineThatWaitsMayDepart) {
+  RestartSteward steward = steward_of({.times = "40,10,1e9;90,1e9;1e9",
+                                       .slots = 3,
+                                       .detect = Seconds(5),
+                                       .start = Seconds(20),
+                                       .least = 1,
+                                       .options = {{"admit", std::string("next-restart")}}});
+  EXPECT_EQ(steward.begin_next(), Seconds(45));
+  EXPECT_EQ(steward.members(), (Slots{1, 2}));
+  EXPECT_TRUE(steward.departed_meanwhile().empty()) << "slot 0 departs at 75";
+  ASSERT_TRUE(steward.end_of_generation());
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(90));
+  EXPECT_EQ(steward.begin_next(), Seconds(95));
+  EXPECT_EQ(steward.members(), (Slots{2}));
+  EXPECT_EQ(steward.departed_meanwhile(), (Slots{0}));
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(1e9));
+  // Both machines are up then.
+  EXPECT_GT(steward.begin_next(), Seconds(1e9));
+  EXPECT_TRUE(steward.departed_meanwhile().empty());
+}
+
 /// Those that are left are enough, so the job goes on without a machine that cannot be had.
 TEST(RestartSteward, ContinuesWithoutAMachineThatCannotBeHad) {
   RestartSteward steward = steward_of(

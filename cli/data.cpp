@@ -122,8 +122,8 @@ void add_pack(CLI::App& parent) {
       "sets become PNG, with the same pixels. The folder appears when it is complete. Examples:\n"
       "  tandem data pack photographs photographs.shards\n"
       "  tandem data pack fashion-mnist fashion.shards --shard-size 8MB\n"
-      "  tandem simulate workloads/experiments/quick.yaml --variant bsp --set workload.dataset=shards \\\n"
-      "    --set workload.dataset_directory=fashion.shards");
+      "  tandem simulate workloads/experiments/quick.yaml --variant bsp --set workload.dataset=shards "
+      "--set workload.dataset_directory=fashion.shards");
   command->callback([options] { run_pack(*options); });
 }
 

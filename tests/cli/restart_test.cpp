@@ -99,11 +99,9 @@ TEST_F(RestartJobs, CommitsThatAKeeperCannotKeepFail) {
   const std::string copies = "out/memory/node-2/checkpoints";
   const auto told = killed(
       words + " --set checkpoint.to=buddy", {},
-      "until [ -d " + copies +
-          " ]; do kill -0 $run || break; sleep 0.01; done; for r in $(seq 100 10 250); do mkdir "
-          "-p " +
+      "until [ -d " + copies + " ]; do kill -0 $run || break; sleep 0.01; done; mkdir -p $(printf '" +
           copies +
-          "/round_$(printf %08d $r).worker_0.state.partial; done; "
+          "/round_%08d.worker_0.state.partial ' $(seq 100 250)); "
           "until " +
           has_checkpoint(200) +
           "; do kill -0 $run || break; sleep 0.01; done; "
@@ -117,7 +115,7 @@ TEST_F(RestartJobs, CommitsThatAKeeperCannotKeepFail) {
   ASSERT_TRUE(counts >> own >> copies_of_it);
   EXPECT_LE(own, 5) << "of 10 that were made";
   EXPECT_LE(copies_of_it, 5);
-  EXPECT_EQ(results("out").journal.commits.back().round, 400);
+  EXPECT_GT(results("out").journal.commits.back().round, 390) << "commits each ten rounds, until the end";
   expect_same_records("whole", "out", 0);
   expect_each_step_once("out");
 }

@@ -34,11 +34,14 @@ TEST(Protocol, StructsRoundTrip) {
   EXPECT_EQ(stored.ended, Seconds(1.5));
   EXPECT_EQ(stored.blocked, Seconds(0.5));
   EXPECT_EQ(stored.bytes, Bytes(std::int64_t{1} << 36));
-  const auto copied = unpack<Copied>(pack(Copied{12, 11, 10}));
+  const auto copied = unpack<Copied>(pack(Copied{12, 11, 9, 10}));
   EXPECT_EQ(copied.round, 12);
   EXPECT_EQ(copied.oldest, 11);
+  EXPECT_EQ(copied.since, 9);
   EXPECT_EQ(copied.blocks, 10);
-  EXPECT_EQ(unpack<LastCopy>(pack(LastCopy{15})).oldest, 15);
+  const auto last = unpack<LastCopy>(pack(LastCopy{15, 14}));
+  EXPECT_EQ(last.oldest, 15);
+  EXPECT_EQ(last.since, 14);
   EXPECT_EQ(unpack<Fetch>(pack(Fetch{13})).round, 13);
   const auto kept = unpack<Kept>(pack(Kept{14, true, 3}));
   EXPECT_EQ(kept.round, 14);

@@ -16,8 +16,8 @@ namespace tandem {
 namespace {
 
 /// ImageNet-1k. Source of the mean: Zhao et al., MLSys 2023 (142 GB in 1.3 million images); of the deviation:
-/// Dryden et al., Clairvoyant Prefetching for Distributed Machine Learning I/O, SC 2021 (to be checked against
-/// the paper).
+/// Dryden et al., Clairvoyant Prefetching for Distributed Machine Learning I/O, SC 2021 (to be checked
+/// against the paper).
 constexpr double imagenet_mean = 114'620.0, imagenet_deviation = 100'000.0;
 /// Sizes and classes of all are in memory.
 constexpr std::int64_t most_samples = 100'000'000;

@@ -230,7 +230,7 @@ TEST_F(ClusterCommand, AJobContinuesWithFewerWorkers) {
                           experiment(
                               "recovery: {mode: restart, policy: shrink}\ncheckpoint: {policy: fixed, "
                               "options: {interval: 5}}\n") +
-                          " --set stop.rounds=300";
+                          " --set stop.rounds=60";
   const auto whole = line_.tandem(job + " --set checkpoint.keep=0 --out whole");
   ASSERT_EQ(whole.exit_code, 0) << whole.output;
   const double makespan_s =
@@ -241,7 +241,7 @@ TEST_F(ClusterCommand, AJobContinuesWithFewerWorkers) {
         line_.tandem(job + " --set checkpoint.to=" + to +
                      " --set checkpoint.keep=2 --set run.revoke=kill --set transience.lifetime=fixed --set "
                      "'transience.options.times=" +
-                     std::to_string(0.3 * makespan_s) + ",1e9;1e9' --out " + to);
+                     std::to_string(0.5 * makespan_s) + ",1e9;1e9' --out " + to);
     ASSERT_EQ(revoked.exit_code, 0) << revoked.output;
     EXPECT_NE(revoked.output.find("generation 1 has 1 of 2 workers: 1"), std::string::npos) << revoked.output;
     const auto info = read_results((line_.folder() / to).string()).info;

@@ -324,6 +324,13 @@ TEST_F(SshMachines, AreDiscoveredAndThenSimulatedAndRun) {
 /// A failure while a job runs, and what is left of the job.
 class FailingMachines : public SshMachines {
  protected:
+  /// The folder "private" is another one on each machine.
+  void make_private_folders() const {
+    for (const char* machine : {"m2", "m3"})
+      ASSERT_EQ(line_.shell("mkdir -p private && " + on(machine) + "mount -t tmpfs none \"$PWD/private\"")
+                    .exit_code,
+                0);
+  }
   struct LongJob {
     std::string experiment;
     std::string hosts = "m1,m2,m3";
@@ -473,10 +480,7 @@ TEST_F(FailingMachines, AJobStartsAgainWithoutASharedFileSystem) {
   const std::string job = experiment(2000, "evaluate_every: 20\nrecovery: {mode: restart}\n");
   const auto whole = tandem("run " + job + " --hosts m1,m2,m3 --out whole");
   ASSERT_EQ(whole.exit_code, 0) << whole.output;
-  for (const char* machine : {"m2", "m3"})
-    ASSERT_EQ(
-        line_.shell("mkdir -p private && " + on(machine) + "mount -t tmpfs none \"$PWD/private\"").exit_code,
-        0);
+  ASSERT_NO_FATAL_FAILURE(make_private_folders());
   const auto cables = [&](const char* state) {
     return "for cable in eth0 eth1; do ip -n " + network_of("m3") + " link set $cable " + state + "; done; ";
   };
@@ -534,10 +538,7 @@ TEST_F(FailingMachines, AJobContinuesWithFewerWorkers) {
   const std::string job = experiment(2000, "evaluate_every: 20\nrecovery: {mode: restart, policy: shrink}\n");
   const auto whole = tandem("run " + job + " --hosts m1,m2,m3 --out whole");
   ASSERT_EQ(whole.exit_code, 0) << whole.output;
-  for (const char* machine : {"m2", "m3"})
-    ASSERT_EQ(
-        line_.shell("mkdir -p private && " + on(machine) + "mount -t tmpfs none \"$PWD/private\"").exit_code,
-        0);
+  ASSERT_NO_FATAL_FAILURE(make_private_folders());
   const auto shrunk =
       line_.shell("export OMPI_MCA_plm_rsh_agent=\"ssh -F $PWD/ssh/ssh_config\"; sh /run/tandem/clusters/" +
                   id_ + "/enter m1 \"$TANDEM\" run " + job +

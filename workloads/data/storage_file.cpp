@@ -150,7 +150,8 @@ void StorageFile::read_directly(std::int64_t offset, std::span<std::byte> target
 }
 
 PageCache cold_reads_in(const std::string& directory) {
-  std::string path = directory + "/cold-XXXXXX";
+  // mkstemp replaces the last six letters.
+  std::string path = directory + "/cold-" + std::string(6, 'X');
   const int file = ::mkstemp(path.data());
   if (file < 0)
     throw WorldError("cannot make a file in '" + directory + "' to test cold reads: " + std::strerror(errno));

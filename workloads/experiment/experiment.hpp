@@ -80,8 +80,13 @@ struct Experiment {
     Bytes disk_capacity{0};   ///< of the second tier, on the node's disk; 0: none
     /// Of augmentation_options(): how training images are changed each time they are used; empty: not at all.
     std::map<std::string, OptionValue> augment;
-    bool cold = false;  ///< native cache nodes read past the page cache
-    int prefetch = 1;   ///< batches requested ahead of use; 0: a GPU does not load one during a step either
+    bool cold = false;          ///< native cache nodes read past the page cache
+    Peers peers = Peers::none;  ///< how cache nodes find samples at each other
+    int copies = 0;             ///< cache nodes that may hold a sample at the same time; 0: all
+    StoreAccess store = StoreAccess::served;
+    BackgroundReads background = BackgroundReads::always;
+    BadSample bad_sample = BadSample::stop;
+    int prefetch = 1;  ///< batches requested ahead of use; 0: a GPU does not load one during a step either
   } data;
 
   struct Placement {  ///< host names, one per instance

@@ -1,6 +1,6 @@
 // Overhead of the context over plain MPI. Both are timed in alternation within one run, so that other load
 // affects both; the counters are medians in microseconds, and their ratio. With the launcher's flags:
-//   mpirun --oversubscribe --bind-to none --mca pml ob1 -n 2 runtime_benchmark   (ping-pong, reads of files)
+//   mpirun --oversubscribe --bind-to none --mca pml ob1 -n 2 runtime_benchmark   (ping-pong, node, reads of files)
 //   mpirun ... --mca mpi_yield_when_idle 1 -n 4 runtime_benchmark   (all-reduce; the flag if cores are fewer)
 #include <benchmark/benchmark.h>
 #include <mpi.h>
@@ -91,6 +91,7 @@ void add_benchmarks(int ranks) {
         ->Unit(benchmark::kMicrosecond);
   }
   if (ranks == 2) add_gpu_benchmarks();
+  if (ranks == 2) add_node_benchmarks();
   if (ranks == 2) add_disk_benchmarks();
   constexpr std::int64_t mebibyte = 1 << 20;
   using Sizes = std::pair<std::int64_t, std::int64_t>;

@@ -43,6 +43,9 @@ inline void compare(benchmark::State& state, int times, const std::function<void
 /// Reads of files in a mounted directory.
 void add_disk_benchmarks();
 
+/// Batches of a cache node.
+void add_node_benchmarks();
+
 /// Messages between the GPU memory of two ranks, if the build has CUDA.
 void add_gpu_benchmarks();
 

@@ -49,9 +49,10 @@ enum class Stream : std::int16_t {
   copies,       ///< -> keeper: Copied, Fetch, LastCopy
   copies_kept,  ///< keeper -> : Kept
   copy_parts,   ///< -> keeper after Copied, keeper -> after Kept: the part of a commit
-  deals,     ///< coordinating server -> worker; worker -> one that joins or is behind: how samples are dealt
-  reads,     ///< cache node -> store: Read, End; sample ids
-  read_data  ///< store -> cache node: the records of a Read
+  deals,      ///< coordinating server -> worker; worker -> one that joins or is behind: how samples are dealt
+  reads,      ///< cache node -> store: Read, End; sample ids
+  read_data,  ///< store -> cache node: the records of a Read
+  importance  ///< worker -> cache node: what the list of the next epoch knows of the losses, by id
 };
 
 struct StreamTraits {
@@ -59,7 +60,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 34> stream_traits = {
+inline constexpr std::array<StreamTraits, 35> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
@@ -68,7 +69,7 @@ inline constexpr std::array<StreamTraits, 34> stream_traits = {
      {"membership", true},   {"ends-of-job", true},  {"arrivals", true},      {"welcomes", true},
      {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true},
      {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false},
-     {"reads", true},        {"read-data", false}}};
+     {"reads", true},        {"read-data", false},   {"importance", false}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -113,6 +114,7 @@ inline constexpr Channel copy_parts = channel(Stream::copy_parts);
 inline constexpr Channel deals = channel(Stream::deals);
 inline constexpr Channel reads = channel(Stream::reads);
 inline constexpr Channel read_data = channel(Stream::read_data);
+inline constexpr Channel importance = channel(Stream::importance);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
 constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
@@ -331,8 +333,11 @@ struct Request {
   static constexpr Kind kind = Kind::request;
   std::int32_t samples = 0;
   std::int64_t epoch = 0;
+  std::int64_t position = 0;  ///< of the first one, in the worker's part of the list
 };
 
+/// Where the policy of the cache node may deliver other samples than the wanted ones, the ids come before the
+/// records.
 struct Batch {
   static constexpr Kind kind = Kind::batch;
   std::int32_t samples = 0;
@@ -341,7 +346,11 @@ struct Batch {
 /// Asks a store for samples, whose ids follow. The reply is their records, in this order.
 struct Read {
   static constexpr Kind kind = Kind::read;
+  /// one_by_one: each sample is a request to the disk; package: all are one; new_package: the samples are
+  /// copied into a package, and the reply is empty.
+  enum class How : std::int8_t { one_by_one, package, new_package };
   std::int32_t samples = 0;
+  How how = How::one_by_one;
 };
 
 struct Checkpoint {

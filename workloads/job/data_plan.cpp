@@ -103,8 +103,19 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
                      .options = Options::resolve(split.name, split.options, setting_.split_options)};
   if (split.make.needs_labels) dealt_->get();
   dealt_->setting.labels = {};
+  plan_caches(setting);
   check_capacity();
   plan_lists();
+}
+
+/// Policies that know only requests do without labels, which may have to be loaded.
+void DataPlan::plan_caches(const DatasetSetting& setting) {
+  cache_ = &cache::catalog().find(setting_.cache).make;
+  largest_sample_ = manifest_.sizes.empty() ? manifest_.each : *std::ranges::max_element(manifest_.sizes);
+  if (!from_storage() || !cache_->needs.manifest || !manifest_.labels.empty()) return;
+  labels_ = std::make_shared<const std::vector<std::uint16_t>>(
+      dataset_ != nullptr ? labels() : modelled_train_labels(setting));
+  manifest_.labels = *labels_;
 }
 
 std::shared_ptr<const SampleSource> DataPlan::open_source(const std::string& record_file,
@@ -253,16 +264,25 @@ DataPlan::Left DataPlan::left_of_epoch() const {
   return left;
 }
 
-CacheEngine DataPlan::make_cache_engine() const {
-  const auto& entry = cache::catalog().find(setting_.cache);
+std::vector<Bytes> DataPlan::cache_tiers() const {
   std::vector<Bytes> tiers = {setting_.cache_capacity};
   if (has_disk_tier()) tiers.push_back(setting_.disk_capacity);
-  return {
-      entry.make.node({.tiers = tiers,
+  return tiers;
+}
+
+std::unique_ptr<cache::CachePolicy> DataPlan::make_cache_policy(int node, int nodes) const {
+  const auto& entry = cache::catalog().find(setting_.cache);
+  return cache_->node({.tiers = cache_tiers(),
+                       .node = node,
+                       .nodes = nodes,
                        .manifest = manifest_,
                        .seed = seed_,
-                       .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)}),
-      tiers, manifest_};
+                       .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)});
+}
+
+bool DataPlan::plans_caches() const {
+  const cache::Needs& needs = cache_->needs;
+  return from_storage() && (needs.ahead || needs.importance || needs.lists);
 }
 
 }  // namespace tandem

@@ -93,6 +93,7 @@ json cache_of(const Journal& journal) {
   };
   for (const auto& record : journal.caches) {
     add(places[record.from], record);
+    if (record.from == "background" || record.from == "wasted") continue;
     add(all, record);
     if (record.from.starts_with("tier")) add(local, record);
   }

@@ -1,10 +1,13 @@
 // The cache node: serves batches to workers from its tiers, and reads what they lack, as the cache policy
 // decides. Requests are served while reads for others are under way: a batch is sent when its last sample is
-// there.
+// there. Where the policy plans with epochs, one begins when all workers of the node ask for samples of it.
+// While no batch waits for samples, the node reads what the policy wants to have in advance.
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -13,7 +16,10 @@
 #include "workloads/context.hpp"
 #include "workloads/data/cache_engine.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/roles/background_queue.hpp"
+#include "workloads/roles/node_epoch.hpp"
 #include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_reads.hpp"
 
@@ -40,7 +46,9 @@ class CacheNode {
     Rank rank = 0;
     std::vector<SampleId> ids;  ///< of the request being received
     std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
-    bool has_ended = false;     ///< it sends no further request
+    protocol::Request request;
+    bool is_held = false;    ///< the request is for an epoch that has not begun
+    bool has_ended = false;  ///< it sends no further request
   };
   /// A batch waits for a sample.
   struct Waiter {
@@ -49,17 +57,28 @@ class CacheNode {
   };
   using Waiters = std::unordered_multimap<SampleId, Waiter>;
 
+  /// In order, of one batch.
   struct Count {
-    cache::Place from;
+    std::string from;
     SampleCount delivered = {};
   };
 
   void listen_to_clients();
   Pending listen(Client& client);
+  void hear(Client& client, const Note& note);
   void end(Client& client);
-  void begin_batch(Client& client, std::int64_t epoch);
-  const cache::Decisions& decide(const std::vector<SampleId>& ids, std::int64_t epoch);
-  void note(const cache::Want& want, const cache::Decisions& decisions);
+  void begin_due_epoch();
+  void begin_epoch(std::int64_t epoch);
+  std::vector<float> receive_losses(std::int64_t epoch);
+  void begin_batch(Client& client);
+  const cache::Decisions& decide(const Client& client);
+  cache::Want want_of(const Client& client);
+  void apply(const cache::Decisions& decisions, std::int64_t epoch);
+  void read_in_background();
+  void begin(BackgroundQueue::Read read);
+  void begin_parts(const BackgroundQueue::Read& read);
+  void begin_part(std::size_t source, const BackgroundQueue::Read& read);
+  void record_background();
   void count(const cache::Decisions& decisions, std::int64_t epoch);
   Batch& new_batch(Client& client);
   void lay_out(Batch& batch, const cache::Decisions& decisions) const;
@@ -84,6 +103,11 @@ class CacheNode {
   CacheEngine engine_;
   bool is_real_;        ///< math
   std::size_t stores_;  ///< that have the samples; 0: the disk has them
+  bool reads_ahead_;    ///< the policy wants to know when it may read in the background
+  std::optional<NodeEpoch> epoch_;
+  BackgroundQueue background_;
+  bool is_idle_due_ = false;                      ///< the policy was not asked for reads since the last batch
+  std::map<std::int64_t, CacheLedger> recorded_;  ///< by epoch: reads in the background
   /// Null when math is modelled, and where stores have the samples.
   std::shared_ptr<const SampleSource> own_disk_;
   std::unique_ptr<TierFile> tier_file_;  ///< null when math is modelled, and where memory is the only tier

@@ -128,19 +128,9 @@ TEST_P(CachesOf, RecordedDecisionsReplay) {
   const Experiment experiment = reading_with(GetParam());
   const auto journals = serve(experiment, 1);
   const Job job(experiment, lab(), folder_.path().string());
-  CacheEngine engine = job.data().make_cache_engine();
   const auto& recorded = journals.at(3).decisions;
   EXPECT_EQ(recorded.size(), 3U * 12U);
-  std::vector<Bytes> tiers = {experiment.data.cache_capacity};
-  if (job.data().has_disk_tier()) tiers.push_back(experiment.data.disk_capacity);
-  const auto policy =
-      cache::catalog()
-          .find(experiment.data.cache)
-          .make.node({.tiers = tiers,
-                      .manifest = job.data().manifest(),
-                      .seed = experiment.seed,
-                      .options = Options::resolve(experiment.data.cache,
-                                                  cache::catalog().find(experiment.data.cache).options, {})});
+  const auto policy = job.data().make_cache_policy();
   for (const auto& record : recorded) {
     cache::Decisions decisions;
     cache::replay_event(*policy, record.event, decisions);

@@ -27,6 +27,8 @@ using nlohmann::json;
 json comparable(const Experiment& experiment) {
   json keys = to_json(experiment);
   for (const char* key : {"name", "physics", "repetitions", "variants"}) keys.erase(key);
+  // A run has none.
+  if (experiment.data.store == StoreAccess::mounted) keys.at("placement").erase("stores");
   return keys.flatten();
 }
 

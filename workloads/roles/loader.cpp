@@ -51,11 +51,12 @@ class MemoryLoader : public Loader {
 class StorageLoader : public Loader {
  public:
   StorageLoader(const Roster& roster, const DataPlan& data, Context& context, SampleVisits& visits,
-                int worker, std::function<void(Pending&)> wait)
+                int worker, const GivenSamples& given, std::function<void(Pending&)> wait)
       : context_(context),
         wait_(std::move(wait)),
         visits_(visits),
         manifest_(data.manifest()),
+        given_(given),
         real_(data.dataset() != nullptr),
         ahead_(data.prefetch()) {
     const auto nodes = roster.ranks_of(Roster::Role::cache_node);
@@ -73,12 +74,16 @@ class StorageLoader : public Loader {
     in_flight_.pop_front();
     wait_(current_.request);
     wait_(current_.batch);
-    return {static_cast<int>(current_.samples.ids.size()),
-            current_.records,
-            {},
-            current_.samples.ids,
-            current_.epoch,
-            current_.samples.epochs};
+    const std::size_t samples = current_.samples.ids.size();
+    std::span<const std::byte> stored = current_.records;
+    list_.clear();
+    if (real_ && given_.is_sent()) {
+      const auto numbers = stored.last(samples * sizeof(SampleId));
+      stored = stored.first(stored.size() - numbers.size());
+      for (std::size_t i = 0; i < samples; ++i) list_.push_back(GivenSamples::get(numbers, i));
+    }
+    return {static_cast<int>(samples), stored, {}, current_.samples.ids, current_.epoch,
+            current_.samples.epochs,   list_};
   }
 
   void close() override {
@@ -105,7 +110,7 @@ class StorageLoader : public Loader {
     visits_.next(samples, order.samples);
     order.epoch = visits_.epoch();
     const auto count = std::ssize(order.samples.ids);
-    Bytes size{0};
+    Bytes size = given_.size(order.samples.ids.size());
     for (const SampleId id : order.samples.ids) size += manifest_.size_of(id);
     if (real_) order.records.resize(static_cast<std::size_t>(size.count()));
     order.batch = context_.receive(node_, protocol::batches, {size, real_ ? order.records.data() : nullptr});
@@ -121,6 +126,7 @@ class StorageLoader : public Loader {
   std::function<void(Pending&)> wait_;
   SampleVisits& visits_;
   const cache::Manifest& manifest_;
+  GivenSamples given_;
   bool real_;
   std::int64_t ahead_;          ///< batches
   std::int64_t begun_ = 0;      ///< steps
@@ -128,14 +134,16 @@ class StorageLoader : public Loader {
   Rank node_ = 0;
   std::deque<Request> in_flight_;
   Request current_;
+  std::vector<SampleId> list_;  ///< what the current batch has
 };
 
 }  // namespace
 
 std::unique_ptr<Loader> make_loader(const Roster& roster, const DataPlan& data, Context& context,
-                                    SampleVisits& visits, int worker, std::function<void(Pending&)> wait) {
+                                    SampleVisits& visits, int worker, const GivenSamples& given,
+                                    std::function<void(Pending&)> wait) {
   if (data.from_storage())
-    return std::make_unique<StorageLoader>(roster, data, context, visits, worker, std::move(wait));
+    return std::make_unique<StorageLoader>(roster, data, context, visits, worker, given, std::move(wait));
   return std::make_unique<MemoryLoader>(data, visits);
 }
 

@@ -9,13 +9,21 @@ namespace {
 
 /// The ranks: four workers, a server, two cache nodes (5, 6), two stores (7, 8) and an evaluator.
 const std::string two_stores =
-    "--set data.source=storage --set placement.cache_nodes=[node-1,node-2] --set "
+    "--set platform=lab.xml --set data.source=storage --set placement.cache_nodes=[node-1,node-2] --set "
     "placement.stores=[server,node-6] --set data.cache_capacity=50kB ";
+/// As in the shipped lab, with a second disk.
+void write_platform(const CommandLine& line) {
+  const auto made = line.shell(
+      "sed '/<host id=\"node-6\"/ a <disk id=\"disk\" read_bw=\"200MBps\" write_bw=\"150MBps\"/>' "
+      "'" TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml' > lab.xml");
+  EXPECT_EQ(made.exit_code, 0) << made.output;
+}
 const std::string own_disk =
     "--set data.source=storage --set placement.cache_nodes=[server] --set data.cache_capacity=50kB ";
 
 class BadSamples : public ResumeJobs {
  protected:
+  BadSamples() { write_platform(line_); }
   std::string job(const std::string& settings) const {
     return line_.experiment() +
            " --set workload.train_samples=200 --set workload.test_samples=50 --set stop.rounds=14 " +
@@ -144,7 +152,10 @@ TEST_F(BadSamples, AMountedStorageIsReadByCacheNodes) {
   }
 }
 
-class DyingStores : public RestartJobs, public ::testing::WithParamInterface<int> {};
+class DyingStores : public RestartJobs, public ::testing::WithParamInterface<int> {
+ protected:
+  DyingStores() { write_platform(line_); }
+};
 
 TEST_P(DyingStores, EndTheJobAndAreNamed) {
   const std::string words = job(1'000'000, two_stores + "--set recovery.mode=in-place");
@@ -173,9 +184,10 @@ INSTANTIATE_TEST_SUITE_P(All, DyingStores, ::testing::Values(5, 7),
 /// commit.
 class DeathsOfTheDataPath : public RestartJobs, public ::testing::WithParamInterface<int> {
  protected:
+  DeathsOfTheDataPath() { write_platform(line_); }
   static const std::string& tiers() {
     static const std::string words =
-        "--set data.source=storage --set placement.cache_nodes=[server,node-6] --set "
+        "--set platform=lab.xml --set data.source=storage --set placement.cache_nodes=[server,node-6] --set "
         "placement.stores=[server,node-6] --set data.cache_capacity=20kB --set data.disk_capacity=60kB ";
     return words;
   }

@@ -245,6 +245,22 @@ std::string commits_line(const json& summary) {
                      seconds_text(blocked_s), 100 * blocked_s / makespan_s);
 }
 
+/// Of samples.
+std::string faults_line(const nlohmann::json& cache) {
+  std::string line;
+  if (const auto replaced = cache.value("replaced", std::int64_t{0}); replaced > 0)
+    line += fmt::format(
+        "\n  warning: {} times another sample took the place of one that could not be read, or was not what "
+        "the data set says (data.bad_sample: replace); with stop, the job ends and names it",
+        with_separators(replaced));
+  if (const auto no_room = cache.value("no_room", std::int64_t{0}); no_room > 0)
+    line += fmt::format(
+        "\n  warning: {} times the disk of a cache node had no room for a sample of its second tier "
+        "(data.disk_capacity), which the data set was read for instead",
+        with_separators(no_room));
+  return line;
+}
+
 }  // namespace
 
 std::string results_line(const Results& results) {
@@ -261,7 +277,8 @@ std::string results_line(const Results& results) {
   line += accuracy_text(results.journal, rounds);
   if (summary.contains("cache"))
     line += fmt::format(", {:.1f} % of reads from the cache",
-                        100 * summary.at("cache").at("hit_ratio").get<double>());
+                        100 * summary.at("cache").at("hit_ratio").get<double>()) +
+            faults_line(summary.at("cache"));
   if (summary.contains("cache") && summary.at("cache").at("classes").contains("substituted"))
     line += fmt::format(
         ", {} samples replaced by others",

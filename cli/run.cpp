@@ -215,6 +215,22 @@ void report_failure(const LaunchResult& result, const Job& job, const RunOptions
   print_error(message);
 }
 
+/// Cache nodes read the data set where it is, as they do without stores. Errors: ConfigError.
+void read_mounted_storage(Experiment& experiment) {
+  if (experiment.data.store != StoreAccess::mounted) return;
+  const auto fail = [&](const std::string& key, const std::string& expected, const std::string& found) {
+    throw ConfigError(fmt::format("key '{}': expected {}, because data.store is mounted, found '{}'", key,
+                                  expected, found));
+  };
+  if (experiment.run.devices != DeviceSpeed::native)
+    fail("run.devices", "native (emulated disks are those of stores that serve)",
+         to_text(experiment.run.devices));
+  const std::string& set = experiment.workload.dataset;
+  if (set != "folder" && set != "shards")
+    fail("workload.dataset", "folder or shards, whose files are in workload.dataset_directory", set);
+  experiment.placement.stores.clear();
+}
+
 int run_job(const RunOptions& options) {
   LoadedJob loaded = load_job_or_resumed(options.job);
   check_runnable(loaded.experiment);
@@ -222,6 +238,7 @@ int run_job(const RunOptions& options) {
   check_machine_use(loaded.experiment, machines, options);
   machines.map_gpus(loaded);
   if (machines.is_used()) compute_natively_by_default(loaded);
+  read_mounted_storage(loaded.experiment);
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");
   // Building the job here finds bad input before anything is written or started.
   Job job(loaded.experiment, loaded.platform, out, network_of_workers(loaded));

@@ -20,6 +20,7 @@
 #include "workloads/records/journal_bytes.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/roles/run_role.hpp"
+#include "workloads/roles/sample_reads.hpp"
 
 namespace tandem {
 
@@ -42,6 +43,8 @@ int number_of_host(const Job& job, Rank rank) {
 std::function<int(int)> parallel_transfers(const Job& job, Rank rank) {
   if (!job.roster().has(rank)) return {};
   const auto disks = std::ssize(job.devices().host_of(rank).disks);
+  if (job.spec().experiment.data.store == StoreAccess::mounted)
+    return [requests = parallel_requests(job, rank)](int) { return requests; };
   return [&devices = job.devices(), rank, disks](int disk) {
     return disk < disks ? devices.disk_service(rank, disk).parallel : 1;
   };

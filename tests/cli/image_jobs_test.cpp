@@ -1,6 +1,7 @@
 // Data sets of images in files: folders and shards train as the data set does that they were made from, in
 // both worlds, and bad ones end with exit code 2.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
@@ -158,6 +159,62 @@ TEST_F(ImageData, BadInputIsNamed) {
   line_.shell("rm images/train/00002/a.png && truncate -s 100000 shards/train-00000.tar");
   refuses("simulate " + job(of_shards) + " --out out",
           {"train-00000.tar': expected", "index.txt", "found 100000"});
+}
+
+TEST_F(ImageData, FoldersThatAreNoDataSetAreNamed) {
+  make_folder();
+  const auto is_refused = [&](const std::vector<std::string>& words) {
+    for (const char* world : {"simulate ", "run "}) refuses(world + job(of_folder) + " --out out", words);
+  };
+  line_.shell("mv images/train kept && mkdir images/train");
+  is_refused(
+      {"images/train': expected a folder with at least two folders of images, one per class", "found none"});
+  line_.shell("mkdir images/train/00000");
+  is_refused({"images/train': expected a folder with at least two folders", "found 1 such folder"});
+  line_.shell("mkdir images/train/00001");
+  is_refused({"images/train/00000': expected images (.jpg, .jpeg or .png) of one class, found none"});
+  line_.shell("rm -r images/train && mv kept images/train && rm -r images/test");
+  is_refused({"images': expected a folder 'test' or 'val'"});
+}
+
+TEST_F(ImageData, AFolderWithoutRightsIsNamed) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  make_folder();
+  line_.shell("chmod 000 images/train/00002");
+  for (const char* world : {"simulate ", "run "})
+    refuses(world + job(of_folder) + " --out out",
+            {"images/train/00002': expected images", "Permission denied"});
+  line_.shell("chmod 755 images/train/00002");
+}
+
+/// The index is of other archives.
+TEST_F(ImageData, AnIndexThatDisagreesWithAnArchiveIsNamed) {
+  make_shards();
+  const auto is_refused = [&](const std::vector<std::string>& words) {
+    for (const char* world : {"simulate ", "run "}) refuses(world + job(of_shards) + " --out out", words);
+  };
+  // The second line after that of the first archive: its checksum, and then the size of the first sample.
+  line_.shell(
+      "cp shards/index.txt kept; awk '/^shard train/ {at = NR + 2} NR == at {$3 = \"0000beef\"} 1' kept > "
+      "shards/index.txt");
+  is_refused({"shards/train-00000.tar, byte ", "expected the checksum 0000beef of its index", "found "});
+  line_.shell("awk '/^shard train/ {at = NR + 1} NR == at {--$2} 1' kept > shards/index.txt");
+  is_refused({"shards/train-00000.tar': expected a file of ", "as index.txt says", "found one of "});
+  line_.shell("cp kept shards/index.txt; rm shards/train-00000.tar");
+  is_refused({"shards/train-00000.tar': expected ", "No such file"});
+}
+
+/// A rank that finds other samples than those with which the job was prepared.
+TEST_F(ImageData, UnlikeManifestsAreNamed) {
+  make_folder();
+  const auto result =
+      line_.shell("\"$TANDEM\" run " + job(of_folder) +
+                  " --print-command --out printed > command && cd images/train/00001 && mv $(ls | "
+                  "head -1) new.png && cd - > /dev/null && sh ./command");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  for (const char* word :
+       {"data set 'folder': expected the manifest ", ", found ", "this machine has others"})
+    EXPECT_NE(result.output.find(word), std::string::npos) << result.output;
 }
 
 TEST_F(ImageData, PackRefusesWhatItCannotPack) {

@@ -8,18 +8,19 @@
 #include "workloads/context.hpp"
 #include "workloads/job/data_plan.hpp"
 #include "workloads/protocol.hpp"
+#include "workloads/roles/given_samples.hpp"
 
 namespace tandem::testing {
 
 class CacheClient {
  public:
-  /// `data` must outlive it.
-  CacheClient(Context& context, const DataPlan& data, Rank node)
-      : context_(context), data_(data), node_(node) {}
+  /// `data` must outlive it. `given`: as the job's messages have it.
+  CacheClient(Context& context, const DataPlan& data, Rank node, const GivenSamples& given = GivenSamples({}))
+      : context_(context), data_(data), node_(node), given_(given) {}
 
   void request(std::vector<SampleId> ids, std::int64_t epoch = 0) {
     Request& request = requests_.emplace_back(Request{.ids = std::move(ids)});
-    Bytes size{0};
+    Bytes size = given_.size(request.ids.size());
     for (const SampleId id : request.ids) size += data_.manifest().size_of(id);
     const bool is_real = data_.dataset() != nullptr;
     if (is_real) request.records.resize(static_cast<std::size_t>(size.count()));
@@ -32,7 +33,7 @@ class CacheClient {
          reinterpret_cast<std::byte*>(request.ids.data())},
         protocol::pack(protocol::Request{.samples = static_cast<std::int32_t>(count), .epoch = epoch}));
   }
-  /// The records of the oldest request; empty when math is modelled.
+  /// The records of the oldest request, and what follows them; empty when math is modelled.
   std::vector<std::byte> receive() {
     Request& request = requests_.front();
     context_.wait(request.sent);
@@ -67,6 +68,7 @@ class CacheClient {
   Context& context_;
   const DataPlan& data_;
   Rank node_;
+  GivenSamples given_;
   std::deque<Request> requests_;
 };
 

@@ -27,6 +27,8 @@ using nlohmann::json;
 json comparable(const Experiment& experiment) {
   json keys = to_json(experiment);
   for (const char* key : {"name", "physics", "repetitions", "variants"}) keys.erase(key);
+  // A run has none.
+  if (experiment.data.store == StoreAccess::mounted) keys.at("placement").erase("stores");
   return keys.flatten();
 }
 
@@ -66,9 +68,16 @@ void check_counted_steps(const Results& results) {
                                   results.path, results.info.experiment.warmup_steps));
 }
 
+/// Only simulations have ranks for a mounted storage.
+std::vector<std::string> comparable_roles(const RunInfo& info) {
+  std::vector<std::string> roles = info.roles;
+  if (info.experiment.data.store == StoreAccess::mounted) std::erase(roles, "store");
+  return roles;
+}
+
 void check_same_job(const Results& simulated, const Results& other) {
   check_experiments(simulated, other);
-  if (simulated.info.roles != other.info.roles)
+  if (comparable_roles(simulated.info) != comparable_roles(other.info))
     throw ConfigError(fmt::format("{} and {} have different roles: {} and {}", simulated.path, other.path,
                                   fmt::join(simulated.info.roles, " "), fmt::join(other.info.roles, " ")));
   const auto from_round = [](const Results& results) {

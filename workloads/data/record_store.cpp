@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/data/checked_read.hpp"
 
 namespace tandem {
 
@@ -15,7 +16,8 @@ RecordStore::RecordStore(std::string path, const Dataset& dataset, const std::fu
                          bool cold)
     : path_(std::move(path)),
       record_(dataset.info().record_bytes()),
-      begin_of_(static_cast<std::size_t>(dataset.info().train_samples), -1) {
+      begin_of_(static_cast<std::size_t>(dataset.info().train_samples), -1),
+      checksums_(begin_of_.size()) {
   std::ofstream out(path_, std::ios::binary);
   std::int64_t end = 0;
   for (SampleId id = 0; id < dataset.info().train_samples; ++id) {
@@ -23,14 +25,14 @@ RecordStore::RecordStore(std::string path, const Dataset& dataset, const std::fu
     const auto record = dataset.record(Dataset::Part::train, id);
     out.write(reinterpret_cast<const char*>(record.data()), static_cast<std::streamsize>(record.size()));
     begin_of_[static_cast<std::size_t>(id)] = end;
+    checksums_[static_cast<std::size_t>(id)] = checksum_of(record);
     end += std::ssize(record);
   }
   out.close();
   if (!out) throw WorldError("cannot write the record store " + path_ + ": " + std::strerror(errno));
   file_.emplace(path_, cold);
+  ::unlink(path_.c_str());
 }
-
-RecordStore::~RecordStore() { ::unlink(path_.c_str()); }
 
 void RecordStore::read(SampleId id, std::span<std::byte> target) const {
   const std::int64_t begin = begin_of_.at(static_cast<std::size_t>(id));

@@ -14,24 +14,25 @@ namespace tandem {
 
 class RecordStore final : public SampleSource {
  public:
-  /// Writes the file, with the samples for which `has` is true; empty: all. `cold`: see StorageFile. Errors:
-  /// WorldError.
+  /// Writes the file, which has no name afterwards, so that nothing is left of it when the process ends, with
+  /// the samples for which `has` is true; empty: all. `cold`: see StorageFile. Errors: WorldError.
   RecordStore(std::string path, const Dataset& dataset, const std::function<bool(SampleId)>& has = {},
               bool cold = false);
-  ~RecordStore() override;
-  RecordStore(const RecordStore&) = delete;
-  RecordStore& operator=(const RecordStore&) = delete;
 
   Bytes size(SampleId) const override { return record_; }
   /// Pre: it has the sample.
   void read(SampleId id, std::span<std::byte> target) const override;
+  std::optional<std::uint32_t> checksum(SampleId id) const override {
+    return checksums_.at(static_cast<std::size_t>(id));
+  }
   PageCache page_cache() const override { return file_->page_cache(); }
   std::string name(SampleId id) const override;
 
  private:
   std::string path_;
   Bytes record_;
-  std::vector<std::int64_t> begin_of_;  ///< by id, in the file; -1: not there
+  std::vector<std::int64_t> begin_of_;    ///< by id, in the file; -1: not there
+  std::vector<std::uint32_t> checksums_;  ///< by id
   std::optional<StorageFile> file_;
 };
 

@@ -1,7 +1,6 @@
 #include "workloads/data/sample_set.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +9,7 @@
 #include <thread>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/data/checked_read.hpp"
 #include "workloads/data/image.hpp"
 #include "workloads/data/image_folder.hpp"
 #include "workloads/data/modelled_sizes.hpp"
@@ -66,7 +66,7 @@ void SampleSet::decode(Dataset::Part which, SampleId id, std::span<const std::by
   const Part& of = part(which);
   const auto index = static_cast<std::size_t>(id);
   if (const auto& checksums = of.manifest->checksums; !checksums.empty()) {
-    const auto found = crc32_z(0, reinterpret_cast<const Bytef*>(stored.data()), stored.size());
+    const std::uint32_t found = checksum_of(stored);
     if (found != checksums.at(index))
       throw ConfigError(fmt::format("image '{}': expected the checksum {:08x} of its index, found {:08x}",
                                     of.source->name(id), checksums[index], found));

@@ -63,6 +63,9 @@ class ShardSource final : public SampleSource {
     const auto index = static_cast<std::size_t>(id);
     files_->open(part_.shards.at(index))->read(part_.offsets[index], target);
   }
+  std::optional<std::uint32_t> checksum(SampleId id) const override {
+    return part_.manifest->checksums.at(static_cast<std::size_t>(id));
+  }
   PageCache page_cache() const override { return files_->open(part_.shards.at(0))->page_cache(); }
 
  private:

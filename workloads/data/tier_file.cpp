@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/data/checked_read.hpp"
 
 namespace tandem {
 
@@ -15,13 +16,14 @@ TierFile::TierFile(std::string path, const cache::Manifest& manifest) : path_(st
   begin_of_.push_back(0);
   for (SampleId id = 0; id < manifest.samples; ++id)
     begin_of_.push_back(begin_of_.back() + manifest.size_of(id).count());
+  written_.resize(static_cast<std::size_t>(manifest.samples));
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file_ < 0) throw WorldError("cannot create the cache tier " + path_ + ": " + std::strerror(errno));
+  ::unlink(path_.c_str());
 }
 
 TierFile::~TierFile() {
   if (file_ >= 0) ::close(file_);
-  ::unlink(path_.c_str());
 }
 
 void TierFile::fail(const char* what, SampleId id) const {
@@ -29,32 +31,43 @@ void TierFile::fail(const char* what, SampleId id) const {
                    path_ + ": " + std::strerror(errno));
 }
 
-void TierFile::write(SampleId id, std::span<const std::byte> record) {
+bool TierFile::write(SampleId id, std::span<const std::byte> record) {
+  Written& written = written_.at(static_cast<std::size_t>(id));
+  written = {.is_there = false, .checksum = checksum_of(record)};
   std::int64_t at = begin_of_.at(static_cast<std::size_t>(id));
   while (!record.empty()) {
     const ssize_t count = ::pwrite(file_, record.data(), record.size(), at);
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) return false;
     if (count <= 0) fail("write", id);
     record = record.subspan(static_cast<std::size_t>(count));
     at += count;
   }
+  written.is_there = true;
+  return true;
 }
 
 void TierFile::read(SampleId id, std::span<std::byte> target) const {
+  const Written& written = written_.at(static_cast<std::size_t>(id));
+  errno = ENODATA;
+  if (!written.is_there) fail("read", id);
   std::int64_t at = begin_of_.at(static_cast<std::size_t>(id));
-  while (!target.empty()) {
-    const ssize_t count = ::pread(file_, target.data(), target.size(), at);
+  for (auto left = target; !left.empty();) {
+    const ssize_t count = ::pread(file_, left.data(), left.size(), at);
     if (count < 0 && errno == EINTR) continue;
     if (count == 0) errno = ENODATA;
     if (count <= 0) fail("read", id);
-    target = target.subspan(static_cast<std::size_t>(count));
+    left = left.subspan(static_cast<std::size_t>(count));
     at += count;
   }
+  errno = EILSEQ;
+  if (checksum_of(target) != written.checksum) fail("read", id);
 }
 
 void TierFile::remove(SampleId id) {
   const auto index = static_cast<std::size_t>(id);
   const std::int64_t size = begin_of_[index + 1] - begin_of_[index];
+  written_[index].is_there = false;
   // A file system that cannot do it keeps the bytes, which is no error.
   if (size > 0) ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin_of_[index], size);
 }

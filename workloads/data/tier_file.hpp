@@ -4,6 +4,7 @@
 // the file may grow beyond the capacity of the tier, at most to the size of the data set.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,15 +16,17 @@ namespace tandem {
 /// Several threads may write and read different samples at the same time.
 class TierFile {
  public:
-  /// Creates an empty file, which is removed with the object. Errors: WorldError.
+  /// Creates an empty file without a name, so that nothing is left of it when the process ends. One of that
+  /// name, which an earlier process may have left, is removed. Errors: WorldError.
   TierFile(std::string path, const cache::Manifest& manifest);
   ~TierFile();
   TierFile(const TierFile&) = delete;
   TierFile& operator=(const TierFile&) = delete;
 
-  /// `record`: of the size of the sample. Errors: WorldError.
-  void write(SampleId id, std::span<const std::byte> record);
-  /// Pre: it was written, and not removed since. Errors: WorldError.
+  /// `record`: of the size of the sample. False: its disk has no room for it, and the sample is not there.
+  /// Errors: WorldError.
+  bool write(SampleId id, std::span<const std::byte> record);
+  /// Errors: WorldError, also if it is not there, or not what was written.
   void read(SampleId id, std::span<std::byte> target) const;
   /// The blocks that it alone uses can be used for others, where the file system can do that.
   void remove(SampleId id);
@@ -31,8 +34,13 @@ class TierFile {
  private:
   [[noreturn]] void fail(const char* what, SampleId id) const;
 
+  struct Written {
+    bool is_there = false;
+    std::uint32_t checksum = 0;
+  };
   std::string path_;
   std::vector<std::int64_t> begin_of_;  ///< by id, and the end
+  std::vector<Written> written_;        ///< by id
   int file_ = -1;
 };
 

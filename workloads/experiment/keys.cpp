@@ -174,6 +174,18 @@ std::vector<ExperimentKey> data_keys() {
        "with run.devices native, cache nodes and stores read their storage past the page cache where the "
        "file system lets them (run.json, physics, cold_reads says how); a profile then gives the times of "
        "cold reads"},
+      {KEY(data.store),
+       {},
+       "how cache nodes reach placement.stores - served: ranks on their hosts send samples; mounted: in runs "
+       "with run.devices native, cache nodes read workload.dataset_directory themselves, where the storage "
+       "is "
+       "mounted, and no ranks are on the hosts of the stores. Simulated like served"},
+      {KEY(data.bad_sample),
+       {},
+       "data.source storage: what follows a sample that cannot be read, or is not what the data set says "
+       "(checksum, size, no image), after 3 attempts with pauses between - stop: the job ends and names it; "
+       "replace: another sample of its batch takes its place, the next one of its class if there is one, so "
+       "steps stay equal; summary.json counts them (cache.replaced)"},
       {KEY(data.prefetch), between(0, million),
        "batches requested in advance; 0: none, and a GPU does not load the next batch during a step"},
       {KEY(placement.workers),

@@ -559,6 +559,12 @@ class Checker {
       fail_at("placement.stores",
               "nothing, because workers have their samples in memory (data.source); use data.source: storage",
               quote(placement.stores.front()));
+    if (experiment_.data.store == StoreAccess::mounted && experiment_.data.source == DataSource::memory)
+      fail_at("data.store", "served, because workers have their samples in memory (data.source)",
+              quote(to_text(experiment_.data.store)));
+    if (experiment_.data.store == StoreAccess::mounted && placement.stores.empty())
+      fail_at("placement.stores",
+              "hosts that stand for the mounted storage in simulations (data.store: mounted)", "nothing");
     const auto& physics = experiment_.physics;
     for (const auto& [key, needs_profile] : {std::pair("network", physics.network == NetworkSource::profile),
                                              std::pair("noise", physics.noise == NoiseSource::profile)})

@@ -181,7 +181,7 @@ void warn_of_unused_cold_reads(const Job& job, std::vector<std::string>& warning
 }
 
 void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {
-  if (!job.data().from_storage()) return;
+  if (!job.data().from_storage() || job.spec().experiment.data.store == StoreAccess::mounted) return;
   std::set<std::string> used;
   for (const RankAssignment& assignment : job.roster().assignments()) used.insert(assignment.host);
   std::vector<std::string> unread;

@@ -63,7 +63,7 @@ Roster::Roster(const Experiment& experiment) : first_workers_(experiment.placeme
   }
   if (experiment.data.source == DataSource::storage) {
     add(Role::cache_node, placement.cache_nodes);
-    add(Role::store, placement.stores);
+    if (experiment.data.store == StoreAccess::served) add(Role::store, placement.stores);
   }
   if (experiment.evaluate_every > 0 && placement.evaluator != first_worker_evaluates)
     add(Role::evaluator, {placement.evaluator});
@@ -74,6 +74,9 @@ Roster::Roster(const Experiment& experiment) : first_workers_(experiment.placeme
     add(Role::steward, {placement.servers.front()});
   if (!experiment.checkpoint.policy.empty() && experiment.checkpoint.to == CommitPlace::buddy)
     add(Role::keeper, hosts_of_states());
+  // A run has none of them, and the other ranks have the same numbers in both worlds.
+  if (experiment.data.source == DataSource::storage && experiment.data.store == StoreAccess::mounted)
+    add(Role::store, placement.stores);
 }
 
 std::vector<std::string> Roster::hosts_of_states() const {

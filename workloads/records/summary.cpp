@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "policies/vocabulary/quantile.hpp"
+#include "workloads/records/cache_rows.hpp"
 #include "workloads/records/columns.hpp"
 #include "workloads/records/metrics.hpp"
 #include "workloads/records/phase_order.hpp"
@@ -85,6 +86,7 @@ json phases_of(const RunInfo& info, const Journal& journal) {
 json cache_of(const Journal& journal) {
   std::map<std::string, CacheRecord> places;
   CacheRecord all, local;
+  json faults = json::object();
   const auto add = [](CacheRecord& to, const CacheRecord& record) {
     to.samples += record.samples;
     to.bytes += record.bytes;
@@ -92,6 +94,11 @@ json cache_of(const Journal& journal) {
     to.reading += record.reading;
   };
   for (const auto& record : journal.caches) {
+    if (counts_faults(record.from)) {
+      const char* const key = record.from == replaced_row ? "replaced" : "no_room";
+      faults[key] = faults.value(key, std::int64_t{0}) + record.samples;
+      continue;
+    }
     add(places[record.from], record);
     if (record.from == "background" || record.from == "wasted") continue;
     add(all, record);
@@ -104,14 +111,16 @@ json cache_of(const Journal& journal) {
                      {"bytes", sum.bytes},
                      {"blocked_s", sum.blocked.count()},
                      {"reading_s", sum.reading.count()}};
-  return {{"requests", all.samples},
-          {"local", local.samples},
-          {"storage", storage.samples},
-          {"hit_ratio", static_cast<double>(local.samples) / static_cast<double>(all.samples)},
-          {"local_bytes", local.bytes},
-          {"storage_bytes", storage.bytes},
-          {"storage_time_s", storage.reading.count()},
-          {"classes", classes}};
+  json cache = {{"requests", all.samples},
+                {"local", local.samples},
+                {"storage", storage.samples},
+                {"hit_ratio", static_cast<double>(local.samples) / static_cast<double>(all.samples)},
+                {"local_bytes", local.bytes},
+                {"storage_bytes", storage.bytes},
+                {"storage_time_s", storage.reading.count()},
+                {"classes", classes}};
+  cache.update(faults);
+  return cache;
 }
 
 json commits_of(const Journal& journal) {

@@ -1,37 +1,100 @@
 #include "workloads/roles/batch_decoder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem {
 
-BatchDecoder::BatchDecoder(const DataPlan& data, bool from_storage)
+BatchDecoder::BatchDecoder(const DataPlan& data, bool from_storage, bool replaces)
     : data_(data),
       has_images_(from_storage && data.samples() != nullptr),
-      is_needed_(data.dataset() != nullptr && (has_images_ || data.augmentation().is_used())) {}
+      replaces_(replaces && from_storage),
+      is_needed_(data.dataset() != nullptr && (has_images_ || replaces_ || data.augmentation().is_used())) {}
 
 std::span<const std::byte> BatchDecoder::make_room(int samples) {
   records_.resize(static_cast<std::size_t>((data_.info().record_bytes() * samples).count()));
   return records_;
 }
 
+std::span<std::byte> BatchDecoder::record(std::size_t position) {
+  const auto size = static_cast<std::size_t>(data_.info().record_bytes().count());
+  return std::span(records_).subspan(position * size, size);
+}
+
+/// False: what is stored is no such image, and another sample is to take its place.
+bool BatchDecoder::decode_one(SampleId id, std::span<const std::byte> stored,
+                              std::span<std::byte> record) const {
+  if (!has_images_) {
+    std::ranges::copy(stored, record.begin());
+    return true;
+  }
+  try {
+    data_.samples()->decode(Dataset::Part::train, id, stored, record);
+    return true;
+  } catch (const ConfigError&) {
+    if (!replaces_) throw;
+    return false;
+  }
+}
+
 void BatchDecoder::decode(const Loader::Batch& batch) {
-  const auto record_bytes = static_cast<std::size_t>(data_.info().record_bytes().count());
+  const std::size_t record_bytes = record(0).size();
   TANDEM_CHECK(records_.size() == batch.ids.size() * record_bytes, records_.size(), batch.ids.size());
+  trained_.assign(batch.ids.begin(), batch.ids.end());
+  is_good_.assign(batch.ids.size(), true);
   auto stored = batch.stored;
   for (std::size_t i = 0; i < batch.ids.size(); ++i) {
     const SampleId id = batch.ids[i];
-    const auto record = std::span(records_).subspan(i * record_bytes, record_bytes);
     const auto size =
         has_images_ ? static_cast<std::size_t>(data_.manifest().size_of(id).count()) : record_bytes;
-    if (has_images_)
-      data_.samples()->decode(Dataset::Part::train, id, stored.first(size), record);
-    else
-      std::ranges::copy(stored.first(size), record.begin());
-    data_.augmentation().apply(data_.info(), data_.seed(), id, batch.epochs[i], record);
+    const bool is_there = batch.given.empty() || batch.given[i] != bad_sample;
+    is_good_[i] = is_there && decode_one(id, stored.first(size), record(i));
     stored = stored.subspan(size);
   }
+  if (replaces_) replace(batch);
+  for (std::size_t i = 0; i < batch.ids.size(); ++i)
+    data_.augmentation().apply(data_.info(), data_.seed(), batch.ids[i], batch.epochs[i], record(i));
+}
+
+void BatchDecoder::replace(const Loader::Batch& batch) {
+  replaced_ = std::ranges::count(is_good_, false);
+  const auto first = std::ranges::find(is_good_, true);
+  if (first == is_good_.end() && last_good_.empty())
+    throw WorldError(fmt::format(
+        "data.bad_sample: expected a sample that can take the place of sample {}, found none: all "
+        "{} of its batch, the first one of this rank, cannot be read or decoded",
+        batch.ids.front(), batch.ids.size()));
+  if (first != is_good_.end()) {
+    const auto position = static_cast<std::size_t>(first - is_good_.begin());
+    last_good_.assign(record(position).begin(), record(position).end());
+    last_good_id_ = batch.ids[position];
+  }
+  for (std::size_t i = 0; i < batch.ids.size(); ++i) {
+    if (is_good_[i]) continue;
+    const std::size_t other = first == is_good_.end() ? i : substitute_of(batch, i);
+    std::ranges::copy(other == i ? std::span<const std::byte>(last_good_) : record(other), record(i).begin());
+    trained_[i] = other == i ? last_good_id_ : batch.ids[other];
+  }
+}
+
+/// Pre: the batch has a good sample.
+std::size_t BatchDecoder::substitute_of(const Loader::Batch& batch, std::size_t position) const {
+  const auto& labels = data_.manifest().labels;
+  const auto label = [&](std::size_t of) {
+    return labels.empty() ? 0 : labels[static_cast<std::size_t>(batch.ids[of])];
+  };
+  const std::size_t samples = batch.ids.size();
+  std::size_t found = position;
+  for (std::size_t step = 1; step < samples; ++step) {
+    const std::size_t other = (position + step) % samples;
+    if (!is_good_[other]) continue;
+    if (label(other) == label(position)) return other;
+    if (found == position) found = other;
+  }
+  return found;
 }
 
 }  // namespace tandem

@@ -1,6 +1,7 @@
 // Makes the records of a batch from its samples as they are stored: decodes images, and augments them.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -11,21 +12,38 @@ namespace tandem {
 
 class BatchDecoder {
  public:
-  /// `from_storage`: batches have samples as they are stored; otherwise they have records. `data` must
-  /// outlive it.
-  BatchDecoder(const DataPlan& data, bool from_storage);
+  /// `from_storage`: batches have samples as they are stored; otherwise they have records. `replaces`:
+  /// another sample takes the place of one that is not there, or no image: the next one of its class in the
+  /// batch (in turn, after the last the first), or else the next one, or else the first good one of the last
+  /// batch that had one. `data` must outlive it.
+  BatchDecoder(const DataPlan& data, bool from_storage, bool replaces = false);
   /// Otherwise what is stored are records, and a learner reads them as they are.
   bool is_needed() const { return is_needed_; }
   /// The memory of the next batch's records. Pre: the last batch was read.
   std::span<const std::byte> make_room(int samples);
-  /// Fills it. Pre: a batch of so many samples. Errors: ConfigError naming a sample's file that is no image.
+  /// Fills it. Pre: a batch of so many samples. Errors: ConfigError naming a sample's file that is no image;
+  /// WorldError if there is nothing to replace a sample by.
   void decode(const Loader::Batch& batch);
+  /// Samples of that batch that were replaced, and the ids of those whose records it has.
+  std::int64_t replaced() const { return replaced_; }
+  std::span<const SampleId> trained() const { return trained_; }
 
  private:
+  std::span<std::byte> record(std::size_t position);
+  bool decode_one(SampleId id, std::span<const std::byte> stored, std::span<std::byte> record) const;
+  void replace(const Loader::Batch& batch);
+  std::size_t substitute_of(const Loader::Batch& batch, std::size_t position) const;
+
   const DataPlan& data_;
   bool has_images_;
+  bool replaces_;
   bool is_needed_;
   std::vector<std::byte> records_;
+  std::vector<SampleId> trained_;
+  std::vector<bool> is_good_;  ///< by position in the batch
+  std::int64_t replaced_ = 0;
+  std::vector<std::byte> last_good_;  ///< record of an earlier batch, not augmented; empty: none
+  SampleId last_good_id_ = 0;
 };
 
 }  // namespace tandem

@@ -12,8 +12,9 @@ BatchPipeline::BatchPipeline(const Job& job, Context& context, Replica& replica,
       visits_(job.roster(), job.data(), context, worker,
               [&exchange](Pending& until) { exchange.wait_progressing(until); }),
       loader_(make_loader(job.roster(), job.data(), context, visits_, worker,
+                          GivenSamples(job.spec().experiment),
                           [&exchange](Pending& until) { exchange.wait_progressing(until); })),
-      decoder_(job.data(), job.data().from_storage()),
+      decoder_(job.data(), job.data().from_storage(), GivenSamples(job.spec().experiment).is_sent()),
       record_bytes_(job.data().info().record_bytes()),
       loads_ahead_(job.loads_ahead(context.rank())),
       slot_(worker) {}
@@ -26,6 +27,7 @@ int BatchPipeline::load(int batch, int step) {
   }
   const int samples = batch_.samples;
   exchange_.wait_progressing(decoding_);
+  replaced_ = decoder_.replaced();
   return samples;
 }
 
@@ -62,8 +64,9 @@ void BatchPipeline::note_losses(std::span<const float> losses, std::vector<LossR
   visits_.note_losses(batch_.ids, losses);
   if (records == nullptr) return;
   TANDEM_CHECK(losses.size() == batch_.ids.size(), losses.size(), batch_.ids.size());
+  const auto trained = decoder_.is_needed() ? decoder_.trained() : batch_.ids;
   for (std::size_t i = 0; i < losses.size(); ++i)
-    records->push_back({context_.rank(), batch_.epoch, batch_.ids[i], losses[i]});
+    records->push_back({context_.rank(), batch_.epoch, trained[i], losses[i]});
 }
 
 }  // namespace tandem

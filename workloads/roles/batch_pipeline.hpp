@@ -44,6 +44,9 @@ class BatchPipeline {
     taken_ = samples;
     visits_.join(deals, slot_, samples);
   }
+  /// Samples of the last load's batch that others took the place of.
+  std::int64_t replaced() const { return replaced_; }
+  std::int64_t epoch() const { return batch_.epoch; }
   /// Samples of the batches that were begun, and those of earlier workers of the slot.
   std::int64_t taken() const { return taken_; }
   /// Ends the streams that are open.
@@ -63,6 +66,7 @@ class BatchPipeline {
   bool loads_ahead_;
   int slot_;
   std::int64_t taken_ = 0;
+  std::int64_t replaced_ = 0;
   Pending decoding_;       ///< of the next batch; empty: not begun
   Loader::Batch batch_{};  ///< that one
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/records/cache_rows.hpp"
 #include "workloads/roles/cache_clients.hpp"
 #include "workloads/roles/recorded_policy.hpp"
 
@@ -43,20 +44,22 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
       journal_(journal),
       records_(job, context.rank(), journal),
       engine_(make_engine(job, journal, context.rank(), index)),
+      given_(job.spec().experiment),
       is_real_(data_.dataset() != nullptr),
       stores_(job.roster().ranks_of(Roster::Role::store).size()),
       reads_ahead_(data_.cache_factory().needs.idle),
       background_(static_cast<std::size_t>(data_.batch())),
       most_to_write_(most_to_write(data_)) {
   const auto stores = job.roster().ranks_of(Roster::Role::store);
-  for (const Rank store : stores) sources_.push_back(std::make_unique<StoreSource>(context, store));
+  for (const Rank store : stores) sources_.push_back(std::make_unique<StoreSource>(context, store, given_));
   const std::string number = std::to_string(index) + ".bin";
   if (stores_ == 0) own_disk_ = data_.open_source(job.spec().directory + "/records_" + number);
   if (is_real_ && data_.has_disk_tier())
     tier_file_ = std::make_unique<TierFile>(job.spec().directory + "/tier_" + number, data_.manifest());
   if (stores_ == 0 || data_.has_disk_tier()) {
-    auto disk = std::make_unique<DiskSource>(
-        context, data_.manifest(), parallel_requests(job, context.rank()), own_disk_.get(), tier_file_.get());
+    auto disk =
+        std::make_unique<DiskSource>(context, data_.manifest(), parallel_requests(job, context.rank()),
+                                     own_disk_.get(), tier_file_.get(), given_.is_sent());
     disk_ = disk.get();
     sources_.push_back(std::move(disk));
   }
@@ -172,6 +175,7 @@ std::vector<float> CacheNode::receive_losses(std::int64_t epoch) {
 
 void CacheNode::begin_batch(Client& client) {
   const std::int64_t epoch = client.request.epoch;
+  last_epoch_ = epoch;
   const cache::Decisions& decisions = decide(client);
   Batch& batch = new_batch(client);
   lay_out(batch, decisions);
@@ -244,6 +248,12 @@ void CacheNode::lay_out(Batch& batch, const cache::Decisions& decisions) const {
     batch.size += data_.manifest().size_of(serve.given);
   }
   if (is_real_) batch.begin_of.push_back(static_cast<std::size_t>(batch.size.count()));
+  batch.size += given_.size(decisions.serve.size());
+}
+
+/// Says which sample the batch has there, or that it has none.
+void CacheNode::give(Batch& batch, std::size_t position, SampleId given) const {
+  if (is_real_) given_.set(std::span(batch.records).subspan(batch.begin_of.back()), position, given);
 }
 
 /// Copies what is in memory. The batch waits for samples in flight, also for those that a tier will hold, and
@@ -257,7 +267,10 @@ void CacheNode::collect(Batch& batch, const cache::Decisions& decisions) {
     if (engine_.in_flight(id)) {
       waiters_.insert({id, {&batch, position}});
       ++batch.missing;
+    } else if (bad_.contains(id)) {
+      give(batch, position, bad_sample);
     } else if (is_in_memory(id)) {
+      give(batch, position, id);
       if (is_real_) std::ranges::copy(kept_.at(id), place(batch, position).begin());
     } else {
       const bool is_read = tier_waiters_.contains(id);
@@ -396,7 +409,8 @@ void CacheNode::move(const std::vector<cache::Move>& moves) {
     const int tier = engine_.tier_of(move.id);
     const auto kept = tier == 0 ? kept_.end() : kept_.find(move.id);
     if (kept != kept_.end()) {
-      if (tier > 0 && !engine_.in_flight(move.id)) write(move.id, std::move(kept->second));
+      if (tier > 0 && !engine_.in_flight(move.id) && !bad_.contains(move.id))
+        write(move.id, std::move(kept->second));
       kept_.erase(kept);
     }
     if (tier == cache::outside && move.from > 0) disk_->remove(move.id);
@@ -413,7 +427,7 @@ void CacheNode::write(SampleId id, std::vector<std::byte> record) {
 }
 
 void CacheNode::take(const SampleRead& read) {
-  if (read.what == SampleRead::What::to_tier) return;
+  if (read.what == SampleRead::What::to_tier) return note_writes(read);
   const bool from_tier = read.what == SampleRead::What::from_tier;
   const bool is_background = read.why != cache::Why::demand;
   const std::string& from = from_tier ? from_disk : from_store;
@@ -421,7 +435,7 @@ void CacheNode::take(const SampleRead& read) {
   if (is_background) background_.note_end();
   const std::size_t needed = read.ids.size() - read.others;
   if (needed == 0) return;
-  if (!from_tier) {
+  if (read.what == SampleRead::What::samples) {
     arrived_.clear();
     for (const SampleId id : std::span(read.ids).first(needed))
       arrived_.push_back(
@@ -430,16 +444,69 @@ void CacheNode::take(const SampleRead& read) {
   }
   complete_.clear();
   for (std::size_t i = 0; i < needed; ++i) {
-    const SampleId id = read.ids[i];
-    const std::span<const std::byte> bytes =
-        is_real_ ? std::span<const std::byte>(read.targets[i]) : std::span<const std::byte>();
-    deliver(from_tier ? tier_waiters_ : waiters_, from, id, bytes);
-    keep(id, bytes);
-    if (from_tier && engine_.tier_of(id) <= 0) disk_->remove(id);
-    if (!from_tier && engine_.tier_of(id) > 0) write(id, {bytes.begin(), bytes.end()});
+    if (from_tier && read.has_failed(i))
+      read_instead(read, i);
+    else
+      settle(read, i);
   }
   if (!tier_write_.ids.empty()) disk_->add(std::exchange(tier_write_, {}));
   for (Client* client : complete_) send_complete(*client);
+}
+
+/// A sample is here, or cannot be had.
+void CacheNode::settle(const SampleRead& read, std::size_t position) {
+  const SampleId id = read.ids[position];
+  const bool is_there = !read.has_failed(position);
+  const bool from_tier = read.what == SampleRead::What::from_tier;
+  const bool instead = read.what == SampleRead::What::instead_of_tier;
+  if (!is_there)
+    bad_.insert(id);
+  else if (!from_tier)
+    bad_.erase(id);
+  if (instead) recount(id);
+  deliver(from_tier || instead ? tier_waiters_ : waiters_, from_tier ? from_disk : from_store, id, read,
+          position);
+  const std::span<const std::byte> bytes = is_real_ && is_there
+                                               ? std::span<const std::byte>(read.targets[position])
+                                               : std::span<const std::byte>();
+  keep(id, bytes);
+  if ((from_tier || instead) && engine_.tier_of(id) <= 0) disk_->remove(id);
+  // A full disk would have no room again.
+  if (!from_tier && is_there && engine_.tier_of(id) > 0 && !(instead && tier_is_full_))
+    write(id, {bytes.begin(), bytes.end()});
+}
+
+/// The tier should have the sample, and has not, or something else: its data set has it.
+void CacheNode::read_instead(const SampleRead& read, std::size_t position) {
+  const SampleId id = read.ids[position];
+  sources_[store_of(id, reads_.size())]->add({.ids = {id},
+                                              .size = data_.manifest().size_of(id),
+                                              .targets = {read.targets[position]},
+                                              .what = SampleRead::What::instead_of_tier,
+                                              .epoch = read.epoch});
+}
+
+/// The policy has counted it as delivered from the tier.
+void CacheNode::recount(SampleId id) {
+  const std::int64_t bytes = data_.manifest().size_of(id).count();
+  const auto [begin, end] = tier_waiters_.equal_range(id);
+  for (auto each = begin; each != end; ++each)
+    for (const auto& [from, sign] : {std::pair(from_disk, -1), std::pair(from_store, 1)}) {
+      CacheRecord& row = record(each->second.batch->epoch, from);
+      row.samples += sign;
+      row.bytes += sign * bytes;
+    }
+}
+
+/// What the disk had no room for is read from the data set again: the tier is smaller than its capacity.
+void CacheNode::note_writes(const SampleRead& read) {
+  for (std::size_t i = 0; i < read.ids.size(); ++i) {
+    if (!read.has_failed(i)) continue;
+    tier_is_full_ = true;
+    CacheRecord& row = record(last_epoch_, std::string(no_room_row));
+    ++row.samples;
+    row.bytes += data_.manifest().size_of(read.ids[i]).count();
+  }
 }
 
 /// In memory, if it belongs there.
@@ -449,14 +516,17 @@ void CacheNode::keep(SampleId id, std::span<const std::byte> record) {
 }
 
 /// To all batches that wait for it.
-void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id,
-                        std::span<const std::byte> record) {
+void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id, const SampleRead& read,
+                        std::size_t position) {
+  const bool is_there = !read.has_failed(position);
   const auto [begin, end] = waiters.equal_range(id);
   for (auto each = begin; each != end; ++each) {
-    const auto& [batch, position] = each->second;
-    if (is_real_) {
-      const std::span<std::byte> target = place(*batch, position);
-      if (target.data() != record.data()) std::ranges::copy(record, target.begin());
+    const auto& [batch, in_batch] = each->second;
+    give(*batch, in_batch, is_there ? id : bad_sample);
+    if (is_real_ && is_there) {
+      const std::span<std::byte> source = read.targets[position];
+      const std::span<std::byte> target = place(*batch, in_batch);
+      if (target.data() != source.data()) std::ranges::copy(source, target.begin());
     }
     if (--batch->missing > 0) continue;
     this->record(batch->epoch, from).blocked += context_.now() - batch->asked;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "workloads/checkpoint/record_files.hpp"
@@ -88,11 +89,17 @@ class CacheNode {
   void read_tier(std::int64_t epoch);
   void read(const cache::Decisions& decisions, std::int64_t epoch);
   void add(SampleRead& read, const Waiters& waiters, SampleId id);
+  void read_instead(const SampleRead& read, std::size_t position);
+  void recount(SampleId id);
+  void give(Batch& batch, std::size_t position, SampleId given) const;
   void move(const std::vector<cache::Move>& moves);
   void write(SampleId id, std::vector<std::byte> record);
   void take(const SampleRead& read);
+  void settle(const SampleRead& read, std::size_t position);
+  void note_writes(const SampleRead& read);
   void keep(SampleId id, std::span<const std::byte> record);
-  void deliver(Waiters& waiters, const std::string& from, SampleId id, std::span<const std::byte> record);
+  void deliver(Waiters& waiters, const std::string& from, SampleId id, const SampleRead& read,
+               std::size_t position);
   void send_complete(Client& client);
   CacheRecord& record(std::int64_t epoch, const std::string& from);
 
@@ -101,6 +108,7 @@ class CacheNode {
   Journal& journal_;
   RecordFiles records_;
   CacheEngine engine_;
+  GivenSamples given_;
   bool is_real_;        ///< math
   std::size_t stores_;  ///< that have the samples; 0: the disk has them
   bool reads_ahead_;    ///< the policy wants to know when it may read in the background
@@ -116,6 +124,9 @@ class CacheNode {
   std::vector<std::unique_ptr<SampleReads>> sources_;  ///< the stores, then the disk
   /// What is in memory. Nothing where math is modelled and memory is the only tier; else empty records.
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
+  std::unordered_set<SampleId> bad_;  ///< could not be read, or are not what the data set says
+  bool tier_is_full_ = false;         ///< the disk had no room for a sample
+  std::int64_t last_epoch_ = 0;       ///< of the last request
   std::vector<Client> clients_;
   std::size_t open_ = 0;  ///< clients that may send requests
   /// The next request of each client, and the next end of a read of each source. Empty: none is awaited.

@@ -53,12 +53,13 @@ class MemoryLoader : public Loader {
 class StorageLoader : public Loader {
  public:
   StorageLoader(const Roster& roster, const DataPlan& data, Context& context, SampleVisits& visits,
-                int worker, std::function<void(Pending&)> wait)
+                int worker, const GivenSamples& given, std::function<void(Pending&)> wait)
       : context_(context),
         wait_(std::move(wait)),
         visits_(visits),
         data_(data),
         manifest_(data.manifest()),
+        given_(given),
         real_(data.dataset() != nullptr),
         ahead_(data.prefetch()) {
     const auto node = cache_node_of(roster, static_cast<std::size_t>(worker));
@@ -78,12 +79,21 @@ class StorageLoader : public Loader {
     in_flight_.pop_front();
     wait_(current_.request);
     wait_(current_.batch);
+    const std::span<const std::byte> stored = delivered();
+    list_.clear();
+    if (real_ && given_.is_sent()) {
+      const std::span<const std::byte> numbers(stored.data() + stored.size(),
+                                               current_.samples.ids.size() * sizeof(SampleId));
+      for (std::size_t i = 0; i < current_.samples.ids.size(); ++i)
+        list_.push_back(GivenSamples::get(numbers, i));
+    }
     return {static_cast<int>(current_.samples.ids.size()),
-            delivered(),
+            stored,
             current_.samples.weights,
             current_.samples.ids,
             current_.epoch,
-            current_.samples.epochs};
+            current_.samples.epochs,
+            list_};
   }
 
   void close() override {
@@ -112,7 +122,7 @@ class StorageLoader : public Loader {
     order.epoch = visits_.epoch();
     if (tells_losses_) tell_losses();
     const auto count = std::ssize(order.samples.ids);
-    const Bytes size = most_bytes(order.samples.ids);
+    const Bytes size = most_bytes(order.samples.ids) + given_.size(order.samples.ids.size());
     if (real_) order.records.resize(static_cast<std::size_t>(size.count()));
     order.batch = context_.receive(node_, protocol::batches, {size, real_ ? order.records.data() : nullptr});
     // The ids travel in both maths: the cache decides by them.
@@ -136,7 +146,10 @@ class StorageLoader : public Loader {
   /// The samples that came. Where they may be others than the wanted ones, their ids come first.
   std::span<const std::byte> delivered() {
     const std::span<const std::byte> message = current_.records;
-    if (!real_ || !data_.may_replace()) return message;
+    if (!real_) return message;
+    if (!data_.may_replace())
+      return message.first(message.size() -
+                           static_cast<std::size_t>(given_.size(current_.samples.ids.size()).count()));
     auto& samples = current_.samples;
     std::vector<SampleId> ids(samples.ids.size());
     std::memcpy(ids.data(), message.data(), ids.size() * sizeof(SampleId));
@@ -162,6 +175,7 @@ class StorageLoader : public Loader {
   SampleVisits& visits_;
   const DataPlan& data_;
   const cache::Manifest& manifest_;
+  GivenSamples given_;
   bool real_;
   std::int64_t ahead_;          ///< batches
   std::int64_t begun_ = 0;      ///< steps
@@ -173,14 +187,16 @@ class StorageLoader : public Loader {
   Pending told_;
   std::deque<Request> in_flight_;
   Request current_;
+  std::vector<SampleId> list_;  ///< what the current batch has
 };
 
 }  // namespace
 
 std::unique_ptr<Loader> make_loader(const Roster& roster, const DataPlan& data, Context& context,
-                                    SampleVisits& visits, int worker, std::function<void(Pending&)> wait) {
+                                    SampleVisits& visits, int worker, const GivenSamples& given,
+                                    std::function<void(Pending&)> wait) {
   if (data.from_storage())
-    return std::make_unique<StorageLoader>(roster, data, context, visits, worker, std::move(wait));
+    return std::make_unique<StorageLoader>(roster, data, context, visits, worker, given, std::move(wait));
   return std::make_unique<MemoryLoader>(data, visits);
 }
 

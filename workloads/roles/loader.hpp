@@ -10,6 +10,7 @@
 #include "workloads/context.hpp"
 #include "workloads/job/data_plan.hpp"
 #include "workloads/job/roster.hpp"
+#include "workloads/roles/given_samples.hpp"
 #include "workloads/roles/sample_visits.hpp"
 
 namespace tandem {
@@ -26,6 +27,8 @@ class Loader {
     std::span<const SampleId> ids = {};   ///< as long as `stored`; empty when math is modelled
     std::int64_t epoch = 0;               ///< of the batch
     std::span<const std::int32_t> epochs = {};  ///< as `ids`: in which each is visited
+    /// As `ids`: the same, or bad_sample where `stored` has nothing of use. Empty: all are there.
+    std::span<const SampleId> given = {};
   };
   /// A step begins: requests batches of `samples` samples, as many in advance as the experiment says.
   virtual void begin_step(int samples) = 0;
@@ -42,6 +45,7 @@ class Loader {
 /// The loader of worker number `worker`, which takes the samples of `visits`. `wait`: waits for an operation,
 /// and may let others progress meanwhile. The other arguments must outlive the loader.
 std::unique_ptr<Loader> make_loader(const Roster& roster, const DataPlan& data, Context& context,
-                                    SampleVisits& visits, int worker, std::function<void(Pending&)> wait);
+                                    SampleVisits& visits, int worker, const GivenSamples& given,
+                                    std::function<void(Pending&)> wait);
 
 }  // namespace tandem

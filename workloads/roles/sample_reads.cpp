@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "policies/vocabulary/check.hpp"
+#include "workloads/data/checked_read.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {
@@ -15,9 +17,17 @@ bool is_one_piece(const std::vector<std::span<std::byte>>& targets) {
   return true;
 }
 
+/// A tier that lacks a sample will lack it in a moment too, and the data set has it.
+constexpr Retries once{.attempts = 1};
+
 }  // namespace
 
 int parallel_requests(const Job& job, Rank rank) {
+  // A storage in the network serves many, each of which takes at least the time of a message there and back.
+  constexpr int of_mounted_storage = 16;
+  if (job.spec().experiment.data.store == StoreAccess::mounted &&
+      job.roster().ranks_of(Roster::Role::store).empty())
+    return of_mounted_storage;
   const auto disk = job.devices().disk_of(rank);
   return disk ? job.devices().disk_service(rank, *disk).parallel : 1;
 }
@@ -31,19 +41,22 @@ void DiskSource::add(SampleRead read) {
 Kernel DiskSource::transfer(SampleRead& read, std::size_t begin, std::size_t end) {
   switch (read.what) {
     case SampleRead::What::samples:
+    case SampleRead::What::instead_of_tier:
       if (samples_ == nullptr) break;
       return [this, &read, begin, end] {
-        for (std::size_t i = begin; i < end; ++i) samples_->read(read.ids[i], read.targets[i]);
+        for (std::size_t i = begin; i < end; ++i) read_sample(read, i);
       };
     case SampleRead::What::from_tier:
       if (tier_ == nullptr) break;
       return [this, &read, begin, end] {
-        for (std::size_t i = begin; i < end; ++i) tier_->read(read.ids[i], read.targets[i]);
+        for (std::size_t i = begin; i < end; ++i)
+          read.failed[i] = try_again([&] { tier_->read(read.ids[i], read.targets[i]); }, once) ? 1 : 0;
       };
     case SampleRead::What::to_tier:
       if (tier_ == nullptr) break;
       return [this, &read, begin, end] {
-        for (std::size_t i = begin; i < end; ++i) tier_->write(read.ids[i], read.records[i]);
+        for (std::size_t i = begin; i < end; ++i)
+          read.failed[i] = tier_->write(read.ids[i], read.records[i]) ? 0 : 1;
       };
     case SampleRead::What::new_package:
     case SampleRead::What::to_package:
@@ -52,9 +65,17 @@ Kernel DiskSource::transfer(SampleRead& read, std::size_t begin, std::size_t end
   return {};
 }
 
+void DiskSource::read_sample(SampleRead& read, std::size_t position) const {
+  const auto wrong = read_checked(*samples_, read.ids[position], read.targets[position]);
+  if (wrong && !continues_)
+    throw WorldError(*wrong + "; data.bad_sample: replace trains on another sample in its place");
+  read.failed[position] = wrong ? 1 : 0;
+}
+
 /// An emulated or simulated disk serves all requests in the order in which they arrive, in parts or not.
 void DiskSource::start(SampleRead& read) {
   if (read.what != SampleRead::What::to_package) read.started = context_.now();
+  if (samples_ != nullptr || tier_ != nullptr) read.failed.resize(read.ids.size());
   const std::size_t samples = read.ids.size();
   const bool is_one = read.is_package || read.what == SampleRead::What::to_package;
   const std::size_t parts = is_one ? 1 : std::clamp<std::size_t>(samples, 1, parallel_);
@@ -116,14 +137,16 @@ void StoreSource::add(SampleRead read) {
   SampleRead& own = request.read;
   own.started = context_.now();
   std::byte* into = nullptr;
-  if (!own.targets.empty() && is_one_piece(own.targets)) {
+  const Bytes numbers = given_.size(own.ids.size());
+  if (!own.targets.empty() && is_one_piece(own.targets) && !given_.is_sent()) {
     into = own.targets.front().data();
   } else if (!own.targets.empty()) {
-    request.records.resize(static_cast<std::size_t>(own.size.count()));
+    request.records.resize(static_cast<std::size_t>((own.size + numbers).count()));
     into = request.records.data();
   }
   const bool is_new = own.what == SampleRead::What::new_package;
-  request.data = context_.receive(store_, protocol::read_data, {is_new ? Bytes(0) : own.size, into});
+  request.data =
+      context_.receive(store_, protocol::read_data, {is_new ? Bytes(0) : own.size + numbers, into});
   const auto count = std::ssize(own.ids);
   request.sent = context_.send(
       store_, protocol::reads,
@@ -144,10 +167,13 @@ std::optional<SampleRead> StoreSource::finish() {
   context_.wait(request.sent);
   SampleRead read = std::move(request.read);
   std::span<const std::byte> rest = request.records;
-  for (std::size_t i = 0; !rest.empty(); ++i) {
+  for (std::size_t i = 0; !rest.empty() && i < read.targets.size(); ++i) {
     std::ranges::copy(rest.first(read.targets[i].size()), read.targets[i].begin());
     rest = rest.subspan(read.targets[i].size());
   }
+  // Those of `rest`, if there are any.
+  for (std::size_t i = 0; !rest.empty() && i < read.ids.size(); ++i)
+    read.failed.push_back(GivenSamples::get(rest, i) == bad_sample ? 1 : 0);
   requests_.pop_front();
   read.duration = context_.now() - read.started;
   return read;

@@ -15,6 +15,7 @@
 #include "workloads/data/sample_source.hpp"
 #include "workloads/data/tier_file.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/roles/given_samples.hpp"
 
 namespace tandem {
 
@@ -29,9 +30,10 @@ inline std::size_t most_samples_of_read(const DataPlan& data) {
 
 /// One read of some samples from one place, or their writing into the tier of a disk.
 struct SampleRead {
-  /// new_package: the samples are read, then to_package writes them in one piece. What is in packages is
-  /// also at its own place, where real reads find it.
-  enum class What : std::uint8_t { samples, from_tier, to_tier, new_package, to_package };
+  /// instead_of_tier: samples that a tier should have, and has not. new_package: the samples are read, then
+  /// to_package writes them in one piece. What is in packages is also at its own place, where real reads
+  /// find it.
+  enum class What : std::uint8_t { samples, instead_of_tier, from_tier, to_tier, new_package, to_package };
   std::vector<SampleId> ids;
   Bytes size{0};
   /// Where each sample goes; empty when math is modelled. The memory must stay until the read has ended.
@@ -43,9 +45,14 @@ struct SampleRead {
   std::size_t others = 0;
   std::vector<std::vector<std::byte>> records = {};  ///< to write; empty when math is modelled
   std::int64_t epoch = 0;                            ///< in which it is asked for
-  std::size_t reader = 0;                            ///< of a store: which of its cache nodes asks for it
+  /// For each sample, not 0 once it is known that it could not be read or written. Empty when math is
+  /// modelled.
+  std::vector<std::uint8_t> failed = {};
+  std::size_t reader = 0;  ///< of a store: which of its cache nodes asks for it
   Seconds started{};
   Seconds duration{};  ///< when it has ended
+
+  bool has_failed(std::size_t position) const { return !failed.empty() && failed[position] != 0; }
 };
 
 /// Its reads end in the order in which they were added.
@@ -62,7 +69,8 @@ class SampleReads {
   virtual void close() {}
 };
 
-/// Requests that the first disk of the rank's host serves at the same time.
+/// Requests that the first disk of the rank's host serves at the same time, or that a cache node makes at the
+/// same time where it reads a mounted storage itself.
 int parallel_requests(const Job& job, Rank rank);
 
 /// The first disk of this rank's host, with samples of the data set and the tier of a cache. One access after
@@ -71,14 +79,16 @@ int parallel_requests(const Job& job, Rank rank);
 class DiskSource : public SampleReads {
  public:
   /// `parallel`: requests that the disk serves at the same time, at least 1. `samples` and `tier`: null when
-  /// math is modelled. The arguments must outlive it.
+  /// math is modelled. `continues`: after a sample that cannot be read, or is not what the data set says;
+  /// otherwise it ends the read with a WorldError. The arguments must outlive it.
   DiskSource(Context& context, const cache::Manifest& manifest, int parallel, const SampleSource* samples,
-             TierFile* tier = nullptr)
+             TierFile* tier = nullptr, bool continues = false)
       : context_(context),
         manifest_(manifest),
         parallel_(static_cast<std::size_t>(parallel)),
         samples_(samples),
-        tier_(tier) {}
+        tier_(tier),
+        continues_(continues) {}
   void add(SampleRead read) override;
   void put_next(Pending& wait) override;
   std::optional<SampleRead> finish() override;
@@ -96,12 +106,14 @@ class DiskSource : public SampleReads {
   void start(SampleRead& read);
   void start_part(SampleRead& read, std::size_t begin, std::size_t end);
   Kernel transfer(SampleRead& read, std::size_t begin, std::size_t end);
+  void read_sample(SampleRead& read, std::size_t position) const;
 
   Context& context_;
   const cache::Manifest& manifest_;
   std::size_t parallel_;
   const SampleSource* samples_;
   TierFile* tier_;
+  bool continues_;
   std::deque<Access> accesses_;
   std::vector<Pending> parts_;  ///< of the first access, but the one that was given out
   Bytes to_write_{0};
@@ -111,7 +123,8 @@ class DiskSource : public SampleReads {
 /// one while it reads the next.
 class StoreSource : public SampleReads {
  public:
-  StoreSource(Context& context, Rank store) : context_(context), store_(store) {}
+  StoreSource(Context& context, Rank store, const GivenSamples& given)
+      : context_(context), store_(store), given_(given) {}
   void add(SampleRead read) override;
   void put_next(Pending& wait) override;
   std::optional<SampleRead> finish() override;
@@ -120,12 +133,14 @@ class StoreSource : public SampleReads {
  private:
   struct Request {
     SampleRead read;
-    std::vector<std::byte> records = {};  ///< where the samples go to different places
+    /// Where the samples go to different places, or are followed by GivenSamples.
+    std::vector<std::byte> records = {};
     Pending sent = {};
     Pending data = {};
   };
   Context& context_;
   Rank store_;
+  GivenSamples given_;
   std::deque<Request> requests_;
 };
 

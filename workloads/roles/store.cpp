@@ -21,7 +21,9 @@ Store::Store(const Job& job, Context& context, int index)
     : data_(job.data()),
       context_(context),
       samples_(own_samples(job, index)),
-      disk_(context, data_.manifest(), parallel_requests(job, context.rank()), samples_.get()) {
+      given_(job.spec().experiment),
+      disk_(context, data_.manifest(), parallel_requests(job, context.rank()), samples_.get(), nullptr,
+            given_.is_sent()) {
   for (const Rank node : job.roster().ranks_of(Roster::Role::cache_node)) readers_.emplace_back().node = node;
 }
 
@@ -68,7 +70,7 @@ void Store::begin_read(std::size_t reader, protocol::Read::How how) {
     read.what = SampleRead::What::new_package;
     return disk_.add(std::move(read));
   }
-  message.size = read.size;
+  message.size = read.size + given_.size(read.ids.size());
   if (samples_) {
     spare_.give(message);
     std::span<std::byte> rest = message.records;
@@ -84,6 +86,11 @@ void Store::begin_read(std::size_t reader, protocol::Read::How how) {
 void Store::send(const SampleRead& read) {
   Reader& reader = readers_[read.reader];
   SampleMessage& message = *std::ranges::find(reader.messages, false, &SampleMessage::is_sent);
+  if (samples_ && read.what == SampleRead::What::samples) {
+    const auto numbers = std::span(message.records).subspan(static_cast<std::size_t>(read.size.count()));
+    for (std::size_t i = 0; i < read.ids.size(); ++i)
+      given_.set(numbers, i, read.has_failed(i) ? bad_sample : read.ids[i]);
+  }
   message.send = context_.send(reader.node, protocol::read_data,
                                {message.size, samples_ ? message.records.data() : nullptr});
   message.is_sent = true;

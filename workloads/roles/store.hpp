@@ -33,6 +33,7 @@ class Store {
   const DataPlan& data_;
   Context& context_;
   std::shared_ptr<const SampleSource> samples_;  ///< null when math is modelled
+  GivenSamples given_;
   DiskSource disk_;
   std::vector<Reader> readers_;
   SpareRecords spare_;

@@ -11,6 +11,7 @@
 #include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/worker_scaling.hpp"
+#include "workloads/records/cache_rows.hpp"
 
 namespace tandem {
 namespace {
@@ -195,6 +196,9 @@ sync::StepBeginDecision Worker::begin() {
 void Worker::load() {
   record_.samples = batches_.load(progress_.batch(), record_.step);
   progress_.take_batch(record_.samples);
+  if (const std::int64_t replaced = batches_.replaced(); replaced > 0)
+    cache_record(journal_.caches, context_.rank(), batches_.epoch(), std::string(replaced_row)).samples +=
+        replaced;
   end_phase(Phase::load);
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "policies/vocabulary/check.hpp"
@@ -86,6 +87,66 @@ TEST_F(BatchDecoding, ABrokenImageIsNamed) {
   EXPECT_THAT(
       [&] { decoder.decode({.samples = 5, .stored = bytes, .ids = ids_, .epochs = epochs_}); },
       ::testing::ThrowsMessage<ConfigError>(::testing::HasSubstr("train/bee/y.png': expected a whole PNG")));
+}
+
+class Replacing : public BatchDecoding {
+ protected:
+  /// Ids whose records a batch has after decoding. `bad`: positions; `broken`: of images with wrong bytes.
+  std::vector<SampleId> trained(BatchDecoder& decoder, const DataPlan& data,
+                                const std::vector<std::size_t>& bad,
+                                const std::vector<std::size_t>& broken = {}) {
+    auto bytes = stored(data);
+    std::vector<SampleId> given = ids_;
+    for (const std::size_t position : bad) given[position] = bad_sample;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < ids_.size(); ++i) {
+      if (std::ranges::count(broken, i) > 0) bytes[begin + 40] ^= std::byte{0xff};
+      begin += static_cast<std::size_t>(data.manifest().size_of(ids_[i]).count());
+    }
+    const auto room = decoder.make_room(static_cast<int>(ids_.size()));
+    decoder.decode({.samples = static_cast<int>(ids_.size()),
+                    .stored = bytes,
+                    .ids = ids_,
+                    .epochs = epochs_,
+                    .given = given});
+    const std::vector<SampleId> trained(decoder.trained().begin(), decoder.trained().end());
+    const std::size_t size = room.size() / ids_.size();
+    for (std::size_t i = 0; i < trained.size(); ++i) {
+      std::vector<std::byte> expected(data.dataset()->record(Dataset::Part::train, trained[i]).begin(),
+                                      data.dataset()->record(Dataset::Part::train, trained[i]).end());
+      data.augmentation().apply(data.info(), data.seed(), ids_[i], epochs_[i], expected);
+      EXPECT_TRUE(std::ranges::equal(room.subspan(i * size, size), expected)) << "position " << i;
+    }
+    return trained;
+  }
+};
+
+/// Even ids are of one class, odd ones of the other. The batch: 3 0 4 1 3.
+TEST_F(Replacing, TheNextOfTheClassTakesThePlace) {
+  const DataPlan data = plan({{"flip", true}});
+  BatchDecoder decoder(data, true, true);
+  EXPECT_THAT(trained(decoder, data, {}), ::testing::ElementsAre(3, 0, 4, 1, 3));
+  EXPECT_EQ(decoder.replaced(), 0);
+  EXPECT_THAT(trained(decoder, data, {0}), ::testing::ElementsAre(1, 0, 4, 1, 3));
+  EXPECT_EQ(decoder.replaced(), 1);
+  EXPECT_THAT(trained(decoder, data, {2}), ::testing::ElementsAre(3, 0, 0, 1, 3)) << "in turn";
+  EXPECT_THAT(trained(decoder, data, {1}, {2}), ::testing::ElementsAre(3, 1, 1, 1, 3)) << "of another class";
+  EXPECT_EQ(decoder.replaced(), 2);
+  EXPECT_THAT(trained(decoder, data, {}, {4}), ::testing::ElementsAre(3, 0, 4, 1, 3)) << "3 is there twice";
+  EXPECT_EQ(decoder.replaced(), 1);
+}
+
+TEST_F(Replacing, ABatchWithoutAGoodSampleTakesThatOfAnEarlierOne) {
+  const DataPlan data = plan();
+  BatchDecoder decoder(data, true, true);
+  EXPECT_THAT(
+      [&] {
+        trained(decoder, data, {0, 1, 2, 3, 4});
+      },
+      ::testing::ThrowsMessage<WorldError>(::testing::HasSubstr("data.bad_sample")));
+  trained(decoder, data, {0});
+  EXPECT_THAT(trained(decoder, data, {0, 1, 2}, {3, 4}), ::testing::ElementsAre(0, 0, 0, 0, 0));
+  EXPECT_EQ(decoder.replaced(), 5);
 }
 
 }  // namespace

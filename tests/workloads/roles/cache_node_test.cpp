@@ -17,6 +17,7 @@
 #include "tests/support/cache_counts.hpp"
 #include "tests/support/fake_context.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/unnamed_file.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/roles/run_role.hpp"
 
@@ -25,6 +26,7 @@ namespace {
 
 using testing::cache_sum;
 using testing::CacheClient;
+using testing::corrupt_unnamed;
 using testing::FakeWorld;
 using testing::TemporaryFolder;
 
@@ -211,6 +213,128 @@ TEST_P(SeveralCacheNodes, EachServesItsClients) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, SeveralCacheNodes, ::testing::Values(0, 1, 2));
+
+/// The number says how many stores there are.
+class FaultsOfDisks : public CacheNodes, public ::testing::WithParamInterface<int> {
+ protected:
+  static Experiment reading_in_tiers() {
+    Experiment experiment = reading(3, {"a"});
+    experiment.data.cache = "lru";
+    experiment.data.cache_capacity = Bytes(4 * 785);
+    experiment.data.disk_capacity = Bytes(12 * 785);
+    const std::vector<std::string> hosts = {"b", "c"};
+    experiment.placement.stores.assign(hosts.begin(), hosts.begin() + GetParam());
+    return experiment;
+  }
+  static constexpr std::size_t node = 3;
+};
+
+TEST_P(FaultsOfDisks, AFullDiskMakesTheTierSmaller) {
+  std::int64_t from_tier[2] = {0, 0};
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    SCOPED_TRACE(seed);
+    const bool is_full = seed % 2 == 1;
+    if (is_full) std::filesystem::create_symlink("/dev/full", folder_.path("tier_0.bin"));
+    const auto journals = serve(reading_in_tiers(), seed);
+    EXPECT_EQ(cache_sum(journals.at(node), "no-room").samples > 0, is_full);
+    from_tier[seed % 2] += cache_sum(journals.at(node), "tier1").samples;
+  }
+  // It delivers what is in flight to it.
+  EXPECT_LT(from_tier[1] * 3, from_tier[0] * 2) << "counted where they came from";
+}
+
+TEST_P(FaultsOfDisks, FilesOfAKilledRunDoNoHarm) {
+  for (const char* file : {"tier_0.bin", "records_0.bin", "records_1.bin"})
+    folder_.write(file, std::string(100'000, 'x'));
+  const auto journals = serve(reading_in_tiers(), 1);
+  EXPECT_GT(cache_sum(journals.at(node), "tier1").samples, 0);
+  EXPECT_EQ(cache_sum(journals.at(node), "no-room").samples, 0);
+}
+
+/// Whatever is written to a disk is something else afterwards.
+class CorruptingWrites final : public RecordingContext {
+ public:
+  using RecordingContext::RecordingContext;
+  Pending write(int disk, DiskAccess access, Kernel transfer) override {
+    return RecordingContext::write(disk, access, [transfer = std::move(transfer)] {
+      transfer();
+      EXPECT_TRUE(corrupt_unnamed("tier_0.bin"));
+    });
+  }
+};
+
+TEST_P(FaultsOfDisks, ACorruptTierIsNotServed) {
+  const Experiment experiment = reading_in_tiers();
+  const Job job(experiment, lab(), folder_.path().string());
+  std::vector<Journal> journals(static_cast<std::size_t>(job.roster().size()));
+  FakeWorld(job.roster().size(), 1).run([&](Context& context) {
+    Journal& journal = journals[static_cast<std::size_t>(context.rank())];
+    const Rank rank = context.rank();
+    if (rank == static_cast<Rank>(node)) {
+      CorruptingWrites corrupting(context, journal.operations);
+      return run_role(job, corrupting, journal);
+    }
+    if (rank > static_cast<Rank>(node)) return run_role(job, context, journal);
+    CacheClient client(context, job.data(), static_cast<Rank>(node));
+    ask(client, Rng::stream(1, "client", static_cast<std::uint64_t>(rank)), 12);
+  });
+  EXPECT_GT(cache_sum(journals.at(node), "store").samples, 0);
+}
+
+/// The records of the disk are other bytes before the first read.
+class CorruptedRecords final : public RecordingContext {
+ public:
+  using RecordingContext::RecordingContext;
+  Pending read(int disk, DiskAccess access, Kernel transfer) override {
+    if (!std::exchange(is_corrupt_, true)) {
+      EXPECT_TRUE(corrupt_unnamed("records_0.bin"));
+    }
+    return RecordingContext::read(disk, access, std::move(transfer));
+  }
+
+ private:
+  bool is_corrupt_ = false;
+};
+
+TEST_P(FaultsOfDisks, BadSamplesEndTheJobOrAreMarked) {
+  Experiment experiment = reading_in_tiers();
+  experiment.placement.workers.assign(1, "d");
+  const auto bad_rank = static_cast<Rank>(GetParam() > 0 ? 2 : 1);
+  const auto run = [&](const std::vector<SampleId>& ids) {
+    const Job job(experiment, lab(), folder_.path().string());
+    const GivenSamples given(experiment);
+    std::vector<SampleId> got;
+    FakeWorld(job.roster().size(), 1).run([&](Context& context) {
+      Journal journal;
+      if (context.rank() == bad_rank) {
+        CorruptedRecords corrupted(context, journal.operations);
+        return run_role(job, corrupted, journal);
+      }
+      if (context.rank() > 0) return run_role(job, context, journal);
+      CacheClient client(context, job.data(), 1, given);
+      for (int times = 0; times < 2; ++times) {
+        client.request(ids);
+        const auto expected = client.expected();
+        const auto records = client.receive();
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+          got.push_back(GivenSamples::get(std::span(records).subspan(785 * ids.size()), i));
+          if (got.back() == bad_sample) continue;
+          const auto own = std::span(records).subspan(785 * i, 785);
+          EXPECT_TRUE(std::ranges::equal(own, std::span(expected).subspan(785 * i, 785))) << ids[i];
+        }
+      }
+      client.close();
+    });
+    return got;
+  };
+  EXPECT_THROW(run({2}), WorldError);
+  experiment.data.bad_sample = BadSample::replace;
+  // With two stores, the first one has the even ids.
+  const SampleId odd = GetParam() == 2 ? 5 : bad_sample;
+  EXPECT_EQ(run({2, 5}), (std::vector<SampleId>{bad_sample, odd, bad_sample, odd}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, FaultsOfDisks, ::testing::Values(0, 1, 2));
 
 }  // namespace
 }  // namespace tandem

@@ -1,0 +1,225 @@
+// Faults of the data path of real jobs: samples that are not what their data set says, stores and cache nodes
+// that die. No wrong sample is ever trained on: the models are those of undisturbed jobs.
+#include <random>
+
+#include "tests/cli/restart_jobs.hpp"
+
+namespace tandem::testing {
+namespace {
+
+/// The ranks: four workers, a server, two cache nodes (5, 6), two stores (7, 8) and an evaluator.
+const std::string two_stores =
+    "--set platform=lab.xml --set data.source=storage --set placement.cache_nodes=[node-1,node-2] --set "
+    "placement.stores=[server,node-6] --set data.cache_capacity=50kB ";
+/// As in the shipped lab, with a second disk.
+void write_platform(const CommandLine& line) {
+  const auto made = line.shell(
+      "sed '/<host id=\"node-6\"/ a <disk id=\"disk\" read_bw=\"200MBps\" write_bw=\"150MBps\"/>' "
+      "'" TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml' > lab.xml");
+  EXPECT_EQ(made.exit_code, 0) << made.output;
+}
+const std::string own_disk =
+    "--set data.source=storage --set placement.cache_nodes=[server] --set data.cache_capacity=50kB ";
+
+class BadSamples : public ResumeJobs {
+ protected:
+  BadSamples() { write_platform(line_); }
+  std::string job(const std::string& settings) const {
+    return line_.experiment() +
+           " --set workload.train_samples=200 --set workload.test_samples=50 --set stop.rounds=14 " +
+           settings;
+  }
+  static constexpr const char* of_shards =
+      "--set workload.dataset=shards --set workload.dataset_directory=shards ";
+  void make_shards() const {
+    succeeds("data pack fashion-mnist shards --train-samples 200 --test-samples 50 --shard-size 1MB");
+  }
+  /// Changes bytes of the training samples with these numbers, from 1, in their archive.
+  void corrupt(const std::string& numbers) const {
+    const auto done = line_.shell(
+        "for n in " + numbers +
+        "; do at=$(awk -v n=$n '/^shard train/ {t = 1; next} /^shard test/ {t = 0} t && ++i == n {print $1 + "
+        "int($2 / 2)}' shards/index.txt); printf 'tandem' | dd of=shards/train-00000.tar bs=1 seek=$at "
+        "conv=notrunc status=none || exit 1; done");
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+  }
+  std::int64_t replaced(const std::string& directory) const {
+    return results(directory).summary.at("cache").value("replaced", std::int64_t{0});
+  }
+};
+
+TEST_F(BadSamples, EndTheJobAndAreNamed) {
+  make_shards();
+  corrupt("50");
+  for (const auto& source : {two_stores, own_disk})
+    for (const char* world : {"simulate ", "run "}) {
+      const auto result = line_.tandem(world + job(of_shards + source) + " --out bad --force");
+      EXPECT_EQ(result.exit_code, 70) << result.output;
+      for (const char* word : {"sample 49 (", "shards/train-00000.tar, byte ", "expected the checksum",
+                               "found ", "3 attempts", "data.bad_sample"})
+        EXPECT_NE(result.output.find(word), std::string::npos) << word << '\n' << result.output;
+    }
+}
+
+TEST_F(BadSamples, AreReplacedAlikeInBothWorlds) {
+  make_shards();
+  const std::string replacing = of_shards + std::string("--set data.bad_sample=replace ");
+  succeeds("simulate " + job(of_shards + two_stores) + " --out whole");
+  succeeds("run " + job(replacing + two_stores) + " --out good");
+  EXPECT_TRUE(contents("good/model.pt") == contents("whole/model.pt"));
+  EXPECT_EQ(replaced("good"), 0);
+  corrupt("20 50 51 120");
+  for (const auto& [name, source] : {std::pair("stores", two_stores), std::pair("disk", own_disk)}) {
+    SCOPED_TRACE(name);
+    const std::string simulated = std::string("simulated_") + name,
+                      measured = std::string("measured_") + name;
+    const std::string told = succeeds("simulate " + job(replacing + source) + " --out " + simulated);
+    EXPECT_NE(told.find("data.bad_sample: replace"), std::string::npos) << told;
+    succeeds("run " + job(replacing + source) + " --out " + measured);
+    EXPECT_TRUE(contents(measured + "/model.pt") == contents(simulated + "/model.pt"));
+    EXPECT_FALSE(contents(measured + "/model.pt") == contents("whole/model.pt"));
+    // The job visits each sample twice, but for some of the second epoch.
+    EXPECT_GE(replaced(simulated), 4);
+    EXPECT_LE(replaced(simulated), 16);
+    EXPECT_EQ(replaced(measured), replaced(simulated));
+    EXPECT_EQ(results(measured).journal.steps.size(), results("whole").journal.steps.size());
+  }
+  EXPECT_TRUE(contents("measured_disk/model.pt") == contents("measured_stores/model.pt"));
+}
+
+TEST_F(BadSamples, BrokenImagesAreReplacedToo) {
+  make_shards();
+  line_.shell(
+      "for part in train test; do mkdir -p images/$part; for file in shards/$part-*.tar; do tar xf $file -C "
+      "images/$part; done; done; file=$(ls images/train/00003/* | head -n 1); printf 'tandem tandem' | dd "
+      "of=$file bs=1 seek=50 conv=notrunc status=none");
+  const std::string broken =
+      "--set workload.dataset=folder --set workload.dataset_directory=images " + own_disk;
+  const auto stopped = line_.tandem("run " + job(broken) + " --out stopped");
+  EXPECT_EQ(stopped.exit_code, 2) << stopped.output;
+  EXPECT_NE(stopped.output.find("/images/train/00003/"), std::string::npos) << stopped.output;
+  for (const char* world : {"simulate", "run"})
+    succeeds(std::string(world) + " " + job(broken + "--set data.bad_sample=replace") + " --out " + world);
+  EXPECT_GE(replaced("run"), 1);
+  EXPECT_EQ(replaced("run"), replaced("simulate"));
+  EXPECT_TRUE(contents("run/model.pt") == contents("simulate/model.pt"));
+}
+
+/// In a local tier that is full, and whose job goes on.
+TEST_F(BadSamples, AFullDiskIsTold) {
+  const std::string tiers = own_disk + "--set data.cache_capacity=5kB --set data.disk_capacity=60kB ";
+  succeeds("simulate " + job(tiers) + " --out whole");
+  // The result directory is there before the ranks are.
+  const auto told = line_.shell(
+      "\"$TANDEM\" run " + job(tiers) +
+      " --out out > told.txt 2>&1 & run=$!; until [ -d out ]; do kill -0 $run || break; sleep 0.01; "
+      "done; ln -s /dev/full out/tier_0.bin; wait $run; code=$?; cat told.txt; exit $code");
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  EXPECT_GT(results("out").summary.at("cache").value("no_room", std::int64_t{0}), 0);
+  EXPECT_NE(told.output.find("had no room for a sample of its second tier"), std::string::npos)
+      << told.output;
+  EXPECT_TRUE(contents("out/model.pt") == contents("whole/model.pt"));
+}
+
+/// Runs read the files themselves; simulations have ranks that send them.
+TEST_F(BadSamples, AMountedStorageIsReadByCacheNodes) {
+  make_shards();
+  const std::string mounted = of_shards + two_stores + "--set data.store=mounted --set run.devices=native ";
+  succeeds("simulate " + job(mounted) + " --operations --decisions --out simulated");
+  succeeds("run " + job(mounted) + " --operations --decisions --out measured");
+  EXPECT_TRUE(contents("measured/model.pt") == contents("simulated/model.pt"));
+  EXPECT_EQ(std::ranges::count(results("simulated").info.roles, "store"), 2);
+  EXPECT_EQ(std::ranges::count(results("measured").info.roles, "store"), 0);
+  const auto compared = line_.tandem("compare simulated measured --out compared");
+  EXPECT_NE(compared.output.find("not compared: reads of the mounted storage"), std::string::npos)
+      << compared.output;
+  // Bad samples are noticed there too.
+  corrupt("50");
+  const auto stopped = line_.tandem("run " + job(mounted) + " --out stopped");
+  EXPECT_EQ(stopped.exit_code, 70) << stopped.output;
+  EXPECT_NE(stopped.output.find("sample 49 ("), std::string::npos) << stopped.output;
+  for (const auto& [settings, words] :
+       {std::pair("--set run.devices=emulated", "key 'run.devices'"),
+        std::pair("--set workload.dataset=fashion-mnist", "key 'workload.dataset'"),
+        std::pair("--set data.source=memory", "'data.store': expected served"),
+        std::pair("--set placement.stores=[]", "placement.stores")}) {
+    const std::string sources = std::string(settings).find("memory") == std::string::npos
+                                    ? ""
+                                    : " --set placement.stores=[] --set placement.cache_nodes=[]";
+    const auto refused = line_.tandem("run " + job(mounted) + settings + sources + " --out refused");
+    EXPECT_EQ(refused.exit_code, 2) << refused.output;
+    EXPECT_NE(refused.output.find(words), std::string::npos) << refused.output;
+  }
+}
+
+class DyingStores : public RestartJobs, public ::testing::WithParamInterface<int> {
+ protected:
+  DyingStores() { write_platform(line_); }
+};
+
+TEST_P(DyingStores, EndTheJobAndAreNamed) {
+  const std::string words = job(1'000'000, two_stores + "--set recovery.mode=in-place");
+  const auto told = killed(words, {{has_checkpoint(10), std::to_string(GetParam())}});
+  EXPECT_EQ(told.exit_code, 70) << told.output;
+  const std::string host = GetParam() == 5 ? "cache-node on 'node-1'" : "store on 'server'";
+  EXPECT_NE(told.output.find(fmt::format("rank {} is the {}", GetParam(), host)), std::string::npos)
+      << told.output;
+  EXPECT_EQ(line_.shell("ls out | grep '[.]bin'").output, "");
+}
+
+TEST_P(DyingStores, OfAJobThatStartsAgainDoNotChangeIt) {
+  succeeds("simulate " + job(60, two_stores) + " --out whole");
+  const auto told = killed(job(60, two_stores), {{has_checkpoint(20), std::to_string(GetParam())}});
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  EXPECT_EQ(restarts("out"), 1U) << told.output;
+  expect_same_records("whole", "out", 0);
+  expect_each_step_once("out");
+  expect_each_evaluation_once("out", 60);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DyingStores, ::testing::Values(5, 7),
+                         [](const auto& info) { return info.param == 5 ? "OfACacheNode" : "OfAStore"; });
+
+/// Stores and cache nodes with two tiers are killed at random moments, each time after at least one more
+/// commit.
+class DeathsOfTheDataPath : public RestartJobs, public ::testing::WithParamInterface<int> {
+ protected:
+  DeathsOfTheDataPath() { write_platform(line_); }
+  static const std::string& tiers() {
+    static const std::string words =
+        "--set platform=lab.xml --set data.source=storage --set placement.cache_nodes=[server,node-6] --set "
+        "placement.stores=[server,node-6] --set data.cache_capacity=20kB --set data.disk_capacity=60kB ";
+    return words;
+  }
+  static unsigned random(unsigned below) {
+    static std::random_device device;
+    return device() % below;
+  }
+};
+
+TEST_P(DeathsOfTheDataPath, TrainOnNoWrongSample) {
+  const int deaths = GetParam();
+  const int rounds = 40 * (deaths + 1);
+  const std::string words = job(rounds, tiers() + "--set recovery.restarts=100 ");
+  succeeds("simulate " + words + " --out whole");
+  std::string script =
+      "echo 0 > count; committed() { ls out/checkpoints 2> /dev/null | grep -c '[.]pt$'; }; ";
+  for (int death = 0; death < deaths; ++death)
+    script += fmt::format(
+        "until [ $(committed) -gt $(cat count) ]; do kill -0 $run 2> /dev/null || break; sleep 0.01; done; "
+        "committed > count; sleep {:.2f}; kill -KILL $(rank {}) 2> /dev/null; ",
+        0.01 * random(50), 5 + random(4));
+  const auto told = killed(words, {}, script);
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  RecordProperty("restarts", static_cast<int>(restarts("out")));
+  EXPECT_GE(restarts("out"), 1U) << told.output;
+  expect_same_records("whole", "out", 0);
+  expect_each_step_once("out");
+  EXPECT_EQ(line_.shell("ls out | grep '[.]bin'").output, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Few, DeathsOfTheDataPath, ::testing::Values(3));
+INSTANTIATE_TEST_SUITE_P(Fifty, DeathsOfTheDataPath, ::testing::Values(50));
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,32 @@
+// Reads a sample, tries again after a pause if that fails, and compares what it has read with its checksum.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "policies/vocabulary/units.hpp"
+#include "workloads/data/sample_source.hpp"
+
+namespace tandem {
+
+/// How often a sample is read before it counts as bad, and the pauses between: each is four times as long as
+/// the one before it, so a storage that is away for a moment does no harm.
+struct Retries {
+  int attempts = 3;
+  Seconds pause{0.05};
+};
+
+/// The checksum of manifests (CRC-32) of a sample's stored bytes.
+std::uint32_t checksum_of(std::span<const std::byte> stored);
+/// Calls `read` until it throws no WorldError. What the last attempt threw if all have; nothing if it was
+/// read.
+std::optional<std::string> try_again(const std::function<void()>& read, const Retries& retries = {});
+/// Reads the sample into `target`. What is wrong, with its place, and what was expected and found; nothing if
+/// it was read and is what its data set says. May be called by several threads at the same time.
+std::optional<std::string> read_checked(const SampleSource& source, SampleId id, std::span<std::byte> target,
+                                        const Retries& retries = {});
+
+}  // namespace tandem

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "policies/cache/shared.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/data/dataset_memory.hpp"
 #include "workloads/data/loss_model.hpp"
@@ -253,16 +254,25 @@ DataPlan::Left DataPlan::left_of_epoch() const {
   return left;
 }
 
-CacheEngine DataPlan::make_cache_engine() const {
+CacheEngine DataPlan::make_cache_engine(int node, int nodes) const {
   const auto& entry = cache::catalog().find(setting_.cache);
   std::vector<Bytes> tiers = {setting_.cache_capacity};
   if (has_disk_tier()) tiers.push_back(setting_.disk_capacity);
-  return {
+  const bool knows_peers = setting_.peers == Peers::plan;
+  auto policy =
       entry.make.node({.tiers = tiers,
+                       .node = knows_peers ? node : 0,
+                       .nodes = knows_peers ? nodes : 1,
                        .manifest = manifest_,
                        .seed = seed_,
-                       .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)}),
-      tiers, manifest_};
+                       .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)});
+  if (setting_.peers == Peers::partition || setting_.peers == Peers::ring) {
+    const auto rule =
+        setting_.peers == Peers::ring ? cache::Owners::Rule::ring : cache::Owners::Rule::in_turn;
+    policy = cache::share(std::move(policy),
+                          {.owners = {rule, nodes, seed_}, .node = node, .copies = setting_.copies});
+  }
+  return {std::move(policy), tiers, manifest_};
 }
 
 }  // namespace tandem

@@ -104,8 +104,10 @@ class DataPlan {
   int prefetch() const { return setting_.prefetch; }
   /// Cache nodes keep samples on their disks too.
   bool has_disk_tier() const { return setting_.disk_capacity > Bytes(0); }
-  /// The cache of a cache node.
-  CacheEngine make_cache_engine() const;
+  /// Cache nodes ask each other for samples.
+  bool asks_peers() const { return setting_.peers != Peers::none; }
+  /// The cache of cache node `node`.
+  CacheEngine make_cache_engine(int node = 0, int nodes = 1) const;
 
  private:
   struct Dealt;

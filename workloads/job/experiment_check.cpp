@@ -435,17 +435,53 @@ class Checker {
               quote(to_text(experiment_.run.device_messages)));
   }
 
-  /// A cache node of a job has the requests of its workers and the sizes of samples, nothing else yet.
+  /// A cache node of a job has the requests of its workers, the sizes of samples and, where a policy plans
+  /// for all nodes, reads from others; nothing else yet.
   void check_cache() const {
     const auto& data = experiment_.data;
-    cache::Needs lacking = cache::catalog().find(data.cache).make.needs;
-    lacking.manifest = false;
-    if (lacking == cache::Needs{}) return;
-    fail_at(
-        "data.cache",
-        "a policy that needs only requests, because cache nodes of a job provide nothing else (`tandem cache "
-        "--epochs` replays all)",
-        quote(data.cache) + ", which needs " + cache::describe(lacking));
+    const cache::Needs needs = cache::catalog().find(data.cache).make.needs;
+    cache::Needs lacking = needs;
+    lacking.manifest = lacking.peers = false;
+    if (lacking != cache::Needs{})
+      fail_at("data.cache",
+              "a policy that needs only requests, because cache nodes of a job provide nothing else (`tandem "
+              "cache "
+              "--epochs` replays all)",
+              quote(data.cache) + ", which needs " + cache::describe(lacking));
+    check_peers(needs);
+  }
+
+  /// A policy that knows what all nodes keep chooses the node that it reads from; for another one, the owners
+  /// of samples are known.
+  void check_peers(const cache::Needs& needs) const {
+    const auto& data = experiment_.data;
+    const std::string found = quote(to_text(data.peers));
+    const bool has_owners = data.peers == Peers::partition || data.peers == Peers::ring;
+    if (data.peers == Peers::directory)
+      fail_at("data.peers", "none, partition, ring or plan, because there is no directory yet", found);
+    if (needs.peers && has_owners)
+      fail_at("data.peers", "plan, because cache policy " + data.cache + " chooses the node it reads from",
+              found);
+    if (needs.peers && data.peers == Peers::none && experiment_.placement.cache_nodes.size() > 1)
+      fail_at(
+          "data.cache",
+          "a policy that reads from no other cache node, because data.peers is none (with data.peers: plan "
+          "they read from each other)",
+          quote(data.cache));
+    if (!needs.peers && data.peers == Peers::plan)
+      fail_at("data.peers",
+              "none, partition or ring, because cache policy " + data.cache +
+                  " does not know what other cache nodes keep",
+              found);
+    cache::Needs more = needs;
+    more.manifest = false;
+    if (has_owners && more != cache::Needs{})
+      fail_at(
+          "data.peers",
+          "none, because cache policy " + data.cache + " needs more than requests: " + cache::describe(more),
+          found);
+    if (data.copies > 0 && !has_owners)
+      fail_at("data.copies", "0, because data.peers is neither partition nor ring", quote(data.copies));
   }
 
   void check_sampling() const {

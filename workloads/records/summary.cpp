@@ -93,6 +93,7 @@ json cache_of(const Journal& journal) {
   };
   for (const auto& record : journal.caches) {
     add(places[record.from], record);
+    if (record.from == "peer-miss") continue;  // counted as store
     add(all, record);
     if (record.from.starts_with("tier")) add(local, record);
   }
@@ -103,14 +104,20 @@ json cache_of(const Journal& journal) {
                      {"bytes", sum.bytes},
                      {"blocked_s", sum.blocked.count()},
                      {"reading_s", sum.reading.count()}};
-  return {{"requests", all.samples},
-          {"local", local.samples},
-          {"storage", storage.samples},
-          {"hit_ratio", static_cast<double>(local.samples) / static_cast<double>(all.samples)},
-          {"local_bytes", local.bytes},
-          {"storage_bytes", storage.bytes},
-          {"storage_time_s", storage.reading.count()},
-          {"classes", classes}};
+  json cache = {{"requests", all.samples},
+                {"local", local.samples},
+                {"storage", storage.samples},
+                {"hit_ratio", static_cast<double>(local.samples) / static_cast<double>(all.samples)},
+                {"local_bytes", local.bytes},
+                {"storage_bytes", storage.bytes},
+                {"storage_time_s", storage.reading.count()},
+                {"classes", classes}};
+  if (places.contains("peer")) {
+    cache["peer"] = places["peer"].samples;
+    cache["peer_bytes"] = places["peer"].bytes;
+    cache["peer_misses"] = places["peer-miss"].samples;
+  }
+  return cache;
 }
 
 json commits_of(const Journal& journal) {

@@ -18,7 +18,15 @@ const std::string from_disk = "tier1";
 
 /// As in caches.csv.
 std::string name_of(const cache::Place& place) {
-  return place.where == cache::Where::tier ? "tier" + std::to_string(place.number) : from_store;
+  switch (place.where) {
+    case cache::Where::tier:
+      return "tier" + std::to_string(place.number);
+    case cache::Where::peer:
+      return "peer";
+    case cache::Where::store:
+      break;
+  }
+  return from_store;
 }
 
 /// Two batches of a worker.
@@ -35,27 +43,49 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
       context_(context),
       journal_(journal),
       records_(job, context.rank(), journal),
-      engine_(data_.make_cache_engine()),
+      engine_(data_.make_cache_engine(
+          index, static_cast<int>(job.roster().ranks_of(Roster::Role::cache_node).size()))),
       is_real_(data_.dataset() != nullptr),
       stores_(job.roster().ranks_of(Roster::Role::store).size()),
+      index_(static_cast<std::size_t>(index)),
       most_to_write_(most_to_write(data_)) {
-  const auto stores = job.roster().ranks_of(Roster::Role::store);
-  for (const Rank store : stores) sources_.push_back(std::make_unique<StoreSource>(context, store));
+  add_sources(job, index);
+  add_clients(job, index);
+}
+
+void CacheNode::add_sources(const Job& job, int index) {
   const std::string number = std::to_string(index) + ".bin";
-  if (stores_ == 0) own_disk_ = data_.open_source(job.spec().directory + "/records_" + number);
   if (is_real_ && data_.has_disk_tier())
     tier_file_ = std::make_unique<TierFile>(job.spec().directory + "/tier_" + number, data_.manifest());
-  if (stores_ == 0 || data_.has_disk_tier()) {
-    auto disk = std::make_unique<DiskSource>(
-        context, data_.manifest(), parallel_requests(job, context.rank()), own_disk_.get(), tier_file_.get());
+  const auto add_disk = [&] {
+    auto disk =
+        std::make_unique<DiskSource>(context_, data_.manifest(), parallel_requests(job, context_.rank()),
+                                     own_disk_.get(), tier_file_.get());
     disk_ = disk.get();
     sources_.push_back(std::move(disk));
+  };
+  for (const Rank store : job.roster().ranks_of(Roster::Role::store))
+    sources_.push_back(std::make_unique<StoreSource>(context_, store));
+  if (stores_ == 0) {
+    own_disk_ = data_.open_source(job.spec().directory + "/records_" + number);
+    add_disk();
   }
-  reads_.resize(std::max<std::size_t>(1, stores_));
+  add_peers(job);
+  reads_.resize(sources_.size());
+  if (stores_ > 0 && data_.has_disk_tier()) add_disk();
+}
+
+void CacheNode::add_clients(const Job& job, int index) {
   const auto workers = job.roster().workers();
   for (std::size_t worker = 0; worker < workers.size(); ++worker)
     if (cache_node_of(job.roster(), worker) == static_cast<std::size_t>(index))
       clients_.emplace_back().rank = workers[worker];
+  open_workers_ = clients_.size();
+  for (const PeerSource* source : peers_) {
+    Client& peer = clients_.emplace_back();
+    peer.rank = source->rank();
+    peer.is_peer = true;
+  }
   open_ = clients_.size();
 }
 
@@ -64,22 +94,19 @@ CacheNode::~CacheNode() = default;
 void CacheNode::run() {
   wait_.resize(clients_.size() + sources_.size());
   const std::span<Pending> reads = std::span(wait_).subspan(clients_.size());
-  while (open_ > 0) {
+  for (;;) {
+    end_peer_reads();
+    if (open_ == 0 && ended_peer_reads_) break;
     listen_to_clients();
     for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->put_next(reads[i]);
     const Completion ended = context_.wait_any(wait_);
-    if (ended.index >= clients_.size()) {
-      if (const auto read = sources_[ended.index - clients_.size()]->finish()) take(*read);
+    if (ended.index < clients_.size()) {
+      hear(clients_[ended.index], ended.note);
       continue;
     }
-    Client& client = clients_[ended.index];
-    if (protocol::holds<protocol::End>(ended.note)) {
-      end(client);
-      continue;
-    }
-    const auto request = protocol::unpack<protocol::Request>(ended.note);
-    client.ids.resize(static_cast<std::size_t>(request.samples));
-    begin_batch(client, request.epoch);
+    SampleReads& source = *sources_[ended.index - clients_.size()];
+    source.hear(ended.note);
+    if (const auto read = source.finish()) take(*read);
   }
   // What is still to be written is of no use any more.
   for (Pending& last : reads)
@@ -87,18 +114,34 @@ void CacheNode::run() {
   for (const auto& source : sources_) source->close();
 }
 
-/// What a batch displaces from memory stays there until it is written, so a slow disk slows down the clients.
+/// What a batch displaces from memory stays there until it is written, so a slow disk slows down the workers.
+/// Other nodes displace nothing.
 void CacheNode::listen_to_clients() {
-  if (disk_ != nullptr && disk_->to_write() > most_to_write_) return;
-  for (std::size_t client = 0; client < clients_.size(); ++client)
-    if (wait_[client].empty() && !clients_[client].has_ended) wait_[client] = listen(clients_[client]);
+  const bool is_behind = disk_ != nullptr && disk_->to_write() > most_to_write_;
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    Client& client = clients_[i];
+    if (is_behind && !client.is_peer) continue;
+    if (wait_[i].empty() && !client.has_ended) wait_[i] = listen(client);
+  }
 }
 
 Pending CacheNode::listen(Client& client) {
-  client.ids.resize(static_cast<std::size_t>(data_.largest_batch()));
-  return context_.receive(client.rank, protocol::requests,
+  client.ids.resize(client.is_peer ? protocol::Found::most : static_cast<std::size_t>(data_.largest_batch()));
+  return context_.receive(client.rank, client.is_peer ? protocol::peer_reads : protocol::requests,
                           {Bytes(static_cast<std::int64_t>(client.ids.size() * sizeof(SampleId))),
                            reinterpret_cast<std::byte*>(client.ids.data())});
+}
+
+void CacheNode::hear(Client& client, const Note& note) {
+  if (protocol::holds<protocol::End>(note)) return end(client);
+  if (client.is_peer) {
+    const auto read = protocol::unpack<protocol::Read>(note);
+    client.ids.resize(static_cast<std::size_t>(read.samples));
+    return answer_peer(client, read.epoch);
+  }
+  const auto request = protocol::unpack<protocol::Request>(note);
+  client.ids.resize(static_cast<std::size_t>(request.samples));
+  begin_batch(client, request.epoch);
 }
 
 /// It has received all of its batches.
@@ -106,6 +149,7 @@ void CacheNode::end(Client& client) {
   wait_for_sends(context_, client.batches);
   client.has_ended = true;
   --open_;
+  if (!client.is_peer) --open_workers_;
 }
 
 void CacheNode::begin_batch(Client& client, std::int64_t epoch) {
@@ -183,7 +227,9 @@ void CacheNode::collect(Batch& batch, const cache::Decisions& decisions) {
   for (std::size_t position = 0; position < decisions.serve.size(); ++position) {
     const SampleId id = decisions.serve[position].given;
     if (engine_.in_flight(id)) {
-      waiters_.insert({id, {&batch, position}});
+      const bool from_peer = decisions.serve[position].from.where == cache::Where::peer;
+      waiters_.insert({id, {&batch, position, from_peer}});
+      if (from_peer && not_at_peer_.contains(id)) count_peer_miss(id, batch.epoch);
       ++batch.missing;
     } else if (is_in_memory(id)) {
       if (is_real_) std::ranges::copy(kept_.at(id), place(batch, position).begin());
@@ -224,10 +270,11 @@ void CacheNode::read_tier(std::int64_t epoch) {
 
 void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
   for (const cache::Fetch& fetch : decisions.fetch) {
-    for (const SampleId id : decisions.ids_of(fetch)) add(reads_[store_of(id, reads_.size())], waiters_, id);
+    for (const SampleId id : decisions.ids_of(fetch)) add(reads_[source_of(fetch.from, id)], waiters_, id);
     for (std::size_t source = 0; source < reads_.size(); ++source) {
       if (reads_[source].ids.empty()) continue;
       reads_[source].epoch = epoch;
+      reads_[source].from = fetch.from;
       sources_[source]->add(std::exchange(reads_[source], {}));
     }
   }
@@ -258,14 +305,9 @@ void CacheNode::write(SampleId id, std::vector<std::byte> record) {
 void CacheNode::take(const SampleRead& read) {
   if (read.what == SampleRead::What::to_tier) return;
   const bool from_tier = read.what == SampleRead::What::from_tier;
-  const std::string& from = from_tier ? from_disk : from_store;
+  const std::string from = from_tier ? from_disk : name_of(read.from);
   record(read.epoch, from).reading += read.duration;
-  if (!from_tier) {
-    arrived_.clear();
-    for (const SampleId id : read.ids)
-      arrived_.push_back({.id = id, .size = data_.manifest().size_of(id), .from = cache::store()});
-    move(engine_.arrived(arrived_).move);
-  }
+  if (!from_tier) note_arrived(read);
   complete_.clear();
   for (std::size_t i = 0; i < read.ids.size(); ++i) {
     const SampleId id = read.ids[i];
@@ -291,13 +333,13 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id,
                         std::span<const std::byte> record) {
   const auto [begin, end] = waiters.equal_range(id);
   for (auto each = begin; each != end; ++each) {
-    const auto& [batch, position] = each->second;
+    const auto& [batch, position, unused] = each->second;
     if (is_real_) {
       const std::span<std::byte> target = place(*batch, position);
       if (target.data() != record.data()) std::ranges::copy(record, target.begin());
     }
     if (--batch->missing > 0) continue;
-    this->record(batch->epoch, from).blocked += context_.now() - batch->asked;
+    if (!batch->client->is_peer) this->record(batch->epoch, from).blocked += context_.now() - batch->asked;
     complete_.push_back(batch->client);
   }
   waiters.erase(begin, end);
@@ -305,12 +347,13 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id,
 
 /// A client gets its batches in the order of its requests.
 void CacheNode::send_complete(Client& client) {
+  const Channel channel = client.is_peer ? protocol::peer_data : protocol::batches;
   for (Batch& batch : client.batches) {
     if (batch.is_sent) continue;
     if (batch.missing > 0) return;
-    batch.send =
-        context_.send(client.rank, protocol::batches, {batch.size, is_real_ ? batch.records.data() : nullptr},
-                      protocol::pack(protocol::Batch{.samples = batch.samples}));
+    batch.send = context_.send(client.rank, channel, {batch.size, is_real_ ? batch.records.data() : nullptr},
+                               client.is_peer ? protocol::pack(batch.found)
+                                              : protocol::pack(protocol::Batch{.samples = batch.samples}));
     batch.is_sent = true;
     records_.note_done(context_.now());
   }

@@ -1,19 +1,23 @@
 // The cache node: serves batches to workers from its tiers, and reads what they lack, as the cache policy
 // decides. Requests are served while reads for others are under way: a batch is sent when its last sample is
-// there.
+// there. Other cache nodes may ask it for samples (data.peers): it sends them what its tiers hold, and
+// neither reads nor keeps anything for them.
 #pragma once
 
 #include <list>
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/context.hpp"
 #include "workloads/data/cache_engine.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/roles/peer_source.hpp"
 #include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_reads.hpp"
 
@@ -35,9 +39,12 @@ class CacheNode {
     Seconds asked{};
     std::vector<std::size_t> begin_of;  ///< where each sample begins in the message, and its end
     std::size_t missing = 0;            ///< samples that are being read
+    protocol::Found found = {};         ///< for another cache node
   };
+  /// A worker, or another cache node.
   struct Client {
     Rank rank = 0;
+    bool is_peer = false;
     std::vector<SampleId> ids;  ///< of the request being received
     std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
     bool has_ended = false;     ///< it sends no further request
@@ -46,6 +53,7 @@ class CacheNode {
   struct Waiter {
     Batch* batch;
     std::size_t position;
+    bool from_peer = false;  ///< it was said to come from there
   };
   using Waiters = std::unordered_multimap<SampleId, Waiter>;
 
@@ -54,9 +62,15 @@ class CacheNode {
     SampleCount delivered = {};
   };
 
+  void add_sources(const Job& job, int index);
+  void add_peers(const Job& job);
+  void add_clients(const Job& job, int index);
   void listen_to_clients();
   Pending listen(Client& client);
+  void hear(Client& client, const Note& note);
   void end(Client& client);
+  void end_peer_reads();
+  void answer_peer(Client& peer, std::int64_t epoch);
   void begin_batch(Client& client, std::int64_t epoch);
   const cache::Decisions& decide(const std::vector<SampleId>& ids, std::int64_t epoch);
   void note(const cache::Want& want, const cache::Decisions& decisions);
@@ -72,6 +86,9 @@ class CacheNode {
   void move(const std::vector<cache::Move>& moves);
   void write(SampleId id, std::vector<std::byte> record);
   void take(const SampleRead& read);
+  void note_arrived(const SampleRead& read);
+  void count_peer_miss(SampleId id, std::int64_t epoch);
+  std::size_t source_of(const cache::Place& place, SampleId id) const;
   void keep(SampleId id, std::span<const std::byte> record);
   void deliver(Waiters& waiters, const std::string& from, SampleId id, std::span<const std::byte> record);
   void send_complete(Client& client);
@@ -84,27 +101,36 @@ class CacheNode {
   CacheEngine engine_;
   bool is_real_;        ///< math
   std::size_t stores_;  ///< that have the samples; 0: the disk has them
+  std::size_t index_;   ///< among the cache nodes
   /// Null when math is modelled, and where stores have the samples.
   std::shared_ptr<const SampleSource> own_disk_;
   std::unique_ptr<TierFile> tier_file_;  ///< null when math is modelled, and where memory is the only tier
   DiskSource* disk_ = nullptr;           ///< null: it is not used
   Bytes most_to_write_;                  ///< the node accepts requests while the disk has no more to write
-  std::vector<std::unique_ptr<SampleReads>> sources_;  ///< the stores, then the disk
+  /// The stores, or the disk if it has the samples; the other cache nodes, if they are asked; then the disk
+  /// of a tier that has no samples but those.
+  std::vector<std::unique_ptr<SampleReads>> sources_;
+  std::vector<PeerSource*> peers_;  ///< of those
   /// What is in memory. Nothing where math is modelled and memory is the only tier; else empty records.
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
-  std::vector<Client> clients_;
-  std::size_t open_ = 0;  ///< clients that may send requests
+  std::vector<Client> clients_;    ///< workers, then other cache nodes
+  std::size_t open_ = 0;           ///< clients that may send requests
+  std::size_t open_workers_ = 0;   ///< of those
+  bool ended_peer_reads_ = false;  ///< other nodes know that this one asks no more
   /// The next request of each client, and the next end of a read of each source. Empty: none is awaited.
   std::vector<Pending> wait_;
   Waiters waiters_;       ///< for samples in flight
   Waiters tier_waiters_;  ///< for samples that are read from the tier on the disk
+  /// In flight from the store because the node that was asked did not have them.
+  std::unordered_set<SampleId> not_at_peer_;
   SpareRecords spare_;
   // Reused:
-  std::vector<SampleRead> reads_;  ///< by store, or of the disk
+  std::vector<SampleRead> reads_;  ///< by source, without the disk of a tier
   SampleRead tier_read_, tier_write_;
   std::vector<cache::Sample> wanted_;
   std::vector<Count> counted_;
   std::vector<cache::Arrived> arrived_;
+  cache::Decisions for_peer_;
   std::vector<Client*> complete_;
 };
 

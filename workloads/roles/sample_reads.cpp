@@ -6,16 +6,12 @@
 #include "workloads/protocol.hpp"
 
 namespace tandem {
-namespace {
 
-/// Each follows the one before it.
 bool is_one_piece(const std::vector<std::span<std::byte>>& targets) {
   for (std::size_t i = 1; i < targets.size(); ++i)
     if (targets[i - 1].data() + targets[i - 1].size() != targets[i].data()) return false;
   return true;
 }
-
-}  // namespace
 
 int parallel_requests(const Job& job, Rank rank) {
   const auto disk = job.devices().disk_of(rank);
@@ -111,10 +107,11 @@ void StoreSource::add(SampleRead read) {
   }
   request.data = context_.receive(store_, protocol::read_data, {own.size, into});
   const auto count = std::ssize(own.ids);
-  request.sent = context_.send(store_, protocol::reads,
-                               {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
-                                reinterpret_cast<std::byte*>(own.ids.data())},
-                               protocol::pack(protocol::Read{.samples = static_cast<std::int32_t>(count)}));
+  request.sent = context_.send(
+      store_, protocol::reads,
+      {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
+       reinterpret_cast<std::byte*>(own.ids.data())},
+      protocol::pack(protocol::Read{.samples = static_cast<std::int32_t>(count), .epoch = own.epoch}));
 }
 
 void StoreSource::put_next(Pending& wait) {

@@ -52,7 +52,9 @@ enum class Stream : std::int16_t {
   deals,      ///< coordinating server -> worker; worker -> one that joins or is behind: how samples are dealt
   reads,      ///< cache node -> store: Read, End; sample ids
   read_data,  ///< store -> cache node: the records of a Read
-  importance  ///< worker -> cache node: what the list of the next epoch knows of the losses, by id
+  importance,  ///< worker -> cache node: what the list of the next epoch knows of the losses, by id
+  peer_reads,  ///< cache node -> another one: Read, End; sample ids
+  peer_data    ///< back: Found; the records of a Read that are there
 };
 
 struct StreamTraits {
@@ -60,7 +62,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 35> stream_traits = {
+inline constexpr std::array<StreamTraits, 37> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
@@ -69,7 +71,8 @@ inline constexpr std::array<StreamTraits, 35> stream_traits = {
      {"membership", true},   {"ends-of-job", true},  {"arrivals", true},      {"welcomes", true},
      {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true},
      {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false},
-     {"reads", true},        {"read-data", false},   {"importance", false}}};
+     {"reads", true},        {"read-data", false},   {"importance", false},   {"peer-reads", true},
+     {"peer-data", true}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -115,6 +118,8 @@ inline constexpr Channel deals = channel(Stream::deals);
 inline constexpr Channel reads = channel(Stream::reads);
 inline constexpr Channel read_data = channel(Stream::read_data);
 inline constexpr Channel importance = channel(Stream::importance);
+inline constexpr Channel peer_reads = channel(Stream::peer_reads);
+inline constexpr Channel peer_data = channel(Stream::peer_data);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
 constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
@@ -160,14 +165,15 @@ enum class Kind : std::int32_t {
   fetch,
   kept,
   last_copy,
-  read
+  read,
+  found
 };
-inline constexpr std::array<const char*, 35> kind_names = {
-    "none",    "push",       "report", "leave",     "reply",    "answer",    "request",
-    "batch",   "checkpoint", "end",    "call",      "stepped",  "clock",     "announcement",
-    "traffic", "verdict",    "pull",   "occupancy", "departed", "joined",    "training",
-    "arrived", "welcome",    "stored", "regroup",   "quiet",    "members",   "finished",
-    "warned",  "complete",   "copied", "fetch",     "kept",     "last_copy", "read"};
+inline constexpr std::array<const char*, 36> kind_names = {
+    "none",       "push",      "report",   "leave",    "reply",    "answer",       "request", "batch",
+    "checkpoint", "end",       "call",     "stepped",  "clock",    "announcement", "traffic", "verdict",
+    "pull",       "occupancy", "departed", "joined",   "training", "arrived",      "welcome", "stored",
+    "regroup",    "quiet",     "members",  "finished", "warned",   "complete",     "copied",  "fetch",
+    "kept",       "last_copy", "read",     "found"};
 
 /// A push is complete.
 struct Push {
@@ -343,7 +349,8 @@ struct Batch {
   std::int32_t samples = 0;
 };
 
-/// Asks a store for samples, whose ids follow. The reply is their records, in this order.
+/// Asks a store or another cache node for samples, whose ids follow. The reply is their records, in this
+/// order; from a cache node, of those that it has.
 struct Read {
   static constexpr Kind kind = Kind::read;
   /// one_by_one: each sample is a request to the disk; package: all are one; new_package: the samples are
@@ -351,6 +358,20 @@ struct Read {
   enum class How : std::int8_t { one_by_one, package, new_package };
   std::int32_t samples = 0;
   How how = How::one_by_one;
+  std::int64_t epoch = 0;
+};
+
+/// Which samples of a Read a cache node has; their records follow, in that order.
+struct Found {
+  static constexpr Kind kind = Kind::found;
+  static constexpr std::size_t most = 256;  ///< samples of a Read to a cache node
+  std::int32_t samples = 0;                 ///< of the Read
+  std::array<std::uint8_t, most / 8> bits{};
+
+  void set(std::size_t position) {
+    bits[position / 8] = static_cast<std::uint8_t>(bits[position / 8] | (1U << (position % 8)));
+  }
+  bool has(std::size_t position) const { return (bits[position / 8] >> (position % 8) & 1U) != 0; }
 };
 
 struct Checkpoint {

@@ -254,6 +254,7 @@ std::vector<Figure> figures_of(const Results& simulated, const std::vector<Resul
   add("bytes_received", "received by workers", Unit::bytes, "/bytes/received");
   add("cache.local", "cache hits", Unit::count, "/cache/local");
   add("cache.storage", "cache misses", Unit::count, "/cache/storage");
+  add("cache.peer", "samples from other cache nodes", Unit::count, "/cache/peer");
   add("cache.hit_ratio", "hit ratio", Unit::ratio, "/cache/hit_ratio");
   add("cache.storage_bytes", "read from storage", Unit::bytes, "/cache/storage_bytes");
   add("cache.storage_time", "time reading storage", Unit::seconds, "/cache/storage_time_s");

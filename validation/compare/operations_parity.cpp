@@ -45,15 +45,20 @@ bool may_join_reads(const Results& results) {
 
 /// What a cache node with several workers reads depends on the order of their requests, and so does what it
 /// asks stores for. A store with several cache nodes reads in the order of theirs. A tier on a disk writes
-/// what has arrived. `joins`: as may_join_reads says.
+/// what has arrived. What another node has depends on what has arrived there. `joins`: as may_join_reads
+/// says.
 bool depends_on_arrival(const RunInfo& info, bool joins, const OperationRecord& record) {
   const auto rank = static_cast<std::size_t>(record.rank);
   if (rank >= info.roles.size()) return false;
   const bool is_timed = joins || count_of(info, "worker") > count_of(info, "cache-node");
-  if (record.channel == "reads" || record.channel == "read-data") return is_timed;
+  const bool asks_peers = info.experiment.data.peers != Peers::none && count_of(info, "cache-node") > 1;
+  if (record.channel == "peer-data") return true;
+  if (record.channel == "peer-reads") return is_timed;
+  if (record.channel == "reads" || record.channel == "read-data") return is_timed || asks_peers;
   if (record.kind != "read" && record.kind != "write") return false;
   if (info.roles[rank] == "store") return is_timed || count_of(info, "cache-node") > 1;
-  return info.roles[rank] == "cache-node" && (is_timed || info.experiment.data.disk_capacity > Bytes(0));
+  return info.roles[rank] == "cache-node" &&
+         (is_timed || asks_peers || info.experiment.data.disk_capacity > Bytes(0));
 }
 
 /// Only the simulation has ranks that read a mounted storage for cache nodes, and send what they have read.

@@ -70,14 +70,16 @@ const Decisions& CacheEngine::arrived(std::span<const Arrived> arrived) {
   }
   policy_->on_arrived(arrived, decisions_);
   finish();
+  again_.clear();
   for (const Arrived& read : arrived) {
     if (state(read.id).tier == cache::outside && std::exchange(state(read.id).unused, false))
       ledger.wasted.add(read.size);
     const bool again = read.outcome == Arrived::Outcome::not_here && read.why == Why::demand;
     if (!again || state(read.id).in_flight) continue;
     state(read.id).in_flight = true;
-    decisions_.read(read.id, cache::store(), Why::demand);
+    again_.push_back(read.id);
   }
+  if (!again_.empty()) decisions_.read(again_, cache::store(), Why::demand);
   return decisions_;
 }
 

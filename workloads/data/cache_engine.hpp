@@ -80,6 +80,7 @@ class CacheEngine {
   int active_job_ = 0;  ///< whose ledger has reads in the background and evictions
   cache::Decisions decisions_;
   std::vector<cache::Place> demand_places_;
+  std::vector<SampleId> again_;  ///< scratch: what a peer does not hold
 };
 
 }  // namespace tandem

@@ -163,6 +163,17 @@ std::vector<ExperimentKey> data_keys() {
       {KEY(data.disk_capacity), at_least(0),
        "size of each cache node's second tier, on the first disk of its host: what leaves memory is written "
        "there, and read when it is wanted. 0: none"},
+      {KEY(data.peers),
+       {},
+       "whether cache nodes ask each other before the store - none: no; partition: any policy that needs "
+       "only "
+       "requests, and node i mod the number of cache nodes owns sample i; ring: the same with owners on a "
+       "consistent hash ring; plan: the policy knows by itself what each node keeps (data.cache "
+       "partitioned-minio, hoard, deepio, locality-aware, nopfs). Nodes neither read nor keep anything for "
+       "others: what is not there comes from the store"},
+      {KEY(data.copies), between(0, million),
+       "with data.peers partition or ring, how many cache nodes may keep a sample, its first owners; 1: one "
+       "partitioned cache without replicas; 0: each keeps what it wants, and asks the owner for the rest"},
       {KEY(data.augment),
        {},
        "how training images are changed each time they are used, drawn from the seed, the sample and the "

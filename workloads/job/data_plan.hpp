@@ -106,6 +106,8 @@ class DataPlan {
   bool has_disk_tier() const { return setting_.disk_capacity > Bytes(0); }
   /// Of a cache node, by tier.
   std::vector<Bytes> cache_tiers() const;
+  /// Cache nodes ask each other for samples.
+  bool asks_peers() const { return setting_.peers != Peers::none; }
   /// The policy of cache node number `node` of `nodes`.
   std::unique_ptr<cache::CachePolicy> make_cache_policy(int node = 0, int nodes = 1) const;
   const cache::Factory& cache_factory() const { return *cache_; }

@@ -140,7 +140,10 @@ RankMemory of_cache_node(const Job& job) {
   // The batches that are being sent, and the samples that were just read, for each of its workers. Those that
   // a store sends are received apart from the batch to which they belong.
   const bool has_stores = !job.roster().ranks_of(Role::store).empty();
-  const std::int64_t batches = data.prefetch() + 2 + (has_stores ? data.prefetch() + 1 : 0);
+  // About as much goes to other nodes as comes from them.
+  const std::int64_t asked = data.prefetch() + 1;
+  const std::int64_t batches =
+      data.prefetch() + 2 + (has_stores ? asked : 0) + (data.asks_peers() && nodes > 1 ? 2 * asked : 0);
   memory.buffers = data.stored_batch() * batches * ((workers + nodes - 1) / nodes);
   return memory;
 }

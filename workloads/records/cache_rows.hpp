@@ -1,4 +1,5 @@
-// Rows of caches.csv that count what went wrong with samples, instead of a class of delivered ones.
+// Rows of caches.csv that count something else than a class of delivered samples: what was read in the
+// background, and what went wrong.
 #pragma once
 
 #include <string_view>
@@ -10,6 +11,18 @@ inline constexpr std::string_view replaced_row = "replaced";
 /// Of a cache node: samples for which the disk of its second tier had no room.
 inline constexpr std::string_view no_room_row = "no-room";
 
+/// Of a cache node: samples that it read before anybody waited for them, and those of them that left it
+/// before they were delivered.
+inline constexpr std::string_view background_row = "background";
+inline constexpr std::string_view wasted_row = "wasted";
+/// Of a cache node: samples that another one was asked for in vain, which then count as read from the store.
+inline constexpr std::string_view peer_miss_row = "peer-miss";
+
+/// Whether a row counts delivered samples.
+inline bool counts_delivered(std::string_view from) {
+  return from != replaced_row && from != no_room_row && from != background_row && from != wasted_row &&
+         from != peer_miss_row;
+}
 inline bool counts_faults(std::string_view from) { return from == replaced_row || from == no_room_row; }
 
 }  // namespace tandem

@@ -100,7 +100,7 @@ json cache_of(const Journal& journal) {
       continue;
     }
     add(places[record.from], record);
-    if (record.from == "background" || record.from == "wasted") continue;
+    if (!counts_delivered(record.from)) continue;
     add(all, record);
     if (record.from.starts_with("tier")) add(local, record);
   }
@@ -120,6 +120,11 @@ json cache_of(const Journal& journal) {
                 {"storage_time_s", storage.reading.count()},
                 {"classes", classes}};
   cache.update(faults);
+  if (places.contains("peer")) {
+    cache["peer"] = places["peer"].samples;
+    cache["peer_bytes"] = places["peer"].bytes;
+    cache["peer_misses"] = places[std::string(peer_miss_row)].samples;
+  }
   return cache;
 }
 

@@ -25,9 +25,10 @@ void BackgroundQueue::add(const cache::Fetch& fetch, std::span<const SampleId> i
   queued_.insert(ids.begin(), ids.begin() + fetch.count);
   const bool is_package = fetch.why == cache::Why::package;
   const bool joins = !is_package && !reads_.empty() && reads_.back().why == fetch.why &&
-                     reads_.back().ids.size() + ids.size() <= most_;
+                     reads_.back().from == fetch.from && reads_.back().ids.size() + ids.size() <= most_;
   Read& read = joins ? reads_.back() : reads_.emplace_back();
   read.why = fetch.why;
+  read.from = fetch.from;
   if (!joins) read.epoch = epoch;
   read.ids.insert(read.ids.end(), ids.begin(), ids.end());
   read.others += fetch.others;

@@ -21,6 +21,7 @@ class BackgroundQueue {
     cache::Why why = cache::Why::prefetch;
     bool is_new_package = false;  ///< the samples are copied into a package
     std::int64_t epoch = 0;
+    cache::Place from = cache::store();
     bool is_package() const { return why == cache::Why::package && ids.size() > 1; }
   };
   /// `most`: samples that are read at once if the policy reads them one by one.

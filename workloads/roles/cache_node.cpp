@@ -16,13 +16,22 @@ namespace {
 
 const std::string from_store = "store";
 const std::string from_disk = "tier1";
-const std::string background = "background";
 
 /// As in caches.csv.
+std::string name_of(const cache::Place& place) {
+  switch (place.where) {
+    case cache::Where::tier:
+      return "tier" + std::to_string(place.number);
+    case cache::Where::peer:
+      return "peer";
+    case cache::Where::store:
+      break;
+  }
+  return from_store;
+}
+
 std::string class_of(const cache::Serve& serve) {
-  if (serve.given != serve.asked && !serve.swapped) return "substituted";
-  const cache::Place& place = serve.from;
-  return place.where == cache::Where::tier ? "tier" + std::to_string(place.number) : from_store;
+  return serve.given != serve.asked && !serve.swapped ? "substituted" : name_of(serve.from);
 }
 
 /// Two batches of a worker.
@@ -47,27 +56,47 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
       given_(job.spec().experiment),
       is_real_(data_.dataset() != nullptr),
       stores_(job.roster().ranks_of(Roster::Role::store).size()),
+      index_(static_cast<std::size_t>(index)),
       reads_ahead_(data_.cache_factory().needs.idle),
       background_(static_cast<std::size_t>(data_.batch())),
       most_to_write_(most_to_write(data_)) {
-  const auto stores = job.roster().ranks_of(Roster::Role::store);
-  for (const Rank store : stores) sources_.push_back(std::make_unique<StoreSource>(context, store, given_));
+  add_sources(job, index);
+  add_clients(job, index);
+}
+
+void CacheNode::add_sources(const Job& job, int index) {
   const std::string number = std::to_string(index) + ".bin";
-  if (stores_ == 0) own_disk_ = data_.open_source(job.spec().directory + "/records_" + number);
   if (is_real_ && data_.has_disk_tier())
     tier_file_ = std::make_unique<TierFile>(job.spec().directory + "/tier_" + number, data_.manifest());
-  if (stores_ == 0 || data_.has_disk_tier()) {
+  const auto add_disk = [&] {
     auto disk =
-        std::make_unique<DiskSource>(context, data_.manifest(), parallel_requests(job, context.rank()),
+        std::make_unique<DiskSource>(context_, data_.manifest(), parallel_requests(job, context_.rank()),
                                      own_disk_.get(), tier_file_.get(), given_.is_sent());
     disk_ = disk.get();
     sources_.push_back(std::move(disk));
+  };
+  for (const Rank store : job.roster().ranks_of(Roster::Role::store))
+    sources_.push_back(std::make_unique<StoreSource>(context_, store, given_));
+  if (stores_ == 0) {
+    own_disk_ = data_.open_source(job.spec().directory + "/records_" + number);
+    add_disk();
   }
-  reads_.resize(std::max<std::size_t>(1, stores_));
+  add_peers(job);
+  reads_.resize(sources_.size());
+  if (stores_ > 0 && data_.has_disk_tier()) add_disk();
+}
+
+void CacheNode::add_clients(const Job& job, int index) {
   const auto workers = job.roster().workers();
   for (std::size_t worker = 0; worker < workers.size(); ++worker)
     if (cache_node_of(job.roster(), worker) == static_cast<std::size_t>(index))
       clients_.emplace_back().rank = workers[worker];
+  open_workers_ = clients_.size();
+  for (const PeerSource* source : peers_) {
+    Client& peer = clients_.emplace_back();
+    peer.rank = source->rank();
+    peer.is_peer = true;
+  }
   open_ = clients_.size();
   if (data_.plans_caches()) epoch_.emplace(job.roster(), data_, static_cast<std::size_t>(index));
 }
@@ -79,16 +108,20 @@ void CacheNode::run() {
   const std::span<Pending> reads = std::span(wait_).subspan(clients_.size());
   if (data_.cache_factory().needs.manifest)
     apply(engine_.change_job({.state = cache::JobChange::State::starts}), 0);
-  while (open_ > 0 || background_.is_running()) {
+  for (;;) {
+    end_peer_reads();
+    if (open_ == 0 && ended_peer_reads_ && !background_.is_running()) break;
     listen_to_clients();
     read_in_background();
     for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->put_next(reads[i]);
     const Completion ended = context_.wait_any(wait_);
-    if (ended.index >= clients_.size()) {
-      if (const auto read = sources_[ended.index - clients_.size()]->finish()) take(*read);
+    if (ended.index < clients_.size()) {
+      hear(clients_[ended.index], ended.note);
       continue;
     }
-    hear(clients_[ended.index], ended.note);
+    SampleReads& source = *sources_[ended.index - clients_.size()];
+    source.hear(ended.note);
+    if (const auto read = source.finish()) take(*read);
   }
   record_background();
   // What is still to be written is of no use any more.
@@ -97,17 +130,20 @@ void CacheNode::run() {
   for (const auto& source : sources_) source->close();
 }
 
-/// What a batch displaces from memory stays there until it is written, so a slow disk slows down the clients.
+/// What a batch displaces from memory stays there until it is written, so a slow disk slows down the workers.
+/// Other nodes displace nothing.
 void CacheNode::listen_to_clients() {
-  if (disk_ != nullptr && disk_->to_write() > most_to_write_) return;
-  for (std::size_t client = 0; client < clients_.size(); ++client)
-    if (wait_[client].empty() && !clients_[client].has_ended && !clients_[client].is_held)
-      wait_[client] = listen(clients_[client]);
+  const bool is_behind = disk_ != nullptr && disk_->to_write() > most_to_write_;
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    Client& client = clients_[i];
+    if (is_behind && !client.is_peer) continue;
+    if (wait_[i].empty() && !client.has_ended && !client.is_held) wait_[i] = listen(client);
+  }
 }
 
 Pending CacheNode::listen(Client& client) {
-  client.ids.resize(static_cast<std::size_t>(data_.largest_batch()));
-  return context_.receive(client.rank, protocol::requests,
+  client.ids.resize(client.is_peer ? protocol::Found::most : static_cast<std::size_t>(data_.largest_batch()));
+  return context_.receive(client.rank, client.is_peer ? protocol::peer_reads : protocol::requests,
                           {Bytes(static_cast<std::int64_t>(client.ids.size() * sizeof(SampleId))),
                            reinterpret_cast<std::byte*>(client.ids.data())});
 }
@@ -116,6 +152,11 @@ void CacheNode::hear(Client& client, const Note& note) {
   if (protocol::holds<protocol::End>(note)) {
     end(client);
     return begin_due_epoch();
+  }
+  if (client.is_peer) {
+    const auto read = protocol::unpack<protocol::Read>(note);
+    client.ids.resize(static_cast<std::size_t>(read.samples));
+    return answer_peer(client, read.epoch);
   }
   client.request = protocol::unpack<protocol::Request>(note);
   client.ids.resize(static_cast<std::size_t>(client.request.samples));
@@ -129,12 +170,15 @@ void CacheNode::end(Client& client) {
   wait_for_sends(context_, client.batches);
   client.has_ended = true;
   --open_;
+  if (!client.is_peer) --open_workers_;
 }
 
 /// The next epoch begins when no worker may still ask for samples of the one before.
 void CacheNode::begin_due_epoch() {
-  const auto may_ask = [](const Client& client) { return !client.has_ended && !client.is_held; };
-  if (open_ == 0 || !epoch_ || std::ranges::any_of(clients_, may_ask)) return;
+  const auto may_ask = [](const Client& client) {
+    return !client.is_peer && !client.has_ended && !client.is_held;
+  };
+  if (open_workers_ == 0 || !epoch_ || std::ranges::any_of(clients_, may_ask)) return;
   const auto epoch_of = [](const Client& client) { return client.request.epoch; };
   std::int64_t next = std::numeric_limits<std::int64_t>::max();
   for (const Client& client : clients_)
@@ -241,14 +285,15 @@ CacheNode::Batch& CacheNode::new_batch(Client& client) {
 
 /// Gives each sample its place in the message, behind the ids if it has them.
 void CacheNode::lay_out(Batch& batch, const cache::Decisions& decisions) const {
-  if (data_.may_replace())
+  const bool is_for_worker = !batch.client->is_peer;
+  if (is_for_worker && data_.may_replace())
     batch.size = Bytes(static_cast<std::int64_t>(decisions.serve.size() * sizeof(SampleId)));
   for (const cache::Serve& serve : decisions.serve) {
     if (is_real_) batch.begin_of.push_back(static_cast<std::size_t>(batch.size.count()));
     batch.size += data_.manifest().size_of(serve.given);
   }
   if (is_real_) batch.begin_of.push_back(static_cast<std::size_t>(batch.size.count()));
-  batch.size += given_.size(decisions.serve.size());
+  if (is_for_worker) batch.size += given_.size(decisions.serve.size());
 }
 
 /// Says which sample the batch has there, or that it has none.
@@ -262,10 +307,12 @@ void CacheNode::collect(Batch& batch, const cache::Decisions& decisions) {
   if (is_real_) spare_.give(batch);
   for (std::size_t position = 0; position < decisions.serve.size(); ++position) {
     const SampleId id = decisions.serve[position].given;
-    if (is_real_ && data_.may_replace())
+    if (is_real_ && data_.may_replace() && !batch.client->is_peer)
       std::memcpy(batch.records.data() + position * sizeof(SampleId), &id, sizeof(SampleId));
     if (engine_.in_flight(id)) {
-      waiters_.insert({id, {&batch, position}});
+      const bool from_peer = decisions.serve[position].from.where == cache::Where::peer;
+      waiters_.insert({id, {&batch, position, from_peer}});
+      if (from_peer && not_at_peer_.contains(id)) count_peer_miss(id, batch.epoch);
       ++batch.missing;
     } else if (bad_.contains(id)) {
       give(batch, position, bad_sample);
@@ -317,89 +364,13 @@ void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
   background_.add(decisions, epoch);
   for (const cache::Fetch& fetch : decisions.fetch) {
     if (fetch.why != cache::Why::demand) continue;
-    for (const SampleId id : decisions.ids_of(fetch)) add(reads_[store_of(id, reads_.size())], waiters_, id);
+    for (const SampleId id : decisions.ids_of(fetch)) add(reads_[source_of(fetch.from, id)], waiters_, id);
     for (std::size_t source = 0; source < reads_.size(); ++source) {
       if (reads_[source].ids.empty()) continue;
       reads_[source].epoch = epoch;
+      reads_[source].from = fetch.from;
       sources_[source]->add(std::exchange(reads_[source], {}));
     }
-  }
-}
-
-/// When no batch waits for samples, asks the policy once after each batch, and begins the next read that it
-/// has decided.
-void CacheNode::read_in_background() {
-  if (!waiters_.empty() || !tier_waiters_.empty()) return;
-  if (background_.is_empty() && !background_.is_running() && open_ > 0 &&
-      std::exchange(is_idle_due_, false)) {
-    const std::int64_t epoch = epoch_ ? epoch_->epoch() : 0;
-    apply(engine_.idle(data_.cache_tiers().front()), epoch);
-  }
-  if (open_ == 0) return;
-  if (auto read = background_.next()) begin(*std::move(read));
-}
-
-void CacheNode::begin(BackgroundQueue::Read read) {
-  const std::size_t most = most_samples_of_read(data_);
-  for (std::size_t first = 0; first < read.ids.size(); first += most) {
-    const auto begin = read.ids.begin() + static_cast<std::ptrdiff_t>(first);
-    const std::size_t count = std::min(most, read.ids.size() - first);
-    const std::size_t needed = read.ids.size() - read.others;
-    begin_parts({.ids = {begin, begin + static_cast<std::ptrdiff_t>(count)},
-                 .others = first + count - std::clamp(needed, first, first + count),
-                 .why = read.why,
-                 .is_new_package = read.is_new_package,
-                 .epoch = read.epoch});
-  }
-}
-
-/// From each of the stores what it has.
-void CacheNode::begin_parts(const BackgroundQueue::Read& read) {
-  for (std::size_t source = 0; source < reads_.size(); ++source) {
-    BackgroundQueue::Read part = read;
-    part.ids.clear();
-    part.others = 0;
-    for (std::size_t i = 0; i < read.ids.size(); ++i) {
-      if (store_of(read.ids[i], reads_.size()) != source) continue;
-      part.ids.push_back(read.ids[i]);
-      part.others += i + read.others < read.ids.size() ? 0 : 1;
-    }
-    if (!part.ids.empty()) begin_part(source, part);
-  }
-}
-
-void CacheNode::begin_part(std::size_t source, const BackgroundQueue::Read& part) {
-  SampleRead read{.ids = part.ids,
-                  .what = part.is_new_package ? SampleRead::What::new_package : SampleRead::What::samples,
-                  .why = part.why,
-                  .is_package = part.is_package() && !part.is_new_package,
-                  .others = part.others,
-                  .epoch = part.epoch};
-  for (const SampleId id : read.ids) {
-    const Bytes size = data_.manifest().size_of(id);
-    read.size += size;
-    if (!is_real_ || part.is_new_package) continue;
-    read.targets.emplace_back(read.records.emplace_back(static_cast<std::size_t>(size.count())));
-  }
-  background_.note_begun(1);
-  sources_[source]->add(std::move(read));
-}
-
-/// Into caches.csv: what was read since the last time, and what of it turned out to be of no use.
-void CacheNode::record_background() {
-  if (!data_.cache_factory().needs.manifest) return;
-  for (std::int64_t epoch = 0; epoch <= (epoch_ ? epoch_->epoch() : 0); ++epoch) {
-    const CacheLedger& ledger = engine_.ledger(0, epoch);
-    CacheLedger& before = recorded_[epoch];
-    const auto add = [&](const char* from, const SampleCount& now, const SampleCount& then) {
-      if (now == then) return;
-      CacheRecord& row = record(epoch, from);
-      row.samples += now.samples - then.samples;
-      row.bytes += now.bytes - then.bytes;
-    };
-    add(background.c_str(), ledger.read_in_background(), before.read_in_background());
-    add("wasted", ledger.wasted, before.wasted);
-    before = ledger;
   }
 }
 
@@ -430,18 +401,11 @@ void CacheNode::take(const SampleRead& read) {
   if (read.what == SampleRead::What::to_tier) return note_writes(read);
   const bool from_tier = read.what == SampleRead::What::from_tier;
   const bool is_background = read.why != cache::Why::demand;
-  const std::string& from = from_tier ? from_disk : from_store;
-  record(read.epoch, is_background ? background : from).reading += read.duration;
+  const std::string from = from_tier ? from_disk : name_of(read.from);
+  record(read.epoch, is_background ? std::string(background_row) : from).reading += read.duration;
   if (is_background) background_.note_end();
+  if (read.what == SampleRead::What::samples) note_arrived(read);
   const std::size_t needed = read.ids.size() - read.others;
-  if (needed == 0) return;
-  if (read.what == SampleRead::What::samples) {
-    arrived_.clear();
-    for (const SampleId id : std::span(read.ids).first(needed))
-      arrived_.push_back(
-          {.id = id, .size = data_.manifest().size_of(id), .from = cache::store(), .why = read.why});
-    apply(engine_.arrived(arrived_), read.epoch);
-  }
   complete_.clear();
   for (std::size_t i = 0; i < needed; ++i) {
     if (from_tier && read.has_failed(i))
@@ -464,8 +428,8 @@ void CacheNode::settle(const SampleRead& read, std::size_t position) {
   else if (!from_tier)
     bad_.erase(id);
   if (instead) recount(id);
-  deliver(from_tier || instead ? tier_waiters_ : waiters_, from_tier ? from_disk : from_store, id, read,
-          position);
+  deliver(from_tier || instead ? tier_waiters_ : waiters_, from_tier ? from_disk : name_of(read.from), id,
+          read, position);
   const std::span<const std::byte> bytes = is_real_ && is_there
                                                ? std::span<const std::byte>(read.targets[position])
                                                : std::span<const std::byte>();
@@ -479,23 +443,25 @@ void CacheNode::settle(const SampleRead& read, std::size_t position) {
 /// The tier should have the sample, and has not, or something else: its data set has it.
 void CacheNode::read_instead(const SampleRead& read, std::size_t position) {
   const SampleId id = read.ids[position];
-  sources_[store_of(id, reads_.size())]->add({.ids = {id},
-                                              .size = data_.manifest().size_of(id),
-                                              .targets = {read.targets[position]},
-                                              .what = SampleRead::What::instead_of_tier,
-                                              .epoch = read.epoch});
+  sources_[source_of(cache::store(), id)]->add({.ids = {id},
+                                                .size = data_.manifest().size_of(id),
+                                                .targets = {read.targets[position]},
+                                                .what = SampleRead::What::instead_of_tier,
+                                                .epoch = read.epoch});
 }
 
 /// The policy has counted it as delivered from the tier.
 void CacheNode::recount(SampleId id) {
   const std::int64_t bytes = data_.manifest().size_of(id).count();
   const auto [begin, end] = tier_waiters_.equal_range(id);
-  for (auto each = begin; each != end; ++each)
+  for (auto each = begin; each != end; ++each) {
+    if (each->second.batch->client->is_peer) continue;
     for (const auto& [from, sign] : {std::pair(from_disk, -1), std::pair(from_store, 1)}) {
       CacheRecord& row = record(each->second.batch->epoch, from);
       row.samples += sign;
       row.bytes += sign * bytes;
     }
+  }
 }
 
 /// What the disk had no room for is read from the data set again: the tier is smaller than its capacity.
@@ -521,7 +487,7 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id, 
   const bool is_there = !read.has_failed(position);
   const auto [begin, end] = waiters.equal_range(id);
   for (auto each = begin; each != end; ++each) {
-    const auto& [batch, in_batch] = each->second;
+    const auto& [batch, in_batch, unused] = each->second;
     give(*batch, in_batch, is_there ? id : bad_sample);
     if (is_real_ && is_there) {
       const std::span<std::byte> source = read.targets[position];
@@ -529,7 +495,7 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id, 
       if (target.data() != source.data()) std::ranges::copy(source, target.begin());
     }
     if (--batch->missing > 0) continue;
-    this->record(batch->epoch, from).blocked += context_.now() - batch->asked;
+    if (!batch->client->is_peer) this->record(batch->epoch, from).blocked += context_.now() - batch->asked;
     complete_.push_back(batch->client);
   }
   waiters.erase(begin, end);
@@ -537,12 +503,13 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id, 
 
 /// A client gets its batches in the order of its requests.
 void CacheNode::send_complete(Client& client) {
+  const Channel channel = client.is_peer ? protocol::peer_data : protocol::batches;
   for (Batch& batch : client.batches) {
     if (batch.is_sent) continue;
     if (batch.missing > 0) return;
-    batch.send =
-        context_.send(client.rank, protocol::batches, {batch.size, is_real_ ? batch.records.data() : nullptr},
-                      protocol::pack(protocol::Batch{.samples = batch.samples}));
+    batch.send = context_.send(client.rank, channel, {batch.size, is_real_ ? batch.records.data() : nullptr},
+                               client.is_peer ? protocol::pack(batch.found)
+                                              : protocol::pack(protocol::Batch{.samples = batch.samples}));
     batch.is_sent = true;
     records_.note_done(context_.now());
   }

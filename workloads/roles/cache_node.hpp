@@ -1,7 +1,9 @@
 // The cache node: serves batches to workers from its tiers, and reads what they lack, as the cache policy
 // decides. Requests are served while reads for others are under way: a batch is sent when its last sample is
 // there. Where the policy plans with epochs, one begins when all workers of the node ask for samples of it.
-// While no batch waits for samples, the node reads what the policy wants to have in advance.
+// While no batch waits for samples, the node reads what the policy wants to have in advance. Other cache
+// nodes may ask it for samples (data.peers): it sends them what its tiers hold, and neither reads nor keeps
+// anything for them.
 #pragma once
 
 #include <list>
@@ -21,6 +23,7 @@
 #include "workloads/records/records.hpp"
 #include "workloads/roles/background_queue.hpp"
 #include "workloads/roles/node_epoch.hpp"
+#include "workloads/roles/peer_source.hpp"
 #include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_reads.hpp"
 
@@ -42,9 +45,12 @@ class CacheNode {
     Seconds asked{};
     std::vector<std::size_t> begin_of;  ///< where each sample begins in the message, and its end
     std::size_t missing = 0;            ///< samples that are being read
+    protocol::Found found = {};         ///< for another cache node
   };
+  /// A worker, or another cache node.
   struct Client {
     Rank rank = 0;
+    bool is_peer = false;
     std::vector<SampleId> ids;  ///< of the request being received
     std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
     protocol::Request request;
@@ -55,6 +61,7 @@ class CacheNode {
   struct Waiter {
     Batch* batch;
     std::size_t position;
+    bool from_peer = false;  ///< it was said to come from there
   };
   using Waiters = std::unordered_multimap<SampleId, Waiter>;
 
@@ -64,10 +71,15 @@ class CacheNode {
     SampleCount delivered = {};
   };
 
+  void add_sources(const Job& job, int index);
+  void add_peers(const Job& job);
+  void add_clients(const Job& job, int index);
   void listen_to_clients();
   Pending listen(Client& client);
   void hear(Client& client, const Note& note);
   void end(Client& client);
+  void end_peer_reads();
+  void answer_peer(Client& peer, std::int64_t epoch);
   void begin_due_epoch();
   void begin_epoch(std::int64_t epoch);
   std::vector<float> receive_losses(std::int64_t epoch);
@@ -97,6 +109,9 @@ class CacheNode {
   void take(const SampleRead& read);
   void settle(const SampleRead& read, std::size_t position);
   void note_writes(const SampleRead& read);
+  void note_arrived(const SampleRead& read);
+  void count_peer_miss(SampleId id, std::int64_t epoch);
+  std::size_t source_of(const cache::Place& place, SampleId id) const;
   void keep(SampleId id, std::span<const std::byte> record);
   void deliver(Waiters& waiters, const std::string& from, SampleId id, const SampleRead& read,
                std::size_t position);
@@ -111,6 +126,7 @@ class CacheNode {
   GivenSamples given_;
   bool is_real_;        ///< math
   std::size_t stores_;  ///< that have the samples; 0: the disk has them
+  std::size_t index_;   ///< among the cache nodes
   bool reads_ahead_;    ///< the policy wants to know when it may read in the background
   std::optional<NodeEpoch> epoch_;
   BackgroundQueue background_;
@@ -121,25 +137,33 @@ class CacheNode {
   std::unique_ptr<TierFile> tier_file_;  ///< null when math is modelled, and where memory is the only tier
   DiskSource* disk_ = nullptr;           ///< null: it is not used
   Bytes most_to_write_;                  ///< the node accepts requests while the disk has no more to write
-  std::vector<std::unique_ptr<SampleReads>> sources_;  ///< the stores, then the disk
+  /// The stores, or the disk if it has the samples; the other cache nodes, if they are asked; then the disk
+  /// of a tier that has no samples but those.
+  std::vector<std::unique_ptr<SampleReads>> sources_;
+  std::vector<PeerSource*> peers_;  ///< of those
   /// What is in memory. Nothing where math is modelled and memory is the only tier; else empty records.
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
   std::unordered_set<SampleId> bad_;  ///< could not be read, or are not what the data set says
   bool tier_is_full_ = false;         ///< the disk had no room for a sample
   std::int64_t last_epoch_ = 0;       ///< of the last request
-  std::vector<Client> clients_;
-  std::size_t open_ = 0;  ///< clients that may send requests
+  std::vector<Client> clients_;       ///< workers, then other cache nodes
+  std::size_t open_ = 0;              ///< clients that may send requests
+  std::size_t open_workers_ = 0;      ///< of those
+  bool ended_peer_reads_ = false;     ///< other nodes know that this one asks no more
   /// The next request of each client, and the next end of a read of each source. Empty: none is awaited.
   std::vector<Pending> wait_;
   Waiters waiters_;       ///< for samples in flight
   Waiters tier_waiters_;  ///< for samples that are read from the tier on the disk
+  /// In flight from the store because the node that was asked did not have them.
+  std::unordered_set<SampleId> not_at_peer_;
   SpareRecords spare_;
   // Reused:
-  std::vector<SampleRead> reads_;  ///< by store, or of the disk
+  std::vector<SampleRead> reads_;  ///< by source, without the disk of a tier
   SampleRead tier_read_, tier_write_;
   std::vector<cache::Sample> wanted_;
   std::vector<Count> counted_;
   std::vector<cache::Arrived> arrived_;
+  cache::Decisions for_peer_;
   std::vector<Client*> complete_;
 };
 

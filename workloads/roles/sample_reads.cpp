@@ -8,9 +8,7 @@
 #include "workloads/protocol.hpp"
 
 namespace tandem {
-namespace {
 
-/// Each follows the one before it.
 bool is_one_piece(const std::vector<std::span<std::byte>>& targets) {
   for (std::size_t i = 1; i < targets.size(); ++i)
     if (targets[i - 1].data() + targets[i - 1].size() != targets[i].data()) return false;
@@ -18,9 +16,7 @@ bool is_one_piece(const std::vector<std::span<std::byte>>& targets) {
 }
 
 /// A tier that lacks a sample will lack it in a moment too, and the data set has it.
-constexpr Retries once{.attempts = 1};
-
-}  // namespace
+static constexpr Retries once{.attempts = 1};
 
 int parallel_requests(const Job& job, Rank rank) {
   // A storage in the network serves many, each of which takes at least the time of a message there and back.
@@ -148,14 +144,15 @@ void StoreSource::add(SampleRead read) {
   request.data =
       context_.receive(store_, protocol::read_data, {is_new ? Bytes(0) : own.size + numbers, into});
   const auto count = std::ssize(own.ids);
-  request.sent = context_.send(
-      store_, protocol::reads,
-      {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
-       reinterpret_cast<std::byte*>(own.ids.data())},
-      protocol::pack(protocol::Read{.samples = static_cast<std::int32_t>(count),
-                                    .how = is_new           ? protocol::Read::How::new_package
-                                           : own.is_package ? protocol::Read::How::package
-                                                            : protocol::Read::How::one_by_one}));
+  request.sent =
+      context_.send(store_, protocol::reads,
+                    {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
+                     reinterpret_cast<std::byte*>(own.ids.data())},
+                    protocol::pack(protocol::Read{.samples = static_cast<std::int32_t>(count),
+                                                  .how = is_new           ? protocol::Read::How::new_package
+                                                         : own.is_package ? protocol::Read::How::package
+                                                                          : protocol::Read::How::one_by_one,
+                                                  .epoch = own.epoch}));
 }
 
 void StoreSource::put_next(Pending& wait) {

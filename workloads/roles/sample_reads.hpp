@@ -1,5 +1,5 @@
 // Where samples are read that no tier of a node holds: a disk of this rank's host, or a store on another
-// rank. Several stores stripe the samples by their ids.
+// rank (other cache nodes: peer_source.hpp). Several stores stripe the samples by their ids.
 #pragma once
 
 #include <algorithm>
@@ -45,6 +45,9 @@ struct SampleRead {
   std::size_t others = 0;
   std::vector<std::vector<std::byte>> records = {};  ///< to write; empty when math is modelled
   std::int64_t epoch = 0;                            ///< in which it is asked for
+  cache::Place from = cache::store();                ///< of What::samples
+  /// When it has ended: those of the ids that another node does not have. They are not in `ids` any more.
+  std::vector<SampleId> not_here = {};
   /// For each sample, not 0 once it is known that it could not be read or written. Empty when math is
   /// modelled.
   std::vector<std::uint8_t> failed = {};
@@ -62,12 +65,17 @@ class SampleReads {
   virtual void add(SampleRead read) = 0;
   /// Puts an operation of the oldest read into `wait`, if that is empty and there is a read.
   virtual void put_next(Pending& wait) = 0;
+  /// Tells it what came with the operation that put_next gave, before `finish`.
+  virtual void hear(const Note& /*note*/) {}
   /// The oldest read; nullopt: other operations of it have not ended. Never blocks for those. Pre: the
   /// operation that put_next gave has ended, and was waited for.
   virtual std::optional<SampleRead> finish() = 0;
   /// No read follows. Pre: all have ended but those into a tier.
   virtual void close() {}
 };
+
+/// Whether each follows the one before it in memory.
+bool is_one_piece(const std::vector<std::span<std::byte>>& targets);
 
 /// Requests that the first disk of the rank's host serves at the same time, or that a cache node makes at the
 /// same time where it reads a mounted storage itself.

@@ -200,6 +200,9 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   make_recovery_sensible(experiment);
   if (experiment.placement.cache_nodes.empty()) experiment.data.source = DataSource::memory;
   if (experiment.data.source == DataSource::memory) experiment.placement.stores.clear();
+  auto& data = experiment.data;
+  if (data.peers == Peers::plan || data.peers == Peers::directory) data.peers = Peers::none;
+  if (data.peers == Peers::none) data.copies = 0;
   if (experiment.physics.profile.empty()) {
     experiment.physics.network = NetworkSource::platform;
     experiment.physics.noise = NoiseSource::none;

@@ -73,7 +73,7 @@ class CacheNodes : public ::testing::Test {
     FakeWorld world(job.roster().size(), seed);
     world.run([&](Context& context) {
       Journal& journal = journals[static_cast<std::size_t>(context.rank())];
-      journal.keep_decisions = true;
+      journal.keep_decisions = journal.keep_requests = true;
       if (context.rank() >= workers) return run_role(job, context, journal);
       // The workers share no host with a node, so they take turns.
       CacheClient client(context, job.data(), nodes[static_cast<std::size_t>(context.rank()) % nodes.size()]);
@@ -335,6 +335,106 @@ TEST_P(FaultsOfDisks, BadSamplesEndTheJobOrAreMarked) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, FaultsOfDisks, ::testing::Values(0, 1, 2));
+
+struct Sharing {
+  const char* name;
+  const char* policy;
+  Peers peers;
+  int copies = 0;
+  int samples = 8;  ///< of the memory of each node
+  int on_disk = 0;
+  int stores = 1;
+  int nodes = 3;
+  int workers = 4;
+};
+
+/// Nodes that ask each other: in every order of events, each client gets the samples that it asked for, all
+/// nodes end, and each delivered sample counts once.
+class SharingNodes : public CacheNodes, public ::testing::WithParamInterface<Sharing> {
+ protected:
+  static Experiment sharing(const Sharing& setting) {
+    const std::vector<std::string> hosts = {"a", "b", "c"};
+    Experiment experiment = reading(setting.workers, {hosts.begin(), hosts.begin() + setting.nodes});
+    experiment.data.cache = setting.policy;
+    experiment.data.peers = setting.peers;
+    experiment.data.copies = setting.copies;
+    experiment.data.cache_capacity = Bytes(setting.samples * 785);
+    experiment.data.disk_capacity = Bytes(setting.on_disk * 785);
+    if (setting.stores > 0) experiment.placement.stores = {"d"};
+    return experiment;
+  }
+};
+
+TEST_P(SharingNodes, EveryBatchHasItsSamples) {
+  const Experiment experiment = sharing(GetParam());
+  std::int64_t from_peers = 0, in_vain = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    for (const Journal& journal : serve(experiment, seed)) {
+      std::int64_t delivered = 0;
+      for (const CacheRecord& row : journal.caches) {
+        EXPECT_GE(row.samples, 0) << row.from;
+        EXPECT_EQ(row.bytes, row.samples * 785) << row.from;
+        if (row.from != "peer-miss") delivered += row.samples;
+      }
+      EXPECT_EQ(delivered, std::ssize(journal.requests));
+      from_peers += cache_sum(journal, "peer").samples;
+      in_vain += cache_sum(journal, "peer-miss").samples;
+    }
+  }
+  if (GetParam().nodes == 1) {
+    EXPECT_EQ(from_peers + in_vain, 0);
+    return;
+  }
+  EXPECT_GT(in_vain, 0);
+  EXPECT_EQ(from_peers > 0, GetParam().samples > 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Nodes, SharingNodes,
+                         ::testing::Values(Sharing{"OneCopy", "minio", Peers::partition, 1},
+                                           Sharing{"Lru", "lru", Peers::partition},
+                                           Sharing{"RingOfTwo", "lru", Peers::ring, 1, 10, 0, 0, 2},
+                                           Sharing{"TwoCopies", "random", Peers::ring, 2, 5},
+                                           Sharing{"Disks", "lru", Peers::partition, 1, 2, 12},
+                                           Sharing{"OwnDisks", "lru", Peers::partition, 2, 3, 9, 0},
+                                           Sharing{"NothingKept", "lru", Peers::partition, 0, 0},
+                                           Sharing{"NodesWithoutWorkers", "minio", Peers::ring, 0, 20, 0, 1,
+                                                   3, 2},
+                                           Sharing{"Alone", "lru", Peers::partition, 1, 8, 0, 1, 1}),
+                         [](const auto& each) { return each.param.name; });
+
+/// More samples than one request to another node may name.
+TEST_F(CacheNodes, LargeReadsFromANodeAreSeveralRequests) {
+  Experiment experiment = reading(2, {"a", "b"});
+  experiment.workload.train_samples = 1000;
+  experiment.workload.batch = 700;
+  experiment.data.cache_capacity = Bytes(1000 * 785);
+  experiment.data.peers = Peers::partition;
+  const Job job(experiment, lab(), folder_.path().string());
+  std::vector<Journal> journals(static_cast<std::size_t>(job.roster().size()));
+  FakeWorld world(job.roster().size(), 1);
+  std::atomic<bool> is_filled = false;
+  world.run([&](Context& context) {
+    if (context.rank() >= 2)
+      return run_role(job, context, journals[static_cast<std::size_t>(context.rank())]);
+    CacheClient client(context, job.data(), 2 + context.rank());
+    // Of the even ones, which belong to the first node, it has those below 700.
+    std::vector<SampleId> ids;
+    if (context.rank() == 0)
+      for (SampleId id = 0; id < 700; id += 2) ids.push_back(id);
+    else
+      for (SampleId id = 300; id < 1000; ++id) ids.push_back(id);
+    while (context.rank() == 1 && !is_filled) std::this_thread::yield();
+    client.request(ids);
+    const auto expected = client.expected();
+    EXPECT_TRUE(client.receive() == expected);
+    is_filled = true;
+    client.close();
+  });
+  EXPECT_EQ(cache_sum(journals[3], "peer").samples, 200);
+  EXPECT_EQ(cache_sum(journals[3], "peer-miss").samples, 150);
+  EXPECT_EQ(cache_sum(journals[3], "store").samples, 500);
+}
 
 }  // namespace
 }  // namespace tandem

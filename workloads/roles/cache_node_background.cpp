@@ -1,0 +1,92 @@
+// What a cache node reads before anybody waits for it.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "workloads/records/cache_rows.hpp"
+#include "workloads/roles/cache_node.hpp"
+
+namespace tandem {
+
+/// When no batch waits for samples, asks the policy once after each batch, and begins the next read that it
+/// has decided.
+void CacheNode::read_in_background() {
+  if (!waiters_.empty() || !tier_waiters_.empty()) return;
+  if (background_.is_empty() && !background_.is_running() && open_workers_ > 0 &&
+      std::exchange(is_idle_due_, false)) {
+    const std::int64_t epoch = epoch_ ? epoch_->epoch() : 0;
+    apply(engine_.idle(data_.cache_tiers().front()), epoch);
+  }
+  if (open_workers_ == 0) return;
+  if (auto read = background_.next()) begin(*std::move(read));
+}
+
+void CacheNode::begin(BackgroundQueue::Read read) {
+  const bool is_from_peer = read.from.where == cache::Where::peer;
+  const std::size_t most = is_from_peer ? protocol::Found::most : most_samples_of_read(data_);
+  for (std::size_t first = 0; first < read.ids.size(); first += most) {
+    const auto begin = read.ids.begin() + static_cast<std::ptrdiff_t>(first);
+    const std::size_t count = std::min(most, read.ids.size() - first);
+    const std::size_t needed = read.ids.size() - read.others;
+    begin_parts({.ids = {begin, begin + static_cast<std::ptrdiff_t>(count)},
+                 .others = first + count - std::clamp(needed, first, first + count),
+                 .why = read.why,
+                 .is_new_package = read.is_new_package,
+                 .epoch = read.epoch,
+                 .from = read.from});
+  }
+}
+
+/// From each of the stores what it has, or from another cache node.
+void CacheNode::begin_parts(const BackgroundQueue::Read& read) {
+  for (std::size_t source = 0; source < reads_.size(); ++source) {
+    BackgroundQueue::Read part = read;
+    part.ids.clear();
+    part.others = 0;
+    for (std::size_t i = 0; i < read.ids.size(); ++i) {
+      if (source_of(read.from, read.ids[i]) != source) continue;
+      part.ids.push_back(read.ids[i]);
+      part.others += i + read.others < read.ids.size() ? 0 : 1;
+    }
+    if (!part.ids.empty()) begin_part(source, part);
+  }
+}
+
+void CacheNode::begin_part(std::size_t source, const BackgroundQueue::Read& part) {
+  SampleRead read{.ids = part.ids,
+                  .what = part.is_new_package ? SampleRead::What::new_package : SampleRead::What::samples,
+                  .why = part.why,
+                  .is_package = part.is_package() && !part.is_new_package,
+                  .others = part.others,
+                  .epoch = part.epoch,
+                  .from = part.from};
+  for (const SampleId id : read.ids) {
+    const Bytes size = data_.manifest().size_of(id);
+    read.size += size;
+    if (!is_real_ || part.is_new_package) continue;
+    read.targets.emplace_back(read.records.emplace_back(static_cast<std::size_t>(size.count())));
+  }
+  background_.note_begun(1);
+  sources_[source]->add(std::move(read));
+}
+
+/// Into caches.csv: what was read since the last time, and what of it turned out to be of no use.
+void CacheNode::record_background() {
+  if (!data_.cache_factory().needs.manifest) return;
+  for (std::int64_t epoch = 0; epoch <= (epoch_ ? epoch_->epoch() : 0); ++epoch) {
+    const CacheLedger& ledger = engine_.ledger(0, epoch);
+    CacheLedger& before = recorded_[epoch];
+    const auto add = [&](std::string_view from, const SampleCount& now, const SampleCount& then) {
+      if (now == then) return;
+      CacheRecord& row = record(epoch, std::string(from));
+      row.samples += now.samples - then.samples;
+      row.bytes += now.bytes - then.bytes;
+    };
+    add(background_row, ledger.read_in_background(), before.read_in_background());
+    add(wasted_row, ledger.wasted, before.wasted);
+    before = ledger;
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,100 @@
+// What a cache node does with other cache nodes: it asks them, answers them, and ends when none needs it.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/records/cache_rows.hpp"
+#include "workloads/roles/cache_node.hpp"
+
+namespace tandem {
+
+void CacheNode::add_peers(const Job& job) {
+  if (!data_.asks_peers()) return;
+  for (const Rank node : job.roster().ranks_of(Roster::Role::cache_node)) {
+    if (node == context_.rank()) continue;
+    auto peer = std::make_unique<PeerSource>(context_, node, data_.manifest());
+    peers_.push_back(peer.get());
+    sources_.push_back(std::move(peer));
+  }
+}
+
+/// Other nodes are behind the stores, without this one.
+std::size_t CacheNode::source_of(const cache::Place& place, SampleId id) const {
+  const std::size_t stores = std::max<std::size_t>(1, stores_);
+  if (place.where != cache::Where::peer) return store_of(id, stores);
+  const auto node = static_cast<std::size_t>(place.number);
+  TANDEM_CHECK(node != index_ && !peers_.empty(), "node", index_, "reads from node", node);
+  return stores + (node < index_ ? node : node - 1);
+}
+
+/// When its workers have ended, the node asks no others, and tells them so. It serves them until each has
+/// told it the same: only then has no node a use for it.
+void CacheNode::end_peer_reads() {
+  if (ended_peer_reads_ || open_workers_ > 0 || !std::ranges::all_of(peers_, &PeerSource::is_idle)) return;
+  ended_peer_reads_ = true;
+  for (PeerSource* peer : peers_) peer->say_end();
+}
+
+/// The policy does not know of it: what is here is sent, and nothing else changes.
+void CacheNode::answer_peer(Client& peer, std::int64_t epoch) {
+  Batch& batch = new_batch(peer);
+  batch.epoch = epoch;
+  batch.found.samples = static_cast<std::int32_t>(peer.ids.size());
+  for_peer_.clear();
+  for (std::size_t i = 0; i < peer.ids.size(); ++i) {
+    const SampleId id = peer.ids[i];
+    if (!engine_.has(id)) continue;
+    batch.found.set(i);
+    for_peer_.serve.push_back({id, id, cache::tier(engine_.tier_of(id))});
+  }
+  lay_out(batch, for_peer_);
+  collect(batch, for_peer_);
+  read_tier(epoch);
+  send_complete(peer);
+}
+
+/// What the node that was asked did not have is read from the store.
+void CacheNode::note_arrived(const SampleRead& read) {
+  if (read.ids.size() == read.others && read.not_here.empty()) return;
+  arrived_.clear();
+  const auto add = [&](SampleId id, cache::Arrived::Outcome outcome) {
+    arrived_.push_back({.id = id,
+                        .size = data_.manifest().size_of(id),
+                        .from = read.from,
+                        .why = read.why,
+                        .outcome = outcome});
+  };
+  for (const SampleId id : std::span(read.ids).first(read.ids.size() - read.others)) {
+    add(id, cache::Arrived::Outcome::here);
+    not_at_peer_.erase(id);
+  }
+  for (const SampleId id : read.not_here) {
+    add(id, cache::Arrived::Outcome::not_here);
+    const auto [begin, end] = waiters_.equal_range(id);
+    for (auto each = begin; each != end; ++each)
+      if (each->second.from_peer) count_peer_miss(id, each->second.batch->epoch);
+  }
+  const cache::Decisions& decisions = engine_.arrived(arrived_);
+  for (const SampleId id : read.not_here)
+    if (engine_.in_flight(id)) not_at_peer_.insert(id);
+  move(decisions.move);
+  this->read(decisions, read.epoch);
+}
+
+/// A sample that was to come from another node comes from the store.
+void CacheNode::count_peer_miss(SampleId id, std::int64_t epoch) {
+  const std::int64_t bytes = data_.manifest().size_of(id).count();
+  const auto add = [&](const std::string& from, std::int64_t sign) {
+    CacheRecord& row = record(epoch, from);
+    row.samples += sign;
+    row.bytes += sign * bytes;
+  };
+  add("peer", -1);
+  add("store", 1);
+  // Asked in vain; what then comes from the store counts there.
+  add(std::string(peer_miss_row), 1);
+}
+
+}  // namespace tandem

@@ -1,0 +1,100 @@
+#include "workloads/roles/peer_source.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+
+void PeerSource::add(SampleRead read) {
+  constexpr std::size_t most = protocol::Found::most;
+  if (read.ids.size() <= most) return request(std::move(read));
+  for (std::size_t begin = 0; begin < read.ids.size(); begin += most) {
+    const std::size_t count = std::min(most, read.ids.size() - begin);
+    SampleRead part{.epoch = read.epoch, .from = read.from};
+    for (std::size_t i = begin; i < begin + count; ++i) {
+      part.ids.push_back(read.ids[i]);
+      part.size += manifest_.size_of(read.ids[i]);
+      if (!read.targets.empty()) part.targets.push_back(read.targets[i]);
+      if (!read.records.empty()) part.records.push_back(std::move(read.records[i]));
+    }
+    request(std::move(part));
+  }
+}
+
+void PeerSource::request(SampleRead read) {
+  Request& request = requests_.emplace_back(Request{.read = std::move(read)});
+  SampleRead& own = request.read;
+  own.started = context_.now();
+  if (!own.targets.empty() && is_one_piece(own.targets)) {
+    request.into = own.targets.front().data();
+  } else if (!own.targets.empty()) {
+    request.records.resize(static_cast<std::size_t>(own.size.count()));
+    request.into = request.records.data();
+  }
+  request.data = context_.receive(peer_, protocol::peer_data, {own.size, request.into});
+  const auto count = std::ssize(own.ids);
+  request.sent = context_.send(
+      peer_, protocol::peer_reads,
+      {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
+       reinterpret_cast<std::byte*>(own.ids.data())},
+      protocol::pack(protocol::Read{.samples = static_cast<std::int32_t>(count), .epoch = own.epoch}));
+}
+
+void PeerSource::put_next(Pending& wait) {
+  if (wait.empty() && !requests_.empty()) wait = std::move(requests_.front().data);
+}
+
+/// What has come, one sample after the other, goes to the places of those samples. These may lie in the same
+/// memory, each at its own place or behind it, so the last one is moved first.
+void PeerSource::spread(const Request& request) const {
+  const auto& targets = request.read.targets;
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    if (found_.has(i)) end += targets[i].size();
+  for (std::size_t i = targets.size(); i-- > 0;) {
+    if (!found_.has(i)) continue;
+    end -= targets[i].size();
+    if (request.into + end != targets[i].data())
+      std::memmove(targets[i].data(), request.into + end, targets[i].size());
+  }
+}
+
+std::optional<SampleRead> PeerSource::finish() {
+  Request request = std::move(requests_.front());
+  requests_.pop_front();
+  context_.wait(request.sent);
+  SampleRead& asked = request.read;
+  TANDEM_CHECK(found_.samples == std::ssize(asked.ids), "asked for", asked.ids.size(), "answered for",
+               found_.samples);
+  if (request.into != nullptr) spread(request);
+  // The samples may be in its own memory.
+  SampleRead read = std::move(asked);
+  const auto ids = std::exchange(read.ids, {});
+  const auto targets = std::exchange(read.targets, {});
+  read.size = Bytes(0);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!found_.has(i)) {
+      read.not_here.push_back(ids[i]);
+      continue;
+    }
+    read.ids.push_back(ids[i]);
+    read.size += manifest_.size_of(ids[i]);
+    if (!targets.empty()) read.targets.push_back(targets[i]);
+  }
+  read.duration = context_.now() - read.started;
+  return read;
+}
+
+void PeerSource::say_end() {
+  TANDEM_CHECK(is_idle() && end_.empty(), "reads", requests_.size());
+  end_ = context_.send(peer_, protocol::peer_reads, {}, protocol::pack(protocol::End{}));
+}
+
+void PeerSource::close() {
+  if (!end_.empty()) context_.wait(end_);
+}
+
+}  // namespace tandem

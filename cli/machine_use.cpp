@@ -345,6 +345,7 @@ std::optional<RankFailure> failure_of(const machines::Guards& guards, const std:
 void name_killed(LaunchResult& result, const machines::RankEnd& seen, const std::string& place) {
   const machines::RankEnd end = completed(seen, result.ended_by_signal);
   result.failed_rank = end.rank;
+  result.rank_died = true;
   result.message = fmt::format("rank {}{}: {}", end.rank, place, describe(end));
 }
 

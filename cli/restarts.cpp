@@ -231,10 +231,31 @@ RestartSteward steward_after(const Job& job, bool is_revoked, const std::vector<
   return steward_of(whole, {}, std::move(fates), deaths);
 }
 
+/// Workers come and go while the others continue.
+bool recovers_in_place(const Job& job) { return job.roster().steward().has_value(); }
+
+/// An error that a rank reports (a full disk; the steward gives up) ends a job that recovers in place.
+bool may_start_again(const Job& job, const GenerationResult& result) {
+  if (result.exit_code != exit_environment_error) return false;
+  return !recovers_in_place(job) || result.rank_died || !result.lost_machine.empty();
+}
+
 }  // namespace
 
+std::string advice_after_death(const Job& job, const GuardedResult& result) {
+  if (!result.rank_died || !recovers_in_place(job) || outlives_ranks(job)) return "";
+  return job.real_math() ? "with checkpoint.policy (for example --set checkpoint.policy=fixed) `tandem run` "
+                           "would continue the job by itself from its last commit"
+                         : "";
+}
+
+bool outlives_ranks(const Job& job) {
+  if (job.spec().experiment.is_launched_again()) return true;
+  return recovers_in_place(job) && job.real_math() && job.checkpoints().commits.is_enabled();
+}
+
 bool begin_generations(Job& job) {
-  if (job.spec().experiment.recovery.mode != RecoveryMode::restart) return false;
+  if (!outlives_ranks(job)) return false;
   Generation first;
   if (job.resume() != nullptr) first.origin = *job.resume();
   job.set_generation(std::move(first));
@@ -305,6 +326,7 @@ GenerationResult MeasuredGenerations::launch() {
     // A later launch may find a machine that does not answer.
     GenerationResult result;
     result.exit_code = exit_environment_error;
+    result.rank_died = true;
     result.message = error.what();
     return result;
   }
@@ -375,6 +397,8 @@ std::vector<SlotDeath> MeasuredGenerations::deaths_of(const GenerationResult& re
 /// Returns when the next generation begins; none: the workers are the same, as soon as it can. Errors:
 /// WorldError when the policy gives up.
 std::optional<Seconds> MeasuredGenerations::decide_on_deaths(const GenerationResult& result) {
+  // In place, the steward of the next launch knows which workers there are.
+  if (recovers_in_place(job_)) return std::nullopt;
   const auto deaths = deaths_of(result);
   const Generation& generation = *job_.generation();
   const std::size_t all = generation.hosts.empty() ? job_.roster().workers().size() : generation.hosts.size();
@@ -413,7 +437,7 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
     begin_with(job, out, *members);
   }
   GenerationResult result = world.launch();
-  while (result.exit_code == exit_environment_error) {
+  while (may_start_again(job, result)) {
     const int number = job.generation()->number();
     auto point = world.restart_point(result);
     attempts.note(point ? point->round : first_round, start_in(out, number).has_value(),

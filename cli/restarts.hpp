@@ -1,5 +1,5 @@
-// A job that starts again when a rank dies or a machine departs (recovery.mode: restart), launch by launch in
-// one result directory, in simulation and measurement.
+// A job that starts again when a rank dies or a machine departs, launch by launch in one result directory, in
+// simulation (recovery.mode: restart) and measurement.
 #pragma once
 
 #include <cstdint>
@@ -99,7 +99,13 @@ class MeasuredGenerations final : public GenerationWorld {
 /// Removes what only a next generation would need, when the job has ended successfully.
 void remove_generation_files(const Job& job, const std::string& out);
 
-/// Whether the job does. It then gets its first generation.
+/// Whether the job is launched again when a rank dies: with recovery.mode restart; or where it recovers in
+/// place from the departures of machines and commits its state.
+bool outlives_ranks(const Job& job);
+/// What would have helped a job that a death has ended; empty: nothing.
+std::string advice_after_death(const Job& job, const GuardedResult& result);
+
+/// Whether outlives_ranks. The job then gets its first generation.
 bool begin_generations(Job& job);
 
 /// Launches the job until it ends, at most recovery.restarts times more than once: each time from its latest

@@ -105,7 +105,7 @@ int print_launch(const Job& job, const RunOptions& options, LaunchSetting settin
   setting.program[1] = document;
   setting.program.emplace_back("--create");
   if (options.job.force) setting.program.emplace_back("--force");
-  if (job.spec().experiment.recovery.mode == RecoveryMode::restart)
+  if (outlives_ranks(job))
     print_note("the printed command ends when a rank dies: only `tandem run` itself starts the job again");
   const std::string command = print_command(setting);
   fmt::print("{}\n", command);
@@ -193,7 +193,7 @@ std::optional<std::string> last_commit_of(const std::string& out) {
 }
 
 /// Bad input that only a rank finds leaves no half-written directory either.
-void report_failure(const LaunchResult& result, const Job& job, const RunOptions& options,
+void report_failure(const GuardedResult& result, const Job& job, const RunOptions& options,
                     const std::string& out) {
   std::string message = result.message;
   if (const auto round = last_commit_of(out); result.ended_in_order && round)
@@ -212,6 +212,7 @@ void report_failure(const LaunchResult& result, const Job& job, const RunOptions
   const bool by_signal = result.exit_code > 128;
   if (const auto command = command_to_resume(job, options, out); by_signal && !command.empty())
     message += "\n  to resume it: " + command;
+  if (const auto advice = advice_after_death(job, result); !advice.empty()) message += "\n  " + advice;
   print_error(message);
 }
 

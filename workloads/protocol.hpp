@@ -222,8 +222,9 @@ struct Reply {
 /// The occupant of a worker's slot: the first one, which starts with the job, or one that starts now.
 struct Occupancy {
   static constexpr Kind kind = Kind::occupancy;
-  std::int32_t incarnation = 0;
-  Seconds departs{};  ///< on the clock of the job; infinite: not known yet. Sent again when it is
+  std::int32_t incarnation = 0;  ///< counted from 1 in each launch of the job
+  Seconds departs{};        ///< on the clock of the launch; infinite: not known yet. Sent again when it is
+  std::int32_t before = 0;  ///< incarnations of the slot before the first one of this launch
 };
 
 /// The job has noticed that the occupant of a worker's slot is gone.
@@ -260,6 +261,7 @@ struct Welcome {
   std::int32_t deals = 0;        ///< numbers that say how samples are dealt, in a message that follows
   std::int64_t rounds = 0;       ///< of the job
   std::int64_t samples = 0;      ///< of all pushes of the workers that were in the slot
+  std::int64_t steps = 0;        ///< the same
 };
 
 // Where workers exchange without servers, the steward and all members agree on each change. The notes carry

@@ -42,6 +42,7 @@ LaunchResult result_of(const ExitStatus& status, std::optional<int> interrupt, c
   else if (status.signal != 0)
     result.message = fmt::format("mpirun was ended by signal {}", status.signal);
   result.mpirun_was_killed = status.signal != 0;
+  result.rank_died = result.ended_by_signal.has_value() || result.mpirun_was_killed;
   result.exit_code = status.signal == 0 && status.code == 2 ? 2 : 70;
   return result;
 }

@@ -67,6 +67,7 @@ struct LaunchResult {
   std::optional<EndBySignal> ended_by_signal = {};  ///< a rank, as mpirun noticed
   bool mpirun_was_killed = false;                   ///< so ranks ended because of that
   bool rank_was_killed = false;                     ///< as LaunchEvents::kill asked
+  bool rank_died = false;       ///< it ended without an error that it could report: a signal, or a library
   bool ended_in_order = false;  ///< the ranks have ended by themselves, and successfully, also after a signal
   std::string message;          ///< empty on success; names the rank and its host if known
 };

@@ -1,7 +1,9 @@
 // Workers that depart, and others that take their places, in closed form: negligible network, steps of a
 // second.
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <tuple>
 
 #include "policies/sync/policy.hpp"
 #include "tests/sim/training.hpp"
@@ -88,6 +90,55 @@ TEST_F(Departures, TwoOfFourAreReplaced) {
   // Each of the two misses 50.5 s, and half a second had been computed in vain: 275.5 s, in whole steps.
   expect_end(275.0, 277.0);
   EXPECT_EQ(count_of_changes(journal, "joined"), 6);
+  expect_sum(experiment, journal);
+}
+
+/// A process has died, and nothing was committed: all begins again 155 s after the job began, with the
+/// machines of that time. The first one departed for good before, the second one is being replaced, the third
+/// one departs later.
+TEST_F(Departures, ALaunchInTheMiddleBeginsWithTheMachinesThatThereAre) {
+  Experiment experiment = thousand_steps();
+  experiment.recovery.policy = "replace";
+  experiment.transience.start = Seconds(50);
+  depart_at(experiment, "100.5 remove a; 120.5 remove b; 121 add b; 200.5 remove c");
+  generation_ = launched_again(150, 155);
+  const Journal journal = train(experiment);
+  // 45 steps of the third worker, all seconds of the fourth one, and all but 16 of the second one.
+  expect_end(155.0 + 485.0, 155.0 + 487.0);
+  const auto rows = [&](const char* event) {
+    std::vector<std::tuple<int, std::int64_t, double>> rows;
+    for (const auto& row : changes_with(journal, event))
+      rows.emplace_back(row.slot, row.incarnation, std::round(10.0 * row.time.count()) / 10.0);
+    return rows;
+  };
+  using Rows = decltype(rows(""));
+  EXPECT_EQ(rows("departed"), (Rows{{0, 1, 100.5}, {1, 1, 120.5}, {2, 1, 200.5}}));
+  EXPECT_EQ(rows("joined"), (Rows{{0, 1, 0}, {1, 1, 0}, {2, 1, 0}, {3, 1, 0}, {1, 2, 171.0}}));
+  EXPECT_EQ(rows("gone"), (Rows{{2, 1, 200.5}}));
+  for (const auto& step : journal.steps) {
+    EXPECT_NE(step.rank, 0);
+    EXPECT_GE(step.start, Seconds(step.rank == 1 ? 171.0 : 155.0));
+  }
+  expect_sum(experiment, journal);
+}
+
+/// The same where the job has not noticed yet that the first machine has departed, and a spare has taken the
+/// place of the second one.
+TEST_F(Departures, ALaunchInTheMiddleBeginsWithTheSparesThatWork) {
+  Experiment experiment = thousand_steps();
+  experiment.placement.workers.resize(3);
+  experiment.placement.spares = {"host-4"};
+  experiment.recovery.policy = "spares";
+  experiment.transience.start = Seconds(20);
+  experiment.transience.detect = Seconds(5);
+  depart_at(experiment, "100.5 remove b; 149 remove a");
+  generation_ = launched_again(150, 152);
+  const Journal journal = train(experiment);
+  std::map<Rank, int> steps;
+  for (const auto& step : journal.steps) ++steps[step.rank];
+  EXPECT_EQ(steps.size(), 2U);
+  EXPECT_TRUE(steps.contains(2) && steps.contains(3));
+  expect_end(152.0 + 500.0, 152.0 + 501.0);
   expect_sum(experiment, journal);
 }
 

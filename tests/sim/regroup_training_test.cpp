@@ -119,6 +119,22 @@ class Regrouping : public Training {
   }
 };
 
+/// A process has died, and all begins again 102 s after the job began. The job notices at 105.5 s that the
+/// first machine has departed: the others wait for it in their first round.
+TEST_F(Regrouping, ALaunchInTheMiddleBeginsWithTheMachinesThatThereAre) {
+  Experiment experiment = thousand_steps();
+  experiment.transience.detect = Seconds(5);
+  depart_at(experiment, "50.5 remove b; 100.5 remove a");
+  generation_ = launched_again(101, 102);
+  const Journal journal = train(experiment);
+  // Of 500 rounds of two workers, the first one takes 3.5 s.
+  expect_makespan(102.0 + 3.5 + 499.0);
+  for (const auto& step : journal.steps) EXPECT_GE(step.rank, 2);
+  EXPECT_EQ(count_of_changes(journal, "departed"), 2);
+  EXPECT_EQ(count_of_changes(journal, "gone"), 0);
+  EXPECT_EQ(expect_sum(experiment, journal).lost, 0);
+}
+
 TEST_F(Regrouping, TwoOfFourLeave) {
   Experiment experiment = thousand_steps();
   depart_at(experiment, "100.5 remove a; 200.5 remove b");

@@ -57,6 +57,12 @@ inline void PrintTo(const Change& value, std::ostream* out) { *out << value.name
 
 class Training : public ::testing::Test {
  protected:
+  /// The second launch of a job, at that time, whose ranks are ready at another one.
+  static Generation launched_again(double launched_s, double ready_s) {
+    return {.began = Seconds(ready_s),
+            .ended = {{.began = Seconds(0), .reason = "a rank died"}},
+            .launched = Seconds(launched_s)};
+  }
   Training()
       : directory_(std::filesystem::temp_directory_path() / ("tandem_training_" + std::to_string(getpid()))) {
     std::filesystem::create_directories(directory_ / "checkpoints");
@@ -72,6 +78,7 @@ class Training : public ::testing::Test {
                                  directory_.string());
     if (files_apart_) job_->set_files_apart();
     if (records_losses_) job_->record_losses();
+    if (generation_) job_->set_generation(*generation_);
     if (!resumes_.empty()) job_->resume_from(find_resume_point(*job_, resumes_.string(), {}));
     const auto change = [this](sim::SimulationSetting& setting) {
       if (price_) setting.price = price_;
@@ -174,6 +181,7 @@ class Training : public ::testing::Test {
   std::string host_properties_;                      ///< XML inside each host
   std::function<Seconds(Rank, const Work&)> price_;  ///< of work; empty: as determined by the devices
   bool files_apart_ = false;                         ///< Job::set_files_apart
+  std::optional<Generation> generation_;             ///< a launch of a job whose rank has died
   std::filesystem::path resumes_;                    ///< a result directory; empty: a new job
   Seconds makespan_;                                 ///< of the last training
 };

@@ -236,8 +236,9 @@ std::int64_t Commits::announced() const {
   if (plan_.by_members) return stored_;
   if (!schedule_) return 0;
   const std::int64_t round = schedule_->decided();
-  // A commit that is announced in advance stays announced, for workers that get their next reply late.
-  return plan_.announced_ahead || round != begun_ ? round : 0;
+  // A commit that is announced in advance stays announced, for workers that get their next reply late; and
+  // where workers come and go, for all that then write their records.
+  return plan_.announced_ahead || roster_.steward() || round != begun_ ? round : 0;
 }
 
 bool Commits::is_due(std::int64_t round) const {

@@ -133,7 +133,7 @@ Journal journal_of(const RecordFile& file) {
 }
 
 /// Each worker's steps in the order of time, by rank. A worker that was absent does not count the steps of
-/// the others.
+/// the others, and a server not those that were lost with a machine.
 void number_steps(Journal& journal) {
   std::ranges::sort(journal.steps, {},
                     [](const StepRecord& step) { return std::pair(step.rank, step.start); });
@@ -148,7 +148,8 @@ RecordFiles::RecordFiles(const Job& job, Rank rank, const Journal& journal)
       assignment_(job.roster().assignment(rank)),
       directory_(job.spec().directory),
       keeps_(job.generation() != nullptr),
-      notes_(!job.exchange().has_common_rounds()),
+      notes_(!job.exchange().has_common_rounds() ||
+             (job.roster().steward() && job.exchange().route() == sync::Route::server)),
       schedule_(job.checkpoints().schedule()) {
   if (!keeps_) return;
   generation_ = job.generation()->number();
@@ -302,7 +303,8 @@ Journal JobRecords::take(Seconds makespan, bool decisions) {
   Journal all;
   for (auto& [number, journal] : journals_) all.append(std::move(journal));
   journals_.clear();
-  if (!generation.hosts.empty()) number_steps(all);
+  const bool varies = !generation.hosts.empty() || (job_.roster().steward() && generation.number() > 0);
+  if (varies) number_steps(all);
   // A commit from which the job has started again is recorded by both generations.
   std::set<std::int64_t> rounds;
   std::erase_if(all.commits, [&](const CommitRecord& commit) { return !rounds.insert(commit.round).second; });

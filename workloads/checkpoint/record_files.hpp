@@ -64,7 +64,7 @@ class RecordFiles {
   const RankAssignment& assignment_;
   std::string directory_;
   bool keeps_;
-  bool notes_;  ///< see note()
+  bool notes_;  ///< see note(); also where servers alone have the state of workers that come and go
   int generation_ = 0;
   Seconds began_{0};
   CheckpointSchedule schedule_;

@@ -92,14 +92,22 @@ std::vector<std::int64_t> steps_at(const Job& job, const ResumePoint& point) {
   return steps;
 }
 
+/// Workers come and go, and commit on their own: each writes its records with its part of a commit.
+bool commits_by_members(const Job& job) { return job.checkpoints().commits.by_members; }
+
 /// Peers that run at different speeds start again with equal parts of the steps, whatever each recorded.
 bool has_records(const Job& job, const ResumePoint& point) {
+  if (commits_by_members(job)) return true;
   if (!point.workers_continue && job.exchange().route() == sync::Route::peers) return true;
   const auto steps = steps_at(job, point);
   const auto workers = job.roster().workers();
   for (std::size_t i = 0; i < workers.size(); ++i) {
     const auto marks = record_marks(point.directory, job.roster().assignment(workers[i]));
-    if (steps[i] > 0 && std::ranges::find(marks, steps[i], &RecordMark::steps) == marks.end()) return false;
+    // Servers may not have counted the last push of a worker whose machine departed.
+    const auto has_all = [&](const RecordMark& mark) {
+      return job.roster().steward() ? mark.steps >= steps[i] : mark.steps == steps[i];
+    };
+    if (steps[i] > 0 && std::ranges::none_of(marks, has_all)) return false;
   }
   return true;
 }
@@ -169,18 +177,21 @@ void remove_after(const std::string& directory, std::int64_t last) {
 
 std::optional<ResumePoint> find_restart_point(const Job& job) {
   const std::string directory = own_directory(job);
+  std::optional<ResumePoint> without_records;
   for (const std::int64_t round : rounds_of_job(job, directory)) {
     try {
       const Writer writer(job, round);
       ResumePoint point = find_resume_point(writer.job(), directory, round);
       point.continue_after(writer.deals());
-      const bool is_end = job.stop().is_reached(progress_at(writer.job(), point));
-      if (!is_end && has_records(writer.job(), point)) return point;
+      if (job.stop().is_reached(progress_at(writer.job(), point))) continue;
+      if (has_records(writer.job(), point)) return point;
+      if (job.roster().steward() && !without_records) without_records = std::move(point);
     } catch (const ConfigError&) {
       // Incomplete: ranks were killed while they wrote it.
     }
   }
-  return std::nullopt;
+  // Better without some of the records than from the beginning.
+  return without_records;
 }
 
 bool lose_machine(const Job& job, const std::string& host) {
@@ -213,12 +224,13 @@ void return_to(const Job& job, const std::optional<ResumePoint>& point) {
   const std::string directory = own_directory(job);
   const std::int64_t last = point ? point->round : 0;
   const Writer writer(job, last);
-  const auto steps = point ? steps_at(writer.job(), *point) : std::vector<std::int64_t>();
+  const bool by_steps = point && !commits_by_members(job);
+  const auto steps = by_steps ? steps_at(writer.job(), *point) : std::vector<std::int64_t>();
   for (const RankAssignment& assignment : all_assignments(job))
     keep_records(directory, assignment, [&](const RecordMark& mark) {
       if (assignment.role == Role::cache_node) return true;
       if (!point) return false;
-      if (assignment.role != Role::worker) return mark.round <= last;
+      if (assignment.role != Role::worker || !by_steps) return mark.round <= last;
       if (job.generation()->hosts.empty())
         return mark.steps <= steps.at(static_cast<std::size_t>(assignment.index));
       return is_before_point(mark, writer.number(), assignment.index, steps);

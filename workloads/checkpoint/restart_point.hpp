@@ -15,7 +15,8 @@
 namespace tandem {
 
 /// The latest complete checkpoint in the job's result directory that has the records of all ranks and from
-/// which something is left to do. None: there is no such checkpoint. Its deals are those before the
+/// which something is left to do; where workers come and go, and none has them all, the latest complete one.
+/// None: there is no such checkpoint. Its deals are those before the
 /// generation that wrote it; for_generation makes it one of a generation with other workers.
 std::optional<ResumePoint> find_restart_point(const Job& job);
 

@@ -70,6 +70,7 @@ struct Arrival {
   ExchangeResult result = {};  ///< as of an exchange; the replica has the model
   std::int64_t rounds = 0;     ///< of the job
   std::int64_t samples = 0;    ///< that count, of earlier workers in this worker's slot
+  std::int64_t steps = 0;      ///< the same, where servers count them
 };
 
 class CoordinatorClient;
@@ -104,6 +105,8 @@ class Exchange {
   virtual void end_job() {}
   /// Its counters and unsent errors. Pre: no exchange is in progress.
   virtual void serialise(StateArchive&) {}
+  /// What serialise restores next is this job's own: what was applied before counts (applied_samples).
+  virtual void continue_counts() {}
   /// Notifies the others that this worker has ended. Where every worker has a model of its own, the first
   /// worker's becomes the mean of all.
   virtual void leave() = 0;

@@ -117,8 +117,11 @@ void RegroupingRounds::begin_epoch() {
 /// In files: a job that is resumed begins there.
 void RegroupingRounds::serialise(StateArchive& state) {
   serialise_counters(state);
+  if (!state.restores() || continues_)
+    for (std::size_t slot = 0; slot < before_.size(); ++slot)
+      state.number("exchange.before." + std::to_string(slot), before_[slot]);
   if (!state.restores()) return;
-  before_ = applied_;
+  if (!continues_) before_ = applied_;
   // That was the end of the job before.
   stops_ = 0;
   if (CoordinatorClient* const client = coordinator()) client->begin_round(version_);

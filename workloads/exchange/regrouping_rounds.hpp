@@ -23,6 +23,7 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
   ExchangeResult finish() final;
   Arrival join(int incarnation) override;
   void serialise(StateArchive& state) final;
+  void continue_counts() final { continues_ = true; }
   /// A worker that takes over the duties does the last of them again.
   void end(const std::function<void()>& last_duties) final;
   std::optional<bool> leads() const final { return regrouping_.leads(); }
@@ -99,6 +100,7 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
   std::int64_t rounds_ = 0;            ///< finished
   std::vector<std::int64_t> applied_;  ///< samples of each slot's workers in the model
   std::vector<std::int64_t> before_;   ///< of these, in the model that the job has resumed from
+  bool continues_ = false;             ///< the job restores its own state
   std::vector<std::int64_t> dealt_;    ///< of them, before samples were dealt to the workers of this job
   bool knows_samples_;
   sampling::MemberDeals deals_;  ///< after the last change of the members

@@ -98,7 +98,7 @@ class ServerExchange : public Exchange {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
       const protocol::Welcome welcome = await_welcome(servers_[shard], incarnation);
       if (shard == coordinating_) {
-        arrival = {.rounds = welcome.rounds, .samples = welcome.samples};
+        arrival = {.rounds = welcome.rounds, .samples = welcome.samples, .steps = welcome.steps};
         const auto numbers = receive_deals(welcome.deals);
         if (knows_samples_) deals_->restore(numbers);
       }

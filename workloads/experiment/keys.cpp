@@ -313,7 +313,9 @@ std::vector<ExperimentKey> transience_keys() {
        "what happens when a machine departs (transience.lifetime) - in-place: the other workers continue; "
        "restart: the job starts again from its latest complete checkpoint or commit, in the same result "
        "directory, in simulations and with run.revoke also in measured runs. When a rank of a measured run "
-       "dies - in-place: the job ends, and --resume continues it; restart: it starts again. "
+       "dies - in-place: the job ends, and --resume continues it, unless machines may depart and "
+       "checkpoint.policy commits its state: then it starts again from its last commit, as with restart; "
+       "restart: it starts again. "
        "restart needs evaluate_every or checkpoint.policy, and real mathematics unless machines may depart"},
       {KEY(recovery.launch), at_least(0),
        "simulated recovery.mode restart: time in which the ranks of a restarted job get ready once its "
@@ -321,8 +323,8 @@ std::vector<ExperimentKey> transience_keys() {
        "are there, in seconds of the job, not divided by transience.time_scale; 0: as `tandem calibrate` "
        "measured it (physics.profile), else none. run.json has the times of both worlds"},
       {KEY(recovery.restarts), between(0, million),
-       "recovery.mode restart: most restarts of a job, after which the next departure or death of a rank "
-       "ends it"},
+       "where a job starts again (recovery.mode): most restarts, after which the next departure or death of "
+       "a rank ends it"},
   };
 }
 

@@ -108,8 +108,9 @@ CommitPlan plan_commits(const Experiment& experiment, const Roster& roster, cons
   const bool on_warning = chosen.contains("on_warning") && plan.options.boolean("on_warning");
   plan.commits_on_warning = (on_warning || plan.policy == "on-warning") && plan.announced_by_reply &&
                             experiment.recovery.mode == RecoveryMode::restart;
-  plan.confirms_records =
-      plan.announced_by_reply && exchange.route() == sync::Route::server && !exchange.has_common_rounds();
+  // A worker that has departed would never confirm.
+  plan.confirms_records = plan.announced_by_reply && exchange.route() == sync::Route::server &&
+                          !exchange.has_common_rounds() && !roster.steward();
   plan.parts = ranks_of_state(roster, exchange);
   std::vector<std::string> in_ring;
   for (const Rank keeper : roster.keepers()) in_ring.push_back(roster.host_of(keeper));

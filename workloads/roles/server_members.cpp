@@ -240,7 +240,8 @@ void ParameterServer::welcome(int worker) {
           .incarnation = client.incarnation,
           .deals = static_cast<std::int32_t>(deals_ ? deals_->count_numbers(counted_samples()) : 0),
           .rounds = pushes_.rounds(),
-          .samples = client.all_samples}));
+          .samples = client.all_samples,
+          .steps = client.steps}));
   context_.wait(greeting);
   tell_all_deals(client);
   begin_answer(client);

@@ -20,6 +20,7 @@ Steward::Steward(const Job& job, Context& context, Journal& journal)
       policy_(make_recovery_policy(job)),
       deciders_(job.roster().deciders()),
       running_deciders_(deciders_.size()) {
+  if (job.generation() != nullptr) began_ = job.generation()->began;
   for (const Rank worker : job.roster().workers()) slots_.push_back({.rank = worker});
   if (job.exchange().route() != sync::Route::server)
     agreement_.emplace(static_cast<int>(slots_.size()),
@@ -44,6 +45,13 @@ void Steward::start() {
     awaited_.push_back(context_.receive(decider, protocol::ends_of_job, {}));
   awaited_.resize(deciders_.size() + (agreement_ ? slots_.size() : 0) + 1);
   for (int slot = 0; agreement_ && slot < static_cast<int>(slots_.size()); ++slot) listen_to_group(slot);
+  const Generation* const launch = job_.generation();
+  if (launch == nullptr || launch->number() == 0) return occupy_first_slots();
+  catch_up(launch->launched);
+  begin_again();
+}
+
+void Steward::occupy_first_slots() {
   const std::size_t workers = job_.roster().first_workers().size();
   for (std::size_t slot = 0; slot < workers; ++slot) {
     slots_[slot].incarnation = machines_.occupy(static_cast<int>(slot), Seconds(0));
@@ -54,18 +62,56 @@ void Steward::start() {
   give(recovery::Started{Seconds(0), static_cast<int>(workers)});
 }
 
-void Steward::wait_for_events() {
+void Steward::catch_up(Seconds launched) {
+  past_ = Seconds(0);
+  occupy_first_slots();
+  for (auto next = next_event(); next && *next <= launched; next = next_event()) {
+    past_ = std::max(*next, *past_);
+    pass_time(*past_);
+  }
+  past_.reset();
+}
+
+/// All roles begin this launch as the first one, with the first occupant in each slot but those for spares:
+/// they hear of the slots for which that is wrong.
+void Steward::begin_again() {
+  const auto first = static_cast<int>(job_.roster().first_workers().size());
+  for (int index = 0; index < static_cast<int>(slots_.size()); ++index) {
+    Slot& slot = slots_[static_cast<std::size_t>(index)];
+    slot.before = std::max(0, slot.announced - 1);
+    // Nobody may have noticed yet that its machine has departed.
+    if (slot.is_member && !slot.is_gone) announce(index);
+    if (slot.is_member == (index < first)) continue;
+    if (slot.is_member) {
+      note_joined(index);
+    } else {
+      constexpr int first_occupant = 1;
+      note_left(index, first_occupant);
+    }
+  }
+  if (is_paused_) tell_deciders(protocol::pack(protocol::Training{.paused = true}));
+}
+
+/// Since the job began.
+Seconds Steward::now() const { return past_.value_or(began_ + context_.now()); }
+
+std::optional<Seconds> Steward::next_event() const {
   std::optional<Seconds> next = machines_.next();
   if (tick_ && (!next || *tick_ < *next)) next = tick_;
+  return next;
+}
+
+void Steward::wait_for_events() {
+  const std::optional<Seconds> next = next_event();
   // Without machines, and without one that will come, nothing would ever happen.
   if (!next && (!is_ending_ || agreement_) && std::ranges::none_of(slots_, &Slot::is_member))
     throw WorldError("the job gives up: the machines of all workers have departed, and recovery.policy " +
                      job_.spec().experiment.recovery.policy + " has no other one coming");
-  if (next) awaited_.back() = context_.sleep(std::max(Seconds(0), *next - context_.now()));
+  if (next) awaited_.back() = context_.sleep(std::max(Seconds(0), *next - now()));
   const Completion completion = context_.wait_any(awaited_);
   if (completion.index + 1 == awaited_.size()) {
     // A timer may end a little early.
-    pass_time(std::max(context_.now(), *next));
+    pass_time(std::max(now(), *next));
   } else {
     if (!awaited_.back().empty()) {
       context_.cancel(awaited_.back());
@@ -79,11 +125,11 @@ void Steward::wait_for_events() {
   if (agreement_) advance_agreement();
 }
 
-void Steward::pass_time(Seconds now) {
-  while (const auto event = machines_.take(now)) handle(*event);
-  if (!tick_ || *tick_ > now) return;
+void Steward::pass_time(Seconds time) {
+  while (const auto event = machines_.take(time)) handle(*event);
+  if (!tick_ || *tick_ > time) return;
   tick_.reset();
-  give(recovery::Tick{now});
+  give(recovery::Tick{time});
 }
 
 /// The coordinator asks first whether workers can still join; then every decider ends.
@@ -101,27 +147,28 @@ void Steward::hear_end(std::size_t decider) {
 void Steward::handle(const MachineEvent& event) {
   using What = MachineEvent::What;
   Slot& slot = slots_[static_cast<std::size_t>(event.slot)];
-  const Seconds now = std::max(event.at, Seconds(0));
+  const Seconds at = std::max(event.at, Seconds(0));
   switch (event.what) {
     case What::warned:
       record(event.slot, "warned");
-      return give(recovery::Warned{now, event.slot, event.notice});
+      return give(recovery::Warned{at, event.slot, event.notice});
     case What::departed:
       record(event.slot, "departed", to_text(event.how));
       // A machine that waits has no worker.
-      if (slot.announced == event.incarnation && !slot.departs_by_itself)
-        tell(slot.rank, protocol::membership,
-             protocol::pack(protocol::Occupancy{.incarnation = event.incarnation, .departs = now}));
+      if (slot.announced != event.incarnation) return;
+      slot.is_gone = true;
+      if (!slot.departs_by_itself)
+        tell(slot.rank, protocol::membership, protocol::pack(occupancy_of(slot, event.incarnation, at)));
       return;
     case What::noticed:
       return note_departure(event);
     case What::ready:
       slot.incarnation = event.incarnation;
       record(event.slot, "ready");
-      return give(recovery::Ready{now, event.slot, event.incarnation});
+      return give(recovery::Ready{at, event.slot, event.incarnation});
     case What::refused:
       record(event.slot, "refused");
-      return give(recovery::RequestFailed{now, event.slot});
+      return give(recovery::RequestFailed{at, event.slot});
   }
 }
 
@@ -130,11 +177,17 @@ void Steward::note_departure(const MachineEvent& event) {
   if (slot.is_member) {
     slot.is_member = false;
     ++epoch_;
-    if (agreement_) agreement_->leave(event.slot);
-    tell_deciders(protocol::pack(protocol::Departed{.worker = event.slot, .incarnation = event.incarnation}));
+    note_left(event.slot, event.incarnation - slot.before);
   }
   record(event.slot, "noticed", to_text(event.how));
   give(recovery::Departed{event.at, event.slot, event.incarnation, event.how});
+}
+
+/// `incarnation`: as this launch counts.
+void Steward::note_left(int slot, int incarnation) {
+  if (past_) return;
+  if (agreement_) agreement_->leave(slot);
+  tell_deciders(protocol::pack(protocol::Departed{.worker = slot, .incarnation = incarnation}));
 }
 
 /// Once workers can no longer join, nothing is left to decide.
@@ -151,7 +204,7 @@ void Steward::carry_out(const recovery::Decisions& decisions) {
   for (const auto& decision : decisions) {
     if (const auto* request = std::get_if<recovery::Request>(&decision)) {
       record(request->slot, "requested");
-      machines_.request(request->slot, context_.now());
+      machines_.request(request->slot, now());
     }
     if (const auto* admitted = std::get_if<recovery::Admit>(&decision)) admit(admitted->slot);
     if (std::holds_alternative<recovery::Pause>(decision)) pause(true);
@@ -168,22 +221,28 @@ void Steward::carry_out(const recovery::Decisions& decisions) {
 void Steward::pause(bool paused) {
   constexpr int no_slot = -1;
   journal_.membership.push_back(
-      {.time = context_.now(), .slot = no_slot, .event = paused ? "paused" : "resumed", .epoch = epoch_});
+      {.time = now() - began_, .slot = no_slot, .event = paused ? "paused" : "resumed", .epoch = epoch_});
   is_paused_ = paused;
   tell_deciders(protocol::pack(protocol::Training{.paused = paused}));
 }
 
 void Steward::admit(int slot) {
-  Slot& admitted = slots_[static_cast<std::size_t>(slot)];
-  admitted.is_member = true;
+  slots_[static_cast<std::size_t>(slot)].is_member = true;
   ++epoch_;
   record(slot, "joined");
   announce(slot);
+  note_joined(slot);
+}
+
+void Steward::note_joined(int slot) {
+  Slot& joined = slots_[static_cast<std::size_t>(slot)];
+  if (past_) return;
+  const int incarnation = joined.incarnation - joined.before;
   if (agreement_) {
-    admitted.has_arrived = false;
-    agreement_->join(slot, admitted.incarnation);
+    joined.has_arrived = false;
+    agreement_->join(slot, incarnation);
   }
-  tell_deciders(protocol::pack(protocol::Joined{.worker = slot, .incarnation = admitted.incarnation}));
+  tell_deciders(protocol::pack(protocol::Joined{.worker = slot, .incarnation = incarnation}));
 }
 
 /// To the slot: its occupant, and when that departs, if this is known.
@@ -191,11 +250,16 @@ void Steward::announce(int slot) {
   Slot& occupied = slots_[static_cast<std::size_t>(slot)];
   const auto departs = machines_.known_departure(slot);
   occupied.announced = occupied.incarnation;
+  occupied.is_gone = false;
   occupied.departs_by_itself = departs.has_value();
+  constexpr Seconds never(std::numeric_limits<double>::infinity());
   tell(occupied.rank, protocol::membership,
-       protocol::pack(protocol::Occupancy{
-           .incarnation = occupied.incarnation,
-           .departs = departs.value_or(Seconds(std::numeric_limits<double>::infinity()))}));
+       protocol::pack(occupancy_of(occupied, occupied.incarnation, departs.value_or(never))));
+}
+
+/// Slots count as this launch does, and on its clock.
+protocol::Occupancy Steward::occupancy_of(const Slot& slot, int incarnation, Seconds departs) const {
+  return {.incarnation = incarnation - slot.before, .departs = departs - began_, .before = slot.before};
 }
 
 void Steward::tell_deciders(const Note& note) {
@@ -204,12 +268,13 @@ void Steward::tell_deciders(const Note& note) {
 
 /// All receivers expect notes at any time, so no note waits.
 void Steward::tell(Rank rank, Channel channel, const Note& note, Slice slice) {
+  if (past_) return;
   told_.push_back(context_.send(rank, channel, slice, note));
 }
 
 void Steward::record(int slot, const std::string& event, const std::string& cause) {
   const Slot& of = slots_[static_cast<std::size_t>(slot)];
-  journal_.membership.push_back({.time = context_.now(),
+  journal_.membership.push_back({.time = now() - began_,
                                  .slot = slot,
                                  .incarnation = of.incarnation,
                                  .host = job_.roster().host_of(of.rank),

@@ -1,6 +1,10 @@
 // The steward: knows which machines there are, asks the recovery policy what to do when they depart or come
 // up, and tells servers and slots. Where workers exchange without servers, it leads their agreement on each
 // change. Its host must not depart.
+//
+// What happens to machines follows from their lifetimes and the policy alone. So where the job has started
+// again after a process died, the steward of the new launch decides all of it again, up to the launch, and
+// begins with the machines that there are then. It counts the time since the job began.
 #pragma once
 
 #include <cstdint>
@@ -33,21 +37,31 @@ class Steward {
     Rank rank = 0;
     int incarnation = 0;             ///< of its last machine
     int announced = 0;               ///< incarnation of its last occupant
+    int before = 0;                  ///< incarnations before the first one that this launch knows
+    bool is_gone = false;            ///< the machine of its last occupant
     bool is_member = false;          ///< as servers, or the other workers, know
     bool has_arrived = true;         ///< without servers: the occupant hears the steward's notes
     bool departs_by_itself = false;  ///< its occupant knows when
   };
 
   void start();
+  void occupy_first_slots();
+  void catch_up(Seconds launched);
+  void begin_again();
+  Seconds now() const;
+  std::optional<Seconds> next_event() const;
   bool is_over() const;
   void wait_for_events();
-  void pass_time(Seconds now);
+  void pass_time(Seconds time);
   void hear_end(std::size_t decider);
   void handle(const MachineEvent& event);
   void note_departure(const MachineEvent& event);
   void give(const recovery::Event& event);
   void carry_out(const recovery::Decisions& decisions);
   void admit(int slot);
+  void note_joined(int slot);
+  void note_left(int slot, int incarnation);
+  protocol::Occupancy occupancy_of(const Slot& slot, int incarnation, Seconds departs) const;
   void pause(bool paused);
   void announce(int slot);
   void tell_deciders(const Note& note);
@@ -64,6 +78,9 @@ class Steward {
   const Job& job_;
   Context& context_;
   Journal& journal_;
+  Seconds began_{};  ///< this launch, since the job began
+  /// Before this launch: what happened then is decided again, and nobody is told. None: now.
+  std::optional<Seconds> past_;
   Machines machines_;
   std::unique_ptr<recovery::Policy> policy_;
   std::vector<Slot> slots_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -39,7 +40,8 @@ std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replic
 
 }  // namespace
 
-Worker::Worker(const Job& job, Context& context, Journal& journal, int index, int incarnation)
+Worker::Worker(const Job& job, Context& context, Journal& journal, int index, int incarnation,
+               RecordFiles* records)
     : job_(job),
       plan_(job.exchange()),
       assignment_(job.roster().assignment(context.rank())),
@@ -54,7 +56,9 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
       checkpoints_(job, context),
       accuracy_stop_(job, context),
       states_(job, context.rank()),
-      records_(job, context.rank(), journal),
+      own_records_(records == nullptr ? std::make_optional<RecordFiles>(job, context.rank(), journal)
+                                      : std::nullopt),
+      records_(records == nullptr ? *own_records_ : *records),
       commits_(job, context, journal),
       evaluations_(job.checkpoints().schedule()),
       incarnation_(incarnation),
@@ -77,6 +81,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
        .begins = [this](std::span<const int> members,
                         std::int64_t rounds) { commits_.begin_epoch(members, rounds); }});
   commits_.set_wait([this](Pending& until) { return exchange_->wait_or_regroup(until); });
+  if (job.is_restarted()) exchange_->continue_counts();
   if (job.resume() != nullptr && !joins()) resume(job, index);
   const auto first = job.roster().first_workers().size();
   if (plan_.route() == sync::Route::server || joins() || first == job.roster().workers().size()) return;
@@ -126,6 +131,7 @@ void Worker::join() {
   log_restored(serialised(*policy_));
   const Arrival arrival = exchange_->join(incarnation_);
   progress_.join(arrival, static_cast<int>(journal_.steps.size()));
+  if (plan_.route() == sync::Route::server) uncounted_steps_ = progress_.step() - arrival.steps;
   if (replica_.is_tied()) {
     Pending copy = context_.compute({.kind = Work::Kind::update, .bytes = replica_.description().bytes()},
                                     replica_.adopt_received());
@@ -141,9 +147,18 @@ void Worker::join() {
 void Worker::record_interrupted_step() {
   journal_.staleness.clear();
   journal_.counted_rounds = 0;
-  if (!has_gradient_) return;
-  end_phase(Phase::exchange);
-  journal_.steps.push_back(record_);
+  const int of_step = has_gradient_ ? 1 : 0;
+  if (has_gradient_) {
+    end_phase(Phase::exchange);
+    journal_.steps.push_back(record_);
+  }
+  // Its last push may have arrived as a whole: with or without it, nothing of this worker is missing.
+  const int open = progress_.local_steps();
+  RecordMark mark = record_mark();
+  mark.steps -= std::max(0, open - of_step);
+  if (!records_.try_save(mark)) return;
+  mark.steps += std::max(open, of_step);
+  records_.try_save(mark);
 }
 
 void Worker::step() {
@@ -342,6 +357,7 @@ void Worker::finish_exchange(sync::Payload payload) {
   if (result.local_steps > 0) grant(result.local_steps);
   stopping_ = exchange_stops_ = result.stop;
   commits_.hear(result.commit_round);
+  heard_commit_ = std::max<std::int64_t>(heard_commit_, result.commit_round);
   progress_.end_exchange(result);
 }
 
@@ -377,6 +393,10 @@ void Worker::save_state_if_due() {
 }
 
 void Worker::note_records() {
+  // The commit counts with the records of those who were there (find_restart_point).
+  if (job_.roster().steward() && heard_commit_ > noted_commit_ && heard_commit_ <= progress_.job_rounds() &&
+      records_.note_at_once(record_mark(), context_.now()))
+    noted_commit_ = heard_commit_;
   const std::int64_t commit = commits_.unrecorded();
   if (commit == 0) return records_.note(record_mark(), context_.now());
   if (records_.note_at_once(record_mark(), context_.now())) commits_.note_recorded(commit);

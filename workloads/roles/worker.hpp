@@ -30,8 +30,10 @@ class Worker {
  public:
   /// The arguments must outlive it. `index`: among the workers.
   /// `incarnation`: in its slot. A later one than the first, and any in a slot for spares, joins the job: it
-  /// takes the state of training from the others; the journal has the earlier steps of its slot.
-  Worker(const Job& job, Context& context, Journal& journal, int index, int incarnation = 1);
+  /// takes the state of training from the others; the journal has the earlier steps of its slot, and
+  /// `records` continue those of earlier workers there. Null: it has its own.
+  Worker(const Job& job, Context& context, Journal& journal, int index, int incarnation = 1,
+         RecordFiles* records = nullptr);
   void run();
   /// Its machine has departed: records the step in progress, if its gradient was computed. What it has done
   /// for all at the end, another worker does again.
@@ -64,7 +66,9 @@ class Worker {
   void evaluate(std::int64_t round);
   void resume(const Job& job, int index);
   void begin_after_restart();
-  RecordMark record_mark() const { return {.round = round_of_checkpoints(), .steps = progress_.step()}; }
+  RecordMark record_mark() const {
+    return {.round = round_of_checkpoints(), .steps = progress_.step() - uncounted_steps_};
+  }
   /// The round in the names of checkpoints and states. Where rounds are common, that of the writer and of
   /// every other worker are equal.
   std::int64_t round_of_checkpoints() const {
@@ -91,7 +95,8 @@ class Worker {
   CheckpointWriter checkpoints_;
   AccuracyStop accuracy_stop_;
   StateFiles states_;
-  RecordFiles records_;
+  std::optional<RecordFiles> own_records_;
+  RecordFiles& records_;
   Commits commits_;
   std::optional<Evaluation> evaluation_;  ///< of this worker's own model
   CheckpointSchedule evaluations_;
@@ -106,7 +111,10 @@ class Worker {
   double epochs_;
 
   StepProgress progress_;
-  StepRecord record_;  ///< of the step in progress
+  std::int64_t uncounted_steps_ = 0;  ///< of earlier workers in its slot, that the servers have not counted
+  std::int64_t heard_commit_ = 0;     ///< the last one that a reply announced
+  std::int64_t noted_commit_ = 0;     ///< the last of these up to which records were written
+  StepRecord record_;                 ///< of the step in progress
   /// After which the policy has decided last, about an exchange.
   std::variant<sync::StepBegin, sync::StepDone, sync::Answer> asked_;
   Seconds phase_start_;

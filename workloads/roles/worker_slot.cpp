@@ -14,12 +14,15 @@ WorkerSlot::WorkerSlot(const Job& job, Context& context, Journal& journal, int i
       context_(context),
       journal_(journal),
       index_(index),
-      steward_(context, *job.roster().steward()) {}
+      steward_(context, *job.roster().steward()),
+      records_(job, context.rank(), journal) {}
 
 void WorkerSlot::run() {
   constexpr int first = 1;
   protocol::Occupancy occupancy{.departs = Seconds(std::numeric_limits<double>::infinity())};
-  if (index_ < std::ssize(job_.roster().first_workers())) {
+  // Where the job has started again, its machine may have departed before.
+  const bool is_first_launch = job_.generation() == nullptr || job_.generation()->number() == 0;
+  if (is_first_launch && index_ < std::ssize(job_.roster().first_workers())) {
     occupancy.incarnation = first;
     live(occupancy);
   }
@@ -37,19 +40,19 @@ void WorkerSlot::live(const protocol::Occupancy& occupancy) {
   std::optional<Worker> worker;
   const TransferGuard transfers(context);
   try {
-    worker.emplace(job_, context, journal_, index_, occupancy.incarnation);
+    worker.emplace(job_, context, journal_, index_, occupancy.incarnation, &records_);
     worker->run();
     context.end();
   } catch (const OccupantDeparted&) {
-    if (worker) worker->record_interrupted_step();
     record_gone(occupancy);
+    if (worker) worker->record_interrupted_step();
   }
 }
 
 void WorkerSlot::record_gone(const protocol::Occupancy& occupancy) {
   journal_.membership.push_back({.time = context_.now(),
                                  .slot = index_,
-                                 .incarnation = occupancy.incarnation,
+                                 .incarnation = occupancy.incarnation + occupancy.before,
                                  .host = job_.roster().host_of(context_.rank()),
                                  .event = "gone"});
 }

@@ -2,6 +2,7 @@
 // of the one before.
 #pragma once
 
+#include "workloads/checkpoint/record_files.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/membership/steward_line.hpp"
@@ -26,6 +27,7 @@ class WorkerSlot {
   Journal& journal_;
   int index_;
   StewardLine steward_;
+  RecordFiles records_;
 };
 
 }  // namespace tandem

@@ -1,0 +1,193 @@
+#include "workloads/job/data_check.hpp"
+
+#include <string>
+
+#include "policies/cache/policy.hpp"
+#include "policies/sampling/sampler.hpp"
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem {
+namespace {
+
+class DataChecker {
+ public:
+  DataChecker(const Experiment& experiment, const Locate& locate)
+      : experiment_(experiment), locate_(locate) {}
+
+  void run() const {
+    check_cache();
+    check_sampling();
+    check_places();
+  }
+
+ private:
+  [[noreturn]] void fail_at(const std::string& path, const std::string& expected,
+                            const std::string& found) const {
+    const Origin origin = locate_(path);
+    fail(origin.place, origin.label, expected, found);
+  }
+
+  void check_cache() const {
+    const auto& data = experiment_.data;
+    cache::Needs lacking = cache::catalog().find(data.cache).make.needs;
+    lacking.manifest = lacking.labels = lacking.ahead = lacking.importance = lacking.lists = lacking.idle =
+        lacking.peers = false;
+    if (lacking != cache::Needs{})
+      fail_at("data.cache",
+              "a policy that needs nothing of that, because cache nodes of a job do not provide it (`tandem "
+              "cache --epochs` replays all)",
+              quote(data.cache) + ", which needs " + cache::describe(lacking));
+    const cache::Needs& needs = cache::catalog().find(data.cache).make.needs;
+    if (data.source == DataSource::storage && (needs.ahead || needs.importance || needs.lists))
+      check_planning_cache(needs);
+    check_peers(needs);
+  }
+
+  /// The policy knows the list of each epoch, which begins for all workers of a cache node at the same time.
+  void check_planning_cache(const cache::Needs& needs) const {
+    const auto& data = experiment_.data;
+    const auto& sampler = sampling::samplers().find(data.sampling).make;
+    const std::string because = ", because cache policy " + data.cache + " needs ";
+    const auto samplers = [](const auto& are_able) {
+      std::string able;
+      for (const auto& entry : sampling::samplers().entries())
+        if (entry.make.make != nullptr && !entry.make.needs_cached && are_able(entry.make))
+          able += (able.empty() ? "" : " | ") + entry.name;
+      return able;
+    };
+    if (sampler.make == nullptr || (needs.importance && !sampler.needs_losses))
+      fail_at("data.sampling",
+              samplers([&](const auto& make) { return make.needs_losses || !needs.importance; }) + because +
+                  (needs.importance ? "losses" : "the lists of epochs"),
+              quote(data.sampling));
+    if (needs.ahead && sampler.may_repeat)
+      fail_at("data.sampling",
+              samplers([](const auto& make) { return !make.may_repeat; }) + because +
+                  "samples that are listed once, to change their places",
+              quote(data.sampling));
+    if (!takes_same_steps())
+      fail_at("sync.algorithm",
+              "an algorithm in which all workers take the same steps" + because +
+                  "epochs that begin for all workers at the same time",
+              quote(experiment_.sync.algorithm));
+    if (experiment_.transience.may_depart())
+      fail_at("transience.lifetime", "never" + because + "lists that stay as they are",
+              quote(experiment_.transience.lifetime));
+  }
+
+  bool takes_same_steps() const {
+    const auto& algorithm = sync::catalog().find(experiment_.sync.algorithm);
+    const bool rounds_vary = algorithm.make.steps_per_round(Options::resolve(
+                                 algorithm.name, algorithm.options, experiment_.sync.options)) == 0;
+    return !algorithm.make.timing_driven && !rounds_vary && !algorithm.make.varies_batch;
+  }
+
+  /// A policy that knows what all nodes keep chooses the node that it reads from; for another one, the owners
+  /// of samples are known.
+  void check_peers(const cache::Needs& needs) const {
+    const auto& data = experiment_.data;
+    const std::string found = quote(to_text(data.peers));
+    const bool has_owners = data.peers == Peers::partition || data.peers == Peers::ring;
+    if (data.peers == Peers::directory)
+      fail_at("data.peers", "none, partition, ring or plan, because there is no directory yet", found);
+    if (needs.peers && has_owners)
+      fail_at("data.peers", "plan, because cache policy " + data.cache + " chooses the node it reads from",
+              found);
+    if (needs.peers && data.peers == Peers::none && experiment_.placement.cache_nodes.size() > 1)
+      fail_at(
+          "data.cache",
+          "a policy that reads from no other cache node, because data.peers is none (with data.peers: plan "
+          "they read from each other)",
+          quote(data.cache));
+    if (!needs.peers && data.peers == Peers::plan)
+      fail_at("data.peers",
+              "none, partition or ring, because cache policy " + data.cache +
+                  " does not know what other cache nodes keep",
+              found);
+    cache::Needs more = needs;
+    more.manifest = false;
+    if (has_owners && more != cache::Needs{})
+      fail_at(
+          "data.peers",
+          "none, because cache policy " + data.cache + " needs more than requests: " + cache::describe(more),
+          found);
+    if (data.peers != Peers::none && data.bad_sample == BadSample::replace)
+      fail_at("data.bad_sample", "stop, because cache nodes send each other samples (data.peers)",
+              quote(to_text(data.bad_sample)));
+    if (data.copies > 0 && !has_owners)
+      fail_at("data.copies", "0, because data.peers is neither partition nor ring", quote(data.copies));
+  }
+
+  void check_sampling() const {
+    const auto& data = experiment_.data;
+    const auto& sampler = sampling::samplers().find(data.sampling);
+    if (!data.losses.empty() && experiment_.workload.math == Experiment::Workload::Math::real)
+      fail_at("data.losses", "nothing, because real mathematics has losses of its own (workload.math)",
+              quote(data.losses));
+    if (!data.losses.empty() && !sampler.make.needs_losses)
+      fail_at("data.losses", "nothing, because sampler " + data.sampling + " does not depend on losses",
+              quote(data.losses));
+    if (sampler.make.make == nullptr) return;
+    try {
+      sampler.make.make({.samples = 1,
+                         .batch = experiment_.workload.batch,
+                         .seed = experiment_.seed,
+                         .options = Options::resolve(sampler.name, sampler.options, data.sampling_options)});
+    } catch (const OptionError& error) {
+      const Origin origin = locate_("data.sampling_options." + error.option());
+      throw ConfigError(origin.place + ": " + error.what());
+    }
+    if (data.split != "iid")
+      fail_at("data.split", "iid, because sampler " + data.sampling + " deals one list to all workers",
+              quote(data.split));
+    if (sampler.make.needs_cached)
+      fail_at("data.sampling", "a sampler that does not depend on what is cached", quote(data.sampling));
+    if (sampler.make.needs_losses) check_losses();
+  }
+
+  /// Before an epoch begins, all workers exchange their losses: none may wait for a worker that waits for it.
+  void check_losses() const {
+    const auto& data = experiment_.data;
+    if (!takes_same_steps())
+      fail_at("sync.algorithm",
+              "an algorithm in which all workers take the same steps, because sampler " + data.sampling +
+                  " needs the losses of all workers when an epoch ends",
+              quote(experiment_.sync.algorithm));
+    if (experiment_.optimizer.schedule == RateDecay::cosine && experiment_.optimizer.cosine_rounds == 0 &&
+        experiment_.stop.rounds == 0)
+      fail_at("optimizer.cosine_rounds",
+              "the number of rounds until the cosine ends, because the epochs of sampler " + data.sampling +
+                  " have different lengths",
+              "'0'");
+  }
+
+  /// Where samples are.
+  void check_places() const {
+    const auto& placement = experiment_.placement;
+    if (experiment_.data.source == DataSource::storage && placement.cache_nodes.empty())
+      fail_at("placement.cache_nodes",
+              placement.stores.empty() ? "hosts with a disk, because data.source is storage"
+                                       : "hosts, because workers read the stores through cache nodes",
+              "nothing");
+    if (experiment_.data.source == DataSource::memory && !placement.stores.empty())
+      fail_at("placement.stores",
+              "nothing, because workers have their samples in memory (data.source); use data.source: storage",
+              quote(placement.stores.front()));
+    if (experiment_.data.store == StoreAccess::mounted && experiment_.data.source == DataSource::memory)
+      fail_at("data.store", "served, because workers have their samples in memory (data.source)",
+              quote(to_text(experiment_.data.store)));
+    if (experiment_.data.store == StoreAccess::mounted && placement.stores.empty())
+      fail_at("placement.stores",
+              "hosts that stand for the mounted storage in simulations (data.store: mounted)", "nothing");
+  }
+
+  const Experiment& experiment_;
+  const Locate& locate_;
+};
+
+}  // namespace
+
+void check_data(const Experiment& experiment, const Locate& locate) { DataChecker(experiment, locate).run(); }
+
+}  // namespace tandem

@@ -31,9 +31,10 @@ TEST_F(CacheKeys, RefuseSamplersThatDoNotTellWhatAPolicyNeeds) {
   EXPECT_EQ(error_of(stored("cache: icache, sampling: shuffled")),
             "lab.yaml:4: key 'data.sampling': expected importance | rank-exponential, because cache policy "
             "icache needs losses, found 'shuffled'");
-  EXPECT_EQ(error_of(stored("cache: ods")),
-            "lab.yaml: key 'data.sampling': expected shuffled | replacement | importance | rank-exponential | "
-            "chunked, because cache policy ods needs the lists of epochs, found 'shard'");
+  EXPECT_EQ(
+      error_of(stored("cache: ods")),
+      "lab.yaml: key 'data.sampling': expected shuffled | replacement | importance | rank-exponential | "
+      "chunked, because cache policy ods needs the lists of epochs, found 'shard'");
   EXPECT_EQ(error_of(stored("cache: quiver, sampling: replacement")),
             "lab.yaml:4: key 'data.sampling': expected shuffled | importance | chunked, because cache policy "
             "quiver needs samples that are listed once, to change their places, found 'replacement'");

@@ -6,10 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "policies/cache/policy.hpp"
 #include "policies/checkpointing/policy.hpp"
 #include "policies/compression/codec.hpp"
-#include "policies/sampling/sampler.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/data/augmentation.hpp"

@@ -200,6 +200,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   make_recovery_sensible(experiment);
   if (experiment.placement.cache_nodes.empty()) experiment.data.source = DataSource::memory;
   if (experiment.data.source == DataSource::memory) experiment.placement.stores.clear();
+  if (experiment.placement.stores.empty()) experiment.data.store = StoreAccess::served;
   if (experiment.physics.profile.empty()) {
     experiment.physics.network = NetworkSource::platform;
     experiment.physics.noise = NoiseSource::none;

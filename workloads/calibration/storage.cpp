@@ -5,6 +5,7 @@
 #include "policies/vocabulary/quantile.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
+#include "workloads/data/checked_read.hpp"
 
 namespace tandem::calibration {
 
@@ -21,7 +22,7 @@ std::vector<Profile::StorageEntry> measure_storage(const Job& job, Context& cont
     for (int i = 0; i < count; ++i) {
       const auto id = static_cast<SampleId>(random.below(samples));
       read.resize(static_cast<std::size_t>(source->size(id).count()));
-      source->read(id, read);
+      if (const auto wrong = read_checked(*source, id, read)) throw WorldError(*wrong);
     }
   };
   const auto write_records = [&](int count) {

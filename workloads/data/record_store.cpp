@@ -25,7 +25,7 @@ RecordStore::RecordStore(std::string path, const Dataset& dataset, const std::fu
     const auto record = dataset.record(Dataset::Part::train, id);
     out.write(reinterpret_cast<const char*>(record.data()), static_cast<std::streamsize>(record.size()));
     begin_of_[static_cast<std::size_t>(id)] = end;
-    checksums_[static_cast<std::size_t>(id)] = checksum_of(record);
+    checksums_[static_cast<std::size_t>(id)] = quick_checksum(record);
     end += std::ssize(record);
   }
   out.close();
@@ -39,6 +39,10 @@ void RecordStore::read(SampleId id, std::span<std::byte> target) const {
   TANDEM_CHECK(begin >= 0, "sample", id, "is not in", path_);
   TANDEM_CHECK(std::ssize(target) == record_.count(), target.size(), record_.count());
   file_->read(begin, target);
+}
+
+std::optional<std::string> RecordStore::difference(SampleId id, std::span<const std::byte> read) const {
+  return difference_of(checksums_.at(static_cast<std::size_t>(id)), quick_checksum(read));
 }
 
 std::string RecordStore::name(SampleId id) const { return "record " + std::to_string(id) + " of " + path_; }

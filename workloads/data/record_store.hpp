@@ -22,9 +22,7 @@ class RecordStore final : public SampleSource {
   Bytes size(SampleId) const override { return record_; }
   /// Pre: it has the sample.
   void read(SampleId id, std::span<std::byte> target) const override;
-  std::optional<std::uint32_t> checksum(SampleId id) const override {
-    return checksums_.at(static_cast<std::size_t>(id));
-  }
+  std::optional<std::string> difference(SampleId id, std::span<const std::byte> read) const override;
   PageCache page_cache() const override { return file_->page_cache(); }
   std::string name(SampleId id) const override;
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,8 +19,11 @@ class SampleSource {
   virtual Bytes size(SampleId id) const = 0;
   /// Reads all of them into `target`, whose size is that. Errors: WorldError naming the file.
   virtual void read(SampleId id, std::span<std::byte> target) const = 0;
-  /// CRC-32 of these bytes; nothing: not known.
-  virtual std::optional<std::uint32_t> checksum(SampleId) const { return std::nullopt; }
+  /// What is wrong with bytes that were read as this sample; nothing if they are right, or if it has no
+  /// checksum.
+  virtual std::optional<std::string> difference(SampleId, std::span<const std::byte>) const {
+    return std::nullopt;
+  }
   /// How reads meet the page cache, where there are any.
   virtual PageCache page_cache() const { return PageCache::used; }
   /// Where it is stored, for messages.

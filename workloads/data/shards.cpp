@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/data/checked_read.hpp"
 #include "workloads/data/shard_index.hpp"
 #include "workloads/data/storage_file.hpp"
 #include "workloads/data/tar.hpp"
@@ -63,8 +64,8 @@ class ShardSource final : public SampleSource {
     const auto index = static_cast<std::size_t>(id);
     files_->open(part_.shards.at(index))->read(part_.offsets[index], target);
   }
-  std::optional<std::uint32_t> checksum(SampleId id) const override {
-    return part_.manifest->checksums.at(static_cast<std::size_t>(id));
+  std::optional<std::string> difference(SampleId id, std::span<const std::byte> read) const override {
+    return difference_of(part_.manifest->checksums.at(static_cast<std::size_t>(id)), checksum_of(read));
   }
   PageCache page_cache() const override { return files_->open(part_.shards.at(0))->page_cache(); }
 

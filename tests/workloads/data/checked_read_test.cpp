@@ -33,9 +33,9 @@ class BadSource final : public SampleSource {
     if (reads <= failures_) throw WorldError("the disk is away");
     std::ranges::fill(target, static_cast<std::byte>(reads <= failures_ + wrong_ ? 99 : id));
   }
-  std::optional<std::uint32_t> checksum(SampleId id) const override {
+  std::optional<std::string> difference(SampleId id, std::span<const std::byte> bytes) const override {
     if (!has_checksums) return std::nullopt;
-    return checksum_of(std::vector(4, static_cast<std::byte>(id)));
+    return difference_of(checksum_of(std::vector(4, static_cast<std::byte>(id))), checksum_of(bytes));
   }
   std::string name(SampleId) const override { return "a/file"; }
   mutable int reads = 0;
@@ -91,6 +91,22 @@ TEST_F(CheckedReads, ChangedRecordsAreNoticed) {
   ASSERT_TRUE(corrupt_unnamed("records.bin"));
   EXPECT_THAT(read_checked(store, 3, record, quick).value_or(""),
               AllOf(HasSubstr("record 3 of "), HasSubstr("expected the checksum")));
+}
+
+TEST(QuickChecksum, ChangesWithEveryBitAndTheSize) {
+  for (const std::size_t size : {1U, 7U, 8U, 31U, 32U, 33U, 100U}) {
+    std::vector<std::byte> bytes(size, std::byte{17});
+    const std::uint32_t sum = quick_checksum(bytes);
+    EXPECT_EQ(quick_checksum(bytes), sum);
+    for (std::size_t bit = 0; bit < 8 * size; ++bit) {
+      bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+      EXPECT_NE(quick_checksum(bytes), sum) << size << ' ' << bit;
+      bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    }
+    std::swap(bytes.front(), bytes.back());
+    bytes.push_back(std::byte{0});
+    EXPECT_NE(quick_checksum(bytes), sum) << size;
+  }
 }
 
 class TierFiles : public CheckedReads {

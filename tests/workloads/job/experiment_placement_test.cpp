@@ -407,6 +407,29 @@ TEST(Placement, ATierOnTheDiskNeedsOneThatIsLargeEnough) {
       "experiment 'test': key 'data.disk_capacity': expected at most 6GB, the disk of host 'b', found '8GB'");
 }
 
+/// A run has no ranks of a mounted storage: those of the simulation come last.
+TEST(Placement, RanksOfAMountedStorageComeLast) {
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
+  experiment.data.source = DataSource::storage;
+  experiment.data.store = StoreAccess::mounted;
+  experiment.evaluate_every = 1;
+  experiment.placement.cache_nodes = {"a"};
+  experiment.placement.stores = {"b"};
+  EXPECT_EQ(error_of(experiment), "no error");
+  resolve_placement(experiment, lab());
+  const auto roles = [&] {
+    std::vector<std::string> names;
+    const Roster roster(experiment);
+    for (const RankAssignment& one : roster.assignments()) names.emplace_back(role_name(one.role));
+    return names;
+  };
+  auto simulated = roles();
+  EXPECT_EQ(simulated.back(), "store");
+  experiment.placement.stores.clear();
+  simulated.pop_back();
+  EXPECT_EQ(roles(), simulated);
+}
+
 /// Stores are no workers unless they are listed.
 TEST(Placement, HostsOfStoresHaveNoWorkersByDefault) {
   Experiment experiment = experiment_over(sync::Route::all_reduce);

@@ -99,8 +99,8 @@ TEST_F(RevokedJobs, WithoutKillNoRankIsKilled) {
   EXPECT_EQ(restarts("out"), 0U);
 }
 
-/// A job that recovers in place does not survive its steward. It names it, leaves nothing behind and is
-/// resumed.
+/// Without commits, a job that recovers in place does not survive its steward. It names it, says what would
+/// help, leaves nothing behind and is resumed.
 TEST_F(RevokedJobs, InPlaceTheDeathOfTheStewardEndsTheJob) {
   const auto told = killed(job(100000,
                                "--set recovery.mode=in-place --set transience.lifetime=exponential --set "
@@ -111,6 +111,7 @@ TEST_F(RevokedJobs, InPlaceTheDeathOfTheStewardEndsTheJob) {
   EXPECT_NE(told.output.find("was ended by signal 9"), std::string::npos) << told.output;
   EXPECT_NE(told.output.find("rank 6 is the steward on 'server'"), std::string::npos) << told.output;
   EXPECT_NE(told.output.find("out is marked incomplete"), std::string::npos) << told.output;
+  EXPECT_NE(told.output.find("with checkpoint.policy (for example"), std::string::npos) << told.output;
   succeeds("run --resume out --resume-from 10 --set stop.rounds=30 --out resumed");
   const Results resumed = results("resumed");
   EXPECT_EQ(resumed.info.resumed.at("round"), 10);

@@ -116,7 +116,10 @@ void Commits::begin_at(std::int64_t round) {
     std::vector<int> all(workers.size());
     std::iota(all.begin(), all.end(), 0);
     // A worker that joins is in an epoch already.
-    if (is_awaited_ && !is_in_epoch_) begin_epoch(all, round);
+    if (!is_awaited_ || is_in_epoch_) return;
+    // Which of them is present, they do not know yet; of several rows one stays.
+    if (job_.is_restarted()) record_last();
+    begin_epoch(all, round);
     return;
   }
   if (job_.is_restarted()) {
@@ -339,6 +342,12 @@ void Commits::note_times(SavedState& state, Seconds started) const {
 std::vector<RankAssignment> Commits::last_parts() const {
   std::vector<RankAssignment> parts;
   for (const Rank rank : plan_.parts) parts.push_back(roster_.assignment(rank));
+  if (plan_.by_members) {
+    std::erase_if(parts, [&](const RankAssignment& part) {
+      return part.role != Role::worker || !job_.resume()->has_state_of(part.index);
+    });
+    return parts;
+  }
   const int former = job_.resume()->former_workers;
   const auto is_worker = [](const RankAssignment& part) { return part.role == Role::worker; };
   if (former == 0 || std::erase_if(parts, is_worker) == 0) return parts;
@@ -352,7 +361,9 @@ void Commits::record_last() {
   const double began_s = job_.generation()->began.count();
   constexpr double before_all = -std::numeric_limits<double>::infinity();
   whole_.emplace().record = {.round = from.round, .ended = Seconds(before_all)};
-  const RankAssignment& decider = roster_.assignment(plan_.decider);
+  const auto first = static_cast<std::size_t>(from.first_member());
+  const RankAssignment& decider =
+      roster_.assignment(plan_.by_members ? roster_.workers()[first] : plan_.decider);
   for (const RankAssignment& part : last_parts()) {
     const auto state = SavedState::load_numbers(state_path(job_, from.directory, from.round, part));
     if (!state.has("commit.ended_s")) return whole_.reset();

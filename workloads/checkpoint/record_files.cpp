@@ -308,6 +308,8 @@ Journal JobRecords::take(Seconds makespan, bool decisions) {
   // A commit from which the job has started again is recorded by both generations.
   std::set<std::int64_t> rounds;
   std::erase_if(all.commits, [&](const CommitRecord& commit) { return !rounds.insert(commit.round).second; });
+  // Where workers come and go, several of them have recorded commits.
+  std::ranges::stable_sort(all.commits, {}, &CommitRecord::round);
   add_counts(all);
   for (const auto& change : generation.membership)
     if (change.time <= makespan) all.membership.push_back(change);

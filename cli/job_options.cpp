@@ -83,7 +83,9 @@ LoadedJob load_job(const JobOptions& options) {
   return load_job(options, platforms);
 }
 
-LoadedJob load_job(const JobOptions& options, PlatformCache& platforms) {
+namespace {
+
+LocatedExperiment locate_experiment(const JobOptions& options) {
   if (validation::is_suite(options.experiment_file))
     throw ConfigError(
         options.experiment_file +
@@ -91,11 +93,39 @@ LoadedJob load_job(const JobOptions& options, PlatformCache& platforms) {
         "prints the names of its configurations");
   Overrides overrides;
   for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
-  auto [experiment, locate] = load_located(options.experiment_file, overrides, options.variant);
+  return load_located(options.experiment_file, overrides, options.variant);
+}
+
+LoadedJob placed(Experiment experiment, const Locate& locate, PlatformCache& platforms) {
   platforms::Description platform = platforms.load(experiment.platform);
   resolve_placement(experiment, platform, locate);
   const bool devices_are_given = locate("run.devices").is_given;
   return {std::move(experiment), std::move(platform), devices_are_given};
+}
+
+}  // namespace
+
+LoadedJob load_job(const JobOptions& options, PlatformCache& platforms) {
+  LocatedExperiment located = locate_experiment(options);
+  if (!located.jobs.empty())
+    throw ConfigError(
+        options.experiment_file +
+        ": key 'jobs': expected an experiment of one job, found several jobs, which only tandem "
+        "simulate, run and show know");
+  return placed(std::move(located.experiment), located.locate, platforms);
+}
+
+std::optional<LoadedJobs> load_jobs(const JobOptions& options) {
+  if (!options.resume.empty()) return std::nullopt;
+  LocatedExperiment located = locate_experiment(options);
+  if (located.jobs.empty()) return std::nullopt;
+  PlatformCache platforms;
+  LoadedJobs loaded;
+  for (LocatedJob& job : located.jobs)
+    loaded.jobs.push_back({std::move(job.name), job.start, std::move(job.overrides),
+                           placed(std::move(job.experiment), job.locate, platforms)});
+  loaded.experiment = placed(std::move(located.experiment), located.locate, platforms).experiment;
+  return loaded;
 }
 
 void compute_natively_by_default(LoadedJob& loaded) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,7 +66,20 @@ class PlatformCache {
  private:
   std::map<std::string, platforms::Description> loaded_;
 };
-/// Errors: ConfigError.
+/// An experiment of several jobs on one platform.
+struct LoadedJobs {
+  struct One {
+    std::string name;
+    Seconds start;
+    nlohmann::json overrides;  ///< as in the file
+    LoadedJob loaded;
+  };
+  Experiment experiment;  ///< the keys that jobs do not override
+  std::vector<One> jobs;
+};
+/// None: the experiment is one job, or a job is resumed. Errors: ConfigError.
+std::optional<LoadedJobs> load_jobs(const JobOptions& options);
+/// Errors: ConfigError, also for an experiment of several jobs.
 LoadedJob load_job(const JobOptions& options);
 LoadedJob load_job(const JobOptions& options, PlatformCache& platforms);
 

@@ -11,18 +11,16 @@
 #include <vector>
 
 #include "cli/clean.hpp"
-#include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
 #include "cli/csv_table.hpp"
 #include "cli/job_options.hpp"
 #include "cli/job_text.hpp"
-#include "cli/machine_use.hpp"
 #include "cli/output.hpp"
-#include "cli/progress.hpp"
 #include "cli/restarts.hpp"
 #include "cli/results_text.hpp"
 #include "cli/resume.hpp"
-#include "cli/run_sbatch.hpp"
+#include "cli/run_jobs.hpp"
+#include "cli/run_launch.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/process/commit_memory.hpp"
@@ -35,16 +33,6 @@
 
 namespace tandem::cli {
 namespace {
-
-struct RunOptions {
-  JobOptions job;
-  MachineOptions machines;
-  bool check_only = false;  ///< of the machines
-  RunSbatchOptions sbatch;
-  bool print_command = false;
-  double grace_s = 30.0;
-  std::string cluster;  ///< platform file of the emulated cluster to run on; empty: no cluster
-};
 
 void check_machine_use(const Experiment& experiment, const MachineUse& machines, const RunOptions& options) {
   if (options.check_only && !machines.is_used())
@@ -60,37 +48,6 @@ void check_machine_use(const Experiment& experiment, const MachineUse& machines,
     throw ConfigError(
         "checkpoint.to: expected directory or local with --print-command, because only `tandem run` itself "
         "makes and removes the memory of the hosts, found 'buddy'");
-}
-
-void check_runnable(const Experiment& experiment) {
-  const auto& data = experiment.data;
-  if (experiment.run.devices == DeviceSpeed::native && data.source == DataSource::storage &&
-      experiment.workload.math == Experiment::Workload::Math::modelled)
-    throw ConfigError(
-        "data.source 'storage' with native devices and modelled math would read nothing; set workload.math "
-        "to real or "
-        "run.devices to emulated");
-}
-
-bool may_commit_on_request(const Job& job) {
-  const CheckpointPlan& checkpoints = job.checkpoints();
-  return checkpoints.keeps_states() && checkpoints.commits.may_be_requested();
-}
-
-LaunchSetting launch_setting(const Job& job, const RunOptions& options, const std::string& out) {
-  LaunchSetting setting;
-  setting.ranks = job.roster().size();
-  if (may_commit_on_request(job)) setting.notice = Seconds(options.grace_s);
-  setting.device_memory = job.devices().may_send_device_memory();
-  setting.program = {
-      sibling_program("tandem-rank"),         out + "/job.json", "--out",       out, "--repetition",
-      std::to_string(options.job.repetition), "--command",       command_line()};
-  if (options.job.trace) setting.program.emplace_back("--trace");
-  if (options.job.operations) setting.program.emplace_back("--operations");
-  if (options.job.decisions) setting.program.emplace_back("--decisions");
-  if (options.job.requests) setting.program.emplace_back("--requests");
-  if (options.job.losses) setting.program.emplace_back("--losses");
-  return setting;
 }
 
 /// Outside the directory, because printing changes nothing in it: the ranks create or replace it.
@@ -113,16 +70,6 @@ int print_launch(const Job& job, const RunOptions& options, LaunchSetting settin
   return exit_success;
 }
 
-/// The cluster to run on, if any. Errors: ConfigError when it is another platform's.
-std::optional<ClusterUse> use_cluster(const RunOptions& options, const LoadedJob& loaded) {
-  if (options.cluster.empty()) return std::nullopt;
-  std::error_code error;
-  if (!std::filesystem::equivalent(options.cluster, loaded.experiment.platform, error))
-    throw ConfigError(fmt::format("--cluster {}: the experiment's platform is {}", options.cluster,
-                                  loaded.experiment.platform));
-  return std::optional<ClusterUse>(std::in_place, options.cluster, !options.print_command);
-}
-
 /// A generation of a job may have fewer workers than the job.
 void put_ranks(LaunchSetting& setting, const Job& job, const ClusterUse* cluster, MachineUse& machines) {
   setting.ranks = job.roster().size();
@@ -130,25 +77,6 @@ void put_ranks(LaunchSetting& setting, const Job& job, const ClusterUse* cluster
   for (const auto& assignment : job.roster().assignments()) hosts.push_back(assignment.host);
   if (cluster != nullptr) cluster->put_ranks(setting, hosts);
   if (machines.is_used()) machines.put_ranks(setting, job);
-}
-
-void note_cluster(LaunchSetting& setting, const ClusterUse& cluster) {
-  setting.program.insert(setting.program.end(), {"--cluster", cluster.record().dump()});
-}
-
-/// What the user sees of a launch while it runs.
-GuardedResult launch_job(const LaunchSetting& setting, const Job& job, const char* where,
-                         std::unique_ptr<machines::Guards> guards,
-                         const std::function<std::optional<PlannedKill>()>& kill) {
-  ProgressBar bar("run " + job.spec().experiment.name);
-  bar.status(fmt::format("starting {} ranks{}", setting.ranks, where));
-  LaunchEvents events;
-  events.status = [&bar](const std::string& text) { bar.status(text); };
-  events.output = [](const std::string& line) { fmt::print("{}\n", line); };
-  events.error = print_line;
-  events.progress = [&bar](double fraction) { bar.update(fraction); };
-  events.kill = kill;
-  return launch_guarded(setting, events, std::move(guards));
 }
 
 /// The command that continues a job which a signal has ended; empty: it has no checkpoint with values.
@@ -233,6 +161,7 @@ void read_mounted_storage(Experiment& experiment) {
 }
 
 int run_job(const RunOptions& options) {
+  if (auto several = load_jobs(options.job)) return run_jobs(std::move(*several), options);
   LoadedJob loaded = load_job_or_resumed(options.job);
   check_runnable(loaded.experiment);
   MachineUse machines(options.machines, options.cluster.empty());
@@ -253,10 +182,11 @@ int run_job(const RunOptions& options) {
     return exit_success;
   }
   // Machines may have another working directory.
-  LaunchSetting setting = launch_setting(
-      job, options, machines.is_used() ? std::filesystem::absolute(out).lexically_normal().string() : out);
+  LaunchSetting setting =
+      launch_setting({&job, 1}, options,
+                     machines.is_used() ? std::filesystem::absolute(out).lexically_normal().string() : out);
   if (!options.print_command) remove_leftovers();
-  const auto cluster = use_cluster(options, loaded);
+  const auto cluster = use_cluster(options, loaded.experiment);
   put_ranks(setting, job, cluster ? &*cluster : nullptr, machines);
   if (cluster) note_cluster(setting, *cluster);
   if (machines.is_used()) {
@@ -288,7 +218,7 @@ int run_job(const RunOptions& options) {
     if (machines.is_used()) machines.share_document(own, out, job.resume());
     auto guards = machines.guard(
         own, machines.is_used() ? std::filesystem::absolute(out).lexically_normal().string() : out);
-    GuardedResult result = launch_job(own, job, where, std::move(guards), kill);
+    GuardedResult result = launch_job(own, job.spec().experiment.name, where, std::move(guards), kill);
     for (const auto& problem : machines.fetch_results(out, result.lost_machine)) {
       print_error(problem);
       result.exit_code = std::max(result.exit_code, exit_environment_error);
@@ -342,6 +272,8 @@ void add_run(CLI::App& app, int& exit_code) {
           "coordinator, or a policy by time")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
+  command->add_flag("--alone", options->alone,
+                    "Of several jobs (key jobs): also run each of them alone, for its slow-down");
   command->add_flag("--check", options->check_only,
                     "Only ask all machines whether they can take part, and print the table");
   add_sbatch_options(*command, options->sbatch.sbatch,

@@ -36,6 +36,19 @@ void show_platform(const std::string& file) {
              platforms::describe(platforms::find_unsupported(platforms::PlatformXml(file))));
 }
 
+/// The experiment, and what each job overrides.
+void show_jobs(const LoadedJobs& several) {
+  nlohmann::json jobs = nlohmann::json::object();
+  for (const auto& job : several.jobs) jobs[job.name] = job.overrides;
+  if (wants_json()) {
+    nlohmann::json document = to_json(several.experiment);
+    document["jobs"] = jobs;
+    return print_document(document);
+  }
+  fmt::print("{}jobs:\n", to_yaml(several.experiment));
+  for (const auto& job : several.jobs) fmt::print("  {}: {}\n", job.name, job.overrides.dump());
+}
+
 void show(const ShowOptions& options) {
   if (options.keys) {
     if (wants_json()) throw ConfigError("show --json: expected a platform or an experiment, found --keys");
@@ -53,6 +66,8 @@ void show(const ShowOptions& options) {
   if (!options.svg.empty())
     write_whole_file(options.svg,
                      validation::platform_svg(validation::platform_drawing(platform_document(file))));
+  if (!is_platform)
+    if (const auto several = load_jobs(options.job)) return show_jobs(*several);
   if (wants_json())
     return print_document(is_platform ? platforms::to_json(platforms::load_platform(file))
                                       : to_json(load_job(options.job).experiment));

@@ -2,18 +2,21 @@
 #include <algorithm>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/ensemble.hpp"
 #include "cli/job_options.hpp"
 #include "cli/results_text.hpp"
 #include "cli/resume.hpp"
+#include "cli/simulated_jobs.hpp"
 #include "cli/simulation.hpp"
 
 namespace tandem::cli {
 namespace {
 
 void simulate(const SimulateOptions& options) {
+  if (auto several = load_jobs(options)) return simulate_jobs(std::move(*several), options);
   LoadedJob loaded = load_job_or_resumed(options);
   const std::string out = result_directory_of(options, loaded.experiment, world_of(options));
   simulate_with_ensemble(std::move(loaded), options, out,
@@ -42,6 +45,8 @@ void add_simulate(CLI::App& app, int&) {
           "real time")
       ->capture_default_str()
       ->check(above_zero());
+  command->add_flag("--together-only", options->together_only,
+                    "Of several jobs (key jobs): do not also simulate each of them alone, for its slow-down");
   command->add_flag("--yes", options->yes, "Simulate however long it takes");
   command->footer(
       "Examples:\n"

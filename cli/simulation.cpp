@@ -95,6 +95,18 @@ std::string world_of(const SimulateOptions& options) {
   return options.fidelity == "smpi" ? "smpi" : "simulated";
 }
 
+RunInfo describe_simulation(const Job& job, const sim::JobRun& run, const SimulateOptions& options) {
+  RunInfo info = describe_run(job, world_of(options));
+  info.physics = run.physics;
+  info.physics["fidelity"] = options.fidelity;
+  info.warnings.insert(info.warnings.end(), run.warnings.begin(), run.warnings.end());
+  info.repetition = options.repetition;
+  info.ensemble = options.ensemble;
+  info.command = command_line();
+  info.started = timestamp();
+  return info;
+}
+
 Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const std::string& out) {
   // Building the job first finds bad input before anything is written.
   sim::JobWorldSetting setting{.network = network_of_workers(loaded),
@@ -125,18 +137,11 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
     run = simulate_watched(job, std::move(setting), options, out, &bar);
   }
 
-  Simulated simulated{.info = describe_run(job, world_of(options)),
+  for (const auto& warning : run.warnings) print_warning(warning);
+  Simulated simulated{.info = describe_simulation(job, run, options),
                       .journal = std::move(run.journal),
                       .makespan = run.makespan};
-  RunInfo& info = simulated.info;
-  info.physics = std::move(run.physics);
-  info.physics["fidelity"] = options.fidelity;
-  for (const auto& warning : run.warnings) print_warning(warning);
-  info.warnings.insert(info.warnings.end(), run.warnings.begin(), run.warnings.end());
-  info.repetition = options.repetition;
-  info.ensemble = options.ensemble;
-  info.command = command_line();
-  info.started = timestamp();
+  const RunInfo& info = simulated.info;
   if (options.keep)
     write_results(out, info, simulated.journal, simulated.makespan, options.trace);
   else

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/job_options.hpp"
+#include "sim/job_world.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -12,10 +13,11 @@ namespace tandem::cli {
 
 struct SimulateOptions : JobOptions {
   std::string fidelity = "transfers";
-  double longest_s = 3600.0;  ///< of real time, after which an estimate may stop the simulation
-  bool yes = false;           ///< simulate however long it takes
-  nlohmann::json ensemble;    ///< of which this simulation is one, for run.json; null: none
-  bool keep = true;           ///< leave the result directory; otherwise it exists meanwhile
+  double longest_s = 3600.0;   ///< of real time, after which an estimate may stop the simulation
+  bool yes = false;            ///< simulate however long it takes
+  bool together_only = false;  ///< several jobs are not also simulated alone
+  nlohmann::json ensemble;     ///< of which this simulation is one, for run.json; null: none
+  bool keep = true;            ///< leave the result directory; otherwise it exists meanwhile
 };
 
 struct Simulated {
@@ -26,6 +28,9 @@ struct Simulated {
 
 /// "simulated", or "smpi" for the witness.
 std::string world_of(const SimulateOptions& options);
+
+/// For run.json.
+RunInfo describe_simulation(const Job& job, const sim::JobRun& run, const SimulateOptions& options);
 
 /// Simulates the job, with progress, in the result directory `out`. Errors: ConfigError, before anything is
 /// written; WorldError.

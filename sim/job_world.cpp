@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "platforms/unsupported.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "sim/job_context.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/cost/eager_limit.hpp"
 #include "workloads/files/whole_file.hpp"
@@ -88,37 +90,127 @@ class JobTimes {
       for (const Rank worker : job.roster().workers()) device(worker).draw_start();
   }
 
-  /// This must outlive the simulation.
-  void set_times(SimulationSetting& setting) {
-    for (auto& device : devices_) setting.start_offsets.push_back(device.begin());
-    if (job_.spec().experiment.physics.noise == NoiseSource::profile)
-      setting.noise = {event_seed_, job_.devices().profile()->share_jitter()};
-    setting.price = [this](Rank rank, const Work& work) { return device(rank).next(work); };
-    setting.disk_service = [this](Rank rank, int disk) { return job_.devices().disk_service(rank, disk); };
-    if (job_.devices().measured_disk() != nullptr)
-      setting.disk_moving = [this](Rank rank, int disk, const DiskAccess& access, bool write) {
-        return job_.devices().disk_moving(rank, disk, access, write);
-      };
-    setting.disk_delay = [this](Rank rank, int, const DiskAccess&) { return device(rank).disk_delay(); };
-    if (ComputeTimeSampler::any_slowdown(job_))
-      setting.slowdown = [this](Rank rank, const Work& work) { return device(rank).slowdown(work); };
-    setting.all_reduce = [this](std::span<const Rank> members, Bytes size) {
-      const auto time = all_reduces_.next(members, size);
-      return AllReduceTime(time.alone, time.behind);
-    };
+  ComputeTimeSampler& device(Rank rank) { return devices_[static_cast<std::size_t>(rank)]; }
+  const DevicePlan& plan() const { return job_.devices(); }
+  AllReduceTime all_reduce(std::span<const Rank> members, Bytes size) {
+    const auto time = all_reduces_.next(members, size);
+    return {time.alone, time.behind};
   }
-
+  std::uint64_t event_seed() const { return event_seed_; }
   const LibraryAllReduceCost& all_reduces() const { return all_reduces_; }
 
  private:
-  ComputeTimeSampler& device(Rank rank) { return devices_[static_cast<std::size_t>(rank)]; }
-
   const Job& job_;
   std::uint64_t noise_seed_;
   std::uint64_t event_seed_;
   std::vector<ComputeTimeSampler> devices_;  ///< by rank
   LibraryAllReduceCost all_reduces_;
 };
+
+/// The ranks of all jobs of a simulation, one job after the other.
+class Ranks {
+ public:
+  /// `jobs`: must outlive this.
+  Ranks(std::span<const SharingJob> jobs, int repetition) : jobs_(jobs) {
+    for (const SharingJob& job : jobs) {
+      times_.push_back(std::make_unique<JobTimes>(*job.job, job.network, repetition));
+      base_.push_back(static_cast<Rank>(job_of_.size()));
+      const auto ranks = static_cast<std::size_t>(job.job->roster().size());
+      job_of_.insert(job_of_.end(), ranks, times_.size() - 1);
+    }
+  }
+
+  struct Own {
+    std::size_t job;
+    Rank rank;  ///< of the job
+  };
+  Own own(Rank rank) const {
+    const std::size_t job = job_of_[static_cast<std::size_t>(rank)];
+    return {job, rank - base_[job]};
+  }
+  Rank base(std::size_t job) const { return base_[job]; }
+  const JobTimes& times(std::size_t job) const { return *times_[job]; }
+
+  /// This must outlive the simulation. Jobs that share it have the same physics.
+  void set_times(SimulationSetting& setting) {
+    const Job& first = *jobs_.front().job;
+    for (Rank rank = 0; rank < static_cast<Rank>(job_of_.size()); ++rank)
+      setting.start_offsets.push_back(jobs_[own(rank).job].start + device(rank).begin());
+    if (first.spec().experiment.physics.noise == NoiseSource::profile)
+      setting.noise = {times_.front()->event_seed(), first.devices().profile()->share_jitter()};
+    setting.price = [this](Rank rank, const Work& work) { return device(rank).next(work); };
+    setting.disk_service = [this](Rank rank, int disk) {
+      return plan(rank).disk_service(own(rank).rank, disk);
+    };
+    if (first.devices().measured_disk() != nullptr)
+      setting.disk_moving = [this](Rank rank, int disk, const DiskAccess& access, bool write) {
+        return plan(rank).disk_moving(own(rank).rank, disk, access, write);
+      };
+    setting.disk_delay = [this](Rank rank, int, const DiskAccess&) { return device(rank).disk_delay(); };
+    if (std::ranges::any_of(jobs_, [](const auto& of) { return ComputeTimeSampler::any_slowdown(*of.job); }))
+      setting.slowdown = [this](Rank rank, const Work& work) { return device(rank).slowdown(work); };
+    setting.all_reduce = [this](std::span<const Rank> members, Bytes size) {
+      const std::size_t job = own(members.front()).job;
+      if (jobs_.size() == 1) return times_[job]->all_reduce(members, size);
+      std::vector<Rank> of_job;
+      for (const Rank member : members) of_job.push_back(own(member).rank);
+      return times_[job]->all_reduce(of_job, size);
+    };
+  }
+
+ private:
+  ComputeTimeSampler& device(Rank rank) { return times_[own(rank).job]->device(own(rank).rank); }
+  const DevicePlan& plan(Rank rank) const { return times_[own(rank).job]->plan(); }
+
+  std::span<const SharingJob> jobs_;
+  std::vector<std::unique_ptr<JobTimes>> times_;  ///< by job
+  std::vector<Rank> base_;                        ///< by job: its rank 0
+  std::vector<std::size_t> job_of_;               ///< by rank
+};
+
+/// Errors of a role name the job, where there are several.
+void run_named(const SharingJob& job, bool is_named, const std::function<void()>& role) {
+  if (!is_named) return role();
+  try {
+    role();
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("job '{}': {}", job.name, error.what()));
+  } catch (const WorldError& error) {
+    throw WorldError(fmt::format("job '{}': {}", job.name, error.what()));
+  }
+}
+
+/// "ranks 0 to 3: job 'vision'; ...".
+std::string legend(std::span<const SharingJob> jobs, const Ranks& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    text += fmt::format("{}ranks {} to {}: job '{}'", i == 0 ? "" : "; ", ranks.base(i),
+                        ranks.base(i) + jobs[i].job->roster().size() - 1, jobs[i].name);
+  return text;
+}
+
+/// The job's part of a simulation. `journals`: of its ranks.
+JobRun run_of(const SharingJob& sharing, std::vector<Journal> journals, Seconds makespan,
+              const SimulationResult& result, const JobTimes& times, bool decisions) {
+  const Job& job = *sharing.job;
+  JobRun run{.journal = {},
+             .makespan = makespan,
+             .physics = result.physics,
+             .warnings = result.warnings,
+             .is_cut = result.is_cut};
+  if (times.all_reduces().used()) run.physics["native_all_reduce"] = times.all_reduces().origin();
+  const Generation* const generation = run.is_cut ? nullptr : job.generation();
+  if (generation == nullptr) {
+    for (Journal& own : journals) run.journal.append(std::move(own));
+    return run;
+  }
+  JobRecords records(job, job.spec().directory);
+  for (Rank rank = 0; rank < job.roster().size(); ++rank)
+    records.add(rank, std::move(journals[static_cast<std::size_t>(rank)]));
+  run.makespan += generation->began;
+  run.journal = records.take(run.makespan, decisions);
+  return run;
+}
 
 }  // namespace
 
@@ -143,42 +235,60 @@ void check_platform(const Job& job) {
 }
 
 JobRun simulate_job(const Job& job, const JobWorldSetting& setting) {
-  JobTimes times(job, setting.network, setting.repetition);
-  std::vector<Journal> journals(static_cast<std::size_t>(job.roster().size()));
+  const SharingJob alone{.job = &job, .name = {}, .network = setting.network};
+  return std::move(simulate_jobs({&alone, 1}, setting).front());
+}
+
+std::vector<JobRun> simulate_jobs(std::span<const SharingJob> jobs, const JobWorldSetting& setting) {
+  TANDEM_CHECK(!jobs.empty(), "jobs", jobs.size());
+  Ranks ranks(jobs, setting.repetition);
   SimulationSetting world;
-  for (const RankAssignment& assignment : job.roster().assignments()) world.hosts.push_back(assignment.host);
-  set_network(world, job);
-  times.set_times(world);
-  world.stops_work = job.roster().steward().has_value();
-  world.body = [&](Context& context) {
-    Journal& journal = journals[static_cast<std::size_t>(context.rank())];
+  for (const SharingJob& sharing : jobs) {
+    for (const RankAssignment& assignment : sharing.job->roster().assignments())
+      world.hosts.push_back(assignment.host);
+    world.stops_work |= sharing.job->roster().steward().has_value();
+  }
+  std::vector<Journal> journals(world.hosts.size());
+  set_network(world, *jobs.front().job);
+  ranks.set_times(world);
+  world.body = [&](Context& inner) {
+    Journal& journal = journals[static_cast<std::size_t>(inner.rank())];
     journal.keep_decisions = setting.decisions;
     journal.keep_requests = setting.requests;
-    if (!setting.operations) return run_role(job, context, journal);
-    RecordingContext recording(context, journal.operations);
-    run_role(job, recording, journal);
+    const std::size_t index = ranks.own(inner.rank()).job;
+    const SharingJob& sharing = jobs[index];
+    const Job& job = *sharing.job;
+    const bool is_shared = !sharing.name.empty();
+    JobContext shifted(inner, {ranks.base(index), job.roster().size(), sharing.start});
+    Context& context = is_shared ? shifted : inner;
+    run_named(sharing, is_shared, [&] {
+      if (!setting.operations) return run_role(job, context, journal);
+      RecordingContext recording(context, journal.operations);
+      run_role(job, recording, journal);
+    });
   };
   world.until = setting.until;
   if (setting.change) setting.change(world);
 
-  SimulationResult result = setting.simulator(world);
-  JobRun run{.journal = {},
-             .makespan = result.makespan,
-             .physics = std::move(result.physics),
-             .warnings = std::move(result.warnings),
-             .is_cut = result.is_cut};
-  if (times.all_reduces().used()) run.physics["native_all_reduce"] = times.all_reduces().origin();
-  const Generation* const generation = run.is_cut ? nullptr : job.generation();
-  if (generation == nullptr) {
-    for (Journal& own : journals) run.journal.append(std::move(own));
-    return run;
+  SimulationResult result;
+  try {
+    result = setting.simulator(world);
+  } catch (const WorldError& error) {
+    if (jobs.front().name.empty()) throw;
+    throw WorldError(fmt::format("{} ({})", error.what(), legend(jobs, ranks)));
   }
-  JobRecords records(job, job.spec().directory);
-  for (Rank rank = 0; rank < job.roster().size(); ++rank)
-    records.add(rank, std::move(journals[static_cast<std::size_t>(rank)]));
-  run.makespan += generation->began;
-  run.journal = records.take(run.makespan, setting.decisions);
-  return run;
+  std::vector<JobRun> runs;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const auto base = static_cast<std::size_t>(ranks.base(i));
+    const auto size = static_cast<std::size_t>(jobs[i].job->roster().size());
+    Seconds makespan = result.makespan;
+    if (!jobs[i].name.empty())
+      makespan = *std::ranges::max_element(std::span(result.ends).subspan(base, size)) - jobs[i].start;
+    std::vector<Journal> own;
+    for (std::size_t rank = base; rank < base + size; ++rank) own.push_back(std::move(journals[rank]));
+    runs.push_back(run_of(jobs[i], std::move(own), makespan, result, ranks.times(i), setting.decisions));
+  }
+  return runs;
 }
 
 }  // namespace tandem::sim

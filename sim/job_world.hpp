@@ -5,6 +5,9 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "platforms/description_network.hpp"
 #include "sim/simulation.hpp"
@@ -37,6 +40,14 @@ struct JobRun {
   bool is_cut = false;
 };
 
+/// One of the jobs that share a simulation.
+struct SharingJob {
+  const Job* job = nullptr;
+  std::string name;                 ///< for errors; empty: it is alone, and begins with the simulation
+  Seconds start{0};                 ///< when it begins; its records and its makespan count from then
+  platforms::Network network = {};  ///< as JobWorldSetting::network, of this job
+};
+
 /// Errors: ConfigError when the profile was measured on another network than the experiment's.
 void check_profile(const Job& job);
 
@@ -46,5 +57,10 @@ void check_platform(const Job& job);
 /// Simulates the job to its end. If messages cost what was measured on one machine, writes the platform that
 /// is used, twin.xml, into the result directory. Pre: check_profile and check_platform. Errors: as simulate.
 JobRun simulate_job(const Job& job, const JobWorldSetting& setting);
+
+/// The same for several jobs at the same time on one platform; returns their runs in the same order. They
+/// have equal experiment.physics, platform and run.devices; JobWorldSetting::network is not used. Pre: no job
+/// has generations, and the witness is not the simulator, where there are several.
+std::vector<JobRun> simulate_jobs(std::span<const SharingJob> jobs, const JobWorldSetting& setting);
 
 }  // namespace tandem::sim

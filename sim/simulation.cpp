@@ -3,6 +3,7 @@
 
 #include <simgrid/Exception.hpp>
 #include <simgrid/kernel/Timer.hpp>
+#include <utility>
 
 #include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -66,10 +67,14 @@ SimulationResult simulate(const SimulationSetting& setting) {
   world.rethrow();
 
   Seconds makespan(0);
-  for (const auto& context : world.ranks()) makespan = std::max(makespan, context->end_time());
+  std::vector<Seconds> ends;
+  for (const auto& context : world.ranks()) {
+    ends.push_back(context->end_time());
+    makespan = std::max(makespan, ends.back());
+  }
   if (world.is_cut()) makespan = *setting.until;
   return {makespan, report_physics(own_config, setting.network, setting.eager_limit),
-          world.network().warnings(), world.is_cut()};
+          world.network().warnings(), world.is_cut(), std::move(ends)};
 }
 
 }  // namespace tandem::sim

@@ -80,6 +80,7 @@ struct SimulationResult {
   nlohmann::json physics;  ///< the network model and every flag that shapes times, as they were in effect
   std::vector<std::string> warnings = {};  ///< what a reader of the times must know
   bool is_cut = false;                     ///< SimulationSetting::until came before the last body had ended
+  std::vector<Seconds> ends = {};          ///< of each rank's body; empty: not known (SMPI)
 };
 
 /// Simulates the job. Once per process: SimGrid keeps one engine. Errors: what a body threw; ConfigError for

@@ -70,20 +70,22 @@ MpiSetting emulated_setting(const Job& job, Rank rank) {
           .parallel_transfers = parallel_transfers(job, rank)};
 }
 
-MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool shares_node) {
+MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool shares_node,
+                          MPI_Comm communicator) {
   MpiSetting setting{.parallel_transfers = parallel_transfers(job, rank), .device = device};
   setting.direct_messages =
       messages_are_direct(job.spec().experiment.run.device_messages, mpi_reads_device_memory());
   setting.collective =
-      make_device_collective(MPI_COMM_WORLD, device == nullptr ? std::nullopt : device->libtorch_gpu());
-  if (shares_node) setting.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD);
+      make_device_collective(communicator, device == nullptr ? std::nullopt : device->libtorch_gpu());
+  if (shares_node) setting.node_memory = std::make_shared<NodeMemory>(communicator);
   return setting;
 }
 
-MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const std::string& cluster) {
-  if (!job.devices().are_emulated()) return native_setting(job, rank, device, cluster.empty());
+MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const std::string& cluster,
+                       MPI_Comm communicator) {
+  if (!job.devices().are_emulated()) return native_setting(job, rank, device, cluster.empty(), communicator);
   MpiSetting setting = emulated_setting(job, rank);
-  if (cluster.empty()) setting.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD);
+  if (cluster.empty()) setting.node_memory = std::make_shared<NodeMemory>(communicator);
   return setting;
 }
 
@@ -192,7 +194,7 @@ JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const
   journal.cpu_wait = cpu_wait().value_or(Seconds(0)) - waited_before;
   // Ranks that end early wait here without using a core, unlike in an MPI collective.
   context.meet();
-  journal.other_load = share_of_others(others, communicator);
+  journal.other_load = recorded.has_company ? 0.0 : share_of_others(others, communicator);
   JobRun run;
   if (clocks != nullptr) run.clocks = clocks->finish(context);
   std::vector<double> ends_s(context.rank() == 0 ? static_cast<std::size_t>(context.world_size()) : 0);

@@ -18,15 +18,17 @@ namespace tandem {
 
 /// Emulated devices by the job's cost model, disks as the platform file describes them, so that simulation
 /// and real run use the same devices. `job` must outlive it. A rank that the job does not have is not
-/// emulated. Collective.
+/// emulated. Collective over all ranks of the launch, whose jobs share the disks of the hosts.
 MpiSetting emulated_setting(const Job& job, Rank rank);
 /// Real devices. `device`: null for the processor. `shares_node`: ranks of one machine may exchange messages
 /// through its memory; false on an emulated cluster, where hosts may communicate only over their network.
-/// Collective.
-MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool shares_node);
+/// `communicator`: of the job. Collective.
+MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool shares_node,
+                          MPI_Comm communicator);
 /// The emulated or the native setting, as the experiment says. `cluster`: that of the emulated hosts; empty:
-/// none. Collective.
-MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const std::string& cluster);
+/// none. Collective over all ranks of the launch.
+MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const std::string& cluster,
+                       MPI_Comm communicator);
 
 /// For run.json, complete on rank 0. `cluster`: as JSON. Collective.
 nlohmann::json describe_physics(const Job& job, const std::string& cluster, const MpiSetting& setting,
@@ -49,6 +51,8 @@ struct Recorded {
   bool requests = false;  ///< of cache nodes
   /// Directory with the records of the job's earlier generations, on rank 0.
   std::string earlier = {};
+  /// Other jobs run on the machine at the same time, whose load is not that of other programs.
+  bool has_company = false;
 };
 
 /// Runs the rank's role to its end; rank 0 returns the records of all ranks and generations, in its own time

@@ -26,6 +26,7 @@
 #include "runtime/rank/job_world.hpp"
 #include "runtime/rank/link_check.hpp"
 #include "runtime/rank/other_load.hpp"
+#include "runtime/rank/own_job.hpp"
 #include "runtime/rank/rank_device.hpp"
 #include "runtime/rank/rank_memory.hpp"
 #include "runtime/rank/rank_options.hpp"
@@ -38,6 +39,7 @@
 #include "workloads/job/commit_place.hpp"
 #include "workloads/job/identity.hpp"
 #include "workloads/job/job_document.hpp"
+#include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem {
@@ -52,9 +54,11 @@ nlohmann::json shared_document(const RankOptions& options, const std::string& wh
 }
 
 /// Also does everything slow before the first operation, so that time zero comes after it. Rank 0 says what.
-Job load_job(const RankOptions& options, nlohmann::json document, const ResultFiles& files, int rank) {
-  int ranks = 0;
-  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
+Job load_job(const RankOptions& options, nlohmann::json document, const ResultFiles& files,
+             MPI_Comm communicator) {
+  int rank = 0, ranks = 0;
+  check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(communicator, &ranks), "MPI_Comm_size");
   if (rank == 0) print_status(fmt::format("loading the data on {} ranks", ranks));
   try {
     files.bring_checkpoint(document, std::filesystem::path(options.document).parent_path().string());
@@ -76,12 +80,12 @@ std::string utc(std::chrono::system_clock::time_point time) {
 std::string now_utc() { return utc(std::chrono::system_clock::now()); }
 
 /// Agrees when this generation began, by the clock of rank 0. Collective.
-void begin_generation(Job& job, const std::string& directory, const Context& context) {
+void begin_generation(Job& job, const std::string& directory, const Context& context, MPI_Comm communicator) {
   if (job.generation() == nullptr) return;
   Generation generation = *job.generation();
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   double start_s = now.count() - context.now().count();
-  check_mpi(MPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  check_mpi(MPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, communicator), "MPI_Bcast");
   if (generation.first_start_s == 0.0) generation.first_start_s = start_s;
   // Somebody may have set the clock back meanwhile.
   generation.began = Seconds(std::max(0.0, start_s - generation.first_start_s));
@@ -114,6 +118,7 @@ std::vector<std::string> print_device_notes(const Job& job, const RankDevice& de
 struct JobPlace {
   JobClocks* clocks;  ///< null: one clock
   const ResultFiles& files;
+  const OwnJob& own;
 };
 
 /// `physics`: of run.json.
@@ -124,11 +129,12 @@ void run_and_write(const Job& job, const RankOptions& options, nlohmann::json ph
                                   job.roster().size(), context.world_size()));
   RunInfo info = describe_run(job, "measured");
   info.started = started(job);
-  const JobRun run = run_job(job, context, MPI_COMM_WORLD,
+  const JobRun run = run_job(job, context, place.own.communicator,
                              {.operations = options.operations,
                               .decisions = options.decisions,
                               .requests = options.requests,
-                              .earlier = std::filesystem::path(options.document).parent_path().string()},
+                              .earlier = std::filesystem::path(options.document).parent_path().string(),
+                              .has_company = place.own.has_company()},
                              place.clocks);
   place.files.gather();
   if (context.rank() != 0) return;
@@ -247,7 +253,7 @@ void check_evaluator(const Job& job, const ResultFiles& files) {
 
 /// The process that writes the results, rank 0, holds their lock, so that no other job begins to write them
 /// while it runs, even after the end of `tandem run`. Collective if the directory is to be created.
-std::optional<WriteLock> claim_directory(const RankOptions& options, int rank) {
+std::optional<WriteLock> claim_directory(const RankOptions& options, int rank, MPI_Comm communicator) {
   std::optional<WriteLock> lock;
   if (rank == 0 && options.create) {
     lock.emplace(create_result_directory(options.out, options.force));
@@ -255,7 +261,7 @@ std::optional<WriteLock> claim_directory(const RankOptions& options, int rank) {
   } else if (rank == 0 && options.calibrate.empty() && !options.apart) {
     lock.emplace(options.out, WriteLock::Use::with_job);
   }
-  if (options.create) check_mpi(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+  if (options.create) check_mpi(MPI_Barrier(communicator), "MPI_Barrier");
   return lock;
 }
 
@@ -284,49 +290,51 @@ Notices notices_of(const Job& job, Rank rank, RankSignals& signals, const std::s
           .is_end_requested = [&signals] { return signals.is_end_requested(); }};
 }
 
-void run_on_device(Job& job, const RankOptions& options, const nlohmann::json& document,
-                   const ResultFiles& files, Rank rank) {
+void run_on_device(Job& job, const RankOptions& options, const OwnJob& own, const ResultFiles& files,
+                   Rank rank) {
+  const MPI_Comm communicator = own.communicator;
   const RankDevice device = make_rank_device(job, rank);
-  const auto notes = print_device_notes(job, device, MPI_COMM_WORLD);
+  const auto notes = print_device_notes(job, device, communicator);
   if (!options.calibrate.empty()) {
     // Read before time zero, like everything else that a job reads.
-    CalibrationSetting calibration = calibration_setting(document);
-    MpiSetting setting =
-        native_setting(job, rank, device.gpu.get(), calibration.is_real || calibration.cluster.empty());
+    CalibrationSetting calibration = calibration_setting(own.document);
+    MpiSetting setting = native_setting(job, rank, device.gpu.get(),
+                                        calibration.is_real || calibration.cluster.empty(), communicator);
     // Disks are measured with as many reads at the same time as they may serve.
     setting.parallel_transfers = [](int) { return CalibrationSetting::deepest_reads; };
     // A message is sent as soon as it is in the memory of the node.
     if (setting.device == nullptr && setting.node_memory && setting.node_memory->reaches_all())
       calibration.eager_bytes = setting.node_memory->largest();
     // The limit that holds between all ranks.
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &calibration.eager_bytes, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD),
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &calibration.eager_bytes, 1, MPI_INT64_T, MPI_MIN, communicator),
               "MPI_Allreduce");
-    MpiContext context(MPI_COMM_WORLD, std::move(setting));
+    MpiContext context(communicator, std::move(setting));
     return calibrate_job(job, options, calibration, files.directory(), context);
   }
-  MpiSetting setting = job_setting(job, rank, device.gpu.get(), options.cluster);
-  nlohmann::json physics = describe_physics(job, options.cluster, setting, MPI_COMM_WORLD);
+  MpiSetting setting = job_setting(job, rank, device.gpu.get(), options.cluster, communicator);
+  nlohmann::json physics = describe_physics(job, options.cluster, setting, communicator);
   if (!notes.empty()) physics["notes"] = notes;
+  if (own.has_company()) physics["other_jobs"] = own.others;
   std::optional<JobClocks> clocks;
   // The hosts of an emulated cluster have one clock.
-  if (options.cluster.empty()) clocks.emplace(MPI_COMM_WORLD);
-  MpiContext context(MPI_COMM_WORLD, std::move(setting));
-  begin_generation(job, files.directory(), context);
+  if (options.cluster.empty()) clocks.emplace(communicator);
+  if (own.has_company()) wait_for_start(own);
+  MpiContext context(communicator, std::move(setting));
+  begin_generation(job, files.directory(), context, communicator);
   run_and_write(job, options, std::move(physics), context,
-                {.clocks = clocks ? &*clocks : nullptr, .files = files});
+                {.clocks = clocks ? &*clocks : nullptr, .files = files, .own = own});
+  // What follows waits for all ranks of the machine, busily.
+  if (own.has_company()) meet_other_jobs();
 }
 
-/// `watched`: by the process that watches this machine.
-void run_rank(int argc, char** argv, machines::RankRegistration& watched, RankSignals* signals) {
-  const RankOptions options = parse_rank_options(argc, argv);
+/// `watched`: by the process that watches this machine. `world_rank`: among the ranks of all jobs.
+void run_own_job(const RankOptions& options, const OwnJob& own, machines::RankRegistration& watched,
+                 RankSignals* signals, int world_rank) {
+  const MPI_Comm communicator = own.communicator;
   int rank = 0;
-  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-  watched.connect_as(rank);
-  if (options.links) return check_links(options);
-  if (options.discovers) return discover_machines(options.document);
-  const nlohmann::json document = shared_document(options, "a job document");
-  const ResultFiles files(MPI_COMM_WORLD, {options.out, options.parts, options.apart});
-  Job job = load_job(options, document, files, rank);
+  check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  const ResultFiles files(communicator, {options.out, options.parts, options.apart});
+  Job job = load_job(options, own.document, files, communicator);
   if (options.losses) job.record_losses();
   if (!files.are_shared()) {
     expect_commits_for_machines(job.spec().experiment);
@@ -335,15 +343,45 @@ void run_rank(int argc, char** argv, machines::RankRegistration& watched, RankSi
   if (signals != nullptr && job.roster().has(rank))
     job.set_notices(notices_of(job, rank, *signals, files.directory()));
   double last_progress = -1.0;
-  job.stop().on_report([&last_progress](double fraction) { print_progress(fraction, last_progress); });
+  // One bar cannot show the progress of several jobs.
+  if (own.is_first)
+    job.stop().on_report([&last_progress](double fraction) { print_progress(fraction, last_progress); });
   if (rank == 0) print_status("waiting for the other ranks");
-  check_alike(job, MPI_COMM_WORLD);
+  check_alike(job, communicator);
   check_evaluator(job, files);
-  const std::optional<WriteLock> lock = claim_directory(options, rank);
+  const std::optional<WriteLock> lock = claim_directory(options, rank, communicator);
   if (rank == 0) print_status("preparing the model");
   // Where that process started late.
+  watched.connect_as(world_rank);
+  within_rank_memory(job, rank, [&] { run_on_device(job, options, own, files, rank); });
+}
+
+/// Errors name the job, where the launch has others.
+void run_in_company(RankOptions options, const OwnJob& own, machines::RankRegistration& watched,
+                    RankSignals* signals, int world_rank) {
+  options.out = directory_of_job(options.out, own.name);
+  const auto named = [&](const char* message) { return fmt::format("job '{}': {}", own.name, message); };
+  try {
+    run_own_job(options, own, watched, signals, world_rank);
+  } catch (const ConfigError& error) {
+    throw ConfigError(named(error.what()));
+  } catch (const std::bad_alloc&) {
+    throw WorldError(named("not enough memory"));
+  } catch (const std::exception& error) {
+    throw WorldError(named(error.what()));
+  }
+}
+
+void run_rank(int argc, char** argv, machines::RankRegistration& watched, RankSignals* signals) {
+  const RankOptions options = parse_rank_options(argc, argv);
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
   watched.connect_as(rank);
-  within_rank_memory(job, rank, [&] { run_on_device(job, options, document, files, rank); });
+  if (options.links) return check_links(options);
+  if (options.discovers) return discover_machines(options.document);
+  const OwnJob own = find_own_job(shared_document(options, "a job document"));
+  if (own.has_company()) return run_in_company(options, own, watched, signals, rank);
+  run_own_job(options, own, watched, signals, rank);
 }
 
 }  // namespace

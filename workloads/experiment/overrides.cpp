@@ -117,16 +117,9 @@ void apply_one(const ExperimentKey& key, Experiment& experiment, const Assignmen
   fail(assignment.place, assignment.label(), expected, quote(assignment.value));
 }
 
-void check_variant_name(const Assignment& assignment) {
-  const auto allowed = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
-  if (assignment.variant.empty() ||
-      !std::all_of(assignment.variant.begin(), assignment.variant.end(), allowed))
-    fail(assignment.place, "variants", "a name of letters, digits, - and _", quote(assignment.variant));
-}
-
 // Stores the override as plain numbers, so that the experiment is the same after writing and reading it.
 void store_override(Experiment& experiment, const Assignment& assignment) {
-  check_variant_name(assignment);
+  check_name(assignment.place, "variants", assignment.variant);
   auto& overrides = experiment.variants[assignment.variant];
   if (overrides.is_null()) overrides = Json::object();
   if (assignment.path.empty()) {
@@ -185,6 +178,7 @@ void assign_and_drop(const ExperimentKey& key, Experiment& experiment, const Ass
 }  // namespace
 
 std::string Assignment::label() const {
+  if (!job.empty()) return "jobs." + job + (path.empty() ? "" : '.' + path);
   if (variant.empty()) return path;
   return "variants." + variant + (path.empty() ? "" : '.' + path);
 }
@@ -223,6 +217,12 @@ std::vector<Assignment> assignments_of_variant(const Experiment& experiment, con
   for (const auto& [path, value] : experiment.variants.at(variant).items())
     assignments.push_back({place, "", path, value});
   return assignments;
+}
+
+void check_name(const std::string& place, const std::string& label, const std::string& name) {
+  const auto allowed = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
+  if (name.empty() || !std::all_of(name.begin(), name.end(), allowed))
+    fail(place, label, "a name of letters, digits, - and _", quote(name));
 }
 
 void fail(const std::string& place, const std::string& label, const std::string& expected,

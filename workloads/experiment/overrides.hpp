@@ -16,7 +16,10 @@ struct Assignment {
   std::string variant;  ///< the variant that overrides the key; empty: the experiment itself
   std::string path;     ///< "sync.algorithm"; empty in a variant: only declares the variant
   nlohmann::json value;
-  /// "sync.algorithm", "variants.asp.sync.algorithm".
+  /// The job that overrides the key, in a file of several jobs; empty: none. Its path is empty where it only
+  /// declares the job.
+  std::string job = {};
+  /// "sync.algorithm", "variants.asp.sync.algorithm", "jobs.speech.sync.algorithm".
   std::string label() const;
 };
 
@@ -32,6 +35,9 @@ std::vector<Assignment> override_variants(Experiment& experiment, const std::vec
 /// The overrides of a stored variant; each with `place`.
 std::vector<Assignment> assignments_of_variant(const Experiment& experiment, const std::string& variant,
                                                const std::string& place);
+
+/// Of a variant or a job, which is also the name of a folder. Errors: ConfigError.
+void check_name(const std::string& place, const std::string& label, const std::string& name);
 
 /// "PLACE: key 'a.b': expected EXPECTED, found FOUND".
 [[noreturn]] void fail(const std::string& place, const std::string& label, const std::string& expected,

@@ -23,8 +23,12 @@ class Reader {
 
   void read(const std::string& variant, const std::string& path, const YAML::Node& node,
             const std::string& place) {
-    if (variant.empty() && path == "variants") return read_variants(node, place);
-    if (variant.empty() && path.starts_with("variants.")) {
+    const bool is_of_experiment = job_.empty() && variant.empty();
+    if (is_of_experiment && path == "jobs") return read_jobs(node, place);
+    if (is_of_experiment && path.starts_with("jobs."))
+      return read_job(path.substr(std::strlen("jobs.")), node, place);
+    if (is_of_experiment && path == "variants") return read_variants(node, place);
+    if (is_of_experiment && path.starts_with("variants.")) {
       const std::string rest = path.substr(std::strlen("variants."));
       const auto dot = std::min(rest.find('.'), rest.size());
       return read(rest.substr(0, dot), dot < rest.size() ? rest.substr(dot + 1) : "", node, place);
@@ -40,29 +44,82 @@ class Reader {
     if (is_experiment_section(path)) fail(place, path, "a map of keys", quote(value_of(node, false)));
     if (key != nullptr && node.IsMap() && key->path == path && key_value(*key, {}).is_object())
       return read_children(variant, path, node);
-    note({place, variant, path, value_of(node, key != nullptr && takes_text(*key))}, line_of(node));
+    note({place, variant, path, value_of(node, key != nullptr && takes_text(*key)), job_}, line_of(node));
   }
 
   void read_children(const std::string& variant, const std::string& path, const YAML::Node& node) {
-    std::map<std::string, int> lines;
-    for (const auto& child : node) {
-      const int line = line_of(child.first);
-      if (!child.first.IsScalar()) fail(place_at(line), path, "a word as a key", "a map or list");
-      const std::string name = child.first.Scalar();
-      const std::string whole = path.empty() ? name : path + '.' + name;
-      const auto [first, is_new] = lines.emplace(name, line);
-      if (!is_new) fail_twice(Assignment{place_at(line), variant, whole, {}}, first->second);
-      line_ = line;
-      read(variant, whole, child.second, place_at(line));
-    }
+    const auto whole = [&](const std::string& name) { return path.empty() ? name : path + '.' + name; };
+    for_each_child(
+        node, path,
+        [&](const std::string& name) {
+          return Assignment{"", variant, whole(name), {}, job_};
+        },
+        [&](const std::string& name, const YAML::Node& child, const std::string& place) {
+          read(variant, whole(name), child, place);
+        });
   }
 
   std::vector<Assignment> take() { return std::move(assignments_); }
 
  private:
+  /// `label`: of the map. `assignment_to`: a name, for the error where it is there twice. `use`: name, node
+  /// and place.
+  template <class AssignmentTo, class Use>
+  void for_each_child(const YAML::Node& node, const std::string& label, const AssignmentTo& assignment_to,
+                      const Use& use) {
+    std::map<std::string, int> lines;
+    for (const auto& child : node) {
+      const int line = line_of(child.first);
+      if (!child.first.IsScalar()) fail(place_at(line), label, "a word as a key", "a map or list");
+      const std::string name = child.first.Scalar();
+      const auto [first, is_new] = lines.emplace(name, line);
+      if (!is_new) {
+        Assignment again = assignment_to(name);
+        again.place = place_at(line);
+        fail_twice(again, first->second);
+      }
+      line_ = line;
+      use(name, child.second, place_at(line));
+    }
+  }
+
   std::string place_at(int line) const { return source_.at(line); }
   // An empty value has no mark of its own, so it gets the line of its key.
   int line_of(const YAML::Node& node) const { return node.Mark().is_null() ? line_ : node.Mark().line + 1; }
+
+  void read_jobs(const YAML::Node& node, const std::string& place) {
+    if (!node.IsMap() || node.size() == 0)
+      fail(place, "jobs", "a map of at least one job",
+           node.IsMap() ? "nothing" : quote(value_of(node, false)));
+    for_each_child(
+        node, "jobs",
+        [](const std::string& name) {
+          return Assignment{"", "", "", {}, name};
+        },
+        [this](const std::string& name, const YAML::Node& of, const std::string& at) {
+          declare_job(name, of, at);
+        });
+  }
+
+  // "speech", or "speech.sync.algorithm" of an override.
+  void read_job(const std::string& text, const YAML::Node& node, const std::string& place) {
+    const auto dot = text.find('.');
+    if (dot == std::string::npos) return declare_job(text, node, place);
+    check_name(place, "jobs", text.substr(0, dot));
+    job_ = text.substr(0, dot);
+    read("", text.substr(dot + 1), node, place);
+    job_.clear();
+  }
+
+  void declare_job(const std::string& name, const YAML::Node& node, const std::string& place) {
+    check_name(place, "jobs", name);
+    if (!node.IsMap() && !node.IsNull())
+      fail(place, "jobs." + name, "a map of keys", quote(value_of(node, false)));
+    assignments_.push_back({place, "", "", nullptr, name});
+    job_ = name;
+    if (node.IsMap()) read_children("", "", node);
+    job_.clear();
+  }
 
   void read_variants(const YAML::Node& node, const std::string& place) {
     if (!node.IsMap() || node.size() == 0) {
@@ -98,6 +155,7 @@ class Reader {
 
   YamlSource source_;
   int line_ = 1;
+  std::string job_;  ///< whose keys are being read; empty: those of the experiment or a variant
   std::map<std::string, int> lines_;
   std::vector<Assignment> assignments_;
 };

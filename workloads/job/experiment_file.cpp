@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/overrides.hpp"
+#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/catalogues.hpp"
@@ -81,15 +84,17 @@ class Origins {
   void add(const std::vector<Assignment>& assignments) {
     for (const auto& assignment : assignments) places_[assignment.label()] = assignment.place;
   }
-  /// Of an experiment (`variant` empty) or one of its variants.
-  Locate of(const std::string& variant) const {
-    return [origins = *this, variant](const std::string& path) -> Origin {
-      const std::string label = "variants." + variant + '.' + path;
+  /// Of an experiment (`variant` empty) or one of its variants; of a job of it (empty: none).
+  Locate of(const std::string& variant, const std::string& job = "") const {
+    return [origins = *this, variant, job](const std::string& path) -> Origin {
       const auto& places = origins.places_;
-      if (const auto own = places.find(label); own != places.end()) return {own->second, label, true};
+      for (const std::string& label : {"jobs." + job + '.' + path, "variants." + variant + '.' + path})
+        if (const auto own = places.find(label); own != places.end()) return {own->second, label, true};
       const auto base = places.find(path);
-      const std::string place = base == places.end() ? origins.file_ : base->second;
-      return {variant.empty() ? place : place + ": variant '" + variant + "'", path, base != places.end()};
+      std::string place = base == places.end() ? origins.file_ : base->second;
+      if (!variant.empty()) place += ": variant '" + variant + "'";
+      if (!job.empty()) place += ": job '" + job + "'";
+      return {place, path, base != places.end()};
     };
   }
 
@@ -121,6 +126,87 @@ void expect_variant(const Experiment& experiment, const std::string& variant) {
                     " Known:" + (known.empty() ? " none" : known));
 }
 
+// ---- Several jobs ----
+
+std::vector<Assignment> take_of_jobs(std::vector<Assignment>& assignments) {
+  const auto first = std::ranges::stable_partition(assignments, [](const Assignment& one) {
+                       return one.job.empty();
+                     }).begin();
+  std::vector<Assignment> taken(std::make_move_iterator(first), std::make_move_iterator(assignments.end()));
+  assignments.erase(first, assignments.end());
+  return taken;
+}
+
+/// An override of a key of the experiment also replaces what jobs set there, as it does in variants.
+void replace_in_jobs(std::vector<Assignment>& of_jobs, const std::vector<Assignment>& overrides) {
+  for (const Assignment& given : overrides)
+    if (given.job.empty() && given.variant.empty())
+      std::erase_if(of_jobs, [&](const Assignment& one) { return one.path == given.path; });
+}
+
+Seconds start_of(const Assignment& assignment) {
+  const Json& value = assignment.value;
+  std::optional<Seconds> start;
+  if (value.is_number()) start = Seconds(value.get<double>());
+  if (value.is_string()) start = parse_seconds(value.get<std::string>());
+  if (!start || start->count() < 0.0)
+    fail(assignment.place, assignment.label(), "time >= 0 (like 10s)", quote(value));
+  return *start;
+}
+
+void check_key_of_job(const Assignment& assignment) {
+  const std::string section = assignment.path.substr(0, assignment.path.find('.'));
+  if (section == "jobs" || section == "variants" || section == "name")
+    fail(assignment.place, assignment.label(), "a key that jobs can override", quote(section));
+  if (section == "platform" || section == "physics" || assignment.path == "run.devices")
+    fail(assignment.place, assignment.label(), "a key that jobs can override: all of them share one",
+         quote(assignment.path));
+}
+
+/// What one simulation or one launch of several jobs cannot do yet.
+void check_for_company(const LocatedJob& job) {
+  const auto refuse = [&](const char* key, const std::string& expected, const std::string& found) {
+    const Origin origin = job.locate(key);
+    fail(origin.place, origin.label, expected + " in an experiment of several jobs", found);
+  };
+  const Experiment& experiment = job.experiment;
+  if (experiment.transience.may_depart())
+    refuse("transience.lifetime", "never", quote(experiment.transience.lifetime));
+  if (experiment.is_launched_again()) refuse("recovery.mode", "in-place", "'restart'");
+  if (experiment.checkpoint.to == CommitPlace::buddy)
+    refuse("checkpoint.to", "directory or local", "'buddy'");
+}
+
+/// `experiment`: complete, without placement. `locate_of`: in a job.
+std::vector<LocatedJob> split_into_jobs(const Experiment& experiment,
+                                        const std::vector<Assignment>& assignments,
+                                        const std::function<Locate(const std::string& job)>& locate_of) {
+  std::vector<LocatedJob> jobs;
+  for (const Assignment& one : assignments)
+    if (std::ranges::find(jobs, one.job, &LocatedJob::name) == jobs.end())
+      jobs.push_back({one.job, Seconds(0), Json::object(), experiment, locate_of(one.job)});
+  for (LocatedJob& job : jobs) {
+    std::vector<Assignment> own;
+    for (const Assignment& one : assignments) {
+      if (one.job != job.name || one.path.empty()) continue;
+      job.overrides[one.path] = one.value;
+      if (one.path == "start") {
+        job.start = start_of(one);
+        continue;
+      }
+      check_key_of_job(one);
+      own.push_back(one);
+    }
+    apply_assignments(job.experiment, own);
+    // A name has at most one slash, which that of a variant has already.
+    job.experiment.name += (job.experiment.name.find('/') == std::string::npos ? '/' : '-') + job.name;
+    job.experiment.variants.clear();
+    complete_experiment(job.experiment, job.locate);
+    check_for_company(job);
+  }
+  return jobs;
+}
+
 std::string names_text(Names names) {
   std::string text;
   for (const auto& name : catalogue_of(names).names()) text += (text.empty() ? "" : " | ") + name;
@@ -143,7 +229,13 @@ std::pair<std::string, std::string> parse_override(const std::string& text) {
 }
 
 Experiment load_experiment(const std::string& path, const Overrides& overrides) {
-  return load_located(path, overrides, "").experiment;
+  LocatedExperiment located = load_located(path, overrides, "");
+  if (!located.jobs.empty())
+    throw ConfigError(
+        path +
+        ": key 'jobs': expected an experiment of one job, found several jobs, which only tandem "
+        "simulate, run and show know");
+  return std::move(located.experiment);
 }
 
 LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
@@ -156,6 +248,9 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   if (std::ranges::any_of(from_overrides, is_platform)) std::erase_if(from_file, is_platform);
   resolve_paths(from_file, {folder, "."});
   resolve_paths(from_overrides, {".", folder});
+  std::vector<Assignment> of_jobs = take_of_jobs(from_file);
+  replace_in_jobs(of_jobs, from_overrides);
+  for (auto& assignment : take_of_jobs(from_overrides)) of_jobs.push_back(std::move(assignment));
 
   Experiment experiment;
   experiment.name = fs::path(path).stem().string();
@@ -166,6 +261,7 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   origins.add(from_file);
   origins.add(of_variants);
   origins.add(from_overrides);
+  origins.add(of_jobs);
   complete_experiment(experiment, origins.of(""));
   // What suits the chosen variant need not suit the others.
   const auto is_checked = [&](const std::string& name) {
@@ -178,11 +274,16 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
     if (name == variant) chosen = std::move(changed);
   }
   if (!variant.empty()) expect_variant(experiment, variant);
-  return {chosen ? std::move(*chosen) : std::move(experiment), origins.of(variant)};
+  LocatedExperiment located{chosen ? std::move(*chosen) : std::move(experiment), origins.of(variant)};
+  located.jobs = split_into_jobs(located.experiment, of_jobs,
+                                 [&](const std::string& job) { return origins.of(variant, job); });
+  return located;
 }
 
 Experiment with_overrides(Experiment experiment, const Overrides& overrides, const std::string& place) {
   std::vector<Assignment> assignments = assignments_of(overrides);
+  for (const Assignment& one : assignments)
+    if (!one.job.empty()) fail(one.place, one.label(), "a key of one job", "one of several jobs");
   resolve_paths(assignments, {"."});
   apply_assignments(experiment, assignments);
   Origins origins(place);
@@ -210,6 +311,13 @@ std::string describe_keys() {
     text += key.path + std::string(path_width - key.path.size() + 2, ' ') + types[i] + "  [" +
             default_text(key) + "]  " + key.summary + '\n';
   }
+  const auto add = [&](const std::string& path, const std::string& about) {
+    text += path + std::string(path_width - path.size() + 2, ' ') + about + '\n';
+  };
+  add("jobs",
+      "map of jobs  [none]  several jobs on one platform, at the same time: name of each -> the keys that it "
+      "overrides, not name, platform, physics and run.devices; tandem simulate and run write DIR/jobs/NAME");
+  add("jobs.NAME.start", "time >= 0 (like 10s)  [0s]  when the job begins, on the common clock");
   return text;
 }
 

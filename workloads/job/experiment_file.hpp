@@ -21,16 +21,28 @@ std::pair<std::string, std::string> parse_override(const std::string& text);
 
 /// Loads, overrides and resolves. Checks types, bounds and catalogue names, not the platform.
 /// A relative platform path is taken from the experiment file's folder, then from the working directory.
+/// Errors: ConfigError, also for an experiment of several jobs.
 Experiment load_experiment(const std::string& path, const Overrides& overrides = {});
 /// The experiment of one variant (see Experiment::variants); its name becomes "experiment/variant".
 Experiment apply_variant(const Experiment& experiment, const std::string& variant);
+
+/// One of several jobs that share a platform: the experiment with the keys that the job overrides.
+struct LocatedJob {
+  std::string name;
+  Seconds start{0};          ///< when it begins, after the first one
+  nlohmann::json overrides;  ///< key -> value, as given, with "start"
+  Experiment experiment;     ///< named "experiment/NAME", "experiment/variant-NAME"
+  Locate locate;
+};
 
 /// An experiment with the places where its keys were set.
 struct LocatedExperiment {
   Experiment experiment;
   Locate locate;
+  std::vector<LocatedJob> jobs = {};  ///< in their order in the file; empty: the experiment is one job
 };
 /// As load_experiment, then applies the variant (empty: none). With one, overrides need not suit the others.
+/// Key `jobs` makes it an experiment of several jobs.
 LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
                                const std::string& variant);
 

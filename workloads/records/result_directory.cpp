@@ -11,6 +11,7 @@
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/records/columns.hpp"
 #include "workloads/records/format.hpp"
+#include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/summary.hpp"
 #include "workloads/records/trace.hpp"
 
@@ -51,7 +52,7 @@ Number number_at(const json& document, const char* key, const Number&) {
 
 /// --force may delete only what this program wrote.
 bool is_ours(const fs::path& path) {
-  for (const char* mark : {"run.json", "report.json", "study.json", incomplete_mark})
+  for (const char* mark : {"run.json", "report.json", "study.json", jobs_file_name, incomplete_mark})
     if (fs::exists(path / mark)) return true;
   return false;
 }
@@ -235,6 +236,9 @@ Results read_results(const std::string& path) {
   if (!fs::is_directory(directory)) throw ConfigError(path + ": no such result directory");
   if (fs::exists(directory / incomplete_mark))
     throw ConfigError(path + ": incomplete: its run was interrupted or is still in progress");
+  if (fs::exists(directory / jobs_file_name))
+    throw ConfigError(path + ": expected the results of one job, found those of several: name one of " +
+                      (directory / "jobs").string() + "/*");
   Results results;
   results.path = path;
   const json run = read_json(directory / "run.json");

@@ -22,9 +22,11 @@ TEST(ShippedExperiments, LoadWithEveryVariant) {
     if (entry.path().extension() != ".yaml") continue;
     SCOPED_TRACE(entry.path());
     ++count;
-    const Experiment experiment = load_experiment(entry.path().string());
+    const auto [experiment, locate, jobs] = load_located(entry.path().string(), {}, "");
     const auto platform = platforms::load_platform(experiment.platform);
     EXPECT_FALSE(placed(experiment, platform).placement.workers.empty());
+    for (const LocatedJob& job : jobs)
+      EXPECT_FALSE(placed(job.experiment, platform).placement.workers.empty()) << job.name;
     for (const auto& [variant, overrides] : experiment.variants)
       EXPECT_FALSE(placed(apply_variant(experiment, variant), platform).placement.workers.empty()) << variant;
   }

@@ -1,0 +1,155 @@
+#include "cli/run_jobs.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/clean.hpp"
+#include "cli/commands.hpp"
+#include "cli/job_text.hpp"
+#include "cli/output.hpp"
+#include "cli/resume.hpp"
+#include "cli/several_jobs.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/files/whole_file.hpp"
+#include "workloads/job/job_document.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+void refuse_other_launches(const RunOptions& options) {
+  const auto refuse = [](const char* option) {
+    throw ConfigError(
+        fmt::format("{}: expected this machine, or --cluster, with several jobs (key jobs)", option));
+  };
+  if (MachineUse(options.machines, options.cluster.empty()).is_used()) refuse("--hosts, --hostfile, --slurm");
+  if (options.check_only) refuse("--check");
+  if (options.sbatch.sbatch.is_wanted) refuse("--sbatch");
+  if (options.print_command) refuse("--print-command");
+}
+
+/// See runtime/rank/own_job.hpp.
+json document_of(const LoadedJobs& several, std::span<const Job> jobs) {
+  json list = json::array();
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    list.push_back({{"name", several.jobs[i].name},
+                    {"start_s", several.jobs[i].start.count()},
+                    {"ranks", jobs[i].roster().size()},
+                    {"document", job_document(jobs[i])}});
+  return {{"jobs", std::move(list)}};
+}
+
+struct RankOfJob {
+  std::size_t job;
+  Rank rank;
+};
+RankOfJob find_rank(std::span<const Job> jobs, Rank rank) {
+  std::size_t job = 0;
+  for (; rank >= jobs[job].roster().size(); ++job) rank -= jobs[job].roster().size();
+  return {job, rank};
+}
+
+/// `names`: of the jobs of the launch. Bad input that only a rank finds leaves no half-written directory.
+void report_failure(const LaunchResult& result, std::span<const Job> jobs,
+                    const std::vector<std::string>& names, const std::string& out) {
+  std::string message = result.message;
+  if (result.failed_rank >= 0) {
+    const auto [job, rank] = find_rank(jobs, result.failed_rank);
+    const RankAssignment& assignment = jobs[job].roster().assignment(rank);
+    message += fmt::format("\n  rank {} is rank {} of job '{}', the {} on '{}' of the platform",
+                           result.failed_rank, rank, names[job], role_name(assignment.role), assignment.host);
+  }
+  if (result.exit_code == exit_bad_input) {
+    fs::remove_all(out);
+  } else {
+    mark_failed(out, message);
+    for (const Job& job : jobs)
+      if (is_incomplete_result_directory(job.spec().directory)) mark_failed(job.spec().directory, message);
+    message += fmt::format("\n  {} is marked incomplete", out);
+  }
+  print_error(message);
+}
+
+/// Launches of jobs on this machine or on the emulated cluster.
+class Launch {
+ public:
+  Launch(const LoadedJobs& several, const RunOptions& options, std::string directory)
+      : options_(options),
+        out_(std::move(directory)),
+        cluster_(use_cluster(options, several.jobs.front().loaded.experiment)) {}
+
+  /// `folder`: the --out of the ranks, with the document of these jobs.
+  LaunchResult run(std::span<const Job> jobs, const std::string& name, const std::string& folder) const {
+    LaunchSetting setting = launch_setting(jobs, options_, folder);
+    if (cluster_) {
+      std::vector<std::string> hosts;
+      for (const Job& job : jobs)
+        for (const auto& assignment : job.roster().assignments()) hosts.push_back(assignment.host);
+      cluster_->put_ranks(setting, hosts);
+      note_cluster(setting, *cluster_);
+    }
+    return launch_job(setting, name, cluster_ ? " on the emulated hosts" : "", nullptr, {});
+  }
+
+  /// Each job alone, one after the other. Returns the exit code.
+  int run_alone(const LoadedJobs& several) const {
+    for (const auto& one : several.jobs) {
+      const std::string folder = directory_of_job_alone(out_, one.name);
+      Job job(one.loaded.experiment, one.loaded.platform, folder, network_of_workers(one.loaded));
+      record_losses_if_asked(job, options_.job);
+      const WriteLock lock = create_result_directory(folder, false);
+      write_document(folder + "/job.json", job);
+      lock.share();
+      const LaunchResult result = run({&job, 1}, job.spec().experiment.name + " alone", folder);
+      if (result.exit_code == exit_success) continue;
+      report_failure(result, {&job, 1}, {one.name}, out_);
+      return result.exit_code;
+    }
+    return exit_success;
+  }
+
+ private:
+  const RunOptions& options_;
+  std::string out_;
+  std::optional<ClusterUse> cluster_;
+};
+
+}  // namespace
+
+int run_jobs(LoadedJobs several, const RunOptions& options) {
+  refuse_other_launches(options);
+  for (const auto& one : several.jobs) check_runnable(one.loaded.experiment);
+  const std::string out = directory_of_jobs(several, options.job, "measured");
+  const std::vector<Job> jobs = make_jobs(several, options.job, out);
+  for (const Job& job : jobs) require_memory(job);
+  remove_leftovers();
+  const Launch launch(several, options, out);
+  const auto locks = create_directories_of_jobs(several, out, options.job.force);
+  write_whole_file(out + "/job.json", document_of(several, jobs).dump(1) + '\n');
+  // The first rank of each job holds its lock too, in case this process is killed.
+  for (std::size_t job = 1; job < locks.size(); ++job) locks[job].share();
+  for (const Job& job : jobs) print_job(job);
+  const LaunchResult result = launch.run(jobs, several.experiment.name, out);
+  std::vector<std::string> names;
+  for (const auto& one : several.jobs) names.push_back(one.name);
+  if (result.exit_code != exit_success) {
+    report_failure(result, jobs, names, out);
+    return result.exit_code;
+  }
+  if (const int code = options.alone ? launch.run_alone(several) : exit_success; code != exit_success)
+    return code;
+  finish_jobs(several, out, "measured");
+  return exit_success;
+}
+
+}  // namespace tandem::cli

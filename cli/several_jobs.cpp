@@ -1,0 +1,93 @@
+#include "cli/several_jobs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/output.hpp"
+#include "cli/results_text.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/json_file.hpp"
+#include "workloads/files/whole_file.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::cli {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// Its simulated time does not depend on what other jobs send.
+void expect_own_all_reduce(const Job& job, const std::string& name) {
+  const AllReducePlan* const plan = job.exchange().all_reduce();
+  if (plan == nullptr || std::ranges::count(plan->collectives, native_all_reduce) == 0) return;
+  throw ConfigError(fmt::format(
+      "job '{}': sync.collective: expected an algorithm whose messages share the links in an experiment of "
+      "several jobs, found '{}', which uses the library's ({})",
+      name, job.spec().experiment.sync.collective, native_all_reduce));
+}
+
+json summary_in(const std::string& directory) {
+  return read_json_file(directory + "/summary.json", "a file of a result directory");
+}
+
+}  // namespace
+
+std::string directory_of_jobs(const LoadedJobs& several, const JobOptions& options,
+                              const std::string& world) {
+  return options.out.empty() ? default_out(several.experiment.name, world) : options.out;
+}
+
+std::vector<Job> make_jobs(const LoadedJobs& several, const JobOptions& options, const std::string& out) {
+  std::vector<Job> jobs;
+  for (const auto& one : several.jobs) {
+    Job& job = jobs.emplace_back(one.loaded.experiment, one.loaded.platform, directory_of_job(out, one.name),
+                                 network_of_workers(one.loaded));
+    expect_own_all_reduce(job, one.name);
+    record_losses_if_asked(job, options);
+  }
+  return jobs;
+}
+
+std::vector<WriteLock> create_directories_of_jobs(const LoadedJobs& several, const std::string& out,
+                                                  bool force) {
+  std::vector<WriteLock> locks;
+  locks.push_back(create_result_directory(out, force));
+  for (const auto& job : several.jobs)
+    locks.push_back(create_result_directory(directory_of_job(out, job.name), false));
+  return locks;
+}
+
+void finish_jobs(const LoadedJobs& several, const std::string& out, const std::string& world) {
+  std::vector<JobInCompany> jobs;
+  json experiments = json::object();
+  for (const auto& one : several.jobs) {
+    const std::string alone = directory_of_job_alone(out, one.name);
+    JobInCompany job{.name = one.name,
+                     .start = one.start,
+                     .together = job_times_of(summary_in(directory_of_job(out, one.name)))};
+    if (fs::exists(alone)) job.alone = job_times_of(summary_in(alone));
+    jobs.push_back(std::move(job));
+    experiments[one.name] = {{"start_s", one.start.count()}, {"overrides", one.overrides}};
+  }
+  json experiment = to_json(several.experiment);
+  experiment["jobs"] = std::move(experiments);
+  const json summary = jobs_summary(jobs);
+  write_whole_file(out + "/" + jobs_file_name, json{{"world", world},
+                                                    {"command", command_line()},
+                                                    {"started", timestamp()},
+                                                    {"experiment", std::move(experiment)}}
+                                                       .dump(2) +
+                                                   '\n');
+  write_whole_file(out + "/summary.json", summary.dump(2) + '\n');
+  mark_complete(out);
+  if (wants_json()) return print_document({{"directory", out}, {"summary", summary}});
+  for (const auto& one : several.jobs)
+    fmt::print("{}\n", results_line(read_results(directory_of_job(out, one.name))));
+  fmt::print("{} jobs on one platform\n{}  {}\n", jobs.size(), jobs_text(jobs), out);
+}
+
+}  // namespace tandem::cli

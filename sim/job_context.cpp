@@ -1,0 +1,40 @@
+#include "sim/job_context.hpp"
+
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::sim {
+
+Rank JobContext::of_simulation(Rank rank) const {
+  TANDEM_CHECK(rank >= 0 && rank < place_.ranks, "rank", rank, "ranks of the job", place_.ranks);
+  return place_.base + rank;
+}
+
+Pending JobContext::compute(const Work& work, Kernel kernel) {
+  return inner_.compute(work, std::move(kernel));
+}
+
+Pending JobContext::send(Rank to, Channel channel, Slice slice, const Note& note) {
+  return inner_.send(of_simulation(to), channel, slice, note);
+}
+
+Pending JobContext::receive(Rank from, Channel channel, Slice slice) {
+  return inner_.receive(of_simulation(from), channel, slice);
+}
+
+Pending JobContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
+  members_.clear();
+  for (const Rank member : members) members_.push_back(of_simulation(member));
+  return inner_.all_reduce(members_, channel, vector);
+}
+
+Pending JobContext::read(int disk, DiskAccess access, Kernel transfer) {
+  return inner_.read(disk, access, std::move(transfer));
+}
+
+Pending JobContext::write(int disk, DiskAccess access, Kernel transfer) {
+  return inner_.write(disk, access, std::move(transfer));
+}
+
+}  // namespace tandem::sim

@@ -1,0 +1,130 @@
+// Experiments of several jobs: what each of them is, and which files are refused.
+#include "tests/workloads/experiment/experiment_text.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class JobsFile : public ExperimentFile {
+ protected:
+  LocatedExperiment located(const std::string& text, const Overrides& overrides = {},
+                            const std::string& variant = "") {
+    return load_located(folder_.write("lab.yaml", text), overrides, variant);
+  }
+  std::string refusal(const std::string& text, const Overrides& overrides = {}) {
+    try {
+      located(text, overrides);
+    } catch (const ConfigError& error) {
+      std::string message = error.what();
+      const std::string prefix = folder_.path("");
+      if (const auto at = message.find(prefix); at != std::string::npos) message.erase(at, prefix.size());
+      return message;
+    }
+    return "no error";
+  }
+};
+
+const std::string two = minimal +
+                        "workload: {batch: 16}\n"
+                        "jobs:\n"
+                        "  vision: {}\n"
+                        "  speech: {start: 5s, sync.algorithm: local-sgd, sync: {options: {h: 4}}, "
+                        "placement.workers: [c, d]}\n";
+
+TEST_F(JobsFile, EachJobIsTheExperimentWithItsOwnKeys) {
+  const auto jobs = located(two).jobs;
+  ASSERT_EQ(jobs.size(), 2U);
+  EXPECT_EQ(jobs[0].name, "vision");
+  EXPECT_EQ(jobs[0].start, Seconds(0));
+  EXPECT_EQ(jobs[0].experiment.name, "lab/vision");
+  EXPECT_EQ(jobs[0].experiment.sync.algorithm, "bsp");
+  EXPECT_EQ(jobs[0].experiment.workload.batch, 16);
+  EXPECT_EQ(jobs[1].name, "speech");
+  EXPECT_EQ(jobs[1].start, Seconds(5));
+  EXPECT_EQ(jobs[1].experiment.sync.algorithm, "local-sgd");
+  EXPECT_EQ(jobs[1].experiment.sync.options.at("h"), OptionValue(std::int64_t{4}));
+  EXPECT_EQ(jobs[1].experiment.workload.batch, 16);
+  EXPECT_EQ(jobs[1].experiment.placement.workers, (std::vector<std::string>{"c", "d"}));
+  EXPECT_TRUE(located(minimal).jobs.empty());
+}
+
+TEST_F(JobsFile, OverridesAndVariantsHoldForAllJobsOrForOne) {
+  const std::string text = two + "  third: {workload.batch: 2}\nvariants: {big: {workload.batch: 99}}\n";
+  auto batches = [&](const Overrides& overrides, const std::string& variant = "") {
+    std::vector<int> sizes;
+    for (const auto& job : located(text, overrides, variant).jobs)
+      sizes.push_back(job.experiment.workload.batch);
+    return sizes;
+  };
+  EXPECT_EQ(batches({}), (std::vector<int>{16, 16, 2}));
+  EXPECT_EQ(batches({{"workload.batch", "5"}}), (std::vector<int>{5, 5, 5}));
+  EXPECT_EQ(batches({{"jobs.speech.workload.batch", "5"}}), (std::vector<int>{16, 5, 2}));
+  EXPECT_EQ(batches({{"jobs.fourth.workload.batch", "7"}}), (std::vector<int>{16, 16, 2, 7}));
+  EXPECT_EQ(batches({}, "big"), (std::vector<int>{99, 99, 2}));
+}
+
+TEST_F(JobsFile, AnErrorOfAJobNamesThePlaceOfItsKey) {
+  const auto located_two = located(two);
+  const Origin own = located_two.jobs[1].locate("placement.workers");
+  EXPECT_EQ(own.label, "jobs.speech.placement.workers");
+  EXPECT_TRUE(own.place.ends_with("lab.yaml:6")) << own.place;
+  const Origin base = located_two.jobs[1].locate("workload.batch");
+  EXPECT_EQ(base.label, "workload.batch");
+  EXPECT_TRUE(base.place.ends_with("lab.yaml:3: job 'speech'")) << base.place;
+}
+
+TEST_F(JobsFile, ReadersOfOneJobRefuseSeveral) {
+  EXPECT_EQ(error_of(two),
+            "lab.yaml: key 'jobs': expected an experiment of one job, found several jobs, which only tandem "
+            "simulate, run and show know");
+}
+
+class RefusedJobs : public JobsFile, public ::testing::WithParamInterface<Refusal> {};
+
+TEST_P(RefusedJobs, SaysWhereAndWhy) { EXPECT_EQ(refusal(minimal + GetParam().text), GetParam().message); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Form, RefusedJobs,
+    ::testing::Values(
+        Refusal{"NoJob", "jobs: {}\n",
+                "lab.yaml:3: key 'jobs': expected a map of at least one job, found nothing"},
+        Refusal{"Nothing", "jobs:\n",
+                "lab.yaml:3: key 'jobs': expected a map of at least one job, found nothing"},
+        Refusal{"List", "jobs: [a, b]\n",
+                "lab.yaml:3: key 'jobs': expected a map of at least one job, found a list"},
+        Refusal{"TwoOfOneName", "jobs:\n  a: {}\n  a: {}\n",
+                "lab.yaml:5: key 'jobs.a': expected once, found again (first in line 4)"},
+        Refusal{"NoFolderName", "jobs:\n  a/b: {}\n",
+                "lab.yaml:4: key 'jobs': expected a name of letters, digits, - and _, found 'a/b'"},
+        Refusal{"ParentFolder", "jobs:\n  ..: {}\n",
+                "lab.yaml:4: key 'jobs': expected a name of letters, digits, - and _, found '..'"},
+        Refusal{"Word", "jobs: {a: asp}\n", "lab.yaml:3: key 'jobs.a': expected a map of keys, found 'asp'"},
+        Refusal{"UnknownKey", "jobs:\n  a:\n    workload.bach: 3\n",
+                "lab.yaml:5: unknown key 'jobs.a.workload.bach'; did you mean 'workload.batch'?"},
+        Refusal{
+            "BadValue", "jobs:\n  a:\n    workload.batch: many\n",
+            "lab.yaml:5: key 'jobs.a.workload.batch': expected integer >= 1 and <= 1000000, found 'many'"},
+        Refusal{"KeyTwice", "jobs:\n  a: {seed: 1, seed: 2}\n",
+                "lab.yaml:4: key 'jobs.a.seed': expected once, found again (first in line 4)"},
+        Refusal{"BadStart", "jobs:\n  a: {start: -1s}\n",
+                "lab.yaml:4: key 'jobs.a.start': expected time >= 0 (like 10s), found '-1s'"},
+        Refusal{"JobsWithinAJob", "jobs:\n  a: {jobs: {b: {}}}\n",
+                "lab.yaml:4: key 'jobs.a.jobs': expected a key that jobs can override, found 'jobs'"},
+        Refusal{"VariantsWithinAJob", "jobs:\n  a: {variants.b.seed: 3}\n",
+                "lab.yaml:4: key 'jobs.a.variants.b.seed': expected a key that jobs can override, found "
+                "'variants'"},
+        Refusal{"OtherPlatform", "jobs:\n  a: {platform: lab.xml}\n",
+                "lab.yaml:4: key 'jobs.a.platform': expected a key that jobs can override: all of them share "
+                "one, found 'platform'"},
+        Refusal{"Restarts", "jobs:\n  a: {recovery.mode: restart, evaluate_every: 2, workload.math: real}\n",
+                "lab.yaml:4: key 'jobs.a.recovery.mode': expected in-place in an experiment of several jobs, "
+                "found 'restart'"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(JobsFile, AnOverrideOfNoJobIsRefused) {
+  EXPECT_EQ(refusal(minimal, {{"jobs.a b.seed", "3"}}),
+            "--set: key 'jobs': expected a name of letters, digits, - and _, found 'a b'");
+  EXPECT_THROW(with_overrides(load(minimal), {{"jobs.a.seed", "3"}}, "lab"), ConfigError);
+}
+
+}  // namespace
+}  // namespace tandem::testing

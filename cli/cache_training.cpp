@@ -84,7 +84,7 @@ json training_counts(const EpochSums& sums) {
           {"storage", ledger.storage.samples},
           {"swapped", ledger.swapped},
           {"background", std::move(background)},
-          {"wasted", ledger.wasted},
+          {"wasted", ledger.wasted.samples},
           {"packed_bytes", ledger.packed.bytes},
           {"peer_misses", ledger.peer_misses},
           {"omitted", sums.omitted},

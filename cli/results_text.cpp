@@ -262,6 +262,11 @@ std::string results_line(const Results& results) {
   if (summary.contains("cache"))
     line += fmt::format(", {:.1f} % of reads from the cache",
                         100 * summary.at("cache").at("hit_ratio").get<double>());
+  if (summary.contains("cache") && summary.at("cache").at("classes").contains("substituted"))
+    line += fmt::format(
+        ", {} samples replaced by others",
+        with_separators(
+            summary.at("cache").at("classes").at("substituted").at("samples").get<std::int64_t>()));
   line += ensemble_line(summary) + shares_line(summary) + commits_line(summary) + rounds_line(summary) +
           membership_line(summary, results.info.experiment.placement.workers.size()) + target_line(summary) +
           accuracy_stop_line(results) + restarts_line(results.info) + origin_line(results.info);

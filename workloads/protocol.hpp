@@ -52,6 +52,7 @@ enum class Stream : std::int16_t {
   deals,      ///< coordinating server -> worker; worker -> one that joins or is behind: how samples are dealt
   reads,      ///< cache node -> store: Read, End; sample ids
   read_data,  ///< store -> cache node: the records of a Read
+  importance,  ///< worker -> cache node: what the list of the next epoch knows of the losses, by id
   peer_reads,  ///< cache node -> another one: Read, End; sample ids
   peer_data    ///< back: Found; the records of a Read that are there
 };
@@ -61,7 +62,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 36> stream_traits = {
+inline constexpr std::array<StreamTraits, 37> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
@@ -70,7 +71,8 @@ inline constexpr std::array<StreamTraits, 36> stream_traits = {
      {"membership", true},   {"ends-of-job", true},  {"arrivals", true},      {"welcomes", true},
      {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true},
      {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false},
-     {"reads", true},        {"read-data", false},   {"peer-reads", true},    {"peer-data", true}}};
+     {"reads", true},        {"read-data", false},   {"importance", false},   {"peer-reads", true},
+     {"peer-data", true}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -115,6 +117,7 @@ inline constexpr Channel copy_parts = channel(Stream::copy_parts);
 inline constexpr Channel deals = channel(Stream::deals);
 inline constexpr Channel reads = channel(Stream::reads);
 inline constexpr Channel read_data = channel(Stream::read_data);
+inline constexpr Channel importance = channel(Stream::importance);
 inline constexpr Channel peer_reads = channel(Stream::peer_reads);
 inline constexpr Channel peer_data = channel(Stream::peer_data);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
@@ -336,8 +339,11 @@ struct Request {
   static constexpr Kind kind = Kind::request;
   std::int32_t samples = 0;
   std::int64_t epoch = 0;
+  std::int64_t position = 0;  ///< of the first one, in the worker's part of the list
 };
 
+/// Where the policy of the cache node may deliver other samples than the wanted ones, the ids come before the
+/// records.
 struct Batch {
   static constexpr Kind kind = Kind::batch;
   std::int32_t samples = 0;
@@ -347,7 +353,11 @@ struct Batch {
 /// order; from a cache node, of those that it has.
 struct Read {
   static constexpr Kind kind = Kind::read;
+  /// one_by_one: each sample is a request to the disk; package: all are one; new_package: the samples are
+  /// copied into a package, and the reply is empty.
+  enum class How : std::int8_t { one_by_one, package, new_package };
   std::int32_t samples = 0;
+  How how = How::one_by_one;
   std::int64_t epoch = 0;
 };
 

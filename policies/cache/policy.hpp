@@ -111,6 +111,9 @@ struct Fetch {
   std::uint32_t count = 0;
   Place from;
   Why why = Why::prefetch;
+  /// Samples behind those in Decisions::ids that come with a package, and are here or being read: the engine
+  /// leaves them out of `count`.
+  std::uint32_t others = 0;
 };
 
 /// Copies `count` samples into one package of the store, which can be read with one request from then on.
@@ -274,6 +277,7 @@ struct Factory {
   Replay replay = nullptr;
   bool knows_future = false;  ///< the trace must have the next request of each
   Needs needs = {};           ///< of `node`
+  bool replaces = false;      ///< a node may deliver other samples than the wanted ones
 };
 /// Those of cache nodes.
 const Catalog<Factory>& catalog();

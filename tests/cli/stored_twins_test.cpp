@@ -2,10 +2,14 @@
 // and the times of their disks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "tests/cli/twins.hpp"
 #include "tests/support/cache_counts.hpp"
@@ -101,6 +105,58 @@ TEST_P(SharedTwins, CacheNodesGiveEachOtherTheSameSamples) {
 INSTANTIATE_TEST_SUITE_P(Owners, SharedTwins,
                          ::testing::Values("--set data.peers=partition --set data.copies=1",
                                            "--set data.peers=ring --set data.copies=2"));
+
+/// iCache with the importance that training has: in both worlds, the same samples are substituted, read in
+/// the background and trained on. Steps are much longer than reads in the background.
+class ImportanceTwins : public Twins {
+ protected:
+  using Row = std::tuple<std::int64_t, std::string, std::int64_t, std::int64_t>;
+  static std::vector<Row> classes(const Results& results) {
+    std::vector<Row> rows;
+    for (const CacheRecord& record : results.journal.caches)
+      if (record.samples > 0) rows.emplace_back(record.epoch, record.from, record.samples, record.bytes);
+    std::ranges::sort(rows);
+    return rows;
+  }
+  static std::vector<std::tuple<Rank, std::int64_t, SampleId>> trained(const Results& results) {
+    std::vector<std::tuple<Rank, std::int64_t, SampleId>> ids;
+    for (const LossRecord& record : results.journal.losses)
+      ids.emplace_back(record.rank, record.epoch, record.id);
+    return ids;
+  }
+};
+
+TEST_P(ImportanceTwins, CachesDeliverTheSameSamples) {
+  play(
+      "--losses --set workload.dataset=fashion-mnist --set workload.model=lenet --set workload.batch=16 "
+      "--set "
+      "workload.train_samples=192 --set data.source=storage --set data.prefetch=0 --set "
+      "data.sampling=importance --set 'data.sampling_options={warm_up: 1, history: 8, block: 8}' --set "
+      "data.cache=icache --set 'data.cache_options={split: 0.5, package: 4, substitution: same-class}' --set "
+      "data.cache_capacity=37680 --set stop.rounds=0 --set stop.epochs=3 --set evaluate_every=0 " +
+      GetParam());
+  EXPECT_EQ(classes(measured_), classes(simulated_));
+  EXPECT_EQ(trained(measured_), trained(simulated_));
+  for (const char* from : {"tier0", "substituted", "store", "background"})
+    EXPECT_GT(cache_sum(measured_.journal, from).samples, 0) << from;
+  EXPECT_EQ(measured_.summary.at("cache").at("requests"), std::ssize(measured_.journal.losses));
+  std::set<std::pair<std::int64_t, SampleId>> distinct;
+  for (const LossRecord& record : measured_.journal.losses) distinct.emplace(record.epoch, record.id);
+  EXPECT_EQ(distinct.size(), measured_.journal.losses.size()) << "no sample twice in an epoch";
+  const auto comparison = validation::compare(simulated_, {measured_});
+  EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+  EXPECT_GE(comparison.replay.checked,
+            std::ranges::count(measured_.journal.decisions, "cache", &DecisionRecord::side) +
+                std::ranges::count(simulated_.journal.decisions, "cache", &DecisionRecord::side));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Workers, ImportanceTwins,
+    ::testing::Values("--set sync.algorithm=sequential --set placement.workers=[node-1] --set "
+                      "placement.cache_nodes=[server]",
+                      "--set placement.workers=[node-1,node-2] --set placement.cache_nodes=[server,server]",
+                      "--set sync.over=all-reduce --set placement.workers=[node-1,node-2] --set "
+                      "placement.cache_nodes=[server,server]"));
 
 /// Each sample that is not in the cache is a request to the disk: latency and bytes / rate, in both worlds.
 TEST_F(Twins, EachRequestPaysTheLatencyOfItsDisk) {

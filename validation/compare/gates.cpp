@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "policies/cache/policy.hpp"
 #include "policies/checkpointing/policy.hpp"
 #include "policies/sync/policy.hpp"
 
@@ -32,6 +33,9 @@ std::string timing_reason(const Experiment& experiment) {
     if (!checkpointing::rounds_between_commits(policy.name, options))
       return fmt::format("checkpointing policy {} decides by durations", policy.name);
   }
+  const auto& data = experiment.data;
+  if (data.source == DataSource::storage && cache::catalog().find(data.cache).make.needs.idle)
+    return fmt::format("cache policy {} reads in the background when its node is idle", data.cache);
   if (experiment.stop.seconds.count() > 0) return "stop.seconds ends the job by the clock";
   return "";
 }

@@ -12,10 +12,12 @@
 #include <optional>
 #include <utility>
 
+#include "policies/cache/text.hpp"
 #include "policies/checkpointing/replay.hpp"
 #include "policies/recovery/replay.hpp"
 #include "policies/sync/policy.hpp"
 #include "validation/compare/gates.hpp"
+#include "workloads/job/data_plan.hpp"
 #include "workloads/job/recovery_plan.hpp"
 
 namespace tandem::validation {
@@ -108,6 +110,24 @@ Decider recovery_of(const RunInfo& info, Rank) {
   return [policy](const std::string& event) { return recovery::decide_in_words(*policy, event); };
 }
 
+const std::string started_cache = cache::to_text(cache::JobChange{});
+
+Decider cache_of(const RunInfo& info, Rank rank) {
+  const auto count = [&](Rank end) {
+    return static_cast<int>(std::count(info.roles.begin(), info.roles.begin() + end, "cache-node"));
+  };
+  const int index = count(rank), nodes = count(static_cast<Rank>(info.roles.size()));
+  const auto data = std::make_shared<const DataPlan>(info.experiment, workers_of(info), "");
+  return [data, index, nodes,
+          policy = std::shared_ptr<cache::CachePolicy>()](const std::string& event) mutable -> std::string {
+    // Each generation of a job begins with an empty cache.
+    if (policy == nullptr || event == started_cache) policy = data->make_cache_policy(index, nodes);
+    cache::Decisions decisions;
+    cache::replay_event(*policy, event, decisions);
+    return cache::to_text(decisions);
+  };
+}
+
 /// A side of DecisionRecord whose decisions are replayed.
 struct Side {
   const char* name;
@@ -117,8 +137,11 @@ struct Side {
 
 const std::string& algorithm_of(const Experiment& experiment) { return experiment.sync.algorithm; }
 
+const std::string& cache_policy_of(const Experiment& experiment) { return experiment.data.cache; }
+
 const Side* find_side(const std::string& name) {
   static const Side sides[] = {
+      {"cache", cache_of, cache_policy_of},
       {"server", server_of, algorithm_of},
       {"worker", worker_of, algorithm_of},
       {"checkpointing", commits_of,
@@ -132,12 +155,13 @@ const Side* find_side(const std::string& name) {
 /// Fresh policy objects of one run.
 class Fresh {
  public:
-  explicit Fresh(const RunInfo& info) : info_(info) {}
+  explicit Fresh(const RunInfo& info)
+      : info_(info), replays_caches_(cache::catalog().find(info.experiment.data.cache).make.needs.manifest) {}
 
   /// What the rank of the record decides now; none when its decisions are not replayed.
   std::optional<std::string> decide_again(const DecisionRecord& record) {
     const Side* side = find_side(record.side);
-    if (side == nullptr) return std::nullopt;
+    if (side == nullptr || (record.side == "cache" && !replays_caches_)) return std::nullopt;
     Decider& decide = deciders_[{record.rank, record.side}];
     if (!decide) decide = side->make(info_, record.rank);
     return decide(record.event);
@@ -145,6 +169,8 @@ class Fresh {
 
  private:
   const RunInfo& info_;
+  /// A policy that decides by requests alone has no other events, so nothing says where a generation begins.
+  bool replays_caches_;
   std::map<std::pair<Rank, std::string>, Decider> deciders_;
 };
 

@@ -72,7 +72,8 @@ const Decisions& CacheEngine::arrived(std::span<const Arrived> arrived) {
   finish();
   again_.clear();
   for (const Arrived& read : arrived) {
-    if (state(read.id).tier == cache::outside && std::exchange(state(read.id).unused, false)) ++ledger.wasted;
+    if (state(read.id).tier == cache::outside && std::exchange(state(read.id).unused, false))
+      ledger.wasted.add(read.size);
     const bool again = read.outcome == Arrived::Outcome::not_here && read.why == Why::demand;
     if (!again || state(read.id).in_flight) continue;
     state(read.id).in_flight = true;
@@ -222,17 +223,17 @@ void CacheEngine::count_background() {
   auto& ids = decisions_.ids;
   CacheLedger& ledger = open_ledger(active_job_, jobs_[static_cast<std::size_t>(active_job_)].epoch);
   for (Fetch& read : reads) {
-    std::uint32_t kept = 0;
     SampleCount bytes;
-    for (std::uint32_t k = 0; k < read.count; ++k) {
-      const SampleId id = ids[read.first + k];
+    const auto claim = [&](SampleId id) {
       const bool is_new = !state(id).in_flight && state(id).tier == cache::outside;
       if (is_new || read.why == Why::package) bytes.add(manifest_.size_of(id));
-      if (!is_new) continue;
-      state(id).in_flight = state(id).unused = true;
-      ids[read.first + kept++] = id;
-    }
-    read.count = kept;
+      if (is_new) state(id).in_flight = state(id).unused = true;
+      return is_new;
+    };
+    const auto samples = std::span(ids).subspan(read.first, read.count);
+    const auto others = std::ranges::stable_partition(samples, claim);
+    read.others = read.why == Why::package ? static_cast<std::uint32_t>(others.size()) : 0;
+    read.count -= static_cast<std::uint32_t>(others.size());
     if (bytes.samples == 0) continue;
     ledger.background[static_cast<std::size_t>(read.why)] += bytes;
     ++ledger.background_requests[static_cast<std::size_t>(read.why)];
@@ -255,7 +256,7 @@ void CacheEngine::move() {
       used_[static_cast<std::size_t>(from)] = used_[static_cast<std::size_t>(from)] - size;
     if (to == cache::outside) {
       ++ledger.evicted;
-      ledger.wasted += std::exchange(sample.unused, false) ? 1 : 0;
+      if (std::exchange(sample.unused, false)) ledger.wasted.add(size);
       continue;
     }
     used_[static_cast<std::size_t>(to)] += size;

@@ -41,7 +41,7 @@ struct CacheLedger {
   std::array<std::int64_t, cache::why_count> background_requests = {};
   SampleCount packed;  ///< copied into packages of the store
   std::int64_t packages_written = 0;
-  std::int64_t wasted = 0;       ///< samples read in the background and evicted before they were delivered
+  SampleCount wasted;            ///< read in the background and evicted before they were delivered
   std::int64_t evicted = 0;      ///< samples that left the node
   std::int64_t peer_misses = 0;  ///< reads that a peer answered with "not here"
 

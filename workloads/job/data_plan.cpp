@@ -104,8 +104,19 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
                      .options = Options::resolve(split.name, split.options, setting_.split_options)};
   if (split.make.needs_labels) dealt_->get();
   dealt_->setting.labels = {};
+  plan_caches(setting);
   check_capacity();
   plan_lists();
+}
+
+/// Policies that know only requests do without labels, which may have to be loaded.
+void DataPlan::plan_caches(const DatasetSetting& setting) {
+  cache_ = &cache::catalog().find(setting_.cache).make;
+  largest_sample_ = manifest_.sizes.empty() ? manifest_.each : *std::ranges::max_element(manifest_.sizes);
+  if (!from_storage() || !cache_->needs.manifest || !manifest_.labels.empty()) return;
+  labels_ = std::make_shared<const std::vector<std::uint16_t>>(
+      dataset_ != nullptr ? labels() : modelled_train_labels(setting));
+  manifest_.labels = *labels_;
 }
 
 std::shared_ptr<const SampleSource> DataPlan::open_source(const std::string& record_file,
@@ -254,25 +265,30 @@ DataPlan::Left DataPlan::left_of_epoch() const {
   return left;
 }
 
-CacheEngine DataPlan::make_cache_engine(int node, int nodes) const {
-  const auto& entry = cache::catalog().find(setting_.cache);
+std::vector<Bytes> DataPlan::cache_tiers() const {
   std::vector<Bytes> tiers = {setting_.cache_capacity};
   if (has_disk_tier()) tiers.push_back(setting_.disk_capacity);
-  const bool knows_peers = setting_.peers == Peers::plan;
+  return tiers;
+}
+
+std::unique_ptr<cache::CachePolicy> DataPlan::make_cache_policy(int node, int nodes) const {
+  const auto& entry = cache::catalog().find(setting_.cache);
   auto policy =
-      entry.make.node({.tiers = tiers,
-                       .node = knows_peers ? node : 0,
-                       .nodes = knows_peers ? nodes : 1,
-                       .manifest = manifest_,
-                       .seed = seed_,
-                       .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)});
-  if (setting_.peers == Peers::partition || setting_.peers == Peers::ring) {
-    const auto rule =
-        setting_.peers == Peers::ring ? cache::Owners::Rule::ring : cache::Owners::Rule::in_turn;
-    policy = cache::share(std::move(policy),
-                          {.owners = {rule, nodes, seed_}, .node = node, .copies = setting_.copies});
-  }
-  return {std::move(policy), tiers, manifest_};
+      cache_->node({.tiers = cache_tiers(),
+                    .node = node,
+                    .nodes = nodes,
+                    .manifest = manifest_,
+                    .seed = seed_,
+                    .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)});
+  if (setting_.peers != Peers::partition && setting_.peers != Peers::ring) return policy;
+  const auto rule = setting_.peers == Peers::ring ? cache::Owners::Rule::ring : cache::Owners::Rule::in_turn;
+  return cache::share(std::move(policy),
+                      {.owners = {rule, nodes, seed_}, .node = node, .copies = setting_.copies});
+}
+
+bool DataPlan::plans_caches() const {
+  const cache::Needs& needs = cache_->needs;
+  return from_storage() && (needs.ahead || needs.importance || needs.lists);
 }
 
 }  // namespace tandem

@@ -106,8 +106,20 @@ class DataPlan {
   bool has_disk_tier() const { return setting_.disk_capacity > Bytes(0); }
   /// Cache nodes ask each other for samples.
   bool asks_peers() const { return setting_.peers != Peers::none; }
-  /// The cache of cache node `node`.
-  CacheEngine make_cache_engine(int node = 0, int nodes = 1) const;
+  /// Of a cache node, by tier.
+  std::vector<Bytes> cache_tiers() const;
+  /// The policy of cache node number `node` of `nodes`.
+  std::unique_ptr<cache::CachePolicy> make_cache_policy(int node = 0, int nodes = 1) const;
+  const cache::Factory& cache_factory() const { return *cache_; }
+  /// The policy of cache nodes plans with epochs: it knows the lists, and where these depend on losses, the
+  /// losses. False: it has requests alone.
+  bool plans_caches() const;
+  /// Cache nodes may deliver other samples than the wanted ones, so they say which.
+  bool may_replace() const { return from_storage() && cache_->replaces; }
+  /// Size of the largest training sample as it is stored.
+  Bytes largest_sample() const { return largest_sample_; }
+  /// The losses, by id, that the list of an epoch knows where no worker computes them. Pre: models_losses().
+  std::vector<float> modelled_losses_of(std::int64_t epoch) const { return losses_before(epoch - loss_lag_); }
 
  private:
   struct Dealt;
@@ -117,11 +129,16 @@ class DataPlan {
   void check_capacity() const;
   std::vector<float> losses_before(std::int64_t epoch) const;
   std::vector<std::uint16_t> labels() const;
+  void plan_caches(const DatasetSetting& setting);
 
   DatasetInfo info_;
   std::shared_ptr<const Dataset> dataset_;
   std::shared_ptr<const SampleSet> samples_;
   cache::Manifest manifest_;
+  std::shared_ptr<const std::vector<std::uint16_t>>
+      labels_;  ///< of `manifest_`, unless the samples have them
+  const cache::Factory* cache_ = nullptr;
+  Bytes largest_sample_{0};
   Bytes stored_batch_{0};
   Augmentation augmentation_;
   std::shared_ptr<Dealt> dealt_;

@@ -435,19 +435,19 @@ class Checker {
               quote(to_text(experiment_.run.device_messages)));
   }
 
-  /// A cache node of a job has the requests of its workers, the sizes of samples and, where a policy plans
-  /// for all nodes, reads from others; nothing else yet.
   void check_cache() const {
     const auto& data = experiment_.data;
-    const cache::Needs needs = cache::catalog().find(data.cache).make.needs;
-    cache::Needs lacking = needs;
-    lacking.manifest = lacking.peers = false;
+    cache::Needs lacking = cache::catalog().find(data.cache).make.needs;
+    lacking.manifest = lacking.labels = lacking.ahead = lacking.importance = lacking.lists = lacking.idle =
+        lacking.peers = false;
     if (lacking != cache::Needs{})
       fail_at("data.cache",
-              "a policy that needs only requests, because cache nodes of a job provide nothing else (`tandem "
-              "cache "
-              "--epochs` replays all)",
+              "a policy that needs nothing of that, because cache nodes of a job do not provide it (`tandem "
+              "cache --epochs` replays all)",
               quote(data.cache) + ", which needs " + cache::describe(lacking));
+    const cache::Needs& needs = cache::catalog().find(data.cache).make.needs;
+    if (data.source == DataSource::storage && (needs.ahead || needs.importance || needs.lists))
+      check_planning_cache(needs);
     check_peers(needs);
   }
 
@@ -459,6 +459,11 @@ class Checker {
     const bool has_owners = data.peers == Peers::partition || data.peers == Peers::ring;
     if (data.peers == Peers::directory)
       fail_at("data.peers", "none, partition, ring or plan, because there is no directory yet", found);
+    if (needs.peers && data.cache == "locality-aware" && data.source == DataSource::storage)
+      fail_at("data.cache",
+              "another policy, because cache nodes of a job do not divide the samples of a step among "
+              "themselves (`tandem cache --epochs` does)",
+              quote(data.cache));
     if (needs.peers && has_owners)
       fail_at("data.peers", "plan, because cache policy " + data.cache + " chooses the node it reads from",
               found);
@@ -482,6 +487,45 @@ class Checker {
           found);
     if (data.copies > 0 && !has_owners)
       fail_at("data.copies", "0, because data.peers is neither partition nor ring", quote(data.copies));
+  }
+
+  /// The policy knows the list of each epoch, which begins for all workers of a cache node at the same time.
+  void check_planning_cache(const cache::Needs& needs) const {
+    const auto& data = experiment_.data;
+    const auto& sampler = sampling::samplers().find(data.sampling).make;
+    const std::string because = ", because cache policy " + data.cache + " needs ";
+    const auto samplers = [](const auto& are_able) {
+      std::string able;
+      for (const auto& entry : sampling::samplers().entries())
+        if (entry.make.make != nullptr && !entry.make.needs_cached && are_able(entry.make))
+          able += (able.empty() ? "" : " | ") + entry.name;
+      return able;
+    };
+    if (sampler.make == nullptr || (needs.importance && !sampler.needs_losses))
+      fail_at("data.sampling",
+              samplers([&](const auto& make) { return make.needs_losses || !needs.importance; }) + because +
+                  (needs.importance ? "losses" : "the lists of epochs"),
+              quote(data.sampling));
+    if (needs.ahead && sampler.may_repeat)
+      fail_at("data.sampling",
+              samplers([](const auto& make) { return !make.may_repeat; }) + because +
+                  "samples that are listed once, to change their places",
+              quote(data.sampling));
+    if (!takes_same_steps())
+      fail_at("sync.algorithm",
+              "an algorithm in which all workers take the same steps" + because +
+                  "epochs that begin for all workers at the same time",
+              quote(experiment_.sync.algorithm));
+    if (experiment_.transience.may_depart())
+      fail_at("transience.lifetime", "never" + because + "lists that stay as they are",
+              quote(experiment_.transience.lifetime));
+  }
+
+  bool takes_same_steps() const {
+    const auto& algorithm = sync::catalog().find(experiment_.sync.algorithm);
+    const bool rounds_vary = algorithm.make.steps_per_round(Options::resolve(
+                                 algorithm.name, algorithm.options, experiment_.sync.options)) == 0;
+    return !algorithm.make.timing_driven && !rounds_vary && !algorithm.make.varies_batch;
   }
 
   void check_sampling() const {
@@ -514,19 +558,11 @@ class Checker {
   /// Before an epoch begins, all workers exchange their losses: none may wait for a worker that waits for it.
   void check_losses() const {
     const auto& data = experiment_.data;
-    const auto& algorithm = sync::catalog().find(experiment_.sync.algorithm);
-    const bool rounds_vary = algorithm.make.steps_per_round(Options::resolve(
-                                 algorithm.name, algorithm.options, experiment_.sync.options)) == 0;
-    if (data.source == DataSource::storage)
-      fail_at("data.source",
-              "memory, because batches are requested before the losses are known that sampler " +
-                  data.sampling + " needs",
-              "storage");
-    if (algorithm.make.timing_driven || rounds_vary || algorithm.make.varies_batch)
+    if (!takes_same_steps())
       fail_at("sync.algorithm",
               "an algorithm in which all workers take the same steps, because sampler " + data.sampling +
                   " needs the losses of all workers when an epoch ends",
-              quote(algorithm.name));
+              quote(experiment_.sync.algorithm));
     if (experiment_.optimizer.schedule == RateDecay::cosine && experiment_.optimizer.cosine_rounds == 0 &&
         experiment_.stop.rounds == 0)
       fail_at("optimizer.cosine_rounds",

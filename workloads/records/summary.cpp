@@ -93,7 +93,8 @@ json cache_of(const Journal& journal) {
   };
   for (const auto& record : journal.caches) {
     add(places[record.from], record);
-    if (record.from == "peer-miss") continue;  // counted as store
+    // No further deliveries: what was asked in vain counts as store.
+    if (record.from == "background" || record.from == "wasted" || record.from == "peer-miss") continue;
     add(all, record);
     if (record.from.starts_with("tier")) add(local, record);
   }

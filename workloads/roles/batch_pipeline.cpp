@@ -59,7 +59,7 @@ Kernel BatchPipeline::load_kernel() {
 }
 
 void BatchPipeline::note_losses(std::span<const float> losses, std::vector<LossRecord>* records) {
-  visits_.note_losses(losses);
+  visits_.note_losses(batch_.ids, losses);
   if (records == nullptr) return;
   TANDEM_CHECK(losses.size() == batch_.ids.size(), losses.size(), batch_.ids.size());
   for (std::size_t i = 0; i < losses.size(); ++i)

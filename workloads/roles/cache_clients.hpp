@@ -26,4 +26,12 @@ inline std::size_t cache_node_of(const Roster& roster, std::size_t worker) {
   return local[before % local.size()];
 }
 
+/// The workers that the cache node serves.
+inline std::vector<std::size_t> clients_of(const Roster& roster, std::size_t node) {
+  std::vector<std::size_t> workers;
+  for (std::size_t worker = 0; worker < roster.workers().size(); ++worker)
+    if (cache_node_of(roster, worker) == node) workers.push_back(worker);
+  return workers;
+}
+
 }  // namespace tandem

@@ -2,19 +2,20 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
-#include "policies/cache/text.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/protocol.hpp"
 #include "workloads/roles/cache_clients.hpp"
+#include "workloads/roles/recorded_policy.hpp"
 
 namespace tandem {
 namespace {
 
 const std::string from_store = "store";
 const std::string from_disk = "tier1";
+const std::string background = "background";
 
 /// As in caches.csv.
 std::string name_of(const cache::Place& place) {
@@ -28,12 +29,20 @@ std::string name_of(const cache::Place& place) {
   }
   return from_store;
 }
+std::string class_of(const cache::Serve& serve) {
+  if (serve.given != serve.asked && !serve.swapped) return "substituted";
+  return name_of(serve.from);
+}
 
 /// Two batches of a worker.
-Bytes most_to_write(const DataPlan& data) {
-  const cache::Manifest& manifest = data.manifest();
-  const Bytes largest = manifest.sizes.empty() ? manifest.each : *std::ranges::max_element(manifest.sizes);
-  return largest * (2 * data.batch());
+Bytes most_to_write(const DataPlan& data) { return data.largest_sample() * (2 * data.batch()); }
+
+CacheEngine make_engine(const Job& job, Journal& journal, Rank rank, int index) {
+  const DataPlan& data = job.data();
+  const auto nodes = static_cast<int>(job.roster().ranks_of(Roster::Role::cache_node).size());
+  return {std::make_unique<RecordedPolicy>(data.make_cache_policy(index, nodes), journal, rank,
+                                           !data.cache_factory().needs.manifest),
+          data.cache_tiers(), data.manifest()};
 }
 
 }  // namespace
@@ -43,11 +52,12 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
       context_(context),
       journal_(journal),
       records_(job, context.rank(), journal),
-      engine_(data_.make_cache_engine(
-          index, static_cast<int>(job.roster().ranks_of(Roster::Role::cache_node).size()))),
+      engine_(make_engine(job, journal, context.rank(), index)),
       is_real_(data_.dataset() != nullptr),
       stores_(job.roster().ranks_of(Roster::Role::store).size()),
       index_(static_cast<std::size_t>(index)),
+      reads_ahead_(data_.cache_factory().needs.idle),
+      background_(static_cast<std::size_t>(data_.batch())),
       most_to_write_(most_to_write(data_)) {
   add_sources(job, index);
   add_clients(job, index);
@@ -87,6 +97,7 @@ void CacheNode::add_clients(const Job& job, int index) {
     peer.is_peer = true;
   }
   open_ = clients_.size();
+  if (data_.plans_caches()) epoch_.emplace(job.roster(), data_, static_cast<std::size_t>(index));
 }
 
 CacheNode::~CacheNode() = default;
@@ -94,10 +105,13 @@ CacheNode::~CacheNode() = default;
 void CacheNode::run() {
   wait_.resize(clients_.size() + sources_.size());
   const std::span<Pending> reads = std::span(wait_).subspan(clients_.size());
+  if (data_.cache_factory().needs.manifest)
+    apply(engine_.change_job({.state = cache::JobChange::State::starts}), 0);
   for (;;) {
     end_peer_reads();
-    if (open_ == 0 && ended_peer_reads_) break;
+    if (open_ == 0 && ended_peer_reads_ && !background_.is_running()) break;
     listen_to_clients();
+    read_in_background();
     for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->put_next(reads[i]);
     const Completion ended = context_.wait_any(wait_);
     if (ended.index < clients_.size()) {
@@ -108,6 +122,7 @@ void CacheNode::run() {
     source.hear(ended.note);
     if (const auto read = source.finish()) take(*read);
   }
+  record_background();
   // What is still to be written is of no use any more.
   for (Pending& last : reads)
     if (!last.empty()) context_.wait(last);
@@ -121,7 +136,7 @@ void CacheNode::listen_to_clients() {
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     Client& client = clients_[i];
     if (is_behind && !client.is_peer) continue;
-    if (wait_[i].empty() && !client.has_ended) wait_[i] = listen(client);
+    if (wait_[i].empty() && !client.has_ended && !client.is_held) wait_[i] = listen(client);
   }
 }
 
@@ -133,15 +148,20 @@ Pending CacheNode::listen(Client& client) {
 }
 
 void CacheNode::hear(Client& client, const Note& note) {
-  if (protocol::holds<protocol::End>(note)) return end(client);
+  if (protocol::holds<protocol::End>(note)) {
+    end(client);
+    return begin_due_epoch();
+  }
   if (client.is_peer) {
     const auto read = protocol::unpack<protocol::Read>(note);
     client.ids.resize(static_cast<std::size_t>(read.samples));
     return answer_peer(client, read.epoch);
   }
-  const auto request = protocol::unpack<protocol::Request>(note);
-  client.ids.resize(static_cast<std::size_t>(request.samples));
-  begin_batch(client, request.epoch);
+  client.request = protocol::unpack<protocol::Request>(note);
+  client.ids.resize(static_cast<std::size_t>(client.request.samples));
+  if (!epoch_ || client.request.epoch <= epoch_->epoch()) return begin_batch(client);
+  client.is_held = true;
+  begin_due_epoch();
 }
 
 /// It has received all of its batches.
@@ -152,8 +172,53 @@ void CacheNode::end(Client& client) {
   if (!client.is_peer) --open_workers_;
 }
 
-void CacheNode::begin_batch(Client& client, std::int64_t epoch) {
-  const cache::Decisions& decisions = decide(client.ids, epoch);
+/// The next epoch begins when no worker may still ask for samples of the one before.
+void CacheNode::begin_due_epoch() {
+  const auto may_ask = [](const Client& client) {
+    return !client.is_peer && !client.has_ended && !client.is_held;
+  };
+  if (open_workers_ == 0 || !epoch_ || std::ranges::any_of(clients_, may_ask)) return;
+  const auto epoch_of = [](const Client& client) { return client.request.epoch; };
+  std::int64_t next = std::numeric_limits<std::int64_t>::max();
+  for (const Client& client : clients_)
+    if (client.is_held) next = std::min(next, epoch_of(client));
+  begin_epoch(next);
+  for (Client& client : clients_)
+    if (client.is_held && epoch_of(client) == next) {
+      client.is_held = false;
+      begin_batch(client);
+    }
+}
+
+void CacheNode::begin_epoch(std::int64_t epoch) {
+  record_background();
+  std::vector<float> losses;
+  if (data_.needs_losses()) {
+    losses = receive_losses(epoch);
+    apply(engine_.importance(0, losses), epoch);
+  }
+  const std::span<const float> computed = data_.models_losses() ? std::span<const float>() : losses;
+  epoch_->begin(epoch, computed,
+                [&](const cache::EpochBegins& event) { apply(engine_.begin_epoch(event), epoch); });
+}
+
+/// What the list of the epoch knows, which one of the workers sends, except before the first epoch. Nobody
+/// waits for anything else meanwhile.
+std::vector<float> CacheNode::receive_losses(std::int64_t epoch) {
+  const auto samples = data_.manifest().samples;
+  std::vector<float> losses(static_cast<std::size_t>(samples), std::numeric_limits<float>::quiet_NaN());
+  if (epoch > 0) {
+    Pending arriving = context_.receive(clients_.front().rank, protocol::importance,
+                                        {Bytes(samples * static_cast<std::int64_t>(sizeof(float))),
+                                         is_real_ ? reinterpret_cast<std::byte*>(losses.data()) : nullptr});
+    context_.wait(arriving);
+  }
+  return data_.models_losses() ? data_.modelled_losses_of(epoch) : losses;
+}
+
+void CacheNode::begin_batch(Client& client) {
+  const std::int64_t epoch = client.request.epoch;
+  const cache::Decisions& decisions = decide(client);
   Batch& batch = new_batch(client);
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());
@@ -162,41 +227,46 @@ void CacheNode::begin_batch(Client& client, std::int64_t epoch) {
   // Before the moves, which may evict what this batch is served.
   collect(batch, decisions);
   read_tier(epoch);
-  read(decisions, epoch);
-  move(decisions.move);
+  apply(decisions, epoch);
+  for (const cache::Serve& serve : decisions.serve)
+    if (auto read = background_.hurry(serve.given)) begin(*std::move(read));
+  is_idle_due_ = reads_ahead_;
   send_complete(client);
 }
 
-const cache::Decisions& CacheNode::decide(const std::vector<SampleId>& ids, std::int64_t epoch) {
-  wanted_.clear();
-  for (const SampleId id : ids) {
-    const Bytes size = data_.manifest().size_of(id);
-    wanted_.push_back({id, size});
-    if (journal_.keep_requests) journal_.requests.push_back({context_.rank(), epoch, id, size.count()});
-  }
-  const cache::Want want{.epoch = epoch, .now = wanted_};
+const cache::Decisions& CacheNode::decide(const Client& client) {
+  const cache::Want want = want_of(client);
+  if (journal_.keep_requests)
+    for (const auto& [id, size] : want.now)
+      journal_.requests.push_back({context_.rank(), want.epoch, id, size.count()});
   const cache::Decisions& decisions = engine_.want(want);
-  count(decisions, epoch);
-  if (journal_.keep_decisions) note(want, decisions);
+  if (epoch_) epoch_->note_served(decisions.serve);
+  count(decisions, want.epoch);
   return decisions;
 }
 
-/// What the policy has decided. Which samples are then read depends on what is in flight, that is on time.
-void CacheNode::note(const cache::Want& want, const cache::Decisions& decisions) {
-  cache::Decisions own = decisions;
-  std::erase_if(own.fetch, [](const cache::Fetch& read) { return read.why == cache::Why::demand; });
-  journal_.decisions.push_back({context_.rank(), "cache", cache::to_text(want), cache::to_text(own)});
+cache::Want CacheNode::want_of(const Client& client) {
+  if (epoch_)
+    return epoch_->want(static_cast<std::size_t>(&client - clients_.data()), client.request.position,
+                        client.ids);
+  wanted_.clear();
+  for (const SampleId id : client.ids) wanted_.push_back({id, data_.manifest().size_of(id)});
+  cache::Want want;
+  want.epoch = client.request.epoch;
+  want.now = wanted_;
+  return want;
 }
 
 void CacheNode::count(const cache::Decisions& decisions, std::int64_t epoch) {
   counted_.clear();
   for (const cache::Serve& serve : decisions.serve) {
-    const auto of = std::ranges::find(counted_, serve.from, &Count::from);
-    Count& count = of != counted_.end() ? *of : counted_.emplace_back(Count{.from = serve.from});
+    const std::string from = class_of(serve);
+    const auto of = std::ranges::find(counted_, from, &Count::from);
+    Count& count = of != counted_.end() ? *of : counted_.emplace_back(Count{.from = from});
     count.delivered.add(data_.manifest().size_of(serve.given));
   }
   for (const auto& [from, delivered] : counted_) {
-    CacheRecord& row = record(epoch, name_of(from));
+    CacheRecord& row = record(epoch, from);
     row.samples += delivered.samples;
     row.bytes += delivered.bytes;
   }
@@ -211,8 +281,12 @@ CacheNode::Batch& CacheNode::new_batch(Client& client) {
   return batch;
 }
 
-/// Gives each sample its place in the message.
+bool CacheNode::has_ids(const Batch& batch) const { return data_.may_replace() && !batch.client->is_peer; }
+
+/// Gives each sample its place in the message, behind the ids if it has them.
 void CacheNode::lay_out(Batch& batch, const cache::Decisions& decisions) const {
+  if (has_ids(batch))
+    batch.size = Bytes(static_cast<std::int64_t>(decisions.serve.size() * sizeof(SampleId)));
   for (const cache::Serve& serve : decisions.serve) {
     if (is_real_) batch.begin_of.push_back(static_cast<std::size_t>(batch.size.count()));
     batch.size += data_.manifest().size_of(serve.given);
@@ -226,8 +300,10 @@ void CacheNode::collect(Batch& batch, const cache::Decisions& decisions) {
   if (is_real_) spare_.give(batch);
   for (std::size_t position = 0; position < decisions.serve.size(); ++position) {
     const SampleId id = decisions.serve[position].given;
+    if (is_real_ && has_ids(batch))
+      std::memcpy(batch.records.data() + position * sizeof(SampleId), &id, sizeof(SampleId));
     if (engine_.in_flight(id)) {
-      const bool from_peer = decisions.serve[position].from.where == cache::Where::peer;
+      const bool from_peer = class_of(decisions.serve[position]) == "peer";
       waiters_.insert({id, {&batch, position, from_peer}});
       if (from_peer && not_at_peer_.contains(id)) count_peer_miss(id, batch.epoch);
       ++batch.missing;
@@ -268,15 +344,105 @@ void CacheNode::read_tier(std::int64_t epoch) {
   disk_->add(std::exchange(tier_read_, {}));
 }
 
+/// What follows an event: reads, then moves.
+void CacheNode::apply(const cache::Decisions& decisions, std::int64_t epoch) {
+  read(decisions, epoch);
+  move(decisions.move);
+}
+
 void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
+  background_.add(decisions, epoch);
   for (const cache::Fetch& fetch : decisions.fetch) {
-    for (const SampleId id : decisions.ids_of(fetch)) add(reads_[source_of(fetch.from, id)], waiters_, id);
+    const auto ids = decisions.ids_of(fetch);
+    if (fetch.from.where == cache::Where::peer) from_peers_.insert(ids.begin(), ids.end());
+    if (fetch.why != cache::Why::demand) continue;
+    for (const SampleId id : ids) add(reads_[source_of(fetch.from, id)], waiters_, id);
     for (std::size_t source = 0; source < reads_.size(); ++source) {
       if (reads_[source].ids.empty()) continue;
       reads_[source].epoch = epoch;
       reads_[source].from = fetch.from;
       sources_[source]->add(std::exchange(reads_[source], {}));
     }
+  }
+}
+
+/// When no batch waits for samples, asks the policy once after each batch, and begins the next read that it
+/// has decided.
+void CacheNode::read_in_background() {
+  if (!waiters_.empty() || !tier_waiters_.empty()) return;
+  if (background_.is_empty() && !background_.is_running() && open_workers_ > 0 &&
+      std::exchange(is_idle_due_, false)) {
+    const std::int64_t epoch = epoch_ ? epoch_->epoch() : 0;
+    apply(engine_.idle(data_.cache_tiers().front()), epoch);
+  }
+  if (open_workers_ == 0) return;
+  if (auto read = background_.next()) begin(*std::move(read));
+}
+
+void CacheNode::begin(BackgroundQueue::Read read) {
+  const std::size_t most = most_samples_of_read(data_);
+  for (std::size_t first = 0; first < read.ids.size(); first += most) {
+    const auto begin = read.ids.begin() + static_cast<std::ptrdiff_t>(first);
+    const std::size_t count = std::min(most, read.ids.size() - first);
+    const std::size_t needed = read.ids.size() - read.others;
+    begin_parts({.ids = {begin, begin + static_cast<std::ptrdiff_t>(count)},
+                 .others = first + count - std::clamp(needed, first, first + count),
+                 .why = read.why,
+                 .is_new_package = read.is_new_package,
+                 .from = read.from,
+                 .epoch = read.epoch});
+  }
+}
+
+/// From each of the stores what it has, or from another node.
+void CacheNode::begin_parts(const BackgroundQueue::Read& read) {
+  for (std::size_t source = 0; source < reads_.size(); ++source) {
+    BackgroundQueue::Read part = read;
+    part.ids.clear();
+    part.others = 0;
+    for (std::size_t i = 0; i < read.ids.size(); ++i) {
+      if (source_of(read.from, read.ids[i]) != source) continue;
+      part.ids.push_back(read.ids[i]);
+      part.others += i + read.others < read.ids.size() ? 0 : 1;
+    }
+    if (!part.ids.empty()) begin_part(source, part);
+  }
+}
+
+void CacheNode::begin_part(std::size_t source, const BackgroundQueue::Read& part) {
+  SampleRead read{.ids = part.ids,
+                  .what = part.is_new_package ? SampleRead::What::new_package : SampleRead::What::samples,
+                  .why = part.why,
+                  .is_package = part.is_package() && !part.is_new_package,
+                  .others = part.others,
+                  .epoch = part.epoch,
+                  .from = part.from};
+  for (const SampleId id : read.ids) {
+    const Bytes size = data_.manifest().size_of(id);
+    read.size += size;
+    if (!is_real_ || part.is_new_package) continue;
+    read.targets.emplace_back(read.records.emplace_back(static_cast<std::size_t>(size.count())));
+  }
+  background_.note_begun(part.from.where == cache::Where::peer ? PeerSource::requests_for(read.ids.size())
+                                                               : 1);
+  sources_[source]->add(std::move(read));
+}
+
+/// Into caches.csv: what was read since the last time, and what of it turned out to be of no use.
+void CacheNode::record_background() {
+  if (!data_.cache_factory().needs.manifest) return;
+  for (std::int64_t epoch = 0; epoch <= (epoch_ ? epoch_->epoch() : 0); ++epoch) {
+    const CacheLedger& ledger = engine_.ledger(0, epoch);
+    CacheLedger& before = recorded_[epoch];
+    const auto add = [&](const char* from, const SampleCount& now, const SampleCount& then) {
+      if (now == then) return;
+      CacheRecord& row = record(epoch, from);
+      row.samples += now.samples - then.samples;
+      row.bytes += now.bytes - then.bytes;
+    };
+    add(background.c_str(), ledger.read_in_background(), before.read_in_background());
+    add("wasted", ledger.wasted, before.wasted);
+    before = ledger;
   }
 }
 
@@ -305,11 +471,14 @@ void CacheNode::write(SampleId id, std::vector<std::byte> record) {
 void CacheNode::take(const SampleRead& read) {
   if (read.what == SampleRead::What::to_tier) return;
   const bool from_tier = read.what == SampleRead::What::from_tier;
+  const bool is_background = read.why != cache::Why::demand;
   const std::string from = from_tier ? from_disk : name_of(read.from);
-  record(read.epoch, from).reading += read.duration;
-  if (!from_tier) note_arrived(read);
+  record(read.epoch, is_background ? background : from).reading += read.duration;
+  if (is_background) background_.note_end();
+  const std::size_t needed = read.ids.size() - read.others;
+  if (!from_tier) note_arrived(read, needed);
   complete_.clear();
-  for (std::size_t i = 0; i < read.ids.size(); ++i) {
+  for (std::size_t i = 0; i < needed; ++i) {
     const SampleId id = read.ids[i];
     const std::span<const std::byte> bytes =
         is_real_ ? std::span<const std::byte>(read.targets[i]) : std::span<const std::byte>();

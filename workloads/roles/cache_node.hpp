@@ -1,11 +1,15 @@
 // The cache node: serves batches to workers from its tiers, and reads what they lack, as the cache policy
 // decides. Requests are served while reads for others are under way: a batch is sent when its last sample is
-// there. Other cache nodes may ask it for samples (data.peers): it sends them what its tiers hold, and
-// neither reads nor keeps anything for them.
+// there. Where the policy plans with epochs, one begins when all workers of the node ask for samples of it.
+// While no batch waits for samples, the node reads what the policy wants to have in advance. Other cache
+// nodes may ask it for samples (data.peers): it sends them what its tiers hold, and neither reads nor keeps
+// anything for them.
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,6 +21,8 @@
 #include "workloads/job/job.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/roles/background_queue.hpp"
+#include "workloads/roles/node_epoch.hpp"
 #include "workloads/roles/peer_source.hpp"
 #include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_reads.hpp"
@@ -47,7 +53,9 @@ class CacheNode {
     bool is_peer = false;
     std::vector<SampleId> ids;  ///< of the request being received
     std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
-    bool has_ended = false;     ///< it sends no further request
+    protocol::Request request;
+    bool is_held = false;    ///< the request is for an epoch that has not begun
+    bool has_ended = false;  ///< it sends no further request
   };
   /// A batch waits for a sample.
   struct Waiter {
@@ -57,8 +65,9 @@ class CacheNode {
   };
   using Waiters = std::unordered_multimap<SampleId, Waiter>;
 
+  /// In order, of one batch.
   struct Count {
-    cache::Place from;
+    std::string from;
     SampleCount delivered = {};
   };
 
@@ -71,11 +80,21 @@ class CacheNode {
   void end(Client& client);
   void end_peer_reads();
   void answer_peer(Client& peer, std::int64_t epoch);
-  void begin_batch(Client& client, std::int64_t epoch);
-  const cache::Decisions& decide(const std::vector<SampleId>& ids, std::int64_t epoch);
-  void note(const cache::Want& want, const cache::Decisions& decisions);
+  void begin_due_epoch();
+  void begin_epoch(std::int64_t epoch);
+  std::vector<float> receive_losses(std::int64_t epoch);
+  void begin_batch(Client& client);
+  const cache::Decisions& decide(const Client& client);
+  cache::Want want_of(const Client& client);
+  void apply(const cache::Decisions& decisions, std::int64_t epoch);
+  void read_in_background();
+  void begin(BackgroundQueue::Read read);
+  void begin_parts(const BackgroundQueue::Read& read);
+  void begin_part(std::size_t source, const BackgroundQueue::Read& read);
+  void record_background();
   void count(const cache::Decisions& decisions, std::int64_t epoch);
   Batch& new_batch(Client& client);
+  bool has_ids(const Batch& batch) const;
   void lay_out(Batch& batch, const cache::Decisions& decisions) const;
   std::span<std::byte> place(Batch& batch, std::size_t position) const;
   bool is_in_memory(SampleId id) const;
@@ -86,7 +105,8 @@ class CacheNode {
   void move(const std::vector<cache::Move>& moves);
   void write(SampleId id, std::vector<std::byte> record);
   void take(const SampleRead& read);
-  void note_arrived(const SampleRead& read);
+  void note_arrived(const SampleRead& read, std::size_t needed);
+  bool is_coming(SampleId id) const;
   void count_peer_miss(SampleId id, std::int64_t epoch);
   std::size_t source_of(const cache::Place& place, SampleId id) const;
   void keep(SampleId id, std::span<const std::byte> record);
@@ -102,6 +122,11 @@ class CacheNode {
   bool is_real_;        ///< math
   std::size_t stores_;  ///< that have the samples; 0: the disk has them
   std::size_t index_;   ///< among the cache nodes
+  bool reads_ahead_;    ///< the policy wants to know when it may read in the background
+  std::optional<NodeEpoch> epoch_;
+  BackgroundQueue background_;
+  bool is_idle_due_ = false;                      ///< the policy was not asked for reads since the last batch
+  std::map<std::int64_t, CacheLedger> recorded_;  ///< by epoch: reads in the background
   /// Null when math is modelled, and where stores have the samples.
   std::shared_ptr<const SampleSource> own_disk_;
   std::unique_ptr<TierFile> tier_file_;  ///< null when math is modelled, and where memory is the only tier
@@ -123,6 +148,7 @@ class CacheNode {
   Waiters tier_waiters_;  ///< for samples that are read from the tier on the disk
   /// In flight from the store because the node that was asked did not have them.
   std::unordered_set<SampleId> not_at_peer_;
+  std::unordered_set<SampleId> from_peers_;  ///< in flight from other nodes, or to be read there
   SpareRecords spare_;
   // Reused:
   std::vector<SampleRead> reads_;  ///< by source, without the disk of a tier

@@ -1,6 +1,7 @@
 #include "workloads/roles/loader.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <utility>
 
@@ -47,7 +48,8 @@ class MemoryLoader : public Loader {
   std::vector<std::byte> records_;
 };
 
-/// Batches are requested from a cache node in advance.
+/// Batches are requested from a cache node in advance, but not those of an epoch whose list needs losses that
+/// are not known yet.
 class StorageLoader : public Loader {
  public:
   StorageLoader(const Roster& roster, const DataPlan& data, Context& context, SampleVisits& visits,
@@ -55,15 +57,18 @@ class StorageLoader : public Loader {
       : context_(context),
         wait_(std::move(wait)),
         visits_(visits),
+        data_(data),
         manifest_(data.manifest()),
         real_(data.dataset() != nullptr),
         ahead_(data.prefetch()) {
-    const auto nodes = roster.ranks_of(Roster::Role::cache_node);
-    node_ = nodes[cache_node_of(roster, static_cast<std::size_t>(worker))];
+    const auto node = cache_node_of(roster, static_cast<std::size_t>(worker));
+    node_ = roster.ranks_of(Roster::Role::cache_node)[node];
+    const bool is_first = clients_of(roster, node).front() == static_cast<std::size_t>(worker);
+    tells_losses_ = is_first && data.plans_caches() && data.needs_losses();
   }
 
   void begin_step(int samples) override {
-    for (++begun_; requested_ < begun_ + ahead_; ++requested_) request(samples);
+    for (++begun_; requested_ < begun_ + ahead_ && !visits_.awaits_losses(); ++requested_) request(samples);
   }
   bool has_next() override { return !in_flight_.empty() && context_.is_done(in_flight_.front().batch); }
 
@@ -74,8 +79,8 @@ class StorageLoader : public Loader {
     wait_(current_.request);
     wait_(current_.batch);
     return {static_cast<int>(current_.samples.ids.size()),
-            current_.records,
-            {},
+            delivered(),
+            current_.samples.weights,
             current_.samples.ids,
             current_.epoch,
             current_.samples.epochs};
@@ -87,6 +92,7 @@ class StorageLoader : public Loader {
       context_.wait(each.batch);
     }
     in_flight_.clear();
+    if (!told_.empty()) context_.wait(told_);
     Pending end = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::End{}));
     context_.wait(end);
   }
@@ -104,9 +110,9 @@ class StorageLoader : public Loader {
     Request& order = in_flight_.emplace_back();
     visits_.next(samples, order.samples);
     order.epoch = visits_.epoch();
+    if (tells_losses_) tell_losses();
     const auto count = std::ssize(order.samples.ids);
-    Bytes size{0};
-    for (const SampleId id : order.samples.ids) size += manifest_.size_of(id);
+    const Bytes size = most_bytes(order.samples.ids);
     if (real_) order.records.resize(static_cast<std::size_t>(size.count()));
     order.batch = context_.receive(node_, protocol::batches, {size, real_ ? order.records.data() : nullptr});
     // The ids travel in both maths: the cache decides by them.
@@ -114,18 +120,57 @@ class StorageLoader : public Loader {
         node_, protocol::requests,
         {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
          reinterpret_cast<std::byte*>(order.samples.ids.data())},
-        protocol::pack(protocol::Request{.samples = static_cast<std::int32_t>(count), .epoch = order.epoch}));
+        protocol::pack(protocol::Request{.samples = static_cast<std::int32_t>(count),
+                                         .epoch = order.epoch,
+                                         .position = data_.has_lists() ? visits_.position() : 0}));
+  }
+  /// Of the message with a batch, whichever samples it has.
+  Bytes most_bytes(const std::vector<SampleId>& ids) const {
+    const auto count = std::ssize(ids);
+    if (data_.may_replace())
+      return (Bytes(static_cast<std::int64_t>(sizeof(SampleId))) + data_.largest_sample()) * count;
+    Bytes size{0};
+    for (const SampleId id : ids) size += manifest_.size_of(id);
+    return size;
+  }
+  /// The samples that came. Where they may be others than the wanted ones, their ids come first.
+  std::span<const std::byte> delivered() {
+    const std::span<const std::byte> message = current_.records;
+    if (!real_ || !data_.may_replace()) return message;
+    auto& samples = current_.samples;
+    std::vector<SampleId> ids(samples.ids.size());
+    std::memcpy(ids.data(), message.data(), ids.size() * sizeof(SampleId));
+    visits_.replace(samples, ids);
+    Bytes size{0};
+    for (const SampleId id : ids) size += manifest_.size_of(id);
+    return message.subspan(ids.size() * sizeof(SampleId), static_cast<std::size_t>(size.count()));
+  }
+  /// To the cache node, when an epoch begins whose list depends on losses.
+  void tell_losses() {
+    if (visits_.epoch() == told_epoch_) return;
+    told_epoch_ = visits_.epoch();
+    if (!told_.empty()) wait_(told_);
+    const std::span<const float> losses = visits_.losses();
+    told_losses_.assign(losses.begin(), losses.end());
+    const Bytes size(manifest_.samples * static_cast<std::int64_t>(sizeof(float)));
+    std::byte* data = told_losses_.empty() ? nullptr : reinterpret_cast<std::byte*>(told_losses_.data());
+    told_ = context_.send(node_, protocol::importance, {size, data});
   }
 
   Context& context_;
   std::function<void(Pending&)> wait_;
   SampleVisits& visits_;
+  const DataPlan& data_;
   const cache::Manifest& manifest_;
   bool real_;
   std::int64_t ahead_;          ///< batches
   std::int64_t begun_ = 0;      ///< steps
   std::int64_t requested_ = 0;  ///< batches
   Rank node_ = 0;
+  bool tells_losses_ = false;
+  std::int64_t told_epoch_ = 0;  ///< nothing is known before the first epoch
+  std::vector<float> told_losses_;
+  Pending told_;
   std::deque<Request> in_flight_;
   Request current_;
 };

@@ -41,25 +41,34 @@ Kernel DiskSource::transfer(SampleRead& read, std::size_t begin, std::size_t end
       return [this, &read, begin, end] {
         for (std::size_t i = begin; i < end; ++i) tier_->write(read.ids[i], read.records[i]);
       };
+    case SampleRead::What::new_package:
+    case SampleRead::What::to_package:
+      break;
   }
   return {};
 }
 
 /// An emulated or simulated disk serves all requests in the order in which they arrive, in parts or not.
 void DiskSource::start(SampleRead& read) {
-  read.started = context_.now();
+  if (read.what != SampleRead::What::to_package) read.started = context_.now();
   const std::size_t samples = read.ids.size();
-  const std::size_t parts = std::clamp<std::size_t>(samples, 1, parallel_);
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t begin = part * samples / parts;
-    const std::size_t end = (part + 1) * samples / parts;
-    Bytes size{0};
-    for (std::size_t i = begin; i < end; ++i) size += manifest_.size_of(read.ids[i]);
-    const DiskAccess access{size, static_cast<std::int64_t>(end - begin)};
-    Kernel moves = transfer(read, begin, end);
-    parts_.push_back(read.what == SampleRead::What::to_tier ? context_.write(0, access, std::move(moves))
-                                                            : context_.read(0, access, std::move(moves)));
-  }
+  const bool is_one = read.is_package || read.what == SampleRead::What::to_package;
+  const std::size_t parts = is_one ? 1 : std::clamp<std::size_t>(samples, 1, parallel_);
+  for (std::size_t part = 0; part < parts; ++part)
+    start_part(read, part * samples / parts, (part + 1) * samples / parts);
+}
+
+/// The samples from `begin` to before `end`.
+void DiskSource::start_part(SampleRead& read, std::size_t begin, std::size_t end) {
+  using What = SampleRead::What;
+  Bytes size{0};
+  for (std::size_t i = begin; i < end; ++i) size += manifest_.size_of(read.ids[i]);
+  const bool is_one = read.is_package || read.what == What::to_package;
+  const DiskAccess access{size, is_one ? 1 : static_cast<std::int64_t>(end - begin)};
+  Kernel moves = transfer(read, begin, end);
+  const bool writes = read.what == What::to_tier || read.what == What::to_package;
+  parts_.push_back(writes ? context_.write(0, access, std::move(moves))
+                          : context_.read(0, access, std::move(moves)));
 }
 
 /// The last part first: as a rule, the others have ended when it has.
@@ -73,6 +82,10 @@ void DiskSource::put_next(Pending& wait) {
 std::optional<SampleRead> DiskSource::finish() {
   for (; !parts_.empty() && context_.is_done(parts_.back()); parts_.pop_back()) context_.wait(parts_.back());
   if (!parts_.empty()) return std::nullopt;
+  if (accesses_.front().read.what == SampleRead::What::new_package) {
+    accesses_.front().read.what = SampleRead::What::to_package;
+    return std::nullopt;
+  }
   Access access = std::move(accesses_.front());
   accesses_.pop_front();
   for (const SampleId id : access.removed) tier_->remove(id);
@@ -105,13 +118,18 @@ void StoreSource::add(SampleRead read) {
     request.records.resize(static_cast<std::size_t>(own.size.count()));
     into = request.records.data();
   }
-  request.data = context_.receive(store_, protocol::read_data, {own.size, into});
+  const bool is_new = own.what == SampleRead::What::new_package;
+  request.data = context_.receive(store_, protocol::read_data, {is_new ? Bytes(0) : own.size, into});
   const auto count = std::ssize(own.ids);
-  request.sent = context_.send(
-      store_, protocol::reads,
-      {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
-       reinterpret_cast<std::byte*>(own.ids.data())},
-      protocol::pack(protocol::Read{.samples = static_cast<std::int32_t>(count), .epoch = own.epoch}));
+  request.sent =
+      context_.send(store_, protocol::reads,
+                    {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
+                     reinterpret_cast<std::byte*>(own.ids.data())},
+                    protocol::pack(protocol::Read{.samples = static_cast<std::int32_t>(count),
+                                                  .how = is_new           ? protocol::Read::How::new_package
+                                                         : own.is_package ? protocol::Read::How::package
+                                                                          : protocol::Read::How::one_by_one,
+                                                  .epoch = own.epoch}));
 }
 
 void StoreSource::put_next(Pending& wait) {

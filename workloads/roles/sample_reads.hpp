@@ -2,6 +2,7 @@
 // rank (other cache nodes: peer_source.hpp). Several stores stripe the samples by their ids.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -20,14 +21,26 @@ namespace tandem {
 /// Which of the stores has the sample: neighbours in the data set are on different ones.
 inline std::size_t store_of(SampleId id, std::size_t stores) { return static_cast<std::size_t>(id) % stores; }
 
+/// Samples that one read from a store has at most: a batch, or what a policy reads in the background.
+inline std::size_t most_samples_of_read(const DataPlan& data) {
+  const int package = data.cache_factory().needs.manifest ? 1024 : 0;
+  return static_cast<std::size_t>(std::max(data.largest_batch(), package));
+}
+
 /// One read of some samples from one place, or their writing into the tier of a disk.
 struct SampleRead {
-  enum class What : std::uint8_t { samples, from_tier, to_tier };
+  /// new_package: the samples are read, then to_package writes them in one piece. What is in packages is
+  /// also at its own place, where real reads find it.
+  enum class What : std::uint8_t { samples, from_tier, to_tier, new_package, to_package };
   std::vector<SampleId> ids;
   Bytes size{0};
   /// Where each sample goes; empty when math is modelled. The memory must stay until the read has ended.
   std::vector<std::span<std::byte>> targets = {};
   What what = What::samples;
+  cache::Why why = cache::Why::demand;
+  bool is_package = false;  ///< one request to the disk
+  /// The last ones of `ids` come with a package, and the node has them or reads them otherwise.
+  std::size_t others = 0;
   std::vector<std::vector<std::byte>> records = {};  ///< to write; empty when math is modelled
   std::int64_t epoch = 0;                            ///< in which it is asked for
   cache::Place from = cache::store();                ///< of What::samples
@@ -89,6 +102,7 @@ class DiskSource : public SampleReads {
     std::vector<SampleId> removed = {};  ///< after it
   };
   void start(SampleRead& read);
+  void start_part(SampleRead& read, std::size_t begin, std::size_t end);
   Kernel transfer(SampleRead& read, std::size_t begin, std::size_t end);
 
   Context& context_;

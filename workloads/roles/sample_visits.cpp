@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -13,9 +14,23 @@ namespace {
 
 constexpr float not_visited = std::numeric_limits<float>::quiet_NaN();
 
-Slice slice_of(std::vector<float>& values, std::size_t count) {
-  return {Bytes(static_cast<std::int64_t>(count * sizeof(float))),
-          values.empty() ? nullptr : reinterpret_cast<std::byte*>(values.data())};
+/// A message of `size` bytes, which has contents where mathematics is real.
+struct Block {
+  Block(std::size_t size_, bool is_real) : size(size_), bytes(is_real ? size : 0) {}
+  Slice slice() { return {Bytes(static_cast<std::int64_t>(size)), bytes.empty() ? nullptr : bytes.data()}; }
+  std::size_t size;
+  std::vector<std::byte> bytes;
+};
+
+template <class Value>
+void copy_to(std::span<const Value> values, std::span<std::byte> bytes) {
+  std::ranges::copy(std::as_bytes(values), bytes.begin());
+}
+template <class Value>
+Value value_at(std::span<const std::byte> bytes, std::size_t index) {
+  Value value;
+  std::memcpy(&value, bytes.data() + index * sizeof(Value), sizeof(Value));
+  return value;
 }
 
 }  // namespace
@@ -94,10 +109,20 @@ void SampleVisits::begin_deals() {
   }
 }
 
-void SampleVisits::note_losses(std::span<const float> losses) {
+void SampleVisits::note_losses(std::span<const SampleId> ids, std::span<const float> losses) {
+  if (!list_) return;
+  const std::size_t begin = noted_;
+  noted_ += ids.size();
   if (own_losses_.empty()) return;
-  TANDEM_CHECK(losses.size() == taken_ - last_, losses.size(), taken_ - last_);
-  std::ranges::copy(losses, own_losses_.begin() + static_cast<std::ptrdiff_t>(last_));
+  TANDEM_CHECK(losses.size() == ids.size() && noted_ <= taken_, losses.size(), ids.size(), noted_, taken_);
+  std::ranges::copy(losses, own_losses_.begin() + static_cast<std::ptrdiff_t>(begin));
+  if (!own_ids_.empty()) std::ranges::copy(ids, own_ids_.begin() + static_cast<std::ptrdiff_t>(begin));
+}
+
+void SampleVisits::replace(Batch& batch, std::span<const SampleId> ids) {
+  batch.ids.assign(ids.begin(), ids.end());
+  for (std::size_t i = 0; i < batch.weights.size(); ++i)
+    batch.weights[i] = weight_of_[static_cast<std::size_t>(ids[i])];
 }
 
 std::int64_t SampleVisits::epoch() const {
@@ -117,60 +142,75 @@ bool SampleVisits::has_trained(double epochs, std::int64_t samples) const {
 void SampleVisits::begin_epoch(std::int64_t epoch) {
   epoch_ = epoch;
   list_ = data_.epoch_list(epoch, table_, first_);
-  taken_ = last_ = 0;
+  taken_ = last_ = noted_ = 0;
   if (part() == 0)
     throw ConfigError("epoch " + std::to_string(epoch) + " has fewer samples (" +
                       std::to_string(list_->ids.size()) + ") than workers (" + std::to_string(workers_) +
                       ")");
   if (!table_.empty()) own_losses_.assign(part(), not_visited);
+  if (!data_.may_replace()) return;
+  if (!table_.empty()) own_ids_.assign(part(), 0);
+  weight_of_.assign(list_->weights.empty() ? 0 : static_cast<std::size_t>(data_.info().train_samples), 1.0F);
+  for (std::size_t i = 0; i < list_->weights.size(); ++i)
+    weight_of_[static_cast<std::size_t>(list_->ids[i])] = list_->weights[i];
 }
 
-/// The first worker collects the losses of all parts and sends all of them to each worker. Modelled
-/// mathematics sends messages of the same sizes.
+/// The first worker collects the losses of all parts and sends all of them to each worker, with their samples
+/// where these may be others than those of the list. Modelled mathematics sends messages of the same sizes.
 void SampleVisits::exchange_losses() {
+  const std::size_t each = sizeof(float) + (data_.may_replace() ? sizeof(SampleId) : 0);
   const bool real = !table_.empty();
-  const std::size_t count = part() * static_cast<std::size_t>(data_.workers());
-  std::vector<float> all(real ? count : 0);
+  Block own(part() * each, real);
+  Block all(own.size * static_cast<std::size_t>(data_.workers()), real);
+  if (real) put_own_losses(own.bytes);
   const Rank first = roster_.first_worker();
   if (worker_ == 0) {
-    collect(all);
+    if (real) std::ranges::copy(own.bytes, all.bytes.begin());
+    collect(all.slice());
     std::vector<Pending> sends;
     for (const Rank other : roster_.workers())
-      if (other != first) sends.push_back(context_.send(other, protocol::loss_tables, slice_of(all, count)));
+      if (other != first) sends.push_back(context_.send(other, protocol::loss_tables, all.slice()));
     for (Pending& send : sends) wait_(send);
   } else {
-    Pending sent = context_.send(first, protocol::losses, slice_of(own_losses_, part()));
-    Pending received = context_.receive(first, protocol::loss_tables, slice_of(all, count));
+    Pending sent = context_.send(first, protocol::losses, own.slice());
+    Pending received = context_.receive(first, protocol::loss_tables, all.slice());
     wait_(sent);
     wait_(received);
   }
-  if (real) keep_losses(all);
+  if (real) keep_losses(all.bytes);
 }
 
-/// `all`: by position in the list.
-void SampleVisits::collect(std::vector<float>& all) {
+/// The parts of the other workers. `all`: the parts, one after the other.
+void SampleVisits::collect(Slice all) {
   const auto workers = roster_.workers();
-  const auto put = [&](std::size_t worker, const std::vector<float>& losses) {
-    for (std::size_t i = 0; i < losses.size(); ++i) all[worker + i * workers.size()] = losses[i];
-  };
-  put(0, own_losses_);
-  std::vector<std::vector<float>> received(workers.size());
+  const Bytes part = all.size / static_cast<std::int64_t>(workers.size());
   std::vector<Pending> arriving;
   for (std::size_t worker = 1; worker < workers.size(); ++worker) {
-    received[worker].resize(own_losses_.size());
-    arriving.push_back(
-        context_.receive(workers[worker], protocol::losses, slice_of(received[worker], part())));
+    std::byte* into =
+        all.data == nullptr ? nullptr : all.data + worker * static_cast<std::size_t>(part.count());
+    arriving.push_back(context_.receive(workers[worker], protocol::losses, {part, into}));
   }
-  for (std::size_t i = 0; i < arriving.size(); ++i) {
-    wait_(arriving[i]);
-    put(i + 1, received[i + 1]);
-  }
+  for (Pending& one : arriving) wait_(one);
 }
 
-/// What the next list may know becomes part of the table. `all`: by position in the list.
-void SampleVisits::keep_losses(std::span<const float> all) {
+/// The losses, then the samples where these may be others than those of the list.
+void SampleVisits::put_own_losses(std::span<std::byte> block) const {
+  copy_to(std::span<const float>(own_losses_), block);
+  if (!own_ids_.empty()) copy_to(std::span<const SampleId>(own_ids_), block.subspan(part() * sizeof(float)));
+}
+
+/// What the next list may know becomes part of the table. `all`: the parts, one after the other.
+void SampleVisits::keep_losses(std::span<const std::byte> all) {
   auto& newest = too_new_.emplace_back(table_.size(), not_visited);
-  for (std::size_t i = 0; i < all.size(); ++i) newest[static_cast<std::size_t>(list_->ids[i])] = all[i];
+  const auto workers = static_cast<std::size_t>(workers_);
+  const std::size_t size = all.size() / workers;
+  for (std::size_t i = 0; i < part(); ++i)
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      const auto block = all.subspan(worker * size, size);
+      const SampleId id = own_ids_.empty() ? list_->ids[worker + i * workers]
+                                           : value_at<SampleId>(block.subspan(part() * sizeof(float)), i);
+      newest[static_cast<std::size_t>(id)] = value_at<float>(block, i);
+    }
   if (std::ssize(too_new_) <= data_.loss_lag()) return;
   const auto& oldest = too_new_.front();
   for (std::size_t id = 0; id < oldest.size(); ++id)
@@ -200,7 +240,7 @@ void SampleVisits::skip_in_lists(std::int64_t samples) {
     if (epochs > 0) begin_epoch(first + 1 + epochs);
     before_epoch_ = of_first + epochs * each;
   }
-  taken_ = last_ = static_cast<std::size_t>(samples - before_epoch_);
+  taken_ = last_ = noted_ = static_cast<std::size_t>(samples - before_epoch_);
 }
 
 /// Of earlier epochs.
@@ -215,14 +255,31 @@ void SampleVisits::serialise_losses(StateArchive& state) {
 
 void SampleVisits::serialise(StateArchive& state) {
   if (!data_.needs_losses()) return;
-  auto taken = static_cast<std::int64_t>(taken_);
+  // Batches that were requested in advance are requested again.
+  auto taken = static_cast<std::int64_t>(noted_);
   state.number("epoch", epoch_);
   state.number("epoch_samples", taken);
   state.number("samples_before_epoch", before_epoch_);
   if (!table_.empty()) serialise_losses(state);
   if (state.restores()) begin_epoch(epoch_);
-  taken_ = last_ = static_cast<std::size_t>(taken);
+  if (state.restores()) taken_ = last_ = noted_ = static_cast<std::size_t>(taken);
   if (!own_losses_.empty()) state.floats("losses_of_epoch", own_losses_);
+  if (!own_ids_.empty()) serialise_ids(state);
+}
+
+/// In two parts, which are exact as floats.
+void SampleVisits::serialise_ids(StateArchive& state) {
+  constexpr SampleId base = 1 << 20;
+  std::vector<float> low(own_ids_.size()), high(own_ids_.size());
+  for (std::size_t i = 0; i < own_ids_.size(); ++i) {
+    low[i] = static_cast<float>(own_ids_[i] % base);
+    high[i] = static_cast<float>(own_ids_[i] / base);
+  }
+  state.floats("samples_of_epoch_low", low);
+  state.floats("samples_of_epoch_high", high);
+  if (!state.restores()) return;
+  for (std::size_t i = 0; i < own_ids_.size(); ++i)
+    own_ids_[i] = static_cast<SampleId>(low[i]) + base * static_cast<SampleId>(high[i]);
 }
 
 }  // namespace tandem

@@ -33,11 +33,20 @@ class SampleVisits {
   };
   /// The next samples, `count` of them; the last batch of a common list may have fewer.
   void next(int count, Batch& batch);
-  /// The losses of the batch that `next` returned last. Ignored unless a worker computes losses that the
-  /// lists need.
-  void note_losses(std::span<const float> losses);
+  /// The losses of the oldest batch that `next` returned and for which they were not noted, and the samples
+  /// that it was trained on. Empty, unless a worker computes losses.
+  void note_losses(std::span<const SampleId> ids, std::span<const float> losses);
+  /// The next batch is of an epoch whose list needs losses that are not noted yet.
+  bool awaits_losses() const { return data_.needs_losses() && list_ && taken_ == part() && noted_ < taken_; }
+  /// Other samples than those of a batch came: changes them and their weights. Pre: the batch is of the epoch
+  /// in progress.
+  void replace(Batch& batch, std::span<const SampleId> ids);
   /// Of the batch that was returned last.
   std::int64_t epoch() const;
+  /// Where it began in this worker's part of the list.
+  std::int64_t position() const { return static_cast<std::int64_t>(last_); }
+  /// By id: what the list of the present epoch knows; empty where no worker computes losses.
+  std::span<const float> losses() const { return table_; }
   /// Whether `samples` samples are this worker's part of so many epochs' lists. Never with shards, whose
   /// epochs are counted for all workers together.
   bool has_trained(double epochs, std::int64_t samples) const;
@@ -63,8 +72,10 @@ class SampleVisits {
   void skip_in_lists(std::int64_t samples);
   void begin_epoch(std::int64_t epoch);
   void exchange_losses();
-  void collect(std::vector<float>& all);
-  void keep_losses(std::span<const float> all);
+  void collect(Slice all);
+  void put_own_losses(std::span<std::byte> block) const;
+  void keep_losses(std::span<const std::byte> all);
+  void serialise_ids(StateArchive& state);
   void serialise_losses(StateArchive& state);
 
   const Roster& roster_;
@@ -83,7 +94,10 @@ class SampleVisits {
   std::int64_t before_epoch_ = 0;  ///< samples of this worker in earlier epochs
   std::size_t taken_ = 0;          ///< of this worker's part
   std::size_t last_ = 0;           ///< of those, before the last batch
+  std::size_t noted_ = 0;          ///< of those, their losses are known
   std::vector<float> own_losses_;  ///< of its part, where mathematics is real
+  std::vector<SampleId> own_ids_;  ///< of `own_losses_`, where cache nodes may replace samples
+  std::vector<float> weight_of_;   ///< by id, where lists have weights and cache nodes may replace samples
   std::vector<float> table_;       ///< by id: what the next list knows; NaN: not visited
   /// By id, of each epoch that the lag leaves out, oldest first; NaN: not visited in it.
   std::deque<std::vector<float>> too_new_;

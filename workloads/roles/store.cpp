@@ -42,27 +42,33 @@ void Store::run() {
       --open;
       continue;
     }
-    reader.ids.resize(static_cast<std::size_t>(protocol::unpack<protocol::Read>(ended.note).samples));
-    begin_read(ended.index);
+    const auto read = protocol::unpack<protocol::Read>(ended.note);
+    reader.ids.resize(static_cast<std::size_t>(read.samples));
+    begin_read(ended.index, read.how);
     wait[ended.index] = listen(reader);
   }
 }
 
 Pending Store::listen(Reader& reader) {
-  reader.ids.resize(static_cast<std::size_t>(data_.largest_batch()));
+  reader.ids.resize(most_samples_of_read(data_));
   return context_.receive(reader.node, protocol::reads,
                           {Bytes(static_cast<std::int64_t>(reader.ids.size() * sizeof(SampleId))),
                            reinterpret_cast<std::byte*>(reader.ids.data())});
 }
 
 /// The disk reads into the message.
-void Store::begin_read(std::size_t reader) {
+void Store::begin_read(std::size_t reader, protocol::Read::How how) {
   auto& messages = readers_[reader].messages;
   drop_sent(context_, messages, spare_);
   SampleMessage& message = messages.emplace_back();
-  SampleRead read{.ids = readers_[reader].ids, .reader = reader};
-  for (const SampleId id : read.ids) message.size += data_.manifest().size_of(id);
-  read.size = message.size;
+  SampleRead read{
+      .ids = readers_[reader].ids, .is_package = how == protocol::Read::How::package, .reader = reader};
+  for (const SampleId id : read.ids) read.size += data_.manifest().size_of(id);
+  if (how == protocol::Read::How::new_package) {
+    read.what = SampleRead::What::new_package;
+    return disk_.add(std::move(read));
+  }
+  message.size = read.size;
   if (samples_) {
     spare_.give(message);
     std::span<std::byte> rest = message.records;

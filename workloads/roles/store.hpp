@@ -8,6 +8,7 @@
 
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/protocol.hpp"
 #include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_reads.hpp"
 
@@ -26,7 +27,7 @@ class Store {
     std::list<SampleMessage> messages;  ///< being read, or on their way; in the order of the requests
   };
   Pending listen(Reader& reader);
-  void begin_read(std::size_t reader);
+  void begin_read(std::size_t reader, protocol::Read::How how);
   void send(const SampleRead& read);
 
   const DataPlan& data_;

@@ -394,7 +394,8 @@ Catalog<Factory>::Entry icache() {
       .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
                  return std::make_unique<ICache>(setting);
                },
-               .needs = {.manifest = true, .importance = true, .idle = true}},
+               .needs = {.manifest = true, .importance = true, .idle = true},
+               .replaces = true},
       .aliases = {"isa"}};
 }
 

@@ -149,7 +149,8 @@ Catalog<Factory>::Entry ods() {
       .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
                  return std::make_unique<Ods>(setting);
                },
-               .needs = {.manifest = true, .ahead = true, .lists = true, .idle = true}}};
+               .needs = {.manifest = true, .ahead = true, .lists = true, .idle = true},
+               .replaces = true}};
 }
 
 }  // namespace tandem::cache

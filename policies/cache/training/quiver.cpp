@@ -167,7 +167,8 @@ Catalog<Factory>::Entry quiver() {
       .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
                  return std::make_unique<Quiver>(setting);
                },
-               .needs = {.manifest = true, .ahead = true}}};
+               .needs = {.manifest = true, .ahead = true},
+               .replaces = true}};
 }
 
 }  // namespace tandem::cache

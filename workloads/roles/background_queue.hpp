@@ -1,0 +1,52 @@
+// The reads of a cache node that no batch waits for, in the order in which its policy has decided them. One
+// is made at a time. It holds what is still to be read; the node reads.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "policies/cache/policy.hpp"
+
+namespace tandem {
+
+class BackgroundQueue {
+ public:
+  struct Read {
+    std::vector<SampleId> ids = {};
+    std::size_t others = 0;  ///< the last ones of `ids` come with a package and are not needed
+    cache::Why why = cache::Why::prefetch;
+    bool is_new_package = false;  ///< the samples are copied into a package
+    cache::Place from = cache::store();
+    std::int64_t epoch = 0;
+    bool is_package() const { return why == cache::Why::package && ids.size() > 1; }
+  };
+  /// `most`: samples that are read at once if the policy reads them one by one.
+  explicit BackgroundQueue(std::size_t most) : most_(most) {}
+
+  /// What was decided in the background.
+  void add(const cache::Decisions& decisions, std::int64_t epoch);
+  /// None: nothing is to be read, or a read has not ended.
+  std::optional<Read> next();
+  /// The read that brings the sample, for which a batch waits now; none: it has begun.
+  std::optional<Read> hurry(SampleId id);
+  /// `parts`: reads that it was divided into, each of which ends by itself.
+  void note_begun(std::size_t parts) { running_ += parts; }
+  void note_end() { --running_; }
+  bool is_running() const { return running_ > 0; }
+  bool is_empty() const { return reads_.empty(); }
+
+ private:
+  void add(const cache::Fetch& fetch, std::span<const SampleId> ids, std::int64_t epoch);
+  std::optional<Read> take(std::deque<Read>::iterator read);
+
+  std::size_t most_;
+  std::deque<Read> reads_;
+  std::unordered_set<SampleId> queued_;  ///< that `reads_` bring
+  std::size_t running_ = 0;
+};
+
+}  // namespace tandem

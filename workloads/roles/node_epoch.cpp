@@ -20,13 +20,16 @@ void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
   const auto list = data_.epoch_list(epoch, losses, data_.first_list());
   const auto workers = static_cast<std::size_t>(data_.workers());
   low_.assign(list->low.empty() ? 0 : samples(), 0);
-  for (std::size_t i = 0; i < list->low.size(); ++i) low_[index(list->ids[i])] = list->low[i];
   std::vector<std::size_t> node_of(workers);
   for (std::size_t node = 0; node < workers_of_.size(); ++node)
     for (const std::size_t worker : workers_of_[node]) node_of[worker] = node;
   std::vector<std::vector<SampleId>> of_node(workers_of_.size());
+  // Nobody wants the last ones of a list that cannot be divided.
   const std::size_t dealt = list->ids.size() / workers * workers;
-  for (std::size_t i = 0; i < dealt; ++i) of_node[node_of[i % workers]].push_back(list->ids[i]);
+  for (std::size_t i = 0; i < dealt; ++i) {
+    of_node[node_of[i % workers]].push_back(list->ids[i]);
+    if (!low_.empty()) low_[index(list->ids[i])] = list->low[i];
+  }
   if (keeps_lists_) keep_lists(*list);
   tell({.epoch = epoch, .lists = of_node, .low = low_});
 }

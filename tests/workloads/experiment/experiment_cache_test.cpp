@@ -1,0 +1,59 @@
+// Cache policies in jobs: which samplers and algorithms they go with.
+#include <gtest/gtest.h>
+
+#include "tests/workloads/experiment/experiment_text.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::ExperimentFile;
+using testing::minimal;
+
+class CacheKeys : public ExperimentFile {
+ protected:
+  static std::string stored(const std::string& data, const std::string& more = "") {
+    return minimal + "placement: {cache_nodes: [a]}\n" + more + "data: {source: storage, " + data + "}\n";
+  }
+};
+
+TEST_F(CacheKeys, PoliciesThatPlanGoWithSamplersThatDealLists) {
+  EXPECT_EQ(load(stored("cache: icache, sampling: importance")).data.cache, "icache");
+  EXPECT_EQ(load(stored("cache: shade, sampling: rank-exponential")).data.cache, "shade");
+  EXPECT_EQ(load(stored("cache: quiver, sampling: shuffled")).data.cache, "quiver");
+  EXPECT_EQ(load(stored("cache: ods, sampling: chunked")).data.cache, "ods");
+  EXPECT_EQ(load(stored("cache: lru, sampling: importance")).data.sampling, "importance");
+}
+
+TEST_F(CacheKeys, RefuseSamplersThatDoNotTellWhatAPolicyNeeds) {
+  EXPECT_EQ(error_of(stored("cache: icache")),
+            "lab.yaml: key 'data.sampling': expected importance | rank-exponential, because cache policy "
+            "icache needs losses, found 'shard'");
+  EXPECT_EQ(error_of(stored("cache: icache, sampling: shuffled")),
+            "lab.yaml:4: key 'data.sampling': expected importance | rank-exponential, because cache policy "
+            "icache needs losses, found 'shuffled'");
+  EXPECT_EQ(error_of(stored("cache: ods")),
+            "lab.yaml: key 'data.sampling': expected shuffled | replacement | importance | rank-exponential | "
+            "chunked, because cache policy ods needs the lists of epochs, found 'shard'");
+  EXPECT_EQ(error_of(stored("cache: quiver, sampling: replacement")),
+            "lab.yaml:4: key 'data.sampling': expected shuffled | importance | chunked, because cache policy "
+            "quiver needs samples that are listed once, to change their places, found 'replacement'");
+}
+
+TEST_F(CacheKeys, RefuseWorkersThatAreInDifferentEpochs) {
+  EXPECT_EQ(error_of(stored("cache: quiver, sampling: shuffled", "sync: {algorithm: asp}\n")),
+            "lab.yaml:4: key 'sync.algorithm': expected an algorithm in which all workers take the same "
+            "steps, because cache policy quiver needs epochs that begin for all workers at the same time, "
+            "found 'asp'");
+}
+
+TEST_F(CacheKeys, RefuseWhatCacheNodesDoNotProvide) {
+  EXPECT_NE(error_of(stored("cache: nopfs, sampling: shuffled"))
+                .find("expected a policy that does not need all lists of the run, the rates of tiers, peers "
+                      "and stores"),
+            std::string::npos);
+  EXPECT_NE(error_of(stored("sampling: shade")).find("a sampler that does not depend on what is cached"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -63,6 +63,49 @@ TEST_P(StoredTwins, StoresServeTheSameSamples) {
 INSTANTIATE_TEST_SUITE_P(Tiers, StoredTwins,
                          ::testing::Values("--set data.cache=minio", "--set data.disk_capacity=15000"));
 
+/// Three nodes share one cache: samples that a node neither owns nor has come from their owner, or from the
+/// store if that has not wanted them yet. A sample is wanted once in an epoch, and an owner keeps what it
+/// has, so it does not matter when it is asked.
+class SharedTwins : public Twins {};
+
+TEST_P(SharedTwins, CacheNodesGiveEachOtherTheSameSamples) {
+  play(
+      "--set data.source=storage --set data.cache=minio --set data.cache_capacity=10000 --set "
+      "data.sampling=shuffled --set workload.train_samples=48 --set stop.rounds=12 --set "
+      "placement.workers=[node-1,node-2,node-3] --set placement.cache_nodes=[node-1,node-2,node-3] --set "
+      "placement.stores=[server] --set data.prefetch=0 --set sync.over=all-reduce " +
+      GetParam());
+  const auto& cache = simulated_.summary.at("cache");
+  EXPECT_GT(cache.at("peer"), 0);
+  EXPECT_GT(cache.at("peer_misses"), 0);
+  EXPECT_EQ(cache.at("requests"), 12 * 3 * 8);
+  EXPECT_EQ(cache.at("local").get<int>() + cache.at("peer").get<int>() + cache.at("storage").get<int>(),
+            12 * 3 * 8);
+  for (const char* key :
+       {"requests", "local", "peer", "peer_misses", "storage", "local_bytes", "peer_bytes", "storage_bytes"})
+    EXPECT_EQ(measured_.summary.at("cache").at(key), cache.at(key)) << key;
+  for (std::int64_t epoch = 0; epoch < 6; ++epoch)
+    for (const char* from : {"tier0", "peer", "peer-miss", "store"})
+      EXPECT_EQ(cache_sum(measured_.journal, from, epoch).samples,
+                cache_sum(simulated_.journal, from, epoch).samples)
+          << from << " in epoch " << epoch;
+  const auto comparison = validation::compare(simulated_, {measured_});
+  EXPECT_EQ(comparison.operations.state, validation::Gate::State::passed) << comparison.operations.detail;
+  EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;
+  // Real mathematics on the same samples: a wrong one would change the losses.
+  ASSERT_EQ(measured_.journal.steps.size(), simulated_.journal.steps.size());
+  const auto losses = [](const Results& results) {
+    std::map<std::pair<Rank, int>, double> by_step;
+    for (const StepRecord& step : results.journal.steps) by_step[{step.rank, step.step}] = step.loss;
+    return by_step;
+  };
+  EXPECT_EQ(losses(measured_), losses(simulated_));
+}
+
+INSTANTIATE_TEST_SUITE_P(Owners, SharedTwins,
+                         ::testing::Values("--set data.peers=partition --set data.copies=1",
+                                           "--set data.peers=ring --set data.copies=2"));
+
 /// iCache with the importance that training has: in both worlds, the same samples are substituted, read in
 /// the background and trained on. Steps are much longer than reads in the background.
 class ImportanceTwins : public Twins {
@@ -128,49 +171,6 @@ INSTANTIATE_TEST_SUITE_P(
                       "--set placement.workers=[node-5,node-6] --set placement.cache_nodes=[server,server]",
                       "--set sync.over=all-reduce --set placement.workers=[node-5,node-6] --set "
                       "placement.cache_nodes=[server,server]"));
-
-/// Three nodes share one cache: samples that a node neither owns nor has come from their owner, or from the
-/// store if that has not wanted them yet. A sample is wanted once in an epoch, and an owner keeps what it
-/// has, so it does not matter when it is asked.
-class SharedTwins : public Twins {};
-
-TEST_P(SharedTwins, CacheNodesGiveEachOtherTheSameSamples) {
-  play(
-      "--set data.source=storage --set data.cache=minio --set data.cache_capacity=10000 --set "
-      "data.sampling=shuffled --set workload.train_samples=48 --set stop.rounds=12 --set "
-      "placement.workers=[node-1,node-2,node-3] --set placement.cache_nodes=[node-1,node-2,node-3] --set "
-      "placement.stores=[server] --set data.prefetch=0 --set sync.over=all-reduce " +
-      GetParam());
-  const auto& cache = simulated_.summary.at("cache");
-  EXPECT_GT(cache.at("peer"), 0);
-  EXPECT_GT(cache.at("peer_misses"), 0);
-  EXPECT_EQ(cache.at("requests"), 12 * 3 * 8);
-  EXPECT_EQ(cache.at("local").get<int>() + cache.at("peer").get<int>() + cache.at("storage").get<int>(),
-            12 * 3 * 8);
-  for (const char* key :
-       {"requests", "local", "peer", "peer_misses", "storage", "local_bytes", "peer_bytes", "storage_bytes"})
-    EXPECT_EQ(measured_.summary.at("cache").at(key), cache.at(key)) << key;
-  for (std::int64_t epoch = 0; epoch < 6; ++epoch)
-    for (const char* from : {"tier0", "peer", "peer-miss", "store"})
-      EXPECT_EQ(cache_sum(measured_.journal, from, epoch).samples,
-                cache_sum(simulated_.journal, from, epoch).samples)
-          << from << " in epoch " << epoch;
-  const auto comparison = validation::compare(simulated_, {measured_});
-  EXPECT_EQ(comparison.operations.state, validation::Gate::State::passed) << comparison.operations.detail;
-  EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;
-  // Real mathematics on the same samples: a wrong one would change the losses.
-  ASSERT_EQ(measured_.journal.steps.size(), simulated_.journal.steps.size());
-  const auto losses = [](const Results& results) {
-    std::map<std::pair<Rank, int>, double> by_step;
-    for (const StepRecord& step : results.journal.steps) by_step[{step.rank, step.step}] = step.loss;
-    return by_step;
-  };
-  EXPECT_EQ(losses(measured_), losses(simulated_));
-}
-
-INSTANTIATE_TEST_SUITE_P(Owners, SharedTwins,
-                         ::testing::Values("--set data.peers=partition --set data.copies=1",
-                                           "--set data.peers=ring --set data.copies=2"));
 
 /// Each sample that is not in the cache is a request to the disk: latency and bytes / rate, in both worlds.
 TEST_F(Twins, EachRequestPaysTheLatencyOfItsDisk) {

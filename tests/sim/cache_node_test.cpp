@@ -544,45 +544,99 @@ std::unique_ptr<cache::CachePolicy> shared_minio(const cache::Setting& setting) 
                        .copies = 1});
 }
 
-/// Three workers, each with a node of its own, share the samples of each epoch. What MinIO has of its own
+/// Three workers, each with a node of its own, share the samples of each epoch. What a node has of its own
 /// samples depends on the epochs before alone, so time plays no part.
-TEST_F(PeerTimes, CountsOfAJobAreThoseOfItsReplayWithoutTime) {
-  constexpr std::int64_t epochs = 4;
-  experiment_.workload.train_samples = 120;
-  experiment_.placement.workers = lab::hosts(3);
-  experiment_.placement.cache_nodes = {"h5", "h6", "h7"};
-  experiment_.data.cache_capacity = Bytes(30 * 3073);
-  experiment_.data.sampling = "shuffled";
-  experiment_.data.prefetch = 0;
-  experiment_.stop.rounds = 5 * epochs;
-  const Journal journal = train();
-  const auto& sampler = sampling::samplers().find("shuffled");
-  const auto lists = sampler.make.make({.samples = 120,
-                                        .batch = 8,
-                                        .seed = experiment_.seed,
-                                        .options = Options::resolve("shuffled", sampler.options, {})});
-  const CatalogEntry<cache::Factory> policy{
-      .name = "shared minio", .summary = "", .paper = "", .options = {}, .make = {.node = shared_minio}};
-  const auto replayed = replay_training({.manifest = job_->data().manifest(),
-                                         .epochs = epochs,
-                                         .batch = 8,
-                                         .nodes = 3,
-                                         .tiers = {experiment_.data.cache_capacity},
-                                         .policy = &policy,
-                                         .seed = experiment_.seed,
-                                         .jobs = {lists.get()}});
-  ASSERT_EQ(std::ssize(replayed), epochs);
-  for (const EpochReads& epoch : replayed) {
-    SCOPED_TRACE(epoch.epoch);
-    const CacheLedger& ledger = epoch.ledger;
-    EXPECT_EQ(cache_sum(journal, "tier0", epoch.epoch).samples, ledger.local.samples);
-    EXPECT_EQ(cache_sum(journal, "peer", epoch.epoch).samples, ledger.peer.samples);
-    EXPECT_EQ(cache_sum(journal, "peer", epoch.epoch).bytes, ledger.peer.bytes);
-    EXPECT_EQ(cache_sum(journal, "store", epoch.epoch).samples, ledger.storage.samples);
-    EXPECT_EQ(cache_sum(journal, "peer-miss", epoch.epoch).samples, ledger.peer_misses);
+class PeerCounts : public PeerTimes {
+ protected:
+  static constexpr std::int64_t epochs = 4;
+  PeerCounts() {
+    experiment_.workload.train_samples = 120;
+    experiment_.placement.workers = lab::hosts(3);
+    experiment_.placement.cache_nodes = {"h5", "h6", "h7"};
+    experiment_.data.cache_capacity = Bytes(30 * 3073);
+    experiment_.data.sampling = "shuffled";
+    experiment_.data.prefetch = 0;
+    experiment_.stop.rounds = 5 * epochs;
   }
+  /// The job, and its replay without time, whose reads are returned.
+  std::vector<EpochReads> expect_same_counts(const CatalogEntry<cache::Factory>& policy) {
+    const Journal journal = train();
+    const auto& sampler = sampling::samplers().find("shuffled");
+    const auto lists = sampler.make.make({.samples = 120,
+                                          .batch = 8,
+                                          .seed = experiment_.seed,
+                                          .options = Options::resolve("shuffled", sampler.options, {})});
+    auto replayed = replay_training({.manifest = job_->data().manifest(),
+                                     .epochs = epochs,
+                                     .batch = 8,
+                                     .nodes = 3,
+                                     .tiers = {experiment_.data.cache_capacity},
+                                     .policy = &policy,
+                                     .policy_options = Options::resolve(policy.name, policy.options, {}),
+                                     .seed = experiment_.seed,
+                                     .jobs = {lists.get()}});
+    EXPECT_EQ(std::ssize(replayed), epochs);
+    for (const EpochReads& epoch : replayed) {
+      SCOPED_TRACE(epoch.epoch);
+      const CacheLedger& ledger = epoch.ledger;
+      EXPECT_EQ(cache_sum(journal, "tier0", epoch.epoch).samples, ledger.local.samples);
+      EXPECT_EQ(cache_sum(journal, "peer", epoch.epoch).samples, ledger.peer.samples);
+      EXPECT_EQ(cache_sum(journal, "peer", epoch.epoch).bytes, ledger.peer.bytes);
+      EXPECT_EQ(cache_sum(journal, "store", epoch.epoch).samples, ledger.storage.samples);
+      EXPECT_EQ(cache_sum(journal, "peer-miss", epoch.epoch).samples, ledger.peer_misses);
+    }
+    return replayed;
+  }
+};
+
+TEST_F(PeerCounts, OfAPartitionedCacheAreThoseOfItsReplay) {
+  const auto replayed = expect_same_counts(
+      {.name = "shared minio", .summary = "", .paper = "", .options = {}, .make = {.node = shared_minio}});
   EXPECT_GT(replayed.back().ledger.peer.samples, 20);
   EXPECT_GT(replayed.front().ledger.peer_misses, 20);
+}
+
+/// A node keeps the first samples of its first list, and all others know.
+TEST_F(PeerCounts, OfPartitionedMinioAreThoseOfItsReplay) {
+  experiment_.data.cache = "partitioned-minio";
+  experiment_.data.peers = Peers::plan;
+  experiment_.data.copies = 0;
+  const auto replayed = expect_same_counts(cache::catalog().find("partitioned-minio"));
+  EXPECT_EQ(replayed.front().ledger.peer.samples, 0);
+  for (std::size_t epoch = 1; epoch < replayed.size(); ++epoch) {
+    const CacheLedger& ledger = replayed[epoch].ledger;
+    EXPECT_EQ(ledger.local.samples + ledger.peer.samples, 90) << "all that three nodes keep";
+    EXPECT_EQ(ledger.peer_misses, 0);
+  }
+}
+
+/// Its stripe is read before the job, or rather while that begins: who wants a sample of it waits for it.
+TEST_F(PeerCounts, OfHoardAreThoseOfItsReplay) {
+  experiment_.data.cache = "hoard";
+  experiment_.data.peers = Peers::plan;
+  experiment_.data.copies = 0;
+  const auto replayed = expect_same_counts(cache::catalog().find("hoard"));
+  EXPECT_GT(replayed.front().ledger.peer.samples, 40);
+  EXPECT_GT(replayed.front().ledger.peer_misses, 0) << "a stripe is larger than its node";
+}
+
+/// A sample that a node reads for itself goes to another one when it is there.
+TEST_F(PeerTimes, WhatAPeerReadsForItselfIsWaitedFor) {
+  double first = 0, second = 0;
+  const Journal journal = serve({[&](CacheClient& client, Context& context) {
+                                   answer_time(client, context, {2});
+                                   first = context.now().count();
+                                 },
+                                 [&](CacheClient& client, Context& context) {
+                                   sleep_until(context, 0.001);
+                                   answer_time(client, context, {2});
+                                   second = context.now().count();
+                                 }});
+  // Both messages leave the first node together, which delays the second one a little.
+  EXPECT_NEAR(first, request(1) + from_store(1) + batch(1), 5e-6);
+  EXPECT_NEAR(second, request(1) + from_store(1) + 2 * batch(1), 1e-5);
+  EXPECT_EQ(cache_sum(journal, "store").samples, 1);
+  EXPECT_EQ(cache_sum(journal, "peer").samples, 1);
 }
 
 }  // namespace

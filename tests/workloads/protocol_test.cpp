@@ -56,6 +56,18 @@ TEST(Protocol, StructsRoundTrip) {
   EXPECT_EQ(unpack<Traffic>(pack(Traffic{6, Bytes(7)})).size, Bytes(7));
 }
 
+TEST(Protocol, FoundHasABitForEachSample) {
+  Found found{.samples = 256};
+  for (const std::size_t position : {0U, 7U, 8U, 100U, 255U}) found.set(position);
+  const auto unpacked = unpack<Found>(pack(found));
+  EXPECT_EQ(unpacked.samples, 256);
+  for (std::size_t position = 0; position < Found::most; ++position)
+    EXPECT_EQ(unpacked.has(position),
+              position == 0 || position == 7 || position == 8 || position == 100 || position == 255)
+        << position;
+  EXPECT_EQ(unpack<Read>(pack(Read{.samples = 3, .epoch = 5})).epoch, 5);
+}
+
 TEST(Protocol, ANanLossRoundTrips) {
   const Note note = pack(Push{.loss = std::numeric_limits<double>::quiet_NaN()});
   EXPECT_TRUE(std::isnan(unpack<Push>(note).loss));

@@ -91,6 +91,11 @@ class DataChecker {
     const bool has_owners = data.peers == Peers::partition || data.peers == Peers::ring;
     if (data.peers == Peers::directory)
       fail_at("data.peers", "none, partition, ring or plan, because there is no directory yet", found);
+    if (needs.peers && data.cache == "locality-aware" && data.source == DataSource::storage)
+      fail_at("data.cache",
+              "another policy, because cache nodes of a job do not divide the samples of a step among "
+              "themselves (`tandem cache --epochs` does)",
+              quote(data.cache));
     if (needs.peers && has_owners)
       fail_at("data.peers", "plan, because cache policy " + data.cache + " chooses the node it reads from",
               found);

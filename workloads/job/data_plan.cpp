@@ -273,11 +273,10 @@ std::vector<Bytes> DataPlan::cache_tiers() const {
 
 std::unique_ptr<cache::CachePolicy> DataPlan::make_cache_policy(int node, int nodes) const {
   const auto& entry = cache::catalog().find(setting_.cache);
-  const bool knows_peers = setting_.peers == Peers::plan;
   auto policy =
       cache_->node({.tiers = cache_tiers(),
-                    .node = knows_peers ? node : 0,
-                    .nodes = knows_peers ? nodes : 1,
+                    .node = node,
+                    .nodes = nodes,
                     .manifest = manifest_,
                     .seed = seed_,
                     .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)});

@@ -20,8 +20,8 @@ class BackgroundQueue {
     std::size_t others = 0;  ///< the last ones of `ids` come with a package and are not needed
     cache::Why why = cache::Why::prefetch;
     bool is_new_package = false;  ///< the samples are copied into a package
-    std::int64_t epoch = 0;
     cache::Place from = cache::store();
+    std::int64_t epoch = 0;
     bool is_package() const { return why == cache::Why::package && ids.size() > 1; }
   };
   /// `most`: samples that are read at once if the policy reads them one by one.

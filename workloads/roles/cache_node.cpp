@@ -283,17 +283,18 @@ CacheNode::Batch& CacheNode::new_batch(Client& client) {
   return batch;
 }
 
+bool CacheNode::has_ids(const Batch& batch) const { return data_.may_replace() && !batch.client->is_peer; }
+
 /// Gives each sample its place in the message, behind the ids if it has them.
 void CacheNode::lay_out(Batch& batch, const cache::Decisions& decisions) const {
-  const bool is_for_worker = !batch.client->is_peer;
-  if (is_for_worker && data_.may_replace())
+  if (has_ids(batch))
     batch.size = Bytes(static_cast<std::int64_t>(decisions.serve.size() * sizeof(SampleId)));
   for (const cache::Serve& serve : decisions.serve) {
     if (is_real_) batch.begin_of.push_back(static_cast<std::size_t>(batch.size.count()));
     batch.size += data_.manifest().size_of(serve.given);
   }
   if (is_real_) batch.begin_of.push_back(static_cast<std::size_t>(batch.size.count()));
-  if (is_for_worker) batch.size += given_.size(decisions.serve.size());
+  if (!batch.client->is_peer) batch.size += given_.size(decisions.serve.size());
 }
 
 /// Says which sample the batch has there, or that it has none.
@@ -307,10 +308,10 @@ void CacheNode::collect(Batch& batch, const cache::Decisions& decisions) {
   if (is_real_) spare_.give(batch);
   for (std::size_t position = 0; position < decisions.serve.size(); ++position) {
     const SampleId id = decisions.serve[position].given;
-    if (is_real_ && data_.may_replace() && !batch.client->is_peer)
+    if (is_real_ && has_ids(batch))
       std::memcpy(batch.records.data() + position * sizeof(SampleId), &id, sizeof(SampleId));
     if (engine_.in_flight(id)) {
-      const bool from_peer = decisions.serve[position].from.where == cache::Where::peer;
+      const bool from_peer = class_of(decisions.serve[position]) == "peer";
       waiters_.insert({id, {&batch, position, from_peer}});
       if (from_peer && not_at_peer_.contains(id)) count_peer_miss(id, batch.epoch);
       ++batch.missing;
@@ -363,8 +364,10 @@ void CacheNode::apply(const cache::Decisions& decisions, std::int64_t epoch) {
 void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
   background_.add(decisions, epoch);
   for (const cache::Fetch& fetch : decisions.fetch) {
+    const auto ids = decisions.ids_of(fetch);
+    if (fetch.from.where == cache::Where::peer) from_peers_.insert(ids.begin(), ids.end());
     if (fetch.why != cache::Why::demand) continue;
-    for (const SampleId id : decisions.ids_of(fetch)) add(reads_[source_of(fetch.from, id)], waiters_, id);
+    for (const SampleId id : ids) add(reads_[source_of(fetch.from, id)], waiters_, id);
     for (std::size_t source = 0; source < reads_.size(); ++source) {
       if (reads_[source].ids.empty()) continue;
       reads_[source].epoch = epoch;
@@ -404,8 +407,8 @@ void CacheNode::take(const SampleRead& read) {
   const std::string from = from_tier ? from_disk : name_of(read.from);
   record(read.epoch, is_background ? std::string(background_row) : from).reading += read.duration;
   if (is_background) background_.note_end();
-  if (read.what == SampleRead::What::samples) note_arrived(read);
   const std::size_t needed = read.ids.size() - read.others;
+  if (read.what == SampleRead::What::samples) note_arrived(read, needed);
   complete_.clear();
   for (std::size_t i = 0; i < needed; ++i) {
     if (from_tier && read.has_failed(i))

@@ -94,6 +94,7 @@ class CacheNode {
   void record_background();
   void count(const cache::Decisions& decisions, std::int64_t epoch);
   Batch& new_batch(Client& client);
+  bool has_ids(const Batch& batch) const;
   void lay_out(Batch& batch, const cache::Decisions& decisions) const;
   std::span<std::byte> place(Batch& batch, std::size_t position) const;
   bool is_in_memory(SampleId id) const;
@@ -109,7 +110,8 @@ class CacheNode {
   void take(const SampleRead& read);
   void settle(const SampleRead& read, std::size_t position);
   void note_writes(const SampleRead& read);
-  void note_arrived(const SampleRead& read);
+  void note_arrived(const SampleRead& read, std::size_t needed);
+  bool is_coming(SampleId id) const;
   void count_peer_miss(SampleId id, std::int64_t epoch);
   std::size_t source_of(const cache::Place& place, SampleId id) const;
   void keep(SampleId id, std::span<const std::byte> record);
@@ -156,6 +158,7 @@ class CacheNode {
   Waiters tier_waiters_;  ///< for samples that are read from the tier on the disk
   /// In flight from the store because the node that was asked did not have them.
   std::unordered_set<SampleId> not_at_peer_;
+  std::unordered_set<SampleId> from_peers_;  ///< in flight from other nodes, or to be read there
   SpareRecords spare_;
   // Reused:
   std::vector<SampleRead> reads_;  ///< by source, without the disk of a tier

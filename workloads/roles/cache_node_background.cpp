@@ -23,8 +23,7 @@ void CacheNode::read_in_background() {
 }
 
 void CacheNode::begin(BackgroundQueue::Read read) {
-  const bool is_from_peer = read.from.where == cache::Where::peer;
-  const std::size_t most = is_from_peer ? protocol::Found::most : most_samples_of_read(data_);
+  const std::size_t most = most_samples_of_read(data_);
   for (std::size_t first = 0; first < read.ids.size(); first += most) {
     const auto begin = read.ids.begin() + static_cast<std::ptrdiff_t>(first);
     const std::size_t count = std::min(most, read.ids.size() - first);
@@ -33,8 +32,8 @@ void CacheNode::begin(BackgroundQueue::Read read) {
                  .others = first + count - std::clamp(needed, first, first + count),
                  .why = read.why,
                  .is_new_package = read.is_new_package,
-                 .epoch = read.epoch,
-                 .from = read.from});
+                 .from = read.from,
+                 .epoch = read.epoch});
   }
 }
 
@@ -67,7 +66,8 @@ void CacheNode::begin_part(std::size_t source, const BackgroundQueue::Read& part
     if (!is_real_ || part.is_new_package) continue;
     read.targets.emplace_back(read.records.emplace_back(static_cast<std::size_t>(size.count())));
   }
-  background_.note_begun(1);
+  background_.note_begun(part.from.where == cache::Where::peer ? PeerSource::requests_for(read.ids.size())
+                                                               : 1);
   sources_[source]->add(std::move(read));
 }
 

@@ -37,6 +37,12 @@ void CacheNode::end_peer_reads() {
   for (PeerSource* peer : peers_) peer->say_end();
 }
 
+/// What a node reads from the store to keep it is sent when it is there. One that waited for another node,
+/// which may wait for it, would wait for ever.
+bool CacheNode::is_coming(SampleId id) const {
+  return engine_.in_flight(id) && engine_.tier_of(id) != cache::outside && !from_peers_.contains(id);
+}
+
 /// The policy does not know of it: what is here is sent, and nothing else changes.
 void CacheNode::answer_peer(Client& peer, std::int64_t epoch) {
   Batch& batch = new_batch(peer);
@@ -45,42 +51,48 @@ void CacheNode::answer_peer(Client& peer, std::int64_t epoch) {
   for_peer_.clear();
   for (std::size_t i = 0; i < peer.ids.size(); ++i) {
     const SampleId id = peer.ids[i];
-    if (!engine_.has(id)) continue;
+    if (!engine_.has(id) && !is_coming(id)) continue;
     batch.found.set(i);
     for_peer_.serve.push_back({id, id, cache::tier(engine_.tier_of(id))});
   }
   lay_out(batch, for_peer_);
   collect(batch, for_peer_);
   read_tier(epoch);
+  for (const cache::Serve& serve : for_peer_.serve)
+    if (auto read = background_.hurry(serve.given)) begin(*std::move(read));
   send_complete(peer);
 }
 
-/// What the node that was asked did not have is read from the store.
-void CacheNode::note_arrived(const SampleRead& read) {
-  if (read.ids.size() == read.others && read.not_here.empty()) return;
+/// What the node that was asked did not have is read from the store, if a batch waits for it. `needed`: of
+/// the samples, those that did not only come with a package.
+void CacheNode::note_arrived(const SampleRead& read, std::size_t needed) {
   arrived_.clear();
   const auto add = [&](SampleId id, cache::Arrived::Outcome outcome) {
+    // Where it is not, a batch that waits for a read in the background still needs it.
+    const bool is_needed = outcome == cache::Arrived::Outcome::not_here && waiters_.contains(id);
     arrived_.push_back({.id = id,
                         .size = data_.manifest().size_of(id),
                         .from = read.from,
-                        .why = read.why,
+                        .why = is_needed ? cache::Why::demand : read.why,
                         .outcome = outcome});
   };
-  for (const SampleId id : std::span(read.ids).first(read.ids.size() - read.others)) {
+  for (const SampleId id : std::span(read.ids).first(needed)) {
     add(id, cache::Arrived::Outcome::here);
     not_at_peer_.erase(id);
+    from_peers_.erase(id);
   }
   for (const SampleId id : read.not_here) {
     add(id, cache::Arrived::Outcome::not_here);
+    from_peers_.erase(id);
     const auto [begin, end] = waiters_.equal_range(id);
     for (auto each = begin; each != end; ++each)
       if (each->second.from_peer) count_peer_miss(id, each->second.batch->epoch);
   }
+  if (arrived_.empty()) return;
   const cache::Decisions& decisions = engine_.arrived(arrived_);
   for (const SampleId id : read.not_here)
     if (engine_.in_flight(id)) not_at_peer_.insert(id);
-  move(decisions.move);
-  this->read(decisions, read.epoch);
+  apply(decisions, read.epoch);
 }
 
 /// A sample that was to come from another node comes from the store.

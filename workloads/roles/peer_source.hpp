@@ -26,6 +26,10 @@ class PeerSource : public SampleReads {
   void put_next(Pending& wait) override;
   void hear(const Note& note) override { found_ = protocol::unpack<protocol::Found>(note); }
   std::optional<SampleRead> finish() override;
+  /// In which so many samples are asked for.
+  static std::size_t requests_for(std::size_t samples) {
+    return (samples + protocol::Found::most - 1) / protocol::Found::most;
+  }
   bool is_idle() const { return requests_.empty(); }
   /// Tells the other node that no read follows. It ends only when all others have told it. Pre: is_idle().
   void say_end();

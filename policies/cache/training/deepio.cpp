@@ -106,7 +106,8 @@ Catalog<Factory>::Entry deepio() {
       .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
                  return std::make_unique<DeepIo>(setting);
                },
-               .needs = {.manifest = true, .peers = true, .idle = true}}};
+               .needs = {.manifest = true, .peers = true, .idle = true},
+               .replaces = true}};
 }
 
 }  // namespace tandem::cache

@@ -26,7 +26,6 @@ class Hoard final : public CachePolicy {
   void on_job(const JobChange& change, Decisions& decisions) override {
     if (fills_before_ && change.state == JobChange::State::starts) fill(setting_.manifest.total(), decisions);
   }
-  void on_epoch(const EpochBegins& event, Decisions&) override { is_first_epoch_ = event.epoch == 0; }
   void on_idle(Bytes room, Decisions& decisions) override { fill(room, decisions); }
 
   void on_want(const Want& want, Decisions& decisions) override {
@@ -34,7 +33,7 @@ class Hoard final : public CachePolicy {
       const int owner = owners_[static_cast<std::size_t>(id)];
       const bool is_here = kept_.holds(id);
       // While the owner reads its stripe, asking it would mostly be in vain.
-      const bool is_filled = fills_before_ || !is_first_epoch_;
+      const bool is_filled = fills_before_ || want.epoch > 0;
       serve_from_owner(id, is_here, is_filled ? owner : nobody, setting_.node, decisions);
       if (!is_here && owner == setting_.node) kept_.keep(id, size, decisions);
     }
@@ -66,7 +65,6 @@ class Hoard final : public CachePolicy {
 
   Setting setting_;
   bool fills_before_;
-  bool is_first_epoch_ = true;
   Kept kept_;
   std::vector<std::int16_t> owners_;  ///< by id
   SampleId next_ = 0;                 ///< of the own stripe, to be read in the background

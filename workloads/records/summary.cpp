@@ -9,6 +9,7 @@
 
 #include "policies/vocabulary/quantile.hpp"
 #include "workloads/records/columns.hpp"
+#include "workloads/records/data_figures.hpp"
 #include "workloads/records/metrics.hpp"
 #include "workloads/records/phase_order.hpp"
 
@@ -93,6 +94,7 @@ json cache_of(const Journal& journal) {
   };
   for (const auto& record : journal.caches) {
     add(places[record.from], record);
+    if (!is_delivered(record)) continue;
     add(all, record);
     if (record.from.starts_with("tier")) add(local, record);
   }
@@ -330,7 +332,10 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
   add_by_worker(info, journal, makespan, summary);
   if (info.experiment.stop.accuracy > 0.0) summary["accuracy_stop"] = accuracy_stop_json(info, journal);
   if (info.ensemble.is_object()) summary["ensemble"] = info.ensemble;
-  if (!journal.caches.empty()) summary["cache"] = cache_of(journal);
+  if (!journal.caches.empty()) {
+    summary["cache"] = cache_of(journal);
+    summary["data"] = data_figures(info, journal);
+  }
   if (!info.experiment.checkpoint.policy.empty()) summary["commits"] = commits_of(journal);
   return summary;
 }

@@ -57,6 +57,7 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
     if (cache_node_of(job.roster(), worker) == static_cast<std::size_t>(index))
       clients_.emplace_back().rank = workers[worker];
   open_ = clients_.size();
+  deliveries_.emplace(data_.manifest(), context_.rank(), journal_, clients_.size());
 }
 
 CacheNode::~CacheNode() = default;
@@ -105,11 +106,17 @@ Pending CacheNode::listen(Client& client) {
 void CacheNode::end(Client& client) {
   wait_for_sends(context_, client.batches);
   client.has_ended = true;
+  deliveries_->end(number_of(client));
   --open_;
+}
+
+std::size_t CacheNode::number_of(const Client& client) const {
+  return static_cast<std::size_t>(&client - clients_.data());
 }
 
 void CacheNode::begin_batch(Client& client, std::int64_t epoch) {
   const cache::Decisions& decisions = decide(client.ids, epoch);
+  deliveries_->note(number_of(client), epoch, decisions.serve);
   Batch& batch = new_batch(client);
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());

@@ -5,6 +5,7 @@
 
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "workloads/data/cache_engine.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/roles/delivery_log.hpp"
 #include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_reads.hpp"
 
@@ -57,6 +59,7 @@ class CacheNode {
   void listen_to_clients();
   Pending listen(Client& client);
   void end(Client& client);
+  std::size_t number_of(const Client& client) const;
   void begin_batch(Client& client, std::int64_t epoch);
   const cache::Decisions& decide(const std::vector<SampleId>& ids, std::int64_t epoch);
   void note(const cache::Want& want, const cache::Decisions& decisions);
@@ -93,7 +96,8 @@ class CacheNode {
   /// What is in memory. Nothing where math is modelled and memory is the only tier; else empty records.
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
   std::vector<Client> clients_;
-  std::size_t open_ = 0;  ///< clients that may send requests
+  std::optional<DeliveryLog> deliveries_;  ///< made when the clients are known
+  std::size_t open_ = 0;                   ///< clients that may send requests
   /// The next request of each client, and the next end of a read of each source. Empty: none is awaited.
   std::vector<Pending> wait_;
   Waiters waiters_;       ///< for samples in flight

@@ -45,7 +45,7 @@ TEST(DataSection, ColdAndWarmEpochsHaveRows) {
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(table.rows[0].cells[1].text, "cold epoch");
   EXPECT_EQ(table.rows[1].cells[1].text, "warm epochs");
-  EXPECT_EQ(table.rows[1].cells[2].text, "30 % / 29 %");
+  EXPECT_EQ(table.rows[1].cells[2].text, "30.0 % / 29.0 %");
   // Nobody recorded what was requested.
   EXPECT_EQ(table.rows[1].cells[3].text, "-");
   const json& configuration = document.at("configurations").at(0);
@@ -70,7 +70,7 @@ TEST(DataSection, AResultAloneHasItsShares) {
   const auto variant = with_two_epochs();
   const Table table = classes_of_result(data_of_result(variant.simulated.summary));
   ASSERT_EQ(table.rows.size(), 3U);
-  EXPECT_EQ(table.rows[2].cells[3].text, "30 %");
+  EXPECT_EQ(table.rows[2].cells[3].text, "30.0 %");
 }
 
 }  // namespace

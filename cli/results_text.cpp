@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/data_text.hpp"
 #include "cli/output.hpp"
 #include "policies/vocabulary/quantile.hpp"
 #include "workloads/records/format.hpp"
@@ -284,6 +285,7 @@ std::string results_line(const Results& results) {
         ", {} samples replaced by others",
         with_separators(
             summary.at("cache").at("classes").at("substituted").at("samples").get<std::int64_t>()));
+  if (summary.contains("data")) line += data_lines(summary.at("data"));
   line += ensemble_line(summary) + shares_line(summary) + commits_line(summary) + rounds_line(summary) +
           membership_line(summary, results.info.experiment.placement.workers.size()) + target_line(summary) +
           accuracy_stop_line(results) + restarts_line(results.info) + origin_line(results.info);

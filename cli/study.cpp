@@ -48,6 +48,14 @@ int jobs_of(const StudyOptions& options) {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_jobs);
 }
 
+/// Whether the entry has what the study asks for besides the result.
+bool answers(const StudyEntry& entry, const validation::StudySection& study) {
+  if (!study.stall) return true;
+  if (!entry.document.contains("least_capacity")) return false;
+  const json& least = entry.document.at("least_capacity");
+  return least.is_null() || least.at("stall") == *study.stall;
+}
+
 /// The configurations that are to be simulated now.
 std::vector<std::size_t> chosen_of(const validation::Suite& suite, const StudyOptions& options,
                                    const std::optional<validation::Shard>& shard, const std::string& out) {
@@ -55,7 +63,7 @@ std::vector<std::size_t> chosen_of(const validation::Suite& suite, const StudyOp
   if (options.only_missing)
     std::erase_if(chosen, [&](std::size_t i) {
       const auto entry = read_entry(out, suite.configurations[i]);
-      return entry && entry->failure.empty();
+      return entry && entry->failure.empty() && answers(*entry, suite.study);
     });
   return chosen;
 }
@@ -258,6 +266,9 @@ void add_study(CLI::App& app, int& exit_code) {
       "    about: the question that the study answers\n"
       "    baseline: bsp           algorithm to which speed-ups are relative\n"
       "    knee: 0.5               share of a proportional gain below which more workers do not pay off\n"
+      "    stall: 0.05             of each job with cache nodes, find the least data.cache_capacity with "
+      "which\n"
+      "                            workers wait for samples no longer than this share of their warm steps\n"
       "    operations: true        record every message, to separate communicating from waiting\n"
       "    reading: {every: 5, mean: 10, start: 0.1}   also evaluate accuracy curves as a publication did:\n"
       "                            every 5th evaluation, running mean of 10, starting at accuracy 0.1\n"

@@ -14,6 +14,7 @@
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/simulation.hpp"
+#include "cli/stall_search.hpp"
 #include "cli/study_results.hpp"
 #include "cli/subcommand_process.hpp"
 #include "cli/suite_input.hpp"
@@ -133,12 +134,17 @@ int StudyRun::simulate_here(std::size_t i) const {
     const std::string directory = directory_of(i);
     fs::create_directories(directory);
     // Configurations already run concurrently.
-    const Simulated simulated = simulate_with_ensemble(load_job(options, platforms_), options, directory, 1);
+    const LoadedJob loaded = load_job(options, platforms_);
+    nlohmann::json least;
+    // Before this process simulates.
+    if (suite_.study.stall) least = least_capacity(loaded, options, directory, *suite_.study.stall);
+    const Simulated simulated = simulate_with_ensemble(loaded, options, directory, 1);
     StudyEntry entry;
     entry.document = validation::study_configuration(
         names_of(configuration), summarise(simulated.info, simulated.journal, simulated.makespan),
         to_json(simulated.info));
     // The same wherever and whenever it was simulated.
+    if (suite_.study.stall) entry.document["least_capacity"] = std::move(least);
     entry.document["command"] = command_of(words_of(suite_, configuration));
     for (const char* key : {"command", "started"}) entry.document["environment"].erase(key);
     write_entry(out_, configuration, entry);

@@ -50,6 +50,15 @@ TEST_P(StoredTwins, StoresServeTheSameSamples) {
     EXPECT_EQ(measured_.summary.at("cache").at(key), simulated_.summary.at("cache").at(key)) << key;
   for (const char* from : {"tier0", "tier1", "store"})
     EXPECT_EQ(cache_sum(measured_.journal, from).bytes, cache_sum(simulated_.journal, from).bytes) << from;
+  for (const char* part : {"cold", "warm"}) {
+    const auto& simulated = simulated_.summary.at("data").at(part);
+    const auto& measured = measured_.summary.at("data").at(part);
+    for (const char* key : {"epochs", "requests", "byte_hit_ratio", "bound"})
+      EXPECT_EQ(measured.at(key), simulated.at(key)) << part << ' ' << key;
+    EXPECT_TRUE(measured.at("bound").is_object()) << part;
+  }
+  EXPECT_EQ(measured_.summary.at("data").at("coverage"), simulated_.summary.at("data").at("coverage"));
+  EXPECT_EQ(measured_.summary.at("data").at("coverage").at("distinct_share"), 1.0);
   const auto comparison = validation::compare(simulated_, {measured_});
   EXPECT_EQ(comparison.operations.state, validation::Gate::State::passed) << comparison.operations.detail;
   EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;

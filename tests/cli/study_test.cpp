@@ -45,6 +45,44 @@ class Study : public ::testing::Test {
   CommandLine line_;
 };
 
+/// Of a cache that keeps its first samples, the time that a worker waits falls linearly with the capacity:
+/// the odds stall / (1 - stall) do, from those without a cache to those with all samples in it.
+TEST_F(Study, FindsTheLeastCacheForAStall) {
+  line_.write(
+      "cached.yaml",
+      "platform: " TANDEM_SOURCE_DIR
+      "/platforms/quad.xml\n"
+      "workload: {math: modelled, model: lenet, dataset: synthetic-colour, train_samples: 960, batch: 16}\n"
+      "sync: {over: all-reduce}\n"
+      "data: {source: storage, cache: minio, prefetch: 0}\n"
+      "placement: {cache_nodes: [server], worker_count: 1}\n"
+      "stop: {epochs: 3}\nwarmup_steps: 0\n");
+  line_.write("least.yaml", "experiments: cached.yaml\nstudy: {stall: 0.999}\n");
+  ASSERT_EQ(line_.tandem("study least.yaml --out easy").exit_code, 0);
+  const auto least_in = [&](const std::string& folder) {
+    return read(line_.folder() / folder / "report.json").at("configurations").at(0).at("least_capacity");
+  };
+  const json easy = least_in("easy");
+  EXPECT_EQ(easy.at("capacity_bytes"), 0);
+  const double without = easy.at("tried").at(0).at(1);
+  ASSERT_GT(without, 0.0);
+  line_.write("least.yaml", "experiments: cached.yaml\nstudy: {stall: 1e-6}\n");
+  const auto none = line_.tandem("study least.yaml --out none");
+  ASSERT_EQ(none.exit_code, 0) << none.output;
+  EXPECT_NE(none.output.find("none suffices"), std::string::npos) << none.output;
+  const double with_all = least_in("none").at("tried").back().at(1);
+  ASSERT_LT(with_all, without);
+  const double wanted = (without + 2 * with_all) / 3;
+  line_.write("least.yaml", "experiments: cached.yaml\nstudy: {stall: " + std::to_string(wanted) + "}\n");
+  ASSERT_EQ(line_.tandem("study least.yaml --out found").exit_code, 0);
+  const json found = least_in("found");
+  const auto odds = [](double stall) { return stall / (1 - stall); };
+  const double share = (odds(without) - odds(wanted)) / (odds(without) - odds(with_all));
+  const double expected = share * found.at("data_set_bytes").get<double>();
+  EXPECT_NEAR(found.at("capacity_bytes").get<double>(), expected, 2 * found.at("step_bytes").get<double>());
+  EXPECT_LE(found.at("tried").size(), 11U);
+}
+
 TEST_F(Study, SimulatesEveryConfigurationAndReportsThem) {
   const auto result = line_.tandem("study study.yaml --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;

@@ -28,11 +28,14 @@ struct CurveReading {
 };
 
 struct StudySection {
-  std::string about;       ///< the question, for the head of the report
-  std::string baseline;    ///< algorithm of a suite's configurations; empty: "bsp" where there is one
-  std::string place;       ///< of the baseline's line
-  double knee = 0.5;       ///< share of a proportional gain below which more workers are not worth it
-  bool operations = true;  ///< records every message, which separates communicating from waiting
+  std::string about;     ///< the question, for the head of the report
+  std::string baseline;  ///< algorithm of a suite's configurations; empty: "bsp" where there is one
+  std::string place;     ///< of the baseline's line
+  double knee = 0.5;     ///< share of a proportional gain below which more workers are not worth it
+  /// Share of their steps that workers may wait for samples: for each job with cache nodes, the study finds
+  /// the least data.cache_capacity that suffices. None: it does not.
+  std::optional<double> stall;
+  bool operations = true;               ///< records every message, which separates communicating from waiting
   std::optional<CurveReading> reading;  ///< in addition to the first evaluation at the target
   std::vector<PublishedFigure> published;
   std::vector<std::string> notes;  ///< what a reader must know to interpret the figures

@@ -23,9 +23,9 @@ struct SuiteNodes {
     return path + ':' + std::to_string(node.Mark().line + 1);
   }
   [[noreturn]] static void fail_at(const std::string& place, const std::string& key,
-                                     const std::string& expected, const YAML::Node& node);
+                                   const std::string& expected, const YAML::Node& node);
   [[noreturn]] static void fail_unknown_key(const std::string& key, const std::string& place,
-                                              const std::vector<std::string>& known);
+                                            const std::vector<std::string>& known);
   template <class Number>
   static Number number(const std::string& key, const std::string& place, const YAML::Node& node,
                        Number minimum, const std::string& expected) {
@@ -45,7 +45,7 @@ struct SuiteNodes {
 };
 
 void SuiteNodes::fail_at(const std::string& place, const std::string& key, const std::string& expected,
-                           const YAML::Node& node) {
+                         const YAML::Node& node) {
   const std::string found = node.IsSequence() ? "a list"
                             : node.IsMap()    ? "a map"
                             : node.IsNull()   ? "nothing"
@@ -54,7 +54,7 @@ void SuiteNodes::fail_at(const std::string& place, const std::string& key, const
 }
 
 void SuiteNodes::fail_unknown_key(const std::string& key, const std::string& place,
-                                    const std::vector<std::string>& known) {
+                                  const std::vector<std::string>& known) {
   const std::string nearest = nearest_name(key, known);
   throw ConfigError(place + ": unknown key '" + key + "' of a suite" +
                     (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
@@ -123,6 +123,8 @@ class StudyReader {
       section_.place = place;
     } else if (key == "knee") {
       section_.knee = share(path, place, node);
+    } else if (key == "stall") {
+      section_.stall = stall(path, place, node);
     } else if (key == "operations") {
       section_.operations = SuiteNodes::boolean(path, place, node);
     } else if (key == "reading") {
@@ -136,7 +138,7 @@ class StudyReader {
       for (const auto& figure : node) add_published(figure);
     } else {
       SuiteNodes::fail_unknown_key(
-          key, place, {"about", "baseline", "knee", "operations", "reading", "notes", "published"});
+          key, place, {"about", "baseline", "knee", "stall", "operations", "reading", "notes", "published"});
     }
   }
 
@@ -144,6 +146,13 @@ class StudyReader {
     const std::string expected = "a number > 0 and <= 1, like 0.5";
     const auto value = SuiteNodes::number<double>(path, place, node, 1e-9, expected);
     if (value > 1.0) SuiteNodes::fail_at(place, path, expected, node);
+    return value;
+  }
+
+  static double stall(const std::string& path, const std::string& place, const YAML::Node& node) {
+    const std::string expected = "a number > 0 and < 1, like 0.05";
+    const auto value = SuiteNodes::number<double>(path, place, node, 1e-9, expected);
+    if (value >= 1.0) SuiteNodes::fail_at(place, path, expected, node);
     return value;
   }
 
@@ -214,7 +223,7 @@ class StudyReader {
     for (const auto& figure : study_figures) known += (known.empty() ? "" : " | ") + figure;
     const std::string nearest = nearest_name(name, study_figures);
     fail(place, path, "a figure (" + known + ")",
-           "'" + name + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+         "'" + name + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
   }
 
   const SuiteNodes& nodes_;

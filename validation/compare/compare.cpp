@@ -258,6 +258,9 @@ std::vector<Figure> figures_of(const Results& simulated, const std::vector<Resul
   add("cache.hit_ratio", "hit ratio", Unit::ratio, "/cache/hit_ratio");
   add("cache.storage_bytes", "read from storage", Unit::bytes, "/cache/storage_bytes");
   add("cache.storage_time", "time reading storage", Unit::seconds, "/cache/storage_time_s");
+  add("cold_epoch_time", "time of the cold epoch", Unit::seconds, "/data/cold/epoch_time_s");
+  add("epoch_time", "time per warm epoch", Unit::seconds, "/data/warm/epoch_time_s");
+  add("stall", "stall in warm epochs", Unit::ratio, "/data/warm/stall");
   return std::move(figures.all);
 }
 

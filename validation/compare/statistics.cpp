@@ -57,6 +57,14 @@ std::vector<double> centred_ranks(const std::vector<double>& values) {
   return ranks;
 }
 
+/// Of values about their means.
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto product = [](const auto& x, const auto& y) {
+    return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+  };
+  return product(a, b) / std::sqrt(product(a, a) * product(b, b));
+}
+
 std::vector<double> sorted(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values;
@@ -163,11 +171,18 @@ std::optional<double> noise_floor(const std::vector<double>& repetitions) {
 std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b) {
   TANDEM_CHECK(a.size() == b.size(), a.size(), b.size());
   if (a.size() < 2 || all_tie(a) || all_tie(b)) return std::nullopt;
-  const std::vector<double> ranks_a = centred_ranks(a), ranks_b = centred_ranks(b);
-  const auto product = [](const auto& x, const auto& y) {
-    return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+  return correlation(centred_ranks(a), centred_ranks(b));
+}
+
+std::optional<double> pearson(const std::vector<double>& a, const std::vector<double>& b) {
+  TANDEM_CHECK(a.size() == b.size(), a.size(), b.size());
+  if (a.size() < 3 || all_tie(a) || all_tie(b)) return std::nullopt;
+  const auto centred = [](std::vector<double> values) {
+    const double mean = boost::math::statistics::mean(values);
+    for (double& value : values) value -= mean;
+    return values;
   };
-  return product(ranks_a, ranks_b) / std::sqrt(product(ranks_a, ranks_a) * product(ranks_b, ranks_b));
+  return correlation(centred(a), centred(b));
 }
 
 std::optional<double> kendall(const std::vector<double>& a, const std::vector<double>& b) {

@@ -59,6 +59,8 @@ std::optional<double> noise_floor(const std::vector<double>& repetitions);
 /// Spearman's rank correlation, ties on mean ranks. None with fewer than 2 pairs, or when all of one side
 /// tie.
 std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b);
+/// Pearson's correlation. None with fewer than 3 pairs, or when all of one side tie.
+std::optional<double> pearson(const std::vector<double>& a, const std::vector<double>& b);
 /// Kendall's tau-b, which allows for ties. None as for spearman().
 std::optional<double> kendall(const std::vector<double>& a, const std::vector<double>& b);
 

@@ -64,6 +64,7 @@ bool is_absent_phase(const Figure& figure) {
 ErrorSummary errors_of(const Figure& kind, const Configurations& configurations,
                        const Resampling& resampling) {
   ErrorSummary summary{.key = kind.key, .name = kind.name, .unit = kind.unit};
+  std::vector<double> simulated, measured;
   std::vector<double> errors, floors, half_widths, contributions, magnitudes, code_paths, models;
   for (const auto* configuration : configurations) {
     const Figure* figure = configuration->comparison->find(kind.key);
@@ -81,6 +82,8 @@ ErrorSummary errors_of(const Figure& kind, const Configurations& configurations,
       summary.largest_name = configuration->name;
     }
     errors.push_back(figure->error);
+    simulated.push_back(figure->simulated);
+    measured.push_back(figure->measured);
     if (figure->noise_floor && std::isfinite(*figure->noise_floor)) floors.push_back(*figure->noise_floor);
     if (figure->interval) half_widths.push_back((figure->interval->high - figure->interval->low) / 2);
     count_verdict(*figure, summary);
@@ -88,6 +91,7 @@ ErrorSummary errors_of(const Figure& kind, const Configurations& configurations,
     code_paths.push_back(std::abs(figure->simulated - *figure->witness) / figure->measured);
     models.push_back(std::abs(*figure->witness - figure->measured) / figure->measured);
   }
+  summary.pearson = pearson(simulated, measured);
   summary.witnessed = static_cast<int>(models.size());
   summary.code_path = mean_of(code_paths);
   summary.model = mean_of(models);

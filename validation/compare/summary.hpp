@@ -99,6 +99,7 @@ struct ErrorSummary {
   double p95 = 0;
   double largest = 0;  ///< with its sign
   std::string largest_name{};
+  std::optional<double> pearson{};  ///< correlation of simulated and measured values; none below three
   std::optional<Interval> mape_interval{};  ///< 90 %, over configurations
   std::optional<double> noise_floor{};      ///< mean over configurations
   std::optional<double> half_width{};  ///< half of the 95 % interval of an error, mean over configurations

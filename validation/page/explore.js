@@ -25,6 +25,7 @@
       ${chart('phases-simulated', 'Phases of workers, simulated')}
       ${chart('phases-measured', 'Phases of workers, measured')}
     </div>
+    <div id="data-part"></div>
     <div id="members-part"></div>
     <h3>Timeline of a few steps, simulated above measured</h3>
     <p class="lead">Begins with the first step after the warm-up. Shows the first of the measured runs.
@@ -255,6 +256,8 @@
 
   const drawMembers = detail => tandem.members.draw(element('members-part'),
     detail.members ? worlds.map(world => ({name: world, color: color[world], members: detail.members[world]})) : []);
+  const drawData = detail => tandem.data.draw(element('data-part'),
+    detail.data ? worlds.map(world => ({name: world, epochs: detail.data[world]})) : []);
   /** Marks of machines are explained where there are any. */
   const drawLegend = detail => legend('timeline-legend', [
     ...report.phases.map((phase, index) => [phase, phaseColors[index]]),
@@ -262,7 +265,7 @@
   const choose = () => {
     const detail = report.details[chosen.selectedIndex];
     element('chosen-name').textContent = detail.name;
-    [drawPhases, drawDistribution, drawAttribution, drawShares, drawAccuracy, drawStaleness, drawLocalSteps, drawPhaseSeries, drawMembers, drawTimeline, drawLegend].forEach(part => part(detail));
+    [drawPhases, drawDistribution, drawAttribution, drawShares, drawAccuracy, drawStaleness, drawLocalSteps, drawPhaseSeries, drawData, drawMembers, drawTimeline, drawLegend].forEach(part => part(detail));
   };
   chosen.addEventListener('change', choose);
   choose();

@@ -75,6 +75,12 @@
     element('explorer').append(part);
     tandem.members.draw(part, shown.map((own, index) => ({name: own.path, color: shade(index), members: own.members})));
   };
+  const drawData = () => {
+    const having = report.results.filter(own => own.data_epochs), chosen = marked.filter(own => own.data_epochs);
+    const shown = chosen.length > 0 ? chosen : having.slice(0, 1), part = make('div', {id: 'data-part'});
+    element('explorer').append(part);
+    tandem.data.draw(part, shown.map(own => ({name: own.path, epochs: own.data_epochs})));
+  };
   const draw = () => {
     const arrow = index => (sorting.column === index ? (sorting.descending ? ' ↓' : ' ↑') : '');
     const head = [make('th', {}), ...columns.map(([heading, , , words], index) => make('th', {
@@ -85,6 +91,7 @@
       ...columns.slice(1).map(column => make('td', {className: column[3] ? 'words' : '', textContent: textOf(own, column)}))]));
     element('explorer').replaceChildren(...compared(), make('h2', {textContent: 'All results'}), make('div', {className: 'scroll tall'}, [
       make('table', {id: 'results', className: 'dense'}, [make('thead', {}, [make('tr', {}, head)]), make('tbody', {}, rows)])]));
+    drawData();
     drawMembers();
     document.body.dataset.drawn = rows.length;
   };

@@ -9,6 +9,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
+#include "validation/report/data_section.hpp"
 #include "validation/report/members.hpp"
 #include "workloads/records/format.hpp"
 #include "workloads/records/occupants.hpp"
@@ -269,6 +270,14 @@ json attribution_json(const Comparison& comparison, const RunInfo& info) {
           {"others", {{"parts", left}, {"share", others}}}};
 }
 
+/// Null for jobs without cache nodes.
+json data_detail(const VariantResults& variant) {
+  json simulated = data_epochs(variant.simulated.summary);
+  json measured = data_epochs(variant.measured.front().summary);
+  if (!simulated.is_array() || !measured.is_array()) return nullptr;
+  return {{"simulated", std::move(simulated)}, {"measured", std::move(measured)}};
+}
+
 json environment_json(const RunInfo& info) {
   json environment = to_json(info);
   environment.erase("experiment");
@@ -294,6 +303,7 @@ json errors_json(const ErrorSummary& s) {
           {"mape", s.mape},
           {"median", s.median},
           {"p95", s.p95},
+          {"pearson", optional_json(s.pearson)},
           {"largest", s.largest},
           {"largest_configuration", s.largest_name},
           {"mape_interval", interval_json(s.mape_interval)},
@@ -475,6 +485,7 @@ json configuration_document(const VariantResults& variant, const Comparison& com
           {"figures", std::move(figures)},
           {"metrics", metrics_json(variant)},
           {"members", members_json(comparison.members)},
+          {"data", data_of_worlds(variant.simulated.summary, variant.measured.front().summary)},
           {"step_times", step_times_json(comparison.step_times)},
           {"attribution", attribution_json(comparison, info)},
           {"environment",
@@ -489,6 +500,7 @@ json configuration_document(const VariantResults& variant, const Comparison& com
              {{"simulated", quantiles(comparison.step_times.simulated, 100)},
               {"measured", quantiles(comparison.step_times.measured, 100)}}},
             {"phase_series", phase_series_json(variant)},
+            {"data", data_detail(variant)},
             {"members", members_detail(variant.simulated, variant.measured.front(), comparison.members)},
             {"timeline", timeline_json(variant, comparison)}}}};
 }

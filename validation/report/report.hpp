@@ -13,11 +13,12 @@
 //                    "hold-out" (the headline) and "calibration". set:
 //                    {name, configurations, failed,
 //                     errors: [{key, name, unit, count, undefined (measured 0 of it), bias, mape, median, p95
-//                               (of |error|), largest, largest_configuration, mape_interval: [low, high] at
-//                               90 % over configurations, noise_floor, error_over_noise, contribution and
-//                               absolute_contribution (of a phase: means, of step time), witnessed
-//                               (configurations with an SMPI witness), code_path and model (mean |simulated -
-//                               witness| and |witness - measured| over measured), equivalent,
+//                               (of |error|), pearson (correlation of simulated and measured values
+//                               over configurations), largest, largest_configuration, mape_interval: [low,
+//                               high] at 90 % over configurations, noise_floor, error_over_noise,
+//                               contribution and absolute_contribution (of a phase: means, of step time),
+//                               witnessed (configurations with an SMPI witness), code_path and model (mean
+//                               |simulated - witness| and |witness - measured| over measured), equivalent,
 //                               different, inconclusive (counts of configurations)}],
 //                     timing_driven: errors of step_time of the configurations with an ensemble; null: none,
 //                     coverage: {configurations, runs, inside}: their measured runs in the 90 % intervals,
@@ -59,6 +60,8 @@
 //                               lost_steps_per_departure, differences [text, ...] (of machines and
 //                               departures), after_the_end (how many are in one result only because
 //                               training had ended in the other)},
+//                      data: of jobs with cache nodes, else null or missing: {simulated: {cold, warm},
+//                               measured (the first)}, as in summary.json,
 //                      step_times: {shares: [0.5, ...], simulated: [quantile, ...], measured, kolmogorov,
 //                                   wasserstein (over the measured mean)},
 //                      attribution: {total (error of step time), parts: [{phase, rank, host, kind, peer,
@@ -74,12 +77,13 @@
 //                               step_times: {simulated: [101 quantiles], measured},
 //                               phase_series: {workers: [label, ...], simulated: {times: [s, ...], phases:
 //                               [[phase of each worker], ...]}, measured}: at the first worker's steps;
-//                               workers empty: none, members: {occupants: [{slot, machine (its number in the
-//                               slot), host, cause, joined_s, departed_s, noticed_after_s, gone_after_s:
-//                               worlds}], occupants_left_out, simulated, measured: as members_of_run()
-//                               (members.hpp)} or null, timeline: {length_s, ranks_left_out, ranks: [{label,
-//                               simulated: slices, measured: slices, members: {simulated, measured}: as
-//                               members_in_window()}]}, slices: [[start_s, duration_s, phase,
+//                               workers empty: none, data: {simulated, measured}: as data_epochs()
+//                               (data_section.hpp) or null, members: {occupants: [{slot, machine (its number
+//                               in the slot), host, cause, joined_s, departed_s, noticed_after_s,
+//                               gone_after_s: worlds}], occupants_left_out, simulated, measured: as
+//                               members_of_run() (members.hpp)} or null, timeline: {length_s, ranks_left_out,
+//                               ranks: [{label, simulated: slices, measured: slices, members: {simulated,
+//                               measured}: as members_in_window()}]}, slices: [[start_s, duration_s, phase,
 //                               step], ...], phase indexing `phases`}}]
 //   hosts            [{platform, host, configurations, bias, mape}]: of the step time of ranks on them
 //   profiles         [{path, configurations, settings_of (configuration whose settings were calibrated),

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "validation/page/pieces.hpp"
+#include "validation/report/data_section.hpp"
 #include "validation/report/launches.hpp"
 #include "validation/report/members.hpp"
 #include "validation/report/opening.hpp"
@@ -184,6 +185,7 @@ Details details_of(const json& configuration) {
   add(figures_table(pointers_to(configuration.at("figures"))));
   add(attribution_table(configuration.at("attribution")));
   add(metrics_table(configuration));
+  if (const json data = configuration.value("data", json()); data.is_object()) add(classes_table(data));
   if (const json members = configuration.at("detail").value("members", json()); members.is_object()) {
     add(occupants_table(members));
     if (const int left = members.at("occupants_left_out"); left > 0)
@@ -284,6 +286,7 @@ Page page_of_report(const json& document) {
     add_errors(document, page);
     add_phases_and_hosts(document, page);
     add_ranking(document, page);
+    add_data(document, page);
     add_members(document, page);
     add_launches(document, page);
     if (!detailed_configurations(document).empty()) page.add(Heading{2, "Details"}, Explorer{});
@@ -371,6 +374,8 @@ Page summary_of(const json& document) {
     if (const auto target = target_text(*configuration); few && !target.empty())
       page.add(Note{fmt::format("{}: {}", name, target)});
   }
+  if (Table data = data_table(document); few && !data.rows.empty())
+    page.add(Heading{3, "Samples from caches and stores, simulated / measured"}, std::move(data));
   if (Table members = members_table(document); few && !members.rows.empty()) {
     page.add(Heading{3, "Departures and arrivals of machines, simulated / measured"}, std::move(members));
     for (const json* configuration : compared_configurations(document))
@@ -403,7 +408,7 @@ std::string report_markdown(const json& document) { return to_markdown(page_of_r
 
 std::string report_html(const json& document) {
   return to_html(page_of_report(document), report_chart_data(document),
-                 {pieces::charts, pieces::members, pieces::explore});
+                 {pieces::charts, pieces::data, pieces::members, pieces::explore});
 }
 
 void write_report(const std::string& directory, const json& document) {

@@ -119,6 +119,10 @@ Table errors_table(const std::vector<const json*>& rows, double tolerance) {
                       {"Bias", signed_at("bias")},
                       {"Median", percent_at("median")},
                       {"p95", percent_at("p95")},
+                      {"Pearson",
+                       [](const json& row) {
+                         return Cell(three_digits(number_or_nan(row.value("pearson", json()))));
+                       }},
                       {"Largest", signed_at("largest")},
                       {"Largest in", text_at("largest_configuration"), true},
                       {"Noise floor", percent_at("noise_floor")},

@@ -7,6 +7,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "validation/page/pieces.hpp"
+#include "validation/report/data_section.hpp"
 #include "validation/report/launches.hpp"
 #include "validation/report/members.hpp"
 #include "validation/report/page.hpp"
@@ -58,6 +59,8 @@ json row_of(const fs::path& result, const fs::path& folder) {
     row[key] = known.at(key);
   row["members"] =
       fs::exists(result / "membership.csv") ? members_of_result(read_results(result.string())) : json();
+  row["data"] = data_of_result(summary);
+  row["data_epochs"] = data_epochs(summary);
   row["generations"] = run.value("generations", json());
   const json membership = summary.value("membership", json::object());
   for (const char* key : {"departures", "lost_samples"}) row[key] = membership.value(key, json());
@@ -94,11 +97,24 @@ void add_launches_of_results(const json& document, Page& page) {
   }
 }
 
+/// Of the results of jobs with cache nodes; the script of the page draws those that are marked.
+void add_data_of_results(const json& document, Page& page) {
+  bool is_first = true;
+  for (const auto& row : document.at("results")) {
+    const json data = row.value("data", json());
+    if (!data.is_object()) continue;
+    if (is_first) page.add(Heading{2, "Samples from caches and stores"});
+    is_first = false;
+    page.add(Details{row.at("path").get<std::string>(), {{classes_of_result(data)}}});
+  }
+}
+
 Page page_of(const json& document) {
   Page page{.title = document.at("folder"), .kind = "Tandem results"};
   page.add(Note{fmt::format("{} results. Click on a heading to sort; mark two results to compare them.",
                             document.at("results").size())});
   page.add(Explorer{});
+  add_data_of_results(document, page);
   add_membership(document, page);
   add_launches_of_results(document, page);
   if (document.at("skipped").empty()) return page;
@@ -167,7 +183,7 @@ std::string results_table(const json& document) {
 }
 
 std::string results_html(const json& document) {
-  return to_html(page_of(document), document, {pieces::members, pieces::results});
+  return to_html(page_of(document), document, {pieces::data, pieces::members, pieces::results});
 }
 
 }  // namespace tandem::validation

@@ -8,6 +8,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "validation/compare/headline.hpp"
 #include "validation/compare/seed_means.hpp"
+#include "validation/report/data_section.hpp"
 #include "validation/report/view.hpp"
 
 namespace tandem::validation {
@@ -276,6 +277,7 @@ json study_configuration(const StudyConfiguration& configuration, const json& su
           {"shares", summary.at("shares")},
           {"exchange_shares", summary.at("exchange_shares")},
           {"cache_hit_ratio", summary.contains("cache") ? summary.at("cache").at("hit_ratio") : json()},
+          {"data", data_of_result(summary)},
           {"staleness", summary.at("staleness")},
           {"membership", summary.value("membership", json())},
           {"local_steps", summary.at("local_steps")},

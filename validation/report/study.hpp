@@ -18,9 +18,12 @@
 //                      makespan_s, rounds, samples, bytes: {sent, received} (by all workers),
 //                      bytes_per_sample: {sent, received}, shares, exchange_shares, staleness, local_steps,
 //                      membership (of summary.json; null or missing: no machine may depart), cache_hit_ratio
-//                      (null: workers hold their samples), time_to_target: as in summary.json, of all
-//                      workers, time_to_target_s (when the model that reached the target was taken),
-//                      best_accuracy, question, warnings: as in run.json, curve:
+//                      (null: workers hold their samples), data: cold and warm of summary.json's `data`
+//                      (null as before), least_capacity (with study.stall; null for jobs without cache
+//                      nodes): {stall (the limit), capacity_bytes (null: none suffices), data_set_bytes,
+//                      step_bytes, tried: [[capacity_bytes, stall], ...]}, time_to_target: as in
+//                      summary.json, of all workers, time_to_target_s (when the model that reached the target
+//                      was taken), best_accuracy, question, warnings: as in run.json, curve:
 //                      [[checkpoint_time_s, samples, accuracy], ...], baseline (name of the configuration of
 //                      its group that it is compared with), speed_up (throughput over the baseline's),
 //                      target_speed_up (the baseline's time_to_target_s over its own), read_time_to_target_s,

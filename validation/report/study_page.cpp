@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -60,6 +61,14 @@ Cell other_share(const json& own) {
   if (!cache_hits(own).is_number()) sum += number_or_nan(shares.at("data"));
   return percent(sum);
 }
+
+/// Of the warm epochs; "-" without cache nodes.
+CellOf warm_at(const std::string& key, std::string (*text)(double)) {
+  return [place = json::json_pointer("/data/warm/" + key), text](const json& own) {
+    return Cell(own.contains(place) ? text(number_or_nan(own.at(place))) : "-");
+  };
+}
+std::string seconds_text(double value) { return with_unit(value, Unit::seconds); }
 
 /// What the busiest server has of `what` (bytes or messages) under the configuration's sharding.
 CellOf busiest_share(const std::string& what) {
@@ -235,6 +244,53 @@ void add_scaling(const json& document, Page& page) {
            knees_table(document));
 }
 
+/// The stall that was found with a capacity; NaN: it was not tried.
+double stall_with(const json& least, double capacity) {
+  for (const auto& tried : least.at("tried"))
+    if (tried.at(0) == capacity) return tried.at(1);
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+/// One row per configuration with cache nodes, of studies with a limit for their stall.
+Table capacities_table(const json& document) {
+  std::vector<const json*> having = those_that_worked(document);
+  std::erase_if(having, [](const json* own) { return !own->value("least_capacity", json()).is_object(); });
+  const auto of = [](auto cell) -> CellOf {
+    return [cell](const json& own) { return Cell(cell(own.at("least_capacity"))); };
+  };
+  const auto found = [](const json& least) { return least.at("capacity_bytes").is_number(); };
+  const auto whole = [](const json& least) { return least.at("data_set_bytes").get<double>(); };
+  return table_of(
+      having,
+      {{"Configuration", [](const json& own) { return Cell(own.at("name").get<std::string>()); }},
+       {"Stall at most", of([](const json& least) { return percent(least.at("stall").get<double>()); })},
+       {"Least cache capacity", of([=](const json& least) {
+          return found(least) ? with_unit(least.at("capacity_bytes").get<double>(), Unit::bytes)
+                              : std::string("none suffices");
+        })},
+       {"of the data set", of([=](const json& least) {
+          return found(least) ? percent(least.at("capacity_bytes").get<double>() / whole(least))
+                              : std::string("-");
+        })},
+       {"Stall with it", of([=](const json& least) {
+          return found(least) ? percent(stall_with(least, least.at("capacity_bytes"))) : std::string("-");
+        })},
+       {"without a cache", of([](const json& least) { return percent(stall_with(least, 0)); })},
+       {"with all samples in it",
+        of([=](const json& least) { return percent(stall_with(least, whole(least))); })}});
+}
+
+void add_capacities(const json& document, Page& page) {
+  Table table = capacities_table(document);
+  if (table.rows.empty()) return;
+  page.add(Heading{2, "Least cache capacity"},
+           Note{"The least data.cache_capacity with which workers wait for samples no longer than the given "
+                "share of their steps in warm epochs, in steps of 0.5 % of the data set or of its largest "
+                "sample, whichever is more. The search assumes that a larger cache never makes workers wait "
+                "longer, and that mathematics is modelled."},
+           std::move(table));
+}
+
 void add_accuracy(const json& document, Page& page) {
   if (std::ranges::all_of(those_that_worked(document),
                           [](const json* own) { return own->at("curve").empty(); }))
@@ -313,6 +369,7 @@ Page page_of_study(const json& document) {
   if (!worked.empty()) add_published(document, page);
   if (!worked.empty()) {
     add_seeds(document, page, 2);
+    add_capacities(document, page);
     add_scaling(document, page);
     add_accuracy(document, page);
   }
@@ -320,16 +377,17 @@ Page page_of_study(const json& document) {
     page.add(Heading{2, "Notes"}, Bullets{document.at("notes").get<std::vector<std::string>>()});
   if (worked.empty()) return page;
   const Table all = configurations_table(document);
-  page.add(Heading{2, "Configurations"},
-           narrowed(all, {"Configuration", "Time to target", "Speed-up in time to target", "Throughput",
-                          "Speed-up", "Local steps per exchange", "Exchanges", "Mean staleness",
-                          "Best accuracy", "Reads from the cache", "Workers", "Step time",
-                          "Bytes at the busiest server", "Messages at the busiest server",
-                          "Time to target, curves as published", "Speed-up, curves as published"}),
-           Heading{2, "Where workers' time went"}, Note{shares_definition},
-           charts_of(panels_of(document), "shares", "Shares of the makespan"),
-           narrowed(all, {"Configuration", "Computing", "Data", "Exchange", "communicating", "waiting",
-                          "Other", "Bytes sent per sample", "Bytes received per sample"}));
+  page.add(
+      Heading{2, "Configurations"},
+      narrowed(all, {"Configuration", "Time to target", "Speed-up in time to target", "Throughput",
+                     "Speed-up", "Local steps per exchange", "Exchanges", "Mean staleness", "Best accuracy",
+                     "Reads from the cache", "Share of the bound", "Stall", "Time per warm epoch", "Workers",
+                     "Step time", "Bytes at the busiest server", "Messages at the busiest server",
+                     "Time to target, curves as published", "Speed-up, curves as published"}),
+      Heading{2, "Where workers' time went"}, Note{shares_definition},
+      charts_of(panels_of(document), "shares", "Shares of the makespan"),
+      narrowed(all, {"Configuration", "Computing", "Data", "Exchange", "communicating", "waiting", "Other",
+                     "Bytes sent per sample", "Bytes received per sample"}));
   add_platforms(document, page);
   add_study_commands(document, page);
   return page;
@@ -379,6 +437,9 @@ Table configurations_table(const json& document) {
                 {"Best accuracy",
                  [](const json& own) { return Cell(three_digits(number_or_nan(own.at("best_accuracy")))); }},
                 {"Reads from the cache", hits_cell},
+                {"Share of the bound", warm_at("bound/attained", percent)},
+                {"Stall", warm_at("stall", percent)},
+                {"Time per warm epoch", warm_at("epoch_time_s", seconds_text)},
                 {"Workers", value_at("workers", Unit::count)},
                 {"Step time", value_at("step_time_s", Unit::seconds)},
                 {"Bytes at the busiest server", busiest_share("bytes")},
@@ -404,9 +465,10 @@ std::string study_table(const json& document) {
   page.add(Note{""},
            narrowed(configurations_table(document),
                     {"Configuration", "Time to target", "Throughput", "Speed-up", "Local steps per exchange",
-                     "Exchanges", "Mean staleness", "Reads from the cache", "Workers", "Step time",
-                     "Computing", "Data", "Exchange"}));
+                     "Exchanges", "Mean staleness", "Reads from the cache", "Share of the bound", "Stall",
+                     "Time per warm epoch", "Workers", "Step time", "Computing", "Data", "Exchange"}));
   add_seeds(document, page, 3);
+  if (Table least = capacities_table(document); !least.rows.empty()) page.add(Note{""}, std::move(least));
   if (Table knees = knees_table(document); !knees.rows.empty()) page.add(Note{""}, std::move(knees));
   if (Table published = published_table(document); !published.rows.empty())
     page.add(Note{""},

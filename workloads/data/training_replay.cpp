@@ -1,7 +1,6 @@
 #include "workloads/data/training_replay.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -273,18 +272,6 @@ EpochReads TrainingReplay::reads_of(int job, std::int64_t epoch) const {
 
 std::vector<EpochReads> replay_training(const TrainingReplaySetting& setting) {
   return TrainingReplay(setting).run();
-}
-
-double divergence_from_uniform(std::span<const std::int64_t> deliveries) {
-  const auto all =
-      static_cast<double>(std::accumulate(deliveries.begin(), deliveries.end(), std::int64_t{0}));
-  TANDEM_CHECK(all > 0, all);
-  double divergence = 0.0;
-  for (const std::int64_t count : deliveries) {
-    const double share = static_cast<double>(count) / all;
-    if (count > 0) divergence += share * std::log(share * static_cast<double>(deliveries.size()));
-  }
-  return divergence;
 }
 
 }  // namespace tandem

@@ -12,6 +12,7 @@
 
 #include "policies/cache/policy.hpp"
 #include "policies/sampling/sampler.hpp"
+#include "policies/vocabulary/divergence.hpp"
 #include "workloads/data/cache_engine.hpp"
 
 namespace tandem {
@@ -32,7 +33,7 @@ struct TrainingReplaySetting {
   std::uint64_t seed = 1;
   /// The sampler of each job. Must outlive the replay.
   std::vector<const sampling::Sampler*> jobs;
-  LossSource losses = nullptr;         ///< null: no losses are known
+  LossSource losses = nullptr;        ///< null: no losses are known
   std::vector<double> benefits = {};  ///< of each job, for policies that weigh jobs; empty: all are 1
   /// Called after each step; null: nobody. It may throw to end the replay.
   std::function<void(std::int64_t epoch, double share_of_epoch)> progress = nullptr;
@@ -50,9 +51,5 @@ struct EpochReads {
 
 /// Errors: ConfigError if the policy needs what the setting lacks.
 std::vector<EpochReads> replay_training(const TrainingReplaySetting& setting);
-
-/// Kullback-Leibler divergence in nats of how often each sample was delivered from equal shares; 0: all
-/// samples were delivered equally often. Pre: some were delivered.
-double divergence_from_uniform(std::span<const std::int64_t> deliveries);
 
 }  // namespace tandem

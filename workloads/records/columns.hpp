@@ -122,6 +122,20 @@ struct Columns<RequestRecord> {
 };
 
 template <>
+struct Columns<DeliveryRecord> {
+  static void visit(auto& r, auto&& column) {
+    column("rank", r.rank);
+    column("epoch", r.epoch);
+    column("set", r.set);
+    column("samples", r.samples);
+    column("bytes", r.bytes);
+    column("distinct_bytes", r.distinct_bytes);
+    column("requested", r.requested);
+    column("delivered", r.delivered);
+  }
+};
+
+template <>
 struct Columns<LossRecord> {
   static void visit(auto& r, auto&& column) {
     column("rank", r.rank);
@@ -156,6 +170,7 @@ void visit_lists(J& journal, Visitor&& list) {
   list("operations.csv", true, journal.operations);
   list("decisions.csv", true, journal.decisions);
   list("requests.csv", true, journal.requests);
+  list("deliveries.csv", true, journal.deliveries);
   list("losses.csv", true, journal.losses);
   list("membership.csv", true, journal.membership);
 }

@@ -62,6 +62,7 @@ void Journal::append(Journal&& other) {
   move_to_end(decisions, other.decisions);
   move_to_end(caches, other.caches);
   move_to_end(requests, other.requests);
+  move_to_end(deliveries, other.deliveries);
   move_to_end(losses, other.losses);
   move_to_end(staleness, other.staleness);
   move_to_end(operations, other.operations);

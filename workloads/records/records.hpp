@@ -132,6 +132,18 @@ struct RequestRecord {
   std::int64_t bytes = 0;
 };
 
+/// Which samples a cache node was asked for in one epoch, and which it delivered: one row of deliveries.csv.
+struct DeliveryRecord {
+  Rank rank = 0;  ///< cache node
+  std::int64_t epoch = 0;
+  std::int64_t set = 0;             ///< samples of the data set
+  std::int64_t samples = 0;         ///< requested; as many were delivered
+  std::int64_t bytes = 0;           ///< of the requested samples
+  std::int64_t distinct_bytes = 0;  ///< the same, with each sample counted once
+  std::string requested = {};       ///< their ids, as id_text() writes them
+  std::string delivered = {};       ///< empty: the requested ones
+};
+
 /// The loss of a sample when a worker trained on it: one row of losses.csv.
 struct LossRecord {
   Rank rank = 0;  ///< worker
@@ -163,7 +175,8 @@ struct Journal {
   std::vector<CommitRecord> commits;
   std::vector<DecisionRecord> decisions;
   std::vector<CacheRecord> caches;
-  std::vector<RequestRecord> requests;     ///< of each cache node in their order
+  std::vector<RequestRecord> requests;  ///< of each cache node in their order
+  std::vector<DeliveryRecord> deliveries;
   std::vector<LossRecord> losses;          ///< of each worker in its order
   std::vector<StalenessRecord> staleness;  ///< of the first server shard; by worker, then by staleness
   std::vector<OperationRecord> operations;

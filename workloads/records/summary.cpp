@@ -10,6 +10,7 @@
 #include "policies/vocabulary/quantile.hpp"
 #include "workloads/records/cache_rows.hpp"
 #include "workloads/records/columns.hpp"
+#include "workloads/records/data_figures.hpp"
 #include "workloads/records/metrics.hpp"
 #include "workloads/records/phase_order.hpp"
 
@@ -345,7 +346,10 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
   add_by_worker(info, journal, makespan, summary);
   if (info.experiment.stop.accuracy > 0.0) summary["accuracy_stop"] = accuracy_stop_json(info, journal);
   if (info.ensemble.is_object()) summary["ensemble"] = info.ensemble;
-  if (!journal.caches.empty()) summary["cache"] = cache_of(journal);
+  if (!journal.caches.empty()) {
+    summary["cache"] = cache_of(journal);
+    summary["data"] = data_figures(info, journal);
+  }
   if (!info.experiment.checkpoint.policy.empty()) summary["commits"] = commits_of(journal);
   return summary;
 }

@@ -98,6 +98,7 @@ void CacheNode::add_clients(const Job& job, int index) {
     peer.is_peer = true;
   }
   open_ = clients_.size();
+  deliveries_.emplace(data_.manifest(), context_.rank(), journal_, open_workers_);
   if (data_.plans_caches()) epoch_.emplace(job.roster(), data_, static_cast<std::size_t>(index));
 }
 
@@ -170,7 +171,9 @@ void CacheNode::end(Client& client) {
   wait_for_sends(context_, client.batches);
   client.has_ended = true;
   --open_;
-  if (!client.is_peer) --open_workers_;
+  if (client.is_peer) return;
+  deliveries_->end(number_of(client));
+  --open_workers_;
 }
 
 /// The next epoch begins when no worker may still ask for samples of the one before.
@@ -217,10 +220,15 @@ std::vector<float> CacheNode::receive_losses(std::int64_t epoch) {
   return data_.models_losses() ? data_.modelled_losses_of(epoch) : losses;
 }
 
+std::size_t CacheNode::number_of(const Client& client) const {
+  return static_cast<std::size_t>(&client - clients_.data());
+}
+
 void CacheNode::begin_batch(Client& client) {
   const std::int64_t epoch = client.request.epoch;
   last_epoch_ = epoch;
   const cache::Decisions& decisions = decide(client);
+  deliveries_->note(number_of(client), epoch, decisions.serve);
   Batch& batch = new_batch(client);
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());
@@ -248,9 +256,7 @@ const cache::Decisions& CacheNode::decide(const Client& client) {
 }
 
 cache::Want CacheNode::want_of(const Client& client) {
-  if (epoch_)
-    return epoch_->want(static_cast<std::size_t>(&client - clients_.data()), client.request.position,
-                        client.ids);
+  if (epoch_) return epoch_->want(number_of(client), client.request.position, client.ids);
   wanted_.clear();
   for (const SampleId id : client.ids) wanted_.push_back({id, data_.manifest().size_of(id)});
   cache::Want want;

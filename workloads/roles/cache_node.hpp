@@ -22,6 +22,7 @@
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/background_queue.hpp"
+#include "workloads/roles/delivery_log.hpp"
 #include "workloads/roles/node_epoch.hpp"
 #include "workloads/roles/peer_source.hpp"
 #include "workloads/roles/sample_message.hpp"
@@ -78,6 +79,7 @@ class CacheNode {
   Pending listen(Client& client);
   void hear(Client& client, const Note& note);
   void end(Client& client);
+  std::size_t number_of(const Client& client) const;
   void end_peer_reads();
   void answer_peer(Client& peer, std::int64_t epoch);
   void begin_due_epoch();
@@ -145,13 +147,14 @@ class CacheNode {
   std::vector<PeerSource*> peers_;  ///< of those
   /// What is in memory. Nothing where math is modelled and memory is the only tier; else empty records.
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
-  std::unordered_set<SampleId> bad_;  ///< could not be read, or are not what the data set says
-  bool tier_is_full_ = false;         ///< the disk had no room for a sample
-  std::int64_t last_epoch_ = 0;       ///< of the last request
-  std::vector<Client> clients_;       ///< workers, then other cache nodes
-  std::size_t open_ = 0;              ///< clients that may send requests
-  std::size_t open_workers_ = 0;      ///< of those
-  bool ended_peer_reads_ = false;     ///< other nodes know that this one asks no more
+  std::unordered_set<SampleId> bad_;       ///< could not be read, or are not what the data set says
+  bool tier_is_full_ = false;              ///< the disk had no room for a sample
+  std::int64_t last_epoch_ = 0;            ///< of the last request
+  std::vector<Client> clients_;            ///< workers, then other cache nodes
+  std::size_t open_ = 0;                   ///< clients that may send requests
+  std::size_t open_workers_ = 0;           ///< of those
+  bool ended_peer_reads_ = false;          ///< other nodes know that this one asks no more
+  std::optional<DeliveryLog> deliveries_;  ///< made when the workers are known
   /// The next request of each client, and the next end of a read of each source. Empty: none is awaited.
   std::vector<Pending> wait_;
   Waiters waiters_;       ///< for samples in flight

@@ -29,7 +29,8 @@ class Studies : public testing::SuiteFile {
 
 TEST_F(Studies, ExtendTheirSuite) {
   const Suite suite = load(
-      "study:\n  about: what is\n    asked\n  baseline: asp\n  knee: 0.25\n  operations: false\n  notes: "
+      "study:\n  about: what is\n    asked\n  baseline: asp\n  knee: 0.25\n  stall: 0.05\n  operations: "
+      "false\n  notes: "
       "[one, two]\n"
       "  reading: {every: 5, mean: 10, start: 0.1}\n"
       "  published:\n  - {configuration: worker_count=2/asp, figure: speed_up, value: 7, what: w, source: "
@@ -38,6 +39,7 @@ TEST_F(Studies, ExtendTheirSuite) {
   EXPECT_EQ(study.about, "what is asked");
   EXPECT_EQ(study.baseline, "asp");
   EXPECT_EQ(study.knee, 0.25);
+  EXPECT_EQ(study.stall, 0.05);
   EXPECT_FALSE(study.operations);
   EXPECT_THAT(study.notes, ElementsAre("one", "two"));
   ASSERT_TRUE(study.reading.has_value());
@@ -50,6 +52,11 @@ TEST_F(Studies, ExtendTheirSuite) {
   EXPECT_EQ(study.published[0].value, 7);
   EXPECT_EQ(study.published[0].what, "w");
   EXPECT_EQ(study.published[0].source, "s");
+}
+
+TEST_F(Studies, AStallIsAShareOfTheTime) {
+  refuses("study: {stall: 1}\n", "study.yaml:3", "expected a number > 0 and < 1, like 0.05");
+  refuses("study: {stall: 0}\n", "study.yaml:3", "expected a number > 0 and < 1, like 0.05");
 }
 
 TEST_F(Studies, AnySuiteIsAStudy) {

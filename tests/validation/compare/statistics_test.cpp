@@ -23,6 +23,15 @@ TEST(RelativeError, IsSignedAndHandlesZero) {
   EXPECT_TRUE(std::isnan(relative_error(1, 0)));
 }
 
+TEST(Pearson, AgreesWithKnownValues) {
+  EXPECT_NEAR(*pearson({1, 2, 3}, {10, 20, 30}), 1, 1e-12);
+  EXPECT_NEAR(*pearson({1, 2, 3}, {-3, -6, -9}), -1, 1e-12);
+  // Deviations (-1, 0, 1) and (-4, -1, 5) / 3: 3 / sqrt(2 * 42 / 9).
+  EXPECT_NEAR(*pearson({1, 2, 3}, {1, 2, 4}), 3 / std::sqrt(2.0 * 42 / 9), 1e-12);
+  EXPECT_FALSE(pearson({1, 2}, {1, 2}));
+  EXPECT_FALSE(pearson({1, 1, 1}, {1, 2, 3}));
+}
+
 TEST(Spearman, AgreesWithKnownValues) {
   // Ten students' IQ and hours of television a week, a textbook example: rho = -29/165.
   const std::vector<double> iq = {106, 86, 100, 101, 99, 103, 97, 113, 112, 110};

@@ -154,7 +154,8 @@ TEST(ReportInABrowser, OneConfiguration) {
 TEST(ReportInABrowser, OneConfigurationWithoutAccuracy) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const Browser browser(page_of({synthetic_variant({.accuracy = false, .cache = true}, {.repetitions = 1})}));
-  expect_good(browser, 9);
+  expect_good(browser, 11);
+  EXPECT_THAT(browser.dom, HasSubstr("From where samples came"));
   EXPECT_THAT(browser.dom, HasSubstr("nothing was evaluated with real mathematics"));
   EXPECT_THAT(browser.dom, HasSubstr("<th class=\"words\">Figure</th>"));
   EXPECT_THAT(browser.dom, HasSubstr("<div class=\"banner passed"));

@@ -298,7 +298,7 @@ TEST(ReportPage, TextsAreEscaped) {
   EXPECT_THAT(page, HasSubstr("\\u003c/script>\\u003cscript>alert"));
   std::size_t ends = 0;
   for (auto at = page.find("</script>"); at != std::string::npos; at = page.find("</script>", at + 1)) ++ends;
-  EXPECT_EQ(ends, 7U);
+  EXPECT_EQ(ends, 8U);
 }
 
 TEST(WriteReport, WritesThreeForms) {

@@ -1,0 +1,77 @@
+// What reports say of samples from caches and stores.
+#include "validation/report/data_section.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/synthetic_results.hpp"
+#include "validation/report/report.hpp"
+#include "validation/report/report_page.hpp"
+#include "workloads/records/summary.hpp"
+
+namespace tandem::validation {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+json document_of(const VariantResults& variant) {
+  const CompareOptions quick{.resampling = {.resamples = 50}};
+  return report_document({variant}, validate({variant}, 0.1, quick), {.title = "lab", .commands = {}});
+}
+
+/// The second epoch has 30 hits of 100, measured 29.
+VariantResults with_two_epochs() {
+  auto variant = testing::synthetic_variant({.cache = false});
+  const auto change = [](Results& results, std::int64_t hits) {
+    const auto node = static_cast<Rank>(results.info.roles.size());
+    results.info.roles.emplace_back("cache-node");
+    results.info.hosts.emplace_back("store");
+    results.journal.caches = {{node, 0, "store", 100, 1000, Seconds(2), Seconds(2)},
+                              {node, 1, "tier0", hits, 10 * hits, Seconds(0), Seconds(0)},
+                              {node, 1, "store", 100 - hits, 1000 - 10 * hits, Seconds(1), Seconds(1)}};
+    results.summary["data"] =
+        summarise(results.info, results.journal, Seconds(results.summary.at("makespan_s").get<double>()))
+            .at("data");
+  };
+  change(variant.simulated, 30);
+  for (auto& run : variant.measured) change(run, 29);
+  return variant;
+}
+
+TEST(DataSection, ColdAndWarmEpochsHaveRows) {
+  const json document = document_of(with_two_epochs());
+  const Table table = data_table(document);
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(table.rows[0].cells[1].text, "cold epoch");
+  EXPECT_EQ(table.rows[1].cells[1].text, "warm epochs");
+  EXPECT_EQ(table.rows[1].cells[2].text, "30.0 % / 29.0 %");
+  // Nobody recorded what was requested.
+  EXPECT_EQ(table.rows[1].cells[3].text, "-");
+  const json& configuration = document.at("configurations").at(0);
+  const Table classes = classes_table(configuration.at("data"));
+  ASSERT_EQ(classes.rows.size(), 3U);
+  EXPECT_EQ(classes.rows[1].cells[1].text, "store");
+  EXPECT_EQ(classes.rows[1].cells[2].text, "70 / 71");
+  const json& epochs = configuration.at("detail").at("data").at("simulated");
+  ASSERT_EQ(epochs.size(), 2U);
+  EXPECT_EQ(epochs.at(1).at("classes").at("tier0").at("samples"), 30);
+  EXPECT_THAT(report_html(document), HasSubstr("Samples from caches and stores"));
+}
+
+TEST(DataSection, JobsWithoutCacheNodesHaveNone) {
+  const json document = document_of(testing::synthetic_variant({}));
+  EXPECT_TRUE(data_table(document).rows.empty());
+  EXPECT_TRUE(document.at("configurations").at(0).at("data").is_null());
+  EXPECT_TRUE(data_epochs(json::object()).is_null());
+}
+
+TEST(DataSection, AResultAloneHasItsShares) {
+  const auto variant = with_two_epochs();
+  const Table table = classes_of_result(data_of_result(variant.simulated.summary));
+  ASSERT_EQ(table.rows.size(), 3U);
+  EXPECT_EQ(table.rows[2].cells[3].text, "30.0 %");
+}
+
+}  // namespace
+}  // namespace tandem::validation

@@ -1,0 +1,60 @@
+// How samples reached the workers of a job with cache nodes, from its records: by class and epoch, beside
+// what was possible. `data` of summary.json. Pure.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem {
+
+/// Other rows of caches.csv count what adds to no request.
+bool is_delivered(const CacheRecord& record);
+
+/// Which samples were delivered in an epoch, over all cache nodes.
+struct EpochCoverage {
+  std::int64_t epoch = 0;
+  std::int64_t set = 0;        ///< samples of the data set
+  std::int64_t requested = 0;  ///< as many were delivered
+  std::int64_t distinct = 0;   ///< different samples that were delivered
+  std::int64_t omitted = 0;    ///< requests of a sample that was not delivered for them
+  std::int64_t repeated = 0;   ///< deliveries of a sample beyond its requests
+  double divergence = 0.0;     ///< of the deliveries of all samples from equal numbers, in nats
+  /// Mean number of epochs since the visit that gave a sample the importance with which this epoch began;
+  /// of samples that were visited. None where importance does not come from visits.
+  std::optional<double> importance_age = {};
+};
+
+/// Of each epoch that the cache nodes recorded completely, in order, and of all of them together, without the
+/// last one if only a part of it was requested.
+struct Coverage {
+  std::vector<EpochCoverage> epochs;
+  std::optional<EpochCoverage> total = {};
+};
+Coverage coverage_of(const RunInfo& info, const Journal& journal);
+
+/// Epochs until the last one that all workers trained on to its end: from when one was trained to when the
+/// next one was. Empty for jobs that started again.
+std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal);
+
+/// An upper bound of the bytes that nodes can deliver from their own tiers, by the samples that were
+/// requested of them. A sample that was not in a tier when the epoch began has to be brought there first.
+struct LocalBound {
+  double bytes = 0.0;
+  bool one_visit = true;  ///< no node was asked for a sample twice in an epoch: capacity / bytes of requests
+  /// What nodes can deliver on average that do not know of which samples they will be asked, where each epoch
+  /// deals all samples to several nodes anew: capacity / bytes of the data set. None elsewhere.
+  std::optional<double> oblivious = {};
+};
+/// Of the cold epoch, or of the later ones. None where it does not hold, or is not known: with reads in the
+/// background, and for epochs that were not recorded completely.
+std::optional<LocalBound> local_bound(const RunInfo& info, const Journal& journal, bool is_cold);
+
+/// Null for jobs without cache nodes.
+nlohmann::json data_figures(const RunInfo& info, const Journal& journal);
+
+}  // namespace tandem

@@ -6,6 +6,7 @@
 #include "policies/sampling/sampler.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/peers_check.hpp"
 
 namespace tandem {
 namespace {
@@ -41,7 +42,7 @@ class DataChecker {
     const cache::Needs& needs = cache::catalog().find(data.cache).make.needs;
     if (data.source == DataSource::storage && (needs.ahead || needs.importance || needs.lists))
       check_planning_cache(needs);
-    check_peers(needs);
+    check_peers(experiment_, locate_);
   }
 
   /// The policy knows the list of each epoch, which begins for all workers of a cache node at the same time.
@@ -81,47 +82,6 @@ class DataChecker {
     const bool rounds_vary = algorithm.make.steps_per_round(Options::resolve(
                                  algorithm.name, algorithm.options, experiment_.sync.options)) == 0;
     return !algorithm.make.timing_driven && !rounds_vary && !algorithm.make.varies_batch;
-  }
-
-  /// A policy that knows what all nodes keep chooses the node that it reads from; for another one, the owners
-  /// of samples are known.
-  void check_peers(const cache::Needs& needs) const {
-    const auto& data = experiment_.data;
-    const std::string found = quote(to_text(data.peers));
-    const bool has_owners = data.peers == Peers::partition || data.peers == Peers::ring;
-    if (data.peers == Peers::directory)
-      fail_at("data.peers", "none, partition, ring or plan, because there is no directory yet", found);
-    if (needs.peers && data.cache == "locality-aware" && data.source == DataSource::storage)
-      fail_at("data.cache",
-              "another policy, because cache nodes of a job do not divide the samples of a step among "
-              "themselves (`tandem cache --epochs` does)",
-              quote(data.cache));
-    if (needs.peers && has_owners)
-      fail_at("data.peers", "plan, because cache policy " + data.cache + " chooses the node it reads from",
-              found);
-    if (needs.peers && data.peers == Peers::none && experiment_.placement.cache_nodes.size() > 1)
-      fail_at(
-          "data.cache",
-          "a policy that reads from no other cache node, because data.peers is none (with data.peers: plan "
-          "they read from each other)",
-          quote(data.cache));
-    if (!needs.peers && data.peers == Peers::plan)
-      fail_at("data.peers",
-              "none, partition or ring, because cache policy " + data.cache +
-                  " does not know what other cache nodes keep",
-              found);
-    cache::Needs more = needs;
-    more.manifest = false;
-    if (has_owners && more != cache::Needs{})
-      fail_at(
-          "data.peers",
-          "none, because cache policy " + data.cache + " needs more than requests: " + cache::describe(more),
-          found);
-    if (data.peers != Peers::none && data.bad_sample == BadSample::replace)
-      fail_at("data.bad_sample", "stop, because cache nodes send each other samples (data.peers)",
-              quote(to_text(data.bad_sample)));
-    if (data.copies > 0 && !has_owners)
-      fail_at("data.copies", "0, because data.peers is neither partition nor ring", quote(data.copies));
   }
 
   void check_sampling() const {

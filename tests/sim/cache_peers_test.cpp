@@ -1,0 +1,270 @@
+// How long cache nodes take to answer each other, in closed form, and what they count.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policies/cache/shared.hpp"
+#include "policies/sampling/sampler.hpp"
+#include "tests/sim/cache_times.hpp"
+#include "workloads/data/training_replay.hpp"
+
+namespace tandem::sim {
+namespace {
+
+/// Two nodes, each with one client, and a store. Even samples belong to the first node, odd ones to the
+/// second, and nobody else keeps them.
+class PeerTimes : public StoreTimes {
+ protected:
+  PeerTimes() {
+    experiment_.placement.stores = {"h3"};
+    experiment_.placement.cache_nodes = {"h6", "h7"};
+    experiment_.data.cache = "minio";
+    experiment_.data.peers = Peers::partition;
+    experiment_.data.copies = 1;
+    keeps_operations_ = true;
+  }
+  /// A node asks for some samples and gets those that are there.
+  static double from_peer(int asked, int there) {
+    return alpha + (8.0 * asked + sizeof(Note)) / bandwidth + alpha +
+           (record * there + sizeof(Note)) / bandwidth;
+  }
+  static std::int64_t messages(const Journal& journal, const std::string& channel) {
+    return std::ranges::count_if(journal.operations, [&](const OperationRecord& operation) {
+      return operation.kind == "send" && operation.channel == channel;
+    });
+  }
+};
+
+/// In each direction there is one message: the ids, and the samples.
+TEST_F(PeerTimes, AHitAtAPeerTakesARequestAndTheSamples) {
+  double first = 0, again = 0;
+  const Journal journal = serve({[&](CacheClient& client, Context& context) {
+                                   answer_time(client, context, {2, 4});
+                                 },
+                                 [&](CacheClient& client, Context& context) {
+                                   sleep_until(context, 1.0);
+                                   first = answer_time(client, context, {2, 4});
+                                   again = answer_time(client, context, {4});
+                                 }});
+  EXPECT_NEAR(first, request(2) + from_peer(2, 2) + batch(2), precision_s);
+  EXPECT_NEAR(again, request(1) + from_peer(1, 1) + batch(1), precision_s);
+  const CacheRecord peer = cache_sum(journal, "peer");
+  EXPECT_EQ(peer.samples, 3);
+  EXPECT_EQ(peer.bytes, 3 * 3073);
+  EXPECT_NEAR(peer.reading.count(), from_peer(2, 2) + from_peer(1, 1), precision_s);
+  EXPECT_NEAR(peer.blocked.count(), from_peer(2, 2) + from_peer(1, 1), precision_s);
+  EXPECT_EQ(cache_sum(journal, "store").samples, 2);
+  EXPECT_EQ(cache_sum(journal, "peer-miss").samples, 0);
+  EXPECT_EQ(cache_sum(journal, "tier0").samples, 0);
+  EXPECT_EQ(messages(journal, "peer-data"), 2);
+  // And one from each node to the other when its client has ended.
+  EXPECT_EQ(messages(journal, "peer-reads"), 4);
+}
+
+/// The peer reads nothing for others: an answer without samples costs a round trip, and the rest is as if
+/// there were no peer.
+TEST_F(PeerTimes, WhatAPeerLacksComesFromTheStore) {
+  double missed = 0;
+  const Journal journal = serve({stays_away, [&](CacheClient& client, Context& context) {
+                                   missed = answer_time(client, context, {6, 8, 10});
+                                 }});
+  EXPECT_NEAR(missed, request(3) + from_peer(3, 0) + from_store(3) + batch(3), precision_s);
+  EXPECT_EQ(cache_sum(journal, "peer").samples, 0);
+  EXPECT_EQ(cache_sum(journal, "peer").bytes, 0);
+  EXPECT_EQ(cache_sum(journal, "store").samples, 3);
+  EXPECT_EQ(cache_sum(journal, "peer-miss").samples, 3);
+  EXPECT_NEAR(cache_sum(journal, "peer").reading.count(), from_peer(3, 0), precision_s);
+  EXPECT_NEAR(cache_sum(journal, "store").blocked.count(), from_peer(3, 0) + from_store(3), precision_s);
+  // One request to the store for all that is not there.
+  EXPECT_EQ(messages(journal, "reads"), 3);
+}
+
+/// One's own samples come from the store while the other node answers for the others.
+TEST_F(PeerTimes, APartOfARequestMayBeThere) {
+  double missed = 0;
+  const Journal journal = serve({[&](CacheClient& client, Context& context) {
+                                   answer_time(client, context, {2, 4});
+                                 },
+                                 [&](CacheClient& client, Context& context) {
+                                   sleep_until(context, 1.0);
+                                   missed = answer_time(client, context, {2, 8, 4, 6});
+                                 }});
+  EXPECT_NEAR(missed, request(4) + from_peer(4, 2) + from_store(2) + batch(4), precision_s);
+  EXPECT_EQ(cache_sum(journal, "peer").samples, 2);
+  EXPECT_EQ(cache_sum(journal, "peer-miss").samples, 2);
+  EXPECT_EQ(cache_sum(journal, "store").samples, 4);
+}
+
+/// The first node waits for the store meanwhile.
+TEST_F(PeerTimes, ANodeServesOthersWhileItReads) {
+  double hit = 0;
+  serve({[&](CacheClient& client, Context& context) {
+           answer_time(client, context, {2});
+           sleep_until(context, 1.0);
+           answer_time(client, context, {4, 6, 8});
+         },
+         [&](CacheClient& client, Context& context) {
+           sleep_until(context, 1.001);
+           hit = answer_time(client, context, {2});
+         }});
+  EXPECT_NEAR(hit, request(1) + from_peer(1, 1) + batch(1), precision_s);
+}
+
+/// A node whose client has ended answers until the clients of the others have ended.
+TEST_F(PeerTimes, ANodeServesOthersWhenItsOwnClientHasEnded) {
+  double late = 0;
+  serve({[&](CacheClient& client, Context& context) { answer_time(client, context, {2}); },
+         [&](CacheClient& client, Context& context) {
+           sleep_until(context, 5.0);
+           late = answer_time(client, context, {2});
+         }});
+  EXPECT_NEAR(late, request(1) + from_peer(1, 1) + batch(1), precision_s);
+}
+
+/// Without a limit on copies, a node keeps what it got from another one.
+TEST_F(PeerTimes, ACopyIsServedByTheNodeItself) {
+  experiment_.data.copies = 0;
+  double hit = 0;
+  const Journal journal =
+      serve({[&](CacheClient& client, Context& context) { answer_time(client, context, {2}); },
+             [&](CacheClient& client, Context& context) {
+               sleep_until(context, 1.0);
+               answer_time(client, context, {2, 4});
+               hit = answer_time(client, context, {4, 2});
+             }});
+  EXPECT_NEAR(hit, request(2) + batch(2), precision_s);
+  EXPECT_EQ(cache_sum(journal, "tier0").samples, 2);
+  EXPECT_EQ(cache_sum(journal, "peer").samples, 1);
+  EXPECT_EQ(cache_sum(journal, "peer-miss").samples, 1);
+}
+
+/// What left memory of the peer is read from its disk, and stays there.
+TEST_F(PeerTimes, APeerReadsItsTierOnTheDisk) {
+  experiment_.data.cache = "lru";
+  experiment_.data.cache_capacity = Bytes(3073);
+  experiment_.data.disk_capacity = Bytes(3 * 3073);
+  std::vector<double> hits;
+  const Journal journal = serve({[&](CacheClient& client, Context& context) {
+                                   answer_time(client, context, {2});
+                                   answer_time(client, context, {4});
+                                 },
+                                 [&](CacheClient& client, Context& context) {
+                                   for (const double start_s : {1.0, 2.0}) {
+                                     sleep_until(context, start_s);
+                                     hits.push_back(answer_time(client, context, {2}));
+                                   }
+                                 }});
+  ASSERT_EQ(hits.size(), 2U);
+  for (const double hit : hits)
+    EXPECT_NEAR(hit, request(1) + from_peer(1, 1) + disk(1) + batch(1), precision_s);
+  EXPECT_EQ(cache_sum(journal, "peer").samples, 2);
+  EXPECT_NEAR(cache_sum(journal, "tier1").reading.count(), 2 * disk(1), precision_s);
+}
+
+std::unique_ptr<cache::CachePolicy> shared_minio(const cache::Setting& setting) {
+  return cache::share(cache::catalog().find("minio").make.node(setting),
+                      {.owners = cache::Owners(cache::Owners::Rule::in_turn, setting.nodes),
+                       .node = setting.node,
+                       .copies = 1});
+}
+
+/// Three workers, each with a node of its own, share the samples of each epoch. What a node has of its own
+/// samples depends on the epochs before alone, so time plays no part.
+class PeerCounts : public PeerTimes {
+ protected:
+  static constexpr std::int64_t epochs = 4;
+  PeerCounts() {
+    experiment_.workload.train_samples = 120;
+    experiment_.placement.workers = lab::hosts(3);
+    experiment_.placement.cache_nodes = {"h5", "h6", "h7"};
+    experiment_.data.cache_capacity = Bytes(30 * 3073);
+    experiment_.data.sampling = "shuffled";
+    experiment_.data.prefetch = 0;
+    experiment_.stop.rounds = 5 * epochs;
+  }
+  /// The job, and its replay without time, whose reads are returned.
+  std::vector<EpochReads> expect_same_counts(const CatalogEntry<cache::Factory>& policy) {
+    const Journal journal = train();
+    const auto& sampler = sampling::samplers().find("shuffled");
+    const auto lists = sampler.make.make({.samples = 120,
+                                          .batch = 8,
+                                          .seed = experiment_.seed,
+                                          .options = Options::resolve("shuffled", sampler.options, {})});
+    auto replayed = replay_training({.manifest = job_->data().manifest(),
+                                     .epochs = epochs,
+                                     .batch = 8,
+                                     .nodes = 3,
+                                     .tiers = {experiment_.data.cache_capacity},
+                                     .policy = &policy,
+                                     .policy_options = Options::resolve(policy.name, policy.options, {}),
+                                     .seed = experiment_.seed,
+                                     .jobs = {lists.get()}});
+    EXPECT_EQ(std::ssize(replayed), epochs);
+    for (const EpochReads& epoch : replayed) {
+      SCOPED_TRACE(epoch.epoch);
+      const CacheLedger& ledger = epoch.ledger;
+      EXPECT_EQ(cache_sum(journal, "tier0", epoch.epoch).samples, ledger.local.samples);
+      EXPECT_EQ(cache_sum(journal, "peer", epoch.epoch).samples, ledger.peer.samples);
+      EXPECT_EQ(cache_sum(journal, "peer", epoch.epoch).bytes, ledger.peer.bytes);
+      EXPECT_EQ(cache_sum(journal, "store", epoch.epoch).samples, ledger.storage.samples);
+      EXPECT_EQ(cache_sum(journal, "peer-miss", epoch.epoch).samples, ledger.peer_misses);
+    }
+    return replayed;
+  }
+};
+
+TEST_F(PeerCounts, OfAPartitionedCacheAreThoseOfItsReplay) {
+  const auto replayed = expect_same_counts(
+      {.name = "shared minio", .summary = "", .paper = "", .options = {}, .make = {.node = shared_minio}});
+  EXPECT_GT(replayed.back().ledger.peer.samples, 20);
+  EXPECT_GT(replayed.front().ledger.peer_misses, 20);
+}
+
+/// A node keeps the first samples of its first list, and all others know.
+TEST_F(PeerCounts, OfPartitionedMinioAreThoseOfItsReplay) {
+  experiment_.data.cache = "partitioned-minio";
+  experiment_.data.peers = Peers::plan;
+  experiment_.data.copies = 0;
+  const auto replayed = expect_same_counts(cache::catalog().find("partitioned-minio"));
+  EXPECT_EQ(replayed.front().ledger.peer.samples, 0);
+  for (std::size_t epoch = 1; epoch < replayed.size(); ++epoch) {
+    const CacheLedger& ledger = replayed[epoch].ledger;
+    EXPECT_EQ(ledger.local.samples + ledger.peer.samples, 90) << "all that three nodes keep";
+    EXPECT_EQ(ledger.peer_misses, 0);
+  }
+}
+
+/// Its stripe is read before the job, or rather while that begins: who wants a sample of it waits for it.
+TEST_F(PeerCounts, OfHoardAreThoseOfItsReplay) {
+  experiment_.data.cache = "hoard";
+  experiment_.data.peers = Peers::plan;
+  experiment_.data.copies = 0;
+  const auto replayed = expect_same_counts(cache::catalog().find("hoard"));
+  EXPECT_GT(replayed.front().ledger.peer.samples, 40);
+  EXPECT_GT(replayed.front().ledger.peer_misses, 0) << "a stripe is larger than its node";
+}
+
+/// A sample that a node reads for itself goes to another one when it is there.
+TEST_F(PeerTimes, WhatAPeerReadsForItselfIsWaitedFor) {
+  double first = 0, second = 0;
+  const Journal journal = serve({[&](CacheClient& client, Context& context) {
+                                   answer_time(client, context, {2});
+                                   first = context.now().count();
+                                 },
+                                 [&](CacheClient& client, Context& context) {
+                                   sleep_until(context, 0.001);
+                                   answer_time(client, context, {2});
+                                   second = context.now().count();
+                                 }});
+  // Both messages leave the first node together, which delays the second one a little.
+  EXPECT_NEAR(first, request(1) + from_store(1) + batch(1), 5e-6);
+  EXPECT_NEAR(second, request(1) + from_store(1) + 2 * batch(1), 1e-5);
+  EXPECT_EQ(cache_sum(journal, "store").samples, 1);
+  EXPECT_EQ(cache_sum(journal, "peer").samples, 1);
+}
+
+}  // namespace
+}  // namespace tandem::sim

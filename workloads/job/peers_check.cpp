@@ -1,0 +1,56 @@
+#include "workloads/job/peers_check.hpp"
+
+#include <string>
+
+#include "policies/cache/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/overrides.hpp"
+
+namespace tandem {
+
+/// A policy that knows what all nodes keep chooses the node that it reads from; for another one, the owners
+/// of samples are known.
+void check_peers(const Experiment& experiment, const Locate& locate) {
+  const auto& data = experiment.data;
+  const cache::Needs needs = cache::catalog().find(data.cache).make.needs;
+  const auto fail_at = [&](const std::string& path, const std::string& expected, const std::string& found) {
+    const Origin origin = locate(path);
+    fail(origin.place, origin.label, expected, found);
+  };
+  const std::string found = quote(to_text(data.peers));
+  const bool has_owners = data.peers == Peers::partition || data.peers == Peers::ring;
+  if (data.peers == Peers::directory)
+    fail_at("data.peers", "none, partition, ring or plan, because there is no directory yet", found);
+  if (needs.peers && data.cache == "locality-aware" && data.source == DataSource::storage)
+    fail_at("data.cache",
+            "another policy, because cache nodes of a job do not divide the samples of a step among "
+            "themselves (`tandem cache --epochs` does)",
+            quote(data.cache));
+  if (needs.peers && has_owners)
+    fail_at("data.peers", "plan, because cache policy " + data.cache + " chooses the node it reads from",
+            found);
+  if (needs.peers && data.peers == Peers::none && experiment.placement.cache_nodes.size() > 1)
+    fail_at("data.cache",
+            "a policy that reads from no other cache node, because data.peers is none (with data.peers: plan "
+            "they read from each other)",
+            quote(data.cache));
+  if (!needs.peers && data.peers == Peers::plan)
+    fail_at("data.peers",
+            "none, partition or ring, because cache policy " + data.cache +
+                " does not know what other cache nodes keep",
+            found);
+  cache::Needs more = needs;
+  more.manifest = false;
+  if (has_owners && more != cache::Needs{})
+    fail_at(
+        "data.peers",
+        "none, because cache policy " + data.cache + " needs more than requests: " + cache::describe(more),
+        found);
+  if (data.peers != Peers::none && data.bad_sample == BadSample::replace)
+    fail_at("data.bad_sample", "stop, because cache nodes send each other samples (data.peers)",
+            quote(to_text(data.bad_sample)));
+  if (data.copies > 0 && !has_owners)
+    fail_at("data.copies", "0, because data.peers is neither partition nor ring", quote(data.copies));
+}
+
+}  // namespace tandem

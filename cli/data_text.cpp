@@ -51,7 +51,7 @@ std::string coverage_line(const json& data) {
   for (const json& epoch : data.at("epochs")) {
     complete += epoch.at("complete").get<bool>() ? 1 : 0;
     const json& coverage = epoch.at("coverage");
-    if (!coverage.is_object()) continue;
+    if (!coverage.is_object() || !epoch.at("complete").get<bool>()) continue;
     ++known;
     const bool is_once = coverage.at("distinct") == epoch.at("requests") && coverage.at("omitted") == 0;
     whole += is_once && coverage.at("distinct_share") == 1.0 ? 1 : 0;
@@ -59,9 +59,8 @@ std::string coverage_line(const json& data) {
   const json& all = data.at("coverage");
   if (known == 0 || !all.is_object()) return "";
   std::string line = fmt::format(
-      "\n  coverage: {} of {} complete epochs delivered each sample exactly once; {} of the samples in all, "
-      "{} "
-      "omitted, {} repeated, divergence {:.3g} nats",
+      "\n  coverage: {} of {} complete epochs delivered each sample exactly once; {} of the samples "
+      "in all, {} omitted, {} repeated, divergence {:.3g} nats",
       whole, complete, share_text(all.at("distinct_share")), with_separators(all.at("omitted")),
       with_separators(all.at("repeated")), all.at("divergence").get<double>());
   for (auto epoch = data.at("epochs").rbegin(); epoch != data.at("epochs").rend(); ++epoch)

@@ -84,7 +84,6 @@ struct Experiment {
     Peers peers = Peers::none;  ///< how cache nodes find samples at each other
     int copies = 0;             ///< cache nodes that may hold a sample at the same time; 0: all
     StoreAccess store = StoreAccess::served;
-    BackgroundReads background = BackgroundReads::always;
     BadSample bad_sample = BadSample::stop;
     int prefetch = 1;  ///< batches requested ahead of use; 0: a GPU does not load one during a step either
   } data;

@@ -19,8 +19,6 @@ void check_peers(const Experiment& experiment, const Locate& locate) {
   };
   const std::string found = quote(to_text(data.peers));
   const bool has_owners = data.peers == Peers::partition || data.peers == Peers::ring;
-  if (data.peers == Peers::directory)
-    fail_at("data.peers", "none, partition, ring or plan, because there is no directory yet", found);
   if (needs.peers && data.cache == "locality-aware" && data.source == DataSource::storage)
     fail_at("data.cache",
             "another policy, because cache nodes of a job do not divide the samples of a step among "

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -24,7 +23,6 @@
 namespace tandem::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 void refuse_other_launches(const RunOptions& options) {

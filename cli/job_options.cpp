@@ -85,7 +85,8 @@ LoadedJob load_job(const JobOptions& options) {
 
 namespace {
 
-LocatedExperiment locate_experiment(const JobOptions& options) {
+/// `load`: load_located, or load_located_job.
+LocatedExperiment locate_experiment(const JobOptions& options, decltype(load_located)& load) {
   if (validation::is_suite(options.experiment_file))
     throw ConfigError(
         options.experiment_file +
@@ -93,7 +94,7 @@ LocatedExperiment locate_experiment(const JobOptions& options) {
         "prints the names of its configurations");
   Overrides overrides;
   for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
-  return load_located(options.experiment_file, overrides, options.variant);
+  return load(options.experiment_file, overrides, options.variant);
 }
 
 LoadedJob placed(Experiment experiment, const Locate& locate, PlatformCache& platforms) {
@@ -106,25 +107,20 @@ LoadedJob placed(Experiment experiment, const Locate& locate, PlatformCache& pla
 }  // namespace
 
 LoadedJob load_job(const JobOptions& options, PlatformCache& platforms) {
-  LocatedExperiment located = locate_experiment(options);
-  if (!located.jobs.empty())
-    throw ConfigError(
-        options.experiment_file +
-        ": key 'jobs': expected an experiment of one job, found several jobs, which only tandem "
-        "simulate, run and show know");
+  LocatedExperiment located = locate_experiment(options, load_located_job);
   return placed(std::move(located.experiment), located.locate, platforms);
 }
 
 std::optional<LoadedJobs> load_jobs(const JobOptions& options) {
   if (!options.resume.empty()) return std::nullopt;
-  LocatedExperiment located = locate_experiment(options);
+  LocatedExperiment located = locate_experiment(options, load_located);
   if (located.jobs.empty()) return std::nullopt;
   PlatformCache platforms;
   LoadedJobs loaded;
   for (LocatedJob& job : located.jobs)
     loaded.jobs.push_back({std::move(job.name), job.start, std::move(job.overrides),
                            placed(std::move(job.experiment), job.locate, platforms)});
-  loaded.experiment = placed(std::move(located.experiment), located.locate, platforms).experiment;
+  loaded.experiment = std::move(located.experiment);
   return loaded;
 }
 

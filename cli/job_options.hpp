@@ -74,7 +74,7 @@ struct LoadedJobs {
     nlohmann::json overrides;  ///< as in the file
     LoadedJob loaded;
   };
-  Experiment experiment;  ///< the keys that jobs do not override
+  Experiment experiment;  ///< the keys outside of the jobs, which need not make a job
   std::vector<One> jobs;
 };
 /// None: the experiment is one job, or a job is resumed. Errors: ConfigError.

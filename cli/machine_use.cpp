@@ -396,8 +396,10 @@ LaunchResult launch_locally(const LaunchSetting& setting, const LaunchEvents& ev
 
 }  // namespace
 
-GuardedResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
+GuardedResult launch_guarded(LaunchSetting setting, LaunchEvents events,
                              std::unique_ptr<machines::Guards> guards) {
+  // Without one, whoever watches would hear of the ranks of every such launch.
+  if (setting.mark.empty()) setting.mark = new_launch_mark();
   const bool is_here = setting.cluster || setting.hosts.empty();
   if (!guards) return {is_here ? launch_locally(setting, events) : launch(setting, events), {}, {}};
   events.failure = [&] { return failure_of(*guards, setting.hosts); };

@@ -35,8 +35,9 @@ struct GuardedResult : LaunchResult {
   std::vector<Rank> lost_ranks;  ///< those on it
 };
 
-/// Runs a job as `launch` does, on machines that are watched (`guards`: null: they are not).
-GuardedResult launch_guarded(const LaunchSetting& setting, LaunchEvents events,
+/// Runs a job as `launch` does, on machines that are watched (`guards`: null: they are not). A setting
+/// without a mark gets a new one.
+GuardedResult launch_guarded(LaunchSetting setting, LaunchEvents events,
                              std::unique_ptr<machines::Guards> guards);
 
 /// The options as words of a command line.

@@ -276,10 +276,10 @@ std::string results_line(const Results& results) {
   if (const auto skipped = results.journal.skipped_steps; skipped > 0)
     line += fmt::format(", {} steps skipped (not finite)", with_separators(skipped));
   line += accuracy_text(results.journal, rounds);
-  if (summary.contains("cache"))
-    line += fmt::format(", {:.1f} % of reads from the cache",
-                        100 * summary.at("cache").at("hit_ratio").get<double>()) +
-            faults_line(summary.at("cache"));
+  // Absent: nothing was read.
+  if (const json::json_pointer ratio("/cache/hit_ratio"); summary.contains(ratio))
+    line += fmt::format(", {:.1f} % of reads from the cache", 100 * summary.at(ratio).get<double>());
+  if (summary.contains("cache")) line += faults_line(summary.at("cache"));
   if (summary.contains("cache") && summary.at("cache").at("classes").contains("substituted"))
     line += fmt::format(
         ", {} samples replaced by others",

@@ -24,6 +24,7 @@
 #include "workloads/job/progress.hpp"
 #include "workloads/job/worker_scaling.hpp"
 #include "workloads/job/workers_of_generation.hpp"
+#include "workloads/records/jobs_summary.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -37,9 +38,28 @@ fs::path folder_of(const std::string& directory) {
   return path.has_filename() ? path : path.parent_path();
 }
 
+/// A result directory of several jobs, finished or not.
+bool holds_several_jobs(const fs::path& folder) {
+  if (fs::exists(folder / jobs_file_name)) return true;
+  const fs::path document = folder / "job.json";
+  return fs::exists(document) && read_json_file(document.string(), "a job document").contains("jobs");
+}
+
+void expect_one_job(const fs::path& folder) {
+  // One of them is DIR/jobs/NAME.
+  const fs::path list = folder.parent_path();
+  if (!holds_several_jobs(folder) && !(list.filename() == "jobs" && holds_several_jobs(list.parent_path())))
+    return;
+  throw ConfigError(fmt::format(
+      "--resume {}: expected results of a job that ran by itself, found those of several jobs (key "
+      "jobs), which cannot be resumed",
+      folder.string()));
+}
+
 json recorded_document(const fs::path& folder) {
   if (!fs::is_directory(folder))
     throw ConfigError(fmt::format("--resume {}: expected a result directory, found none", folder.string()));
+  expect_one_job(folder);
   const fs::path path = folder / "job.json";
   if (!fs::exists(path))
     throw ConfigError(fmt::format("--resume {}: expected job.json in it, found none", folder.string()));

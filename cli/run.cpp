@@ -21,6 +21,7 @@
 #include "cli/resume.hpp"
 #include "cli/run_jobs.hpp"
 #include "cli/run_launch.hpp"
+#include "cli/several_jobs.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/process/commit_memory.hpp"
@@ -79,7 +80,7 @@ void put_ranks(LaunchSetting& setting, const Job& job, const ClusterUse* cluster
   if (machines.is_used()) machines.put_ranks(setting, job);
 }
 
-/// The command that continues a job which a signal has ended; empty: it has no checkpoint with values.
+/// The command that continues a job which has ended early; empty: it has no checkpoint with values.
 std::string command_to_resume(const Job& job, const RunOptions& options, const std::string& out) {
   if (!job.real_math() || rounds_of_job(job, out).empty()) return "";
   std::string command = "tandem run --resume " + shell_word(out);
@@ -120,7 +121,6 @@ std::optional<std::string> last_commit_of(const std::string& out) {
   return round;
 }
 
-/// Bad input that only a rank finds leaves no half-written directory either.
 void report_failure(const GuardedResult& result, const Job& job, const RunOptions& options,
                     const std::string& out) {
   std::string message = result.message;
@@ -131,37 +131,25 @@ void report_failure(const GuardedResult& result, const Job& job, const RunOption
     message += fmt::format("\n  rank {} is the {} on '{}' of the platform", result.failed_rank,
                            role_name(assignment.role), assignment.host);
   }
-  if (result.exit_code == exit_bad_input) {
-    std::filesystem::remove_all(out);
-  } else {
-    mark_failed(out, message);
-    message += fmt::format("\n  {} is marked incomplete", out);
-  }
-  const bool by_signal = result.exit_code > 128;
-  if (const auto command = command_to_resume(job, options, out); by_signal && !command.empty())
-    message += "\n  to resume it: " + command;
+  leave_failed(out, result.exit_code, message);
+  // An error that a rank reports also ends a job that outlives ranks, and may not come again.
+  const bool by_error = result.exit_code == exit_environment_error && outlives_ranks(job);
+  if (result.exit_code > exit_of_signal || by_error)
+    if (const auto command = command_to_resume(job, options, out); !command.empty())
+      message += "\n  to resume it: " + command;
   if (const auto advice = advice_after_death(job, result); !advice.empty()) message += "\n  " + advice;
   print_error(message);
 }
 
-/// Cache nodes read the data set where it is, as they do without stores. Errors: ConfigError.
-void read_mounted_storage(Experiment& experiment) {
-  if (experiment.data.store != StoreAccess::mounted) return;
-  const auto fail = [&](const std::string& key, const std::string& expected, const std::string& found) {
-    throw ConfigError(fmt::format("key '{}': expected {}, because data.store is mounted, found '{}'", key,
-                                  expected, found));
-  };
-  if (experiment.run.devices != DeviceSpeed::native)
-    fail("run.devices", "native (emulated disks are those of stores that serve)",
-         to_text(experiment.run.devices));
-  const std::string& set = experiment.workload.dataset;
-  if (set != "folder" && set != "shards")
-    fail("workload.dataset", "folder or shards, whose files are in workload.dataset_directory", set);
-  experiment.placement.stores.clear();
+/// For the status of a launch.
+const char* place_of_ranks(const RunOptions& options, const MachineUse& machines) {
+  if (!options.cluster.empty()) return " on the emulated hosts";
+  return machines.is_used() ? " on the machines" : "";
 }
 
 int run_job(const RunOptions& options) {
   if (auto several = load_jobs(options.job)) return run_jobs(std::move(*several), options);
+  if (options.alone) refuse_one_job("--alone");
   LoadedJob loaded = load_job_or_resumed(options.job);
   check_runnable(loaded.experiment);
   MachineUse machines(options.machines, options.cluster.empty());
@@ -209,9 +197,7 @@ int run_job(const RunOptions& options) {
   if (data) setting.program.insert(setting.program.end(), {"--data", data->path()});
   print_job(job);
   const auto memory = memory_of_hosts(job, out);
-  const char* const where = !options.cluster.empty() ? " on the emulated hosts"
-                            : machines.is_used()     ? " on the machines"
-                                                     : "";
+  const char* const where = place_of_ranks(options, machines);
   const auto launch_once = [&](const std::function<std::optional<PlannedKill>()>& kill) {
     LaunchSetting own = setting;
     if (restarts) put_ranks(own, job, cluster ? &*cluster : nullptr, machines);

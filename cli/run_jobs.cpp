@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -24,7 +23,6 @@
 namespace tandem::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 void refuse_other_launches(const RunOptions& options) {
@@ -59,25 +57,40 @@ RankOfJob find_rank(std::span<const Job> jobs, Rank rank) {
   return {job, rank};
 }
 
-/// `names`: of the jobs of the launch. Bad input that only a rank finds leaves no half-written directory.
+/// The error of a launch. `names`: of its jobs.
+std::string cause_of(const LaunchResult& result, std::span<const Job> jobs,
+                     const std::vector<std::string>& names) {
+  if (result.failed_rank < 0) return result.message;
+  const auto [job, rank] = find_rank(jobs, result.failed_rank);
+  const RankAssignment& assignment = jobs[job].roster().assignment(rank);
+  return result.message + fmt::format("\n  rank {} is rank {} of job '{}', the {} on '{}' of the platform",
+                                      result.failed_rank, rank, names[job], role_name(assignment.role),
+                                      assignment.host);
+}
+
+/// Of the launch of all jobs.
 void report_failure(const LaunchResult& result, std::span<const Job> jobs,
                     const std::vector<std::string>& names, const std::string& out) {
-  std::string message = result.message;
-  if (result.failed_rank >= 0) {
-    const auto [job, rank] = find_rank(jobs, result.failed_rank);
-    const RankAssignment& assignment = jobs[job].roster().assignment(rank);
-    message += fmt::format("\n  rank {} is rank {} of job '{}', the {} on '{}' of the platform",
-                           result.failed_rank, rank, names[job], role_name(assignment.role), assignment.host);
-  }
-  if (result.exit_code == exit_bad_input) {
-    fs::remove_all(out);
-  } else {
-    mark_failed(out, message);
-    for (const Job& job : jobs)
-      if (is_incomplete_result_directory(job.spec().directory)) mark_failed(job.spec().directory, message);
-    message += fmt::format("\n  {} is marked incomplete", out);
-  }
+  std::string message = cause_of(result, jobs, names);
+  // Such a job wrote its results after its last commit, as if it had come to its end.
+  const bool by_signal = result.exit_code > exit_of_signal;
+  for (const Job& job : jobs)
+    if (is_incomplete_result_directory(job.spec().directory) || (by_signal && may_commit_on_request(job)))
+      mark_failed(job.spec().directory, message);
+  leave_failed(out, result.exit_code, message);
   print_error(message);
+}
+
+/// Of a job alone. The jobs have ended together before, and their results stay.
+void report_failure_alone(const LaunchResult& result, const Job& job, const std::string& name,
+                          const std::string& out) {
+  std::string message = "alone: " + cause_of(result, {&job, 1}, {name});
+  const std::string cause = message;
+  leave_failed(job.spec().directory, result.exit_code, message);
+  mark_failed(out, cause);
+  print_error(message + fmt::format("\n  {0} is marked incomplete, but the results of the jobs together are "
+                                    "complete: {0}/jobs/*",
+                                    out));
 }
 
 /// Launches of jobs on this machine or on the emulated cluster.
@@ -112,7 +125,7 @@ class Launch {
       lock.share();
       const LaunchResult result = run({&job, 1}, job.spec().experiment.name + " alone", folder);
       if (result.exit_code == exit_success) continue;
-      report_failure(result, {&job, 1}, {one.name}, out_);
+      report_failure_alone(result, job, one.name, out_);
       return result.exit_code;
     }
     return exit_success;
@@ -128,7 +141,10 @@ class Launch {
 
 int run_jobs(LoadedJobs several, const RunOptions& options) {
   refuse_other_launches(options);
-  for (const auto& one : several.jobs) check_runnable(one.loaded.experiment);
+  for (auto& one : several.jobs) {
+    check_runnable(one.loaded.experiment);
+    read_mounted_storage(one.loaded.experiment);
+  }
   const std::string out = directory_of_jobs(several, options.job, "measured");
   const std::vector<Job> jobs = make_jobs(several, options.job, out);
   for (const Job& job : jobs) require_memory(job);

@@ -7,9 +7,11 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
 
@@ -21,6 +23,21 @@ void check_runnable(const Experiment& experiment) {
         "data.source 'storage' with native devices and modelled math would read nothing; set workload.math "
         "to real or "
         "run.devices to emulated");
+}
+
+void read_mounted_storage(Experiment& experiment) {
+  if (experiment.data.store != StoreAccess::mounted) return;
+  const auto fail = [&](const std::string& key, const std::string& expected, const std::string& found) {
+    throw ConfigError(fmt::format("key '{}': expected {}, because data.store is mounted, found '{}'", key,
+                                  expected, found));
+  };
+  if (experiment.run.devices != DeviceSpeed::native)
+    fail("run.devices", "native (emulated disks are those of stores that serve)",
+         to_text(experiment.run.devices));
+  const std::string& set = experiment.workload.dataset;
+  if (set != "folder" && set != "shards")
+    fail("workload.dataset", "folder or shards, whose files are in workload.dataset_directory", set);
+  experiment.placement.stores.clear();
 }
 
 bool may_commit_on_request(const Job& job) {
@@ -58,6 +75,15 @@ std::optional<ClusterUse> use_cluster(const RunOptions& options, const Experimen
 
 void note_cluster(LaunchSetting& setting, const ClusterUse& cluster) {
   setting.program.insert(setting.program.end(), {"--cluster", cluster.record().dump()});
+}
+
+void leave_failed(const std::string& directory, int exit_code, std::string& message) {
+  if (exit_code == exit_bad_input) {
+    std::filesystem::remove_all(directory);
+    return;
+  }
+  mark_failed(directory, message);
+  message += fmt::format("\n  {} is marked incomplete", directory);
 }
 
 GuardedResult launch_job(const LaunchSetting& setting, const std::string& name, const char* where,

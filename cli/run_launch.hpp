@@ -30,6 +30,10 @@ struct RunOptions {
 /// Errors: ConfigError for a run that would measure nothing.
 void check_runnable(const Experiment& experiment);
 
+/// With data.store mounted, cache nodes read the data set where it is, as they do without stores. Errors:
+/// ConfigError.
+void read_mounted_storage(Experiment& experiment);
+
 /// After SIGTERM the job can commit its state and end by itself.
 bool may_commit_on_request(const Job& job);
 
@@ -39,6 +43,10 @@ LaunchSetting launch_setting(std::span<const Job> jobs, const RunOptions& option
 /// The cluster to run on, if any. Errors: ConfigError when it is another platform's.
 std::optional<ClusterUse> use_cluster(const RunOptions& options, const Experiment& experiment);
 void note_cluster(LaunchSetting& setting, const ClusterUse& cluster);
+
+/// After a launch that failed: bad input that only a rank finds leaves no half-written result directory; any
+/// other error marks it, and `message` says so then.
+void leave_failed(const std::string& directory, int exit_code, std::string& message);
 
 /// What the user sees of a launch while it runs. `where`: " on the machines"; `guards`, `kill`: may be empty.
 GuardedResult launch_job(const LaunchSetting& setting, const std::string& name, const char* where,

@@ -41,6 +41,11 @@ std::string directory_of_jobs(const LoadedJobs& several, const JobOptions& optio
   return options.out.empty() ? default_out(several.experiment.name, world) : options.out;
 }
 
+void refuse_one_job(const char* option) {
+  throw ConfigError(fmt::format(
+      "{}: expected an experiment of several jobs (key jobs), found one job, which is always alone", option));
+}
+
 std::vector<Job> make_jobs(const LoadedJobs& several, const JobOptions& options, const std::string& out) {
   std::vector<Job> jobs;
   for (const auto& one : several.jobs) {

@@ -12,6 +12,9 @@
 
 namespace tandem::cli {
 
+/// Throws a ConfigError: an option that only experiments of several jobs know.
+[[noreturn]] void refuse_one_job(const char* option);
+
 /// The jobs, with their result directories in `out`. Errors: ConfigError when they cannot share a platform.
 std::vector<Job> make_jobs(const LoadedJobs& several, const JobOptions& options, const std::string& out);
 

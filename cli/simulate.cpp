@@ -9,6 +9,7 @@
 #include "cli/job_options.hpp"
 #include "cli/results_text.hpp"
 #include "cli/resume.hpp"
+#include "cli/several_jobs.hpp"
 #include "cli/simulated_jobs.hpp"
 #include "cli/simulation.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 void simulate(const SimulateOptions& options) {
   if (auto several = load_jobs(options)) return simulate_jobs(std::move(*several), options);
+  if (options.together_only) refuse_one_job("--together-only");
   LoadedJob loaded = load_job_or_resumed(options);
   const std::string out = result_directory_of(options, loaded.experiment, world_of(options));
   simulate_with_ensemble(std::move(loaded), options, out,

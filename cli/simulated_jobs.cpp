@@ -105,12 +105,21 @@ void simulate_jobs(LoadedJobs several, const SimulateOptions& options) {
   const auto locks = create_directories_of_jobs(several, out, options.force);
   for (const Job& job : jobs) print_job(job);
   std::vector<sim::JobRun> runs;
+  bool are_alone_done = false;
   try {
     if (!options.together_only) simulate_alone(several, options, out);
+    are_alone_done = !options.together_only;
     runs = simulate_together(several, jobs, options);
-  } catch (const ConfigError&) {
-    fs::remove_all(out);
-    throw;
+  } catch (const ConfigError& error) {
+    if (!are_alone_done) {
+      fs::remove_all(out);
+      throw;
+    }
+    // As that all jobs together take too long.
+    mark_failed(out, error.what());
+    throw ConfigError(fmt::format(
+        "{}\n  {} is marked incomplete, but the results of each job alone are complete: {}/alone/*",
+        error.what(), out, out));
   }
   for (const auto& warning : runs.front().warnings) print_warning(warning);
   for (std::size_t i = 0; i < jobs.size(); ++i) {

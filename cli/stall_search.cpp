@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "cli/commands.hpp"
@@ -42,6 +43,10 @@ int simulate_stall(LoadedJob loaded, SimulateOptions options, const std::string&
   return code;
 }
 
+/// The job has no stall in warm epochs, whatever its capacity.
+struct NoStall {};
+
+/// Errors: NoStall; ConfigError where the job is not possible with this capacity; WorldError.
 double stall_with(LoadedJob loaded, const SimulateOptions& options, const std::string& out, Bytes capacity) {
   loaded.experiment.data.cache_capacity = capacity;
   const std::string own = fmt::format("{}/capacity_{}", out, capacity.count());
@@ -62,19 +67,15 @@ double stall_with(LoadedJob loaded, const SimulateOptions& options, const std::s
   const json stall = read_json_file(figures, "the stall of a simulation").at("stall");
   std::filesystem::remove(log);
   std::filesystem::remove(figures);
-  if (!stall.is_number())
-    throw ConfigError(
-        "study.stall: expected jobs with steps after their first epoch (stop.epochs of 2 or more), in which "
-        "caches have been filled, found none in " +
-        loaded.experiment.name);
+  if (!stall.is_number()) throw NoStall{};
   return stall;
 }
 
 }  // namespace
 
-json least_capacity(const LoadedJob& loaded, const SimulateOptions& options, const std::string& out,
-                    double stall) {
-  if (loaded.experiment.data.source != DataSource::storage) return nullptr;
+FoundCapacity least_capacity(const LoadedJob& loaded, const SimulateOptions& options, const std::string& out,
+                             double stall) {
+  if (loaded.experiment.data.source != DataSource::storage) return {};
   LoadedJob modelled = loaded;
   // Mathematics changes no time; see replicas_of().
   modelled.experiment.workload.math = Math::modelled;
@@ -83,15 +84,36 @@ json least_capacity(const LoadedJob& loaded, const SimulateOptions& options, con
   const cache::Manifest& manifest = job.data().manifest();
   const Bytes whole = manifest.total();
   const Bytes largest = manifest.sizes.empty() ? manifest.each : *std::ranges::max_element(manifest.sizes);
-  const auto found = validation::find_least_capacity(
-      stall, whole, largest, [&](Bytes capacity) { return stall_with(modelled, options, out, capacity); });
+  FoundCapacity result;
+  const auto try_capacity = [&](Bytes capacity) -> std::optional<double> {
+    try {
+      return stall_with(modelled, options, out, capacity);
+    } catch (const ConfigError& error) {
+      // As a cache whose part is too small for what it must hold.
+      if (result.warning.empty())
+        result.warning =
+            fmt::format("study.stall: a capacity that is not possible does not suffice: {}", error.what());
+      return std::nullopt;
+    }
+  };
+  validation::LeastCapacity found;
+  try {
+    found = validation::find_least_capacity(stall, whole, largest, try_capacity);
+  } catch (const NoStall&) {
+    result.warning =
+        "study.stall: no least capacity, which needs steps after the first epoch (stop.epochs of 2 or more), "
+        "in which caches have been filled, and workers with equal parts of it";
+    return result;
+  }
   json tried = json::array();
-  for (const auto& [capacity, own] : found.tried) tried.push_back({capacity.count(), own});
-  return {{"stall", stall},
-          {"capacity_bytes", found.capacity ? json(found.capacity->count()) : json()},
-          {"data_set_bytes", whole.count()},
-          {"step_bytes", found.step.count()},
-          {"tried", std::move(tried)}};
+  for (const auto& [capacity, own] : found.tried)
+    tried.push_back({capacity.count(), own ? json(*own) : json()});
+  result.least = {{"stall", stall},
+                  {"capacity_bytes", found.capacity ? json(found.capacity->count()) : json()},
+                  {"data_set_bytes", whole.count()},
+                  {"step_bytes", found.step.count()},
+                  {"tried", std::move(tried)}};
+  return result;
 }
 
 }  // namespace tandem::cli

@@ -9,11 +9,17 @@
 
 namespace tandem::cli {
 
-/// {stall (the limit), capacity_bytes (null: none suffices), data_set_bytes, step_bytes, tried:
-/// [[capacity_bytes, stall], ...]}. Null for jobs without cache nodes. Each simulation is a process of its
-/// own, with files in the folder `out` meanwhile. Pre: this process has not simulated. Errors: ConfigError
-/// for jobs without warm epochs; as simulate_job().
-nlohmann::json least_capacity(const LoadedJob& loaded, const SimulateOptions& options, const std::string& out,
-                              double stall);
+struct FoundCapacity {
+  /// {stall (the limit), capacity_bytes (null: none suffices), data_set_bytes, step_bytes, tried:
+  /// [[capacity_bytes, stall (null: the job is not possible with it)], ...]}. Null for jobs without cache
+  /// nodes, and for those of which no stall in warm epochs is known.
+  nlohmann::json least;
+  std::string warning = {};  ///< why there is none, or why a capacity is not possible; empty: nothing to say
+};
+
+/// Each simulation is a process of its own, with files in the folder `out` meanwhile. Pre: this process has
+/// not simulated. Errors: WorldError.
+FoundCapacity least_capacity(const LoadedJob& loaded, const SimulateOptions& options, const std::string& out,
+                             double stall);
 
 }  // namespace tandem::cli

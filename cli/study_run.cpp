@@ -135,16 +135,17 @@ int StudyRun::simulate_here(std::size_t i) const {
     fs::create_directories(directory);
     // Configurations already run concurrently.
     const LoadedJob loaded = load_job(options, platforms_);
-    nlohmann::json least;
+    FoundCapacity found;
     // Before this process simulates.
-    if (suite_.study.stall) least = least_capacity(loaded, options, directory, *suite_.study.stall);
+    if (suite_.study.stall) found = least_capacity(loaded, options, directory, *suite_.study.stall);
     const Simulated simulated = simulate_with_ensemble(loaded, options, directory, 1);
     StudyEntry entry;
     entry.document = validation::study_configuration(
         names_of(configuration), summarise(simulated.info, simulated.journal, simulated.makespan),
         to_json(simulated.info));
     // The same wherever and whenever it was simulated.
-    if (suite_.study.stall) entry.document["least_capacity"] = std::move(least);
+    if (suite_.study.stall) entry.document["least_capacity"] = std::move(found.least);
+    if (!found.warning.empty()) entry.document["warnings"].push_back(validation::first_lines(found.warning));
     entry.document["command"] = command_of(words_of(suite_, configuration));
     for (const char* key : {"command", "started"}) entry.document["environment"].erase(key);
     write_entry(out_, configuration, entry);

@@ -5,15 +5,12 @@
 
 #include <chrono>
 
-#include "runtime/mpi/backoff.hpp"
 #include "runtime/mpi/machine_ranks.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/mpi_variable.hpp"
 
 namespace tandem {
-namespace {
 
-/// From the cores that the ranks of this node may use together. Collective.
 Patience patience_of_node(MPI_Comm communicator) {
   const MachineRanks node(communicator);
   cpu_set_t own;
@@ -25,6 +22,8 @@ Patience patience_of_node(MPI_Comm communicator) {
             "MPI_Allreduce");
   return Patience::of(CPU_COUNT(&all), node.size(), mpi_variable("mpi_yield_when_idle").value_or(0) != 0);
 }
+
+namespace {
 
 class MachineTime final : public HostTime {
  public:
@@ -44,8 +43,8 @@ class MachineTime final : public HostTime {
 
 }  // namespace
 
-std::unique_ptr<HostTime> host_time(MPI_Comm communicator) {
-  return std::make_unique<MachineTime>(patience_of_node(communicator));
+std::unique_ptr<HostTime> host_time(MPI_Comm communicator, const std::optional<Patience>& patience) {
+  return std::make_unique<MachineTime>(patience ? *patience : patience_of_node(communicator));
 }
 
 }  // namespace tandem

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "policies/vocabulary/units.hpp"
+#include "runtime/mpi/backoff.hpp"
 
 namespace tandem {
 
@@ -23,7 +24,12 @@ class HostTime {
   virtual void pause(std::optional<Seconds> to_deadline, bool only_deadline) = 0;
 };
 
-/// For the calling rank. Collective over `communicator`. Errors: WorldError.
-std::unique_ptr<HostTime> host_time(MPI_Comm communicator);
+/// From the cores that the ranks of `communicator` on this node may use together. Collective over it. Not of
+/// a simulated machine. Errors: WorldError.
+Patience patience_of_node(MPI_Comm communicator);
+
+/// For the calling rank. Collective over `communicator`. `patience`: none: that of its ranks; a simulated
+/// machine needs none. Errors: WorldError.
+std::unique_ptr<HostTime> host_time(MPI_Comm communicator, const std::optional<Patience>& patience);
 
 }  // namespace tandem

@@ -57,7 +57,7 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
     : all_(communicator),
       setting_(std::move(setting)),
       device_(setting_.device == nullptr ? host_device() : *setting_.device),
-      time_(host_time(all_.get())),
+      time_(host_time(all_.get(), setting_.patience)),
       staging_(device_, setting_.direct_messages),
       node_(setting_.node_memory),
       transport_(all_.get(), slots_, node_, staging_, *time_),

@@ -53,6 +53,8 @@ struct MpiSetting {
   /// Whether messages can be cancelled and ranks can leave; not under SMPI, where polling for this would
   /// change simulated times.
   bool can_cancel = true;
+  /// How ranks wait, where others than those of the communicator share their cores; none: as those alone ask.
+  std::optional<Patience> patience = {};
 };
 
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.

@@ -17,6 +17,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/machines/rank_watch.hpp"
 #include "runtime/mpi/cpu_wait.hpp"
+#include "runtime/mpi/host_time.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/mpi_context.hpp"
 #include "runtime/mpi/mpi_variable.hpp"
@@ -318,7 +319,12 @@ void run_on_device(Job& job, const RankOptions& options, const OwnJob& own, cons
   std::optional<JobClocks> clocks;
   // The hosts of an emulated cluster have one clock.
   if (options.cluster.empty()) clocks.emplace(communicator);
-  if (own.has_company()) wait_for_start(own);
+  if (own.has_company()) {
+    meet_other_jobs();
+    // The ranks of all jobs share the cores.
+    setting.patience = patience_of_node(MPI_COMM_WORLD);
+    wait_for_start(own);
+  }
   MpiContext context(communicator, std::move(setting));
   begin_generation(job, files.directory(), context, communicator);
   run_and_write(job, options, std::move(physics), context,

@@ -61,7 +61,7 @@ class SimulatedTime final : public HostTime {
 }  // namespace
 }  // namespace witness
 
-std::unique_ptr<HostTime> host_time(MPI_Comm) {
+std::unique_ptr<HostTime> host_time(MPI_Comm, const std::optional<Patience>&) {
   return std::make_unique<witness::SimulatedTime>(
       *static_cast<witness::Waker*>(smpi_process_get_user_data()));
 }

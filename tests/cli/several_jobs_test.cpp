@@ -109,6 +109,36 @@ TEST_F(SeveralJobs, OtherCommandsAndOptionsRefuseThem) {
   }
 }
 
+TEST_F(SeveralJobs, CannotBeResumed) {
+  const auto simulated = line_.tandem("simulate " + line_.experiment(three) +
+                                      " --set workload.math=modelled --together-only --out out");
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+  // As a measurement leaves it when it is ended early.
+  std::filesystem::create_directories(path("early/jobs/ring"));
+  line_.write("early/job.json", R"({"jobs": []})");
+  for (const char* folder : {"out", "out/jobs/ring", "early", "early/jobs/ring/"}) {
+    const auto refused = line_.tandem("simulate --resume " + path(folder));
+    EXPECT_EQ(refused.exit_code, 2) << folder << refused.output;
+    EXPECT_NE(refused.output.find("several jobs (key jobs), which cannot be resumed"), std::string::npos)
+        << refused.output;
+  }
+}
+
+TEST_F(SeveralJobs, OptionsOfThemAreRefusedForOneJob) {
+  const std::string file = line_.experiment("");
+  std::vector<std::string> all = {"simulate " + file + " --together-only"};
+#ifdef TANDEM_TESTS_RUN
+  all.push_back("run " + file + " --alone");
+#endif
+  for (const std::string& words : all) {
+    const auto refused = line_.tandem(words + " --out out");
+    EXPECT_EQ(refused.exit_code, 2) << refused.output;
+    EXPECT_NE(refused.output.find("expected an experiment of several jobs (key jobs)"), std::string::npos)
+        << refused.output;
+    EXPECT_FALSE(std::filesystem::exists(path("out")));
+  }
+}
+
 TEST_F(SeveralJobs, OfTheShippedExperimentSlowEachOtherDown) {
   const auto simulated =
       line_.tandem("simulate " TANDEM_SOURCE_DIR "/workloads/experiments/contention.yaml --out out");
@@ -169,6 +199,18 @@ TEST_F(SeveralJobs, EndBySignalsAsOneJobDoes) {
       "run " + line_.experiment(three) + " --set workload.math=modelled --set stop.rounds=100000 --out out",
       {.processes = list_processes("tandem|tandem-rank"), .when = "[ $(processes | wc -l) -ge 10 ]"});
   EXPECT_EQ(result.exit_code, 143) << result.output;
+}
+
+/// Each reads its own mounted storage, on the terms of a job by itself.
+TEST_F(SeveralJobs, WithMountedStorageAskForWhatOneJobAsksFor) {
+  const auto refused = line_.tandem("run " +
+                                    line_.experiment(three + "data: {source: storage, store: mounted}\n"
+                                                             "run: {devices: emulated}\n") +
+                                    " --set placement.cache_nodes=[node-6] --set placement.stores=[server] "
+                                    "--out out");
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_NE(refused.output.find("because data.store is mounted"), std::string::npos) << refused.output;
+  EXPECT_FALSE(std::filesystem::exists(path("out")));
 }
 
 TEST_F(SeveralJobs, RunOnlyOnThisMachineOrACluster) {

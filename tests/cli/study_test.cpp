@@ -83,6 +83,26 @@ TEST_F(Study, FindsTheLeastCacheForAStall) {
   EXPECT_LE(found.at("tried").size(), 11U);
 }
 
+TEST_F(Study, WithoutWarmEpochsKeepsTheResultAndSaysWhyThereIsNoLeastCache) {
+  line_.write(
+      "cold.yaml",
+      "platform: " TANDEM_SOURCE_DIR
+      "/platforms/quad.xml\n"
+      "workload: {math: modelled, model: lenet, dataset: synthetic-colour, train_samples: 320, batch: 16}\n"
+      "sync: {over: all-reduce}\n"
+      "data: {source: storage, cache: minio, prefetch: 0}\n"
+      "placement: {cache_nodes: [server], worker_count: 1}\n"
+      "stop: {epochs: 1}\nwarmup_steps: 0\n");
+  line_.write("cold_study.yaml", "experiments: cold.yaml\nstudy: {stall: 0.1}\n");
+  const auto result = line_.tandem("study cold_study.yaml --out cold");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const json own = read(line_.folder() / "cold/report.json").at("configurations").at(0);
+  EXPECT_TRUE(own.at("least_capacity").is_null());
+  EXPECT_GT(own.at("throughput").get<double>(), 0.0);
+  EXPECT_NE(own.at("warnings").dump().find("stop.epochs of 2 or more"), std::string::npos)
+      << own.at("warnings");
+}
+
 TEST_F(Study, SimulatesEveryConfigurationAndReportsThem) {
   const auto result = line_.tandem("study study.yaml --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;

@@ -7,7 +7,7 @@
 namespace tandem::validation {
 
 LeastCapacity find_least_capacity(double stall, Bytes whole, Bytes smallest,
-                                  const std::function<double(Bytes)>& stall_with) {
+                                  const std::function<std::optional<double>(Bytes)>& stall_with) {
   TANDEM_CHECK(whole > Bytes(0), whole.count());
   LeastCapacity result;
   const std::int64_t of_steps = (whole.count() + most_capacity_steps - 1) / most_capacity_steps;
@@ -15,9 +15,9 @@ LeastCapacity find_least_capacity(double stall, Bytes whole, Bytes smallest,
   const std::int64_t steps = (whole.count() + result.step.count() - 1) / result.step.count();
   const auto suffices = [&](std::int64_t number) {
     const Bytes capacity = std::min(whole, result.step * number);
-    const double found = stall_with(capacity);
+    const std::optional<double> found = stall_with(capacity);
     result.tried.emplace_back(capacity, found);
-    return found <= stall;
+    return found && *found <= stall;
   };
   std::int64_t low = 0, high = steps;
   if (suffices(low)) {

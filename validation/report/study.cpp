@@ -276,7 +276,7 @@ json study_configuration(const StudyConfiguration& configuration, const json& su
             {"received", bytes.at("received").get<double>() / samples}}},
           {"shares", summary.at("shares")},
           {"exchange_shares", summary.at("exchange_shares")},
-          {"cache_hit_ratio", summary.contains("cache") ? summary.at("cache").at("hit_ratio") : json()},
+          {"cache_hit_ratio", summary.value(json::json_pointer("/cache/hit_ratio"), json())},
           {"data", data_of_result(summary)},
           {"staleness", summary.at("staleness")},
           {"membership", summary.value("membership", json())},

@@ -20,10 +20,11 @@
 //                      membership (of summary.json; null or missing: no machine may depart), cache_hit_ratio
 //                      (null: workers hold their samples), data: cold and warm of summary.json's `data`
 //                      (null as before), least_capacity (with study.stall; null for jobs without cache
-//                      nodes): {stall (the limit), capacity_bytes (null: none suffices), data_set_bytes,
-//                      step_bytes, tried: [[capacity_bytes, stall], ...]}, time_to_target: as in
-//                      summary.json, of all workers, time_to_target_s (when the model that reached the target
-//                      was taken), best_accuracy, question, warnings: as in run.json, curve:
+//                      nodes, and where warnings say why there is none): {stall (the limit), capacity_bytes
+//                      (null: none suffices), data_set_bytes, step_bytes, tried: [[capacity_bytes, stall
+//                      (null: the job is not possible with it)], ...]}, time_to_target: as in summary.json,
+//                      of all workers, time_to_target_s (when the model that reached the target was taken),
+//                      best_accuracy, question, warnings: as in run.json, curve:
 //                      [[checkpoint_time_s, samples, accuracy], ...], baseline (name of the configuration of
 //                      its group that it is compared with), speed_up (throughput over the baseline's),
 //                      target_speed_up (the baseline's time_to_target_s over its own), read_time_to_target_s,

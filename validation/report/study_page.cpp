@@ -244,10 +244,10 @@ void add_scaling(const json& document, Page& page) {
            knees_table(document));
 }
 
-/// The stall that was found with a capacity; NaN: it was not tried.
+/// The stall that was found with a capacity; NaN: it was not tried, or the job is not possible with it.
 double stall_with(const json& least, double capacity) {
   for (const auto& tried : least.at("tried"))
-    if (tried.at(0) == capacity) return tried.at(1);
+    if (tried.at(0) == capacity && tried.at(1).is_number()) return tried.at(1);
   return std::numeric_limits<double>::quiet_NaN();
 }
 

@@ -103,11 +103,17 @@ class Origins {
   std::map<std::string, std::string> places_;
 };
 
-Experiment with_variant(const Experiment& experiment, const std::string& variant, const Locate& locate) {
+/// Not complete.
+Experiment changed_by_variant(const Experiment& experiment, const std::string& variant) {
   Experiment changed = experiment;
   apply_assignments(changed, assignments_of_variant(experiment, variant, "variant '" + variant + "'"));
   changed.name += '/' + variant;
   changed.variants.clear();
+  return changed;
+}
+
+Experiment with_variant(const Experiment& experiment, const std::string& variant, const Locate& locate) {
+  Experiment changed = changed_by_variant(experiment, variant);
   complete_experiment(changed, locate);
   return changed;
 }
@@ -177,7 +183,7 @@ void check_for_company(const LocatedJob& job) {
     refuse("checkpoint.to", "directory or local", "'buddy'");
 }
 
-/// `experiment`: complete, without placement. `locate_of`: in a job.
+/// `locate_of`: in a job. The jobs are complete, without placement.
 std::vector<LocatedJob> split_into_jobs(const Experiment& experiment,
                                         const std::vector<Assignment>& assignments,
                                         const std::function<Locate(const std::string& job)>& locate_of) {
@@ -229,13 +235,18 @@ std::pair<std::string, std::string> parse_override(const std::string& text) {
 }
 
 Experiment load_experiment(const std::string& path, const Overrides& overrides) {
-  LocatedExperiment located = load_located(path, overrides, "");
+  return load_located_job(path, overrides, "").experiment;
+}
+
+LocatedExperiment load_located_job(const std::string& path, const Overrides& overrides,
+                                   const std::string& variant) {
+  LocatedExperiment located = load_located(path, overrides, variant);
   if (!located.jobs.empty())
     throw ConfigError(
         path +
         ": key 'jobs': expected an experiment of one job, found several jobs, which only tandem "
         "simulate, run and show know");
-  return std::move(located.experiment);
+  return located;
 }
 
 LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
@@ -262,7 +273,9 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   origins.add(of_variants);
   origins.add(from_overrides);
   origins.add(of_jobs);
-  complete_experiment(experiment, origins.of(""));
+  // Where there are jobs, the keys that all of them have need not make a job.
+  const bool is_one_job = of_jobs.empty();
+  if (is_one_job) complete_experiment(experiment, origins.of(""));
   // What suits the chosen variant need not suit the others.
   const auto is_checked = [&](const std::string& name) {
     return variant.empty() || overrides.empty() || name == variant;
@@ -270,7 +283,8 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   std::optional<Experiment> chosen;
   for (const auto& [name, keys] : experiment.variants) {
     if (!is_checked(name)) continue;
-    Experiment changed = with_variant(experiment, name, origins.of(name));
+    Experiment changed =
+        is_one_job ? with_variant(experiment, name, origins.of(name)) : changed_by_variant(experiment, name);
     if (name == variant) chosen = std::move(changed);
   }
   if (!variant.empty()) expect_variant(experiment, variant);

@@ -37,7 +37,7 @@ struct LocatedJob {
 
 /// An experiment with the places where its keys were set.
 struct LocatedExperiment {
-  Experiment experiment;
+  Experiment experiment;  ///< not complete where there are jobs, which are
   Locate locate;
   std::vector<LocatedJob> jobs = {};  ///< in their order in the file; empty: the experiment is one job
 };
@@ -45,6 +45,9 @@ struct LocatedExperiment {
 /// Key `jobs` makes it an experiment of several jobs.
 LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
                                const std::string& variant);
+/// As load_located. Errors: ConfigError, also for an experiment of several jobs.
+LocatedExperiment load_located_job(const std::string& path, const Overrides& overrides,
+                                   const std::string& variant);
 
 /// Applies overrides to a resolved experiment. `place`: of the experiment, for errors.
 /// Relative paths are taken from the working directory. Errors: ConfigError.

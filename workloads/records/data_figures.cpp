@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <ranges>
 #include <set>
 #include <span>
 #include <variant>
@@ -159,16 +160,29 @@ std::vector<Trained> trained_steps(const Journal& journal) {
   return steps;
 }
 
-/// The share of their steps that workers waited for batches: of the cold epoch, or of the later ones.
+/// No worker trained on more than a batch more than another one.
+bool train_equally(const Journal& journal) {
+  std::map<Rank, std::int64_t> samples;
+  std::int64_t batch = 0;
+  for (const StepRecord& step : journal.steps) {
+    samples[step.rank] += step.samples;
+    batch = std::max<std::int64_t>(batch, step.samples);
+  }
+  if (samples.empty()) return true;
+  const auto [least, most] = std::ranges::minmax(samples | std::views::values);
+  return most - least <= batch;
+}
+
+/// The share of their steps that workers waited for batches: of the cold epoch, or of the later ones. None
+/// where it is not known which steps those are, because workers have unequal parts of an epoch.
 std::optional<double> stall_of(const RunInfo& info, const Journal& journal, bool is_cold) {
-  std::set<Rank> workers;
-  for (const StepRecord& step : journal.steps) workers.insert(step.rank);
+  if (!train_equally(journal)) return std::nullopt;
+  std::map<Rank, std::vector<const StepRecord*>> steps;
+  for (const StepRecord& step : journal.steps) steps[step.rank].push_back(&step);
   const auto requests = requests_by_epoch(journal);
   // Each worker's part of the cold epoch.
   const double part = static_cast<double>(requests.begin()->second) /
-                      static_cast<double>(std::max<std::size_t>(1, workers.size()));
-  std::map<Rank, std::vector<const StepRecord*>> steps;
-  for (const StepRecord& step : journal.steps) steps[step.rank].push_back(&step);
+                      static_cast<double>(std::max<std::size_t>(1, steps.size()));
   Seconds waited{0}, all{0};
   for (auto& [rank, own] : steps) {
     std::ranges::sort(own, {}, [](const StepRecord* step) { return step->step; });
@@ -333,6 +347,8 @@ Coverage coverage_of(const RunInfo& info, const Journal& journal) {
 std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal) {
   std::vector<Seconds> times;
   if (info.generations.is_array() || journal.steps.empty() || journal.caches.empty()) return times;
+  // Samples that a worker had requested and took along are trained by nobody, or again.
+  if (std::ranges::count(journal.membership, "departed", &MembershipRecord::event) > 0) return times;
   const auto steps = trained_steps(journal);
   Seconds begin = std::ranges::min(journal.steps, {}, &StepRecord::start).start;
   std::int64_t trained = 0, requested = 0;

@@ -38,7 +38,7 @@ struct Coverage {
 Coverage coverage_of(const RunInfo& info, const Journal& journal);
 
 /// Epochs until the last one that all workers trained on to its end: from when one was trained to when the
-/// next one was. Empty for jobs that started again.
+/// next one was. Empty for jobs that started again, and where a worker departed.
 std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal);
 
 /// An upper bound of the bytes that nodes can deliver from their own tiers, by the samples that were

@@ -110,11 +110,14 @@ struct StalenessRecord {
   std::int64_t samples = 0;  ///< of these pushes
 };
 
-/// Samples that a cache node delivered in one epoch from one place. One row of caches.csv.
+/// Samples that a cache node delivered in one epoch from one place, or that cache_rows.hpp counts. One row of
+/// caches.csv.
 struct CacheRecord {
-  Rank rank = 0;  ///< cache node
+  Rank rank = 0;  ///< cache node; of rows "replaced": worker
   std::int64_t epoch = 0;
-  std::string from = {};  ///< "tier0" (memory), "tier1" (disk), "store" (that has the data set)
+  /// "tier0" (memory), "tier1" (disk), "peer" (another cache node), "store" (that has the data set); or one
+  /// of cache_rows.hpp.
+  std::string from = {};
   std::int64_t samples = 0;
   std::int64_t bytes = 0;
   Seconds blocked{};  ///< of batches, from their requests until their last samples, which came from there

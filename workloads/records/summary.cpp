@@ -115,11 +115,13 @@ json cache_of(const Journal& journal) {
   json cache = {{"requests", all.samples},
                 {"local", local.samples},
                 {"storage", storage.samples},
-                {"hit_ratio", static_cast<double>(local.samples) / static_cast<double>(all.samples)},
                 {"local_bytes", local.bytes},
                 {"storage_bytes", storage.bytes},
                 {"storage_time_s", storage.reading.count()},
                 {"classes", classes}};
+  // A job may have ended before its first sample was delivered.
+  if (all.samples > 0)
+    cache["hit_ratio"] = static_cast<double>(local.samples) / static_cast<double>(all.samples);
   cache.update(faults);
   if (places.contains("peer")) {
     cache["peer"] = places["peer"].samples;

@@ -57,5 +57,18 @@ TEST(LeastCapacity, OfFewSamplesIsAWholeNumberOfThem) {
   EXPECT_EQ(found.step, Bytes(10));
 }
 
+/// As where a part of the cache must hold a whole package of samples: between 0 and 500 MB nothing works.
+TEST(LeastCapacity, WithWhichTheJobIsNotPossibleDoesNotSuffice) {
+  const auto found = find_least_capacity(0.2, Bytes(1'000'000'000), Bytes(100'000),
+                                         [](Bytes capacity) -> std::optional<double> {
+                                           if (Bytes(0) < capacity && capacity < Bytes(500'000'000))
+                                             return std::nullopt;
+                                           return capacity == Bytes(0) ? 0.5 : 0.1;
+                                         });
+  EXPECT_EQ(found.capacity, Bytes(500'000'000));
+  EXPECT_TRUE(found.tried.front().second);
+  EXPECT_FALSE(found.tried.at(1).second);
+}
+
 }  // namespace
 }  // namespace tandem::validation

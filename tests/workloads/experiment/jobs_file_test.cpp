@@ -62,6 +62,26 @@ TEST_F(JobsFile, OverridesAndVariantsHoldForAllJobsOrForOne) {
   EXPECT_EQ(batches({}, "big"), (std::vector<int>{99, 99, 2}));
 }
 
+TEST_F(JobsFile, WhatAllJobsHaveNeedNotMakeAJob) {
+  const std::string common = minimal + "data: {source: storage}\n";
+  EXPECT_NE(refusal(common).find("placement.cache_nodes"), std::string::npos) << refusal(common);
+  const std::string text = common +
+                           "variants: {big: {workload.batch: 99}}\n"
+                           "jobs:\n"
+                           "  one: {placement.cache_nodes: [c]}\n"
+                           "  other: {placement.cache_nodes: [d], seed: 4}\n";
+  for (const std::string variant : {"", "big"}) {
+    const auto jobs = located(text, {}, variant).jobs;
+    ASSERT_EQ(jobs.size(), 2U);
+    EXPECT_EQ(jobs[1].experiment.placement.cache_nodes, std::vector<std::string>{"d"});
+    EXPECT_EQ(jobs[1].experiment.workload.batch == 99, variant == "big");
+  }
+  // Each job must be one.
+  EXPECT_NE(refusal(text + "  third: {}\n").find("job 'third': key 'placement.cache_nodes'"),
+            std::string::npos)
+      << refusal(text + "  third: {}\n");
+}
+
 TEST_F(JobsFile, AnErrorOfAJobNamesThePlaceOfItsKey) {
   const auto located_two = located(two);
   const Origin own = located_two.jobs[1].locate("placement.workers");

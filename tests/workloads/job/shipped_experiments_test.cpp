@@ -24,7 +24,7 @@ TEST(ShippedExperiments, LoadWithEveryVariant) {
     ++count;
     const auto [experiment, locate, jobs] = load_located(entry.path().string(), {}, "");
     const auto platform = platforms::load_platform(experiment.platform);
-    EXPECT_FALSE(placed(experiment, platform).placement.workers.empty());
+    if (jobs.empty()) EXPECT_FALSE(placed(experiment, platform).placement.workers.empty());
     for (const LocatedJob& job : jobs)
       EXPECT_FALSE(placed(job.experiment, platform).placement.workers.empty()) << job.name;
     for (const auto& [variant, overrides] : experiment.variants)

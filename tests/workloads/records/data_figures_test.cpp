@@ -169,11 +169,38 @@ TEST_F(Data, AllSamplesFitIntoALargeCache) {
 /// What was read ahead of its request is a hit that the bound does not know, and no delivery.
 TEST_F(Data, ReadsInTheBackgroundAddToNoRequestAndHaveNoBound) {
   two_epochs();
-  journal_.caches.push_back({1, 1, "background used", 30, 300, Seconds(0), Seconds(1)});
+  journal_.caches.push_back({1, 1, "background", 30, 300, Seconds(0), Seconds(1)});
   const auto data = figures();
   EXPECT_EQ(data.at("warm").at("requests"), 100);
-  EXPECT_EQ(data.at("warm").at("classes").at("background used").at("samples"), 30);
+  EXPECT_EQ(data.at("warm").at("classes").at("background").at("samples"), 30);
   EXPECT_TRUE(data.at("warm").at("bound").is_null());
+}
+
+/// Two workers with two batches of 25 samples per epoch; they wait for half of each step of the cold epoch.
+TEST_F(Data, StallIsKnownWhereWorkersTrainEqually) {
+  two_epochs();
+  for (const Rank worker : {3, 4})
+    for (int number = 0; number < 4; ++number) {
+      step(number, number, number < 2 ? 1.0 : 0.25, number < 2 ? 1.0 : 0.75, 25);
+      journal_.steps.back().rank = worker;
+    }
+  EXPECT_DOUBLE_EQ(figures().at("cold").at("stall").get<double>(), 0.5);
+  EXPECT_DOUBLE_EQ(figures().at("warm").at("stall").get<double>(), 0.25);
+  // The first one trains on two batches more.
+  for (const int number : {4, 5}) {
+    step(number, number, 0.25, 0.75, 25);
+    journal_.steps.back().rank = 3;
+  }
+  EXPECT_TRUE(figures().at("cold").at("stall").is_null());
+  EXPECT_TRUE(figures().at("warm").at("stall").is_null());
+}
+
+TEST_F(Data, EpochsHaveNoTimesWhereAWorkerDeparted) {
+  two_epochs();
+  for (int number = 0; number < 2; ++number) step(number, number, 0.0, 1.0, 100);
+  EXPECT_EQ(epoch_times(info_, journal_).size(), 2U);
+  journal_.membership.push_back({.time = Seconds(1), .event = "departed", .cause = "left"});
+  EXPECT_TRUE(epoch_times(info_, journal_).empty());
 }
 
 TEST_F(Data, EveryEpochCoversTheSet) {

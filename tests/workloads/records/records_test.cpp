@@ -203,6 +203,18 @@ TEST(Summary, CacheRequestsAreSummed) {
   EXPECT_DOUBLE_EQ(cache["classes"]["store"]["blocked_s"], 4.0);
 }
 
+TEST(Summary, NoHitRatioWithoutDeliveredSamples) {
+  auto journal = small_journal();
+  journal.caches = {{2, 0, "no-room", 3, 30, Seconds(0), Seconds(0)},
+                    {2, 0, "background", 5, 50, Seconds(0), Seconds(1)}};
+  const auto summary = summarise(two_workers(), journal, Seconds(12));
+  const auto& cache = summary["cache"];
+  EXPECT_EQ(cache["requests"], 0);
+  EXPECT_FALSE(cache.contains("hit_ratio")) << cache;
+  EXPECT_EQ(cache["no_room"], 3);
+  EXPECT_TRUE(summary["data"].is_null());
+}
+
 TEST(Summary, CommitsAreCounted) {
   auto journal = small_journal();
   journal.commits = {{2, Seconds(1), Seconds(3), Seconds(0.5), 100},

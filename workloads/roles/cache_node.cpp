@@ -228,7 +228,7 @@ void CacheNode::begin_batch(Client& client) {
   const std::int64_t epoch = client.request.epoch;
   last_epoch_ = epoch;
   const cache::Decisions& decisions = decide(client);
-  deliveries_->note(number_of(client), epoch, decisions.serve);
+  deliveries_->note(number_of(client), epoch, client.ids, decisions.serve);
   Batch& batch = new_batch(client);
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());
@@ -247,8 +247,8 @@ void CacheNode::begin_batch(Client& client) {
 const cache::Decisions& CacheNode::decide(const Client& client) {
   const cache::Want want = want_of(client);
   if (journal_.keep_requests)
-    for (const auto& [id, size] : want.now)
-      journal_.requests.push_back({context_.rank(), want.epoch, id, size.count()});
+    for (const SampleId id : client.ids)
+      journal_.requests.push_back({context_.rank(), want.epoch, id, data_.manifest().size_of(id).count()});
   const cache::Decisions& decisions = engine_.want(want);
   if (epoch_) epoch_->note_served(decisions.serve);
   count(decisions, want.epoch);

@@ -58,7 +58,7 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
       stores_(job.roster().ranks_of(Roster::Role::store).size()),
       index_(static_cast<std::size_t>(index)),
       reads_ahead_(data_.cache_factory().needs.idle),
-      background_(static_cast<std::size_t>(data_.batch())),
+      background_(static_cast<std::size_t>(data_.batch()), most_samples_of_read(data_)),
       most_to_write_(most_to_write(data_)) {
   add_sources(job, index);
   add_clients(job, index);
@@ -239,7 +239,7 @@ void CacheNode::begin_batch(Client& client) {
   read_tier(epoch);
   apply(decisions, epoch);
   for (const cache::Serve& serve : decisions.serve)
-    if (auto read = background_.hurry(serve.given)) begin(*std::move(read));
+    if (const auto read = background_.hurry(serve.given)) begin(*read);
   is_idle_due_ = reads_ahead_;
   send_complete(client);
 }

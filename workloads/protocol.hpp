@@ -352,7 +352,7 @@ struct Batch {
 };
 
 /// Asks a store or another cache node for samples, whose ids follow. The reply is their records, in this
-/// order; from a cache node, of those that it has.
+/// order (from a cache node: Found).
 struct Read {
   static constexpr Kind kind = Kind::read;
   /// one_by_one: each sample is a request to the disk; package: all are one; new_package: the samples are

@@ -49,7 +49,7 @@ struct Want {
   int job = 0;
   std::int64_t epoch = 0;
   std::span<const Sample> now;             ///< to deliver, in order
-  std::span<const SampleId> ahead = {};    ///< what the epoch of this node still holds, in order
+  std::span<const SampleId> ahead = {};    ///< the rest of the asking worker's epoch, in order
   std::span<const std::uint8_t> low = {};  ///< L flags of `now`; empty: all are H
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "tests/sim/training.hpp"
 #include "tests/support/cache_counts.hpp"
 #include "workloads/data/training_replay.hpp"
+#include "workloads/records/data_figures.hpp"
 
 namespace tandem {
 namespace {
@@ -190,6 +192,20 @@ class PlanningCachesOfTwo : public Planning,
     }
     return all;
   }
+  /// Though samples change places, workers ask for each of an epoch once, and get it once.
+  static void expect_each_once(const Journal& journal, const Experiment& experiment) {
+    RunInfo info;
+    info.experiment = experiment;
+    const Coverage coverage = coverage_of(info, journal);
+    ASSERT_GE(coverage.epochs.size(), 3U);
+    // Of a fourth one, only what was requested in advance is known.
+    for (const EpochCoverage& epoch : std::span(coverage.epochs).first(3)) {
+      EXPECT_EQ(epoch.omitted, 0) << epoch.epoch;
+      EXPECT_EQ(epoch.repeated, 0) << epoch.epoch;
+    }
+    for (const DeliveryRecord& record : journal.deliveries)
+      EXPECT_EQ(record.distinct_bytes, record.bytes) << record.epoch;
+  }
 };
 
 /// Every sample of a list is trained on once, and messages have the sizes of what is in them.
@@ -225,6 +241,7 @@ TEST_P(PlanningCachesOfTwo, EverySampleOfAListIsDeliveredOnce) {
     EXPECT_EQ(sent["requests"], std::pair(batches + 2, trained_on * 8));
     EXPECT_EQ(sent["batches"], std::pair(batches, trained_on * (data.may_replace() ? 793 : 785)));
   }
+  if (experiment.data.sampling == "shuffled") expect_each_once(journal, experiment);
   EXPECT_EQ(sent["losses"].second, losses);
   EXPECT_EQ(sent["loss-tables"].second, 2 * losses);
   EXPECT_EQ(sent["importance"].second, data.needs_losses() ? 2 * variant.nodes * samples * 4 : 0);

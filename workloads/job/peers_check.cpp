@@ -47,6 +47,11 @@ void check_peers(const Experiment& experiment, const Locate& locate) {
   if (data.peers != Peers::none && data.bad_sample == BadSample::replace)
     fail_at("data.bad_sample", "stop, because cache nodes send each other samples (data.peers)",
             quote(to_text(data.bad_sample)));
+  if (data.source == DataSource::memory && data.peers != Peers::none)
+    fail_at("data.peers",
+            "none, because workers have their samples in memory (data.source) and no cache nodes; use "
+            "data.source: storage",
+            found);
   if (data.copies > 0 && !has_owners)
     fail_at("data.copies", "0, because data.peers is neither partition nor ring", quote(data.copies));
 }

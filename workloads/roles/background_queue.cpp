@@ -8,11 +8,11 @@ namespace tandem {
 void BackgroundQueue::add(const cache::Decisions& decisions, std::int64_t epoch) {
   for (const cache::Pack& package : decisions.pack) {
     const auto ids = decisions.ids_of(package);
-    reads_.push_back({.ids = {ids.begin(), ids.end()},
-                      .others = ids.size(),
-                      .why = cache::Why::package,
-                      .is_new_package = true,
-                      .epoch = epoch});
+    add_parts({.ids = {ids.begin(), ids.end()},
+               .others = ids.size(),
+               .why = cache::Why::package,
+               .is_new_package = true,
+               .epoch = epoch});
   }
   for (const cache::Fetch& fetch : decisions.fetch) {
     if (fetch.why == cache::Why::demand) continue;
@@ -25,13 +25,32 @@ void BackgroundQueue::add(const cache::Fetch& fetch, std::span<const SampleId> i
   queued_.insert(ids.begin(), ids.begin() + fetch.count);
   const bool is_package = fetch.why == cache::Why::package;
   const bool joins = !is_package && !reads_.empty() && reads_.back().why == fetch.why &&
-                     reads_.back().from == fetch.from && reads_.back().ids.size() + ids.size() <= most_;
-  Read& read = joins ? reads_.back() : reads_.emplace_back();
-  read.why = fetch.why;
-  read.from = fetch.from;
-  if (!joins) read.epoch = epoch;
-  read.ids.insert(read.ids.end(), ids.begin(), ids.end());
-  read.others += fetch.others;
+                     reads_.back().from == fetch.from && reads_.back().ids.size() + ids.size() <= batch_;
+  if (joins) {
+    Read& before = reads_.back();
+    before.ids.insert(before.ids.end(), ids.begin(), ids.end());
+    return;
+  }
+  add_parts({.ids = {ids.begin(), ids.end()},
+             .others = fetch.others,
+             .why = fetch.why,
+             .from = fetch.from,
+             .epoch = epoch});
+}
+
+/// A large read would delay what a batch waits for, and the end of the job.
+void BackgroundQueue::add_parts(const Read& read) {
+  const std::size_t needed = read.ids.size() - read.others;
+  for (std::size_t first = 0; first < read.ids.size(); first += most_) {
+    const std::size_t end = std::min(first + most_, read.ids.size());
+    const auto ids = std::span(read.ids).subspan(first, end - first);
+    reads_.push_back({.ids = {ids.begin(), ids.end()},
+                      .others = end - std::clamp(needed, first, end),
+                      .why = read.why,
+                      .is_new_package = read.is_new_package,
+                      .from = read.from,
+                      .epoch = read.epoch});
+  }
 }
 
 std::optional<BackgroundQueue::Read> BackgroundQueue::next() {

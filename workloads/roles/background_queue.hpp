@@ -24,8 +24,9 @@ class BackgroundQueue {
     std::int64_t epoch = 0;
     bool is_package() const { return why == cache::Why::package && ids.size() > 1; }
   };
-  /// `most`: samples that are read at once if the policy reads them one by one.
-  explicit BackgroundQueue(std::size_t most) : most_(most) {}
+  /// `batch`: samples that are read at once if the policy reads them one by one. `most`: of any read; larger
+  /// ones are divided.
+  BackgroundQueue(std::size_t batch, std::size_t most) : batch_(batch), most_(most) {}
 
   /// What was decided in the background.
   void add(const cache::Decisions& decisions, std::int64_t epoch);
@@ -33,7 +34,7 @@ class BackgroundQueue {
   std::optional<Read> next();
   /// The read that brings the sample, for which a batch waits now; none: it has begun.
   std::optional<Read> hurry(SampleId id);
-  /// `parts`: reads that it was divided into, each of which ends by itself.
+  /// `parts`: reads from several places, each of which ends by itself.
   void note_begun(std::size_t parts) { running_ += parts; }
   void note_end() { --running_; }
   bool is_running() const { return running_ > 0; }
@@ -41,9 +42,10 @@ class BackgroundQueue {
 
  private:
   void add(const cache::Fetch& fetch, std::span<const SampleId> ids, std::int64_t epoch);
+  void add_parts(const Read& read);
   std::optional<Read> take(std::deque<Read>::iterator read);
 
-  std::size_t most_;
+  std::size_t batch_, most_;
   std::deque<Read> reads_;
   std::unordered_set<SampleId> queued_;  ///< that `reads_` bring
   std::size_t running_ = 0;

@@ -3,10 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem {
+
+std::span<const float> losses_of(std::span<const SampleId> ids, std::span<const SampleId> trained,
+                                 std::span<const float> losses, std::vector<float>& scratch) {
+  if (losses.empty() || std::ranges::equal(ids, trained)) return losses;
+  TANDEM_CHECK(ids.size() == losses.size() && ids.size() == trained.size(), ids.size(), trained.size(),
+               losses.size());
+  scratch.assign(losses.begin(), losses.end());
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (ids[i] != trained[i]) scratch[i] = std::numeric_limits<float>::quiet_NaN();
+  return scratch;
+}
 
 BatchDecoder::BatchDecoder(const DataPlan& data, bool from_storage, bool replaces)
     : data_(data),

@@ -10,6 +10,11 @@
 
 namespace tandem {
 
+/// The losses of the samples `ids` of a batch; NaN, as of samples that were not visited, where another one
+/// was `trained` in their place. `scratch` has the result if any was. Empty losses stay empty.
+std::span<const float> losses_of(std::span<const SampleId> ids, std::span<const SampleId> trained,
+                                 std::span<const float> losses, std::vector<float>& scratch);
+
 class BatchDecoder {
  public:
   /// `from_storage`: batches have samples as they are stored; otherwise they have records. `replaces`:

@@ -61,10 +61,10 @@ Kernel BatchPipeline::load_kernel() {
 }
 
 void BatchPipeline::note_losses(std::span<const float> losses, std::vector<LossRecord>* records) {
-  visits_.note_losses(batch_.ids, losses);
+  const auto trained = decoder_.is_needed() ? decoder_.trained() : batch_.ids;
+  visits_.note_losses(batch_.ids, losses_of(batch_.ids, trained, losses, own_losses_));
   if (records == nullptr) return;
   TANDEM_CHECK(losses.size() == batch_.ids.size(), losses.size(), batch_.ids.size());
-  const auto trained = decoder_.is_needed() ? decoder_.trained() : batch_.ids;
   for (std::size_t i = 0; i < losses.size(); ++i)
     records->push_back({context_.rank(), batch_.epoch, trained[i], losses[i]});
 }

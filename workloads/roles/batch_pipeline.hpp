@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "workloads/context.hpp"
 #include "workloads/exchange/exchange.hpp"
@@ -67,8 +68,9 @@ class BatchPipeline {
   int slot_;
   std::int64_t taken_ = 0;
   std::int64_t replaced_ = 0;
-  Pending decoding_;       ///< of the next batch; empty: not begun
-  Loader::Batch batch_{};  ///< that one
+  std::vector<float> own_losses_;  ///< scratch
+  Pending decoding_;               ///< of the next batch; empty: not begun
+  Loader::Batch batch_{};          ///< that one
 };
 
 }  // namespace tandem

@@ -58,7 +58,7 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
       stores_(job.roster().ranks_of(Roster::Role::store).size()),
       index_(static_cast<std::size_t>(index)),
       reads_ahead_(data_.cache_factory().needs.idle),
-      background_(static_cast<std::size_t>(data_.batch())),
+      background_(static_cast<std::size_t>(data_.batch()), most_samples_of_read(data_)),
       most_to_write_(most_to_write(data_)) {
   add_sources(job, index);
   add_clients(job, index);
@@ -228,7 +228,7 @@ void CacheNode::begin_batch(Client& client) {
   const std::int64_t epoch = client.request.epoch;
   last_epoch_ = epoch;
   const cache::Decisions& decisions = decide(client);
-  deliveries_->note(number_of(client), epoch, decisions.serve);
+  deliveries_->note(number_of(client), epoch, client.ids, decisions.serve);
   Batch& batch = new_batch(client);
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());
@@ -239,7 +239,7 @@ void CacheNode::begin_batch(Client& client) {
   read_tier(epoch);
   apply(decisions, epoch);
   for (const cache::Serve& serve : decisions.serve)
-    if (auto read = background_.hurry(serve.given)) begin(*std::move(read));
+    if (const auto read = background_.hurry(serve.given)) begin(*read);
   is_idle_due_ = reads_ahead_;
   send_complete(client);
 }
@@ -247,8 +247,8 @@ void CacheNode::begin_batch(Client& client) {
 const cache::Decisions& CacheNode::decide(const Client& client) {
   const cache::Want want = want_of(client);
   if (journal_.keep_requests)
-    for (const auto& [id, size] : want.now)
-      journal_.requests.push_back({context_.rank(), want.epoch, id, size.count()});
+    for (const SampleId id : client.ids)
+      journal_.requests.push_back({context_.rank(), want.epoch, id, data_.manifest().size_of(id).count()});
   const cache::Decisions& decisions = engine_.want(want);
   if (epoch_) epoch_->note_served(decisions.serve);
   count(decisions, want.epoch);

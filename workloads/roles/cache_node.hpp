@@ -90,9 +90,15 @@ class CacheNode {
   cache::Want want_of(const Client& client);
   void apply(const cache::Decisions& decisions, std::int64_t epoch);
   void read_in_background();
-  void begin(BackgroundQueue::Read read);
-  void begin_parts(const BackgroundQueue::Read& read);
-  void begin_part(std::size_t source, const BackgroundQueue::Read& read);
+  void begin(const BackgroundQueue::Read& read);
+  void begin_part(std::size_t source, const BackgroundQueue::Read& part);
+  void end_in_background(const SampleRead& read);
+  void note_first_epoch(std::int64_t epoch);
+  bool has_first_epoch() const { return first_epoch_ < no_epoch; }
+  /// What was decided before the first request, as of epoch 0, belongs to the first epoch that was requested.
+  std::int64_t row_epoch(std::int64_t decided) const {
+    return has_first_epoch() ? std::max(decided, first_epoch_) : decided;
+  }
   void record_background();
   void count(const cache::Decisions& decisions, std::int64_t epoch);
   Batch& new_batch(Client& client);

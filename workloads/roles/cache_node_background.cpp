@@ -19,26 +19,11 @@ void CacheNode::read_in_background() {
     apply(engine_.idle(data_.cache_tiers().front()), epoch);
   }
   if (open_workers_ == 0) return;
-  if (auto read = background_.next()) begin(*std::move(read));
-}
-
-void CacheNode::begin(BackgroundQueue::Read read) {
-  const std::size_t most = most_samples_of_read(data_);
-  for (std::size_t first = 0; first < read.ids.size(); first += most) {
-    const auto begin = read.ids.begin() + static_cast<std::ptrdiff_t>(first);
-    const std::size_t count = std::min(most, read.ids.size() - first);
-    const std::size_t needed = read.ids.size() - read.others;
-    begin_parts({.ids = {begin, begin + static_cast<std::ptrdiff_t>(count)},
-                 .others = first + count - std::clamp(needed, first, first + count),
-                 .why = read.why,
-                 .is_new_package = read.is_new_package,
-                 .from = read.from,
-                 .epoch = read.epoch});
-  }
+  if (const auto read = background_.next()) begin(*read);
 }
 
 /// From each of the stores what it has, or from another cache node.
-void CacheNode::begin_parts(const BackgroundQueue::Read& read) {
+void CacheNode::begin(const BackgroundQueue::Read& read) {
   for (std::size_t source = 0; source < reads_.size(); ++source) {
     BackgroundQueue::Read part = read;
     part.ids.clear();

@@ -59,7 +59,7 @@ void CacheNode::answer_peer(Client& peer, std::int64_t epoch) {
   collect(batch, for_peer_);
   read_tier(epoch);
   for (const cache::Serve& serve : for_peer_.serve)
-    if (auto read = background_.hurry(serve.given)) begin(*std::move(read));
+    if (const auto read = background_.hurry(serve.given)) begin(*read);
   send_complete(peer);
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "policies/vocabulary/check.hpp"
 #include "workloads/records/id_text.hpp"
 
 namespace tandem {
@@ -11,14 +12,17 @@ namespace tandem {
 DeliveryLog::DeliveryLog(const cache::Manifest& manifest, Rank rank, Journal& journal, std::size_t clients)
     : manifest_(manifest), rank_(rank), journal_(journal), epoch_of_(clients, 0) {}
 
-void DeliveryLog::note(std::size_t client, std::int64_t epoch, std::span<const cache::Serve> serves) {
+void DeliveryLog::note(std::size_t client, std::int64_t epoch, std::span<const SampleId> requested,
+                       std::span<const cache::Serve> serves) {
+  TANDEM_CHECK(requested.size() == serves.size(), "requested", requested.size(), "served", serves.size());
   if (std::exchange(epoch_of_[client], epoch) != epoch) close_left_epochs();
   Epoch& open = open_[epoch];
-  for (const cache::Serve& serve : serves) {
-    if (serve.asked != serve.given && open.delivered.empty()) open.delivered = open.requested;
-    const bool differs = serve.asked != serve.given || !open.delivered.empty();
-    open.requested.push_back(serve.asked);
-    if (differs) open.delivered.push_back(serve.given);
+  for (std::size_t i = 0; i < serves.size(); ++i) {
+    const SampleId asked = requested[i], given = serves[i].given;
+    if (asked != given && open.delivered.empty()) open.delivered = open.requested;
+    const bool differs = asked != given || !open.delivered.empty();
+    open.requested.push_back(asked);
+    if (differs) open.delivered.push_back(given);
   }
 }
 

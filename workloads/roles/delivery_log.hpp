@@ -17,8 +17,11 @@ class DeliveryLog {
   /// What the manifest views, and the journal, must outlive it. `clients`: that ask the node `rank`.
   DeliveryLog(const cache::Manifest& manifest, Rank rank, Journal& journal, std::size_t clients);
 
-  /// A client asks for samples of an epoch. Epochs that all clients have left go into the journal.
-  void note(std::size_t client, std::int64_t epoch, std::span<const cache::Serve> serves);
+  /// A client asks for samples of an epoch, and gets one for each. Where samples have changed places, what is
+  /// served at a position was asked for at another one. Epochs that all clients have left go into the
+  /// journal.
+  void note(std::size_t client, std::int64_t epoch, std::span<const SampleId> requested,
+            std::span<const cache::Serve> serves);
   /// The client asks for nothing more.
   void end(std::size_t client);
 

@@ -2,6 +2,7 @@
 // nodes by a hash of the sample's id and stays there. A node reads its stripe before the job or during the
 // first epoch; nothing is evicted.
 #include <limits>
+#include <optional>
 
 #include "policies/cache/policies.hpp"
 #include "policies/cache/training/kept.hpp"
@@ -29,11 +30,13 @@ class Hoard final : public CachePolicy {
   void on_idle(Bytes room, Decisions& decisions) override { fill(room, decisions); }
 
   void on_want(const Want& want, Decisions& decisions) override {
+    // Caches are empty when a job begins, also one that is resumed in a later epoch.
+    if (!first_epoch_) first_epoch_ = want.epoch;
     for (const auto& [id, size] : want.now) {
       const int owner = owners_[static_cast<std::size_t>(id)];
       const bool is_here = kept_.holds(id);
       // While the owner reads its stripe, asking it would mostly be in vain.
-      const bool is_filled = fills_before_ || want.epoch > 0;
+      const bool is_filled = fills_before_ || want.epoch > *first_epoch_;
       serve_from_owner(id, is_here, is_filled ? owner : nobody, setting_.node, decisions);
       if (!is_here && owner == setting_.node) kept_.keep(id, size, decisions);
     }
@@ -66,9 +69,10 @@ class Hoard final : public CachePolicy {
   Setting setting_;
   bool fills_before_;
   Kept kept_;
-  std::vector<std::int16_t> owners_;  ///< by id
-  SampleId next_ = 0;                 ///< of the own stripe, to be read in the background
-  std::vector<SampleId> stripe_;      ///< scratch
+  std::vector<std::int16_t> owners_;         ///< by id
+  std::optional<std::int64_t> first_epoch_;  ///< that the policy saw
+  SampleId next_ = 0;                        ///< of the own stripe, to be read in the background
+  std::vector<SampleId> stripe_;             ///< scratch
 };
 
 }  // namespace

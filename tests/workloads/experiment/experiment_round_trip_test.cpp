@@ -201,7 +201,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   if (experiment.placement.cache_nodes.empty()) experiment.data.source = DataSource::memory;
   if (experiment.data.source == DataSource::memory) experiment.placement.stores.clear();
   auto& data = experiment.data;
-  if (data.peers == Peers::plan) data.peers = Peers::none;
+  if (data.peers == Peers::plan || data.source == DataSource::memory) data.peers = Peers::none;
   if (data.peers == Peers::none) data.copies = 0;
   if (data.peers != Peers::none) data.bad_sample = BadSample::stop;
   if (experiment.placement.stores.empty()) experiment.data.store = StoreAccess::served;

@@ -436,6 +436,9 @@ INSTANTIATE_TEST_SUITE_P(
             "CopiesWithoutOwners", minimal + "data: {copies: 2}\n",
             "lab.yaml:3: key 'data.copies': expected 0, because data.peers is neither partition nor ring, "
             "found '2'"},
+        Refusal{"PeersOfDataInMemory", minimal + "data: {peers: partition, copies: 1}\n",
+                "lab.yaml:3: key 'data.peers': expected none, because workers have their samples in memory "
+                "(data.source) and no cache nodes; use data.source: storage, found 'partition'"},
         Refusal{"PeersByADirectory", minimal + "data: {peers: directory}\n",
                 "lab.yaml:3: key 'data.peers': expected none, partition, ring or plan, because there is no "
                 "directory yet, found 'directory'"},

@@ -16,7 +16,7 @@ cache::Decisions reading(const std::vector<std::pair<Ids, cache::Why>>& reads) {
 }
 
 TEST(BackgroundQueue, OneIsMadeAtATime) {
-  BackgroundQueue reads(4);
+  BackgroundQueue reads(4, 8);
   reads.add(reading({{{1, 2}, cache::Why::package}, {{3, 4}, cache::Why::package}}), 2);
   auto read = reads.next();
   ASSERT_TRUE(read);
@@ -33,7 +33,7 @@ TEST(BackgroundQueue, OneIsMadeAtATime) {
 }
 
 TEST(BackgroundQueue, SingleSamplesAreReadTogetherUpToABatch) {
-  BackgroundQueue reads(3);
+  BackgroundQueue reads(3, 8);
   reads.add(reading({{{1}, cache::Why::prefetch},
                      {{2}, cache::Why::prefetch},
                      {{3}, cache::Why::prefetch},
@@ -46,13 +46,13 @@ TEST(BackgroundQueue, SingleSamplesAreReadTogetherUpToABatch) {
 }
 
 TEST(BackgroundQueue, DemandIsNotInTheBackground) {
-  BackgroundQueue reads(3);
+  BackgroundQueue reads(3, 8);
   reads.add(reading({{{1}, cache::Why::demand}}), 0);
   EXPECT_TRUE(reads.is_empty());
 }
 
 TEST(BackgroundQueue, WhatABatchWaitsForComesFirst) {
-  BackgroundQueue reads(3);
+  BackgroundQueue reads(3, 8);
   reads.add(reading({{{1, 2}, cache::Why::package}, {{3, 4}, cache::Why::package}}), 0);
   reads.note_begun(1);  // another one is under way
   EXPECT_FALSE(reads.hurry(9));
@@ -64,7 +64,7 @@ TEST(BackgroundQueue, WhatABatchWaitsForComesFirst) {
 
 /// Nobody waits for them: they are written, and read with their package.
 TEST(BackgroundQueue, APackageIsWrittenBeforeItIsRead) {
-  BackgroundQueue reads(3);
+  BackgroundQueue reads(3, 8);
   cache::Decisions decisions;
   decisions.write_package(Ids{1, 2, 3});
   decisions.read(Ids{1, 2, 3}, cache::store(), cache::Why::package);
@@ -79,6 +79,39 @@ TEST(BackgroundQueue, APackageIsWrittenBeforeItIsRead) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->ids, (Ids{1, 2, 3}));
   EXPECT_EQ(read->others, 1U);
+}
+
+/// One read of many samples is several, of which one is made at a time, or the one that a batch waits for.
+TEST(BackgroundQueue, LargeReadsAreDivided) {
+  BackgroundQueue reads(2, 3);
+  reads.add(reading({{{1, 2, 3, 4, 5, 6, 7}, cache::Why::warm_up}}), 4);
+  EXPECT_EQ(reads.next()->ids, (Ids{1, 2, 3}));
+  reads.note_begun(1);
+  EXPECT_FALSE(reads.next());
+  EXPECT_FALSE(reads.hurry(2)) << "it has begun";
+  const auto hurried = reads.hurry(7);
+  ASSERT_TRUE(hurried);
+  EXPECT_EQ(hurried->ids, (Ids{7}));
+  EXPECT_EQ(hurried->why, cache::Why::warm_up);
+  EXPECT_EQ(hurried->epoch, 4);
+  reads.note_end();
+  EXPECT_EQ(reads.next()->ids, (Ids{4, 5, 6}));
+  EXPECT_TRUE(reads.is_empty());
+}
+
+/// A store answers no larger read: each part of such a package is a request of its own.
+TEST(BackgroundQueue, APackageIsDividedWithItsOthers) {
+  BackgroundQueue reads(2, 3);
+  cache::Decisions decisions = reading({{{1, 2, 3, 4, 5, 6, 7}, cache::Why::package}});
+  decisions.fetch[0].count = 5;
+  decisions.fetch[0].others = 2;
+  reads.add(decisions, 0);
+  EXPECT_EQ(reads.next()->others, 0U);
+  const auto second = reads.next();
+  EXPECT_EQ(second->ids, (Ids{4, 5, 6}));
+  EXPECT_EQ(second->others, 1U);
+  EXPECT_TRUE(second->is_package());
+  EXPECT_EQ(reads.next()->others, 1U);
 }
 
 }  // namespace

@@ -89,6 +89,17 @@ TEST_F(BatchDecoding, ABrokenImageIsNamed) {
       ::testing::ThrowsMessage<ConfigError>(::testing::HasSubstr("train/bee/y.png': expected a whole PNG")));
 }
 
+/// The sampler has no loss of a sample that another one took the place of.
+TEST(LossesOfABatch, AreThoseOfItsOwnSamples) {
+  const std::vector<SampleId> ids = {3, 0, 4}, trained = {3, 3, 4};
+  const std::vector<float> losses = {1, 2, 3};
+  std::vector<float> scratch;
+  EXPECT_EQ(losses_of(ids, ids, losses, scratch).data(), losses.data());
+  EXPECT_THAT(losses_of(ids, trained, losses, scratch),
+              ::testing::ElementsAre(1.0F, ::testing::IsNan(), 3.0F));
+  EXPECT_TRUE(losses_of(ids, trained, {}, scratch).empty());
+}
+
 class Replacing : public BatchDecoding {
  protected:
   /// Ids whose records a batch has after decoding. `bad`: positions; `broken`: of images with wrong bytes.

@@ -17,14 +17,21 @@ std::vector<cache::Serve> serves(std::vector<std::pair<SampleId, SampleId>> pair
   return all;
 }
 
+/// Each is served what it asks for, or something in its place.
+void note(DeliveryLog& log, std::size_t client, std::int64_t epoch, const std::vector<cache::Serve>& serves) {
+  std::vector<SampleId> requested;
+  for (const cache::Serve& serve : serves) requested.push_back(serve.asked);
+  log.note(client, epoch, requested, serves);
+}
+
 TEST(DeliveryLog, WaitsForTheSlowestClient) {
   Journal journal;
   DeliveryLog log({.samples = 8, .each = Bytes(10)}, 5, journal, 2);
-  log.note(0, 0, serves({{3, 3}, {1, 1}}));
-  log.note(0, 1, serves({{3, 3}}));
+  note(log, 0, 0, serves({{3, 3}, {1, 1}}));
+  note(log, 0, 1, serves({{3, 3}}));
   EXPECT_TRUE(journal.deliveries.empty());
-  log.note(1, 0, serves({{7, 7}, {7, 7}}));
-  log.note(1, 1, serves({{0, 0}}));
+  note(log, 1, 0, serves({{7, 7}, {7, 7}}));
+  note(log, 1, 1, serves({{0, 0}}));
   ASSERT_EQ(journal.deliveries.size(), 1U);
   const DeliveryRecord& first = journal.deliveries[0];
   EXPECT_EQ(first.rank, 5);
@@ -45,15 +52,28 @@ TEST(DeliveryLog, WaitsForTheSlowestClient) {
 TEST(DeliveryLog, SubstitutesAreApart) {
   Journal journal;
   DeliveryLog log({.samples = 8, .each = Bytes(10)}, 0, journal, 1);
-  log.note(0, 0, serves({{0, 0}, {1, 5}, {2, 2}}));
-  log.note(0, 1, serves({{4, 6}, {6, 4}}));
-  log.note(0, 2, serves({{4, 6}, {6, 6}}));
+  note(log, 0, 0, serves({{0, 0}, {1, 5}, {2, 2}}));
+  note(log, 0, 1, serves({{4, 6}, {6, 4}}));
+  note(log, 0, 2, serves({{4, 6}, {6, 6}}));
   log.end(0);
   ASSERT_EQ(journal.deliveries.size(), 3U);
   EXPECT_EQ(journal.deliveries[0].requested, id_text({0, 1, 2}));
   EXPECT_EQ(journal.deliveries[0].delivered, id_text({0, 2, 5}));
   EXPECT_EQ(journal.deliveries[1].delivered, "") << "they changed places";
   EXPECT_EQ(journal.deliveries[2].delivered, id_text({6, 6}));
+}
+
+/// The second batch is served 5 where 1 was, which was delivered in its place before.
+TEST(DeliveryLog, RequestsAreWhatTheWorkerAskedFor) {
+  Journal journal;
+  DeliveryLog log({.samples = 8, .each = Bytes(10)}, 0, journal, 1);
+  log.note(0, 0, std::vector<SampleId>{5}, serves({{5, 1}}));
+  log.note(0, 0, std::vector<SampleId>{1}, serves({{5, 5}}));
+  log.end(0);
+  ASSERT_EQ(journal.deliveries.size(), 1U);
+  EXPECT_EQ(journal.deliveries[0].requested, id_text({1, 5}));
+  EXPECT_EQ(journal.deliveries[0].delivered, "");
+  EXPECT_EQ(journal.deliveries[0].distinct_bytes, 20);
 }
 
 }  // namespace

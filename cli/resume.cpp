@@ -12,6 +12,7 @@
 
 #include "cli/output.hpp"
 #include "platforms/load.hpp"
+#include "policies/cache/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/process/commit_memory.hpp"
 #include "workloads/checkpoint/other_workers.hpp"
@@ -73,13 +74,30 @@ json recorded_document(const fs::path& folder) {
   }
 }
 
-Experiment recorded_experiment(const json& document, const std::string& path) {
+/// Which samples have changed places in an epoch is in no checkpoint.
+void expect_samples_in_place(const Experiment& experiment, const std::string& path) {
+  if (experiment.data.source != DataSource::storage ||
+      !cache::catalog().find(experiment.data.cache).make.needs.ahead)
+    return;
+  throw ConfigError(fmt::format(
+      "{}: expected a job that can be resumed, found one whose cache policy {} lets samples change places in "
+      "an epoch, which checkpoints do not record",
+      path, experiment.data.cache));
+}
+
+Experiment read_experiment(const json& document, const std::string& path) {
   try {
     return experiment_from_json(document.at("experiment"));
   } catch (const ConfigError& error) {
     throw ConfigError(
         fmt::format("{}: {}; another version of Tandem wrote it and can resume it", path, error.what()));
   }
+}
+
+Experiment recorded_experiment(const json& document, const std::string& path) {
+  Experiment experiment = read_experiment(document, path);
+  expect_samples_in_place(experiment, path);
+  return experiment;
 }
 
 /// The document as this version reads it: options that an older version did not know get their defaults.

@@ -67,6 +67,12 @@ class DataChecker {
               samplers([](const auto& make) { return !make.may_repeat; }) + because +
                   "samples that are listed once, to change their places",
               quote(data.sampling));
+    const std::string in_no_commit = ", because cache policy " + data.cache +
+                                     " lets samples change places in an epoch, which commits do not record";
+    if (needs.ahead && !experiment_.checkpoint.policy.empty())
+      fail_at("checkpoint.policy", "nothing" + in_no_commit, quote(experiment_.checkpoint.policy));
+    if (needs.ahead && experiment_.recovery.mode == RecoveryMode::restart)
+      fail_at("recovery.mode", "in-place" + in_no_commit, quote(to_text(RecoveryMode::restart)));
     if (!takes_same_steps())
       fail_at("sync.algorithm",
               "an algorithm in which all workers take the same steps" + because +

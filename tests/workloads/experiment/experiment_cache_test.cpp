@@ -47,6 +47,18 @@ TEST_F(CacheKeys, RefuseWorkersThatAreInDifferentEpochs) {
             "found 'asp'");
 }
 
+TEST_F(CacheKeys, RefuseCommitsThatLackWhichSamplesChangedPlaces) {
+  const std::string because =
+      ", because cache policy quiver lets samples change places in an epoch, which commits do not record, "
+      "found ";
+  EXPECT_EQ(error_of(stored("cache: quiver, sampling: shuffled", "checkpoint: {policy: fixed}\n")),
+            "lab.yaml:4: key 'checkpoint.policy': expected nothing" + because + "'fixed'");
+  EXPECT_EQ(
+      error_of(stored("cache: quiver, sampling: shuffled", "recovery: {mode: restart}\nevaluate_every: 2\n")),
+      "lab.yaml:4: key 'recovery.mode': expected in-place" + because + "'restart'");
+  EXPECT_NO_THROW(load(stored("cache: icache, sampling: importance", "checkpoint: {policy: fixed}\n")));
+}
+
 TEST_F(CacheKeys, RefuseWhatCacheNodesDoNotProvide) {
   EXPECT_NE(error_of(stored("cache: nopfs, sampling: shuffled"))
                 .find("expected a policy that does not need all lists of the run, the rates of tiers, peers "

@@ -113,6 +113,11 @@ std::string loss_of(const GenerationResult& result) {
                      *result.lost_commit);
 }
 
+std::string gap_of(const Job& job, const std::optional<ResumePoint>& point) {
+  if (!point || !lacks_records(job, *point)) return "";
+  return "; the records of some steps before that are lost, so the results lack these steps";
+}
+
 /// The present generation, which has ended.
 EndedGeneration ended_generation(const Job& job, const Generation& generation, const std::string& reason,
                                  const GenerationResult& result) {
@@ -447,8 +452,8 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
       return result;
     }
     const std::string reason = reason_of(result, job);
-    world.tell(fmt::format("{}; the job starts again from {} as generation {}{}", reason,
-                           place_of(attempts.round()), number + 1, loss_of(result)));
+    world.tell(fmt::format("{}; the job starts again from {} as generation {}{}{}", reason,
+                           place_of(attempts.round()), number + 1, loss_of(result), gap_of(job, point)));
     std::optional<int> signal;
     try {
       signal = world.wait(result, attempts.pause());

@@ -130,6 +130,7 @@ TEST_P(InPlaceMachines, DepartAsDrawnAcrossTheDeath) {
   const auto told = killed(words, {{has_checkpoint(20), "3", 0.6}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
   ASSERT_EQ(restarts("out"), 1U) << told.output;
+  EXPECT_EQ(told.output.find("the results lack"), std::string::npos) << told.output;
   const Results out = results("out");
   expect_each_step_once("out");
   expect_sound(out);
@@ -158,7 +159,12 @@ TEST_P(InPlaceMachines, DepartAsDrawnAcrossTheDeath) {
   expect_replayed(results("simulated"), out);
 }
 
-INSTANTIATE_TEST_SUITE_P(Routes, InPlaceMachines, ::testing::Values("", all_reduce));
+/// Of asynchronous workers a slow one hears of a commit later than the others, which may be at the next ones
+/// then: with few files of commits, the ones whose records are complete must stay.
+INSTANTIATE_TEST_SUITE_P(Routes, InPlaceMachines,
+                         ::testing::Values("", all_reduce, "--set sync.algorithm=asp",
+                                           "--set sync.algorithm=asp --set checkpoint.keep=1 --set "
+                                           "checkpoint.options.interval=1"));
 
 using InPlace = InPlaceJobs;
 

@@ -408,6 +408,8 @@ void Commits::finish() {
   last_.finish();
   if (!has_part_) return;
   has_finished_ = true;
+  // All workers have written all.
+  recorded_.reset();
   remove_old(plan_.keep);
   if (copies_.is_enabled()) copies_.end(kept_rounds());
 }
@@ -530,6 +532,7 @@ bool Commits::is_complete(std::int64_t round) const {
   // Other workers may have written it.
   if (job_.is_restarted() && round == job_.resume()->round) return true;
   if (tells_complete()) return round == last_.round();
+  if (recorded_ && round > *recorded_) return false;
   const auto exists = [](const std::string& path) { return std::filesystem::exists(path); };
   if (plan_.by_members) return exists(members_path(directory_, round));
   // A restart needs one copy of each part; only a commit that has all of them replaces the one before.
@@ -544,13 +547,15 @@ void Commits::remove_old(int keep) {
   if (plan_.keep == 0 || written_.size() <= static_cast<std::size_t>(keep)) return;
   const auto newest = std::ranges::find_if(written_.rbegin(), written_.rend(),
                                            [&](const Written& one) { return is_complete(one.round); });
-  if (newest == written_.rend() && tells_complete()) return;
+  const bool needs_records = recorded_ && !tells_complete();
+  if (newest == written_.rend() && (tells_complete() || needs_records)) return;
   const std::int64_t stays = newest == written_.rend() ? 0 : newest->round;
   const auto removed = static_cast<std::ptrdiff_t>(written_.size()) - keep;
   std::vector<Written> left;
   for (std::ptrdiff_t i = 0; i < std::ssize(written_); ++i) {
     const Written& one = written_[static_cast<std::size_t>(i)];
-    if (i >= removed || one.round == stays) {
+    // Another server may take a later one for the last that counts.
+    if (i >= removed || one.round == stays || (needs_records && one.round > stays)) {
       left.push_back(one);
       continue;
     }

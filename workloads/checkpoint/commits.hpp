@@ -72,6 +72,13 @@ class Commits {
   /// The job ends with the commit after this round, as it was asked to. On the rank that decides.
   bool ends_job_after(std::int64_t round) const { return ends_ && is_due(round); }
 
+  /// Where servers commit for workers that come and go: up to this commit all of these have written their
+  /// records. The last one of which that is true stays, with those after it.
+  void set_recorded(std::int64_t round) {
+    if (job_.generation() != nullptr) recorded_ = round;
+  }
+  bool are_announced_ahead() const { return plan_.announced_ahead; }
+
   /// There is a state to write: mathematics is real, or the job starts again (CheckpointPlan::has_states).
   bool keeps_files() const { return keeps_files_; }
   /// Training waits on this rank from now on. Waits for the end of an earlier write.
@@ -189,6 +196,7 @@ class Commits {
   std::vector<WarningLine> warnings_;      ///< from the other ranks, on the one that decides
   Pending warned_;                         ///< the last Warned
   LastCommit last_;                        ///< that is known to be complete, where that cannot be seen
+  std::optional<std::int64_t> recorded_;   ///< see set_recorded; none: it does not matter
   std::int64_t last_round_ = 0;
   Seconds round_began_{};
   Seconds blocked_in_round_{};

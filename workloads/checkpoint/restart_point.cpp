@@ -194,6 +194,10 @@ std::optional<ResumePoint> find_restart_point(const Job& job) {
   return without_records;
 }
 
+bool lacks_records(const Job& job, const ResumePoint& point) {
+  return job.roster().steward() && !has_records(Writer(job, point.round).job(), point);
+}
+
 bool lose_machine(const Job& job, const std::string& host) {
   const CommitPlan& plan = job.checkpoints().commits;
   if (!plan.are_on_machines()) return false;

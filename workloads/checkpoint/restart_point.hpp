@@ -16,9 +16,11 @@ namespace tandem {
 
 /// The latest complete checkpoint in the job's result directory that has the records of all ranks and from
 /// which something is left to do; where workers come and go, and none has them all, the latest complete one.
-/// None: there is no such checkpoint. Its deals are those before the
-/// generation that wrote it; for_generation makes it one of a generation with other workers.
+/// None: there is no such checkpoint. Its deals are those before the generation that wrote it; for_generation
+/// makes it one of a generation with other workers.
 std::optional<ResumePoint> find_restart_point(const Job& job);
+/// That checkpoint has not the records of all ranks: a disk was full, or a machine stopped while it wrote.
+bool lacks_records(const Job& job, const ResumePoint& point);
 
 /// The machine of that host is lost: so are the commits on its disk. Returns whether there were any.
 bool lose_machine(const Job& job, const std::string& host);

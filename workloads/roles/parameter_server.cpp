@@ -225,6 +225,7 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
   client.all_samples += push.samples;
   largest_push_ = std::max(largest_push_, static_cast<int>(push.samples));
   client.steps += push.local_steps;
+  note_recorded(client, push.commit_round);
   if (!counts_updates_) pushes_.count(1);
   samples_ += push.samples;
   if (!is_coordinator_) commits_.hear(push.commit_round);
@@ -517,6 +518,7 @@ void ParameterServer::save_state(std::int64_t round) {
 /// written theirs when it has.
 void ParameterServer::commit() {
   const std::int64_t round = pushes_.rounds();
+  if (steward_ && gets_pushes_) commits_.set_recorded(recorded_by_all());
   commits_.begin(round);
   Commits::Part part{.is_whole = records_.try_save({.round = round})};
   if (commits_.keeps_files()) part.state = current_state();

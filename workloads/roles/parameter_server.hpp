@@ -63,10 +63,13 @@ class ParameterServer {
     std::int64_t steps = 0;
     int batch = 0;  ///< that it was granted last; 0: none. As the next one
     int local_steps = 0;
-    int replied_version = 0;  ///< of the model that it has
-    bool waits = false;       ///< has pushed, and has no reply yet
-    bool dropped = false;     ///< its last push was
-    int unanswered = 0;       ///< reports
+    int replied_version = 0;        ///< of the model that it has
+    bool waits = false;             ///< has pushed, and has no reply yet
+    bool dropped = false;           ///< its last push was
+    int unanswered = 0;             ///< reports
+    std::int64_t heard_commit = 0;  ///< as its last push says
+    /// The commit up to which its records are written; none: nothing of it counts yet.
+    std::optional<std::int64_t> recorded = {};
     bool is_present = true;
     bool is_joining = false;                 ///< waits until nothing of its slot's last worker is left
     int incarnation = 1;                     ///< of the worker that joins, or has joined
@@ -118,6 +121,8 @@ class ParameterServer {
   void collect_push(int worker);
   void on_key(int worker, const protocol::Push& push);
   void on_push(int worker, const protocol::Push& push);
+  void note_recorded(Client& client, std::int64_t heard) const;
+  std::int64_t recorded_by_all() const;
   void begin_answer(Client& client);
   void execute(const std::string& event);
   void carry_out();

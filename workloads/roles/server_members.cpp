@@ -2,6 +2,7 @@
 // that are gone, and what newcomers get.
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -232,6 +233,8 @@ void ParameterServer::welcome(int worker) {
   client.version = client.reported_version = client.replied_version = version_;
   client.batch = client.local_steps = 0;
   client.waits = client.dropped = false;
+  client.heard_commit = 0;
+  client.recorded.reset();
   rescale();
   listen(worker);
   Pending greeting = context_.send(
@@ -261,6 +264,21 @@ void ParameterServer::confirm_part(Client& client) {
   auto reply = protocol::unpack<protocol::Reply>(*note);
   reply.commit_round = static_cast<std::int32_t>(commits_.announced());
   note = protocol::pack(reply);
+}
+
+/// A worker writes its records when a reply announces a commit, before it pushes again. A commit that is
+/// announced in advance may have counted pushes that came later: then only the one before is sure.
+void ParameterServer::note_recorded(Client& client, std::int64_t heard) const {
+  const std::int64_t before = std::exchange(client.heard_commit, heard);
+  if (before != heard || !client.recorded) client.recorded = commits_.are_announced_ahead() ? before : heard;
+}
+
+/// The commit up to which all workers have written their records. Those that are gone did so when they went.
+std::int64_t ParameterServer::recorded_by_all() const {
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  for (const Client& client : clients_)
+    if (client.is_member() && client.recorded) last = std::min(last, *client.recorded);
+  return last;
 }
 
 void ParameterServer::set_presence(Client& client, bool is_present, bool is_joining) {

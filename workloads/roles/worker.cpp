@@ -105,6 +105,7 @@ void Worker::run() {
   // Commits of the others count without it.
   if (commits_.awaits_records() && records_.note_at_once(record_mark(), context_.now()))
     commits_.note_all_recorded();
+  if (servers_wait_for_records()) records_.note_at_once(record_mark(), context_.now());
   exchange_->leave();
   batches_.close();
   commits_.finish();
@@ -392,9 +393,14 @@ void Worker::save_state_if_due() {
   states_.save(round, current_state());
 }
 
+/// A commit counts with the records of those who were there (find_restart_point). The next push says that
+/// this worker has heard of it, and so has written them (ParameterServer::note_recorded).
+bool Worker::servers_wait_for_records() const {
+  return job_.roster().steward() && plan_.route() == sync::Route::server;
+}
+
 void Worker::note_records() {
-  // The commit counts with the records of those who were there (find_restart_point).
-  if (job_.roster().steward() && heard_commit_ > noted_commit_ && heard_commit_ <= progress_.job_rounds() &&
+  if (servers_wait_for_records() && heard_commit_ > noted_commit_ &&
       records_.note_at_once(record_mark(), context_.now()))
     noted_commit_ = heard_commit_;
   const std::int64_t commit = commits_.unrecorded();

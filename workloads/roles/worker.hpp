@@ -57,6 +57,7 @@ class Worker {
   void finish_exchange(sync::Payload payload);
   void end_phase(Phase phase);
   void serialise(StateArchive& state);
+  bool servers_wait_for_records() const;
   void note_records();
   bool ends_with_commit();
   void commit();

@@ -163,6 +163,7 @@ void CacheNode::hear(Client& client, const Note& note) {
   client.ids.resize(static_cast<std::size_t>(client.request.samples));
   if (!epoch_ || client.request.epoch <= epoch_->epoch()) return begin_batch(client);
   client.is_held = true;
+  note_first_epoch(client.request.epoch);
   begin_due_epoch();
 }
 
@@ -226,7 +227,7 @@ std::size_t CacheNode::number_of(const Client& client) const {
 
 void CacheNode::begin_batch(Client& client) {
   const std::int64_t epoch = client.request.epoch;
-  last_epoch_ = epoch;
+  last_epoch_ = std::max(last_epoch_, epoch);
   const cache::Decisions& decisions = decide(client);
   deliveries_->note(number_of(client), epoch, client.ids, decisions.serve);
   Batch& batch = new_batch(client);
@@ -409,10 +410,10 @@ void CacheNode::write(SampleId id, std::vector<std::byte> record) {
 void CacheNode::take(const SampleRead& read) {
   if (read.what == SampleRead::What::to_tier) return note_writes(read);
   const bool from_tier = read.what == SampleRead::What::from_tier;
-  const bool is_background = read.why != cache::Why::demand;
-  const std::string from = from_tier ? from_disk : name_of(read.from);
-  record(read.epoch, is_background ? std::string(background_row) : from).reading += read.duration;
-  if (is_background) background_.note_end();
+  if (read.why != cache::Why::demand)
+    end_in_background(read);
+  else
+    record(read.epoch, from_tier ? from_disk : name_of(read.from)).reading += read.duration;
   const std::size_t needed = read.ids.size() - read.others;
   if (read.what == SampleRead::What::samples) note_arrived(read, needed);
   complete_.clear();

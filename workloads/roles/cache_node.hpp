@@ -6,6 +6,8 @@
 // anything for them.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <list>
 #include <map>
 #include <memory>
@@ -66,6 +68,7 @@ class CacheNode {
   };
   using Waiters = std::unordered_multimap<SampleId, Waiter>;
 
+  static constexpr std::int64_t no_epoch = std::numeric_limits<std::int64_t>::max();
   /// In order, of one batch.
   struct Count {
     std::string from;
@@ -155,7 +158,9 @@ class CacheNode {
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
   std::unordered_set<SampleId> bad_;       ///< could not be read, or are not what the data set says
   bool tier_is_full_ = false;              ///< the disk had no room for a sample
-  std::int64_t last_epoch_ = 0;            ///< of the last request
+  std::int64_t last_epoch_ = 0;            ///< the newest one that was requested
+  std::int64_t first_epoch_ = no_epoch;    ///< the oldest one that was requested
+  Seconds read_at_start_{};                ///< how long reads took that ended before the first request
   std::vector<Client> clients_;            ///< workers, then other cache nodes
   std::size_t open_ = 0;                   ///< clients that may send requests
   std::size_t open_workers_ = 0;           ///< of those

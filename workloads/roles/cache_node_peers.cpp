@@ -90,9 +90,13 @@ void CacheNode::note_arrived(const SampleRead& read, std::size_t needed) {
   }
   if (arrived_.empty()) return;
   const cache::Decisions& decisions = engine_.arrived(arrived_);
-  for (const SampleId id : read.not_here)
-    if (engine_.in_flight(id)) not_at_peer_.insert(id);
-  apply(decisions, read.epoch);
+  apply(decisions, row_epoch(read.epoch));
+  for (const SampleId id : read.not_here) {
+    if (engine_.in_flight(id) && !from_peers_.contains(id)) not_at_peer_.insert(id);
+    // The policy may have decided to read it in the background.
+    if (!waiters_.contains(id)) continue;
+    if (const auto hurried = background_.hurry(id)) begin(*hurried);
+  }
 }
 
 /// A sample that was to come from another node comes from the store.

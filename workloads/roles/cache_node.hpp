@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -64,11 +65,11 @@ class CacheNode {
   struct Waiter {
     Batch* batch;
     std::size_t position;
-    bool from_peer = false;  ///< it was said to come from there
+    std::string counted;  ///< the row of caches.csv that has it; empty for another cache node
   };
   using Waiters = std::unordered_multimap<SampleId, Waiter>;
-
   static constexpr std::int64_t no_epoch = std::numeric_limits<std::int64_t>::max();
+
   /// In order, of one batch.
   struct Count {
     std::string from;
@@ -114,7 +115,7 @@ class CacheNode {
   void read(const cache::Decisions& decisions, std::int64_t epoch);
   void add(SampleRead& read, const Waiters& waiters, SampleId id);
   void read_instead(const SampleRead& read, std::size_t position);
-  void recount(SampleId id);
+  bool recount(SampleId id, Waiter& waiter);
   void give(Batch& batch, std::size_t position, SampleId given) const;
   void move(const std::vector<cache::Move>& moves);
   void write(SampleId id, std::vector<std::byte> record);
@@ -123,7 +124,7 @@ class CacheNode {
   void note_writes(const SampleRead& read);
   void note_arrived(const SampleRead& read, std::size_t needed);
   bool is_coming(SampleId id) const;
-  void count_peer_miss(SampleId id, std::int64_t epoch);
+  void count_peer_miss(SampleId id, Waiter& waiter);
   std::size_t source_of(const cache::Place& place, SampleId id) const;
   void keep(SampleId id, std::span<const std::byte> record);
   void deliver(Waiters& waiters, const std::string& from, SampleId id, const SampleRead& read,

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "policies/cache/shared.hpp"
 #include "policies/sampling/sampler.hpp"
+#include "policies/vocabulary/rng.hpp"
 #include "tests/sim/cache_times.hpp"
 #include "workloads/data/training_replay.hpp"
 
@@ -111,6 +113,41 @@ TEST_F(PeerTimes, ANodeServesOthersWhileItReads) {
            hit = answer_time(client, context, {2});
          }});
   EXPECT_NEAR(hit, request(1) + from_peer(1, 1) + batch(1), precision_s);
+}
+
+/// A policy keeps copies of what another node owns, and reads them in the background. The batch that waits
+/// for one which is not there gets it from the store, and counts as from there.
+TEST_F(PeerTimes, ACopyThatIsNotThereComesFromTheStore) {
+  experiment_.data.cache = "partitioned-minio";
+  experiment_.data.peers = Peers::plan;
+  experiment_.data.copies = 0;
+  experiment_.data.sampling = "shuffled";
+  experiment_.data.prefetch = 0;
+  experiment_.data.cache_capacity = Bytes(60 * 3073);
+  const Journal journal = serve({stays_away, [&](CacheClient& client, Context&) {
+                                   const auto list =
+                                       job_->data().epoch_list(0, {}, job_->data().first_list());
+                                   const SampleId own = list->ids[1];
+                                   std::vector<SampleId> candidates(100);
+                                   std::iota(candidates.begin(), candidates.end(), SampleId{0});
+                                   Rng::stream(experiment_.seed, "copies", 1).shuffle(candidates);
+                                   // The first one that the other node owns.
+                                   const auto copy = std::ranges::find_if(candidates, [&](SampleId id) {
+                                     return (std::ranges::find(list->ids, id) - list->ids.begin()) % 2 == 0;
+                                   });
+                                   client.request({own}, 0);
+                                   client.receive();
+                                   client.request({own}, 1);
+                                   client.request({*copy}, 1);
+                                   client.receive();
+                                   client.receive();
+                                 }});
+  EXPECT_EQ(cache_sum(journal, "tier0").samples, 1);
+  EXPECT_EQ(cache_sum(journal, "store").samples, 2);
+  EXPECT_EQ(cache_sum(journal, "store").bytes, 2 * 3073);
+  EXPECT_EQ(cache_sum(journal, "peer").samples, 0);
+  EXPECT_EQ(cache_sum(journal, "peer-miss").samples, 1);
+  EXPECT_GE(messages(journal, "peer-reads"), 3) << "it was asked for, and both nodes said their ends";
 }
 
 /// A node whose client has ended answers until the clients of the others have ended.

@@ -56,6 +56,7 @@ const Decisions& CacheEngine::want(const cache::Want& want) {
   count_delivered(want, ledger);
   count_background();
   add_demand(ledger);
+  for (const Serve& serve : decisions_.serve) state(serve.given).is_awaited = state(serve.given).in_flight;
   move();
   return decisions_;
 }
@@ -63,22 +64,24 @@ const Decisions& CacheEngine::want(const cache::Want& want) {
 const Decisions& CacheEngine::arrived(std::span<const Arrived> arrived) {
   decisions_.clear();
   CacheLedger& ledger = open_ledger(active_job_, jobs_[static_cast<std::size_t>(active_job_)].epoch);
+  again_.clear();
   for (const Arrived& read : arrived) {
-    TANDEM_CHECK(state(read.id).in_flight, "sample", read.id, "is not being read");
-    state(read.id).in_flight = false;
-    if (read.outcome == Arrived::Outcome::not_here) count_peer_miss(read, ledger);
+    SampleState& sample = state(read.id);
+    TANDEM_CHECK(sample.in_flight, "sample", read.id, "is not being read");
+    sample.in_flight = false;
+    if (read.outcome != Arrived::Outcome::not_here) {
+      sample.is_awaited = false;
+      continue;
+    }
+    count_peer_miss(read, ledger);
+    if (sample.is_awaited) again_.push_back(read.id);
   }
   policy_->on_arrived(arrived, decisions_);
   finish();
-  again_.clear();
-  for (const Arrived& read : arrived) {
+  for (const Arrived& read : arrived)
     if (state(read.id).tier == cache::outside && std::exchange(state(read.id).unused, false))
       ledger.wasted.add(read.size);
-    const bool again = read.outcome == Arrived::Outcome::not_here && read.why == Why::demand;
-    if (!again || state(read.id).in_flight) continue;
-    state(read.id).in_flight = true;
-    again_.push_back(read.id);
-  }
+  std::erase_if(again_, [this](SampleId id) { return std::exchange(state(id).in_flight, true); });
   if (!again_.empty()) decisions_.read(again_, cache::store(), Why::demand);
   return decisions_;
 }

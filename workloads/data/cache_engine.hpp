@@ -25,7 +25,8 @@ class CacheEngine {
   /// Deliver each sample of a batch. One that comes from a peer or store is read, or was being read already:
   /// the batch is complete when those reads have arrived.
   const cache::Decisions& want(const cache::Want& want);
-  /// Pre: the samples are in flight. A peer that does not hold a sample is replaced by the first store.
+  /// Pre: the samples are in flight. A peer that does not hold a sample for which a batch waits is replaced
+  /// by the first store, unless the policy reads it elsewhere. `why`: as the read was decided.
   const cache::Decisions& arrived(std::span<const cache::Arrived> arrived);
   const cache::Decisions& begin_epoch(const cache::EpochBegins& epoch);
   const cache::Decisions& importance(int job, std::span<const float> losses);
@@ -52,7 +53,8 @@ class CacheEngine {
   struct SampleState {
     std::int8_t tier = cache::outside;
     bool in_flight = false;
-    bool unused = false;  ///< read in the background and not delivered yet
+    bool unused = false;      ///< read in the background and not delivered yet
+    bool is_awaited = false;  ///< in flight, and a batch was served it, wherever the read was decided
   };
   struct JobState {
     std::vector<CacheLedger> epochs;

@@ -15,6 +15,8 @@ namespace tandem {
 namespace {
 
 const std::string from_store = "store";
+const std::string from_peer = "peer";
+const std::string substituted = "substituted";
 const std::string from_disk = "tier1";
 
 /// As in caches.csv.
@@ -23,7 +25,7 @@ std::string name_of(const cache::Place& place) {
     case cache::Where::tier:
       return "tier" + std::to_string(place.number);
     case cache::Where::peer:
-      return "peer";
+      return from_peer;
     case cache::Where::store:
       break;
   }
@@ -31,7 +33,7 @@ std::string name_of(const cache::Place& place) {
 }
 
 std::string class_of(const cache::Serve& serve) {
-  return serve.given != serve.asked && !serve.swapped ? "substituted" : name_of(serve.from);
+  return serve.given != serve.asked && !serve.swapped ? substituted : name_of(serve.from);
 }
 
 /// Two batches of a worker.
@@ -161,6 +163,7 @@ void CacheNode::hear(Client& client, const Note& note) {
   }
   client.request = protocol::unpack<protocol::Request>(note);
   client.ids.resize(static_cast<std::size_t>(client.request.samples));
+  note_first_epoch(client.request.epoch);
   if (!epoch_ || client.request.epoch <= epoch_->epoch()) return begin_batch(client);
   client.is_held = true;
   begin_due_epoch();
@@ -212,6 +215,8 @@ std::vector<float> CacheNode::receive_losses(std::int64_t epoch) {
   const auto samples = data_.manifest().samples;
   std::vector<float> losses(static_cast<std::size_t>(samples), std::numeric_limits<float>::quiet_NaN());
   if (epoch > 0) {
+    // It is one of those that wait for the epoch: workers that have lists in common end together.
+    TANDEM_CHECK(!clients_.front().has_ended, "epoch", epoch, "worker", clients_.front().rank);
     Pending arriving = context_.receive(clients_.front().rank, protocol::importance,
                                         {Bytes(samples * static_cast<std::int64_t>(sizeof(float))),
                                          is_real_ ? reinterpret_cast<std::byte*>(losses.data()) : nullptr});
@@ -226,7 +231,7 @@ std::size_t CacheNode::number_of(const Client& client) const {
 
 void CacheNode::begin_batch(Client& client) {
   const std::int64_t epoch = client.request.epoch;
-  last_epoch_ = epoch;
+  last_epoch_ = std::max(last_epoch_, epoch);
   const cache::Decisions& decisions = decide(client);
   deliveries_->note(number_of(client), epoch, client.ids, decisions.serve);
   Batch& batch = new_batch(client);
@@ -314,12 +319,14 @@ void CacheNode::collect(Batch& batch, const cache::Decisions& decisions) {
   if (is_real_) spare_.give(batch);
   for (std::size_t position = 0; position < decisions.serve.size(); ++position) {
     const SampleId id = decisions.serve[position].given;
+    const auto counted = [&] {
+      return batch.client->is_peer ? std::string() : class_of(decisions.serve[position]);
+    };
     if (is_real_ && has_ids(batch))
       std::memcpy(batch.records.data() + position * sizeof(SampleId), &id, sizeof(SampleId));
     if (engine_.in_flight(id)) {
-      const bool from_peer = class_of(decisions.serve[position]) == "peer";
-      waiters_.insert({id, {&batch, position, from_peer}});
-      if (from_peer && not_at_peer_.contains(id)) count_peer_miss(id, batch.epoch);
+      Waiter& waiter = waiters_.insert({id, {&batch, position, counted()}})->second;
+      if (waiter.counted == from_peer && not_at_peer_.contains(id)) count_peer_miss(id, waiter);
       ++batch.missing;
     } else if (bad_.contains(id)) {
       give(batch, position, bad_sample);
@@ -328,7 +335,7 @@ void CacheNode::collect(Batch& batch, const cache::Decisions& decisions) {
       if (is_real_) std::ranges::copy(kept_.at(id), place(batch, position).begin());
     } else {
       const bool is_read = tier_waiters_.contains(id);
-      tier_waiters_.insert({id, {&batch, position}});
+      tier_waiters_.insert({id, {&batch, position, counted()}});
       if (!is_read) add(tier_read_, tier_waiters_, id);
       ++batch.missing;
     }
@@ -409,10 +416,10 @@ void CacheNode::write(SampleId id, std::vector<std::byte> record) {
 void CacheNode::take(const SampleRead& read) {
   if (read.what == SampleRead::What::to_tier) return note_writes(read);
   const bool from_tier = read.what == SampleRead::What::from_tier;
-  const bool is_background = read.why != cache::Why::demand;
-  const std::string from = from_tier ? from_disk : name_of(read.from);
-  record(read.epoch, is_background ? std::string(background_row) : from).reading += read.duration;
-  if (is_background) background_.note_end();
+  if (read.why != cache::Why::demand)
+    end_in_background(read);
+  else
+    record(read.epoch, from_tier ? from_disk : name_of(read.from)).reading += read.duration;
   const std::size_t needed = read.ids.size() - read.others;
   if (read.what == SampleRead::What::samples) note_arrived(read, needed);
   complete_.clear();
@@ -436,7 +443,10 @@ void CacheNode::settle(const SampleRead& read, std::size_t position) {
     bad_.insert(id);
   else if (!from_tier)
     bad_.erase(id);
-  if (instead) recount(id);
+  if (instead) {
+    const auto [begin, end] = tier_waiters_.equal_range(id);
+    for (auto each = begin; each != end; ++each) recount(id, each->second);
+  }
   deliver(from_tier || instead ? tier_waiters_ : waiters_, from_tier ? from_disk : name_of(read.from), id,
           read, position);
   const std::span<const std::byte> bytes = is_real_ && is_there
@@ -459,18 +469,18 @@ void CacheNode::read_instead(const SampleRead& read, std::size_t position) {
                                                 .epoch = read.epoch});
 }
 
-/// The policy has counted it as delivered from the tier.
-void CacheNode::recount(SampleId id) {
+/// Moves a sample that does not come from where the policy has served it to the row of the store. Substituted
+/// ones count as such wherever they come from, and those of other nodes do not count.
+bool CacheNode::recount(SampleId id, Waiter& waiter) {
+  if (waiter.counted.empty() || waiter.counted == substituted || waiter.counted == from_store) return false;
   const std::int64_t bytes = data_.manifest().size_of(id).count();
-  const auto [begin, end] = tier_waiters_.equal_range(id);
-  for (auto each = begin; each != end; ++each) {
-    if (each->second.batch->client->is_peer) continue;
-    for (const auto& [from, sign] : {std::pair(from_disk, -1), std::pair(from_store, 1)}) {
-      CacheRecord& row = record(each->second.batch->epoch, from);
-      row.samples += sign;
-      row.bytes += sign * bytes;
-    }
+  for (const auto& [from, sign] : {std::pair(waiter.counted, -1), std::pair(from_store, 1)}) {
+    CacheRecord& row = record(waiter.batch->epoch, from);
+    row.samples += sign;
+    row.bytes += sign * bytes;
   }
+  waiter.counted = from_store;
+  return true;
 }
 
 /// What the disk had no room for is read from the data set again: the tier is smaller than its capacity.

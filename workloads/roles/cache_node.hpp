@@ -6,11 +6,14 @@
 // anything for them.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -62,9 +65,10 @@ class CacheNode {
   struct Waiter {
     Batch* batch;
     std::size_t position;
-    bool from_peer = false;  ///< it was said to come from there
+    std::string counted;  ///< the row of caches.csv that has it; empty for another cache node
   };
   using Waiters = std::unordered_multimap<SampleId, Waiter>;
+  static constexpr std::int64_t no_epoch = std::numeric_limits<std::int64_t>::max();
 
   /// In order, of one batch.
   struct Count {
@@ -111,7 +115,7 @@ class CacheNode {
   void read(const cache::Decisions& decisions, std::int64_t epoch);
   void add(SampleRead& read, const Waiters& waiters, SampleId id);
   void read_instead(const SampleRead& read, std::size_t position);
-  void recount(SampleId id);
+  bool recount(SampleId id, Waiter& waiter);
   void give(Batch& batch, std::size_t position, SampleId given) const;
   void move(const std::vector<cache::Move>& moves);
   void write(SampleId id, std::vector<std::byte> record);
@@ -120,7 +124,7 @@ class CacheNode {
   void note_writes(const SampleRead& read);
   void note_arrived(const SampleRead& read, std::size_t needed);
   bool is_coming(SampleId id) const;
-  void count_peer_miss(SampleId id, std::int64_t epoch);
+  void count_peer_miss(SampleId id, Waiter& waiter);
   std::size_t source_of(const cache::Place& place, SampleId id) const;
   void keep(SampleId id, std::span<const std::byte> record);
   void deliver(Waiters& waiters, const std::string& from, SampleId id, const SampleRead& read,
@@ -155,7 +159,9 @@ class CacheNode {
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
   std::unordered_set<SampleId> bad_;       ///< could not be read, or are not what the data set says
   bool tier_is_full_ = false;              ///< the disk had no room for a sample
-  std::int64_t last_epoch_ = 0;            ///< of the last request
+  std::int64_t last_epoch_ = 0;            ///< the newest one that was requested
+  std::int64_t first_epoch_ = no_epoch;    ///< the oldest one that was requested
+  Seconds read_at_start_{};                ///< how long reads took that ended before the first request
   std::vector<Client> clients_;            ///< workers, then other cache nodes
   std::size_t open_ = 0;                   ///< clients that may send requests
   std::size_t open_workers_ = 0;           ///< of those

@@ -15,8 +15,7 @@ void CacheNode::read_in_background() {
   if (!waiters_.empty() || !tier_waiters_.empty()) return;
   if (background_.is_empty() && !background_.is_running() && open_workers_ > 0 &&
       std::exchange(is_idle_due_, false)) {
-    const std::int64_t epoch = epoch_ ? epoch_->epoch() : 0;
-    apply(engine_.idle(data_.cache_tiers().front()), epoch);
+    apply(engine_.idle(data_.cache_tiers().front()), epoch_ ? epoch_->epoch() : last_epoch_);
   }
   if (open_workers_ == 0) return;
   if (const auto read = background_.next()) begin(*read);
@@ -56,15 +55,33 @@ void CacheNode::begin_part(std::size_t source, const BackgroundQueue::Read& part
   sources_[source]->add(std::move(read));
 }
 
-/// Into caches.csv: what was read since the last time, and what of it turned out to be of no use.
+/// The epoch of reads that were decided before the first request is not known until that comes: a resumed job
+/// does not begin with epoch 0.
+void CacheNode::end_in_background(const SampleRead& read) {
+  background_.note_end();
+  if (has_first_epoch())
+    record(row_epoch(read.epoch), std::string(background_row)).reading += read.duration;
+  else
+    read_at_start_ += read.duration;
+}
+
+void CacheNode::note_first_epoch(std::int64_t epoch) {
+  first_epoch_ = std::min(first_epoch_, epoch);
+  if (const Seconds at_start = std::exchange(read_at_start_, {}); at_start > Seconds(0))
+    record(first_epoch_, std::string(background_row)).reading += at_start;
+}
+
+/// Into caches.csv: what was read since the last time, and what of it turned out to be of no use. Nodes that
+/// nobody asks read nothing.
 void CacheNode::record_background() {
-  if (!data_.cache_factory().needs.manifest) return;
-  for (std::int64_t epoch = 0; epoch <= (epoch_ ? epoch_->epoch() : 0); ++epoch) {
+  if (!data_.cache_factory().needs.manifest || !has_first_epoch()) return;
+  const std::int64_t last = epoch_ ? epoch_->epoch() : last_epoch_;
+  for (std::int64_t epoch = 0; epoch <= last; ++epoch) {
     const CacheLedger& ledger = engine_.ledger(0, epoch);
     CacheLedger& before = recorded_[epoch];
     const auto add = [&](std::string_view from, const SampleCount& now, const SampleCount& then) {
       if (now == then) return;
-      CacheRecord& row = record(epoch, std::string(from));
+      CacheRecord& row = record(row_epoch(epoch), std::string(from));
       row.samples += now.samples - then.samples;
       row.bytes += now.bytes - then.bytes;
     };

@@ -68,45 +68,40 @@ void CacheNode::answer_peer(Client& peer, std::int64_t epoch) {
 void CacheNode::note_arrived(const SampleRead& read, std::size_t needed) {
   arrived_.clear();
   const auto add = [&](SampleId id, cache::Arrived::Outcome outcome) {
-    // Where it is not, a batch that waits for a read in the background still needs it.
-    const bool is_needed = outcome == cache::Arrived::Outcome::not_here && waiters_.contains(id);
     arrived_.push_back({.id = id,
                         .size = data_.manifest().size_of(id),
                         .from = read.from,
-                        .why = is_needed ? cache::Why::demand : read.why,
+                        .why = read.why,
                         .outcome = outcome});
+    from_peers_.erase(id);
   };
   for (const SampleId id : std::span(read.ids).first(needed)) {
     add(id, cache::Arrived::Outcome::here);
     not_at_peer_.erase(id);
-    from_peers_.erase(id);
   }
   for (const SampleId id : read.not_here) {
     add(id, cache::Arrived::Outcome::not_here);
-    from_peers_.erase(id);
     const auto [begin, end] = waiters_.equal_range(id);
-    for (auto each = begin; each != end; ++each)
-      if (each->second.from_peer) count_peer_miss(id, each->second.batch->epoch);
+    for (auto each = begin; each != end; ++each) count_peer_miss(id, each->second);
   }
   if (arrived_.empty()) return;
   const cache::Decisions& decisions = engine_.arrived(arrived_);
-  for (const SampleId id : read.not_here)
-    if (engine_.in_flight(id)) not_at_peer_.insert(id);
-  apply(decisions, read.epoch);
+  apply(decisions, row_epoch(read.epoch));
+  for (const SampleId id : read.not_here) {
+    if (engine_.in_flight(id) && !from_peers_.contains(id)) not_at_peer_.insert(id);
+    // The policy may have decided to read it in the background.
+    if (!waiters_.contains(id)) continue;
+    if (const auto hurried = background_.hurry(id)) begin(*hurried);
+  }
 }
 
-/// A sample that was to come from another node comes from the store.
-void CacheNode::count_peer_miss(SampleId id, std::int64_t epoch) {
-  const std::int64_t bytes = data_.manifest().size_of(id).count();
-  const auto add = [&](const std::string& from, std::int64_t sign) {
-    CacheRecord& row = record(epoch, from);
-    row.samples += sign;
-    row.bytes += sign * bytes;
-  };
-  add("peer", -1);
-  add("store", 1);
-  // Asked in vain; what then comes from the store counts there.
-  add(std::string(peer_miss_row), 1);
+/// Another node was asked for it in vain. It counts as from the store then, whether the batch was served it
+/// from that node or, while it was read in the background, from the tier that was to keep it.
+void CacheNode::count_peer_miss(SampleId id, Waiter& waiter) {
+  if (!recount(id, waiter)) return;
+  CacheRecord& row = record(waiter.batch->epoch, std::string(peer_miss_row));
+  ++row.samples;
+  row.bytes += data_.manifest().size_of(id).count();
 }
 
 }  // namespace tandem

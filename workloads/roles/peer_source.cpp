@@ -10,6 +10,7 @@ namespace tandem {
 
 void PeerSource::add(SampleRead read) {
   constexpr std::size_t most = protocol::Found::most;
+  TANDEM_CHECK(read.others == 0, "packages are in stores, others:", read.others);
   if (read.ids.size() <= most) return request(std::move(read));
   for (std::size_t begin = 0; begin < read.ids.size(); begin += most) {
     const std::size_t count = std::min(most, read.ids.size() - begin);

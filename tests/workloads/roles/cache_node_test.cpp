@@ -406,6 +406,32 @@ INSTANTIATE_TEST_SUITE_P(Nodes, SharingNodes,
                                            Sharing{"HoardOfDisks", "hoard", Peers::plan, 0, 5, 0, 0}),
                          [](const auto& each) { return each.param.name; });
 
+/// What the policy reads at the start belongs to the epoch in which the job continues.
+TEST_F(CacheNodes, AResumedJobHasNoRowsOfEarlierEpochs) {
+  Experiment experiment = reading(1, {"a"});
+  experiment.data.cache = "hoard";
+  experiment.data.cache_capacity = Bytes(samples * 785);
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    SCOPED_TRACE(seed);
+    const Job job(experiment, lab(), folder_.path().string());
+    Journal journal;
+    FakeWorld(job.roster().size(), seed).run([&](Context& context) {
+      if (context.rank() > 0) return run_role(job, context, journal);
+      CacheClient client(context, job.data(), 1);
+      for (const std::int64_t epoch : {3, 3, 4}) {
+        client.request({1, 2}, epoch);
+        const auto expected = client.expected();
+        EXPECT_TRUE(client.receive() == expected);
+      }
+      client.close();
+    });
+    for (const CacheRecord& row : journal.caches) EXPECT_GE(row.epoch, 3) << row.from;
+    EXPECT_EQ(cache_sum(journal, "background", 3).samples, samples);
+    EXPECT_EQ(cache_sum(journal, "tier0", 3).samples, 4);
+    EXPECT_EQ(cache_sum(journal, "tier0", 4).samples, 2);
+  }
+}
+
 /// More samples than one request to another node may name.
 TEST_F(CacheNodes, LargeReadsFromANodeAreSeveralRequests) {
   Experiment experiment = reading(2, {"a", "b"});

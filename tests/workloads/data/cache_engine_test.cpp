@@ -1,0 +1,116 @@
+// Which reads follow, and what is counted, where another node was asked in vain.
+#include "workloads/data/cache_engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "policies/cache/training/kept.hpp"
+
+namespace tandem {
+namespace {
+
+using cache::Arrived;
+using cache::Decisions;
+using cache::Where;
+using cache::Why;
+
+constexpr Bytes size(10);
+
+/// Copies what node 1 has when there is time, and else reads it there for each batch.
+class Copying final : public cache::CachePolicy {
+ public:
+  void on_want(const cache::Want& want, Decisions& decisions) override {
+    for (const auto& [id, unused] : want.now)
+      decisions.serve.push_back({id, id, kept_.holds(id) ? cache::tier(0) : cache::peer(1)});
+  }
+  void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
+    kept_.forget_failed(arrived, decisions);
+    for (const Arrived& read : arrived)
+      if (reads_again && read.outcome == Arrived::Outcome::not_here)
+        decisions.read(read.id, cache::peer(2), Why::refill);
+  }
+  void on_idle(Bytes, Decisions& decisions) override {
+    if (kept_.keep(3, size, decisions)) decisions.read(3, cache::peer(1), Why::refill);
+  }
+  bool holds(SampleId id) const override { return kept_.holds(id); }
+  Bytes used(int) const override { return kept_.used(); }
+  bool reads_again = false;
+
+ private:
+  cache::Kept kept_{Bytes(100)};
+};
+
+class PeerMisses : public ::testing::Test {
+ protected:
+  using Reads = std::vector<std::pair<Where, Why>>;
+  PeerMisses() {
+    auto policy = std::make_unique<Copying>();
+    policy_ = policy.get();
+    engine_ = std::make_unique<CacheEngine>(std::move(policy), std::vector{Bytes(100)},
+                                            cache::Manifest{.samples = 8, .each = size});
+  }
+  void want(SampleId id) {
+    const std::vector<cache::Sample> now = {{id, size}};
+    cache::Want want;
+    want.now = now;
+    engine_->want(want);
+  }
+  /// The reads that follow.
+  Reads misses(SampleId id, Why why) {
+    const std::vector<Arrived> arrived = {{id, size, cache::peer(1), why, Arrived::Outcome::not_here}};
+    const Decisions& decisions = engine_->arrived(arrived);
+    Reads reads;
+    for (const cache::Fetch& fetch : decisions.fetch) {
+      EXPECT_EQ(decisions.ids_of(fetch).front(), id);
+      reads.emplace_back(fetch.from.where, fetch.why);
+    }
+    return reads;
+  }
+  CacheLedger ledger() const { return engine_->ledger(0, 0); }
+
+  Copying* policy_;
+  std::unique_ptr<CacheEngine> engine_;
+};
+
+TEST_F(PeerMisses, OnDemandComesFromTheStore) {
+  want(5);
+  EXPECT_EQ(ledger().peer.samples, 1);
+  EXPECT_EQ(misses(5, Why::demand), (Reads{{Where::store, Why::demand}}));
+  EXPECT_EQ(ledger().peer, SampleCount{});
+  EXPECT_EQ(ledger().storage.samples, 1);
+  EXPECT_EQ(ledger().peer_misses, 1);
+}
+
+TEST_F(PeerMisses, InTheBackgroundIsLeft) {
+  engine_->idle(Bytes(100));
+  EXPECT_EQ(misses(3, Why::refill), Reads{});
+  EXPECT_FALSE(engine_->in_flight(3));
+  EXPECT_EQ(ledger().peer, SampleCount{});
+  EXPECT_EQ(ledger().peer_misses, 1);
+}
+
+/// It was served from the tier that was to keep it, not from the peer.
+TEST_F(PeerMisses, InTheBackgroundIsReadForABatchThatWaits) {
+  engine_->idle(Bytes(100));
+  want(3);
+  EXPECT_EQ(ledger().local.samples, 1);
+  EXPECT_EQ(misses(3, Why::refill), (Reads{{Where::store, Why::demand}}));
+  EXPECT_TRUE(engine_->in_flight(3));
+  EXPECT_EQ(ledger().peer, SampleCount{});
+  EXPECT_EQ(ledger().storage, SampleCount{});
+}
+
+TEST_F(PeerMisses, ThePolicyMayReadItItself) {
+  policy_->reads_again = true;
+  want(5);
+  EXPECT_EQ(misses(5, Why::demand), (Reads{{Where::peer, Why::refill}}));
+  // In vain again, and the batch still waits.
+  policy_->reads_again = false;
+  EXPECT_EQ(misses(5, Why::refill), (Reads{{Where::store, Why::demand}}));
+}
+
+}  // namespace
+}  // namespace tandem

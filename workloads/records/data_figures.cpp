@@ -348,7 +348,8 @@ std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal) {
   std::vector<Seconds> times;
   if (info.generations.is_array() || journal.steps.empty() || journal.caches.empty()) return times;
   // Samples that a worker had requested and took along are trained by nobody, or again.
-  if (std::ranges::count(journal.membership, "departed", &MembershipRecord::event) > 0) return times;
+  const auto is_departure = [](const MembershipRecord& change) { return change.event == "departed"; };
+  if (std::ranges::any_of(journal.membership, is_departure)) return times;
   const auto steps = trained_steps(journal);
   Seconds begin = std::ranges::min(journal.steps, {}, &StepRecord::start).start;
   std::int64_t trained = 0, requested = 0;

@@ -112,7 +112,7 @@ LoadedJob load_job(const JobOptions& options, PlatformCache& platforms) {
 }
 
 std::optional<LoadedJobs> load_jobs(const JobOptions& options) {
-  if (!options.resume.empty()) return std::nullopt;
+  if (!options.resume.empty() || options.experiment_file.empty()) return std::nullopt;
   LocatedExperiment located = locate_experiment(options, load_located);
   if (located.jobs.empty()) return std::nullopt;
   PlatformCache platforms;

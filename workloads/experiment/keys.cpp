@@ -142,7 +142,7 @@ std::vector<ExperimentKey> sync_keys() {
   };
 }
 
-/// On which data and hosts.
+/// On which data.
 std::vector<ExperimentKey> data_keys() {
   return {
       {KEY(data.source),
@@ -166,8 +166,8 @@ std::vector<ExperimentKey> data_keys() {
       {KEY(data.peers),
        {},
        "whether cache nodes ask each other before the store - none: no; partition: any policy that needs "
-       "only "
-       "requests, and node i mod the number of cache nodes owns sample i; ring: the same with owners on a "
+       "only requests, and node i mod the number of cache nodes owns sample i; ring: the same with owners on "
+       "a "
        "consistent hash ring; plan: the policy knows by itself what each node keeps (data.cache "
        "partitioned-minio, hoard, deepio). Nodes neither read nor keep anything for "
        "others: what is not there comes from the store"},
@@ -189,8 +189,7 @@ std::vector<ExperimentKey> data_keys() {
        {},
        "how cache nodes reach placement.stores - served: ranks on their hosts send samples; mounted: in runs "
        "with run.devices native, cache nodes read workload.dataset_directory themselves, where the storage "
-       "is "
-       "mounted, and no ranks are on the hosts of the stores. Simulated like served"},
+       "is mounted, and no ranks are on the hosts of the stores. Simulated like served"},
       {KEY(data.bad_sample),
        {},
        "data.source storage: what follows a sample that cannot be read, or is not what the data set says "
@@ -199,6 +198,12 @@ std::vector<ExperimentKey> data_keys() {
        "steps stay equal; summary.json counts them (cache.replaced)"},
       {KEY(data.prefetch), between(0, million),
        "batches requested in advance; 0: none, and a GPU does not load the next batch during a step"},
+  };
+}
+
+/// On which hosts.
+std::vector<ExperimentKey> placement_keys() {
+  return {
       {KEY(placement.workers),
        {},
        "hosts, one per worker; empty: all hosts without another role, or, on a platform with one host, every "
@@ -407,7 +412,8 @@ std::vector<ExperimentKey> run_keys() {
 
 std::vector<ExperimentKey> make_keys() {
   std::vector<ExperimentKey> keys = workload_keys();
-  for (const auto& more : {sync_keys(), data_keys(), optimizer_keys(), transience_keys(), run_keys()})
+  for (const auto& more :
+       {sync_keys(), data_keys(), placement_keys(), optimizer_keys(), transience_keys(), run_keys()})
     keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }

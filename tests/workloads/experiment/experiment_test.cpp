@@ -440,8 +440,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'data.peers': expected none, because workers have their samples in memory "
                 "(data.source) and no cache nodes; use data.source: storage, found 'partition'"},
         Refusal{"PeersByADirectory", minimal + "data: {peers: directory}\n",
-                "lab.yaml:3: key 'data.peers': expected none, partition, ring or plan, because there is no "
-                "directory yet, found 'directory'"},
+                "lab.yaml:3: key 'data.peers': expected none | partition | ring | plan, found "
+                "'directory'"},
         Refusal{"NoiseWithoutProfile", minimal + "physics: {noise: profile}\n",
                 "lab.yaml: key 'physics.profile': expected a file made by `tandem calibrate`, because "
                 "physics.noise is profile, found nothing"},

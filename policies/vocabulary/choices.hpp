@@ -43,8 +43,11 @@ enum class NetworkSource : std::uint8_t { platform, profile };
 enum class NoiseSource : std::uint8_t { none, profile, spread };
 
 /// data.peers: how a cache node knows which other node has a sample: not at all; all nodes compute to whom
-/// each id belongs (partition, ring); or the policy computes what all nodes keep (plan).
-enum class Peers : std::uint8_t { none, partition, ring, plan };
+/// each id belongs (partition, ring); the policy computes what all nodes keep (plan); or a rank of its own is
+/// told what nodes hold, and asked (directory).
+enum class Peers : std::uint8_t { none, partition, ring, plan, directory };
+/// data.background: when reads that no batch waits for may start.
+enum class BackgroundReads : std::uint8_t { always, while_computing };
 /// data.store: ranks on the hosts of the stores send samples, or native cache nodes read a mounted directory.
 enum class StoreAccess : std::uint8_t { served, mounted };
 /// data.bad_sample: what follows a sample that cannot be read, or is not what the manifest says, after
@@ -167,8 +170,14 @@ inline constexpr std::array<ChoiceName<BatchRule>, 2> choice_names<BatchRule> = 
     {{BatchRule::keep, "keep"}, {BatchRule::global, "global"}}};
 
 template <>
-inline constexpr std::array<ChoiceName<Peers>, 4> choice_names<Peers> = {
-    {{Peers::none, "none"}, {Peers::partition, "partition"}, {Peers::ring, "ring"}, {Peers::plan, "plan"}}};
+inline constexpr std::array<ChoiceName<Peers>, 5> choice_names<Peers> = {{{Peers::none, "none"},
+                                                                          {Peers::partition, "partition"},
+                                                                          {Peers::ring, "ring"},
+                                                                          {Peers::plan, "plan"},
+                                                                          {Peers::directory, "directory"}}};
+template <>
+inline constexpr std::array<ChoiceName<BackgroundReads>, 2> choice_names<BackgroundReads> = {
+    {{BackgroundReads::always, "always"}, {BackgroundReads::while_computing, "while-computing"}}};
 template <>
 inline constexpr std::array<ChoiceName<StoreAccess>, 2> choice_names<StoreAccess> = {
     {{StoreAccess::served, "served"}, {StoreAccess::mounted, "mounted"}}};

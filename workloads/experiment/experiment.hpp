@@ -85,6 +85,10 @@ struct Experiment {
     int copies = 0;             ///< cache nodes that may hold a sample at the same time; 0: all
     StoreAccess store = StoreAccess::served;
     BadSample bad_sample = BadSample::stop;
+    BackgroundReads background = BackgroundReads::always;
+    bool keep = false;       ///< a cache node that returns still has its disk tier
+    bool shared = false;     ///< jobs that say so use the same cache nodes and stores
+    int decode_threads = 1;  ///< of each worker
     int prefetch = 1;  ///< batches requested ahead of use; 0: a GPU does not load one during a step either
   } data;
 
@@ -98,6 +102,7 @@ struct Experiment {
     std::vector<std::string> servers;
     std::vector<std::string> cache_nodes;  ///< with a disk, unless there are stores
     std::vector<std::string> stores;       ///< hosts with a disk; empty: cache nodes read their own
+    std::string directory;                 ///< of data.peers: directory
     std::string evaluator;                 ///< empty: none
   } placement;
 

@@ -43,6 +43,7 @@ struct Work {
   /// Runs concurrently with the device's other work: neither delays the other.
   bool concurrent = false;
   int tensors = 0;  ///< of push, reply: in the message
+  Bytes stored{0};  ///< of decode: size of the samples as they are stored; `bytes` is that of their records
 };
 
 inline constexpr std::array<const char*, 10> work_names = {"forward", "backward", "update",   "reduce",

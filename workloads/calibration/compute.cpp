@@ -27,7 +27,6 @@ struct Piece {
   Work work;
   Kernel kernel;
   bool in_step = true;
-  std::string compression = {};  ///< of compress and decompress
 };
 
 /// A message that is compressed and decompressed repeatedly.
@@ -54,16 +53,22 @@ class SampleMessage {
   std::int64_t exchange_ = -1;
 };
 
-/// The first training samples as a worker receives them, repeated where there are fewer than a batch.
-class FirstBatch {
+/// Training samples as a worker receives them, repeated where they are fewer than a batch.
+class SomeBatch {
  public:
-  explicit FirstBatch(const DataPlan& data)
+  SomeBatch(const DataPlan& data, std::span<const SampleId> ids)
       : decoder_(data, data.from_storage()), epochs_(static_cast<std::size_t>(data.batch())) {
-    for (int i = 0; i < data.batch(); ++i) add(data, i % data.info().train_samples);
+    for (std::size_t i = 0; i < epochs_.size(); ++i) add(data, ids[i % ids.size()]);
     batch_ = {.samples = data.batch(), .stored = stored_, .ids = ids_, .epochs = epochs_};
+    work_ = {.kind = Work::Kind::decode,
+             .samples = data.batch(),
+             .bytes = data.info().record_bytes() * data.batch(),
+             .stored = Bytes(data.decodes_images() ? std::ssize(stored_) : 0)};
   }
-  FirstBatch(const FirstBatch&) = delete;
-  FirstBatch& operator=(const FirstBatch&) = delete;
+  SomeBatch(const SomeBatch&) = delete;
+  SomeBatch& operator=(const SomeBatch&) = delete;
+
+  const Work& work() const { return work_; }
 
   /// Decodes, augments and loads it as a worker does.
   Kernel load(Replica& replica) {
@@ -93,7 +98,25 @@ class FirstBatch {
   std::vector<SampleId> ids_;
   std::vector<std::int32_t> epochs_;  ///< the first one
   Loader::Batch batch_{};
+  Work work_{};
 };
+
+/// The samples of which batches are decoded: the first ones; of images from storage, the smallest and the
+/// largest ones too, because the time depends on their size.
+std::vector<std::vector<SampleId>> samples_to_decode(const DataPlan& data) {
+  const auto batch =
+      static_cast<std::size_t>(std::min<std::int64_t>(data.batch(), data.info().train_samples));
+  std::vector<SampleId> all(data.decodes_images() ? static_cast<std::size_t>(data.info().train_samples)
+                                                  : batch);
+  std::iota(all.begin(), all.end(), 0);
+  const auto first = std::span(all).first(batch);
+  std::vector<std::vector<SampleId>> found{{first.begin(), first.end()}};
+  if (!data.decodes_images()) return found;
+  std::ranges::stable_sort(all, {}, [&](SampleId id) { return data.manifest().size_of(id); });
+  found.emplace_back(first.begin(), first.end());
+  found.emplace_back(all.rbegin(), all.rbegin() + std::ssize(first));
+  return found;
+}
 
 /// The operations of one training step in order. Operations over vectors are also measured at half size (not
 /// part of a step), to separate cost per byte from start-up cost.
@@ -102,13 +125,11 @@ class Step {
   Step(const Job& job, ComputeDevice& device)
       : device_(device),
         replica_(job.replica_plan(), job.exchange(), device, 0),
-        first_batch_(job.data()),
         vector_(device, 2 * static_cast<std::size_t>(job.model().elements())),
         optimizer_(job.exchange().optimizer_setting(), job.model().elements(), 0, device) {
     const int batch = job.data().batch();
-    pieces_.push_back(
-        {{.kind = Work::Kind::decode, .samples = batch, .bytes = job.data().info().record_bytes() * batch},
-         first_batch_.load(replica_)});
+    for (const auto& ids : samples_to_decode(job.data())) batches_.emplace_back(job.data(), ids);
+    pieces_.push_back({batches_.front().work(), batches_.front().load(replica_)});
     pieces_.push_back({{.kind = Work::Kind::forward, .samples = batch}, replica_.forward()});
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket)
       pieces_.push_back(
@@ -116,6 +137,8 @@ class Step {
     add_streaming(vector_.size() / 4, false);
     add_streaming(vector_.size() / 2, true);
     if (job.exchange().compression() != nullptr) add_compression(job);
+    for (std::size_t i = 1; i < batches_.size(); ++i)
+      pieces_.push_back({batches_[i].work(), batches_[i].load(replica_), false});
   }
 
   const std::vector<Piece>& pieces() const { return pieces_; }
@@ -149,22 +172,18 @@ class Step {
       auto& message = messages_.emplace_back(job.exchange(), device_, bucket.offset, elements);
       const auto values = values_.span().first(static_cast<std::size_t>(elements));
       const Bytes size(elements * static_cast<std::int64_t>(sizeof(float)));
-      const std::string method = job.devices().cost_model(0).subject(Work::Kind::compress);
       const bool in_step = elements == bucket.parameters;
       pieces_.push_back({{.kind = Work::Kind::compress, .bytes = size},
                          [&message, values] { message.compress(values); },
-                         in_step,
-                         method});
-      pieces_.push_back({{.kind = Work::Kind::decompress, .bytes = size},
-                         [&message] { message.decompress(); },
-                         in_step,
-                         method});
+                         in_step});
+      pieces_.push_back(
+          {{.kind = Work::Kind::decompress, .bytes = size}, [&message] { message.decompress(); }, in_step});
     }
   }
 
   ComputeDevice& device_;
   Replica replica_;
-  FirstBatch first_batch_;
+  std::deque<SomeBatch> batches_;  ///< the first one is the step's
   FloatArray vector_;
   Optimizer optimizer_;
   FloatArray values_;
@@ -266,16 +285,16 @@ double run_disturbed(Context& context, const Step& step, const Disturbance& dist
 std::vector<Profile::ComputeEntry> first_times(const Job& job, Context& context, const Step& step) {
   std::vector<Profile::ComputeEntry> entries;
   for (const Piece& piece : step.pieces())
-    entries.push_back(
-        {.model = piece.compression.empty() ? job.devices().measured_model() : piece.compression,
-         .kind = piece.work.kind,
-         .bucket = piece.work.bucket,
-         .samples = piece.work.samples,
-         .bytes = piece.work.bytes.count(),
-         .median_s = 0.0,
-         .spread = 0.0,
-         .raw_s = {},
-         .first_s = time_of(context, piece)});
+    entries.push_back({.model = job.devices().cost_model(0).subject(piece.work.kind),
+                       .kind = piece.work.kind,
+                       .bucket = piece.work.bucket,
+                       .samples = piece.work.samples,
+                       .bytes = piece.work.bytes.count(),
+                       .median_s = 0.0,
+                       .spread = 0.0,
+                       .raw_s = {},
+                       .first_s = time_of(context, piece),
+                       .stored = piece.work.stored.count()});
   return entries;
 }
 

@@ -1,5 +1,8 @@
 #include "workloads/cost/cost_model.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -10,13 +13,21 @@ namespace {
 // Decoding reads one byte and writes one float per pixel.
 constexpr double streams_of_decode = 5.0;
 
+// Of JPEG images on one core of a processor, by libjpeg-turbo with scaling. Calibration takes their place.
+constexpr double seconds_per_stored_byte = 12e-9;
+constexpr double seconds_per_record_byte = 4e-9;
+
 }  // namespace
 
 PricedModel::PricedModel(std::shared_ptr<const ModelDescription> model, std::string measured_name,
                          CompressionCost compression, std::shared_ptr<const Profile> profile,
-                         Precision precision)
+                         Precision precision, int decode_threads)
     : model_(std::move(model)),
       measured_name_(std::move(measured_name)),
+      decode_threads_(decode_threads),
+      decoding_name_(decode_threads == 1
+                         ? measured_name_
+                         : fmt::format("{} ({} decoding threads)", measured_name_, decode_threads)),
       compression_(std::move(compression)),
       profile_(std::move(profile)),
       precision_(precision) {
@@ -29,9 +40,12 @@ PricedModel::PricedModel(std::shared_ptr<const ModelDescription> model, std::str
 }
 
 const std::string& PricedModel::subject(Work::Kind kind) const {
+  if (kind == Work::Kind::decode) return decoding_name_;
   const bool compresses = kind == Work::Kind::compress || kind == Work::Kind::decompress;
   return compresses ? compression_.method : measured_name_;
 }
+
+int PricedModel::decode_threads(int samples) const { return std::clamp(samples, 1, decode_threads_); }
 
 CostModel::CostModel(std::shared_ptr<const PricedModel> priced, platforms::Device device,
                      const std::string& host, const std::string& kind,
@@ -78,6 +92,7 @@ Seconds CostModel::from_device(const Work& work) const {
   };
   Flops flops;
   double moved = 0.0;
+  Seconds on_processor{0};
   switch (work.kind) {
     case Work::Kind::forward:
       flops = work.bucket < 0 ? model.forward() : bucket().forward;
@@ -94,6 +109,7 @@ Seconds CostModel::from_device(const Work& work) const {
       break;
     case Work::Kind::decode:
       moved = streams_of_decode * static_cast<double>(work.bytes.count());
+      if (work.stored > Bytes(0)) on_processor = from_image_sizes(work);
       break;
     case Work::Kind::compress:
       return from_effort(priced_->compression().efforts.compress, work.bytes);
@@ -104,7 +120,14 @@ Seconds CostModel::from_device(const Work& work) const {
       // Without a statement, the updates and sums of the server are its costs.
       return Seconds(0);
   }
-  return device_.launch + flops * work.samples / speed_ + Seconds(moved / device_.memory_rate.count());
+  return device_.launch + on_processor + flops * work.samples / speed_ +
+         Seconds(moved / device_.memory_rate.count());
+}
+
+Seconds CostModel::from_image_sizes(const Work& work) const {
+  const double one_thread = seconds_per_stored_byte * static_cast<double>(work.stored.count()) +
+                            seconds_per_record_byte * static_cast<double>(work.bytes.count());
+  return Seconds(one_thread / priced_->decode_threads(work.samples));
 }
 
 Seconds CostModel::from_effort(const compression::Effort& effort, Bytes size) const {

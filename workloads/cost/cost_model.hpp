@@ -30,17 +30,21 @@ struct CompressionCost {
 class PricedModel {
  public:
   /// `measured_name`: the name of the model in profiles. `profile` may be null: then every price comes from
-  /// the figures of a device, in `precision`, or in fp32 where those do not include it.
+  /// the figures of a device, in `precision`, or in fp32 where those do not include it. Images are decoded on
+  /// `decode_threads` threads; their host is taken to have that many free cores.
   PricedModel(std::shared_ptr<const ModelDescription> model, std::string measured_name,
               CompressionCost compression, std::shared_ptr<const Profile> profile,
-              Precision precision = Precision::fp32);
+              Precision precision = Precision::fp32, int decode_threads = 1);
 
   const ModelDescription& model() const { return *model_; }
   const std::string& measured_name() const { return measured_name_; }
   const CompressionCost& compression() const { return compression_; }
   const Profile* profile() const { return profile_.get(); }
   Precision precision() const { return precision_; }
-  /// The name of such work in a profile: the model's, or the compression's with its options.
+  /// Threads that decode a batch of so many images.
+  int decode_threads(int samples) const;
+  /// The name of such work in a profile: the model's, of decoding with its threads, or the compression's with
+  /// its options.
   const std::string& subject(Work::Kind kind) const;
   /// Factor on the time of the work while messages are in flight; at least 1.
   double slowdown(Work::Kind kind) const { return slowdowns_[static_cast<std::size_t>(kind)]; }
@@ -48,6 +52,8 @@ class PricedModel {
  private:
   std::shared_ptr<const ModelDescription> model_;
   std::string measured_name_;
+  int decode_threads_;
+  std::string decoding_name_;
   CompressionCost compression_;
   std::shared_ptr<const Profile> profile_;
   Precision precision_;
@@ -73,6 +79,7 @@ class CostModel {
   /// Its time is part of what the host states of its server.
   bool is_stated(Work::Kind kind) const;
   Seconds from_device(const Work& work) const;
+  Seconds from_image_sizes(const Work& work) const;
   Seconds from_effort(const compression::Effort& effort, Bytes size) const;
 
   std::shared_ptr<const PricedModel> priced_;

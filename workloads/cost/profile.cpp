@@ -25,7 +25,7 @@ static void from_json(const nlohmann::json& json, Work::Kind& kind) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::ComputeEntry, model, kind, bucket, samples, bytes, median_s,
-                                   spread, raw_s, first_s, disturbed_raw_s)
+                                   spread, raw_s, first_s, disturbed_raw_s, stored)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::HostEntry::OfWork, work, ratio, first_ratio)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::HostEntry, host, kind, ratio, spread, raw_s, works)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::StartOffsets, model, raw_s)
@@ -256,7 +256,31 @@ double Profile::draw_all_reduce_variation(int ranks, Bytes size, Rng& random) co
   return nearest->raw_s[random.below(nearest->raw_s.size())] / nearest->median_s;
 }
 
+std::optional<Seconds> Profile::decoding_price(const std::string& model, const Work& work) const {
+  // Per sample: the time as a line over the stored size, by least squares; its start is what pixels cost.
+  double count = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+  for (const ComputeEntry& entry : compute) {
+    if (!is_of(entry, model, work) || entry.stored == 0 || entry.samples == 0) continue;
+    const double x = static_cast<double>(entry.stored) / entry.samples;
+    const double y = entry.median_s / entry.samples;
+    count += 1;
+    sum_x += x;
+    sum_y += y;
+    sum_xx += x * x;
+    sum_xy += x * y;
+  }
+  if (count == 0) return std::nullopt;
+  const double square = count * sum_xx - sum_x * sum_x;
+  const bool has_sizes = square > 1e-9 * count * sum_xx;
+  const double per_byte =
+      has_sizes ? std::clamp((count * sum_xy - sum_x * sum_y) / square, 0.0, sum_y / sum_x) : 0.0;
+  const double per_sample = (sum_y - per_byte * sum_x) / count;
+  return Seconds(per_sample * work.samples + per_byte * static_cast<double>(work.stored.count()));
+}
+
 std::optional<Seconds> Profile::price(const std::string& model, const Work& work) const {
+  if (work.stored > Bytes(0))
+    if (const auto images = decoding_price(model, work)) return images;
   const std::int64_t wanted = extent(work.kind, work.samples, work.bytes.count());
   const auto [below, above] = around(model, work);
   if (below == nullptr && above == nullptr) return std::nullopt;

@@ -17,7 +17,7 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 14;
+  static constexpr int schema_version = 15;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
@@ -41,6 +41,7 @@ struct Profile {
     /// Times while messages were continuously in flight from and to the rank; each is the mean of some steps.
     /// Empty: not measured.
     std::vector<double> disturbed_raw_s = {};
+    std::int64_t stored = 0;  ///< of decode: bytes of the images as they are stored; 0: these were records
   };
   std::vector<ComputeEntry> compute;
   std::int64_t disturbing_bytes = 0;  ///< size of those messages
@@ -228,6 +229,8 @@ struct Profile {
   Seconds begin(const std::string& model, Rng* random) const;
 
  private:
+  /// Of work with a stored size; nothing if no images of known sizes were decoded.
+  std::optional<Seconds> decoding_price(const std::string& model, const Work& work) const;
   std::optional<Seconds> all_reduce(double AllReduceEntry::*what, int ranks, Bytes size) const;
   /// Two measured operations of the kind: the largest one that is not larger than the work, and the smallest
   /// one that is not smaller; null where there is none.

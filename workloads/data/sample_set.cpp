@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
 #include <thread>
 
 #include "policies/vocabulary/check.hpp"
@@ -13,41 +10,13 @@
 #include "workloads/data/image.hpp"
 #include "workloads/data/image_folder.hpp"
 #include "workloads/data/modelled_sizes.hpp"
+#include "workloads/data/sample_threads.hpp"
 #include "workloads/data/shards.hpp"
 
 namespace tandem {
 namespace {
 
 ImageShape shape_of(const DatasetInfo& info) { return {info.channels, info.height, info.width}; }
-
-/// Calls `work` for 0 to count - 1 on all processors. Errors: that of the lowest number whose work failed.
-template <class Run>
-void run_on_all(std::int64_t count, const Run& work) {
-  std::atomic<std::int64_t> next = 0;
-  std::mutex mutex;
-  std::int64_t failed = count;
-  std::exception_ptr error;
-  const auto run = [&] {
-    for (std::int64_t i = next++; i < count; i = next++) {
-      try {
-        work(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (i < failed) error = std::current_exception();
-        failed = std::min(failed, i);
-        // Those that are lower have begun already.
-        next = count;
-      }
-    }
-  };
-  constexpr std::int64_t most = 16;
-  const auto threads = std::min<std::int64_t>({count, most, std::thread::hardware_concurrency()});
-  std::vector<std::jthread> others;
-  for (std::int64_t i = 1; i < threads; ++i) others.emplace_back(run);
-  run();
-  others.clear();
-  if (error) std::rethrow_exception(error);
-}
 
 }  // namespace
 
@@ -120,7 +89,9 @@ std::vector<std::byte> decode_part(const SampleSet& set, Dataset::Part which) {
   const SampleSet::Part& part = set.part(which);
   const auto record = static_cast<std::size_t>(set.info.record_bytes().count());
   std::vector<std::byte> records(static_cast<std::size_t>(part.manifest->samples()) * record);
-  run_on_all(part.manifest->samples(), [&](SampleId id) {
+  constexpr unsigned most = 16;
+  const int threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, most));
+  for_each_sample(part.manifest->samples(), threads, [&](SampleId id) {
     set.decode(which, id, read_sample(*part.source, id),
                std::span(records).subspan(static_cast<std::size_t>(id) * record, record));
   });

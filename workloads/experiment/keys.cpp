@@ -196,6 +196,10 @@ std::vector<ExperimentKey> data_keys() {
        "(checksum, size, no image), after 3 attempts with pauses between - stop: the job ends and names it; "
        "replace: another sample of its batch takes its place, the next one of its class if there is one, so "
        "steps stay equal; summary.json counts them (cache.replaced)"},
+      {KEY(data.decode_threads), between(1, 256),
+       "of each worker that gets images from storage: threads that decode a batch. Simulations take a "
+       "worker's "
+       "host to have so many free cores; a calibration is of one number"},
       {KEY(data.prefetch), between(0, million),
        "batches requested in advance; 0: none, and a GPU does not load the next batch during a step"},
   };

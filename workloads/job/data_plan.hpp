@@ -102,6 +102,10 @@ class DataPlan {
   bool from_storage() const { return setting_.source == DataSource::storage; }
   /// Batches that are requested before their step.
   int prefetch() const { return setting_.prefetch; }
+  /// Of each worker, for images.
+  int decode_threads() const { return setting_.decode_threads; }
+  /// Workers get images from storage and decode them.
+  bool decodes_images() const { return from_storage() && samples_ != nullptr; }
   /// Cache nodes keep samples on their disks too.
   bool has_disk_tier() const { return setting_.disk_capacity > Bytes(0); }
   /// Of a cache node, by tier.

@@ -122,9 +122,9 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
   }
   std::string name = measured_name(model->name, spec.experiment.workload.precision);
   // A profile was measured on real devices; emulated ones take as long as the platform says.
-  prices_ =
-      std::make_shared<PricedModel>(std::move(model), std::move(name), compression_cost(exchange),
-                                    are_native_ ? profile_ : nullptr, spec.experiment.workload.precision);
+  prices_ = std::make_shared<PricedModel>(
+      std::move(model), std::move(name), compression_cost(exchange), are_native_ ? profile_ : nullptr,
+      spec.experiment.workload.precision, spec.experiment.data.decode_threads);
 }
 
 const platforms::Host& DevicePlan::host_of(Rank rank) const {

@@ -60,8 +60,6 @@ class DevicePlan {
   /// The time of work comes from a profile, where it was measured.
   bool are_calibrated() const { return prices_->profile() != nullptr; }
 
-  /// What a profile calls the model: its name with the precision in which it computes.
-  const std::string& measured_model() const { return prices_->measured_name(); }
   const Profile* profile() const { return profile_.get(); }  ///< null without one
   /// Coefficient of variation of the computing times of the rank's device.
   double spread_of(Rank rank) const;

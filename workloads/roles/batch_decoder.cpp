@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/data/sample_threads.hpp"
 
 namespace tandem {
 
@@ -56,24 +57,28 @@ void BatchDecoder::decode(const Loader::Batch& batch) {
   const std::size_t record_bytes = record(0).size();
   TANDEM_CHECK(records_.size() == batch.ids.size() * record_bytes, records_.size(), batch.ids.size());
   trained_.assign(batch.ids.begin(), batch.ids.end());
-  is_good_.assign(batch.ids.size(), true);
+  is_good_.assign(batch.ids.size(), 1);
+  stored_.clear();
   auto stored = batch.stored;
-  for (std::size_t i = 0; i < batch.ids.size(); ++i) {
-    const SampleId id = batch.ids[i];
+  for (const SampleId id : batch.ids) {
     const auto size =
         has_images_ ? static_cast<std::size_t>(data_.manifest().size_of(id).count()) : record_bytes;
-    const bool is_there = batch.given.empty() || batch.given[i] != bad_sample;
-    is_good_[i] = is_there && decode_one(id, stored.first(size), record(i));
+    stored_.push_back(stored.first(size));
     stored = stored.subspan(size);
   }
+  for_each_sample(std::ssize(batch.ids), has_images_ ? data_.decode_threads() : 1, [&](std::int64_t number) {
+    const auto i = static_cast<std::size_t>(number);
+    const bool is_there = batch.given.empty() || batch.given[i] != bad_sample;
+    is_good_[i] = is_there && decode_one(batch.ids[i], stored_[i], record(i));
+  });
   if (replaces_) replace(batch);
   for (std::size_t i = 0; i < batch.ids.size(); ++i)
     data_.augmentation().apply(data_.info(), data_.seed(), batch.ids[i], batch.epochs[i], record(i));
 }
 
 void BatchDecoder::replace(const Loader::Batch& batch) {
-  replaced_ = std::ranges::count(is_good_, false);
-  const auto first = std::ranges::find(is_good_, true);
+  replaced_ = std::ranges::count(is_good_, 0);
+  const auto first = std::ranges::find(is_good_, 1);
   if (first == is_good_.end() && last_good_.empty())
     throw WorldError(fmt::format(
         "data.bad_sample: expected a sample that can take the place of sample {}, found none: all "

@@ -1,4 +1,5 @@
-// Makes the records of a batch from its samples as they are stored: decodes images, and augments them.
+// Makes the records of a batch from its samples as they are stored: decodes images, on data.decode_threads
+// threads, and augments them.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,9 @@ class BatchDecoder {
   bool is_needed_;
   std::vector<std::byte> records_;
   std::vector<SampleId> trained_;
-  std::vector<bool> is_good_;  ///< by position in the batch
+  // By position in the batch; threads write them side by side.
+  std::vector<std::span<const std::byte>> stored_;
+  std::vector<char> is_good_;
   std::int64_t replaced_ = 0;
   std::vector<std::byte> last_good_;  ///< record of an earlier batch, not augmented; empty: none
   SampleId last_good_id_ = 0;

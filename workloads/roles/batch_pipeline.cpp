@@ -11,6 +11,7 @@ BatchPipeline::BatchPipeline(const Job& job, Context& context, Replica& replica,
       exchange_(exchange),
       visits_(job.roster(), job.data(), context, worker,
               [&exchange](Pending& until) { exchange.wait_progressing(until); }),
+      data_(job.data()),
       loader_(make_loader(job.roster(), job.data(), context, visits_, worker,
                           GivenSamples(job.spec().experiment),
                           [&exchange](Pending& until) { exchange.wait_progressing(until); })),
@@ -48,8 +49,16 @@ void BatchPipeline::begin(int batch, int step) {
                                 .samples = batch_.samples,
                                 .bytes = record_bytes_ * batch_.samples,
                                 .step = step,
-                                .concurrent = loads_ahead_},
+                                .concurrent = loads_ahead_,
+                                .stored = stored_size()},
                                load_kernel());
+}
+
+Bytes BatchPipeline::stored_size() const {
+  Bytes size{0};
+  if (data_.decodes_images())
+    for (const SampleId id : batch_.ids) size += data_.manifest().size_of(id);
+  return size;
 }
 
 Kernel BatchPipeline::load_kernel() {

@@ -55,12 +55,15 @@ class BatchPipeline {
 
  private:
   void begin(int batch, int step);
+  /// Of the batch's images as they are stored; 0: it has records.
+  Bytes stored_size() const;
   Kernel load_kernel();
 
   Context& context_;
   Replica& replica_;
   Exchange& exchange_;
   SampleVisits visits_;
+  const DataPlan& data_;
   std::unique_ptr<Loader> loader_;
   BatchDecoder decoder_;
   Bytes record_bytes_;

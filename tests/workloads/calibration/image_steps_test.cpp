@@ -59,6 +59,18 @@ TEST_F(ImageSteps, DecodeAWholeBatchEvenOfFewerImages) {
   }
 }
 
+/// Of images from storage, the smallest and the largest ones are decoded besides the step's.
+TEST_F(ImageSteps, DecodeBatchesOfSeveralSizes) {
+  const auto entries = measure(DataSource::storage).entries;
+  std::vector<std::int64_t> stored;
+  for (const auto& entry : entries)
+    if (entry.kind == Work::Kind::decode) stored.push_back(entry.stored);
+  ASSERT_EQ(stored.size(), 3U);
+  EXPECT_LT(stored[1], stored[0]);
+  EXPECT_LT(stored[0], stored[2]);
+  for (const auto& entry : measure(DataSource::memory).entries) EXPECT_EQ(entry.stored, 0);
+}
+
 /// Its header is whole, so that only decoding finds the error.
 TEST_F(ImageSteps, DecodeTrainingImagesFromStorage) {
   const std::string broken = folder_.path("train/ant/b.png");

@@ -96,6 +96,60 @@ TEST(Profile, PricesWorkByTheKindOfItsHost) {
   EXPECT_NEAR(processor.draw(update, random).count(), 40e-3, 1e-12);
 }
 
+TEST(Profile, PricesDecodingByNumberAndStoredSize) {
+  Profile profile;
+  const auto add = [&](int samples, std::int64_t stored) {
+    // 1 ms for the pixels of each sample, 10 ns for each stored byte.
+    const double time_s = 1e-3 * samples + 10e-9 * static_cast<double>(stored);
+    profile.compute.push_back({.model = "mlp",
+                               .kind = Work::Kind::decode,
+                               .bucket = -1,
+                               .samples = samples,
+                               .bytes = 100 * samples,
+                               .median_s = time_s,
+                               .spread = 0.0,
+                               .raw_s = {time_s},
+                               .first_s = time_s,
+                               .stored = stored});
+  };
+  const auto price = [&](int samples, std::int64_t stored) {
+    return profile
+        .price("mlp", {.kind = Work::Kind::decode,
+                       .samples = samples,
+                       .bytes = Bytes(100 * samples),
+                       .stored = Bytes(stored)})
+        .value()
+        .count();
+  };
+  add(8, 80'000);
+  EXPECT_NEAR(price(4, 1'000'000), 4 * 1.1e-3, 1e-12) << "one size: by the number of samples alone";
+  add(8, 16'000);
+  add(8, 800'000);
+  EXPECT_NEAR(price(8, 160'000), 9.6e-3, 1e-9);
+  EXPECT_NEAR(price(3, 5'000'000), 53e-3, 1e-9);
+  EXPECT_NEAR(profile.price("mlp", {.kind = Work::Kind::decode, .samples = 8}).value().count(), 8.8e-3, 1e-12)
+      << "records, whose size is one";
+  EXPECT_FALSE(profile.price("mlp (2 decoding threads)", {.kind = Work::Kind::decode, .samples = 8}));
+}
+
+TEST(CostModel, ImagesAreDecodedOnThreads) {
+  const platforms::Device device{"d", FlopsPerSecond(1e9), BytesPerSecond(1e9), Seconds(0), false};
+  const auto price = [&](int threads, const Work& work) {
+    const auto priced =
+        std::make_shared<const PricedModel>(std::make_shared<const ModelDescription>(), "mlp",
+                                            CompressionCost(), nullptr, Precision::fp32, threads);
+    return CostModel(priced, device).price(work).count();
+  };
+  const Work records{.kind = Work::Kind::decode, .samples = 8, .bytes = Bytes(8000)};
+  const Work images{
+      .kind = Work::Kind::decode, .samples = 8, .bytes = Bytes(8000), .stored = Bytes(1'000'000)};
+  EXPECT_EQ(price(4, records), price(1, records));
+  const double one_thread = price(1, images) - price(1, records);
+  EXPECT_GT(one_thread, 1e-3);
+  EXPECT_NEAR(price(4, images) - price(1, records), one_thread / 4, 1e-12);
+  EXPECT_NEAR(price(100, images) - price(1, records), one_thread / 8, 1e-12) << "no more threads than images";
+}
+
 TEST(CostModel, TheNetworkHasTheSpeedOfItsPrecision) {
   auto model = std::make_shared<ModelDescription>();
   model->buckets = {{.forward = Flops(1e12), .backward = Flops(2e12)}};

@@ -24,6 +24,7 @@ class BatchDecoding : public ::testing::Test {
     experiment.workload.dataset = "folder";
     experiment.workload.dataset_directory = folder_.path().string();
     experiment.data.augment = augment;
+    experiment.data.decode_threads = threads_;
     return {experiment, 1, ""};
   }
   /// The samples of a batch, one after another.
@@ -55,6 +56,7 @@ class BatchDecoding : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
+  int threads_ = 1;
   std::vector<SampleId> ids_ = {3, 0, 4, 1, 3};
   std::vector<std::int32_t> epochs_ = {0, 0, 0, 0, 1};
 };
@@ -64,6 +66,29 @@ TEST_F(BatchDecoding, ImagesFromStorageBecomeTheRecordsThatMemoryHas) {
   EXPECT_FALSE(BatchDecoder(data, false).is_needed());
   ASSERT_TRUE(BatchDecoder(data, true).is_needed());
   EXPECT_EQ(decoded(data, true), records(data));
+}
+
+TEST_F(BatchDecoding, ThreadsDoNotChangeTheRecords) {
+  threads_ = 4;
+  const DataPlan data = plan();
+  for (int repetition = 0; repetition < 20; ++repetition) EXPECT_EQ(decoded(data, true), records(data));
+}
+
+TEST_F(BatchDecoding, OfSeveralBrokenImagesThreadsNameTheFirst) {
+  threads_ = 4;
+  const DataPlan data = plan();
+  BatchDecoder decoder(data, true);
+  auto bytes = stored(data);
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < ids_.size(); ++i) {
+    if (i >= 1 && i <= 3) bytes[begin + 40] ^= std::byte{0xff};
+    begin += static_cast<std::size_t>(data.manifest().size_of(ids_[i]).count());
+  }
+  decoder.make_room(5);
+  const std::string first = data.samples()->train.source->name(ids_[1]);
+  for (int repetition = 0; repetition < 20; ++repetition)
+    EXPECT_THAT([&] { decoder.decode({.samples = 5, .stored = bytes, .ids = ids_, .epochs = epochs_}); },
+                ::testing::ThrowsMessage<ConfigError>(::testing::HasSubstr(first)));
 }
 
 TEST_F(BatchDecoding, EachSampleIsAugmentedByItsEpoch) {

@@ -13,7 +13,8 @@ namespace {
 // Decoding reads one byte and writes one float per pixel.
 constexpr double streams_of_decode = 5.0;
 
-// Of JPEG images on one core of a processor, by libjpeg-turbo with scaling. Calibration takes their place.
+// JPEG images on one core of a processor at 2.6 GHz: libjpeg-turbo took 9 to 15 ns for each stored byte of
+// pictures of 250 x 188 to 1000 x 750 pixels; the rest is scaling. Calibration takes their place.
 constexpr double seconds_per_stored_byte = 12e-9;
 constexpr double seconds_per_record_byte = 4e-9;
 

@@ -300,7 +300,6 @@ void add_machines(Generation& generation, const RestartSteward& steward) {
 }
 
 bool lose_machines(const Job& job, const std::vector<int>& slots) {
-  if (!job.checkpoints().commits.are_on_machines()) return false;
   const std::vector<std::string> hosts = whole_experiment(job).placement.workers;
   bool has_lost = false;
   for (const int slot : slots)

@@ -70,6 +70,8 @@ void TierIndex::write(const std::string& line) {
 
 std::vector<TierEntry> read_tier_index(const std::string& path, const std::string& host,
                                        const cache::Manifest& manifest) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return {};
   std::ifstream file(path, std::ios::binary);
   std::string line;
   if (!std::getline(file, line) || line != header_of(host, manifest)) return {};

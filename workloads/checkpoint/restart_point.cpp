@@ -16,7 +16,6 @@
 #include "workloads/checkpoint/other_workers.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
-#include "workloads/data/tier_index.hpp"
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/job/workers_of_generation.hpp"
 
@@ -200,9 +199,6 @@ bool lacks_records(const Job& job, const ResumePoint& point) {
 }
 
 bool lose_machine(const Job& job, const std::string& host) {
-  for (const Rank node : job.roster().ranks_of(Roster::Role::cache_node))
-    if (job.roster().host_of(node) == host)
-      remove_tier(own_directory(job), job.roster().assignment(node).index);
   const CommitPlan& plan = job.checkpoints().commits;
   if (!plan.are_on_machines()) return false;
   return fs::remove_all(commit_directory(plan, own_directory(job), host)) > 0;

@@ -145,5 +145,30 @@ TEST_F(KeptCaches, AResumedJobReadsWhatIsLeftOfThemInBothWorlds) {
   EXPECT_FALSE(has_files("whole"));
 }
 
+/// The machine of the first of two cache nodes departs with its disk, and with the first worker.
+TEST_F(KeptCaches, OfAMachineThatDepartsAreLost) {
+  ASSERT_EQ(line_
+                .shell("sed 's|<host id=\"\\(node-[12]\\)\"[^>]*>|&<disk id=\"disk-\\1\" read_bw=\"100MBps\" "
+                       "write_bw=\"100MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > disks.xml")
+                .exit_code,
+            0);
+  const std::string words = job(
+      150, keeping_ +
+               "--set platform=disks.xml --set placement.cache_nodes=[node-1,node-2] --set "
+               "data.cache_capacity=20kB --set data.disk_capacity=60kB --set recovery.policy=restart --set "
+               "transience.lifetime=trace --set transience.start=10 --set transience.time_scale=100 --set "
+               "'transience.options.events=0 add a; 0 add b; 0 add c; 0 add d; 45 remove a; 50 add a'");
+  for (const std::string world : {"simulate ", "run --set run.revoke=kill "}) {
+    SCOPED_TRACE(world);
+    succeeds(world + words + " --force --out out");
+    EXPECT_EQ(restarts("out"), 1U);
+    std::map<Rank, std::int64_t> kept;
+    for (const auto& row : results("out").journal.caches)
+      if (row.from == "kept") kept[row.rank] += row.samples;
+    EXPECT_FALSE(kept.contains(5));
+    EXPECT_GT(kept[6], 0);
+  }
+}
+
 }  // namespace
 }  // namespace tandem::testing

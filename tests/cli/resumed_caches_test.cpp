@@ -145,6 +145,15 @@ TEST_F(KeptCaches, AResumedJobReadsWhatIsLeftOfThemInBothWorlds) {
   EXPECT_FALSE(has_files("whole"));
 }
 
+TEST_F(KeptCaches, OnSeveralMachinesAreRefused) {
+  for (const char* where : {" --hosts localhost:9", " --print-sbatch"}) {
+    const auto told = line_.tandem("run " + experiment(4, keeping_) + " --out out" + where);
+    EXPECT_EQ(told.exit_code, 2) << told.output;
+    EXPECT_NE(told.output.find("data.keep: expected false on several machines"), std::string::npos)
+        << told.output;
+  }
+}
+
 /// The machine of the first of two cache nodes departs with its disk, and with the first worker.
 TEST_F(KeptCaches, OfAMachineThatDepartsAreLost) {
   ASSERT_EQ(line_

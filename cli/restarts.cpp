@@ -21,6 +21,7 @@
 #include "runtime/process/signals.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/restart_point.hpp"
+#include "workloads/data/tier_index.hpp"
 #include "workloads/job/fates_of_job.hpp"
 #include "workloads/job/recovery_plan.hpp"
 #include "workloads/job/workers_of_generation.hpp"
@@ -300,11 +301,15 @@ void add_machines(Generation& generation, const RestartSteward& steward) {
 }
 
 bool lose_machines(const Job& job, const std::vector<int>& slots) {
-  if (!job.checkpoints().commits.are_on_machines()) return false;
   const std::vector<std::string> hosts = whole_experiment(job).placement.workers;
   bool has_lost = false;
-  for (const int slot : slots)
-    has_lost = lose_machine(job, hosts.at(static_cast<std::size_t>(slot))) || has_lost;
+  for (const int slot : slots) {
+    const std::string& host = hosts.at(static_cast<std::size_t>(slot));
+    for (const Rank node : job.roster().ranks_of(Roster::Role::cache_node))
+      if (job.roster().host_of(node) == host)
+        remove_tier(job.spec().directory, job.roster().assignment(node).index);
+    has_lost = lose_machine(job, host) || has_lost;
+  }
   return has_lost;
 }
 
@@ -375,8 +380,7 @@ std::optional<PlannedKill> MeasuredGenerations::next_kill() const {
 
 std::optional<ResumePoint> MeasuredGenerations::restart_point(GenerationResult& result) {
   remove_leftovers(false);
-  const bool loses = result.drawn && result.drawn->how && job_.checkpoints().commits.are_on_machines();
-  if (!loses) return find_restart_point(job_);
+  if (!result.drawn || !result.drawn->how) return find_restart_point(job_);
   const auto before = find_restart_point(job_);
   lose_machines(job_, {result.drawn->slot});
   auto after = find_restart_point(job_);

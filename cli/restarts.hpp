@@ -39,8 +39,8 @@ std::string describe(const RestartSteward::End& end);
 /// Adds what the steward knows of the machines until the end of the present generation.
 void add_machines(Generation& generation, const RestartSteward& steward);
 
-/// The machines in these slots have departed, with the commits on their disks. Returns whether there were
-/// any.
+/// The machines in these slots have departed, with what cache nodes keep there, and the commits on their
+/// disks. Returns whether there were any commits.
 bool lose_machines(const Job& job, const std::vector<int>& slots);
 
 /// Where the generations of a job run.

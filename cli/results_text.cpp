@@ -259,6 +259,12 @@ std::string faults_line(const nlohmann::json& cache) {
         "\n  warning: {} times the disk of a cache node had no room for a sample of its second tier "
         "(data.disk_capacity), which the data set was read for instead",
         with_separators(no_room));
+  if (const auto spoiled = cache.value("spoiled", std::int64_t{0}); spoiled > 0)
+    line += fmt::format(
+        "\n  warning: {} samples that cache nodes had kept on their disks (data.keep) were not what was "
+        "written "
+        "there, and are read from the data set again",
+        with_separators(spoiled));
   return line;
 }
 
@@ -279,6 +285,9 @@ std::string results_line(const Results& results) {
   // Absent: nothing was read.
   if (const json::json_pointer ratio("/cache/hit_ratio"); summary.contains(ratio))
     line += fmt::format(", {:.1f} % of reads from the cache", 100 * summary.at(ratio).get<double>());
+  if (const json::json_pointer kept("/cache/kept"); summary.contains(kept))
+    line += fmt::format(", {} samples kept on disks of cache nodes (data.keep)",
+                        with_separators(summary.at(kept).get<std::int64_t>()));
   if (summary.contains("cache")) line += faults_line(summary.at("cache"));
   if (summary.contains("cache") && summary.at("cache").at("classes").contains("substituted"))
     line += fmt::format(

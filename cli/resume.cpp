@@ -7,12 +7,12 @@
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "cli/output.hpp"
 #include "platforms/load.hpp"
-#include "policies/cache/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/process/commit_memory.hpp"
 #include "workloads/checkpoint/other_workers.hpp"
@@ -74,30 +74,13 @@ json recorded_document(const fs::path& folder) {
   }
 }
 
-/// Which samples have changed places in an epoch is in no checkpoint.
-void expect_samples_in_place(const Experiment& experiment, const std::string& path) {
-  if (experiment.data.source != DataSource::storage ||
-      !cache::catalog().find(experiment.data.cache).make.needs.ahead)
-    return;
-  throw ConfigError(fmt::format(
-      "{}: expected a job that can be resumed, found one whose cache policy {} lets samples change places in "
-      "an epoch, which checkpoints do not record",
-      path, experiment.data.cache));
-}
-
-Experiment read_experiment(const json& document, const std::string& path) {
+Experiment recorded_experiment(const json& document, const std::string& path) {
   try {
     return experiment_from_json(document.at("experiment"));
   } catch (const ConfigError& error) {
     throw ConfigError(
         fmt::format("{}: {}; another version of Tandem wrote it and can resume it", path, error.what()));
   }
-}
-
-Experiment recorded_experiment(const json& document, const std::string& path) {
-  Experiment experiment = read_experiment(document, path);
-  expect_samples_in_place(experiment, path);
-  return experiment;
 }
 
 /// The document as this version reads it: options that an older version did not know get their defaults.
@@ -202,23 +185,37 @@ void expect_no_spares(const fs::path& folder, const Experiment& experiment) {
                   folder.string(), fmt::join(experiment.placement.spares, ", ")));
 }
 
-/// Each has its part of the commits.
+/// Each has its part of the commits; or samples have changed places among the workers of a cache node. None:
+/// hosts may differ.
+std::optional<std::string> why_hosts_must_stay(const Job& job) {
+  if (const CommitPlan& commits = job.checkpoints().commits; commits.are_on_machines())
+    return fmt::format("checkpoint.to is {} and each has its part of the commits", to_text(commits.to));
+  if (job.data().from_storage() && job.data().cache_factory().needs.ahead)
+    return fmt::format("cache policy {} has changed the places of samples among the workers of a node",
+                       job.spec().experiment.data.cache);
+  return std::nullopt;
+}
+
 void expect_same_hosts(const fs::path& folder, const json& recorded, const Job& job) {
-  if (!job.checkpoints().commits.are_on_machines()) return;
+  const auto why = why_hosts_must_stay(job);
+  if (!why) return;
   const json before = read_again(folder, recorded).at("experiment").at("placement");
   const json now = json::parse(to_json(job.spec().experiment).at("placement").dump());
   const json changes = json::diff(before, now);
   if (changes.empty()) return;
   const std::string pointer = changes.front().at("path").get<std::string>();
   throw ConfigError(
-      fmt::format("--resume {}: expected the same hosts, because checkpoint.to is {} and each has its part "
-                  "of the commits, found another placement at {}",
-                  folder.string(), to_text(job.checkpoints().commits.to), pointer));
+      fmt::format("--resume {}: expected the same hosts, because {}, found another placement at {}",
+                  folder.string(), *why, pointer));
 }
 
 void print_resume_note(const Job& job, const ResumePoint& point) {
   for (const auto& reason : point.passed_over) fmt::print("note: {}\n", reason);
   fmt::print("resuming from round {} of {}\n", point.round, point.directory);
+  if (job.data().from_storage())
+    fmt::print("cache nodes begin {}\n", job.spec().experiment.data.keep
+                                             ? "with what is left of their second tiers (data.keep)"
+                                             : "with empty caches");
   const auto& algorithm = job.exchange().algorithm();
   if (!algorithm.make.timing_driven) return;
   fmt::print(

@@ -44,7 +44,13 @@ void check_machine_use(const Experiment& experiment, const MachineUse& machines,
     throw ConfigError(
         "run.revoke: expected none with --lost-after 0, because kill needs machines that are watched, found "
         "'kill'");
-  if (machines.is_used() || options.sbatch.sbatch.is_wanted) expect_commits_for_machines(experiment);
+  const bool is_on_machines = machines.is_used() || options.sbatch.sbatch.is_wanted;
+  if (is_on_machines) expect_commits_for_machines(experiment);
+  if (is_on_machines && experiment.data.keep)
+    throw ConfigError(
+        "data.keep: expected false on several machines, because second tiers are kept in the result "
+        "directory, "
+        "which goes from machine to machine, found 'true'");
   if (experiment.checkpoint.to == CommitPlace::buddy && options.print_command)
     throw ConfigError(
         "checkpoint.to: expected directory or local with --print-command, because only `tandem run` itself "

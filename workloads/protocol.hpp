@@ -37,11 +37,12 @@ enum class Stream : std::int16_t {
   losses,            ///< worker -> first worker: those of its samples of an epoch
   loss_tables,       ///< first worker -> worker: those of all samples of the epoch
   pulls,             ///< worker -> server: Pull, one for each piece of a reply, by bucket
-  membership,        ///< steward -> worker's slot: Occupancy, End; -> server: Departed, Joined, Training, End
-  ends_of_job,       ///< server -> steward: End
-  arrivals,          ///< worker that joins -> server: Arrived
-  welcomes,          ///< server -> worker that joins: Welcome
-  commits,           ///< -> rank that decides about commits: Stored; back: Complete
+  membership,   ///< steward -> worker's slot: Occupancy, End; -> server: Departed, Joined, Training, End;
+                ///< -> cache node: Departed, Joined, End
+  ends_of_job,  ///< server, cache node -> steward: End
+  arrivals,     ///< worker that joins -> server, cache node: Arrived
+  welcomes,     ///< server -> worker that joins: Welcome; cache node -> it: its incarnation, too
+  commits,      ///< -> rank that decides about commits: Stored; back: Complete
   groups,       ///< steward -> worker without server: Regroup, Members, End; back: Arrived, Quiet, Finished
   states,       ///< worker -> one that joins or is behind: the state of training; as a job starts again, the
                 ///< writer of checkpoints -> worker without a state: the model
@@ -54,7 +55,8 @@ enum class Stream : std::int16_t {
   read_data,  ///< store -> cache node: the records of a Read
   importance,  ///< worker -> cache node: what the list of the next epoch knows of the losses, by id
   peer_reads,  ///< cache node -> another one: Read, End; sample ids
-  peer_data    ///< back: Found; the records of a Read that are there
+  peer_data,   ///< back: Found; the records of a Read that are there
+  given        ///< worker -> cache node, as a job is resumed in an epoch: what came for the places before
 };
 
 struct StreamTraits {
@@ -62,7 +64,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 37> stream_traits = {
+inline constexpr std::array<StreamTraits, 38> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
@@ -72,7 +74,7 @@ inline constexpr std::array<StreamTraits, 37> stream_traits = {
      {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true},
      {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false},
      {"reads", true},        {"read-data", false},   {"importance", false},   {"peer-reads", true},
-     {"peer-data", true}}};
+     {"peer-data", true},    {"given", false}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -120,6 +122,7 @@ inline constexpr Channel read_data = channel(Stream::read_data);
 inline constexpr Channel importance = channel(Stream::importance);
 inline constexpr Channel peer_reads = channel(Stream::peer_reads);
 inline constexpr Channel peer_data = channel(Stream::peer_data);
+inline constexpr Channel given = channel(Stream::given);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
 constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }

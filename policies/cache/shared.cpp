@@ -47,6 +47,13 @@ class SharedCache final : public CachePolicy {
     policy_->on_epoch(event, decisions);
   }
   void on_job(const JobChange& change, Decisions& decisions) override { policy_->on_job(change, decisions); }
+  /// Who else holds a sample follows from the owners.
+  void on_directory(std::span<const Holder> holders, Decisions& decisions) override {
+    own_holders_.clear();
+    for (const Holder& holder : holders)
+      if (holder.node == sharing_.node && may_keep(holder.id)) own_holders_.push_back(holder);
+    if (!own_holders_.empty()) policy_->on_directory(own_holders_, decisions);
+  }
   void on_peer(const PeerChange& change, Decisions& decisions) override {
     sharing_.owners.set_present(change.node, change.joins);
     policy_->on_peer(change, decisions);
@@ -75,6 +82,7 @@ class SharedCache final : public CachePolicy {
   std::vector<std::uint8_t> low_;
   std::vector<Serve> served_;
   std::vector<Arrived> arrived_;
+  std::vector<Holder> own_holders_;
 };
 
 }  // namespace

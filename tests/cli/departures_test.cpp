@@ -112,6 +112,17 @@ INSTANTIATE_TEST_SUITE_P(CommonLists, DepartureJobs,
                                            "--set data.sampling=replacement --set sync.algorithm=asp "
                                            "--set physics.ensemble=0"));
 
+/// Workers read their samples through cache nodes, which stay.
+const std::string stored =
+    "--set data.source=storage --set placement.cache_nodes=[server,server] --set data.cache_capacity=50kB "
+    "--set "
+    "data.prefetch=2 --set physics.ensemble=0 ";
+INSTANTIATE_TEST_SUITE_P(FromCacheNodes, DepartureJobs,
+                         ::testing::Values(stored,
+                                           stored + "--set data.sampling=shuffled --set sync.algorithm=asp",
+                                           stored + "--set data.cache=minio --set data.peers=partition --set "
+                                                    "placement.stores=[server]"));
+
 class StateFiles : public DepartureJobs {};
 
 /// The state_file of a host takes its worker away in simulation and measurement.
@@ -227,6 +238,9 @@ INSTANTIATE_TEST_SUITE_P(Routes, DeparturesWithoutServers,
                          ::testing::Values("--set sync.over=all-reduce",
                                            "--set sync.over=all-reduce --set sync.algorithm=local-sgd",
                                            "--set sync.over=all-reduce --set data.sampling=shuffled",
+                                           "--set sync.over=all-reduce --set data.sampling=shuffled " +
+                                               stored,
+                                           "--set sync.algorithm=d-psgd --set sync.over=peers " + stored,
                                            "--set sync.over=all-reduce --set sync.algorithm=esync",
                                            "--set sync.algorithm=group-average --set sync.over=all-reduce",
                                            "--set sync.algorithm=d-psgd --set sync.over=peers"));

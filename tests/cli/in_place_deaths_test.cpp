@@ -88,6 +88,12 @@ INSTANTIATE_TEST_SUITE_P(Rules, InPlaceDeath,
 /// Four workers; an evaluator; the steward.
 INSTANTIATE_TEST_SUITE_P(WithoutServers, InPlaceDeath,
                          ::testing::Combine(::testing::Values(all_reduce), ::testing::Values("0", "2", "5")));
+/// Four workers; a server; a cache node, whose second tier is kept; an evaluator; the steward.
+const std::string stored =
+    "--set data.source=storage --set placement.cache_nodes=[server] --set data.cache=minio --set "
+    "data.cache_capacity=100kB --set data.disk_capacity=150kB --set data.keep=true ";
+INSTANTIATE_TEST_SUITE_P(Caches, InPlaceDeath,
+                         ::testing::Combine(::testing::Values(stored), ::testing::Values("0", "5")));
 INSTANTIATE_TEST_SUITE_P(Peers, InPlaceDeath,
                          ::testing::Combine(::testing::Values("--set sync.algorithm=d-psgd --set "
                                                               "sync.over=peers"),
@@ -162,7 +168,7 @@ TEST_P(InPlaceMachines, DepartAsDrawnAcrossTheDeath) {
 /// Of asynchronous workers a slow one hears of a commit later than the others, which may be at the next ones
 /// then: with few files of commits, the ones whose records are complete must stay.
 INSTANTIATE_TEST_SUITE_P(Routes, InPlaceMachines,
-                         ::testing::Values("", all_reduce, "--set sync.algorithm=asp",
+                         ::testing::Values("", all_reduce, "--set sync.algorithm=asp", stored,
                                            "--set sync.algorithm=asp --set checkpoint.keep=1 --set "
                                            "checkpoint.options.interval=1"));
 

@@ -360,6 +360,14 @@ INSTANTIATE_TEST_SUITE_P(
                                          "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
                                          "--set sync.algorithm=d-psgd --set sync.over=peers"),
                        ::testing::Values(10, 1)));
+/// The tier of the cache node is kept: no wrong sample is ever trained on. Three workers.
+INSTANTIATE_TEST_SUITE_P(
+    Caches, RandomDeaths,
+    ::testing::Combine(::testing::Values("--set data.source=storage --set data.cache=lru --set "
+                                         "data.cache_capacity=50kB --set data.disk_capacity=150kB --set "
+                                         "data.keep=true --set placement.cache_nodes=[server] --set "
+                                         "placement.workers=[node-1,node-2,node-3]"),
+                       ::testing::Values(10)));
 
 }  // namespace
 }  // namespace tandem::testing

@@ -73,6 +73,9 @@ std::optional<std::string> why_workers_must_stay(const Job& job) {
   if (job.data().needs_losses())
     return fmt::format("with data.sampling {}, each worker alone knows the losses of its samples",
                        job.spec().experiment.data.sampling);
+  if (job.data().from_storage() && job.data().cache_factory().needs.ahead)
+    return fmt::format("cache policy {} lets samples of the workers change places in an epoch",
+                       job.spec().experiment.data.cache);
   return std::nullopt;
 }
 

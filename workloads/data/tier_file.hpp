@@ -10,15 +10,19 @@
 #include <vector>
 
 #include "policies/cache/policy.hpp"
+#include "workloads/data/tier_index.hpp"
 
 namespace tandem {
 
 /// Several threads may write and read different samples at the same time.
 class TierFile {
  public:
-  /// Creates an empty file without a name, so that nothing is left of it when the process ends. One of that
-  /// name, which an earlier process may have left, is removed. Errors: WorldError.
-  TierFile(std::string path, const cache::Manifest& manifest);
+  /// nameless: empty, and nothing is left of it when the process ends. empty: it remains (data.keep).
+  /// as_left: it has what an earlier process left there.
+  enum class Begin : std::uint8_t { nameless, empty, as_left };
+  /// Creates the file. Unless it begins as it was left, one of that name, which an earlier process may have
+  /// left, is replaced. Errors: WorldError.
+  TierFile(std::string path, const cache::Manifest& manifest, Begin begin = Begin::nameless);
   ~TierFile();
   TierFile(const TierFile&) = delete;
   TierFile& operator=(const TierFile&) = delete;
@@ -28,11 +32,21 @@ class TierFile {
   bool write(SampleId id, std::span<const std::byte> record);
   /// Errors: WorldError, also if it is not there, or not what was written.
   void read(SampleId id, std::span<std::byte> target) const;
+  /// Of those of the samples that the file `from`, this one or another, has as they were written: from now on
+  /// they are here. The others are not. Errors: WorldError.
+  std::vector<TierEntry> take_over(const std::string& from, std::span<const TierEntry> samples);
+  /// Of a sample that is here.
+  std::uint32_t checksum_of(SampleId id) const { return written_.at(static_cast<std::size_t>(id)).checksum; }
   /// The blocks that it alone uses can be used for others, where the file system can do that.
   void remove(SampleId id);
 
  private:
   [[noreturn]] void fail(const char* what, SampleId id) const;
+  bool read_from(int file, SampleId id, std::span<std::byte> target) const;
+  std::size_t size_of(SampleId id) const {
+    const auto index = static_cast<std::size_t>(id);
+    return static_cast<std::size_t>(begin_of_[index + 1] - begin_of_[index]);
+  }
 
   struct Written {
     bool is_there = false;

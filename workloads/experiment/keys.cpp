@@ -163,6 +163,13 @@ std::vector<ExperimentKey> data_keys() {
       {KEY(data.disk_capacity), at_least(0),
        "size of each cache node's second tier, on the first disk of its host: what leaves memory is written "
        "there, and read when it is wanted. 0: none"},
+      {KEY(data.keep),
+       {},
+       "true: what is in the second tier of a cache node (data.disk_capacity) outlives its process, in files "
+       "of the result directory (tier_N.bin and tier_N.index). A node of a job that starts again "
+       "(recovery.mode) or is resumed begins with what is left there of the same host's disk, after it has "
+       "compared all of it with its checksums; summary.json counts it (cache.kept, cache.spoiled). false: "
+       "caches begin empty"},
       {KEY(data.peers),
        {},
        "whether cache nodes ask each other before the store - none: no; partition: any policy that needs "

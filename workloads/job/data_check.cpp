@@ -43,6 +43,28 @@ class DataChecker {
     if (data.source == DataSource::storage && (needs.ahead || needs.importance || needs.lists))
       check_planning_cache(needs);
     check_peers(experiment_, locate_);
+    check_kept_tier();
+  }
+
+  /// Policies that need more than requests do without a second tier.
+  void check_kept_tier() const {
+    const auto& data = experiment_.data;
+    if (!data.keep) return;
+    if (data.source == DataSource::memory)
+      fail_at("data.keep",
+              "false, because workers have their samples in memory (data.source) and no cache nodes",
+              "'true'");
+    if (data.disk_capacity == Bytes(0))
+      fail_at("data.disk_capacity",
+              "the size of the second tier of cache nodes, which data.keep keeps (memory is lost with the "
+              "process)",
+              quote(data.disk_capacity.count()));
+    if (cache::catalog().find(data.cache).make.needs != cache::Needs{})
+      fail_at(
+          "data.cache",
+          "a policy that needs only requests, because data.keep keeps the second tier, which cache policy " +
+              data.cache + " does not use",
+          quote(data.cache));
   }
 
   /// The policy knows the list of each epoch, which begins for all workers of a cache node at the same time.
@@ -67,11 +89,14 @@ class DataChecker {
               samplers([](const auto& make) { return !make.may_repeat; }) + because +
                   "samples that are listed once, to change their places",
               quote(data.sampling));
-    const std::string in_no_commit = ", because cache policy " + data.cache +
-                                     " lets samples change places in an epoch, which commits do not record";
-    if (needs.ahead && !experiment_.checkpoint.policy.empty())
+    const std::string in_no_commit =
+        ", because cache policy " + data.cache +
+        " lets samples change places in an epoch, and workers with modelled mathematics do not learn which "
+        "they got";
+    const bool is_modelled = experiment_.workload.math == Experiment::Workload::Math::modelled;
+    if (needs.ahead && is_modelled && !experiment_.checkpoint.policy.empty())
       fail_at("checkpoint.policy", "nothing" + in_no_commit, quote(experiment_.checkpoint.policy));
-    if (needs.ahead && experiment_.recovery.mode == RecoveryMode::restart)
+    if (needs.ahead && is_modelled && experiment_.recovery.mode == RecoveryMode::restart)
       fail_at("recovery.mode", "in-place" + in_no_commit, quote(to_text(RecoveryMode::restart)));
     if (!takes_same_steps())
       fail_at("sync.algorithm",

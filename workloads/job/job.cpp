@@ -56,6 +56,7 @@ Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
   fates_of(*this);
   check_known_lifetimes(*this);
   check_tiers(*this);
+  check_storage_hosts(*this);
 }
 
 Job::Job(JobSpec spec, std::optional<AllReducePlan> all_reduce) : Job(std::move(spec)) {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/provisioning/tiers.hpp"
@@ -14,6 +16,12 @@ namespace tandem {
 namespace {
 
 /// Without a lifetime of its own, a host has that of the experiment if it has workers.
+bool may_depart(const Job& job, Rank rank, bool has_worker) {
+  const std::string own = lifetime_model_of(job, rank);
+  const std::string model = own.empty() && has_worker ? job.spec().experiment.transience.lifetime : own;
+  return !model.empty() && model != "never";
+}
+
 std::vector<provisioning::TieredHost> tiered_hosts(const Job& job) {
   std::map<std::string, provisioning::TieredHost> hosts;
   const Roster& roster = job.roster();
@@ -27,10 +35,8 @@ std::vector<provisioning::TieredHost> tiered_hosts(const Job& job) {
       host.has_worker = true;
     else if (host.stable_role.empty())
       host.stable_role = role_name(assignment.role);
-    const std::string own = lifetime_model_of(job, static_cast<Rank>(rank));
-    const bool follows_job = assignment.role == RankAssignment::Role::worker;
-    const std::string model = own.empty() && follows_job ? job.spec().experiment.transience.lifetime : own;
-    if (!model.empty() && model != "never") host.may_depart = true;
+    const bool is_worker = assignment.role == RankAssignment::Role::worker;
+    if (may_depart(job, static_cast<Rank>(rank), is_worker)) host.may_depart = true;
   }
   std::vector<provisioning::TieredHost> all;
   for (auto& [name, host] : hosts) all.push_back(std::move(host));
@@ -55,6 +61,25 @@ void check_tiers(const Job& job) {
                           "tandem:lifetime or with never)"
                         : "workers on hosts whose machines may depart (transience.lifetime, tandem:lifetime)",
       flaw->role, flaw->host, flaw->should_stay ? "may depart" : "stays"));
+}
+
+void check_storage_hosts(const Job& job) {
+  const Roster& roster = job.roster();
+  if (!roster.steward()) return;
+  const auto has_worker = [&](const std::string& host) {
+    return std::ranges::any_of(roster.workers(), [&](Rank worker) { return roster.host_of(worker) == host; });
+  };
+  for (const auto& [role, key] : {std::pair(RankAssignment::Role::cache_node, "placement.cache_nodes"),
+                                  std::pair(RankAssignment::Role::store, "placement.stores")})
+    for (const Rank rank : roster.ranks_of(role)) {
+      const std::string& host = roster.host_of(rank);
+      if (!may_depart(job, rank, has_worker(host))) continue;
+      throw ConfigError(fmt::format(
+          "{}: expected hosts whose machines stay (of no worker, or with tandem:lifetime never), because "
+          "workers come and go while cache nodes and stores stay (recovery.mode in-place), found '{}', whose "
+          "machine may depart",
+          key, host));
+    }
 }
 
 }  // namespace tandem

@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "policies/cache/policy.hpp"
 #include "policies/compression/codec.hpp"
 #include "policies/sampling/partition.hpp"
 #include "policies/sampling/sampler.hpp"
@@ -70,6 +71,8 @@ class TransienceChecker {
     if (sampling::samplers().find(data.sampling).make.needs_losses)
       refuse_fewer("with data.sampling " + data.sampling +
                    " each worker alone knows the losses of its samples");
+    if (data.source == DataSource::storage && cache::catalog().find(data.cache).make.needs.ahead)
+      refuse_fewer("cache policy " + data.cache + " lets samples of the workers change places in an epoch");
     if (experiment_.workload.math == Experiment::Workload::Math::modelled &&
         sampling::splits().find(data.split).make.needs_labels)
       refuse_fewer("modelled mathematics has no labels for data.split " + data.split);
@@ -224,8 +227,6 @@ class TransienceChecker {
   }
 
   void check_data() const {
-    if (experiment_.data.source != DataSource::memory)
-      fail_at("data.source", "memory", quote(to_text(experiment_.data.source)));
     const auto& sampler = sampling::samplers().find(experiment_.data.sampling).make;
     if (sampler.needs_losses)
       fail_at("data.sampling", "a sampler without losses, which a worker takes along",

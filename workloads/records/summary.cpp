@@ -96,7 +96,9 @@ json cache_of(const Journal& journal) {
   };
   for (const auto& record : journal.caches) {
     if (counts_faults(record.from)) {
-      const char* const key = record.from == replaced_row ? "replaced" : "no_room";
+      const char* const key = record.from == replaced_row  ? "replaced"
+                              : record.from == spoiled_row ? "spoiled"
+                                                           : "no_room";
       faults[key] = faults.value(key, std::int64_t{0}) + record.samples;
       continue;
     }
@@ -123,6 +125,10 @@ json cache_of(const Journal& journal) {
   if (all.samples > 0)
     cache["hit_ratio"] = static_cast<double>(local.samples) / static_cast<double>(all.samples);
   cache.update(faults);
+  if (const auto kept = places.find(std::string(kept_row)); kept != places.end()) {
+    cache["kept"] = kept->second.samples;
+    cache["kept_bytes"] = kept->second.bytes;
+  }
   if (places.contains("peer")) {
     cache["peer"] = places["peer"].samples;
     cache["peer_bytes"] = places["peer"].bytes;

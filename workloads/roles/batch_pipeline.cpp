@@ -21,11 +21,9 @@ BatchPipeline::BatchPipeline(const Job& job, Context& context, Replica& replica,
       slot_(worker) {}
 
 int BatchPipeline::load(int batch, int step) {
+  exchange_.await_members();
   loader_->begin_step(batch);
-  if (decoding_.empty()) {
-    exchange_.await_members();
-    begin(batch, step);
-  }
+  if (decoding_.empty()) begin(batch, step);
   const int samples = batch_.samples;
   exchange_.wait_progressing(decoding_);
   replaced_ = decoder_.replaced();
@@ -37,14 +35,13 @@ void BatchPipeline::load_ahead(int batch, int step) {
 }
 
 void BatchPipeline::drop_next(int batch, int step) {
-  if (!loads_ahead_) return;
+  if (!loads_ahead_ || !loader_->may_have_next()) return;
   if (decoding_.empty()) begin(batch, step);
   exchange_.wait_progressing(decoding_);
 }
 
 void BatchPipeline::begin(int batch, int step) {
   batch_ = loader_->next(batch);
-  taken_ += batch_.samples;
   decoding_ = context_.compute({.kind = Work::Kind::decode,
                                 .samples = batch_.samples,
                                 .bytes = record_bytes_ * batch_.samples,

@@ -37,19 +37,21 @@ class BatchPipeline {
   /// See SampleVisits, as the next one.
   void serialise(StateArchive& state) { visits_.serialise(state); }
   void skip(std::int64_t samples) {
-    taken_ += samples;
+    before_ += samples;
     visits_.skip(samples);
   }
   void follow(const sampling::MemberDeals& deals) { visits_.follow(deals, slot_); }
-  void join(const sampling::MemberDeals& deals, std::int64_t samples) {
-    taken_ = samples;
+  /// `incarnation`: of the worker in its slot.
+  void join(const sampling::MemberDeals& deals, std::int64_t samples, int incarnation) {
+    before_ = samples;
     visits_.join(deals, slot_, samples);
+    loader_->join(incarnation);
   }
   /// Samples of the last load's batch that others took the place of.
   std::int64_t replaced() const { return replaced_; }
   std::int64_t epoch() const { return batch_.epoch; }
-  /// Samples of the batches that were begun, and those of earlier workers of the slot.
-  std::int64_t taken() const { return taken_; }
+  /// Samples of the batches that were begun or requested, and those of earlier workers of the slot.
+  std::int64_t taken() const { return before_ + loader_->taken(); }
   /// Ends the streams that are open.
   void close() { loader_->close(); }
 
@@ -69,7 +71,7 @@ class BatchPipeline {
   Bytes record_bytes_;
   bool loads_ahead_;
   int slot_;
-  std::int64_t taken_ = 0;
+  std::int64_t before_ = 0;  ///< samples of earlier workers of the slot, or before the job was resumed
   std::int64_t replaced_ = 0;
   std::vector<float> own_losses_;  ///< scratch
   Pending decoding_;               ///< of the next batch; empty: not begun

@@ -50,7 +50,8 @@ CacheEngine make_engine(const Job& job, Journal& journal, Rank rank, int index) 
 }  // namespace
 
 CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int index)
-    : data_(job.data()),
+    : job_(job),
+      data_(job.data()),
       context_(context),
       journal_(journal),
       records_(job, context.rank(), journal),
@@ -59,6 +60,7 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
       is_real_(data_.dataset() != nullptr),
       stores_(job.roster().ranks_of(Roster::Role::store).size()),
       index_(static_cast<std::size_t>(index)),
+      steward_(job.roster().steward()),
       reads_ahead_(data_.cache_factory().needs.idle),
       background_(static_cast<std::size_t>(data_.batch()), most_samples_of_read(data_)),
       most_to_write_(most_to_write(data_)) {
@@ -68,8 +70,14 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
 
 void CacheNode::add_sources(const Job& job, int index) {
   const std::string number = std::to_string(index) + ".bin";
+  const std::string& directory = job.spec().directory;
+  const bool keeps = job.spec().experiment.data.keep;
+  if (keeps) left_tier_ = find_left_tier(job);
   if (is_real_ && data_.has_disk_tier())
-    tier_file_ = std::make_unique<TierFile>(job.spec().directory + "/tier_" + number, data_.manifest());
+    tier_file_ = std::make_unique<TierFile>(tier_file_path(directory, index), data_.manifest(),
+                                            !keeps                    ? TierFile::Begin::nameless
+                                            : left_tier_ == directory ? TierFile::Begin::as_left
+                                                                      : TierFile::Begin::empty);
   const auto add_disk = [&] {
     auto disk =
         std::make_unique<DiskSource>(context_, data_.manifest(), parallel_requests(job, context_.rank()),
@@ -90,47 +98,73 @@ void CacheNode::add_sources(const Job& job, int index) {
 
 void CacheNode::add_clients(const Job& job, int index) {
   const auto workers = job.roster().workers();
-  for (std::size_t worker = 0; worker < workers.size(); ++worker)
-    if (cache_node_of(job.roster(), worker) == static_cast<std::size_t>(index))
-      clients_.emplace_back().rank = workers[worker];
-  open_workers_ = clients_.size();
+  for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+    if (cache_node_of(job.roster(), worker) != static_cast<std::size_t>(index)) continue;
+    Client& client = clients_.emplace_back();
+    client.rank = workers[worker];
+    client.worker = static_cast<int>(worker);
+    // Slots for spares are empty as the job begins.
+    client.has_ended = worker >= job.roster().first_workers().size();
+    if (client.has_ended) client.incarnation = client.arrived = 0;
+    open_workers_ += client.has_ended ? 0 : 1;
+  }
+  const std::size_t own_workers = clients_.size();
   for (const PeerSource* source : peers_) {
     Client& peer = clients_.emplace_back();
     peer.rank = source->rank();
     peer.is_peer = true;
   }
-  open_ = clients_.size();
-  deliveries_.emplace(data_.manifest(), context_.rank(), journal_, open_workers_);
+  open_ = open_workers_ + peers_.size();
+  deliveries_.emplace(data_.manifest(), context_.rank(), journal_, own_workers);
   if (data_.plans_caches()) epoch_.emplace(job.roster(), data_, static_cast<std::size_t>(index));
 }
 
 CacheNode::~CacheNode() = default;
 
 void CacheNode::run() {
-  wait_.resize(clients_.size() + sources_.size());
-  const std::span<Pending> reads = std::span(wait_).subspan(clients_.size());
+  wait_.resize(clients_.size() + sources_.size() + (steward_ ? 1 : 0));
+  if (steward_) wait_.back() = context_.receive(*steward_, protocol::membership, {});
+  if (job_.spec().experiment.data.keep) begin_tier(job_);
   if (data_.cache_factory().needs.manifest)
     apply(engine_.change_job({.state = cache::JobChange::State::starts}), 0);
-  for (;;) {
-    end_peer_reads();
-    if (open_ == 0 && ended_peer_reads_ && !background_.is_running()) break;
+  serve();
+  record_background();
+  // What is still to be written is of no use any more.
+  for (Pending& last : std::span(wait_).subspan(clients_.size(), sources_.size()))
+    if (!last.empty()) context_.wait(last);
+  for (const auto& source : sources_) source->close();
+  if (steward_) end_membership();
+}
+
+/// What a worker that is gone has asked for is read to its end, and what is kept is written.
+bool CacheNode::is_over() const {
+  if (tier_index_ && disk_->to_write() > Bytes(0)) return false;
+  return open_ == 0 && ended_peer_reads_ && !awaits_workers() && !background_.is_running() &&
+         waiters_.empty() && tier_waiters_.empty();
+}
+
+void CacheNode::serve() {
+  const std::span<Pending> reads = std::span(wait_).subspan(clients_.size(), sources_.size());
+  for (end_peer_reads(); !is_over(); end_peer_reads()) {
     listen_to_clients();
     read_in_background();
     for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->put_next(reads[i]);
     const Completion ended = context_.wait_any(wait_);
+    if (steward_) drop_lost();
     if (ended.index < clients_.size()) {
-      hear(clients_[ended.index], ended.note);
-      continue;
+      Client& client = clients_[ended.index];
+      if (client.is_joining)
+        advance_join(client, ended);
+      else
+        hear(client, ended.note);
+    } else if (ended.index < clients_.size() + sources_.size()) {
+      SampleReads& source = *sources_[ended.index - clients_.size()];
+      source.hear(ended.note);
+      if (const auto read = source.finish()) take(*read);
+    } else {
+      hear_steward(ended.note);
     }
-    SampleReads& source = *sources_[ended.index - clients_.size()];
-    source.hear(ended.note);
-    if (const auto read = source.finish()) take(*read);
   }
-  record_background();
-  // What is still to be written is of no use any more.
-  for (Pending& last : reads)
-    if (!last.empty()) context_.wait(last);
-  for (const auto& source : sources_) source->close();
 }
 
 /// What a batch displaces from memory stays there until it is written, so a slow disk slows down the workers.
@@ -205,8 +239,29 @@ void CacheNode::begin_epoch(std::int64_t epoch) {
     apply(engine_.importance(0, losses), epoch);
   }
   const std::span<const float> computed = data_.models_losses() ? std::span<const float>() : losses;
-  epoch_->begin(epoch, computed,
-                [&](const cache::EpochBegins& event) { apply(engine_.begin_epoch(event), epoch); });
+  const auto given = receive_given(epoch);
+  epoch_->begin(
+      epoch, computed, [&](const cache::EpochBegins& event) { apply(engine_.begin_epoch(event), epoch); },
+      given);
+}
+
+/// In the first epoch, if the job is resumed in it: what its workers got before.
+std::vector<std::vector<SampleId>> CacheNode::receive_given(std::int64_t epoch) {
+  if (!data_.cache_factory().needs.ahead || epoch_->epoch() >= 0) return {};
+  std::vector<std::vector<SampleId>> given;
+  for (const Client& client : clients_) {
+    if (client.is_peer) continue;
+    auto& ids = given.emplace_back();
+    if (!client.is_held || client.request.epoch != epoch || client.request.position == 0) continue;
+    ids.resize(static_cast<std::size_t>(client.request.position));
+    Pending arriving =
+        context_.receive(client.rank, protocol::given,
+                         {Bytes(client.request.position * static_cast<std::int64_t>(sizeof(SampleId))),
+                          reinterpret_cast<std::byte*>(ids.data())});
+    context_.wait(arriving);
+  }
+  if (std::ranges::all_of(given, &std::vector<SampleId>::empty)) given.clear();
+  return given;
 }
 
 /// What the list of the epoch knows, which one of the workers sends, except before the first epoch. Nobody
@@ -400,7 +455,7 @@ void CacheNode::move(const std::vector<cache::Move>& moves) {
         write(move.id, std::move(kept->second));
       kept_.erase(kept);
     }
-    if (tier == cache::outside && move.from > 0) disk_->remove(move.id);
+    if (tier == cache::outside && move.from > 0) remove_from_disk(move.id);
   }
   if (!tier_write_.ids.empty()) disk_->add(std::exchange(tier_write_, {}));
 }
@@ -453,7 +508,7 @@ void CacheNode::settle(const SampleRead& read, std::size_t position) {
                                                ? std::span<const std::byte>(read.targets[position])
                                                : std::span<const std::byte>();
   keep(id, bytes);
-  if ((from_tier || instead) && engine_.tier_of(id) <= 0) disk_->remove(id);
+  if ((from_tier || instead) && engine_.tier_of(id) <= 0) remove_from_disk(id);
   // A full disk would have no room again.
   if (!from_tier && is_there && engine_.tier_of(id) > 0 && !(instead && tier_is_full_))
     write(id, {bytes.begin(), bytes.end()});
@@ -486,7 +541,10 @@ bool CacheNode::recount(SampleId id, Waiter& waiter) {
 /// What the disk had no room for is read from the data set again: the tier is smaller than its capacity.
 void CacheNode::note_writes(const SampleRead& read) {
   for (std::size_t i = 0; i < read.ids.size(); ++i) {
-    if (!read.has_failed(i)) continue;
+    if (!read.has_failed(i)) {
+      if (engine_.tier_of(read.ids[i]) > 0) note_in_tier(read.ids[i], true);
+      continue;
+    }
     tier_is_full_ = true;
     CacheRecord& row = record(last_epoch_, std::string(no_room_row));
     ++row.samples;
@@ -514,6 +572,7 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id, 
       if (target.data() != source.data()) std::ranges::copy(source, target.begin());
     }
     if (--batch->missing > 0) continue;
+    if (batch->is_lost) continue;
     if (!batch->client->is_peer) this->record(batch->epoch, from).blocked += context_.now() - batch->asked;
     complete_.push_back(batch->client);
   }

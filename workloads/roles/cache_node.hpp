@@ -3,7 +3,8 @@
 // there. Where the policy plans with epochs, one begins when all workers of the node ask for samples of it.
 // While no batch waits for samples, the node reads what the policy wants to have in advance. Other cache
 // nodes may ask it for samples (data.peers): it sends them what its tiers hold, and neither reads nor keeps
-// anything for them.
+// anything for them. Workers may come and go: what is open with one that is gone ends, and another one in its
+// slot begins when nothing of that is left.
 #pragma once
 
 #include <algorithm>
@@ -50,6 +51,7 @@ class CacheNode {
     std::vector<std::size_t> begin_of;  ///< where each sample begins in the message, and its end
     std::size_t missing = 0;            ///< samples that are being read
     protocol::Found found = {};         ///< for another cache node
+    bool is_lost = false;               ///< its worker is gone
   };
   /// A worker, or another cache node.
   struct Client {
@@ -59,7 +61,15 @@ class CacheNode {
     std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
     protocol::Request request;
     bool is_held = false;    ///< the request is for an epoch that has not begun
-    bool has_ended = false;  ///< it sends no further request
+    bool has_ended = false;  ///< it sends no further request, or nobody is there
+    // Where machines of workers may depart:
+    int worker = -1;                     ///< among those of the job
+    bool is_joining = false;             ///< waits until nothing of its slot's last worker is left
+    int incarnation = 1;                 ///< of the worker that joins, or has joined
+    int arrived = 1;                     ///< incarnation of the last worker that has arrived
+    std::int32_t welcomed = 0;           ///< incarnation of the last worker that was welcomed
+    std::vector<Pending> draining = {};  ///< its welcome, and what is open with earlier workers of the slot
+    std::list<Batch> lost = {};          ///< of these
   };
   /// A batch waits for a sample.
   struct Waiter {
@@ -79,16 +89,29 @@ class CacheNode {
   void add_sources(const Job& job, int index);
   void add_peers(const Job& job);
   void add_clients(const Job& job, int index);
+  bool is_over() const;
+  void serve();
   void listen_to_clients();
   Pending listen(Client& client);
   void hear(Client& client, const Note& note);
   void end(Client& client);
+  // Where machines of workers may depart (cache_node_members.cpp):
+  void hear_steward(const Note& note);
+  Client* client_of(int worker);
+  void on_departed(Client& client);
+  void on_joined(Client& client, int incarnation);
+  void advance_join(Client& client, const Completion& last);
+  void drop_lost();
+  void end_membership();
+  /// A worker may ask for samples, now or when it joins.
+  bool awaits_workers() const { return open_workers_ > 0 || (steward_ && !no_more_join_); }
   std::size_t number_of(const Client& client) const;
   void end_peer_reads();
   void answer_peer(Client& peer, std::int64_t epoch);
   void begin_due_epoch();
   void begin_epoch(std::int64_t epoch);
   std::vector<float> receive_losses(std::int64_t epoch);
+  std::vector<std::vector<SampleId>> receive_given(std::int64_t epoch);
   void begin_batch(Client& client);
   const cache::Decisions& decide(const Client& client);
   cache::Want want_of(const Client& client);
@@ -104,6 +127,12 @@ class CacheNode {
     return has_first_epoch() ? std::max(decided, first_epoch_) : decided;
   }
   void record_background();
+  // Of a second tier that is kept (cache_node_kept.cpp):
+  std::string find_left_tier(const Job& job) const;
+  void begin_tier(const Job& job);
+  void note_in_tier(SampleId id, bool is_there);
+  void remove_from_disk(SampleId id);
+  void record_kept();
   void count(const cache::Decisions& decisions, std::int64_t epoch);
   Batch& new_batch(Client& client);
   bool has_ids(const Batch& batch) const;
@@ -132,6 +161,7 @@ class CacheNode {
   void send_complete(Client& client);
   CacheRecord& record(std::int64_t epoch, const std::string& from);
 
+  const Job& job_;
   const DataPlan& data_;
   Context& context_;
   Journal& journal_;
@@ -141,7 +171,9 @@ class CacheNode {
   bool is_real_;        ///< math
   std::size_t stores_;  ///< that have the samples; 0: the disk has them
   std::size_t index_;   ///< among the cache nodes
-  bool reads_ahead_;    ///< the policy wants to know when it may read in the background
+  std::optional<Rank> steward_;
+  bool no_more_join_ = false;
+  bool reads_ahead_;  ///< the policy wants to know when it may read in the background
   std::optional<NodeEpoch> epoch_;
   BackgroundQueue background_;
   bool is_idle_due_ = false;                      ///< the policy was not asked for reads since the last batch
@@ -150,7 +182,11 @@ class CacheNode {
   std::shared_ptr<const SampleSource> own_disk_;
   std::unique_ptr<TierFile> tier_file_;  ///< null when math is modelled, and where memory is the only tier
   DiskSource* disk_ = nullptr;           ///< null: it is not used
-  Bytes most_to_write_;                  ///< the node accepts requests while the disk has no more to write
+  std::string left_tier_;                ///< see find_left_tier
+  std::optional<TierIndex> tier_index_;  ///< none: the second tier is not kept
+  SampleCount kept_at_start_;
+  std::int64_t spoiled_ = 0;  ///< samples of the tier that was left
+  Bytes most_to_write_;       ///< the node accepts requests while the disk has no more to write
   /// The stores, or the disk if it has the samples; the other cache nodes, if they are asked; then the disk
   /// of a tier that has no samples but those.
   std::vector<std::unique_ptr<SampleReads>> sources_;
@@ -167,7 +203,8 @@ class CacheNode {
   std::size_t open_workers_ = 0;           ///< of those
   bool ended_peer_reads_ = false;          ///< other nodes know that this one asks no more
   std::optional<DeliveryLog> deliveries_;  ///< made when the workers are known
-  /// The next request of each client, and the next end of a read of each source. Empty: none is awaited.
+  /// The next request of each client, or what one that joins waits for; the next end of a read of each
+  /// source; and where there is a steward, its next note. Empty: none is awaited.
   std::vector<Pending> wait_;
   Waiters waiters_;       ///< for samples in flight
   Waiters tier_waiters_;  ///< for samples that are read from the tier on the disk

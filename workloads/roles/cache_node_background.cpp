@@ -69,6 +69,7 @@ void CacheNode::note_first_epoch(std::int64_t epoch) {
   first_epoch_ = std::min(first_epoch_, epoch);
   if (const Seconds at_start = std::exchange(read_at_start_, {}); at_start > Seconds(0))
     record(first_epoch_, std::string(background_row)).reading += at_start;
+  record_kept();
 }
 
 /// Into caches.csv: what was read since the last time, and what of it turned out to be of no use. Nodes that

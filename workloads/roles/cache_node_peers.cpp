@@ -32,7 +32,7 @@ std::size_t CacheNode::source_of(const cache::Place& place, SampleId id) const {
 /// When its workers have ended, the node asks no others, and tells them so. It serves them until each has
 /// told it the same: only then has no node a use for it.
 void CacheNode::end_peer_reads() {
-  if (ended_peer_reads_ || open_workers_ > 0 || !std::ranges::all_of(peers_, &PeerSource::is_idle)) return;
+  if (ended_peer_reads_ || awaits_workers() || !std::ranges::all_of(peers_, &PeerSource::is_idle)) return;
   ended_peer_reads_ = true;
   for (PeerSource* peer : peers_) peer->say_end();
 }

@@ -20,11 +20,16 @@ class MemoryLoader : public Loader {
 
   void begin_step(int) override {}
   bool has_next() override { return true; }
+  bool may_have_next() const override { return true; }
 
   Batch next(int samples) override {
     // With modelled math there is nothing to hold, and the shard is not needed either.
-    if (dataset_ == nullptr && !has_lists_) return {samples, {}};
+    if (dataset_ == nullptr && !has_lists_) {
+      taken_ += samples;
+      return {samples, {}};
+    }
     visits_.next(samples, batch_);
+    taken_ += std::ssize(batch_.ids);
     records_.clear();
     if (dataset_ != nullptr)
       for (const SampleId id : batch_.ids) {
@@ -38,6 +43,8 @@ class MemoryLoader : public Loader {
             visits_.epoch(),
             batch_.epochs};
   }
+  std::int64_t taken() const override { return taken_; }
+  void join(int) override {}
   void close() override {}
 
  private:
@@ -46,6 +53,7 @@ class MemoryLoader : public Loader {
   bool has_lists_;
   SampleVisits::Batch batch_;
   std::vector<std::byte> records_;
+  std::int64_t taken_ = 0;
 };
 
 /// Batches are requested from a cache node in advance, but not those of an epoch whose list needs losses that
@@ -72,6 +80,7 @@ class StorageLoader : public Loader {
     for (++begun_; requested_ < begun_ + ahead_ && !visits_.awaits_losses(); ++requested_) request(samples);
   }
   bool has_next() override { return !in_flight_.empty() && context_.is_done(in_flight_.front().batch); }
+  bool may_have_next() const override { return requested_ > 0; }
 
   Batch next(int) override {
     TANDEM_CHECK(!in_flight_.empty(), "steps", begun_, "ahead", ahead_);
@@ -96,6 +105,21 @@ class StorageLoader : public Loader {
             list_};
   }
 
+  std::int64_t taken() const override { return taken_; }
+
+  /// The node says when nothing of the slot's last worker is left. One that has not noticed a departure yet
+  /// may welcome the worker that is gone.
+  void join(int incarnation) override {
+    Pending arrival = context_.send(node_, protocol::arrivals, {},
+                                    protocol::pack(protocol::Arrived{.incarnation = incarnation}));
+    for (std::int32_t welcomed = 0; welcomed != incarnation;) {
+      Pending welcome = context_.receive(node_, protocol::welcomes,
+                                         {Bytes(sizeof(welcomed)), reinterpret_cast<std::byte*>(&welcomed)});
+      wait_(welcome);
+    }
+    wait_(arrival);
+  }
+
   void close() override {
     for (auto& each : in_flight_) {
       context_.wait(each.request);
@@ -103,6 +127,7 @@ class StorageLoader : public Loader {
     }
     in_flight_.clear();
     if (!told_.empty()) context_.wait(told_);
+    if (!told_given_.empty()) context_.wait(told_given_);
     Pending end = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::End{}));
     context_.wait(end);
   }
@@ -120,7 +145,9 @@ class StorageLoader : public Loader {
     Request& order = in_flight_.emplace_back();
     visits_.next(samples, order.samples);
     order.epoch = visits_.epoch();
+    taken_ += std::ssize(order.samples.ids);
     if (tells_losses_) tell_losses();
+    if (requested_ == 0 && data_.cache_factory().needs.ahead) tell_given();
     const auto count = std::ssize(order.samples.ids);
     const Bytes size = most_bytes(order.samples.ids) + given_.size(order.samples.ids.size());
     if (real_) order.records.resize(static_cast<std::size_t>(size.count()));
@@ -158,6 +185,15 @@ class StorageLoader : public Loader {
     for (const SampleId id : ids) size += manifest_.size_of(id);
     return message.subspan(ids.size() * sizeof(SampleId), static_cast<std::size_t>(size.count()));
   }
+  /// To the cache node, as a job is resumed in an epoch: there, samples have changed places.
+  void tell_given() {
+    const std::span<const SampleId> given = visits_.given_before(visits_.epoch(), visits_.position());
+    if (given.empty()) return;
+    given_ids_.assign(given.begin(), given.end());
+    told_given_ = context_.send(node_, protocol::given,
+                                {Bytes(std::ssize(given_ids_) * static_cast<std::int64_t>(sizeof(SampleId))),
+                                 reinterpret_cast<std::byte*>(given_ids_.data())});
+  }
   /// To the cache node, when an epoch begins whose list depends on losses.
   void tell_losses() {
     if (visits_.epoch() == told_epoch_) return;
@@ -180,11 +216,14 @@ class StorageLoader : public Loader {
   std::int64_t ahead_;          ///< batches
   std::int64_t begun_ = 0;      ///< steps
   std::int64_t requested_ = 0;  ///< batches
+  std::int64_t taken_ = 0;      ///< samples of these
   Rank node_ = 0;
   bool tells_losses_ = false;
   std::int64_t told_epoch_ = 0;  ///< nothing is known before the first epoch
   std::vector<float> told_losses_;
   Pending told_;
+  std::vector<SampleId> given_ids_;
+  Pending told_given_;
   std::deque<Request> in_flight_;
   Request current_;
   std::vector<SampleId> list_;  ///< what the current batch has

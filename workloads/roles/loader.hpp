@@ -35,9 +35,15 @@ class Loader {
   /// Whether the next batch has arrived, so that `next` would not wait. This may happen before its step
   /// begins.
   virtual bool has_next() = 0;
+  /// Whether `next` may be called: not before the first step, where batches are requested. It may wait.
+  virtual bool may_have_next() const = 0;
   /// The next `samples` samples; a batch that was requested has the size of its request.
   /// Pre: its step has begun, or it was requested in advance.
   virtual Batch next(int samples) = 0;
+  /// Samples of the batches that were begun or requested in advance.
+  virtual std::int64_t taken() const = 0;
+  /// Of a worker that joins in its slot (WorkerSlot), before its first step.
+  virtual void join(int incarnation) = 0;
   /// Ends the streams that are open.
   virtual void close() = 0;
 };

@@ -15,7 +15,8 @@ NodeEpoch::NodeEpoch(const Roster& roster, const DataPlan& data, std::size_t nod
 }
 
 void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
-                      const std::function<void(const cache::EpochBegins&)>& tell) {
+                      const std::function<void(const cache::EpochBegins&)>& tell,
+                      std::span<const std::vector<SampleId>> given) {
   epoch_ = epoch;
   const auto list = data_.epoch_list(epoch, losses, data_.first_list());
   const auto workers = static_cast<std::size_t>(data_.workers());
@@ -31,6 +32,7 @@ void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
     if (!low_.empty()) low_[index(list->ids[i])] = list->low[i];
   }
   if (keeps_lists_) keep_lists(*list);
+  if (keeps_lists_ && !given.empty()) of_node[node_] = put_given(given);
   tell({.epoch = epoch, .lists = of_node, .low = low_});
 }
 
@@ -46,6 +48,36 @@ void NodeEpoch::keep_lists(const sampling::EpochList& list) {
     for (std::size_t i = 0; i < part.ids.size(); ++i)
       places_[index(part.ids[i])] = {static_cast<std::uint32_t>(client), static_cast<std::uint32_t>(i)};
   }
+}
+
+/// Returns what is left. Samples that came early leave their places to those that gave theirs up for them.
+std::vector<SampleId> NodeEpoch::put_given(std::span<const std::vector<SampleId>> given) {
+  TANDEM_CHECK(given.size() == lists_.size(), given.size(), lists_.size());
+  std::vector<bool> has_come(samples());
+  for (const auto& ids : given)
+    for (const SampleId id : ids) has_come[index(id)] = true;
+  std::vector<SampleId> put_off, left;
+  for (std::size_t client = 0; client < given.size(); ++client)
+    for (std::size_t position = 0; position < given[client].size(); ++position)
+      if (const SampleId id = lists_[client].at(position); !has_come[index(id)]) put_off.push_back(id);
+  auto next = put_off.begin();
+  for (std::size_t client = 0; client < given.size(); ++client) {
+    auto& list = lists_[client];
+    asked_[client] = given[client].size();
+    std::ranges::copy(given[client], list.begin());
+    for (std::size_t position = 0; position < list.size(); ++position) {
+      SampleId& id = list[position];
+      if (position >= asked_[client]) {
+        if (has_come[index(id)]) {
+          TANDEM_CHECK(next != put_off.end(), "sample", id, "came twice, or for another node's worker");
+          id = *next++;
+        }
+        left.push_back(id);
+      }
+      places_[index(id)] = {static_cast<std::uint32_t>(client), static_cast<std::uint32_t>(position)};
+    }
+  }
+  return left;
 }
 
 cache::Want NodeEpoch::want(std::size_t client, std::int64_t position, std::span<const SampleId> ids) {

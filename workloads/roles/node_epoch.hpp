@@ -21,9 +21,11 @@ class NodeEpoch {
   /// Below 0 before the first one.
   std::int64_t epoch() const { return epoch_; }
   /// `losses`: what the list knows, by id, where workers compute losses; else empty. `tell` gets the event,
-  /// which is valid until it returns.
+  /// which is valid until it returns. `given`: in the epoch in which a job is resumed, by worker of the node:
+  /// the samples that came for its first places. The others of these lists are left.
   void begin(std::int64_t epoch, std::span<const float> losses,
-             const std::function<void(const cache::EpochBegins&)>& tell);
+             const std::function<void(const cache::EpochBegins&)>& tell,
+             std::span<const std::vector<SampleId>> given = {});
   /// A worker (its number among those of the node) asks for the samples from this position of its part. Where
   /// samples have changed places, it gets those that are there now. Valid until the next call.
   cache::Want want(std::size_t client, std::int64_t position, std::span<const SampleId> ids);
@@ -38,6 +40,7 @@ class NodeEpoch {
   static std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
   std::size_t samples() const { return index(data_.manifest().samples); }
   void keep_lists(const sampling::EpochList& list);
+  std::vector<SampleId> put_given(std::span<const std::vector<SampleId>> given);
   void swap(SampleId asked, SampleId given);
   SampleId& at(const Place& place) { return lists_[place.client][place.position]; }
 

@@ -66,6 +66,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
     ++present_;
   }
   members_ = present_;
+  if (job.data().from_storage()) prefetch_ = job.data().prefetch();
   if (steward_ && gets_pushes_ && is_coordinator_)
     deals_.emplace(workers(), first_workers_, job.data().deals_before(),
                    sampling::MemberDeals::Rules{.knows_samples = knows_samples_,

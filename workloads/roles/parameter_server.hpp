@@ -223,6 +223,7 @@ class ParameterServer {
   };
   std::deque<Dealt> dealt_;  ///< since the job began; they may be in flight
   int largest_push_ = 0;     ///< in samples
+  int prefetch_ = 0;         ///< batches that workers request from cache nodes in advance
   RoundCounter pushes_;
   std::int64_t samples_ = 0;
   bool stopping_ = false;

@@ -33,6 +33,21 @@ Value value_at(std::span<const std::byte> bytes, std::size_t index) {
   return value;
 }
 
+/// In two parts, which are exact as floats. Pre: as many ids as were saved.
+void serialise_ids(StateArchive& state, const std::string& name, std::vector<SampleId>& ids) {
+  constexpr SampleId base = 1 << 20;
+  std::vector<float> low(ids.size()), high(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    low[i] = static_cast<float>(ids[i] % base);
+    high[i] = static_cast<float>(ids[i] / base);
+  }
+  state.floats(name + "_low", low);
+  state.floats(name + "_high", high);
+  if (!state.restores()) return;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    ids[i] = static_cast<SampleId>(low[i]) + base * static_cast<SampleId>(high[i]);
+}
+
 }  // namespace
 
 SampleVisits::SampleVisits(const Roster& roster, const DataPlan& data, Context& context, int worker,
@@ -42,7 +57,8 @@ SampleVisits::SampleVisits(const Roster& roster, const DataPlan& data, Context& 
       context_(context),
       worker_(worker),
       workers_(data.workers()),
-      wait_(std::move(wait)) {
+      wait_(std::move(wait)),
+      notes_given_(data.from_storage() && data.cache_factory().needs.ahead) {
   if (data.has_lists()) first_ = data.first_list();
   if (data.needs_losses() && !data.models_losses())
     table_.assign(static_cast<std::size_t>(data.info().train_samples), not_visited);
@@ -123,6 +139,38 @@ void SampleVisits::replace(Batch& batch, std::span<const SampleId> ids) {
   batch.ids.assign(ids.begin(), ids.end());
   for (std::size_t i = 0; i < batch.weights.size(); ++i)
     batch.weights[i] = weight_of_[static_cast<std::size_t>(ids[i])];
+  if (notes_given_ && !batch.epochs.empty()) note_given(batch.epochs.front(), ids);
+}
+
+/// The batches that are requested in advance may be of as many later epochs.
+void SampleVisits::note_given(std::int64_t epoch, std::span<const SampleId> ids) {
+  if (given_.empty() || given_.back().epoch != epoch) given_.push_back({epoch});
+  given_.back().ids.insert(given_.back().ids.end(), ids.begin(), ids.end());
+  if (std::ssize(given_) > data_.prefetch() + 2) given_.pop_front();
+}
+
+std::span<const SampleId> SampleVisits::given_before(std::int64_t epoch, std::int64_t position) {
+  std::erase_if(given_, [epoch](const Given& given) { return given.epoch != epoch; });
+  if (given_.empty()) given_.push_back({epoch});
+  auto& ids = given_.front().ids;
+  TANDEM_CHECK(std::ssize(ids) >= position, "epoch", epoch, "position", position, "known", ids.size());
+  ids.resize(static_cast<std::size_t>(position));
+  return ids;
+}
+
+void SampleVisits::serialise_given(StateArchive& state) {
+  auto epochs = static_cast<std::int64_t>(given_.size());
+  state.number("given.epochs", epochs);
+  given_.resize(static_cast<std::size_t>(epochs));
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    const std::string name = "given." + std::to_string(i);
+    auto& [epoch, ids] = given_[i];
+    auto count = static_cast<std::int64_t>(ids.size());
+    state.number(name + ".epoch", epoch);
+    state.number(name + ".count", count);
+    ids.resize(static_cast<std::size_t>(count));
+    serialise_ids(state, name, ids);
+  }
 }
 
 std::int64_t SampleVisits::epoch() const {
@@ -254,6 +302,7 @@ void SampleVisits::serialise_losses(StateArchive& state) {
 }
 
 void SampleVisits::serialise(StateArchive& state) {
+  if (notes_given_) serialise_given(state);
   if (!data_.needs_losses()) return;
   // Batches that were requested in advance are requested again.
   auto taken = static_cast<std::int64_t>(noted_);
@@ -264,22 +313,7 @@ void SampleVisits::serialise(StateArchive& state) {
   if (state.restores()) begin_epoch(epoch_);
   if (state.restores()) taken_ = last_ = noted_ = static_cast<std::size_t>(taken);
   if (!own_losses_.empty()) state.floats("losses_of_epoch", own_losses_);
-  if (!own_ids_.empty()) serialise_ids(state);
-}
-
-/// In two parts, which are exact as floats.
-void SampleVisits::serialise_ids(StateArchive& state) {
-  constexpr SampleId base = 1 << 20;
-  std::vector<float> low(own_ids_.size()), high(own_ids_.size());
-  for (std::size_t i = 0; i < own_ids_.size(); ++i) {
-    low[i] = static_cast<float>(own_ids_[i] % base);
-    high[i] = static_cast<float>(own_ids_[i] / base);
-  }
-  state.floats("samples_of_epoch_low", low);
-  state.floats("samples_of_epoch_high", high);
-  if (!state.restores()) return;
-  for (std::size_t i = 0; i < own_ids_.size(); ++i)
-    own_ids_[i] = static_cast<SampleId>(low[i]) + base * static_cast<SampleId>(high[i]);
+  if (!own_ids_.empty()) serialise_ids(state, "samples_of_epoch", own_ids_);
 }
 
 }  // namespace tandem

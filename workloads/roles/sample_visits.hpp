@@ -41,6 +41,10 @@ class SampleVisits {
   /// Other samples than those of a batch came: changes them and their weights. Pre: the batch is of the epoch
   /// in progress.
   void replace(Batch& batch, std::span<const SampleId> ids);
+  /// Where cache nodes let samples change places: the samples of the first `position` places of this worker's
+  /// part of the epoch's list, as they came. What came for later places is forgotten. Valid until the next
+  /// change.
+  std::span<const SampleId> given_before(std::int64_t epoch, std::int64_t position);
   /// Of the batch that was returned last.
   std::int64_t epoch() const;
   /// Where it began in this worker's part of the list.
@@ -58,8 +62,8 @@ class SampleVisits {
   void join(const sampling::MemberDeals& deals, int slot, std::int64_t samples);
   /// Skips samples. Pre: nothing was taken; no list needs losses.
   void skip(std::int64_t samples);
-  /// Where in which epoch the worker is, and the losses that it knows, where lists need losses; otherwise
-  /// nothing.
+  /// Where in which epoch the worker is, and the losses that it knows, where lists need losses; and which
+  /// samples came, where they may have changed places.
   void serialise(StateArchive& state);
 
  private:
@@ -75,7 +79,8 @@ class SampleVisits {
   void collect(Slice all);
   void put_own_losses(std::span<std::byte> block) const;
   void keep_losses(std::span<const std::byte> all);
-  void serialise_ids(StateArchive& state);
+  void note_given(std::int64_t epoch, std::span<const SampleId> ids);
+  void serialise_given(StateArchive& state);
   void serialise_losses(StateArchive& state);
 
   const Roster& roster_;
@@ -101,6 +106,13 @@ class SampleVisits {
   std::vector<float> table_;       ///< by id: what the next list knows; NaN: not visited
   /// By id, of each epoch that the lag leaves out, oldest first; NaN: not visited in it.
   std::deque<std::vector<float>> too_new_;
+  /// What came for the places of an epoch, in order.
+  struct Given {
+    std::int64_t epoch = 0;
+    std::vector<SampleId> ids = {};
+  };
+  bool notes_given_;         ///< samples may change places
+  std::deque<Given> given_;  ///< of the last epochs, the oldest first
 };
 
 }  // namespace tandem

@@ -130,8 +130,9 @@ std::int64_t ParameterServer::most_ahead(const Client& client) const {
   const std::int64_t batch = std::max(plan_.sync_setting().batch, client.batch);
   // One that has no reply takes nothing. The next push of another one may be larger than any before.
   constexpr std::int64_t margin = 2;
-  const std::int64_t until_reply = client.waits ? 0 : margin * std::max<std::int64_t>(batch, largest_push_);
-  return until_reply + (client.loads_ahead ? batch : 0);
+  const std::int64_t most = std::max<std::int64_t>(batch, largest_push_);
+  const std::int64_t until_reply = client.waits ? 0 : margin * most;
+  return until_reply + std::max(client.loads_ahead ? batch : 0, prefetch_ * most);
 }
 
 /// Where the members are others than those of the last deal. Each worker hears of it with its next reply, and

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <variant>
 
 #include "policies/recovery/replay.hpp"
@@ -19,7 +20,9 @@ Steward::Steward(const Job& job, Context& context, Journal& journal)
       machines_(job.spec().experiment.transience, fates_of(job), job.roster().workers().size()),
       policy_(make_recovery_policy(job)),
       deciders_(job.roster().deciders()),
-      running_deciders_(deciders_.size()) {
+      nodes_(job.roster().ranks_of(Roster::Role::cache_node)),
+      running_deciders_(deciders_.size()),
+      running_nodes_(nodes_.size()) {
   if (job.generation() != nullptr) began_ = job.generation()->began;
   for (const Rank worker : job.roster().workers()) slots_.push_back({.rank = worker});
   if (job.exchange().route() != sync::Route::server)
@@ -38,12 +41,18 @@ void Steward::run() {
   context_.wait(awaited_.back());
 }
 
-bool Steward::is_over() const { return running_deciders_ == 0 && (!agreement_ || agreement_->is_over()); }
+bool Steward::is_training_over() const {
+  return running_deciders_ == 0 && (!agreement_ || agreement_->is_over());
+}
+
+/// A worker may depart while it ends what it has with its cache node, which must hear of it.
+bool Steward::is_over() const { return is_training_over() && running_nodes_ == 0; }
 
 void Steward::start() {
   for (const Rank decider : deciders_)
     awaited_.push_back(context_.receive(decider, protocol::ends_of_job, {}));
-  awaited_.resize(deciders_.size() + (agreement_ ? slots_.size() : 0) + 1);
+  for (const Rank node : nodes_) awaited_.push_back(context_.receive(node, protocol::ends_of_job, {}));
+  awaited_.resize(awaited_.size() + (agreement_ ? slots_.size() : 0) + 1);
   for (int slot = 0; agreement_ && slot < static_cast<int>(slots_.size()); ++slot) listen_to_group(slot);
   const Generation* const launch = job_.generation();
   if (launch == nullptr || launch->number() == 0) return occupy_first_slots();
@@ -104,7 +113,8 @@ std::optional<Seconds> Steward::next_event() const {
 void Steward::wait_for_events() {
   const std::optional<Seconds> next = next_event();
   // Without machines, and without one that will come, nothing would ever happen.
-  if (!next && (!is_ending_ || agreement_) && std::ranges::none_of(slots_, &Slot::is_member))
+  if (!next && !is_training_over() && (!is_ending_ || agreement_) &&
+      std::ranges::none_of(slots_, &Slot::is_member))
     throw WorldError("the job gives up: the machines of all workers have departed, and recovery.policy " +
                      job_.spec().experiment.recovery.policy + " has no other one coming");
   if (next) awaited_.back() = context_.sleep(std::max(Seconds(0), *next - now()));
@@ -117,12 +127,15 @@ void Steward::wait_for_events() {
       context_.cancel(awaited_.back());
       context_.wait(awaited_.back());
     }
+    const std::size_t listeners = deciders_.size() + nodes_.size();
     if (completion.index < deciders_.size())
       hear_end(completion.index);
+    else if (completion.index < listeners)
+      --running_nodes_;
     else
-      hear_group(static_cast<int>(completion.index - deciders_.size()), completion.note);
+      hear_group(static_cast<int>(completion.index - listeners), completion.note);
   }
-  if (agreement_) advance_agreement();
+  if (agreement_ && !is_training_over()) advance_agreement();
 }
 
 void Steward::pass_time(Seconds time) {
@@ -139,9 +152,16 @@ void Steward::hear_end(std::size_t decider) {
     --running_deciders_;
     return;
   }
-  is_ending_ = has_told_end_ = true;
+  has_told_end_ = true;
+  end_joins();
   tell_deciders(protocol::pack(protocol::End{}));
   awaited_[decider] = context_.receive(rank, protocol::ends_of_job, {});
+}
+
+/// A cache node ends when the workers that it has then have ended.
+void Steward::end_joins() {
+  if (std::exchange(is_ending_, true)) return;
+  tell_nodes(protocol::pack(protocol::End{}));
 }
 
 void Steward::handle(const MachineEvent& event) {
@@ -186,8 +206,10 @@ void Steward::note_departure(const MachineEvent& event) {
 /// `incarnation`: as this launch counts.
 void Steward::note_left(int slot, int incarnation) {
   if (past_) return;
-  if (agreement_) agreement_->leave(slot);
-  tell_deciders(protocol::pack(protocol::Departed{.worker = slot, .incarnation = incarnation}));
+  if (agreement_ && !is_training_over()) agreement_->leave(slot);
+  const Note note = protocol::pack(protocol::Departed{.worker = slot, .incarnation = incarnation});
+  tell_deciders(note);
+  tell_nodes(note);
 }
 
 /// Once workers can no longer join, nothing is left to decide.
@@ -242,7 +264,9 @@ void Steward::note_joined(int slot) {
     joined.has_arrived = false;
     agreement_->join(slot, incarnation);
   }
-  tell_deciders(protocol::pack(protocol::Joined{.worker = slot, .incarnation = incarnation}));
+  const Note note = protocol::pack(protocol::Joined{.worker = slot, .incarnation = incarnation});
+  tell_deciders(note);
+  tell_nodes(note);
 }
 
 /// To the slot: its occupant, and when that departs, if this is known.
@@ -264,6 +288,12 @@ protocol::Occupancy Steward::occupancy_of(const Slot& slot, int incarnation, Sec
 
 void Steward::tell_deciders(const Note& note) {
   for (const Rank decider : deciders_) tell(decider, protocol::membership, note);
+}
+
+/// To those that have not ended.
+void Steward::tell_nodes(const Note& note) {
+  for (std::size_t node = 0; node < nodes_.size(); ++node)
+    if (!awaited_[deciders_.size() + node].empty()) tell(nodes_[node], protocol::membership, note);
 }
 
 /// All receivers expect notes at any time, so no note waits.

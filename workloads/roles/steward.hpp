@@ -50,10 +50,12 @@ class Steward {
   void begin_again();
   Seconds now() const;
   std::optional<Seconds> next_event() const;
+  bool is_training_over() const;
   bool is_over() const;
   void wait_for_events();
   void pass_time(Seconds time);
   void hear_end(std::size_t decider);
+  void end_joins();
   void handle(const MachineEvent& event);
   void note_departure(const MachineEvent& event);
   void give(const recovery::Event& event);
@@ -65,6 +67,7 @@ class Steward {
   void pause(bool paused);
   void announce(int slot);
   void tell_deciders(const Note& note);
+  void tell_nodes(const Note& note);
   // Where workers exchange without servers (steward_groups.cpp):
   void listen_to_group(int slot);
   void hear_group(int slot, const Note& note);
@@ -85,14 +88,16 @@ class Steward {
   std::unique_ptr<recovery::Policy> policy_;
   std::vector<Slot> slots_;
   std::span<const Rank> deciders_;
+  std::span<const Rank> nodes_;         ///< cache nodes
   std::optional<Agreement> agreement_;  ///< of workers without servers
-  /// Ends of deciders; without servers, the next note of each worker; then the next event.
+  /// Ends of deciders and cache nodes; without servers, the next note of each worker; then the next event.
   std::vector<Pending> awaited_;
   std::vector<Pending> told_;
   std::deque<std::vector<std::byte>> standings_;  ///< that were told
   std::optional<Seconds> tick_;                   ///< that the policy has asked for
   std::int64_t epoch_ = 0;
   std::size_t running_deciders_;
+  std::size_t running_nodes_;
   bool is_ending_ = false;     ///< no worker joins any more
   bool has_told_end_ = false;  ///< to the deciders
   bool is_paused_ = false;

@@ -10,7 +10,8 @@ namespace tandem {
 
 void Steward::listen_to_group(int slot) {
   const auto index = static_cast<std::size_t>(slot);
-  awaited_[deciders_.size() + index] = context_.receive(slots_[index].rank, protocol::groups, {});
+  awaited_[deciders_.size() + nodes_.size() + index] =
+      context_.receive(slots_[index].rank, protocol::groups, {});
 }
 
 void Steward::hear_group(int slot, const Note& note) {
@@ -28,7 +29,7 @@ void Steward::hear_group(int slot, const Note& note) {
     case protocol::Kind::finished: {
       const auto finished = protocol::unpack<protocol::Finished>(note);
       // Nobody would have anything left to do.
-      is_ending_ = true;
+      end_joins();
       return agreement_->note_finished(slot, finished.incarnation, finished.epoch);
     }
     default:

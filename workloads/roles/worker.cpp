@@ -139,7 +139,7 @@ void Worker::join() {
     context_.wait(copy);
   }
   replica_.begin_at(progress_.step());
-  batches_.join(*exchange_->deals(), progress_.samples_taken());
+  batches_.join(*exchange_->deals(), progress_.samples_taken(), incarnation_);
   checkpoints_.leave_out(progress_.job_rounds());
   evaluations_.begin_again(progress_.job_rounds());
   stopping_ = exchange_stops_ = arrival.result.stop;

@@ -17,7 +17,7 @@ namespace tandem::cache {
 template <template <class> class Order>
 class OrderPolicy final : public CachePolicy {
  public:
-  explicit OrderPolicy(const Setting& setting) {
+  explicit OrderPolicy(const Setting& setting) : node_(setting.node), manifest_(setting.manifest) {
     for (const Bytes capacity : setting.tiers)
       orders_.emplace_back(
           OrderSetting{.capacity = capacity, .seed = setting.seed, .options = setting.options});
@@ -48,6 +48,13 @@ class OrderPolicy final : public CachePolicy {
     }
   }
 
+  /// What this node itself still holds as it begins is in its second tier.
+  void on_directory(std::span<const Holder> holders, Decisions& decisions) override {
+    for (const auto& [id, node] : holders)
+      if (node == node_ && orders_.size() > 1 && !holds(id))
+        put(id, manifest_.size_of(id), outside, 1, decisions);
+  }
+
   bool holds(SampleId id) const override {
     return std::ranges::any_of(orders_, [id](const auto& order) { return order.holds(id); });
   }
@@ -76,6 +83,8 @@ class OrderPolicy final : public CachePolicy {
     if (from != outside) decisions.drop(id, size, from);
   }
 
+  int node_;
+  Manifest manifest_;
   std::deque<Order<AnyIds>> orders_;  ///< by tier
 };
 

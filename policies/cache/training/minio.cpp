@@ -10,8 +10,8 @@ namespace {
 
 class Minio final : public CachePolicy {
  public:
-  explicit Minio(const std::vector<Bytes>& tiers) {
-    for (const Bytes capacity : tiers) kept_.emplace_back(capacity, static_cast<int>(kept_.size()));
+  explicit Minio(const Setting& setting) : node_(setting.node), manifest_(setting.manifest) {
+    for (const Bytes capacity : setting.tiers) kept_.emplace_back(capacity, static_cast<int>(kept_.size()));
   }
 
   void on_want(const Want& want, Decisions& decisions) override {
@@ -26,6 +26,12 @@ class Minio final : public CachePolicy {
   void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
     for (Kept& each : kept_) each.forget_failed(arrived, decisions);
   }
+  /// What this node itself still holds as it begins is in its second tier.
+  void on_directory(std::span<const Holder> holders, Decisions& decisions) override {
+    for (const auto& [id, node] : holders)
+      if (node == node_ && kept_.size() > 1 && !holds(id))
+        kept_[1].keep(id, manifest_.size_of(id), decisions);
+  }
   bool holds(SampleId id) const override { return holder(id) != kept_.end(); }
   Bytes used(int tier) const override {
     const auto number = static_cast<std::size_t>(tier);
@@ -37,6 +43,8 @@ class Minio final : public CachePolicy {
     return std::ranges::find_if(kept_, [id](const Kept& each) { return each.holds(id); });
   }
 
+  int node_;
+  Manifest manifest_;
   std::vector<Kept> kept_;  ///< by tier
 };
 
@@ -66,7 +74,7 @@ Catalog<Factory>::Entry minio() {
               "Training. PVLDB 14(5), 2021",
           .options = {},
           .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
-                     return std::make_unique<Minio>(setting.tiers);
+                     return std::make_unique<Minio>(setting);
                    },
                    .replay = replay_minio},
           .aliases = {"coordl"}};

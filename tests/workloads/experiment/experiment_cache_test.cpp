@@ -49,14 +49,28 @@ TEST_F(CacheKeys, RefuseWorkersThatAreInDifferentEpochs) {
 
 TEST_F(CacheKeys, RefuseCommitsThatLackWhichSamplesChangedPlaces) {
   const std::string because =
-      ", because cache policy quiver lets samples change places in an epoch, which commits do not record, "
-      "found ";
+      ", because cache policy quiver lets samples change places in an epoch, and workers with modelled "
+      "mathematics do not learn which they got, found ";
   EXPECT_EQ(error_of(stored("cache: quiver, sampling: shuffled", "checkpoint: {policy: fixed}\n")),
             "lab.yaml:4: key 'checkpoint.policy': expected nothing" + because + "'fixed'");
   EXPECT_EQ(
       error_of(stored("cache: quiver, sampling: shuffled", "recovery: {mode: restart}\nevaluate_every: 2\n")),
       "lab.yaml:4: key 'recovery.mode': expected in-place" + because + "'restart'");
   EXPECT_NO_THROW(load(stored("cache: icache, sampling: importance", "checkpoint: {policy: fixed}\n")));
+}
+
+TEST_F(CacheKeys, RefuseTiersThatCannotBeKept) {
+  EXPECT_TRUE(load(stored("disk_capacity: 1MB, keep: true")).data.keep);
+  EXPECT_EQ(error_of(stored("keep: true")),
+            "lab.yaml: key 'data.disk_capacity': expected the size of the second tier of cache nodes, which "
+            "data.keep keeps (memory is lost with the process), found '0'");
+  EXPECT_EQ(
+      error_of(stored("disk_capacity: 1MB, keep: true, cache: quiver, sampling: shuffled")),
+      "lab.yaml:4: key 'data.cache': expected a policy that needs only requests, because data.keep keeps "
+      "the second tier, which cache policy quiver does not use, found 'quiver'");
+  EXPECT_EQ(error_of(minimal + "data: {keep: true}\n"),
+            "lab.yaml:3: key 'data.keep': expected false, because workers have their samples in memory "
+            "(data.source) and no cache nodes, found 'true'");
 }
 
 TEST_F(CacheKeys, RefuseWhatCacheNodesDoNotProvide) {

@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <new>
 #include <string>
 #include <thread>
@@ -249,6 +251,105 @@ TEST_P(FaultsOfDisks, FilesOfAKilledRunDoNoHarm) {
   const auto journals = serve(reading_in_tiers(), 1);
   EXPECT_GT(cache_sum(journals.at(node), "tier1").samples, 0);
   EXPECT_EQ(cache_sum(journals.at(node), "no-room").samples, 0);
+}
+
+/// A node whose memory has 10 samples and whose disk 20 of the data set's 40, in the order in which they are
+/// asked for first.
+class KeptTiers : public CacheNodes {
+ protected:
+  static Experiment keeping(int stores) {
+    Experiment experiment = reading(1, {"a"});
+    experiment.data.cache = "minio";
+    experiment.data.cache_capacity = Bytes(10 * 785);
+    experiment.data.disk_capacity = Bytes(20 * 785);
+    experiment.data.keep = true;
+    if (stores > 0) experiment.placement.stores = {"b"};
+    return experiment;
+  }
+  /// Launch number `launch` of the job asks for all samples. Returns the journal of the node.
+  Journal serve_all(const Experiment& experiment, int launch, const std::string& resumed = "") {
+    Job job(experiment, lab(), folder_.path().string());
+    std::filesystem::create_directories(folder_.path("checkpoints"));
+    Generation generation;
+    for (int before = 0; before < launch; ++before) generation.ended.push_back({.reason = "a rank died"});
+    if (launch > 0) job.set_generation(std::move(generation));
+    if (!resumed.empty()) job.resume_from({.directory = resumed, .round = 1});
+    std::vector<Journal> journals(static_cast<std::size_t>(job.roster().size()));
+    FakeWorld(job.roster().size(), 1).run([&](Context& context) {
+      if (context.rank() > 0)
+        return run_role(job, context, journals[static_cast<std::size_t>(context.rank())]);
+      CacheClient client(context, job.data(), 1);
+      for (SampleId first = 0; first < samples; first += 4) {
+        client.request({first, first + 1, first + 2, first + 3});
+        const auto expected = client.expected();
+        EXPECT_TRUE(client.receive() == expected) << first;
+      }
+      client.close();
+    });
+    return std::move(journals[1]);
+  }
+};
+
+TEST_F(KeptTiers, ALaunchBeginsWithWhatIsLeftOnTheDisk) {
+  for (const int stores : {0, 1}) {
+    const auto first = serve_all(keeping(stores), 0);
+    EXPECT_EQ(cache_sum(first, "store").samples, 40) << "a new job begins with empty caches";
+    const auto second = serve_all(keeping(stores), 1);
+    EXPECT_EQ(cache_sum(second, "kept").samples, 20);
+    EXPECT_EQ(cache_sum(second, "kept").bytes, 20 * 785);
+    EXPECT_EQ(cache_sum(second, "tier1").samples, 20);
+    EXPECT_EQ(cache_sum(second, "store").samples, 20);
+    EXPECT_EQ(cache_sum(second, "spoiled").samples, 0);
+    // A smaller tier has what fits; one that is not kept has nothing.
+    Experiment smaller = keeping(stores);
+    smaller.data.disk_capacity = Bytes(5 * 785);
+    EXPECT_EQ(cache_sum(serve_all(smaller, 2), "tier1").samples, 5);
+    EXPECT_EQ(cache_sum(serve_all(smaller, 3), "kept").samples, 5);
+    Experiment without = keeping(stores);
+    without.data.keep = false;
+    EXPECT_EQ(cache_sum(serve_all(without, 4), "store").samples, 40);
+  }
+}
+
+TEST_F(KeptTiers, WhatWasChangedThereIsReadAgain) {
+  serve_all(keeping(1), 0);
+  // In the 13th sample, which is on the disk.
+  std::fstream(folder_.path("tier_0.bin"), std::ios::in | std::ios::out | std::ios::binary)
+          .seekp(12 * 785 + 5)
+      << "other";
+  const auto second = serve_all(keeping(1), 1);
+  EXPECT_EQ(cache_sum(second, "kept").samples, 19);
+  EXPECT_EQ(cache_sum(second, "spoiled").samples, 1);
+  EXPECT_EQ(cache_sum(second, "tier1").samples, 19);
+  EXPECT_EQ(cache_sum(second, "store").samples, 21);
+  // It is written anew.
+  EXPECT_EQ(cache_sum(serve_all(keeping(1), 2), "tier1").samples, 20);
+}
+
+TEST_F(KeptTiers, AResumedJobTakesACopy) {
+  serve_all(keeping(0), 0);
+  const TemporaryFolder former;
+  for (const char* file : {"tier_0.bin", "tier_0.index"})
+    std::filesystem::rename(folder_.path(file), former.path(file));
+  const auto resumed = serve_all(keeping(0), 0, former.path().string());
+  EXPECT_EQ(cache_sum(resumed, "tier1").samples, 20);
+  EXPECT_EQ(cache_sum(serve_all(keeping(0), 1), "tier1").samples, 20) << "its own";
+  // On another host, the disk is another one.
+  Experiment moved = keeping(0);
+  moved.placement.cache_nodes = {"c"};
+  EXPECT_EQ(cache_sum(serve_all(moved, 0, former.path().string()), "kept").samples, 0);
+}
+
+TEST_F(KeptTiers, FilesOfAKilledRunDoNoHarm) {
+  serve_all(keeping(0), 0);
+  std::filesystem::resize_file(folder_.path("tier_0.bin"), 15 * 785);
+  std::ofstream(folder_.path("tier_0.index"), std::ios::app) << "+ 3";
+  EXPECT_EQ(cache_sum(serve_all(keeping(0), 1), "kept").samples, 5);
+  folder_.write("tier_0.index", std::string(100'000, 'x'));
+  folder_.write("tier_0.bin", std::string(100'000, 'x'));
+  EXPECT_EQ(cache_sum(serve_all(keeping(0), 1), "store").samples, 40);
+  std::filesystem::remove(folder_.path("tier_0.bin"));
+  EXPECT_EQ(cache_sum(serve_all(keeping(0), 2), "spoiled").samples, 20);
 }
 
 /// Whatever is written to a disk is something else afterwards.

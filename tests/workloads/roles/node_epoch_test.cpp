@@ -95,5 +95,32 @@ TEST_F(NodeEpochs, SwappedSamplesChangePlaces) {
   EXPECT_EQ(ids_of(epoch.want(0, 0, Ids{next[0], next[3]}).now), (Ids{next[0], next[3]}));
 }
 
+/// The job is resumed in an epoch: what came is not wanted again, and what gave up its place for it is wanted
+/// in the place of that.
+TEST_F(NodeEpochs, ContinueWithWhatHasNotCome) {
+  NodeEpoch epoch(job_->roster(), job_->data(), 0);
+  const Ids all = job_->data().epoch_list(0, {}, {})->ids;
+  const Ids first = {all[0], all[3], all[6], all[9]}, other = {all[2], all[5], all[8], all[11]};
+  // first[1] and other[0] were put off for samples that came early.
+  const std::vector<Ids> given = {{first[0], first[3]}, {other[2], other[1]}};
+  std::vector<Ids> lists;
+  epoch.begin(
+      0, {}, [&](const cache::EpochBegins& event) { lists.assign(event.lists.begin(), event.lists.end()); },
+      given);
+  EXPECT_EQ(lists[0], (Ids{first[2], first[1], other[0], other[3]}));
+  EXPECT_EQ(lists[1], (Ids{all[1], all[4], all[7], all[10]}));
+  cache::Want want = epoch.want(0, 2, Ids{first[2], first[3]});
+  EXPECT_EQ(ids_of(want.now), (Ids{first[2], first[1]}));
+  // One that changes places takes none of those that came before.
+  epoch.note_served(std::vector<cache::Serve>{{first[2], other[3], cache::tier(0), true},
+                                              {first[1], first[1], cache::store(), false}});
+  want = epoch.want(1, 2, Ids{other[2], other[3]});
+  EXPECT_EQ(ids_of(want.now), (Ids{other[0], first[2]}));
+  // A later epoch begins as always.
+  epoch.begin(1, {}, [](const cache::EpochBegins&) {});
+  const Ids next = job_->data().epoch_list(1, {}, {})->ids;
+  EXPECT_EQ(ids_of(epoch.want(0, 0, Ids{next[0], next[3]}).now), (Ids{next[0], next[3]}));
+}
+
 }  // namespace
 }  // namespace tandem

@@ -1,0 +1,183 @@
+// Jobs with cache nodes that are resumed, or start again when a rank dies: what is left of their caches, and
+// that samples that changed places are trained on once.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "tests/cli/restart_jobs.hpp"
+#include "tests/support/cache_counts.hpp"
+
+namespace tandem::testing {
+namespace {
+
+/// 400 samples of 785 bytes: 13 rounds an epoch.
+const std::string stored =
+    "--set data.source=storage --set placement.cache_nodes=[server,server] --set data.sampling=shuffled "
+    "--set "
+    "data.cache_capacity=60000 --set data.prefetch=2 ";
+
+class SwappedSamples : public RestartJobs, public ::testing::WithParamInterface<std::string> {
+ protected:
+  using Visits = std::map<std::int64_t, std::multiset<std::int64_t>>;
+  /// By epoch.
+  static void add_visits(const Results& results, Visits& visits) {
+    for (const auto& loss : results.journal.losses) visits[loss.epoch].insert(loss.id);
+  }
+  static Visits visits_of(const Results& results) {
+    Visits visits;
+    add_visits(results, visits);
+    return visits;
+  }
+  static void expect_once(const Visits& visits, std::int64_t epochs) {
+    for (const auto& [epoch, ids] : visits) {
+      EXPECT_EQ(std::set(ids.begin(), ids.end()).size(), ids.size()) << "epoch " << epoch;
+      if (epoch < epochs) {
+        EXPECT_EQ(ids.size(), 400U) << "epoch " << epoch;
+      }
+    }
+    EXPECT_GE(std::ssize(visits), epochs);
+  }
+};
+
+/// From the second epoch on, samples that are in the cache come early, and others late. The job is
+/// interrupted in the middle of that epoch.
+TEST_P(SwappedSamples, AreTrainedOnOnceInEachEpochOfAResumedJob) {
+  for (const std::string world : {"simulate ", "run "}) {
+    SCOPED_TRACE(world);
+    succeeds(world + experiment(18, stored + "--losses --set data.cache=" + GetParam()) +
+             " --force --out first");
+    succeeds(world + experiment(18, stored + "--losses --set data.cache=minio") + " --force --out in_order");
+    Visits visits = visits_of(results("first"));
+    EXPECT_NE(visits.at(1), visits_of(results("in_order")).at(1)) << "no samples changed places";
+    const std::string told =
+        succeeds(world + "--resume first --losses --set stop.rounds=40 --force --out second");
+    EXPECT_NE(told.find("cache nodes begin with empty caches"), std::string::npos) << told;
+    EXPECT_EQ(results("second").info.resumed.at("round"), 18);
+    add_visits(results("second"), visits);
+    expect_once(visits, 3);
+  }
+}
+
+TEST_P(SwappedSamples, AreNotOnOtherHostsOrOfOtherWorkersWhenAJobIsResumed) {
+  succeeds("simulate " + experiment(4, stored + "--set data.cache=" + GetParam()) + " --out first");
+  const auto refused = [&](const std::string& settings) {
+    const auto result = line_.tandem("simulate --resume first --set stop.rounds=8 --out second " + settings);
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    return result.output;
+  };
+  EXPECT_NE(refused("--set placement.cache_nodes=[server]")
+                .find("expected the same hosts, because cache policy " + GetParam() +
+                      " has changed the places of samples among the workers of a node"),
+            std::string::npos);
+  EXPECT_NE(refused("--set placement.worker_count=2").find("cache policy " + GetParam()), std::string::npos);
+}
+
+/// A worker dies in the middle of the second epoch, and the cache node in that of the third.
+TEST_P(SwappedSamples, AreTrainedOnOnceWhereTheJobStartsAgain) {
+  const auto told = killed(job(60, stored + "--set evaluate_every=5 --set data.cache=" + GetParam()),
+                           {{has_checkpoint(20), "1"}, {has_checkpoint(35), "5"}});
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  EXPECT_EQ(restarts("out"), 2U) << told.output;
+  expect_each_step_once("out");
+  // Each worker has all batches of its part of the epochs, the last of which has 4 samples.
+  std::map<Rank, std::int64_t> samples;
+  for (const auto& step : results("out").journal.steps) samples[step.rank] += step.samples;
+  for (Rank worker = 0; worker < 4; ++worker) EXPECT_EQ(samples[worker], 4 * 100 + 8 * 8) << worker;
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, SwappedSamples, ::testing::Values("quiver", "ods"),
+                         [](const auto& test) { return test.param; });
+
+/// Of the 400 samples, 127 are in memory and 191 on the disk once they were read.
+class KeptCaches : public RestartJobs {
+ protected:
+  static constexpr int in_memory = 127, on_disk = 191;
+  const std::string keeping_ =
+      "--set data.source=storage --set placement.cache_nodes=[server] --set data.cache=minio --set "
+      "data.cache_capacity=100kB --set data.disk_capacity=150kB --set data.prefetch=0 --set data.keep=true ";
+  bool has_files(const std::string& directory) const {
+    return line_.shell("ls " + directory + "/tier_0.bin " + directory + "/tier_0.index").exit_code == 0;
+  }
+};
+
+TEST_F(KeptCaches, AJobThatStartsAgainReadsWhatIsLeftOfThem) {
+  succeeds("simulate " + job(80, keeping_) + " --out whole");
+  // The process of the cache node, and then that of a worker.
+  const auto told = killed(job(80, keeping_),
+                           {{has_checkpoint(30), "5"}, {has_checkpoint(50), "0"}, {has_checkpoint(60), "5"}});
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  EXPECT_EQ(restarts("out"), 3U) << told.output;
+  expect_same_records("whole", "out", 0);
+  const auto cache = results("out").summary.at("cache");
+  // A node that is killed soon may not have recorded it.
+  const int kept = cache.at("kept");
+  EXPECT_GE(kept, on_disk);
+  EXPECT_EQ(kept % on_disk, 0);
+  EXPECT_FALSE(cache.contains("spoiled"));
+  EXPECT_NE(told.output.find(" samples kept on disks of cache nodes"), std::string::npos) << told.output;
+}
+
+TEST_F(KeptCaches, AResumedJobReadsWhatIsLeftOfThemInBothWorlds) {
+  for (const std::string world : {"simulate ", "run "}) {
+    SCOPED_TRACE(world);
+    succeeds(world + experiment(40, keeping_) + " --force --out whole");
+    succeeds(world + experiment(20, keeping_) + " --force --out first");
+    const std::string told = succeeds(world + "--resume first --set stop.rounds=40 --force --out second");
+    EXPECT_NE(told.find("cache nodes begin with what is left of their second tiers (data.keep)"),
+              std::string::npos)
+        << told;
+    expect_same_end("whole", "second", 20);
+    const Results second = results("second");
+    EXPECT_EQ(second.summary.at("cache").at("kept"), on_disk);
+    // 20 rounds of 32 samples: those of the last epoch that were requested before are in neither tier again.
+    EXPECT_LE(cache_sum(second.journal, "store").samples,
+              20 * 32 - cache_sum(second.journal, "tier1").samples);
+    EXPECT_GT(cache_sum(second.journal, "tier1").samples, 0);
+    EXPECT_TRUE(has_files("first"));
+    EXPECT_TRUE(has_files("second"));
+    EXPECT_TRUE(succeeds(world + "--resume second --set stop.rounds=44 --force --out third").size() > 0);
+    EXPECT_EQ(results("third").summary.at("cache").at("kept"), on_disk);
+  }
+  EXPECT_EQ(results("whole").summary.at("cache").contains("kept"), false);
+  succeeds("run " + experiment(4, keeping_ + "--set data.keep=false") + " --force --out whole");
+  EXPECT_FALSE(has_files("whole"));
+}
+
+TEST_F(KeptCaches, OnSeveralMachinesAreRefused) {
+  for (const char* where : {" --hosts localhost:9", " --print-sbatch"}) {
+    const auto told = line_.tandem("run " + experiment(4, keeping_) + " --out out" + where);
+    EXPECT_EQ(told.exit_code, 2) << told.output;
+    EXPECT_NE(told.output.find("data.keep: expected false on several machines"), std::string::npos)
+        << told.output;
+  }
+}
+
+/// The machine of the first of two cache nodes departs with its disk, and with the first worker.
+TEST_F(KeptCaches, OfAMachineThatDepartsAreLost) {
+  ASSERT_EQ(line_
+                .shell("sed 's|<host id=\"\\(node-[12]\\)\"[^>]*>|&<disk id=\"disk-\\1\" read_bw=\"100MBps\" "
+                       "write_bw=\"100MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > disks.xml")
+                .exit_code,
+            0);
+  const std::string words = job(
+      150, keeping_ +
+               "--set platform=disks.xml --set placement.cache_nodes=[node-1,node-2] --set "
+               "data.cache_capacity=20kB --set data.disk_capacity=60kB --set recovery.policy=restart --set "
+               "transience.lifetime=trace --set transience.start=10 --set transience.time_scale=100 --set "
+               "'transience.options.events=0 add a; 0 add b; 0 add c; 0 add d; 45 remove a; 50 add a'");
+  for (const std::string world : {"simulate ", "run --set run.revoke=kill "}) {
+    SCOPED_TRACE(world);
+    succeeds(world + words + " --force --out out");
+    EXPECT_EQ(restarts("out"), 1U);
+    std::map<Rank, std::int64_t> kept;
+    for (const auto& row : results("out").journal.caches)
+      if (row.from == "kept") kept[row.rank] += row.samples;
+    EXPECT_FALSE(kept.contains(5));
+    EXPECT_GT(kept[6], 0);
+  }
+}
+
+}  // namespace
+}  // namespace tandem::testing

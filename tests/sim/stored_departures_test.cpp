@@ -1,0 +1,234 @@
+// Workers that depart and join while they read their samples through cache nodes, which stay: negligible
+// network and disks, steps of a second.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "tests/sim/training.hpp"
+#include "tests/support/cache_counts.hpp"
+#include "tests/support/membership_checks.hpp"
+#include "workloads/records/data_figures.hpp"
+
+namespace tandem::testing {
+namespace {
+
+class StoredDepartures : public Training {
+ protected:
+  StoredDepartures() {
+    platform_ = TemporaryPlatform::star(6, 1e12, 1e-7);
+    price_ = [](Rank, const Work& work) { return Seconds(work.kind == Work::Kind::forward ? 1.0 : 0.0); };
+  }
+  static Experiment job(const std::string& algorithm, sync::Route over, int prefetch) {
+    Experiment experiment = small_experiment(4);
+    experiment.sync.algorithm = algorithm;
+    experiment.sync.over = over;
+    experiment.sync.collective = "ring";
+    experiment.workload.batch = 1;
+    experiment.optimizer.learning_rate = 0.002;
+    experiment.recovery.policy = "replace";
+    experiment.data.source = DataSource::storage;
+    experiment.data.prefetch = prefetch;
+    experiment.data.cache_capacity = Bytes(40 * 785);
+    experiment.placement.cache_nodes = {"host-0", "host-5"};
+    return experiment;
+  }
+  static void depart_at(Experiment& experiment, const std::string& events) {
+    experiment.transience.lifetime = "trace";
+    experiment.transience.options["events"] = events;
+  }
+  static std::int64_t delivered(const Journal& journal) {
+    std::int64_t samples = 0;
+    for (const CacheRecord& record : journal.caches)
+      if (is_delivered(record)) samples += record.samples;
+    return samples;
+  }
+  static std::int64_t trained(const Journal& journal) {
+    std::int64_t samples = 0;
+    for (const StepRecord& step : journal.steps) samples += step.samples;
+    return samples;
+  }
+};
+
+/// Machines depart within steps that are not recorded: every sample is as often trained on as any other, but
+/// for those of the epoch in progress. What a worker had requested and took along is dealt again.
+class UsesOfStoredSamples
+    : public StoredDepartures,
+      public ::testing::WithParamInterface<std::tuple<std::string, sync::Route, std::string, int>> {};
+
+TEST_P(UsesOfStoredSamples, AreEqual) {
+  const auto [algorithm, over, sampler, prefetch] = GetParam();
+  Experiment experiment = job(algorithm, over, prefetch);
+  experiment.data.sampling = sampler;
+  experiment.stop = {.epochs = 4.5};
+  depart_at(experiment, "2.5 remove a; 20.5 add a; 30.5 remove c; 50.5 remove d; 60.5 add d; 75.5 add c");
+  records_losses_ = true;
+  const Journal journal = train(experiment);
+  EXPECT_EQ(count_of_changes(journal, "noticed"), 3);
+  EXPECT_EQ(count_of_changes(journal, "joined"), 4 + 3);
+  std::map<SampleId, int> uses;
+  for (const auto& loss : journal.losses) ++uses[loss.id];
+  EXPECT_EQ(uses.size(), 96U);
+  // The last ids of a common list that cannot be divided are left out.
+  const int least = sampler == "shard" ? 4 : 3, most = sampler == "shard" ? 5 : 6;
+  for (const auto& [id, count] : uses) {
+    EXPECT_GE(count, least) << "sample " << id;
+    EXPECT_LE(count, most) << "sample " << id;
+  }
+  // Besides, each worker that departed or ended had at most its requests in advance.
+  EXPECT_GE(delivered(journal), trained(journal));
+  EXPECT_LE(delivered(journal), trained(journal) + (4 + 3) * (prefetch + 1));
+  RunInfo info;
+  info.experiment = experiment;
+  info.roles = {"worker", "worker", "worker", "worker"};
+  const Coverage coverage = coverage_of(info, journal);
+  for (const EpochCoverage& epoch : coverage.epochs) {
+    EXPECT_EQ(epoch.omitted, 0) << epoch.epoch;
+    EXPECT_EQ(epoch.repeated, 0) << epoch.epoch;
+  }
+  if (over != sync::Route::peers) expect_samples_add_up(info, journal);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, UsesOfStoredSamples,
+                         ::testing::Values(std::tuple("bsp", sync::Route::all_reduce, "shard", 0),
+                                           std::tuple("bsp", sync::Route::all_reduce, "shard", 3),
+                                           std::tuple("bsp", sync::Route::all_reduce, "shuffled", 1),
+                                           std::tuple("d-psgd", sync::Route::peers, "shard", 2),
+                                           std::tuple("bsp", sync::Route::server, "shard", 1),
+                                           std::tuple("bsp", sync::Route::server, "shuffled", 3),
+                                           std::tuple("asp", sync::Route::server, "shard", 3),
+                                           std::tuple("asp", sync::Route::server, "shuffled", 1)),
+                         [](const auto& test) {
+                           std::string name = std::get<0>(test.param) + to_text(std::get<1>(test.param)) +
+                                              std::get<2>(test.param) +
+                                              std::to_string(std::get<3>(test.param));
+                           std::erase_if(name, [](char c) { return c == '-' || c == ' ' || c == '_'; });
+                           return name;
+                         });
+
+/// Nobody waits for the node while the slot is empty, and it keeps what it has: the worker that comes reads
+/// what the others have not read from memory.
+TEST_F(StoredDepartures, ANodeKeepsWhatItHasForTheNextWorker) {
+  Experiment experiment = job("asp", sync::Route::server, 1);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.data.cache = "minio";
+  experiment.data.cache_capacity = Bytes(96 * 785);
+  experiment.stop = {.epochs = 3.0};
+  depart_at(experiment, "10.5 remove a; 20.5 add a");
+  const Journal journal = train(experiment);
+  // Each node reads a sample at most once, whoever asks for it.
+  EXPECT_LE(cache_sum(journal, "store").samples, 2 * 96);
+  EXPECT_GE(cache_sum(journal, "tier0").samples, 96);
+  // 3 * 96 steps of a second by four workers, one of which misses ten and loses half of one.
+  EXPECT_NEAR(makespan_.count(), (288 + 10.0 + 0.5) / 4, 1.5);
+}
+
+TEST_F(StoredDepartures, ALaunchInTheMiddleBeginsWithTheMachinesThatThereAre) {
+  Experiment experiment = job("asp", sync::Route::server, 2);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.transience.start = Seconds(5);
+  experiment.stop = {.epochs = 3.0};
+  depart_at(experiment, "10.5 remove a; 18.5 remove b; 19 add b; 30.5 remove c");
+  generation_ = launched_again(20, 22);
+  const Journal journal = train(experiment);
+  std::map<Rank, int> steps;
+  for (const auto& step : journal.steps) ++steps[step.rank];
+  EXPECT_FALSE(steps.contains(0));
+  EXPECT_GT(steps[1], 20);
+  EXPECT_NEAR(steps[2], 8, 1);
+}
+
+/// A spare joins in a slot that never had a worker.
+TEST_F(StoredDepartures, ASpareReadsFromItsNode) {
+  for (const auto over : {sync::Route::server, sync::Route::all_reduce}) {
+    Experiment experiment = job("bsp", over, 2);
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.placement.workers.resize(3);
+    experiment.placement.spares = {"host-4"};
+    experiment.recovery.policy = "spares";
+    experiment.stop = {.epochs = 2.0};
+    depart_at(experiment, "10.5 remove b");
+    EXPECT_GT(train_apart(experiment, to_text(over)).count(), 2.0 * 96 / 3 - 2);
+  }
+}
+
+/// Cache nodes ask each other, and each must stay until no other one may ask it.
+TEST_F(StoredDepartures, NodesThatShareACacheStayForWorkersThatCome) {
+  Experiment experiment = job("bsp", sync::Route::all_reduce, 1);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.data.cache = "minio";
+  experiment.data.peers = Peers::partition;
+  experiment.data.copies = 1;
+  experiment.placement.stores = {"host-0"};
+  experiment.stop = {.epochs = 3.0};
+  // All workers of the second node are away for some time.
+  depart_at(experiment, "10.5 remove b; 12.5 remove d; 30.5 add b; 32.5 add d");
+  const Journal journal = train(experiment);
+  EXPECT_GT(cache_sum(journal, "peer").samples, 0);
+  EXPECT_EQ(count_of_changes(journal, "joined"), 4 + 2);
+}
+
+/// Machines depart at any moment, also while they join.
+class RandomStoredDepartures : public StoredDepartures,
+                               public ::testing::WithParamInterface<std::tuple<std::string, sync::Route>> {};
+
+TEST_P(RandomStoredDepartures, EndWithAllRounds) {
+  const auto [algorithm, over] = GetParam();
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6}) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Experiment experiment = job(algorithm, over, static_cast<int>(seed % 3));
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.stop = {.rounds = 40};
+    experiment.seed = seed;
+    experiment.transience.lifetime = "exponential";
+    experiment.transience.options["mean"] = 10.0;
+    experiment.transience.start = Seconds(seed % 2 == 0 ? 0.0 : 3.0);
+    experiment.transience.detect = Seconds(0.5);
+    // Without servers, all that have the model may depart.
+    if (over != sync::Route::server) experiment.transience.options["mean"] = 40.0;
+    // Reads of a tenth of a second: workers depart while they wait for them.
+    platform_ = TemporaryPlatform::star(6, 1e7, seed % 2 == 0 ? 1e-7 : 0.05);
+    EXPECT_GT(train_apart(experiment, "random").count(), 5.0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, RandomStoredDepartures,
+                         ::testing::Values(std::tuple("bsp", sync::Route::server),
+                                           std::tuple("asp", sync::Route::server),
+                                           std::tuple("bsp", sync::Route::all_reduce)),
+                         [](const auto& test) {
+                           std::string name = std::get<0>(test.param) + to_text(std::get<1>(test.param));
+                           std::erase_if(name, [](char c) { return c == '-' || c == ' ' || c == '_'; });
+                           return name;
+                         });
+
+/// Nobody could serve the workers of a cache node that departs.
+TEST_F(StoredDepartures, HostsOfCacheNodesAndStoresMustStay) {
+  const auto refused = [&](Experiment experiment) -> std::string {
+    depart_at(experiment, "10.5 remove a");
+    try {
+      train(experiment);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  Experiment experiment = job("asp", sync::Route::server, 1);
+  experiment.placement.cache_nodes = {"host-0", "host-2"};
+  EXPECT_NE(refused(experiment)
+                .find("placement.cache_nodes: expected hosts whose machines stay (of no "
+                      "worker, or with tandem:lifetime never)"),
+            std::string::npos)
+      << refused(experiment);
+  EXPECT_NE(refused(experiment).find("found 'host-2'"), std::string::npos);
+  experiment.placement.cache_nodes = {"host-0"};
+  experiment.placement.stores = {"host-3"};
+  EXPECT_NE(refused(experiment).find("placement.stores: expected hosts whose machines stay"),
+            std::string::npos)
+      << refused(experiment);
+}
+
+}  // namespace
+}  // namespace tandem::testing

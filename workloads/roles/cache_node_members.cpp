@@ -1,0 +1,123 @@
+// How a cache node learns of workers that depart and join, and what it ends with those that are gone. What
+// it keeps stays: only the batches of such a worker are of no use any more.
+#include <algorithm>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/roles/cache_node.hpp"
+
+namespace tandem {
+
+/// Workers may depart until all have ended, so notes may also come after the one that no worker joins any
+/// more.
+void CacheNode::hear_steward(const Note& note) {
+  switch (protocol::kind_of(note)) {
+    case protocol::Kind::departed:
+      if (Client* const client = client_of(protocol::unpack<protocol::Departed>(note).worker))
+        on_departed(*client);
+      break;
+    case protocol::Kind::joined: {
+      const auto joined = protocol::unpack<protocol::Joined>(note);
+      if (Client* const client = client_of(joined.worker)) on_joined(*client, joined.incarnation);
+      break;
+    }
+    case protocol::Kind::end:
+      no_more_join_ = true;
+      break;
+    default:
+      TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from the steward");
+  }
+  wait_.back() = context_.receive(*steward_, protocol::membership, {});
+}
+
+/// Null: another node serves the worker.
+CacheNode::Client* CacheNode::client_of(int worker) {
+  const auto found = std::ranges::find(clients_, worker, &Client::worker);
+  return found == clients_.end() ? nullptr : &*found;
+}
+
+namespace {
+
+template <class Client>
+void note_arrived(Client& client, const Completion& last) {
+  if (last.outcome == Outcome::done && protocol::holds<protocol::Arrived>(last.note))
+    client.arrived = protocol::unpack<protocol::Arrived>(last.note).incarnation;
+}
+
+}  // namespace
+
+/// Ends what is open between this node and the worker. What is still being read or sent ends later: other
+/// workers must not wait for that.
+void CacheNode::on_departed(Client& client) {
+  // It has ended by itself.
+  if (client.has_ended && !client.is_joining) return;
+  client.draining.push_back(context_.disconnect(client.rank));
+  if (Pending& open = wait_[number_of(client)]; !open.empty()) {
+    if (context_.is_done(open))
+      note_arrived(client, context_.wait(open));
+    else
+      client.draining.push_back(std::move(open));
+  }
+  for (Batch& batch : client.batches) batch.is_lost = true;
+  client.lost.splice(client.lost.end(), client.batches);
+  client.is_held = client.is_joining = false;
+  client.has_ended = true;
+  --open_;
+  --open_workers_;
+  deliveries_->end(number_of(client));
+}
+
+/// Batches of a worker that is gone, when nothing reads into them or sends them any more.
+void CacheNode::drop_lost() {
+  for (Client& client : clients_)
+    std::erase_if(client.lost, [this](Batch& batch) {
+      if (batch.missing > 0 || (batch.is_sent && !context_.is_done(batch.send))) return false;
+      if (batch.is_sent) context_.wait(batch.send);
+      spare_.keep(std::move(batch.records));
+      return true;
+    });
+}
+
+/// A new worker in the slot of one that is gone, or in one for spares.
+void CacheNode::on_joined(Client& client, int incarnation) {
+  TANDEM_CHECK(client.has_ended && !client.is_joining, "worker", client.worker);
+  client.is_joining = true;
+  client.incarnation = incarnation;
+  ++open_;
+  ++open_workers_;
+  advance_join(client, {});
+}
+
+/// `last`: what the join has waited for. A later worker than the one that joins may have arrived: then the
+/// note about the departure of this one follows.
+void CacheNode::advance_join(Client& client, const Completion& last) {
+  note_arrived(client, last);
+  Pending& next = wait_[number_of(client)];
+  if (!client.draining.empty()) {
+    next = std::move(client.draining.back());
+    client.draining.pop_back();
+  } else if (client.arrived < client.incarnation) {
+    next = context_.receive(client.rank, protocol::arrivals, {});
+  } else {
+    client.is_joining = client.has_ended = false;
+    client.welcomed = client.incarnation;
+    client.draining.push_back(
+        context_.send(client.rank, protocol::welcomes,
+                      {Bytes(sizeof(client.welcomed)), reinterpret_cast<std::byte*>(&client.welcomed)},
+                      protocol::pack(protocol::Welcome{.incarnation = client.incarnation})));
+  }
+}
+
+void CacheNode::end_membership() {
+  for (Client& client : clients_) {
+    context_.wait_all(client.draining);
+    for (Batch& batch : client.lost)
+      if (batch.is_sent) context_.wait(batch.send);
+  }
+  Pending end = context_.send(*steward_, protocol::ends_of_job, {}, protocol::pack(protocol::End{}));
+  context_.wait(end);
+  context_.cancel(wait_.back());
+  context_.wait(wait_.back());
+}
+
+}  // namespace tandem

@@ -29,19 +29,21 @@ class DataChecker {
     fail(origin.place, origin.label, expected, found);
   }
 
+  /// "shuffled | chunked": names of those that jobs may have.
+  template <class AreAble>
+  static std::string samplers_that(const AreAble& are_able) {
+    std::string able;
+    for (const auto& entry : sampling::samplers().entries())
+      if (!entry.make.needs_cached && are_able(entry.make)) able += (able.empty() ? "" : " | ") + entry.name;
+    return able;
+  }
+
   void check_cache() const {
     const auto& data = experiment_.data;
-    cache::Needs lacking = cache::catalog().find(data.cache).make.needs;
-    lacking.manifest = lacking.labels = lacking.ahead = lacking.importance = lacking.lists = lacking.idle =
-        lacking.peers = false;
-    if (lacking != cache::Needs{})
-      fail_at("data.cache",
-              "a policy that does not need " + cache::describe(lacking) +
-                  ", because cache nodes of a job do not provide that (`tandem cache --epochs` replays all)",
-              quote(data.cache));
     const cache::Needs& needs = cache::catalog().find(data.cache).make.needs;
     if (data.source == DataSource::storage && (needs.ahead || needs.importance || needs.lists))
       check_planning_cache(needs);
+    if (data.source == DataSource::storage && needs.plan) check_run_plan();
     check_peers(experiment_, locate_);
   }
 
@@ -51,11 +53,7 @@ class DataChecker {
     const auto& sampler = sampling::samplers().find(data.sampling).make;
     const std::string because = ", because cache policy " + data.cache + " needs ";
     const auto samplers = [](const auto& are_able) {
-      std::string able;
-      for (const auto& entry : sampling::samplers().entries())
-        if (entry.make.make != nullptr && !entry.make.needs_cached && are_able(entry.make))
-          able += (able.empty() ? "" : " | ") + entry.name;
-      return able;
+      return samplers_that([&](const auto& make) { return make.make != nullptr && are_able(make); });
     };
     if (sampler.make == nullptr || (needs.importance && !sampler.needs_losses))
       fail_at("data.sampling",
@@ -69,9 +67,11 @@ class DataChecker {
               quote(data.sampling));
     const std::string in_no_commit = ", because cache policy " + data.cache +
                                      " lets samples change places in an epoch, which commits do not record";
-    if (needs.ahead && !experiment_.checkpoint.policy.empty())
+    // Locality-aware nodes exchange samples of a step among their workers.
+    const bool swaps = needs.ahead || data.cache == "locality-aware";
+    if (swaps && !experiment_.checkpoint.policy.empty())
       fail_at("checkpoint.policy", "nothing" + in_no_commit, quote(experiment_.checkpoint.policy));
-    if (needs.ahead && experiment_.recovery.mode == RecoveryMode::restart)
+    if (swaps && experiment_.recovery.mode == RecoveryMode::restart)
       fail_at("recovery.mode", "in-place" + in_no_commit, quote(to_text(RecoveryMode::restart)));
     if (!takes_same_steps())
       fail_at("sync.algorithm",
@@ -81,6 +81,19 @@ class DataChecker {
     if (experiment_.transience.may_depart())
       fail_at("transience.lifetime", "never" + because + "lists that stay as they are",
               quote(experiment_.transience.lifetime));
+  }
+
+  /// The policy knows the lists of all epochs before the job begins.
+  void check_run_plan() const {
+    const auto& data = experiment_.data;
+    const std::string because = ", because cache policy " + data.cache + " plans with the whole run";
+    if (sampling::samplers().find(data.sampling).make.needs_losses)
+      fail_at("data.sampling", samplers_that([](const auto& make) { return !make.needs_losses; }) + because,
+              quote(data.sampling));
+    if (experiment_.stop.epochs == 0.0 && experiment_.stop.rounds == 0)
+      fail_at("stop.epochs", "the number of epochs, or stop.rounds" + because, "'0'");
+    if (experiment_.transience.may_depart())
+      fail_at("transience.lifetime", "never" + because, quote(experiment_.transience.lifetime));
   }
 
   bool takes_same_steps() const {

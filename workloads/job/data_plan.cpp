@@ -8,11 +8,14 @@
 #include <utility>
 
 #include "policies/cache/shared.hpp"
+#include "policies/cache/training/stated_rates.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/data/dataset_memory.hpp"
 #include "workloads/data/loss_model.hpp"
 #include "workloads/data/record_store.hpp"
 #include "workloads/experiment/quantity_text.hpp"
+#include "workloads/job/cache_clients.hpp"
+#include "workloads/job/run_plan.hpp"
 
 namespace tandem {
 
@@ -41,6 +44,22 @@ Augmentation augmentation_of(const Experiment::Data& data, const DatasetInfo& in
   return augmentation;
 }
 
+/// The samples of a step are divided into parts of one size.
+void check_equal_nodes(const Experiment& experiment) {
+  const Roster roster(experiment);
+  const std::size_t first = clients_of(roster, 0).size();
+  for (std::size_t node = 1; node < roster.ranks_of(Roster::Role::cache_node).size(); ++node)
+    if (const std::size_t workers = clients_of(roster, node).size(); workers != first)
+      throw ConfigError(
+          "placement.cache_nodes: expected as many workers for each, because cache policy " +
+          experiment.data.cache + " divides the samples of a step equally among the nodes, found " +
+          std::to_string(first) + " and " + std::to_string(workers));
+}
+
+Options cache_options(const Experiment::Data& data) {
+  return Options::resolve(data.cache, cache::catalog().find(data.cache).options, data.cache_options);
+}
+
 }  // namespace
 
 /// The shards, computed when they are first needed.
@@ -61,6 +80,7 @@ struct DataPlan::Dealt {
   static constexpr std::size_t kept = 2;
   std::mutex mutex;
   std::vector<std::shared_ptr<const Later>> later;
+  std::unique_ptr<const RunPlan> run;  ///< for cache policies that plan with the whole run
 
   const sampling::Shards& get() {
     std::call_once(once, [this] { shards = split->deal(setting); });
@@ -107,6 +127,15 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
   plan_caches(setting);
   check_capacity();
   plan_lists();
+  if (!from_storage()) return;
+  if (setting_.cache == "locality-aware") check_equal_nodes(experiment);
+  if (!cache_->needs.plan) return;
+  dealt_->run = std::make_unique<const RunPlan>(
+      experiment, workers, info_.train_samples, sampler_,
+      [dealt = dealt_.get()]() -> const sampling::Shards& { return dealt->get(); });
+  // That nobody states a rate is found now, and not when cache nodes start.
+  if (cache_->needs.rates)
+    cache::stated_rates(setting_.cache, {.tiers = cache_tiers(), .options = cache_options(setting_)});
 }
 
 /// Policies that know only requests do without labels, which may have to be loaded.
@@ -272,14 +301,13 @@ std::vector<Bytes> DataPlan::cache_tiers() const {
 }
 
 std::unique_ptr<cache::CachePolicy> DataPlan::make_cache_policy(int node, int nodes) const {
-  const auto& entry = cache::catalog().find(setting_.cache);
-  auto policy =
-      cache_->node({.tiers = cache_tiers(),
-                    .node = node,
-                    .nodes = nodes,
-                    .manifest = manifest_,
-                    .seed = seed_,
-                    .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)});
+  auto policy = cache_->node({.tiers = cache_tiers(),
+                              .node = node,
+                              .nodes = nodes,
+                              .manifest = manifest_,
+                              .plan = dealt_->run.get(),
+                              .seed = seed_,
+                              .options = cache_options(setting_)});
   if (setting_.peers != Peers::partition && setting_.peers != Peers::ring) return policy;
   const auto rule = setting_.peers == Peers::ring ? cache::Owners::Rule::ring : cache::Owners::Rule::in_turn;
   return cache::share(std::move(policy),

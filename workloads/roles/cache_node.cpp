@@ -8,7 +8,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/records/cache_rows.hpp"
-#include "workloads/roles/cache_clients.hpp"
+#include "workloads/job/cache_clients.hpp"
 #include "workloads/roles/recorded_policy.hpp"
 
 namespace tandem {

@@ -7,7 +7,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/protocol.hpp"
-#include "workloads/roles/cache_clients.hpp"
+#include "workloads/job/cache_clients.hpp"
 
 namespace tandem {
 namespace {

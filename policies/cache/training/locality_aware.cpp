@@ -15,11 +15,15 @@ class LocalityAware final : public CachePolicy {
       : setting_(setting), kept_(setting.capacity()), jobs_(static_cast<std::size_t>(setting.jobs)) {}
 
   void on_epoch(const EpochBegins& event, Decisions&) override {
-    if (owners_.empty()) owners_ = owners_by_first_use(event.lists, setting_.manifest, setting_.capacity());
+    if (owners_.empty()) {
+      owners_ = owners_by_first_use(event.lists, setting_.manifest, setting_.capacity());
+      first_epoch_ = event.epoch;
+    }
     Progress& job = jobs_[static_cast<std::size_t>(event.job)];
     job.lists.assign(event.lists.begin(), event.lists.end());
     job.taken = 0;
-    is_first_ = event.epoch == 0;
+    // Caches are empty when a job begins, also one that is resumed in a later epoch.
+    is_first_ = event.epoch == first_epoch_;
   }
 
   void on_want(const Want& want, Decisions& decisions) override {
@@ -82,6 +86,7 @@ class LocalityAware final : public CachePolicy {
   Kept kept_;
   std::vector<std::int16_t> owners_;  ///< by id
   std::vector<Progress> jobs_;
+  std::int64_t first_epoch_ = 0;     ///< that the policy saw
   bool is_first_ = true;             ///< epoch
   std::vector<std::size_t> counts_;  ///< scratch, as the next two
   std::vector<SampleId> mine_;
@@ -100,7 +105,8 @@ Catalog<Factory>::Entry locality_aware() {
           .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
                      return std::make_unique<LocalityAware>(setting);
                    },
-                   .needs = {.manifest = true, .lists = true, .peers = true}}};
+                   .needs = {.manifest = true, .lists = true, .peers = true},
+                   .replaces = true}};
 }
 
 }  // namespace tandem::cache

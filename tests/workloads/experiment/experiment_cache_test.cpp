@@ -59,11 +59,33 @@ TEST_F(CacheKeys, RefuseCommitsThatLackWhichSamplesChangedPlaces) {
   EXPECT_NO_THROW(load(stored("cache: icache, sampling: importance", "checkpoint: {policy: fixed}\n")));
 }
 
-TEST_F(CacheKeys, RefuseWhatCacheNodesDoNotProvide) {
-  EXPECT_NE(error_of(stored("cache: nopfs, sampling: shuffled"))
-                .find("expected a policy that does not need all lists of the run, the rates of tiers, peers "
-                      "and stores"),
+TEST_F(CacheKeys, PoliciesThatPlanWithTheRunGoWithListsThatTheSeedTells) {
+  for (const char* sampler : {"shard", "shuffled", "chunked", "replacement"})
+    EXPECT_EQ(load(stored("cache: nopfs, sampling: " + std::string(sampler))).data.cache, "nopfs");
+  EXPECT_EQ(error_of(stored("cache: nopfs, sampling: importance")),
+            "lab.yaml:4: key 'data.sampling': expected shard | shuffled | replacement | chunked, because cache "
+            "policy nopfs plans with the whole run, found 'importance'");
+}
+
+TEST_F(CacheKeys, RefuseRunsWithoutAnEnd) {
+  EXPECT_NE(error_of("platform: lab.xml\nstop: {seconds: 5}\nsync: {algorithm: asp}\nplacement: {cache_nodes: "
+                     "[a]}\ndata: {source: storage, cache: nopfs}\n")
+                .find("expected the number of epochs, or stop.rounds, because cache policy nopfs plans with the "
+                      "whole run, found '0'"),
             std::string::npos);
+}
+
+/// It reads from others only where the experiment lets nodes do so.
+TEST_F(CacheKeys, APolicyThatComparesRatesDoesWithoutPeers) {
+  const std::string nodes = "data: {source: storage, cache: nopfs}\nplacement: {cache_nodes: [a, b]}\n";
+  EXPECT_NO_THROW(load(minimal + nodes));
+  EXPECT_NE(error_of(minimal + "data: {source: storage, cache: foresight, sampling: shuffled}\nplacement: "
+                               "{cache_nodes: [a, b]}\n")
+                .find("a policy that reads from no other cache node"),
+            std::string::npos);
+}
+
+TEST_F(CacheKeys, RefuseWhatCacheNodesDoNotProvide) {
   EXPECT_NE(error_of(stored("sampling: shade")).find("a sampler that does not depend on what is cached"),
             std::string::npos);
 }

@@ -1,0 +1,60 @@
+#include "policies/cache/training/stated_rates.hpp"
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::cache {
+namespace {
+
+OptionSpec rate(const char* name, const std::string& of) {
+  return {name, "bandwidth of " + of + " in MB/s; 0: as the platform file says", 0.0, 0.0};
+}
+OptionSpec latency(const char* name, const std::string& of) {
+  return {name, "latency of " + of + " in microseconds, with its bandwidth", 0.0, 0.0};
+}
+
+/// `latency`: null: none.
+Rate stated(const Options& options, const char* bandwidth, const char* latency, const Rate* otherwise) {
+  const double mb_s = options.real(bandwidth);
+  if (mb_s == 0.0) return otherwise == nullptr ? Rate{} : *otherwise;
+  return {BytesPerSecond(mb_s * 1e6), Seconds(latency == nullptr ? 0.0 : options.real(latency) * 1e-6)};
+}
+
+}  // namespace
+
+std::vector<OptionSpec> rate_options() {
+  using namespace rate_option;
+  return {rate(memory, "the memory of a cache node"),
+          rate(disk, "the disk of a cache node"),
+          latency(disk_latency, "a read from it"),
+          rate(peer, "the network between two cache nodes"),
+          latency(peer_latency, "it"),
+          rate(store, "the store, as one node has it while all read"),
+          latency(store_latency, "a read from it, while all read")};
+}
+
+Rates stated_rates(const std::string& policy, const Setting& setting) {
+  using namespace rate_option;
+  const Options& options = setting.options;
+  Rates rates;
+  const auto known = [&](std::size_t tier) {
+    const bool is_known = setting.rates != nullptr && tier < setting.rates->tiers.size();
+    return is_known ? &setting.rates->tiers[tier] : nullptr;
+  };
+  for (std::size_t tier = 0; tier < setting.tiers.size(); ++tier)
+    rates.tiers.push_back(tier == 0 ? stated(options, memory, nullptr, known(tier))
+                                    : stated(options, disk, disk_latency, known(tier)));
+  rates.peer = stated(options, peer, peer_latency, setting.rates == nullptr ? nullptr : &setting.rates->peer);
+  rates.store =
+      stated(options, store, store_latency, setting.rates == nullptr ? nullptr : &setting.rates->store);
+  const auto require = [&](const Rate& rate, const char* option) {
+    if (rate.bandwidth > BytesPerSecond(0)) return;
+    throw ConfigError(policy + ": option '" + option +
+                      "': expected a rate above 0, because the platform does not tell one, found 0");
+  };
+  for (std::size_t tier = 0; tier < rates.tiers.size(); ++tier)
+    require(rates.tiers[tier], tier == 0 ? memory : disk);
+  require(rates.store, store);
+  return rates;
+}
+
+}  // namespace tandem::cache

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -44,16 +45,19 @@ Augmentation augmentation_of(const Experiment::Data& data, const DatasetInfo& in
   return augmentation;
 }
 
-/// The samples of a step are divided into parts of one size.
+/// The samples of a step are divided into parts of one size, among the nodes with workers.
 void check_equal_nodes(const Experiment& experiment) {
   const Roster roster(experiment);
-  const std::size_t first = clients_of(roster, 0).size();
-  for (std::size_t node = 1; node < roster.ranks_of(Roster::Role::cache_node).size(); ++node)
-    if (const std::size_t workers = clients_of(roster, node).size(); workers != first)
-      throw ConfigError(
-          "placement.cache_nodes: expected as many workers for each, because cache policy " +
-          experiment.data.cache + " divides the samples of a step equally among the nodes, found " +
-          std::to_string(first) + " and " + std::to_string(workers));
+  std::size_t first = 0;
+  for (std::size_t node = 0; node < roster.ranks_of(Roster::Role::cache_node).size(); ++node) {
+    const std::size_t workers = clients_of(roster, node).size();
+    if (first == 0) first = workers;
+    if (workers == 0 || workers == first) continue;
+    throw ConfigError(
+        "placement.cache_nodes: expected as many workers for each, because cache policy " +
+        experiment.data.cache + " divides the samples of a step equally among the nodes, found " +
+        std::to_string(first) + " and " + std::to_string(workers));
+  }
 }
 
 Options cache_options(const Experiment::Data& data) {
@@ -172,6 +176,10 @@ struct DataPlan::Lists {
   static constexpr std::size_t kept = 4;
   std::mutex mutex;
   std::map<std::int64_t, std::shared_ptr<const sampling::EpochList>> by_epoch;
+  /// The losses that were asked for last: cache nodes of one process ask for the same ones.
+  std::mutex losses_mutex;
+  std::optional<std::int64_t> losses_epoch;
+  std::vector<float> losses;
 };
 
 void DataPlan::plan_lists() {
@@ -190,12 +198,15 @@ void DataPlan::plan_lists() {
 
 /// Where no worker computes them. Pre: models_losses().
 std::vector<float> DataPlan::losses_before(std::int64_t epoch) const {
+  const std::lock_guard lock(lists_->losses_mutex);
+  if (lists_->losses_epoch == epoch) return lists_->losses;
   std::vector<float> losses(static_cast<std::size_t>(info_.train_samples));
   if (recorded_losses_)
     recorded_losses_->before(epoch, losses);
   else
     modelled_losses(seed_, std::max<std::int64_t>(0, epoch - 1), losses);
-  return losses;
+  lists_->losses_epoch = epoch;
+  return lists_->losses = std::move(losses);
 }
 
 std::shared_ptr<const sampling::EpochList> DataPlan::epoch_list(std::int64_t epoch,

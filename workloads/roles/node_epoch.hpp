@@ -46,7 +46,7 @@ class NodeEpoch {
   std::vector<std::vector<std::size_t>> workers_of_;  ///< by cache node
   bool keeps_lists_;                                  ///< of its own workers, of which samples may be swapped
   std::int64_t epoch_ = -1;
-  std::vector<std::uint8_t> low_;             ///< by id; empty: all are H
+  std::vector<bool> low_;                     ///< by id; empty: all are H
   std::vector<std::vector<SampleId>> lists_;  ///< of its workers
   std::vector<Place> places_;                 ///< by id, in `lists_`
   std::vector<std::size_t> asked_;            ///< by worker: its next position

@@ -2,6 +2,8 @@
 // samples of a step's batches are divided anew: each node delivers those that it keeps, and what is left over
 // is dealt to the nodes that have too few. The samples of a step stay the same, only who delivers them
 // changes.
+#include <algorithm>
+
 #include "policies/cache/policies.hpp"
 #include "policies/cache/training/kept.hpp"
 #include "policies/cache/training/shares.hpp"
@@ -67,8 +69,9 @@ class LocalityAware final : public CachePolicy {
       ++counts_[node];
       if (static_cast<int>(node) == setting_.node) mine_.push_back(id);
     };
+    // Nodes without workers take no part.
     for (const auto& list : job.lists)
-      for (std::size_t i = job.taken; i < job.taken + batch; ++i) {
+      for (std::size_t i = job.taken; i < std::min(list.size(), job.taken + batch); ++i) {
         const int owner = owners_[static_cast<std::size_t>(list[i])];
         if (owner != nobody && counts_[static_cast<std::size_t>(owner)] < batch)
           deal(list[i], static_cast<std::size_t>(owner));
@@ -77,7 +80,7 @@ class LocalityAware final : public CachePolicy {
       }
     std::size_t node = 0;
     for (const SampleId id : left_) {
-      while (counts_[node] == batch) ++node;
+      while (counts_[node] == batch || job.lists[node].empty()) ++node;
       deal(id, node);
     }
   }

@@ -84,7 +84,8 @@ TEST_F(PlannedTwins, RatesAreThoseOfThePlatform) {
       "show " + line_.experiment("") +
       " --set data.source=storage --set data.cache_capacity=10000 --set data.sampling=shuffled --set "
       "data.cache=nopfs --set data.peers=plan --set placement.workers=[node-1,node-2] --set "
-      "placement.cache_nodes=[node-1,node-2] --set placement.stores=[server] --set sync.over=all-reduce --set "
+      "placement.cache_nodes=[node-1,node-2] --set placement.stores=[server] --set sync.over=all-reduce "
+      "--set "
       "'data.cache_options={store_mb_s: 3.5}'");
   EXPECT_EQ(shown.exit_code, 0) << shown.output;
   for (const char* option : {"memory_mb_s: ", "peer_mb_s: ", "peer_latency_us: "}) {
@@ -101,7 +102,8 @@ TEST_F(PlannedTwins, NodesOfUnequalPartsAreRefused) {
       "simulate " + line_.experiment("") +
       " --set data.source=storage --set data.cache_capacity=10000 --set data.sampling=shuffled --set "
       "data.cache=locality-aware --set data.peers=plan --set placement.workers=[node-1,node-1,node-2] --set "
-      "placement.cache_nodes=[node-1,node-2] --set placement.stores=[server] --set sync.over=all-reduce --out "
+      "placement.cache_nodes=[node-1,node-2] --set placement.stores=[server] --set sync.over=all-reduce "
+      "--out "
       "refused");
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
   EXPECT_NE(refused.output.find("placement.cache_nodes: expected as many workers for each, because cache "

@@ -232,17 +232,17 @@ class PeerCounts : public PeerTimes {
                                           .batch = 8,
                                           .seed = experiment_.seed,
                                           .options = Options::resolve("shuffled", sampler.options, {})});
-    auto replayed = replay_training({.manifest = job_->data().manifest(),
-                                     .epochs = epochs,
-                                     .batch = 8,
-                                     .nodes = 3,
-                                     .tiers = {experiment_.data.cache_capacity},
-                                     .policy = &policy,
-                                     .policy_options = Options::resolve(policy.name, policy.options,
-                                                                        experiment_.data.cache_options),
-                                     .rates = &rates,
-                                     .seed = experiment_.seed,
-                                     .jobs = {lists.get()}});
+    auto replayed = replay_training(
+        {.manifest = job_->data().manifest(),
+         .epochs = epochs,
+         .batch = 8,
+         .nodes = 3,
+         .tiers = {experiment_.data.cache_capacity},
+         .policy = &policy,
+         .policy_options = Options::resolve(policy.name, policy.options, experiment_.data.cache_options),
+         .rates = &rates,
+         .seed = experiment_.seed,
+         .jobs = {lists.get()}});
     EXPECT_EQ(std::ssize(replayed), epochs);
     for (const EpochReads& epoch : replayed) {
       SCOPED_TRACE(epoch.epoch);

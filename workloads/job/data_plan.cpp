@@ -53,10 +53,10 @@ void check_equal_nodes(const Experiment& experiment) {
     const std::size_t workers = clients_of(roster, node).size();
     if (first == 0) first = workers;
     if (workers == 0 || workers == first) continue;
-    throw ConfigError(
-        "placement.cache_nodes: expected as many workers for each, because cache policy " +
-        experiment.data.cache + " divides the samples of a step equally among the nodes, found " +
-        std::to_string(first) + " and " + std::to_string(workers));
+    throw ConfigError("placement.cache_nodes: expected as many workers for each, because cache policy " +
+                      experiment.data.cache +
+                      " divides the samples of a step equally among the nodes, found " +
+                      std::to_string(first) + " and " + std::to_string(workers));
   }
 }
 

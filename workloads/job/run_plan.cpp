@@ -17,8 +17,8 @@ namespace {
 /// Of an algorithm that varies them, at least one.
 int steps_per_round(const Experiment& experiment) {
   const auto& algorithm = sync::catalog().find(experiment.sync.algorithm);
-  return std::max(1, algorithm.make.steps_per_round(Options::resolve(algorithm.name, algorithm.options,
-                                                                     experiment.sync.options)));
+  return std::max(1, algorithm.make.steps_per_round(
+                         Options::resolve(algorithm.name, algorithm.options, experiment.sync.options)));
 }
 
 std::int64_t epochs_of(const Experiment& experiment, int workers, std::int64_t samples) {
@@ -26,7 +26,8 @@ std::int64_t epochs_of(const Experiment& experiment, int workers, std::int64_t s
   const Experiment::Stop& stop = experiment.stop;
   if (stop.epochs > 0.0) epochs = stop.epochs;
   if (stop.rounds > 0) {
-    const double of_round = static_cast<double>(experiment.workload.batch) * workers * steps_per_round(experiment);
+    const double of_round =
+        static_cast<double>(experiment.workload.batch) * workers * steps_per_round(experiment);
     epochs = std::min(epochs, static_cast<double>(stop.rounds) * of_round / static_cast<double>(samples));
   }
   if (std::isinf(epochs))

@@ -17,8 +17,8 @@ namespace tandem {
 
 class RunPlan final : public cache::SharedPlan {
  public:
-  /// `sampler`: null: workers visit shards, of which `shards` returns all. Pre: the experiment has cache nodes
-  /// and says after how many rounds or epochs the job ends; the sampler needs no losses.
+  /// `sampler`: null: workers visit shards, of which `shards` returns all. Pre: the experiment has cache
+  /// nodes and says after how many rounds or epochs the job ends; the sampler needs no losses.
   RunPlan(const Experiment& experiment, int workers, std::int64_t samples,
           std::shared_ptr<const sampling::Sampler> sampler, std::function<const sampling::Shards&()> shards);
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/records/cache_rows.hpp"
 #include "workloads/job/cache_clients.hpp"
+#include "workloads/records/cache_rows.hpp"
 #include "workloads/roles/recorded_policy.hpp"
 
 namespace tandem {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/protocol.hpp"
 #include "workloads/job/cache_clients.hpp"
+#include "workloads/protocol.hpp"
 
 namespace tandem {
 namespace {

@@ -155,7 +155,8 @@ class Foresight final : public CachePolicy {
       for (const SampleId sample : event.lists[node]) {
         const std::size_t id = index(sample);
         const std::int64_t size = setting_.manifest.size_of(sample).count();
-        if (keeper_[id] == static_cast<std::int16_t>(node) && !is_lasting_[id] && wanted_by_[id] == 1) give_up(id);
+        if (keeper_[id] == static_cast<std::int16_t>(node) && !is_lasting_[id] && wanted_by_[id] == 1)
+          give_up(id);
         if (keeper_[id] != nobody || !is_lasting_[id]) continue;
         if (planned_[node] + size > setting_.capacity().count()) continue;
         planned_[node] += size;

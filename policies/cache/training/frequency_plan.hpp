@@ -24,8 +24,8 @@ struct FrequencyPlan {
   std::vector<std::int8_t> reader_tier;  ///< by id, of that node
 };
 
-/// Each node fills its tiers, the fastest first, with the samples that it uses most often in all epochs; ties:
-/// those that it uses first. Pre: setting.plan.
+/// Each node fills its tiers, the fastest first, with the samples that it uses most often in all epochs;
+/// ties: those that it uses first. Pre: setting.plan.
 FrequencyPlan plan_by_frequency(const Setting& setting);
 
 /// A plan that keeps what the policies of several nodes derive from it, so that one process derives it once.

@@ -25,12 +25,12 @@ Substitution substitution_of(const std::string& name) {
 struct JobView {
   bool is_active = false;
   double benefit = 1.0;
-  double boost = 1.0;  ///< factor on the benefit for a fair share
-  std::vector<bool> low;         ///< by id; empty: all are H
-  std::vector<bool> delivered;   ///< by id: in this epoch
-  IdQueue omitted;               ///< wanted in this epoch, and replaced
-  std::vector<float> relative;   ///< importance by id, in [0, 1]; only with several jobs
-  std::int64_t high_hits = 0;    ///< in this epoch
+  double boost = 1.0;           ///< factor on the benefit for a fair share
+  std::vector<bool> low;        ///< by id; empty: all are H
+  std::vector<bool> delivered;  ///< by id: in this epoch
+  IdQueue omitted;              ///< wanted in this epoch, and replaced
+  std::vector<float> relative;  ///< importance by id, in [0, 1]; only with several jobs
+  std::int64_t high_hits = 0;   ///< in this epoch
   std::int64_t low_wanted = 0;
   std::int64_t low_on_demand = 0;
 

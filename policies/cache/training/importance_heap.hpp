@@ -18,8 +18,7 @@ namespace tandem::cache {
 class ImportanceHeap {
  public:
   /// All samples have the importance `initial`.
-  ImportanceHeap(std::int64_t samples, float initial)
-      : values_(static_cast<std::size_t>(samples), initial) {}
+  ImportanceHeap(std::int64_t samples, float initial) : values_(static_cast<std::size_t>(samples), initial) {}
 
   bool holds(SampleId id) const { return place_.find(id) != IdIndex::none; }
   std::int64_t size() const { return std::ssize(here_); }

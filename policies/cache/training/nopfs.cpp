@@ -112,9 +112,9 @@ class NoPfs final : public CachePolicy {
   IdIndex tier_of_plan_;    ///< of what this node plans to keep
   std::vector<Kept> kept_;  ///< by tier
   bool has_started_ = false;
-  std::vector<bool> departed_;          ///< by node
-  std::unordered_set<SampleId> lost_;   ///< that the node which should have them had not
-  std::vector<Group> from_;             ///< scratch
+  std::vector<bool> departed_;         ///< by node
+  std::unordered_set<SampleId> lost_;  ///< that the node which should have them had not
+  std::vector<Group> from_;            ///< scratch
 };
 
 }  // namespace

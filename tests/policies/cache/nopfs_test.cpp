@@ -39,8 +39,10 @@ std::vector<std::pair<SampleId, int>> kept(const FrequencyPlan& plan, std::size_
 /// Memory holds two samples and the disk one.
 TEST(FrequencyPlan, IsTheOneOfTheModel) {
   const GivenPlan plan({{{1, 5, 2}, {0, 4, 3}}, {{0, 5, 3}, {4, 1, 2}}, {{4}, {0}}});
-  const FrequencyPlan all =
-      plan_by_frequency({.tiers = {Bytes(2), Bytes(1)}, .nodes = 2, .manifest = {.samples = 6, .each = Bytes(1)}, .plan = &plan});
+  const FrequencyPlan all = plan_by_frequency({.tiers = {Bytes(2), Bytes(1)},
+                                               .nodes = 2,
+                                               .manifest = {.samples = 6, .each = Bytes(1)},
+                                               .plan = &plan});
   using Kept = std::vector<std::pair<SampleId, int>>;
   // Most often used, then first used: 5, 1 | 2. In the order of first use: 1, 5, 2.
   EXPECT_EQ(kept(all, 0), (Kept{{1, 0}, {5, 0}, {2, 1}}));
@@ -54,7 +56,8 @@ TEST(FrequencyPlan, IsTheOneOfTheModel) {
 TEST(FrequencyPlan, FillsTiersByBytes) {
   const GivenPlan plan({{{0, 1, 2}}, {{0, 1, 2}}});
   const std::vector<Bytes> sizes = {Bytes(3), Bytes(4), Bytes(1)};
-  const FrequencyPlan all = plan_by_frequency({.tiers = {Bytes(4)}, .manifest = {.samples = 3, .sizes = sizes}, .plan = &plan});
+  const FrequencyPlan all =
+      plan_by_frequency({.tiers = {Bytes(4)}, .manifest = {.samples = 3, .sizes = sizes}, .plan = &plan});
   EXPECT_EQ(kept(all, 0), (std::vector<std::pair<SampleId, int>>{{0, 0}, {2, 0}}));
   EXPECT_EQ(all.reader[1], nobody);
 }
@@ -62,8 +65,10 @@ TEST(FrequencyPlan, FillsTiersByBytes) {
 /// A faster tier wins, then an earlier first use, then the lower node.
 TEST(FrequencyPlan, ChoosesOneReaderOfEachSample) {
   const GivenPlan plan({{{0, 1}, {1, 2}, {2, 0}}, {{3}, {3}, {3}}});
-  const FrequencyPlan all = plan_by_frequency(
-      {.tiers = {Bytes(1), Bytes(2)}, .nodes = 3, .manifest = {.samples = 4, .each = Bytes(1)}, .plan = &plan});
+  const FrequencyPlan all = plan_by_frequency({.tiers = {Bytes(1), Bytes(2)},
+                                               .nodes = 3,
+                                               .manifest = {.samples = 4, .each = Bytes(1)},
+                                               .plan = &plan});
   // Each has its first sample in memory, the others on its disk.
   EXPECT_EQ(all.reader, (std::vector<std::int16_t>{0, 1, 2, 0}));
 }
@@ -134,10 +139,13 @@ TEST(StatedRates, AreThoseOfOptionsBeforeThoseOfTheSetting) {
   const auto options = [](std::map<std::string, OptionValue> given) {
     return Options::resolve("nopfs", rate_options(), given);
   };
-  const Rates known{.tiers = {{BytesPerSecond(5), Seconds(1)}}, .peer = {BytesPerSecond(6), Seconds(2)}, .store = {BytesPerSecond(7), Seconds(3)}};
-  const Rates rates = stated_rates("nopfs", {.tiers = {Bytes(1), Bytes(1)},
-                                             .rates = &known,
-                                             .options = options({{"disk_mb_s", 2.0}, {"disk_latency_us", 500.0}, {"store_mb_s", 3.0}})});
+  const Rates known{.tiers = {{BytesPerSecond(5), Seconds(1)}},
+                    .peer = {BytesPerSecond(6), Seconds(2)},
+                    .store = {BytesPerSecond(7), Seconds(3)}};
+  const Rates rates = stated_rates(
+      "nopfs", {.tiers = {Bytes(1), Bytes(1)},
+                .rates = &known,
+                .options = options({{"disk_mb_s", 2.0}, {"disk_latency_us", 500.0}, {"store_mb_s", 3.0}})});
   EXPECT_EQ(rates.tiers[0].bandwidth, BytesPerSecond(5));
   EXPECT_EQ(rates.tiers[1].bandwidth, BytesPerSecond(2e6));
   EXPECT_EQ(rates.tiers[1].latency, Seconds(500 * 1e-6));

@@ -62,17 +62,19 @@ TEST_F(CacheKeys, RefuseCommitsThatLackWhichSamplesChangedPlaces) {
 TEST_F(CacheKeys, PoliciesThatPlanWithTheRunGoWithListsThatTheSeedTells) {
   for (const char* sampler : {"shard", "shuffled", "chunked", "replacement"})
     EXPECT_EQ(load(stored("cache: nopfs, sampling: " + std::string(sampler))).data.cache, "nopfs");
-  EXPECT_EQ(error_of(stored("cache: nopfs, sampling: importance")),
-            "lab.yaml:4: key 'data.sampling': expected shard | shuffled | replacement | chunked, because cache "
-            "policy nopfs plans with the whole run, found 'importance'");
+  EXPECT_EQ(
+      error_of(stored("cache: nopfs, sampling: importance")),
+      "lab.yaml:4: key 'data.sampling': expected shard | shuffled | replacement | chunked, because cache "
+      "policy nopfs plans with the whole run, found 'importance'");
 }
 
 TEST_F(CacheKeys, RefuseRunsWithoutAnEnd) {
-  EXPECT_NE(error_of("platform: lab.xml\nstop: {seconds: 5}\nsync: {algorithm: asp}\nplacement: {cache_nodes: "
-                     "[a]}\ndata: {source: storage, cache: nopfs}\n")
-                .find("expected the number of epochs, or stop.rounds, because cache policy nopfs plans with the "
-                      "whole run, found '0'"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of("platform: lab.xml\nstop: {seconds: 5}\nsync: {algorithm: asp}\nplacement: {cache_nodes: "
+               "[a]}\ndata: {source: storage, cache: nopfs}\n")
+          .find("expected the number of epochs, or stop.rounds, because cache policy nopfs plans with the "
+                "whole run, found '0'"),
+      std::string::npos);
 }
 
 /// It reads from others only where the experiment lets nodes do so.

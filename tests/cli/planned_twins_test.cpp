@@ -18,8 +18,15 @@ class PlannedTwins : public Twins {
  protected:
   /// Three nodes, of which each holds a quarter of the data set; six epochs.
   void play_cache(const std::string& settings) {
+    ASSERT_EQ(
+        line_
+            .shell("sed 's|<host id=\"\\(node-[123]\\)\"[^>]*>|&<disk id=\"disk-\\1\" read_bw=\"100MBps\" "
+                   "write_bw=\"100MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > disks.xml")
+            .exit_code,
+        0);
     play(
-        "--set data.source=storage --set data.cache_capacity=10000 --set data.sampling=shuffled --set "
+        "--set platform=disks.xml --set data.source=storage --set data.cache_capacity=10000 --set "
+        "data.sampling=shuffled --set "
         "workload.train_samples=48 --set stop.rounds=12 --set placement.workers=[node-1,node-2,node-3] --set "
         "placement.cache_nodes=[node-1,node-2,node-3] --set placement.stores=[server] --set data.prefetch=0 "
         "--set data.peers=plan --set sync.over=all-reduce " +
@@ -66,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, PlannedTwins,
                                            "--set data.cache=nopfs --set data.disk_capacity=8000",
                                            "--set data.cache=locality-aware",
                                            "--set data.cache=foresight --set "
-                                           "'data.cache_options={window: 0, package: 1}'"));
+                                           "'data.cache_options={window: 0.0, package: 1}'"));
 
 /// What is read ahead depends on when nobody waits, so decisions are replayed.
 TEST_F(PlannedTwins, ReadsAheadReplay) {

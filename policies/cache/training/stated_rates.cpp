@@ -3,6 +3,9 @@
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::cache {
+
+namespace option = rate_option;
+
 namespace {
 
 OptionSpec rate(const char* name, const std::string& of) {
@@ -22,18 +25,16 @@ Rate stated(const Options& options, const char* bandwidth, const char* latency, 
 }  // namespace
 
 std::vector<OptionSpec> rate_options() {
-  using namespace rate_option;
-  return {rate(memory, "the memory of a cache node"),
-          rate(disk, "the disk of a cache node"),
-          latency(disk_latency, "a read from it"),
-          rate(peer, "the network between two cache nodes"),
-          latency(peer_latency, "it"),
-          rate(store, "the store, as one node has it while all read"),
-          latency(store_latency, "a read from it, while all read")};
+  return {rate(option::memory, "the memory of a cache node"),
+          rate(option::disk, "the disk of a cache node"),
+          latency(option::disk_latency, "a read from it"),
+          rate(option::peer, "the network between two cache nodes"),
+          latency(option::peer_latency, "it"),
+          rate(option::store, "the store, as one node has it while all read"),
+          latency(option::store_latency, "a read from it, while all read")};
 }
 
 Rates stated_rates(const std::string& policy, const Setting& setting) {
-  using namespace rate_option;
   const Options& options = setting.options;
   Rates rates;
   const auto known = [&](std::size_t tier) {
@@ -41,19 +42,20 @@ Rates stated_rates(const std::string& policy, const Setting& setting) {
     return is_known ? &setting.rates->tiers[tier] : nullptr;
   };
   for (std::size_t tier = 0; tier < setting.tiers.size(); ++tier)
-    rates.tiers.push_back(tier == 0 ? stated(options, memory, nullptr, known(tier))
-                                    : stated(options, disk, disk_latency, known(tier)));
-  rates.peer = stated(options, peer, peer_latency, setting.rates == nullptr ? nullptr : &setting.rates->peer);
-  rates.store =
-      stated(options, store, store_latency, setting.rates == nullptr ? nullptr : &setting.rates->store);
-  const auto require = [&](const Rate& rate, const char* option) {
+    rates.tiers.push_back(tier == 0 ? stated(options, option::memory, nullptr, known(tier))
+                                    : stated(options, option::disk, option::disk_latency, known(tier)));
+  rates.peer = stated(options, option::peer, option::peer_latency,
+                      setting.rates == nullptr ? nullptr : &setting.rates->peer);
+  rates.store = stated(options, option::store, option::store_latency,
+                       setting.rates == nullptr ? nullptr : &setting.rates->store);
+  const auto require = [&](const Rate& rate, const char* name) {
     if (rate.bandwidth > BytesPerSecond(0)) return;
-    throw ConfigError(policy + ": option '" + option +
+    throw ConfigError(policy + ": option '" + name +
                       "': expected a rate above 0, because the platform does not tell one, found 0");
   };
   for (std::size_t tier = 0; tier < rates.tiers.size(); ++tier)
-    require(rates.tiers[tier], tier == 0 ? memory : disk);
-  require(rates.store, store);
+    require(rates.tiers[tier], tier == 0 ? option::memory : option::disk);
+  require(rates.store, option::store);
   return rates;
 }
 

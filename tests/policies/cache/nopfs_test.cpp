@@ -14,10 +14,12 @@
 namespace tandem::cache {
 namespace {
 
+/// By epoch and node.
+using Lists = std::vector<std::vector<std::vector<SampleId>>>;
+
 class GivenPlan : public SharedPlan {
  public:
-  /// By epoch and node.
-  explicit GivenPlan(std::vector<std::vector<std::vector<SampleId>>> lists) : lists_(std::move(lists)) {}
+  explicit GivenPlan(Lists lists) : lists_(std::move(lists)) {}
   std::int64_t epochs() const override { return std::ssize(lists_); }
   void list(int, std::int64_t epoch, int node, std::vector<SampleId>& ids) const override {
     ++calls;
@@ -26,7 +28,7 @@ class GivenPlan : public SharedPlan {
   mutable int calls = 0;
 
  private:
-  std::vector<std::vector<std::vector<SampleId>>> lists_;
+  Lists lists_;
 };
 
 std::vector<std::pair<SampleId, int>> kept(const FrequencyPlan& plan, std::size_t node) {
@@ -38,7 +40,7 @@ std::vector<std::pair<SampleId, int>> kept(const FrequencyPlan& plan, std::size_
 /// Node 0 uses 5 twice, and 1, 2, 0, 3, 4 once in this order; node 1 uses 0 and 4 twice, and 3, 1, 2 once.
 /// Memory holds two samples and the disk one.
 TEST(FrequencyPlan, IsTheOneOfTheModel) {
-  const GivenPlan plan({{{1, 5, 2}, {0, 4, 3}}, {{0, 5, 3}, {4, 1, 2}}, {{4}, {0}}});
+  const GivenPlan plan(Lists{{{1, 5, 2}, {0, 4, 3}}, {{0, 5, 3}, {4, 1, 2}}, {{4}, {0}}});
   const FrequencyPlan all = plan_by_frequency({.tiers = {Bytes(2), Bytes(1)},
                                                .nodes = 2,
                                                .manifest = {.samples = 6, .each = Bytes(1)},
@@ -54,7 +56,7 @@ TEST(FrequencyPlan, IsTheOneOfTheModel) {
 
 /// A sample that does not fit any more leaves its room to smaller ones.
 TEST(FrequencyPlan, FillsTiersByBytes) {
-  const GivenPlan plan({{{0, 1, 2}}, {{0, 1, 2}}});
+  const GivenPlan plan(Lists{{{0, 1, 2}}, {{0, 1, 2}}});
   const std::vector<Bytes> sizes = {Bytes(3), Bytes(4), Bytes(1)};
   const FrequencyPlan all =
       plan_by_frequency({.tiers = {Bytes(4)}, .manifest = {.samples = 3, .sizes = sizes}, .plan = &plan});
@@ -64,7 +66,7 @@ TEST(FrequencyPlan, FillsTiersByBytes) {
 
 /// A faster tier wins, then an earlier first use, then the lower node.
 TEST(FrequencyPlan, ChoosesOneReaderOfEachSample) {
-  const GivenPlan plan({{{0, 1}, {1, 2}, {2, 0}}, {{3}, {3}, {3}}});
+  const GivenPlan plan(Lists{{{0, 1}, {1, 2}, {2, 0}}, {{3}, {3}, {3}}});
   const FrequencyPlan all = plan_by_frequency({.tiers = {Bytes(1), Bytes(2)},
                                                .nodes = 3,
                                                .manifest = {.samples = 4, .each = Bytes(1)},
@@ -115,7 +117,7 @@ TEST(NoPfs, ReadsNoSampleFromTheStoreTwiceInAdvance) {
     const int nodes = 1 + static_cast<int>(rng.below(4));
     const auto samples = static_cast<std::int64_t>(10 + rng.below(60));
     const auto fitting = seed % 2 == 0 ? samples : static_cast<std::int64_t>(1 + rng.below(20));
-    std::vector<std::vector<std::vector<SampleId>>> lists(1 + rng.below(5));
+    Lists lists(1 + rng.below(5));
     std::set<SampleId> used;
     for (auto& epoch : lists) {
       epoch.resize(static_cast<std::size_t>(nodes));

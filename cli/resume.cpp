@@ -76,9 +76,9 @@ json recorded_document(const fs::path& folder) {
 
 /// Which samples have changed places in an epoch is in no checkpoint.
 void expect_samples_in_place(const Experiment& experiment, const std::string& path) {
-  if (experiment.data.source != DataSource::storage ||
-      !cache::catalog().find(experiment.data.cache).make.needs.ahead)
-    return;
+  const bool swaps = cache::catalog().find(experiment.data.cache).make.needs.ahead ||
+                     experiment.data.cache == "locality-aware";
+  if (experiment.data.source != DataSource::storage || !swaps) return;
   throw ConfigError(fmt::format(
       "{}: expected a job that can be resumed, found one whose cache policy {} lets samples change places in "
       "an epoch, which checkpoints do not record",

@@ -13,6 +13,7 @@
 #include "cli/output.hpp"
 #include "platforms/load.hpp"
 #include "policies/cache/policy.hpp"
+#include "policies/sampling/sampler.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/process/commit_memory.hpp"
 #include "workloads/checkpoint/other_workers.hpp"
@@ -74,8 +75,14 @@ json recorded_document(const fs::path& folder) {
   }
 }
 
-/// Which samples have changed places in an epoch is in no checkpoint.
+/// Which samples have changed places in an epoch is in no checkpoint, and what caches held when it began.
 void expect_samples_in_place(const Experiment& experiment, const std::string& path) {
+  if (experiment.data.source == DataSource::storage &&
+      sampling::samplers().find(experiment.data.sampling).make.needs_cached)
+    throw ConfigError(fmt::format(
+        "{}: expected a job that can be resumed, found one whose sampler {} depends on what was cached when "
+        "the epoch began, which checkpoints do not record",
+        path, experiment.data.sampling));
   const bool swaps = cache::catalog().find(experiment.data.cache).make.needs.ahead ||
                      experiment.data.cache == "locality-aware";
   if (experiment.data.source != DataSource::storage || !swaps) return;

@@ -85,6 +85,27 @@ TEST_F(PlannedTwins, ReadsAheadReplay) {
   EXPECT_GT(simulated_.summary.at("cache").at("peer"), 0);
 }
 
+/// Lists that repeat what the caches hold when an epoch begins: the same ones in both worlds.
+TEST_F(PlannedTwins, ListsThatKnowCaches) {
+  play(
+      "--set data.source=storage --set data.cache=shade --set data.cache_capacity=10000 --set "
+      "data.sampling=shade --set 'data.cache_options={reserve: 4}' --set workload.train_samples=48 --set "
+      "stop.rounds=12 --set placement.workers=[node-1,node-2,node-3] --set "
+      "placement.cache_nodes=[node-1,node-2,node-3] --set placement.stores=[server] --set data.prefetch=0 "
+      "--set "
+      "sync.over=all-reduce");
+  EXPECT_EQ(losses(measured_), losses(simulated_));
+  for (std::int64_t epoch = 0; epoch < 6; ++epoch)
+    for (const char* from : {"tier0", "store"})
+      EXPECT_EQ(cache_sum(measured_.journal, from, epoch).samples,
+                cache_sum(simulated_.journal, from, epoch).samples)
+          << from << " in epoch " << epoch;
+  const auto comparison = validation::compare(simulated_, {measured_});
+  EXPECT_EQ(comparison.operations.state, validation::Gate::State::passed) << comparison.operations.detail;
+  EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;
+  expect_replayed(comparison);
+}
+
 /// The rates of the platform file are in the experiment of both worlds, and so in the one that is replayed.
 TEST_F(PlannedTwins, RatesAreThoseOfThePlatform) {
   const auto shown = line_.tandem(

@@ -34,7 +34,7 @@ class DataChecker {
   static std::string samplers_that(const AreAble& are_able) {
     std::string able;
     for (const auto& entry : sampling::samplers().entries())
-      if (!entry.make.needs_cached && are_able(entry.make)) able += (able.empty() ? "" : " | ") + entry.name;
+      if (are_able(entry.make)) able += (able.empty() ? "" : " | ") + entry.name;
     return able;
   }
 
@@ -125,9 +125,21 @@ class DataChecker {
     if (data.split != "iid")
       fail_at("data.split", "iid, because sampler " + data.sampling + " deals one list to all workers",
               quote(data.split));
-    if (sampler.make.needs_cached)
-      fail_at("data.sampling", "a sampler that does not depend on what is cached", quote(data.sampling));
+    if (sampler.make.needs_cached) check_residents();
     if (sampler.make.needs_losses) check_losses();
+  }
+
+  /// What caches hold when an epoch begins is in no checkpoint.
+  void check_residents() const {
+    const auto& data = experiment_.data;
+    const std::string because = ", because the lists of sampler " + data.sampling +
+                                " depend on what is cached, which commits do not record";
+    if (!experiment_.checkpoint.policy.empty())
+      fail_at("checkpoint.policy", "nothing" + because, quote(experiment_.checkpoint.policy));
+    if (experiment_.recovery.mode == RecoveryMode::restart)
+      fail_at("recovery.mode", "in-place" + because, quote(to_text(RecoveryMode::restart)));
+    if (experiment_.transience.may_depart())
+      fail_at("transience.lifetime", "never" + because, quote(experiment_.transience.lifetime));
   }
 
   /// Before an epoch begins, all workers exchange their losses: none may wait for a worker that waits for it.

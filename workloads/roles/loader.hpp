@@ -11,6 +11,7 @@
 #include "workloads/job/data_plan.hpp"
 #include "workloads/job/roster.hpp"
 #include "workloads/roles/given_samples.hpp"
+#include "workloads/roles/resident_lists.hpp"
 #include "workloads/roles/sample_visits.hpp"
 
 namespace tandem {
@@ -38,6 +39,9 @@ class Loader {
   /// The next `samples` samples; a batch that was requested has the size of its request.
   /// Pre: its step has begun, or it was requested in advance.
   virtual Batch next(int samples) = 0;
+  /// What the cache node of this worker holds, if the worker speaks for it; else nothing. Pre: no batch is
+  /// awaited.
+  virtual ResidentSet residents() { return {}; }
   /// Ends the streams that are open.
   virtual void close() = 0;
 };

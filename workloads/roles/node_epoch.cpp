@@ -15,9 +15,10 @@ NodeEpoch::NodeEpoch(const Roster& roster, const DataPlan& data, std::size_t nod
 }
 
 void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
-                      const std::function<void(const cache::EpochBegins&)>& tell) {
+                      const std::function<void(const cache::EpochBegins&)>& tell,
+                      std::shared_ptr<const sampling::EpochList> list) {
   epoch_ = epoch;
-  const auto list = data_.epoch_list(epoch, losses, data_.first_list());
+  if (list == nullptr) list = data_.epoch_list(epoch, losses, data_.first_list());
   const auto workers = static_cast<std::size_t>(data_.workers());
   std::vector<std::uint8_t> low(list->low.empty() ? 0 : samples(), 0);
   std::vector<std::size_t> node_of(workers);

@@ -22,8 +22,10 @@ class NodeEpoch {
   std::int64_t epoch() const { return epoch_; }
   /// `losses`: what the list knows, by id, where workers compute losses; else empty. `tell` gets the event,
   /// which is valid until it returns.
+  /// `list`: of the epoch, where it does not follow from the losses alone.
   void begin(std::int64_t epoch, std::span<const float> losses,
-             const std::function<void(const cache::EpochBegins&)>& tell);
+             const std::function<void(const cache::EpochBegins&)>& tell,
+             std::shared_ptr<const sampling::EpochList> list = nullptr);
   /// A worker (its number among those of the node) asks for the samples from this position of its part. Where
   /// samples have changed places, it gets those that are there now. Valid until the next call.
   cache::Want want(std::size_t client, std::int64_t position, std::span<const SampleId> ids);

@@ -26,15 +26,15 @@ TEST_F(CacheKeys, PoliciesThatPlanGoWithSamplersThatDealLists) {
 
 TEST_F(CacheKeys, RefuseSamplersThatDoNotTellWhatAPolicyNeeds) {
   EXPECT_EQ(error_of(stored("cache: icache")),
-            "lab.yaml: key 'data.sampling': expected importance | rank-exponential, because cache policy "
-            "icache needs losses, found 'shard'");
+            "lab.yaml: key 'data.sampling': expected importance | rank-exponential | shade, because cache "
+            "policy icache needs losses, found 'shard'");
   EXPECT_EQ(error_of(stored("cache: icache, sampling: shuffled")),
-            "lab.yaml:4: key 'data.sampling': expected importance | rank-exponential, because cache policy "
-            "icache needs losses, found 'shuffled'");
+            "lab.yaml:4: key 'data.sampling': expected importance | rank-exponential | shade, because cache "
+            "policy icache needs losses, found 'shuffled'");
   EXPECT_EQ(
       error_of(stored("cache: ods")),
       "lab.yaml: key 'data.sampling': expected shuffled | replacement | importance | rank-exponential | "
-      "chunked, because cache policy ods needs the lists of epochs, found 'shard'");
+      "shade | chunked, because cache policy ods needs the lists of epochs, found 'shard'");
   EXPECT_EQ(error_of(stored("cache: quiver, sampling: replacement")),
             "lab.yaml:4: key 'data.sampling': expected shuffled | importance | chunked, because cache policy "
             "quiver needs samples that are listed once, to change their places, found 'replacement'");
@@ -87,9 +87,13 @@ TEST_F(CacheKeys, APolicyThatComparesRatesDoesWithoutPeers) {
             std::string::npos);
 }
 
-TEST_F(CacheKeys, RefuseWhatCacheNodesDoNotProvide) {
-  EXPECT_NE(error_of(stored("sampling: shade")).find("a sampler that does not depend on what is cached"),
-            std::string::npos);
+TEST_F(CacheKeys, ListsMayDependOnWhatIsCached) {
+  EXPECT_EQ(load(stored("cache: shade, sampling: shade")).data.sampling, "shade");
+  EXPECT_EQ(load(stored("cache: lru, sampling: shade")).data.sampling, "shade");
+  EXPECT_EQ(
+      error_of(stored("cache: shade, sampling: shade", "checkpoint: {policy: fixed}\n")),
+      "lab.yaml:4: key 'checkpoint.policy': expected nothing, because the lists of sampler shade depend on "
+      "what is cached, which commits do not record, found 'fixed'");
 }
 
 }  // namespace

@@ -271,6 +271,7 @@ TEST_F(Planning, ListsRepeatWhatCachesHold) {
     return Change{"", [cache](Experiment& experiment) {
                     experiment.data.sampling = "shade";
                     experiment.data.cache = cache;
+                    if (cache == "shade") experiment.data.cache_options = {{"reserve", std::int64_t{4}}};
                     experiment.placement.cache_nodes = {"host-3", "host-4"};
                   }};
   };

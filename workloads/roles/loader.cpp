@@ -70,14 +70,14 @@ class StorageLoader : public Loader {
 
   ResidentSet residents() override {
     if (!is_first_) return {};
-    ResidentSet residents(manifest_.samples);
-    const std::span<std::byte> bytes = residents.bytes();
+    ResidentSet held(manifest_.samples);
+    const std::span<std::byte> bytes = held.bytes();
     Pending reply = context_.receive(node_, protocol::batches,
                                      {Bytes(static_cast<std::int64_t>(bytes.size())), bytes.data()});
     Pending asked = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::Request{}));
     wait_(asked);
     wait_(reply);
-    return residents;
+    return held;
   }
 
   void begin_step(int samples) override {
@@ -176,13 +176,13 @@ class StorageLoader : public Loader {
     told_epoch_ = visits_.epoch();
     if (!told_.empty()) wait_(told_);
     const auto losses = std::as_bytes(visits_.losses());
-    const std::span<const std::byte> residents = visits_.residents().bytes();
+    const std::span<const std::byte> held = visits_.residents().bytes();
     const auto of_losses = static_cast<std::size_t>(manifest_.samples) * sizeof(float);
     told_losses_.assign(losses.begin(), losses.end());
     // Which samples are in caches travels where mathematics is modelled, too.
-    if (!residents.empty()) told_losses_.resize(of_losses);
-    told_losses_.insert(told_losses_.end(), residents.begin(), residents.end());
-    const Bytes size(static_cast<std::int64_t>(of_losses + residents.size()));
+    if (!held.empty()) told_losses_.resize(of_losses);
+    told_losses_.insert(told_losses_.end(), held.begin(), held.end());
+    const Bytes size(static_cast<std::int64_t>(of_losses + held.size()));
     told_ = context_.send(node_, protocol::importance,
                           {size, told_losses_.empty() ? nullptr : told_losses_.data()});
   }

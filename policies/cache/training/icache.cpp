@@ -89,7 +89,7 @@ class ICache final : public CachePolicy {
     end_epoch(job);
     while (high_used_ > high_capacity_) drop_high(high_.least(), decisions);
     job.is_active = true;
-    std::ranges::fill(job.delivered, false);
+    job.delivered.assign(samples(), false);
     job.omitted.clear();
     note_low(job, event);
     drop_unneeded(decisions);
@@ -170,7 +170,7 @@ class ICache final : public CachePolicy {
   void note_low(JobView& job, const EpochBegins& event) {
     job.low.assign(event.low.begin(), event.low.end());
     if (event.low.empty() || event.lists.size() < 2) return;
-    std::ranges::fill(job.low, false);
+    job.low.assign(samples(), false);
     for (const SampleId id : event.lists[static_cast<std::size_t>(setting_.node)])
       job.low[index(id)] = event.low[index(id)] != 0;
   }

@@ -13,6 +13,7 @@
 #include "runtime/launcher/launcher.hpp"
 #include "validation/campaign/suite_file.hpp"
 #include "workloads/job/all_reduce_plan.hpp"
+#include "workloads/job/cache_rates.hpp"
 #include "workloads/job/experiment_file.hpp"
 
 namespace tandem::cli {
@@ -100,6 +101,9 @@ LocatedExperiment locate_experiment(const JobOptions& options, decltype(load_loc
 LoadedJob placed(Experiment experiment, const Locate& locate, PlatformCache& platforms) {
   platforms::Description platform = platforms.load(experiment.platform);
   resolve_placement(experiment, platform, locate);
+  const auto hosts = hosts_of_cache_rates(experiment);
+  set_cache_rates(experiment, platform,
+                  hosts.empty() ? platforms::Network{} : platforms::load_network(experiment.platform, hosts));
   const bool devices_are_given = locate("run.devices").is_given;
   return {std::move(experiment), std::move(platform), devices_are_given};
 }

@@ -13,6 +13,8 @@
 
 #include "cli/output.hpp"
 #include "platforms/load.hpp"
+#include "policies/cache/policy.hpp"
+#include "policies/sampling/sampler.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/process/commit_memory.hpp"
 #include "workloads/checkpoint/other_workers.hpp"
@@ -74,13 +76,34 @@ json recorded_document(const fs::path& folder) {
   }
 }
 
-Experiment recorded_experiment(const json& document, const std::string& path) {
+/// What caches held when an epoch began is in no checkpoint, nor which samples changed places in a step.
+void expect_samples_in_place(const Experiment& experiment, const std::string& path) {
+  if (experiment.data.source != DataSource::storage) return;
+  if (sampling::samplers().find(experiment.data.sampling).make.needs_cached)
+    throw ConfigError(fmt::format(
+        "{}: expected a job that can be resumed, found one whose sampler {} depends on what was cached when "
+        "the epoch began, which checkpoints do not record",
+        path, experiment.data.sampling));
+  if (experiment.data.cache != "locality-aware") return;
+  throw ConfigError(fmt::format(
+      "{}: expected a job that can be resumed, found one whose cache policy {} lets samples change places in "
+      "a step, which checkpoints do not record",
+      path, experiment.data.cache));
+}
+
+Experiment read_experiment(const json& document, const std::string& path) {
   try {
     return experiment_from_json(document.at("experiment"));
   } catch (const ConfigError& error) {
     throw ConfigError(
         fmt::format("{}: {}; another version of Tandem wrote it and can resume it", path, error.what()));
   }
+}
+
+Experiment recorded_experiment(const json& document, const std::string& path) {
+  Experiment experiment = read_experiment(document, path);
+  expect_samples_in_place(experiment, path);
+  return experiment;
 }
 
 /// The document as this version reads it: options that an older version did not know get their defaults.

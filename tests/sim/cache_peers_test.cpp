@@ -225,20 +225,24 @@ class PeerCounts : public PeerTimes {
   /// The job, and its replay without time, whose reads are returned.
   std::vector<EpochReads> expect_same_counts(const CatalogEntry<cache::Factory>& policy) {
     const Journal journal = train();
+    // Those of options come first.
+    const cache::Rates rates{.tiers = {{BytesPerSecond(1), Seconds(0)}}};
     const auto& sampler = sampling::samplers().find("shuffled");
     const auto lists = sampler.make.make({.samples = 120,
                                           .batch = 8,
                                           .seed = experiment_.seed,
                                           .options = Options::resolve("shuffled", sampler.options, {})});
-    auto replayed = replay_training({.manifest = job_->data().manifest(),
-                                     .epochs = epochs,
-                                     .batch = 8,
-                                     .nodes = 3,
-                                     .tiers = {experiment_.data.cache_capacity},
-                                     .policy = &policy,
-                                     .policy_options = Options::resolve(policy.name, policy.options, {}),
-                                     .seed = experiment_.seed,
-                                     .jobs = {lists.get()}});
+    auto replayed = replay_training(
+        {.manifest = job_->data().manifest(),
+         .epochs = epochs,
+         .batch = 8,
+         .nodes = 3,
+         .tiers = {experiment_.data.cache_capacity},
+         .policy = &policy,
+         .policy_options = Options::resolve(policy.name, policy.options, experiment_.data.cache_options),
+         .rates = &rates,
+         .seed = experiment_.seed,
+         .jobs = {lists.get()}});
     EXPECT_EQ(std::ssize(replayed), epochs);
     for (const EpochReads& epoch : replayed) {
       SCOPED_TRACE(epoch.epoch);
@@ -282,6 +286,50 @@ TEST_F(PeerCounts, OfHoardAreThoseOfItsReplay) {
   const auto replayed = expect_same_counts(cache::catalog().find("hoard"));
   EXPECT_GT(replayed.front().ledger.peer.samples, 40);
   EXPECT_GT(replayed.front().ledger.peer_misses, 0) << "a stripe is larger than its node";
+}
+
+/// Each reads its plan ahead; the others wait for a sample of it that is not there yet.
+TEST_F(PeerCounts, OfNoPfsAreThoseOfItsReplay) {
+  experiment_.data.cache = "nopfs";
+  experiment_.data.cache_options = {
+      {"memory_mb_s", 1e4}, {"peer_mb_s", 1e3}, {"store_mb_s", 100.0}, {"store_latency_us", 5000.0}};
+  experiment_.data.peers = Peers::plan;
+  experiment_.data.copies = 0;
+  const auto replayed = expect_same_counts(cache::catalog().find("nopfs"));
+  for (const EpochReads& epoch : replayed) {
+    EXPECT_GT(epoch.ledger.local.samples, 20) << epoch.epoch;
+    EXPECT_GT(epoch.ledger.peer.samples, 20) << epoch.epoch;
+    EXPECT_EQ(epoch.ledger.peer_misses, 0) << epoch.epoch;
+  }
+}
+
+/// Without a directory each node computes what the others keep; the replay has one.
+TEST_F(PeerCounts, OfForesightAreThoseOfItsReplay) {
+  experiment_.data.cache = "foresight";
+  experiment_.data.cache_options = {{"window", 0.0}, {"package", std::int64_t{1}}};
+  experiment_.data.peers = Peers::plan;
+  experiment_.data.copies = 0;
+  const auto replayed = expect_same_counts(cache::catalog().find("foresight"));
+  EXPECT_EQ(replayed.front().ledger.peer.samples, 0);
+  for (std::size_t epoch = 1; epoch < replayed.size(); ++epoch) {
+    const CacheLedger& ledger = replayed[epoch].ledger;
+    EXPECT_EQ(ledger.local.samples + ledger.peer.samples, 90) << "all that three nodes keep";
+    EXPECT_EQ(ledger.peer_misses, 0);
+  }
+}
+
+/// Each node delivers what it keeps, whichever worker wanted it.
+TEST_F(PeerCounts, OfLocalityAwareNodesAreThoseOfTheirReplay) {
+  experiment_.data.cache = "locality-aware";
+  experiment_.data.peers = Peers::plan;
+  experiment_.data.copies = 0;
+  const auto replayed = expect_same_counts(cache::catalog().find("locality-aware"));
+  for (std::size_t epoch = 1; epoch < replayed.size(); ++epoch) {
+    const CacheLedger& ledger = replayed[epoch].ledger;
+    EXPECT_GT(ledger.local.samples, 70) << "a third of 90 without exchanging";
+    EXPECT_EQ(ledger.local.samples + ledger.peer.samples, 90);
+    EXPECT_EQ(replayed[epoch].omitted + replayed[epoch].repeated, 0);
+  }
 }
 
 /// A sample that a node reads for itself goes to another one when it is there.

@@ -19,8 +19,8 @@
 #include "tests/support/cache_client.hpp"
 #include "tests/support/cache_counts.hpp"
 #include "workloads/data/training_replay.hpp"
+#include "workloads/job/cache_clients.hpp"
 #include "workloads/records/recording_context.hpp"
-#include "workloads/roles/cache_clients.hpp"
 #include "workloads/roles/run_role.hpp"
 
 namespace tandem::sim {

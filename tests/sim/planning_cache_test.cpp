@@ -105,11 +105,17 @@ class Planning : public Training {
   }
 };
 
-class PlanningCaches : public Planning, public ::testing::WithParamInterface<Change> {};
+class PlanningCaches : public Planning, public ::testing::WithParamInterface<Change> {
+ protected:
+  void expect_reads_of_replay(const Experiment& experiment);
+};
 
 /// Disks are so fast that reads in the background have ended before the next request.
 TEST_P(PlanningCaches, OneWorkerReadsAsInAReplayWithoutTime) {
-  const Experiment experiment = reading(1, GetParam());
+  expect_reads_of_replay(reading(1, GetParam()));
+}
+
+void PlanningCaches::expect_reads_of_replay(const Experiment& experiment) {
   const Journal journal = train(experiment);
   const DataPlan& data = job_->data();
   const auto& sampler = sampling::samplers().find(experiment.data.sampling);
@@ -169,7 +175,18 @@ TEST_P(PlanningCaches, RecordedDecisionsReplay) {
   EXPECT_EQ(events.contains("idle"), job_->data().cache_factory().needs.idle);
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, PlanningCaches, ::testing::ValuesIn(policies()),
+/// The sampler of SHADE knows what the cache holds when an epoch begins.
+std::vector<Change> all_policies() {
+  std::vector<Change> all = policies();
+  all.push_back({"shade_of_cached", [](Experiment& experiment) {
+                   experiment.data.sampling = "shade";
+                   experiment.data.cache = "shade";
+                   experiment.data.cache_options = {{"reserve", std::int64_t{4}}};
+                 }});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, PlanningCaches, ::testing::ValuesIn(all_policies()),
                          [](const auto& each) { return each.param.name; });
 
 struct Variant {
@@ -245,6 +262,39 @@ TEST_P(PlanningCachesOfTwo, EverySampleOfAListIsDeliveredOnce) {
   EXPECT_EQ(sent["losses"].second, losses);
   EXPECT_EQ(sent["loss-tables"].second, 2 * losses);
   EXPECT_EQ(sent["importance"].second, data.needs_losses() ? 2 * variant.nodes * samples * 4 : 0);
+}
+
+/// Two workers with a node each, in both maths: the lists repeat what the nodes hold, so more comes from
+/// caches than with lists that do not know it.
+TEST_F(Planning, ListsRepeatWhatCachesHold) {
+  const auto use = [](const std::string& cache) {
+    return Change{"", [cache](Experiment& experiment) {
+                    experiment.data.sampling = "shade";
+                    experiment.data.cache = cache;
+                    if (cache == "shade") experiment.data.cache_options = {{"reserve", std::int64_t{4}}};
+                    experiment.placement.cache_nodes = {"host-3", "host-4"};
+                  }};
+  };
+  for (const bool is_real : {true, false})
+    for (const char* cache : {"shade", "minio"}) {
+      SCOPED_TRACE(std::string(cache) + (is_real ? "" : " modelled"));
+      records_losses_ = is_real;
+      Experiment experiment = reading(2, use(cache));
+      if (!is_real) experiment.workload.math = Experiment::Workload::Math::modelled;
+      const Journal journal = train(experiment, true);
+      for (std::int64_t epoch = 1; epoch < 3; ++epoch) {
+        const auto hits = cache_sum(journal, "tier0", epoch).samples;
+        // A quarter of the samples is in each cache, three times as often in the list, half of them
+        // elsewhere.
+        EXPECT_GT(hits, 30) << epoch;
+        EXPECT_EQ(hits + cache_sum(journal, "store", epoch).samples, 96) << epoch;
+      }
+      std::int64_t told = 0;
+      for (const OperationRecord& record : journal.operations)
+        if (record.kind == "send" && record.channel == "losses") told += record.bytes;
+      // Twice, a worker sends 48 losses and a bit for each of 96 samples.
+      EXPECT_EQ(told, 2 * (48 * 4 + 96 / 8));
+    }
 }
 
 std::string name_of_two(const ::testing::TestParamInfo<std::tuple<Change, Variant>>& info) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "policies/cache/training/frequency_plan.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem {
@@ -24,7 +25,7 @@ struct JobInProgress {
 };
 
 /// The lists of samplers that know no losses are the same in every epoch, so policies can plan with them.
-class SeedPlan : public cache::Plan {
+class SeedPlan : public cache::SharedPlan {
  public:
   explicit SeedPlan(const TrainingReplaySetting& setting) : setting_(setting) {}
   std::int64_t epochs() const override { return setting_.epochs; }
@@ -108,16 +109,34 @@ void TrainingReplay::check() const {
   if (needs.rates && setting_.rates == nullptr) refuse("the rates of tiers, peers and stores");
 }
 
+/// Of what was decided, the reads from stores, or those from other nodes.
+Decisions reads_from(const Decisions& decisions, bool peers) {
+  Decisions part = decisions;
+  std::erase_if(part.fetch, [peers](const cache::Fetch& read) {
+    return (read.from.where == cache::Where::peer) != peers;
+  });
+  if (peers) part.published.clear();
+  if (peers) part.withdrawn.clear();
+  return part;
+}
+
+/// Nodes that start read from the stores before they read from each other.
 void TrainingReplay::start_jobs() {
   news_.resize(nodes_.size());
-  for (int job = 0; job < std::ssize(jobs_); ++job)
+  for (int job = 0; job < std::ssize(jobs_); ++job) {
+    std::vector<Decisions> started;
+    for (const auto& engine : nodes_)
+      started.push_back(engine->change_job({job, cache::JobChange::State::starts}));
+    for (const bool peers : {false, true})
+      for (int node = 0; node < std::ssize(nodes_); ++node)
+        finish_reads(node, reads_from(started[static_cast<std::size_t>(node)], peers));
     for (int node = 0; node < std::ssize(nodes_); ++node) {
       auto& engine = *nodes_[static_cast<std::size_t>(node)];
-      finish_reads(node, engine.change_job({job, cache::JobChange::State::starts}));
       const double benefit =
           setting_.benefits.empty() ? 1.0 : setting_.benefits[static_cast<std::size_t>(job)];
       finish_reads(node, engine.change_job({job, cache::JobChange::State::probed, benefit}));
     }
+  }
 }
 
 void TrainingReplay::begin_epoch(int job, std::int64_t epoch) {

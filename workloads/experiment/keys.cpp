@@ -176,7 +176,8 @@ std::vector<ExperimentKey> data_keys() {
        "only requests, and node i mod the number of cache nodes owns sample i; ring: the same with owners on "
        "a "
        "consistent hash ring; plan: the policy knows by itself what each node keeps (data.cache "
-       "partitioned-minio, hoard, deepio). Nodes neither read nor keep anything for "
+       "partitioned-minio, hoard, deepio, nopfs, foresight, locality-aware). Nodes neither read nor keep "
+       "anything for "
        "others: what is not there comes from the store"},
       {KEY(data.copies), between(0, million),
        "with data.peers partition or ring, how many cache nodes may keep a sample, its first owners; 1: one "

@@ -29,19 +29,21 @@ class DataChecker {
     fail(origin.place, origin.label, expected, found);
   }
 
+  /// "shuffled | chunked": names of those that jobs may have.
+  template <class AreAble>
+  static std::string samplers_that(const AreAble& are_able) {
+    std::string able;
+    for (const auto& entry : sampling::samplers().entries())
+      if (are_able(entry.make)) able += (able.empty() ? "" : " | ") + entry.name;
+    return able;
+  }
+
   void check_cache() const {
     const auto& data = experiment_.data;
-    cache::Needs lacking = cache::catalog().find(data.cache).make.needs;
-    lacking.manifest = lacking.labels = lacking.ahead = lacking.importance = lacking.lists = lacking.idle =
-        lacking.peers = false;
-    if (lacking != cache::Needs{})
-      fail_at("data.cache",
-              "a policy that does not need " + cache::describe(lacking) +
-                  ", because cache nodes of a job do not provide that (`tandem cache --epochs` replays all)",
-              quote(data.cache));
     const cache::Needs& needs = cache::catalog().find(data.cache).make.needs;
     if (data.source == DataSource::storage && (needs.ahead || needs.importance || needs.lists))
       check_planning_cache(needs);
+    if (data.source == DataSource::storage && needs.plan) check_run_plan();
     check_peers(experiment_, locate_);
     check_kept_tier();
   }
@@ -73,11 +75,7 @@ class DataChecker {
     const auto& sampler = sampling::samplers().find(data.sampling).make;
     const std::string because = ", because cache policy " + data.cache + " needs ";
     const auto samplers = [](const auto& are_able) {
-      std::string able;
-      for (const auto& entry : sampling::samplers().entries())
-        if (entry.make.make != nullptr && !entry.make.needs_cached && are_able(entry.make))
-          able += (able.empty() ? "" : " | ") + entry.name;
-      return able;
+      return samplers_that([&](const auto& make) { return make.make != nullptr && are_able(make); });
     };
     if (sampler.make == nullptr || (needs.importance && !sampler.needs_losses))
       fail_at("data.sampling",
@@ -90,14 +88,17 @@ class DataChecker {
                   "samples that are listed once, to change their places",
               quote(data.sampling));
     const std::string in_no_commit =
-        ", because cache policy " + data.cache +
-        " lets samples change places in an epoch, and workers with modelled mathematics do not learn which "
-        "they got";
+        ", because cache policy " + data.cache + " lets samples change places in ";
     const bool is_modelled = experiment_.workload.math == Experiment::Workload::Math::modelled;
-    if (needs.ahead && is_modelled && !experiment_.checkpoint.policy.empty())
-      fail_at("checkpoint.policy", "nothing" + in_no_commit, quote(experiment_.checkpoint.policy));
-    if (needs.ahead && is_modelled && experiment_.recovery.mode == RecoveryMode::restart)
-      fail_at("recovery.mode", "in-place" + in_no_commit, quote(to_text(RecoveryMode::restart)));
+    // Locality-aware nodes exchange samples of a step among their workers.
+    std::string why;
+    if (data.cache == "locality-aware") why = in_no_commit + "a step, which commits do not record";
+    if (needs.ahead && is_modelled)
+      why = in_no_commit + "an epoch, and workers with modelled mathematics do not learn which they got";
+    if (!why.empty() && !experiment_.checkpoint.policy.empty())
+      fail_at("checkpoint.policy", "nothing" + why, quote(experiment_.checkpoint.policy));
+    if (!why.empty() && experiment_.recovery.mode == RecoveryMode::restart)
+      fail_at("recovery.mode", "in-place" + why, quote(to_text(RecoveryMode::restart)));
     if (!takes_same_steps())
       fail_at("sync.algorithm",
               "an algorithm in which all workers take the same steps" + because +
@@ -106,6 +107,19 @@ class DataChecker {
     if (experiment_.transience.may_depart())
       fail_at("transience.lifetime", "never" + because + "lists that stay as they are",
               quote(experiment_.transience.lifetime));
+  }
+
+  /// The policy knows the lists of all epochs before the job begins.
+  void check_run_plan() const {
+    const auto& data = experiment_.data;
+    const std::string because = ", because cache policy " + data.cache + " plans with the whole run";
+    if (sampling::samplers().find(data.sampling).make.needs_losses)
+      fail_at("data.sampling", samplers_that([](const auto& make) { return !make.needs_losses; }) + because,
+              quote(data.sampling));
+    if (experiment_.stop.epochs == 0.0 && experiment_.stop.rounds == 0)
+      fail_at("stop.epochs", "the number of epochs, or stop.rounds" + because, "'0'");
+    if (experiment_.transience.may_depart())
+      fail_at("transience.lifetime", "never" + because, quote(experiment_.transience.lifetime));
   }
 
   bool takes_same_steps() const {
@@ -137,9 +151,21 @@ class DataChecker {
     if (data.split != "iid")
       fail_at("data.split", "iid, because sampler " + data.sampling + " deals one list to all workers",
               quote(data.split));
-    if (sampler.make.needs_cached)
-      fail_at("data.sampling", "a sampler that does not depend on what is cached", quote(data.sampling));
+    if (sampler.make.needs_cached) check_residents();
     if (sampler.make.needs_losses) check_losses();
+  }
+
+  /// What caches hold when an epoch begins is in no checkpoint.
+  void check_residents() const {
+    const auto& data = experiment_.data;
+    const std::string because = ", because the lists of sampler " + data.sampling +
+                                " depend on what is cached, which commits do not record";
+    if (!experiment_.checkpoint.policy.empty())
+      fail_at("checkpoint.policy", "nothing" + because, quote(experiment_.checkpoint.policy));
+    if (experiment_.recovery.mode == RecoveryMode::restart)
+      fail_at("recovery.mode", "in-place" + because, quote(to_text(RecoveryMode::restart)));
+    if (experiment_.transience.may_depart())
+      fail_at("transience.lifetime", "never" + because, quote(experiment_.transience.lifetime));
   }
 
   /// Before an epoch begins, all workers exchange their losses: none may wait for a worker that waits for it.

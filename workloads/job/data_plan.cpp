@@ -4,15 +4,19 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "policies/cache/shared.hpp"
+#include "policies/cache/training/stated_rates.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/data/dataset_memory.hpp"
 #include "workloads/data/loss_model.hpp"
 #include "workloads/data/record_store.hpp"
 #include "workloads/experiment/quantity_text.hpp"
+#include "workloads/job/cache_clients.hpp"
+#include "workloads/job/run_plan.hpp"
 
 namespace tandem {
 
@@ -41,6 +45,25 @@ Augmentation augmentation_of(const Experiment::Data& data, const DatasetInfo& in
   return augmentation;
 }
 
+/// The samples of a step are divided into parts of one size, among the nodes with workers.
+void check_equal_nodes(const Experiment& experiment) {
+  const Roster roster(experiment);
+  std::size_t first = 0;
+  for (std::size_t node = 0; node < roster.ranks_of(Roster::Role::cache_node).size(); ++node) {
+    const std::size_t workers = clients_of(roster, node).size();
+    if (first == 0) first = workers;
+    if (workers == 0 || workers == first) continue;
+    throw ConfigError("placement.cache_nodes: expected as many workers for each, because cache policy " +
+                      experiment.data.cache +
+                      " divides the samples of a step equally among the nodes, found " +
+                      std::to_string(first) + " and " + std::to_string(workers));
+  }
+}
+
+Options cache_options(const Experiment::Data& data) {
+  return Options::resolve(data.cache, cache::catalog().find(data.cache).options, data.cache_options);
+}
+
 }  // namespace
 
 /// The shards, computed when they are first needed.
@@ -61,6 +84,7 @@ struct DataPlan::Dealt {
   static constexpr std::size_t kept = 2;
   std::mutex mutex;
   std::vector<std::shared_ptr<const Later>> later;
+  std::unique_ptr<const RunPlan> run;  ///< for cache policies that plan with the whole run
 
   const sampling::Shards& get() {
     std::call_once(once, [this] { shards = split->deal(setting); });
@@ -107,6 +131,15 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
   plan_caches(setting);
   check_capacity();
   plan_lists();
+  if (!from_storage()) return;
+  if (setting_.cache == "locality-aware") check_equal_nodes(experiment);
+  if (!cache_->needs.plan) return;
+  dealt_->run = std::make_unique<const RunPlan>(
+      experiment, workers, info_.train_samples, sampler_,
+      [dealt = dealt_.get()]() -> const sampling::Shards& { return dealt->get(); });
+  // That nobody states a rate is found now, and not when cache nodes start.
+  if (cache_->needs.rates)
+    cache::stated_rates(setting_.cache, {.tiers = cache_tiers(), .options = cache_options(setting_)});
 }
 
 /// Policies that know only requests do without labels, which may have to be loaded.
@@ -143,6 +176,10 @@ struct DataPlan::Lists {
   static constexpr std::size_t kept = 4;
   std::mutex mutex;
   std::map<std::int64_t, std::shared_ptr<const sampling::EpochList>> by_epoch;
+  /// The losses that were asked for last: cache nodes of one process ask for the same ones.
+  std::mutex losses_mutex;
+  std::optional<std::int64_t> losses_epoch;
+  std::vector<float> losses;
 };
 
 void DataPlan::plan_lists() {
@@ -161,12 +198,15 @@ void DataPlan::plan_lists() {
 
 /// Where no worker computes them. Pre: models_losses().
 std::vector<float> DataPlan::losses_before(std::int64_t epoch) const {
+  const std::lock_guard lock(lists_->losses_mutex);
+  if (lists_->losses_epoch == epoch) return lists_->losses;
   std::vector<float> losses(static_cast<std::size_t>(info_.train_samples));
   if (recorded_losses_)
     recorded_losses_->before(epoch, losses);
   else
     modelled_losses(seed_, std::max<std::int64_t>(0, epoch - 1), losses);
-  return losses;
+  lists_->losses_epoch = epoch;
+  return lists_->losses = std::move(losses);
 }
 
 std::shared_ptr<const sampling::EpochList> DataPlan::epoch_list(std::int64_t epoch,
@@ -272,14 +312,13 @@ std::vector<Bytes> DataPlan::cache_tiers() const {
 }
 
 std::unique_ptr<cache::CachePolicy> DataPlan::make_cache_policy(int node, int nodes) const {
-  const auto& entry = cache::catalog().find(setting_.cache);
-  auto policy =
-      cache_->node({.tiers = cache_tiers(),
-                    .node = node,
-                    .nodes = nodes,
-                    .manifest = manifest_,
-                    .seed = seed_,
-                    .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)});
+  auto policy = cache_->node({.tiers = cache_tiers(),
+                              .node = node,
+                              .nodes = nodes,
+                              .manifest = manifest_,
+                              .plan = dealt_->run.get(),
+                              .seed = seed_,
+                              .options = cache_options(setting_)});
   if (setting_.peers != Peers::partition && setting_.peers != Peers::ring) return policy;
   const auto rule = setting_.peers == Peers::ring ? cache::Owners::Rule::ring : cache::Owners::Rule::in_turn;
   return cache::share(std::move(policy),

@@ -1,13 +1,12 @@
 #include "workloads/job/device_plan.hpp"
 
-#include <charconv>
 #include <string_view>
-#include <system_error>
 #include <unordered_map>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/quantity_text.hpp"
+#include "workloads/job/disk_properties.hpp"
 
 namespace tandem {
 namespace {
@@ -23,44 +22,13 @@ std::vector<const platforms::Host*> hosts_of(const Roster& roster, const platfor
   return hosts;
 }
 
-[[noreturn]] void fail_property(const platforms::Disk& disk, const std::string& place,
-                                const std::string& name, const std::string& expected,
-                                const std::string& found) {
-  throw ConfigError(place + ": disk '" + disk.name + "': property '" + name + "': expected " + expected +
-                    ", found '" + found + "'");
-}
-
-Seconds latency_of(const platforms::Disk& disk, const std::string& place) {
-  const auto found = disk.properties.find("tandem:latency");
-  if (found == disk.properties.end()) return Seconds(0);
-  const auto latency = parse_seconds(found->second);
-  if (!latency || latency->count() < 0.0)
-    fail_property(disk, place, found->first, "a time >= 0 (like 5ms)", found->second);
-  return *latency;
-}
-
-int parallel_of(const platforms::Disk& disk, const std::string& place) {
-  const auto found = disk.properties.find("tandem:parallel");
-  if (found == disk.properties.end()) return 1;
-  const std::string& text = found->second;
-  int parallel = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parallel);
-  if (error != std::errc() || end != text.data() + text.size() || parallel < 1 ||
-      parallel > DiskService::most_parallel)
-    fail_property(disk, place, found->first,
-                  "a number of requests from 1 to " + std::to_string(DiskService::most_parallel), text);
-  return parallel;
-}
-
 std::vector<std::vector<DiskService>> disk_services(const std::vector<const platforms::Host*>& hosts,
                                                     const std::string& file) {
   std::vector<std::vector<DiskService>> services;
   for (const platforms::Host* host : hosts) {
     auto& of_rank = services.emplace_back();
     if (host == nullptr) continue;
-    const std::string place = file + ": host '" + host->name + "'";
-    for (const auto& disk : host->disks)
-      of_rank.push_back({latency_of(disk, place), parallel_of(disk, place)});
+    for (const auto& disk : host->disks) of_rank.push_back(service_of(disk, place_of(*host, file)));
   }
   return services;
 }

@@ -19,15 +19,11 @@ void check_peers(const Experiment& experiment, const Locate& locate) {
   };
   const std::string found = quote(to_text(data.peers));
   const bool has_owners = data.peers == Peers::partition || data.peers == Peers::ring;
-  if (needs.peers && data.cache == "locality-aware" && data.source == DataSource::storage)
-    fail_at("data.cache",
-            "another policy, because cache nodes of a job do not divide the samples of a step among "
-            "themselves (`tandem cache --epochs` does)",
-            quote(data.cache));
   if (needs.peers && has_owners)
     fail_at("data.peers", "plan, because cache policy " + data.cache + " chooses the node it reads from",
             found);
-  if (needs.peers && data.peers == Peers::none && experiment.placement.cache_nodes.size() > 1)
+  // A policy that compares rates does without.
+  if (needs.peers && !needs.rates && data.peers == Peers::none && experiment.placement.cache_nodes.size() > 1)
     fail_at("data.cache",
             "a policy that reads from no other cache node, because data.peers is none (with data.peers: plan "
             "they read from each other)",

@@ -1,6 +1,7 @@
 #include "workloads/roles/background_queue.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace tandem {
@@ -22,14 +23,14 @@ void BackgroundQueue::add(const cache::Decisions& decisions, std::int64_t epoch)
 
 /// Single samples are read together with those before.
 void BackgroundQueue::add(const cache::Fetch& fetch, std::span<const SampleId> ids, std::int64_t epoch) {
-  queued_.insert(ids.begin(), ids.begin() + fetch.count);
   const bool is_package = fetch.why == cache::Why::package;
-  const bool joins = !is_package && !reads_.empty() && reads_.back().why == fetch.why &&
-                     reads_.back().from == fetch.from && reads_.back().ids.size() + ids.size() <= batch_;
+  const auto last = reads_.empty() ? reads_.end() : std::prev(reads_.end());
+  const bool joins = !is_package && last != reads_.end() && last->second.why == fetch.why &&
+                     last->second.from == fetch.from && last->second.ids.size() + ids.size() <= batch_;
   if (joins) {
-    Read& before = reads_.back();
+    Read& before = last->second;
     before.ids.insert(before.ids.end(), ids.begin(), ids.end());
-    return;
+    return index(last->first, ids);
   }
   add_parts({.ids = {ids.begin(), ids.end()},
              .others = fetch.others,
@@ -44,13 +45,19 @@ void BackgroundQueue::add_parts(const Read& read) {
   for (std::size_t first = 0; first < read.ids.size(); first += most_) {
     const std::size_t end = std::min(first + most_, read.ids.size());
     const auto ids = std::span(read.ids).subspan(first, end - first);
-    reads_.push_back({.ids = {ids.begin(), ids.end()},
-                      .others = end - std::clamp(needed, first, end),
-                      .why = read.why,
-                      .is_new_package = read.is_new_package,
-                      .from = read.from,
-                      .epoch = read.epoch});
+    const std::size_t others = end - std::clamp(needed, first, end);
+    if (!read.is_new_package) index(next_, ids.first(ids.size() - others));
+    reads_.emplace(next_++, Read{.ids = {ids.begin(), ids.end()},
+                                 .others = others,
+                                 .why = read.why,
+                                 .is_new_package = read.is_new_package,
+                                 .from = read.from,
+                                 .epoch = read.epoch});
   }
+}
+
+void BackgroundQueue::index(std::int64_t number, std::span<const SampleId> ids) {
+  for (const SampleId id : ids) bringing_[id] = number;
 }
 
 std::optional<BackgroundQueue::Read> BackgroundQueue::next() {
@@ -59,17 +66,14 @@ std::optional<BackgroundQueue::Read> BackgroundQueue::next() {
 }
 
 std::optional<BackgroundQueue::Read> BackgroundQueue::hurry(SampleId id) {
-  if (!queued_.contains(id)) return std::nullopt;
-  return take(std::ranges::find_if(reads_, [id](const Read& read) {
-    return std::ranges::find(read.ids.begin(), read.ids.end() - static_cast<std::ptrdiff_t>(read.others),
-                             id) != read.ids.end() - static_cast<std::ptrdiff_t>(read.others);
-  }));
+  const auto found = bringing_.find(id);
+  return found == bringing_.end() ? std::nullopt : take(reads_.find(found->second));
 }
 
-std::optional<BackgroundQueue::Read> BackgroundQueue::take(std::deque<Read>::iterator read) {
-  Read taken = std::move(*read);
+std::optional<BackgroundQueue::Read> BackgroundQueue::take(std::map<std::int64_t, Read>::iterator read) {
+  Read taken = std::move(read->second);
   reads_.erase(read);
-  for (std::size_t i = 0; i + taken.others < taken.ids.size(); ++i) queued_.erase(taken.ids[i]);
+  for (std::size_t i = 0; i + taken.others < taken.ids.size(); ++i) bringing_.erase(taken.ids[i]);
   return taken;
 }
 

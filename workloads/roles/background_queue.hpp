@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <optional>
 #include <span>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "policies/cache/policy.hpp"
@@ -43,11 +43,13 @@ class BackgroundQueue {
  private:
   void add(const cache::Fetch& fetch, std::span<const SampleId> ids, std::int64_t epoch);
   void add_parts(const Read& read);
-  std::optional<Read> take(std::deque<Read>::iterator read);
+  void index(std::int64_t number, std::span<const SampleId> ids);
+  std::optional<Read> take(std::map<std::int64_t, Read>::iterator read);
 
   std::size_t batch_, most_;
-  std::deque<Read> reads_;
-  std::unordered_set<SampleId> queued_;  ///< that `reads_` bring
+  std::map<std::int64_t, Read> reads_;  ///< by number, in the order in which they were decided
+  std::int64_t next_ = 0;               ///< number
+  std::unordered_map<SampleId, std::int64_t> bringing_;  ///< by sample, the number of the read
   std::size_t running_ = 0;
 };
 

@@ -18,7 +18,9 @@ BatchPipeline::BatchPipeline(const Job& job, Context& context, Replica& replica,
       decoder_(job.data(), job.data().from_storage(), GivenSamples(job.spec().experiment).is_sent()),
       record_bytes_(job.data().info().record_bytes()),
       loads_ahead_(job.loads_ahead(context.rank())),
-      slot_(worker) {}
+      slot_(worker) {
+  visits_.know_residents(ResidentLists::of(job), [this] { return loader_->residents(); });
+}
 
 int BatchPipeline::load(int batch, int step) {
   exchange_.await_members();

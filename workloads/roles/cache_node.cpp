@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/cache_clients.hpp"
 #include "workloads/records/cache_rows.hpp"
-#include "workloads/roles/cache_clients.hpp"
 #include "workloads/roles/recorded_policy.hpp"
 
 namespace tandem {
@@ -62,6 +62,7 @@ CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int ind
       index_(static_cast<std::size_t>(index)),
       steward_(job.roster().steward()),
       reads_ahead_(data_.cache_factory().needs.idle),
+      resident_lists_(ResidentLists::of(job)),
       background_(static_cast<std::size_t>(data_.batch()), most_samples_of_read(data_)),
       most_to_write_(most_to_write(data_)) {
   add_sources(job, index);
@@ -196,6 +197,7 @@ void CacheNode::hear(Client& client, const Note& note) {
     return answer_peer(client, read.epoch);
   }
   client.request = protocol::unpack<protocol::Request>(note);
+  if (client.request.samples == 0) return tell_residents(client);
   client.ids.resize(static_cast<std::size_t>(client.request.samples));
   note_first_epoch(client.request.epoch);
   if (!epoch_ || client.request.epoch <= epoch_->epoch()) return begin_batch(client);
@@ -239,10 +241,11 @@ void CacheNode::begin_epoch(std::int64_t epoch) {
     apply(engine_.importance(0, losses), epoch);
   }
   const std::span<const float> computed = data_.models_losses() ? std::span<const float>() : losses;
+  const bool depends = resident_lists_ && epoch > 0;
   const auto given = receive_given(epoch);
   epoch_->begin(
       epoch, computed, [&](const cache::EpochBegins& event) { apply(engine_.begin_epoch(event), epoch); },
-      given);
+      given, depends ? resident_lists_->list(epoch, losses, residents_) : nullptr);
 }
 
 /// In the first epoch, if the job is resumed in it: what its workers got before.
@@ -264,6 +267,17 @@ std::vector<std::vector<SampleId>> CacheNode::receive_given(std::int64_t epoch) 
   return given;
 }
 
+/// It has received all of its batches, and others of its epoch are the next that it asks for.
+void CacheNode::tell_residents(Client& client) {
+  Batch& reply = new_batch(client);
+  const ResidentSet held(engine_.policy(), data_.manifest().samples);
+  reply.records.assign(held.bytes().begin(), held.bytes().end());
+  reply.size = Bytes(std::ssize(reply.records));
+  reply.send = context_.send(client.rank, protocol::batches, {reply.size, reply.records.data()},
+                             protocol::pack(protocol::Batch{}));
+  reply.is_sent = true;
+}
+
 /// What the list of the epoch knows, which one of the workers sends, except before the first epoch. Nobody
 /// waits for anything else meanwhile.
 std::vector<float> CacheNode::receive_losses(std::int64_t epoch) {
@@ -272,10 +286,16 @@ std::vector<float> CacheNode::receive_losses(std::int64_t epoch) {
   if (epoch > 0) {
     // It is one of those that wait for the epoch: workers that have lists in common end together.
     TANDEM_CHECK(!clients_.front().has_ended, "epoch", epoch, "worker", clients_.front().rank);
-    Pending arriving = context_.receive(clients_.front().rank, protocol::importance,
-                                        {Bytes(samples * static_cast<std::int64_t>(sizeof(float))),
-                                         is_real_ ? reinterpret_cast<std::byte*>(losses.data()) : nullptr});
+    const std::size_t of_losses = losses.size() * sizeof(float);
+    if (resident_lists_) residents_ = ResidentSet(samples);
+    const std::size_t size = of_losses + residents_.bytes().size();
+    std::vector<std::byte> message(is_real_ || resident_lists_ ? size : 0);
+    Pending arriving = context_.receive(
+        clients_.front().rank, protocol::importance,
+        {Bytes(static_cast<std::int64_t>(size)), message.empty() ? nullptr : message.data()});
     context_.wait(arriving);
+    if (is_real_) std::memcpy(losses.data(), message.data(), of_losses);
+    if (resident_lists_) residents_.add(std::span(message).subspan(of_losses));
   }
   return data_.models_losses() ? data_.modelled_losses_of(epoch) : losses;
 }

@@ -112,6 +112,7 @@ class CacheNode {
   void begin_epoch(std::int64_t epoch);
   std::vector<float> receive_losses(std::int64_t epoch);
   std::vector<std::vector<SampleId>> receive_given(std::int64_t epoch);
+  void tell_residents(Client& client);
   void begin_batch(Client& client);
   const cache::Decisions& decide(const Client& client);
   cache::Want want_of(const Client& client);
@@ -175,6 +176,8 @@ class CacheNode {
   bool no_more_join_ = false;
   bool reads_ahead_;  ///< the policy wants to know when it may read in the background
   std::optional<NodeEpoch> epoch_;
+  std::optional<ResidentLists> resident_lists_;
+  ResidentSet residents_;  ///< of all nodes, as the list of the next epoch knows them
   BackgroundQueue background_;
   bool is_idle_due_ = false;                      ///< the policy was not asked for reads since the last batch
   std::map<std::int64_t, CacheLedger> recorded_;  ///< by epoch: reads in the background

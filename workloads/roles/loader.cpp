@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/cache_clients.hpp"
 #include "workloads/protocol.hpp"
-#include "workloads/roles/cache_clients.hpp"
 
 namespace tandem {
 namespace {
@@ -72,8 +72,20 @@ class StorageLoader : public Loader {
         ahead_(data.prefetch()) {
     const auto node = cache_node_of(roster, static_cast<std::size_t>(worker));
     node_ = roster.ranks_of(Roster::Role::cache_node)[node];
-    const bool is_first = clients_of(roster, node).front() == static_cast<std::size_t>(worker);
-    tells_losses_ = is_first && data.plans_caches() && data.needs_losses();
+    is_first_ = clients_of(roster, node).front() == static_cast<std::size_t>(worker);
+    tells_losses_ = is_first_ && data.plans_caches() && data.needs_losses();
+  }
+
+  ResidentSet residents() override {
+    if (!is_first_) return {};
+    ResidentSet held(manifest_.samples);
+    const std::span<std::byte> bytes = held.bytes();
+    Pending reply = context_.receive(node_, protocol::batches,
+                                     {Bytes(static_cast<std::int64_t>(bytes.size())), bytes.data()});
+    Pending asked = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::Request{}));
+    wait_(asked);
+    wait_(reply);
+    return held;
   }
 
   void begin_step(int samples) override {
@@ -199,11 +211,16 @@ class StorageLoader : public Loader {
     if (visits_.epoch() == told_epoch_) return;
     told_epoch_ = visits_.epoch();
     if (!told_.empty()) wait_(told_);
-    const std::span<const float> losses = visits_.losses();
+    const auto losses = std::as_bytes(visits_.losses());
+    const std::span<const std::byte> held = visits_.residents().bytes();
+    const auto of_losses = static_cast<std::size_t>(manifest_.samples) * sizeof(float);
     told_losses_.assign(losses.begin(), losses.end());
-    const Bytes size(manifest_.samples * static_cast<std::int64_t>(sizeof(float)));
-    std::byte* data = told_losses_.empty() ? nullptr : reinterpret_cast<std::byte*>(told_losses_.data());
-    told_ = context_.send(node_, protocol::importance, {size, data});
+    // Which samples are in caches travels where mathematics is modelled, too.
+    if (!held.empty()) told_losses_.resize(of_losses);
+    told_losses_.insert(told_losses_.end(), held.begin(), held.end());
+    const Bytes size(static_cast<std::int64_t>(of_losses + held.size()));
+    told_ = context_.send(node_, protocol::importance,
+                          {size, told_losses_.empty() ? nullptr : told_losses_.data()});
   }
 
   Context& context_;
@@ -218,9 +235,10 @@ class StorageLoader : public Loader {
   std::int64_t requested_ = 0;  ///< batches
   std::int64_t taken_ = 0;      ///< samples of these
   Rank node_ = 0;
+  bool is_first_ = false;  ///< of the workers of its cache node
   bool tells_losses_ = false;
   std::int64_t told_epoch_ = 0;  ///< nothing is known before the first epoch
-  std::vector<float> told_losses_;
+  std::vector<std::byte> told_losses_;
   Pending told_;
   std::vector<SampleId> given_ids_;
   Pending told_given_;

@@ -11,6 +11,7 @@
 #include "workloads/job/data_plan.hpp"
 #include "workloads/job/roster.hpp"
 #include "workloads/roles/given_samples.hpp"
+#include "workloads/roles/resident_lists.hpp"
 #include "workloads/roles/sample_visits.hpp"
 
 namespace tandem {
@@ -44,6 +45,9 @@ class Loader {
   virtual std::int64_t taken() const = 0;
   /// Of a worker that joins in its slot (WorkerSlot), before its first step.
   virtual void join(int incarnation) = 0;
+  /// What the cache node of this worker holds, if the worker speaks for it; else nothing. Pre: no batch is
+  /// awaited.
+  virtual ResidentSet residents() { return {}; }
   /// Ends the streams that are open.
   virtual void close() = 0;
 };

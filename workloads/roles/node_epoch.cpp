@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/roles/cache_clients.hpp"
+#include "workloads/job/cache_clients.hpp"
 
 namespace tandem {
 
@@ -16,11 +16,12 @@ NodeEpoch::NodeEpoch(const Roster& roster, const DataPlan& data, std::size_t nod
 
 void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
                       const std::function<void(const cache::EpochBegins&)>& tell,
-                      std::span<const std::vector<SampleId>> given) {
+                      std::span<const std::vector<SampleId>> given,
+                      std::shared_ptr<const sampling::EpochList> list) {
   epoch_ = epoch;
-  const auto list = data_.epoch_list(epoch, losses, data_.first_list());
+  if (list == nullptr) list = data_.epoch_list(epoch, losses, data_.first_list());
   const auto workers = static_cast<std::size_t>(data_.workers());
-  low_.assign(list->low.empty() ? 0 : samples(), 0);
+  std::vector<std::uint8_t> low(list->low.empty() ? 0 : samples(), 0);
   std::vector<std::size_t> node_of(workers);
   for (std::size_t node = 0; node < workers_of_.size(); ++node)
     for (const std::size_t worker : workers_of_[node]) node_of[worker] = node;
@@ -29,11 +30,12 @@ void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
   const std::size_t dealt = list->ids.size() / workers * workers;
   for (std::size_t i = 0; i < dealt; ++i) {
     of_node[node_of[i % workers]].push_back(list->ids[i]);
-    if (!low_.empty()) low_[index(list->ids[i])] = list->low[i];
+    if (!low.empty()) low[index(list->ids[i])] = list->low[i];
   }
   if (keeps_lists_) keep_lists(*list);
   if (keeps_lists_ && !given.empty()) of_node[node_] = put_given(given);
-  tell({.epoch = epoch, .lists = of_node, .low = low_});
+  low_.assign(low.begin(), low.end());
+  tell({.epoch = epoch, .lists = of_node, .low = low});
 }
 
 void NodeEpoch::keep_lists(const sampling::EpochList& list) {
@@ -97,7 +99,7 @@ cache::Want NodeEpoch::want(std::size_t client, std::int64_t position, std::span
   low_now_.clear();
   for (const SampleId id : ids) {
     now_.push_back({id, data_.manifest().size_of(id)});
-    if (!low_.empty()) low_now_.push_back(low_[index(id)]);
+    if (!low_.empty()) low_now_.push_back(low_[index(id)] ? 1 : 0);
   }
   want.now = now_;
   want.low = low_now_;

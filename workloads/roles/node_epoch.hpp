@@ -22,10 +22,12 @@ class NodeEpoch {
   std::int64_t epoch() const { return epoch_; }
   /// `losses`: what the list knows, by id, where workers compute losses; else empty. `tell` gets the event,
   /// which is valid until it returns. `given`: in the epoch in which a job is resumed, by worker of the node:
-  /// the samples that came for its first places. The others of these lists are left.
+  /// the samples that came for its first places. The others of these lists are left. `list`: of the epoch,
+  /// where it does not follow from the losses alone.
   void begin(std::int64_t epoch, std::span<const float> losses,
              const std::function<void(const cache::EpochBegins&)>& tell,
-             std::span<const std::vector<SampleId>> given = {});
+             std::span<const std::vector<SampleId>> given = {},
+             std::shared_ptr<const sampling::EpochList> list = nullptr);
   /// A worker (its number among those of the node) asks for the samples from this position of its part. Where
   /// samples have changed places, it gets those that are there now. Valid until the next call.
   cache::Want want(std::size_t client, std::int64_t position, std::span<const SampleId> ids);
@@ -49,7 +51,7 @@ class NodeEpoch {
   std::vector<std::vector<std::size_t>> workers_of_;  ///< by cache node
   bool keeps_lists_;                                  ///< of its own workers, of which samples may be swapped
   std::int64_t epoch_ = -1;
-  std::vector<std::uint8_t> low_;             ///< by id; empty: all are H
+  std::vector<bool> low_;                     ///< by id; empty: all are H
   std::vector<std::vector<SampleId>> lists_;  ///< of its workers
   std::vector<Place> places_;                 ///< by id, in `lists_`
   std::vector<std::size_t> asked_;            ///< by worker: its next position

@@ -64,6 +64,12 @@ SampleVisits::SampleVisits(const Roster& roster, const DataPlan& data, Context& 
     table_.assign(static_cast<std::size_t>(data.info().train_samples), not_visited);
 }
 
+void SampleVisits::know_residents(std::optional<ResidentLists> lists, std::function<ResidentSet()> own) {
+  resident_lists_ = std::move(lists);
+  own_residents_ = std::move(own);
+  if (resident_lists_) residents_ = ResidentSet(resident_lists_->samples());
+}
+
 void SampleVisits::next(int count, Batch& batch) {
   batch.ids.clear();
   batch.weights.clear();
@@ -189,7 +195,8 @@ bool SampleVisits::has_trained(double epochs, std::int64_t samples) const {
 
 void SampleVisits::begin_epoch(std::int64_t epoch) {
   epoch_ = epoch;
-  list_ = data_.epoch_list(epoch, table_, first_);
+  list_ = resident_lists_ && epoch > 0 ? resident_lists_->list(epoch, table_, residents_)
+                                       : data_.epoch_list(epoch, table_, first_);
   taken_ = last_ = noted_ = 0;
   if (part() == 0)
     throw ConfigError("epoch " + std::to_string(epoch) + " has fewer samples (" +
@@ -204,16 +211,21 @@ void SampleVisits::begin_epoch(std::int64_t epoch) {
 }
 
 /// The first worker collects the losses of all parts and sends all of them to each worker, with their samples
-/// where these may be others than those of the list. Modelled mathematics sends messages of the same sizes.
+/// where these may be others than those of the list, and with what caches hold where lists depend on it.
+/// Modelled mathematics sends messages of the same sizes, and what caches hold.
 void SampleVisits::exchange_losses() {
   const std::size_t each = sizeof(float) + (data_.may_replace() ? sizeof(SampleId) : 0);
-  const bool real = !table_.empty();
-  Block own(part() * each, real);
-  Block all(own.size * static_cast<std::size_t>(data_.workers()), real);
+  const bool real = !table_.empty(), has_contents = real || resident_lists_;
+  Block own(part() * each + residents_.bytes().size(), has_contents);
+  Block all(own.size * static_cast<std::size_t>(data_.workers()), has_contents);
   if (real) put_own_losses(own.bytes);
+  if (resident_lists_) {
+    const ResidentSet held = own_residents_();
+    std::ranges::copy(held.bytes(), own.bytes.begin() + static_cast<std::ptrdiff_t>(part() * each));
+  }
   const Rank first = roster_.first_worker();
   if (worker_ == 0) {
-    if (real) std::ranges::copy(own.bytes, all.bytes.begin());
+    if (has_contents) std::ranges::copy(own.bytes, all.bytes.begin());
     collect(all.slice());
     std::vector<Pending> sends;
     for (const Rank other : roster_.workers())
@@ -226,6 +238,14 @@ void SampleVisits::exchange_losses() {
     wait_(received);
   }
   if (real) keep_losses(all.bytes);
+  if (resident_lists_) keep_residents(all.bytes);
+}
+
+/// At the end of each part.
+void SampleVisits::keep_residents(std::span<const std::byte> all) {
+  const std::size_t part = all.size() / static_cast<std::size_t>(workers_), size = residents_.bytes().size();
+  residents_ = ResidentSet(resident_lists_->samples());
+  for (std::size_t end = part; end <= all.size(); end += part) residents_.add(all.subspan(end - size, size));
 }
 
 /// The parts of the other workers. `all`: the parts, one after the other.

@@ -15,6 +15,7 @@
 #include "workloads/context.hpp"
 #include "workloads/job/data_plan.hpp"
 #include "workloads/job/roster.hpp"
+#include "workloads/roles/resident_lists.hpp"
 #include "workloads/vectors/state_archive.hpp"
 
 namespace tandem {
@@ -31,6 +32,11 @@ class SampleVisits {
     std::vector<std::int32_t> epochs;  ///< in which each of them is visited
     std::vector<float> weights;        ///< factors on the losses; empty: all are 1
   };
+  /// Where lists depend on what is in caches: `own` asks the cache node for which this worker speaks what it
+  /// holds (Loader::residents). Pre: nothing was taken.
+  void know_residents(std::optional<ResidentLists> lists, std::function<ResidentSet()> own);
+  /// What the list of the present epoch knows to be in caches; empty where lists do not depend on it.
+  const ResidentSet& residents() const { return residents_; }
   /// The next samples, `count` of them; the last batch of a common list may have fewer.
   void next(int count, Batch& batch);
   /// The losses of the oldest batch that `next` returned and for which they were not noted, and the samples
@@ -81,6 +87,7 @@ class SampleVisits {
   void keep_losses(std::span<const std::byte> all);
   void note_given(std::int64_t epoch, std::span<const SampleId> ids);
   void serialise_given(StateArchive& state);
+  void keep_residents(std::span<const std::byte> all);
   void serialise_losses(StateArchive& state);
 
   const Roster& roster_;
@@ -89,6 +96,9 @@ class SampleVisits {
   int worker_;  ///< among them, of those that the samples were dealt to
   int workers_;
   std::function<void(Pending&)> wait_;
+  std::optional<ResidentLists> resident_lists_;
+  std::function<ResidentSet()> own_residents_;
+  ResidentSet residents_;
   sampling::DealsOfWorker deals_;
   std::int64_t total_ = 0;                      ///< taken, also by earlier workers of the slot
   std::optional<sampling::ShardVisits> shard_;  ///< made at its first use

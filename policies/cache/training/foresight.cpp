@@ -1,14 +1,18 @@
 // Foresight: importance with clairvoyance. When an epoch begins, its list is known to all nodes. A node keeps
 // the samples that count most for later epochs, and reads the others ahead in the order of their use, those
 // of low importance from packages that hold exactly what it will need together. Nothing is substituted.
+// What is read ahead takes the place of samples that no node uses any more in the epoch, so a cache loses no
+// room to it. All nodes know all lists, so each knows what the others keep; a directory may tell it instead.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "policies/cache/policies.hpp"
 #include "policies/cache/training/kept.hpp"
 #include "policies/cache/training/shares.hpp"
+#include "policies/cache/training/substitutes.hpp"
 
 namespace tandem::cache {
 namespace {
@@ -24,6 +28,8 @@ class Foresight final : public CachePolicy {
         is_lasting_(samples(), true),
         is_ahead_(samples()),
         holder_(samples(), nobody),
+        keeper_(setting.nodes > 1 ? samples() : 0, nobody),
+        planned_(static_cast<std::size_t>(setting.nodes)),
         jobs_(static_cast<std::size_t>(setting.jobs)) {}
 
   /// The samples of highest loss that fit into all nodes together are kept for later epochs.
@@ -36,7 +42,7 @@ class Foresight final : public CachePolicy {
     };
     std::ranges::sort(
         order_, [&](SampleId a, SampleId b) { return worth(a) != worth(b) ? worth(a) > worth(b) : a < b; });
-    std::int64_t room = setting_.nodes * (setting_.capacity().count() - window_);
+    std::int64_t room = setting_.nodes * setting_.capacity().count();
     for (const SampleId id : order_) {
       room -= setting_.manifest.size_of(id).count();
       is_lasting_[index(id)] = room >= 0;
@@ -51,7 +57,9 @@ class Foresight final : public CachePolicy {
     wanted_by_.assign(samples(), 0);
     for (const auto& list : event.lists)
       for (const SampleId id : list) ++wanted_by_[index(id)];
+    used_.clear();
     drop_useless(decisions);
+    if (plans_keepers()) plan_keepers(event);
     write_packages(job, decisions);
   }
 
@@ -60,10 +68,11 @@ class Foresight final : public CachePolicy {
     for (const auto& [id, size] : want.now) {
       const bool is_here = kept_.holds(id);
       serve_from_owner(id, is_here, holder_[index(id)], setting_.node, decisions);
+      if (wanted_by_[index(id)] > 0) --wanted_by_[index(id)];
       if (is_here)
         release(id, size, decisions);
-      else if (is_lasting_[index(id)] && holder_[index(id)] == nobody)
-        keep_lasting(id, size, decisions);
+      else if (may_keep(id) && kept_.keep(id, size, decisions))
+        publish(id, decisions);
     }
     job.taken += want.now.size();
     job.read = std::max(job.read, job.taken);
@@ -75,12 +84,17 @@ class Foresight final : public CachePolicy {
       remove(read.id, read.size, decisions);
     }
     forget_owners(holder_, arrived);
+    if (plans_keepers()) forget_owners(keeper_, arrived);
   }
 
   void on_directory(std::span<const Holder> holders, Decisions&) override {
+    has_directory_ = true;
     for (const Holder& entry : holders) holder_[index(entry.id)] = static_cast<std::int16_t>(entry.node);
   }
-  void on_peer(const PeerChange& change, Decisions&) override { forget_owner(holder_, change); }
+  void on_peer(const PeerChange& change, Decisions&) override {
+    forget_owner(holder_, change);
+    forget_owner(keeper_, change);
+  }
 
   /// Reads ahead while the samples that were read and not used fit into the window.
   void on_idle(Bytes room, Decisions& decisions) override {
@@ -92,7 +106,7 @@ class Foresight final : public CachePolicy {
         collect(job, id);
         Bytes size{0};
         for (const SampleId each : unit_) size += setting_.manifest.size_of(each);
-        if (size > room || ahead_ + size.count() > window_ || size > kept_.room()) return;
+        if (size > room || ahead_ + size.count() > window_ || !make_room(size, decisions)) return;
         for (const SampleId each : unit_) {
           kept_.keep(each, setting_.manifest.size_of(each), decisions);
           is_ahead_[index(each)] = true;
@@ -127,6 +141,34 @@ class Foresight final : public CachePolicy {
         remove(id, setting_.manifest.size_of(id), decisions);
   }
 
+  bool plans_keepers() const { return setting_.nodes > 1 && !has_directory_; }
+
+  /// Which node keeps which samples after this epoch: of those that it uses and nobody keeps, in the order of
+  /// its list, what fits. In this epoch, those that were planned before are there.
+  void plan_keepers(const EpochBegins& event) {
+    for (std::size_t id = 0; id < keeper_.size(); ++id) {
+      const std::int16_t keeper = keeper_[id];
+      holder_[id] = keeper == setting_.node ? nobody : keeper;
+      if (keeper != nobody && !is_lasting_[id] && wanted_by_[id] == 0) give_up(id);
+    }
+    for (std::size_t node = 0; node < event.lists.size(); ++node)
+      for (const SampleId sample : event.lists[node]) {
+        const std::size_t id = index(sample);
+        const std::int64_t size = setting_.manifest.size_of(sample).count();
+        if (keeper_[id] == static_cast<std::int16_t>(node) && !is_lasting_[id] && wanted_by_[id] == 1)
+          give_up(id);
+        if (keeper_[id] != nobody || !is_lasting_[id]) continue;
+        if (planned_[node] + size > setting_.capacity().count()) continue;
+        planned_[node] += size;
+        keeper_[id] = static_cast<std::int16_t>(node);
+      }
+  }
+  void give_up(std::size_t id) {
+    planned_[static_cast<std::size_t>(keeper_[id])] -=
+        setting_.manifest.size_of(static_cast<SampleId>(id)).count();
+    keeper_[id] = nobody;
+  }
+
   /// The samples of low importance that this node must read, in the order of their use.
   void write_packages(Job& job, Decisions& decisions) {
     job.packages.clear();
@@ -152,26 +194,38 @@ class Foresight final : public CachePolicy {
       if (!kept_.holds(each)) unit_.push_back(each);
   }
 
-  /// After its use a sample stays only if it counts for later epochs.
+  /// After its use in this epoch a sample stays only if it counts for later ones.
   void release(SampleId id, Bytes size, Decisions& decisions) {
-    if (wanted_by_[index(id)] > 0) --wanted_by_[index(id)];
     if (is_ahead_[index(id)]) {
       is_ahead_[index(id)] = false;
       ahead_ -= size.count();
-      if (is_lasting_[index(id)] && lasting_fits(Bytes(0))) {
-        decisions.published.push_back(id);
-        return;
-      }
-      kept_.drop(id, size, decisions);
-      return;
+      if (!may_keep(id)) return kept_.drop(id, size, decisions);
+      return publish(id, decisions);
     }
-    if (!is_lasting_[index(id)] && wanted_by_[index(id)] == 0) remove(id, size, decisions);
+    if (wanted_by_[index(id)] > 0) return;
+    if (is_lasting_[index(id)])
+      used_.push(id);
+    else
+      remove(id, size, decisions);
   }
-  bool lasting_fits(Bytes size) const {
-    return kept_.used().count() - ahead_ + size.count() <= setting_.capacity().count() - window_;
+  /// For later epochs.
+  bool may_keep(SampleId id) const {
+    if (!is_lasting_[index(id)]) return false;
+    return plans_keepers() ? keeper_[index(id)] == setting_.node : holder_[index(id)] == nobody;
   }
-  void keep_lasting(SampleId id, Bytes size, Decisions& decisions) {
-    if (lasting_fits(size) && kept_.keep(id, size, decisions)) decisions.published.push_back(id);
+  void publish(SampleId id, Decisions& decisions) {
+    decisions.published.push_back(id);
+    if (wanted_by_[index(id)] == 0) used_.push(id);
+  }
+  /// Samples leave that were used, the first ones first.
+  bool make_room(Bytes size, Decisions& decisions) {
+    while (size > kept_.room()) {
+      if (used_.empty()) return false;
+      const SampleId id = used_.front();
+      used_.pop();
+      if (kept_.holds(id) && !is_ahead_[index(id)]) remove(id, setting_.manifest.size_of(id), decisions);
+    }
+    return true;
   }
   void remove(SampleId id, Bytes size, Decisions& decisions) {
     kept_.drop(id, size, decisions);
@@ -191,7 +245,11 @@ class Foresight final : public CachePolicy {
   std::vector<bool> is_ahead_;           ///< by id: was read ahead and not used
   std::int64_t ahead_ = 0;               ///< bytes of those
   std::vector<std::int16_t> holder_;     ///< by id: another node that keeps it
+  std::vector<std::int16_t> keeper_;     ///< by id: the node that keeps it after this epoch; empty: one node
+  std::vector<std::int64_t> planned_;    ///< by node: bytes of those
+  bool has_directory_ = false;           ///< which tells who keeps what
   std::vector<std::uint8_t> wanted_by_;  ///< by id: uses that are left in this epoch, of all nodes
+  IdQueue used_;                         ///< kept for later epochs, of no more use in this one
   std::vector<Job> jobs_;
   std::vector<SampleId> order_;  ///< scratch, as the next one
   std::vector<SampleId> unit_;

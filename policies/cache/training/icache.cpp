@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "policies/cache/policies.hpp"
 #include "policies/cache/training/importance_heap.hpp"
@@ -24,23 +25,20 @@ Substitution substitution_of(const std::string& name) {
 struct JobView {
   bool is_active = false;
   double benefit = 1.0;
-  double boost = 1.0;  ///< factor on the benefit for a fair share
-  std::int64_t epoch = 0;
-  std::vector<std::uint8_t> low;            ///< by id; empty: all are H
-  std::vector<std::uint32_t> delivered_in;  ///< by id: the last epoch + 1
-  IdQueue omitted;                          ///< wanted in this epoch, and replaced
-  std::vector<float> relative;              ///< importance by id, in [0, 1]; only with several jobs
-  std::int64_t high_hits = 0;               ///< in this epoch
+  double boost = 1.0;           ///< factor on the benefit for a fair share
+  std::vector<bool> low;        ///< by id; empty: all are H
+  std::vector<bool> delivered;  ///< by id: in this epoch
+  IdQueue omitted;              ///< wanted in this epoch, and replaced
+  std::vector<float> relative;  ///< importance by id, in [0, 1]; only with several jobs
+  std::int64_t high_hits = 0;   ///< in this epoch
   std::int64_t low_wanted = 0;
   std::int64_t low_on_demand = 0;
 
   bool wants_low(SampleId id) const {
     const auto index = static_cast<std::size_t>(id);
-    return is_active && !low.empty() && low[index] != 0;
+    return is_active && !low.empty() && low[index];
   }
-  bool has_had(SampleId id) const {
-    return delivered_in[static_cast<std::size_t>(id)] == static_cast<std::uint32_t>(epoch + 1);
-  }
+  bool has_had(SampleId id) const { return delivered[static_cast<std::size_t>(id)]; }
 };
 
 class ICache final : public CachePolicy {
@@ -59,8 +57,7 @@ class ICache final : public CachePolicy {
         substitutes_(mode_, setting.manifest),
         is_low_(samples()),
         jobs_(static_cast<std::size_t>(setting.jobs)) {
-    for (JobView& job : jobs_) job.delivered_in.resize(samples());
-    if (setting.nodes > 1) holder_.resize(samples(), nobody);
+    for (JobView& job : jobs_) job.delivered.resize(samples());
     set_split(setting.options.real("split"));
     check();
   }
@@ -73,7 +70,7 @@ class ICache final : public CachePolicy {
       const SampleId asked = want.now[i].id;
       const bool low = !want.low.empty() && want.low[i] != 0;
       const SampleId given = low ? serve_low(job, asked, decisions) : serve_high(job, asked, decisions);
-      job.delivered_in[index(given)] = static_cast<std::uint32_t>(job.epoch + 1);
+      job.delivered[index(given)] = true;
       if (is_low_[index(given)] && !is_needed(given)) drop_low(given, decisions);
     }
   }
@@ -92,7 +89,7 @@ class ICache final : public CachePolicy {
     end_epoch(job);
     while (high_used_ > high_capacity_) drop_high(high_.least(), decisions);
     job.is_active = true;
-    job.epoch = event.epoch;
+    job.delivered.assign(samples(), false);
     job.omitted.clear();
     note_low(job, event);
     drop_unneeded(decisions);
@@ -107,7 +104,7 @@ class ICache final : public CachePolicy {
     JobView& job = jobs_[static_cast<std::size_t>(number)];
     job.is_active = true;
     if (jobs_.size() > 1) aggregate(job);
-    high_.renew(values_);
+    high_.renew(std::exchange(values_, {}));
   }
 
   void on_job(const JobChange& change, Decisions&) override {
@@ -123,7 +120,9 @@ class ICache final : public CachePolicy {
   }
 
   void on_directory(std::span<const Holder> holders, Decisions&) override {
-    if (holder_.empty()) return;
+    if (!is_shared()) return;
+    // A node that hears of no other one does without.
+    if (holder_.empty()) holder_.resize(samples(), nobody);
     for (const Holder& entry : holders) holder_[index(entry.id)] = static_cast<std::int16_t>(entry.node);
   }
 
@@ -150,6 +149,7 @@ class ICache final : public CachePolicy {
   static constexpr std::size_t visited_per_package = 1 << 12;  ///< samples, to find or write one
 
   static std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
+  bool is_shared() const { return setting_.nodes > 1; }
   std::size_t samples() const { return static_cast<std::size_t>(setting_.manifest.samples); }
   std::int64_t size_of(SampleId id) const { return setting_.manifest.size_of(id).count(); }
   void check() const {
@@ -170,9 +170,9 @@ class ICache final : public CachePolicy {
   void note_low(JobView& job, const EpochBegins& event) {
     job.low.assign(event.low.begin(), event.low.end());
     if (event.low.empty() || event.lists.size() < 2) return;
-    std::ranges::fill(job.low, std::uint8_t{0});
+    job.low.assign(samples(), false);
     for (const SampleId id : event.lists[static_cast<std::size_t>(setting_.node)])
-      job.low[index(id)] = event.low[index(id)];
+      job.low[index(id)] = event.low[index(id)] != 0;
   }
   /// Frees the L-cache of samples that no job wants any more.
   void drop_unneeded(Decisions& decisions) {
@@ -233,13 +233,13 @@ class ICache final : public CachePolicy {
     high_.insert(id);
     high_used_ += size;
     decisions.keep(id, Bytes(size));
-    if (!holder_.empty()) decisions.published.push_back(id);
+    if (is_shared()) decisions.published.push_back(id);
   }
   void drop_high(SampleId id, Decisions& decisions) {
     high_.remove(id);
     high_used_ -= size_of(id);
     decisions.drop(id, Bytes(size_of(id)));
-    if (!holder_.empty()) decisions.withdrawn.push_back(id);
+    if (is_shared()) decisions.withdrawn.push_back(id);
   }
 
   SampleId serve_low(JobView& job, SampleId asked, Decisions& decisions) {
@@ -351,9 +351,9 @@ class ICache final : public CachePolicy {
   Packages packages_;
   Substitutes substitutes_;
   std::vector<bool> is_low_;          ///< by id: in the L-cache
-  std::vector<std::int16_t> holder_;  ///< by id: the node that published it; empty: one node
+  std::vector<std::int16_t> holder_;  ///< by id: the node that published it; empty: none did
   std::vector<JobView> jobs_;
-  std::vector<float> values_;    ///< of the importance that comes next
+  std::vector<float> values_;    ///< scratch: of the importance that comes next
   std::vector<SampleId> order_;  ///< scratch
   std::vector<SampleId> kept_;   ///< scratch
 };

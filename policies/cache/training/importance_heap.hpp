@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
+#include <functional>
+#include <iterator>
 #include <utility>
 #include <vector>
 
+#include "policies/cache/id_index.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/units.hpp"
 
@@ -16,30 +18,30 @@ namespace tandem::cache {
 class ImportanceHeap {
  public:
   /// All samples have the importance `initial`.
-  ImportanceHeap(std::int64_t samples, float initial)
-      : values_(static_cast<std::size_t>(samples), initial), is_here_(values_.size()) {}
+  ImportanceHeap(std::int64_t samples, float initial) : values_(static_cast<std::size_t>(samples), initial) {}
 
-  bool holds(SampleId id) const { return is_here_[index(id)]; }
-  std::int64_t size() const { return count_; }
+  bool holds(SampleId id) const { return place_.find(id) != IdIndex::none; }
+  std::int64_t size() const { return std::ssize(here_); }
   /// The value that counts now.
   float importance(SampleId id) const { return values_[index(id)]; }
 
   /// Pre: a value for each sample.
-  void renew(std::span<const float> values) {
+  void renew(std::vector<float> values) {
     TANDEM_CHECK(values.size() == values_.size(), values.size(), values_.size());
-    next_values_.assign(values.begin(), values.end());
+    next_values_ = std::move(values);
     next_heap_.clear();
     built_ = 0;
     is_building_ = true;
   }
-  /// Visits at most `samples` samples for the next heap. When all were visited, the new values count.
+  /// Visits at most `samples` of the samples that are here for the next heap. When all were visited, the new
+  /// values count.
   void advance(std::size_t samples) {
     if (!is_building_) return;
-    const std::size_t end = std::min(built_ + samples, values_.size());
-    for (; built_ < end; ++built_)
-      if (is_here_[built_]) push(next_heap_, {next_values_[built_], static_cast<SampleId>(built_)});
-    if (built_ < values_.size()) return;
-    std::swap(values_, next_values_);
+    const std::size_t end = std::min(built_ + samples, here_.size());
+    for (; built_ < end; ++built_) push(next_heap_, {next_values_[index(here_[built_])], here_[built_]});
+    if (built_ < here_.size()) return;
+    // Nodes of a simulation have values for all samples of large data sets.
+    values_ = std::exchange(next_values_, {});
     std::swap(heap_, next_heap_);
     is_building_ = false;
   }
@@ -47,20 +49,29 @@ class ImportanceHeap {
   /// Pre: not here.
   void insert(SampleId id) {
     TANDEM_CHECK(!holds(id), "id", id);
-    is_here_[index(id)] = true;
-    ++count_;
+    place_.insert(id, static_cast<IdIndex::Slot>(here_.size()));
+    here_.push_back(id);
     push(heap_, {values_[index(id)], id});
-    if (is_building_ && index(id) < built_) push(next_heap_, {next_values_[index(id)], id});
   }
   /// Pre: here. Its entry stays in the heap until it is the least.
   void remove(SampleId id) {
-    TANDEM_CHECK(holds(id), "id", id);
-    is_here_[index(id)] = false;
-    --count_;
+    const IdIndex::Slot place = place_.find(id);
+    TANDEM_CHECK(place != IdIndex::none, "id", id);
+    const SampleId last = here_.back();
+    // The last one takes its place, which may have been visited.
+    if (is_building_ && place < built_ && built_ < here_.size() && last != id)
+      push(next_heap_, {next_values_[index(last)], last});
+    place_.erase(id);
+    here_.pop_back();
+    built_ = std::min(built_, here_.size());
+    if (last == id) return;
+    here_[place] = last;
+    place_.erase(last);
+    place_.insert(last, place);
   }
   /// The least important sample; ties: the smallest id. Pre: not empty.
   SampleId least() {
-    while (!is_here_[index(heap_.front().second)]) pop(heap_);
+    while (!holds(heap_.front().second)) pop(heap_);
     return heap_.front().second;
   }
 
@@ -77,13 +88,13 @@ class ImportanceHeap {
   }
 
   std::vector<float> values_;
-  std::vector<bool> is_here_;
+  std::vector<SampleId> here_;
+  IdIndex place_;           ///< in `here_`
   std::vector<Item> heap_;  ///< of all that are here, and of some that left
-  std::int64_t count_ = 0;
   bool is_building_ = false;
   std::vector<float> next_values_;
   std::vector<Item> next_heap_;
-  std::size_t built_ = 0;  ///< samples that were visited
+  std::size_t built_ = 0;  ///< samples of `here_` that were visited
 };
 
 }  // namespace tandem::cache

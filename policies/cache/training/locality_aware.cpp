@@ -2,6 +2,8 @@
 // samples of a step's batches are divided anew: each node delivers those that it keeps, and what is left over
 // is dealt to the nodes that have too few. The samples of a step stay the same, only who delivers them
 // changes.
+#include <algorithm>
+
 #include "policies/cache/policies.hpp"
 #include "policies/cache/training/kept.hpp"
 #include "policies/cache/training/shares.hpp"
@@ -15,11 +17,15 @@ class LocalityAware final : public CachePolicy {
       : setting_(setting), kept_(setting.capacity()), jobs_(static_cast<std::size_t>(setting.jobs)) {}
 
   void on_epoch(const EpochBegins& event, Decisions&) override {
-    if (owners_.empty()) owners_ = owners_by_first_use(event.lists, setting_.manifest, setting_.capacity());
+    if (owners_.empty()) {
+      owners_ = owners_by_first_use(event.lists, setting_.manifest, setting_.capacity());
+      first_epoch_ = event.epoch;
+    }
     Progress& job = jobs_[static_cast<std::size_t>(event.job)];
     job.lists.assign(event.lists.begin(), event.lists.end());
     job.taken = 0;
-    is_first_ = event.epoch == 0;
+    // Caches are empty when a job begins, also one that is resumed in a later epoch.
+    is_first_ = event.epoch == first_epoch_;
   }
 
   void on_want(const Want& want, Decisions& decisions) override {
@@ -63,8 +69,9 @@ class LocalityAware final : public CachePolicy {
       ++counts_[node];
       if (static_cast<int>(node) == setting_.node) mine_.push_back(id);
     };
+    // Nodes without workers take no part.
     for (const auto& list : job.lists)
-      for (std::size_t i = job.taken; i < job.taken + batch; ++i) {
+      for (std::size_t i = job.taken; i < std::min(list.size(), job.taken + batch); ++i) {
         const int owner = owners_[static_cast<std::size_t>(list[i])];
         if (owner != nobody && counts_[static_cast<std::size_t>(owner)] < batch)
           deal(list[i], static_cast<std::size_t>(owner));
@@ -73,7 +80,7 @@ class LocalityAware final : public CachePolicy {
       }
     std::size_t node = 0;
     for (const SampleId id : left_) {
-      while (counts_[node] == batch) ++node;
+      while (counts_[node] == batch || job.lists[node].empty()) ++node;
       deal(id, node);
     }
   }
@@ -82,6 +89,7 @@ class LocalityAware final : public CachePolicy {
   Kept kept_;
   std::vector<std::int16_t> owners_;  ///< by id
   std::vector<Progress> jobs_;
+  std::int64_t first_epoch_ = 0;     ///< that the policy saw
   bool is_first_ = true;             ///< epoch
   std::vector<std::size_t> counts_;  ///< scratch, as the next two
   std::vector<SampleId> mine_;
@@ -100,7 +108,8 @@ Catalog<Factory>::Entry locality_aware() {
           .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
                      return std::make_unique<LocalityAware>(setting);
                    },
-                   .needs = {.manifest = true, .lists = true, .peers = true}}};
+                   .needs = {.manifest = true, .lists = true, .peers = true},
+                   .replaces = true}};
 }
 
 }  // namespace tandem::cache

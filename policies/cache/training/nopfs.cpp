@@ -1,155 +1,120 @@
 // NoPFS (Dryden, Boehringer, Ben-Nun, Hoefler, SC 2021). The seed tells each node what all nodes will read
 // during the whole run. A node keeps the samples that it will read most often, the most frequent in its
 // fastest tier; it reads them ahead in the order of their first use, and others from the fastest of own
-// tiers, another node and the store.
+// tiers, another node and the store. Of the nodes that keep a sample, one reads it from the store; a node
+// that is asked for a sample of its plan reads it at once, so nobody guesses how far another one is.
 #include <algorithm>
-#include <numeric>
+#include <memory>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
+#include "policies/cache/id_index.hpp"
 #include "policies/cache/policies.hpp"
+#include "policies/cache/training/frequency_plan.hpp"
 #include "policies/cache/training/kept.hpp"
 #include "policies/cache/training/shares.hpp"
+#include "policies/cache/training/stated_rates.hpp"
 
 namespace tandem::cache {
 namespace {
 
-/// What one node plans to keep.
-struct NodePlan {
-  std::vector<std::int8_t> tier;               ///< by id; outside: not kept
-  std::vector<std::vector<SampleId>> by_tier;  ///< in the order of their first use
-};
-
 class NoPfs final : public CachePolicy {
  public:
   explicit NoPfs(const Setting& setting)
-      : setting_(setting),
-        lead_(setting.options.integer("lead")),
-        samples_(static_cast<std::size_t>(setting.manifest.samples)),
-        read_ahead_(setting.tiers.size()),
-        holder_(samples_, nobody),
-        holder_tier_(samples_),
-        place_in_list_(samples_) {
+      : rates_(stated_rates("nopfs", setting)),
+        manifest_(setting.manifest),
+        node_(setting.node),
+        plan_(frequency_plan(setting)),
+        departed_(static_cast<std::size_t>(setting.nodes)) {
     for (std::size_t tier = 0; tier < setting.tiers.size(); ++tier)
       kept_.emplace_back(setting.tiers[tier], static_cast<int>(tier));
-    plan();
+    for (const auto& [id, tier] : mine()) tier_of_plan_.insert(id, static_cast<IdIndex::Slot>(tier));
+  }
+
+  /// Reads all of the plan ahead.
+  void on_job(const JobChange& change, Decisions& decisions) override {
+    if (change.state != JobChange::State::starts || std::exchange(has_started_, true)) return;
+    for (std::size_t first = 0; first < mine().size(); first += block)
+      read_block(first, std::min(first + block, mine().size()), decisions);
   }
 
   void on_want(const Want& want, Decisions& decisions) override {
     for (const auto& [id, size] : want.now) {
       const int own = tier_of(id);
-      decisions.serve.push_back({id, id, own >= 0 ? tier(own) : fastest_elsewhere(id, size)});
-      const int planned = mine_.tier[index(id)];
-      if (own < 0 && planned >= 0) kept_[static_cast<std::size_t>(planned)].keep(id, size, decisions);
+      decisions.serve.push_back({id, id, own >= 0 ? tier(own) : fastest_elsewhere(id)});
+      const IdIndex::Slot planned = tier_of_plan_.find(id);
+      if (own < 0 && planned != IdIndex::none) kept_[planned].keep(id, size, decisions);
     }
   }
 
   void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
     for (Kept& kept : kept_) kept.forget_failed(arrived, decisions);
+    for (const Arrived& read : arrived)
+      if (read.from.where == Where::peer && read.outcome != Arrived::Outcome::here) lost_.insert(read.id);
   }
 
-  void on_peer(const PeerChange& change, Decisions&) override { forget_owner(holder_, change); }
-
-  /// Reads ahead, the fastest tier first.
-  void on_idle(Bytes room, Decisions& decisions) override {
-    for (std::size_t tier = 0; tier < kept_.size(); ++tier) {
-      const auto& list = mine_.by_tier[tier];
-      for (std::size_t& next = read_ahead_[tier]; next < list.size(); ++next) {
-        const SampleId id = list[next];
-        if (kept_[tier].holds(id)) continue;
-        const Bytes size = setting_.manifest.size_of(id);
-        if (size > room) return;
-        kept_[tier].keep(id, size, decisions);
-        decisions.read(id, store(), Why::prefetch);
-        room = room - size;
-      }
-    }
+  void on_peer(const PeerChange& change, Decisions&) override {
+    departed_[static_cast<std::size_t>(change.node)] = !change.joins;
   }
 
   bool holds(SampleId id) const override { return tier_of(id) >= 0; }
   Bytes used(int tier) const override { return kept_[static_cast<std::size_t>(tier)].used(); }
 
  private:
-  static std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
+  /// Samples of the plan, in the order of their first use, of which those from one place are read together.
+  static constexpr std::size_t block = 256;
+
+  const std::vector<FrequencyPlan::Kept>& mine() const {
+    return plan_->of_node[static_cast<std::size_t>(node_)];
+  }
   int tier_of(SampleId id) const {
     for (std::size_t tier = 0; tier < kept_.size(); ++tier)
       if (kept_[tier].holds(id)) return static_cast<int>(tier);
     return outside;
   }
 
-  /// The plans of all nodes; of those of others only who holds a sample in the fastest tier.
-  void plan() {
-    for (int distance = setting_.nodes - 1; distance >= 0; --distance) {
-      const int node = (setting_.node + distance) % setting_.nodes;
-      NodePlan plan = plan_of(node);
-      if (node == setting_.node) {
-        mine_ = std::move(plan);
-        return;
-      }
-      for (std::size_t tier = 0; tier < plan.by_tier.size(); ++tier)
-        for (std::size_t place = 0; place < plan.by_tier[tier].size(); ++place) {
-          const std::size_t id = index(plan.by_tier[tier][place]);
-          if (holder_[id] != nobody && holder_tier_[id] < static_cast<std::int8_t>(tier)) continue;
-          holder_[id] = static_cast<std::int16_t>(node);
-          holder_tier_[id] = static_cast<std::int8_t>(tier);
-          place_in_list_[id] = static_cast<std::uint32_t>(place);
-        }
+  void read_block(std::size_t first, std::size_t end, Decisions& decisions) {
+    from_.clear();
+    for (std::size_t i = first; i < end; ++i) {
+      const auto& [id, tier] = mine()[i];
+      if (holds(id) || !kept_[static_cast<std::size_t>(tier)].keep(id, manifest_.size_of(id), decisions))
+        continue;
+      const Place place = fastest_elsewhere(id);
+      auto group = std::ranges::find(from_, place, &Group::place);
+      if (group == from_.end()) group = from_.insert(from_.end(), Group{place, {}});
+      group->ids.push_back(id);
     }
-  }
-  NodePlan plan_of(int node) const {
-    std::vector<std::uint32_t> uses(samples_), first(samples_);
-    std::uint32_t position = 0;
-    std::vector<SampleId> list, touched;
-    for (std::int64_t epoch = 0; epoch < setting_.plan->epochs(); ++epoch)
-      for (int job = 0; job < setting_.jobs; ++job) {
-        setting_.plan->list(job, epoch, node, list);
-        for (const SampleId id : list) {
-          if (uses[index(id)]++ == 0) {
-            first[index(id)] = position;
-            touched.push_back(id);
-          }
-          ++position;
-        }
-      }
-    std::ranges::stable_sort(touched, std::ranges::greater(), [&](SampleId id) { return uses[index(id)]; });
-    NodePlan plan{std::vector<std::int8_t>(samples_, outside), {}};
-    plan.by_tier.resize(setting_.tiers.size());
-    std::vector<Bytes> room = setting_.tiers;
-    for (const SampleId id : touched) {
-      const Bytes size = setting_.manifest.size_of(id);
-      const auto tier = std::ranges::find_if(room, [size](Bytes left) { return left >= size; });
-      if (tier == room.end()) continue;
-      *tier = *tier - size;
-      plan.tier[index(id)] = static_cast<std::int8_t>(tier - room.begin());
-      plan.by_tier[static_cast<std::size_t>(tier - room.begin())].push_back(id);
-    }
-    for (auto& ids : plan.by_tier) std::ranges::sort(ids, {}, [&](SampleId id) { return first[index(id)]; });
-    return plan;
+    for (const Group& group : from_) decisions.read(group.ids, group.place, Why::prefetch);
   }
 
-  /// Another node is taken to have read a sample when this node's own reading ahead in that tier is `lead`
-  /// samples further, or has ended.
-  bool is_expected_there(SampleId id) const {
-    const auto tier = static_cast<std::size_t>(holder_tier_[index(id)]);
-    const bool ended = read_ahead_[tier] >= mine_.by_tier[tier].size();
-    return ended || read_ahead_[tier] >= place_in_list_[index(id)] + static_cast<std::size_t>(lead_);
-  }
-  Place fastest_elsewhere(SampleId id, Bytes size) const {
-    const int holder = holder_[index(id)];
-    if (holder == nobody || !is_expected_there(id)) return store();
-    const auto& rates = *setting_.rates;
-    const Seconds network = rates.peer.time_of(size);
-    const Seconds disk = rates.tiers[static_cast<std::size_t>(holder_tier_[index(id)])].time_of(size);
-    return std::max(network, disk) <= rates.store.time_of(size) ? peer(holder) : store();
+  Place fastest_elsewhere(SampleId id) const {
+    const auto index = static_cast<std::size_t>(id);
+    const int reader = plan_->reader[index];
+    const bool is_asked = reader != nobody && reader != node_ && rates_.peer.bandwidth > BytesPerSecond(0) &&
+                          !departed_[static_cast<std::size_t>(reader)] && !lost_.contains(id);
+    if (!is_asked) return store();
+    const Bytes size = manifest_.size_of(id);
+    const Seconds network = rates_.peer.time_of(size);
+    const Seconds there = rates_.tiers[static_cast<std::size_t>(plan_->reader_tier[index])].time_of(size);
+    return std::max(network, there) <= rates_.store.time_of(size) ? peer(reader) : store();
   }
 
-  Setting setting_;
-  std::int64_t lead_;
-  std::size_t samples_;
+  struct Group {
+    Place place;
+    std::vector<SampleId> ids;
+  };
+
+  Rates rates_;
+  Manifest manifest_;
+  int node_;
+  std::shared_ptr<const FrequencyPlan> plan_;
+  IdIndex tier_of_plan_;    ///< of what this node plans to keep
   std::vector<Kept> kept_;  ///< by tier
-  NodePlan mine_;
-  std::vector<std::size_t> read_ahead_;       ///< by tier: samples of the plan that were read or skipped
-  std::vector<std::int16_t> holder_;          ///< by id: the other node with it in the fastest tier
-  std::vector<std::int8_t> holder_tier_;      ///< of that node
-  std::vector<std::uint32_t> place_in_list_;  ///< in that tier's order
+  bool has_started_ = false;
+  std::vector<bool> departed_;         ///< by node
+  std::unordered_set<SampleId> lost_;  ///< that the node which should have them had not
+  std::vector<Group> from_;            ///< scratch
 };
 
 }  // namespace
@@ -163,10 +128,7 @@ Catalog<Factory>::Entry nopfs() {
       .paper =
           "Dryden, Boehringer, Ben-Nun, Hoefler: Clairvoyant Prefetching for Distributed Machine Learning "
           "I/O. SC 2021",
-      .options = {{"lead",
-                   "another node is asked for a sample when this node's own reading ahead is this many "
-                   "samples further",
-                   std::int64_t{20}, 0, 1e9}},
+      .options = rate_options(),
       .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
                  return std::make_unique<NoPfs>(setting);
                },

@@ -26,15 +26,15 @@ TEST_F(CacheKeys, PoliciesThatPlanGoWithSamplersThatDealLists) {
 
 TEST_F(CacheKeys, RefuseSamplersThatDoNotTellWhatAPolicyNeeds) {
   EXPECT_EQ(error_of(stored("cache: icache")),
-            "lab.yaml: key 'data.sampling': expected importance | rank-exponential, because cache policy "
-            "icache needs losses, found 'shard'");
+            "lab.yaml: key 'data.sampling': expected importance | rank-exponential | shade, because cache "
+            "policy icache needs losses, found 'shard'");
   EXPECT_EQ(error_of(stored("cache: icache, sampling: shuffled")),
-            "lab.yaml:4: key 'data.sampling': expected importance | rank-exponential, because cache policy "
-            "icache needs losses, found 'shuffled'");
+            "lab.yaml:4: key 'data.sampling': expected importance | rank-exponential | shade, because cache "
+            "policy icache needs losses, found 'shuffled'");
   EXPECT_EQ(
       error_of(stored("cache: ods")),
       "lab.yaml: key 'data.sampling': expected shuffled | replacement | importance | rank-exponential | "
-      "chunked, because cache policy ods needs the lists of epochs, found 'shard'");
+      "shade | chunked, because cache policy ods needs the lists of epochs, found 'shard'");
   EXPECT_EQ(error_of(stored("cache: quiver, sampling: replacement")),
             "lab.yaml:4: key 'data.sampling': expected shuffled | importance | chunked, because cache policy "
             "quiver needs samples that are listed once, to change their places, found 'replacement'");
@@ -73,13 +73,41 @@ TEST_F(CacheKeys, RefuseTiersThatCannotBeKept) {
             "(data.source) and no cache nodes, found 'true'");
 }
 
-TEST_F(CacheKeys, RefuseWhatCacheNodesDoNotProvide) {
-  EXPECT_NE(error_of(stored("cache: nopfs, sampling: shuffled"))
-                .find("expected a policy that does not need all lists of the run, the rates of tiers, peers "
-                      "and stores"),
+TEST_F(CacheKeys, PoliciesThatPlanWithTheRunGoWithListsThatTheSeedTells) {
+  for (const char* sampler : {"shard", "shuffled", "chunked", "replacement"})
+    EXPECT_EQ(load(stored("cache: nopfs, sampling: " + std::string(sampler))).data.cache, "nopfs");
+  EXPECT_EQ(
+      error_of(stored("cache: nopfs, sampling: importance")),
+      "lab.yaml:4: key 'data.sampling': expected shard | shuffled | replacement | chunked, because cache "
+      "policy nopfs plans with the whole run, found 'importance'");
+}
+
+TEST_F(CacheKeys, RefuseRunsWithoutAnEnd) {
+  EXPECT_NE(
+      error_of("platform: lab.xml\nstop: {seconds: 5}\nsync: {algorithm: asp}\nplacement: {cache_nodes: "
+               "[a]}\ndata: {source: storage, cache: nopfs}\n")
+          .find("expected the number of epochs, or stop.rounds, because cache policy nopfs plans with the "
+                "whole run, found '0'"),
+      std::string::npos);
+}
+
+/// It reads from others only where the experiment lets nodes do so.
+TEST_F(CacheKeys, APolicyThatComparesRatesDoesWithoutPeers) {
+  const std::string nodes = "data: {source: storage, cache: nopfs}\nplacement: {cache_nodes: [a, b]}\n";
+  EXPECT_NO_THROW(load(minimal + nodes));
+  EXPECT_NE(error_of(minimal + "data: {source: storage, cache: foresight, sampling: shuffled}\nplacement: "
+                               "{cache_nodes: [a, b]}\n")
+                .find("a policy that reads from no other cache node"),
             std::string::npos);
-  EXPECT_NE(error_of(stored("sampling: shade")).find("a sampler that does not depend on what is cached"),
-            std::string::npos);
+}
+
+TEST_F(CacheKeys, ListsMayDependOnWhatIsCached) {
+  EXPECT_EQ(load(stored("cache: shade, sampling: shade")).data.sampling, "shade");
+  EXPECT_EQ(load(stored("cache: lru, sampling: shade")).data.sampling, "shade");
+  EXPECT_EQ(
+      error_of(stored("cache: shade, sampling: shade", "checkpoint: {policy: fixed}\n")),
+      "lab.yaml:4: key 'checkpoint.policy': expected nothing, because the lists of sampler shade depend on "
+      "what is cached, which commits do not record, found 'fixed'");
 }
 
 }  // namespace

@@ -1,0 +1,89 @@
+#include "workloads/job/run_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/job/cache_clients.hpp"
+#include "workloads/job/roster.hpp"
+
+namespace tandem {
+namespace {
+
+/// Of an algorithm that varies them, at least one.
+int steps_per_round(const Experiment& experiment) {
+  const auto& algorithm = sync::catalog().find(experiment.sync.algorithm);
+  return std::max(1, algorithm.make.steps_per_round(
+                         Options::resolve(algorithm.name, algorithm.options, experiment.sync.options)));
+}
+
+std::int64_t epochs_of(const Experiment& experiment, int workers, std::int64_t samples) {
+  double epochs = std::numeric_limits<double>::infinity();
+  const Experiment::Stop& stop = experiment.stop;
+  if (stop.epochs > 0.0) epochs = stop.epochs;
+  if (stop.rounds > 0) {
+    const double of_round =
+        static_cast<double>(experiment.workload.batch) * workers * steps_per_round(experiment);
+    epochs = std::min(epochs, static_cast<double>(stop.rounds) * of_round / static_cast<double>(samples));
+  }
+  if (std::isinf(epochs))
+    throw ConfigError("stop.epochs: expected the number of epochs, or stop.rounds, because cache policy " +
+                      experiment.data.cache + " plans with the whole run, found 0");
+  return std::max<std::int64_t>(1, std::llround(std::ceil(epochs)));
+}
+
+}  // namespace
+
+RunPlan::RunPlan(const Experiment& experiment, int workers, std::int64_t samples,
+                 std::shared_ptr<const sampling::Sampler> sampler,
+                 std::function<const sampling::Shards&()> shards)
+    : seed_(experiment.seed),
+      epochs_(epochs_of(experiment, workers, samples)),
+      workers_(workers),
+      sampler_(std::move(sampler)),
+      shards_(std::move(shards)) {
+  const Roster roster(experiment);
+  for (std::size_t node = 0; node < roster.ranks_of(Roster::Role::cache_node).size(); ++node)
+    workers_of_.push_back(clients_of(roster, node));
+}
+
+void RunPlan::list(int, std::int64_t epoch, int node, std::vector<SampleId>& ids) const {
+  std::vector<std::vector<SampleId>> parts;
+  std::size_t longest = 0;
+  for (const std::size_t worker : workers_of_.at(static_cast<std::size_t>(node))) {
+    if (worker >= static_cast<std::size_t>(workers_)) continue;
+    parts.push_back(of_worker(epoch, worker));
+    longest = std::max(longest, parts.back().size());
+  }
+  ids.clear();
+  // Workers take the same steps, more or less.
+  for (std::size_t i = 0; i < longest; ++i)
+    for (const auto& part : parts)
+      if (i < part.size()) ids.push_back(part[i]);
+}
+
+std::vector<SampleId> RunPlan::of_worker(std::int64_t epoch, std::size_t worker) const {
+  const auto number = static_cast<int>(worker);
+  if (sampler_ == nullptr) {
+    const auto& shard = shards_().at(worker);
+    sampling::ShardVisits visits(shard, seed_, number);
+    visits.skip(epoch * std::ssize(shard));
+    std::vector<SampleId> ids;
+    visits.next(static_cast<int>(shard.size()), ids);
+    return ids;
+  }
+  const std::lock_guard lock(mutex_);
+  if (last_epoch_ != epoch) {
+    sampler_->list(epoch, {}, last_);
+    last_epoch_ = epoch;
+  }
+  sampling::EpochList part;
+  sampling::deal(last_, number, workers_, part);
+  return std::move(part.ids);
+}
+
+}  // namespace tandem

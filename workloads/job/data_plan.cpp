@@ -280,6 +280,7 @@ std::unique_ptr<cache::CachePolicy> DataPlan::make_cache_policy(int node, int no
                     .manifest = manifest_,
                     .seed = seed_,
                     .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)});
+  if (setting_.peers == Peers::directory) return cache::share_by_directory(std::move(policy), node);
   if (setting_.peers != Peers::partition && setting_.peers != Peers::ring) return policy;
   const auto rule = setting_.peers == Peers::ring ? cache::Owners::Rule::ring : cache::Owners::Rule::in_turn;
   return cache::share(std::move(policy),

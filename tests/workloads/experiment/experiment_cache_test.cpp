@@ -59,6 +59,21 @@ TEST_F(CacheKeys, RefuseCommitsThatLackWhichSamplesChangedPlaces) {
   EXPECT_NO_THROW(load(stored("cache: icache, sampling: importance", "checkpoint: {policy: fixed}\n")));
 }
 
+TEST_F(CacheKeys, ADirectoryServesPoliciesThatNeedOnlyRequests) {
+  EXPECT_EQ(load(stored("cache: minio, peers: directory, copies: 1")).data.peers, Peers::directory);
+  EXPECT_EQ(
+      error_of(stored("cache: hoard, peers: directory")),
+      "lab.yaml:4: key 'data.peers': expected plan, because cache policy hoard chooses the node it reads "
+      "from, found 'directory'");
+  EXPECT_EQ(error_of(stored("cache: quiver, sampling: shuffled, peers: directory")),
+            "lab.yaml:4: key 'data.peers': expected none, because cache policy quiver needs more than "
+            "requests: the rest of each epoch, found 'directory'");
+  EXPECT_EQ(error_of(minimal + "placement: {cache_nodes: [a], directory: a}\n" +
+                     "data: {source: storage, peers: ring}\n"),
+            "lab.yaml:3: key 'placement.directory': expected nothing, because data.peers is ring, not "
+            "directory, found 'a'");
+}
+
 TEST_F(CacheKeys, RefuseWhatCacheNodesDoNotProvide) {
   EXPECT_NE(error_of(stored("cache: nopfs, sampling: shuffled"))
                 .find("expected a policy that does not need all lists of the run, the rates of tiers, peers "

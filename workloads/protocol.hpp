@@ -56,6 +56,8 @@ enum class Stream : std::int16_t {
   importance,  ///< worker -> cache node: what the list of the next epoch knows of the losses, by id
   peer_reads,  ///< cache node -> another one: Read, End; sample ids
   peer_data,   ///< back: Found; the records of a Read that are there
+  directory,   ///< cache node -> directory: LookUp, Update, Repair, End; sample ids
+  holders,     ///< back: Located; a number for each id of a LookUp
   given        ///< worker -> cache node, as a job is resumed in an epoch: what came for the places before
 };
 
@@ -64,7 +66,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 38> stream_traits = {
+inline constexpr std::array<StreamTraits, 40> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
@@ -74,7 +76,7 @@ inline constexpr std::array<StreamTraits, 38> stream_traits = {
      {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true},
      {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false},
      {"reads", true},        {"read-data", false},   {"importance", false},   {"peer-reads", true},
-     {"peer-data", true},    {"given", false}}};
+     {"peer-data", true},    {"directory", true},    {"holders", true},       {"given", false}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -122,6 +124,8 @@ inline constexpr Channel read_data = channel(Stream::read_data);
 inline constexpr Channel importance = channel(Stream::importance);
 inline constexpr Channel peer_reads = channel(Stream::peer_reads);
 inline constexpr Channel peer_data = channel(Stream::peer_data);
+inline constexpr Channel directory = channel(Stream::directory);
+inline constexpr Channel holders = channel(Stream::holders);
 inline constexpr Channel given = channel(Stream::given);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
 constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
@@ -169,14 +173,18 @@ enum class Kind : std::int32_t {
   kept,
   last_copy,
   read,
-  found
+  found,
+  look_up,
+  update,
+  repair,
+  located
 };
-inline constexpr std::array<const char*, 36> kind_names = {
+inline constexpr std::array<const char*, 40> kind_names = {
     "none",       "push",      "report",   "leave",    "reply",    "answer",       "request", "batch",
     "checkpoint", "end",       "call",     "stepped",  "clock",    "announcement", "traffic", "verdict",
     "pull",       "occupancy", "departed", "joined",   "training", "arrived",      "welcome", "stored",
     "regroup",    "quiet",     "members",  "finished", "warned",   "complete",     "copied",  "fetch",
-    "kept",       "last_copy", "read",     "found"};
+    "kept",       "last_copy", "read",     "found",    "look_up",  "update",       "repair",  "located"};
 
 /// A push is complete.
 struct Push {
@@ -377,6 +385,43 @@ struct Found {
     bits[position / 8] = static_cast<std::uint8_t>(bits[position / 8] | (1U << (position % 8)));
   }
   bool has(std::size_t position) const { return (bits[position / 8] >> (position % 8) & 1U) != 0; }
+};
+
+/// Asks the directory who holds samples, whose ids follow. The reply is a Located.
+struct LookUp {
+  static constexpr Kind kind = Kind::look_up;
+  std::int32_t samples = 0;
+};
+
+/// For each sample of a LookUp, in its order, a number of Location follows.
+struct Located {
+  static constexpr Kind kind = Kind::located;
+  std::int32_t samples = 0;
+  std::int64_t moment = 0;  ///< of the directory
+};
+
+/// Of a sample: another cache node that holds it, by its index (-1: none), and whether the asker may keep it.
+struct Location {
+  std::int32_t holder = -1;
+  bool may_keep = false;
+  std::int32_t number() const { return holder * 2 + (may_keep ? 1 : 0); }
+  static Location of(std::int32_t number) { return {number >> 1, (number & 1) != 0}; }
+};
+
+/// What the sender keeps, and what it does not keep any more. The ids of both follow, in this order.
+struct Update {
+  static constexpr Kind kind = Kind::update;
+  static constexpr std::size_t most = 256;  ///< ids of an Update or Repair
+  std::int32_t published = 0;
+  std::int32_t withdrawn = 0;
+};
+
+/// The holder that a Located of this moment has named does not have the samples, whose ids follow.
+struct Repair {
+  static constexpr Kind kind = Kind::repair;
+  std::int32_t samples = 0;
+  std::int32_t holder = 0;
+  std::int64_t moment = 0;
 };
 
 struct Checkpoint {

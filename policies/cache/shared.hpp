@@ -1,6 +1,7 @@
-// Any policy that decides from requests alone, as a part of a cache that several nodes share: each sample has
-// owners (owners.hpp), a node that lacks it asks one of them before the store, and only so many owners keep
-// it. With one copy the nodes together are one partitioned cache without replicas, as in CoorDL and HVAC.
+// Any policy that decides from requests alone, as a part of a cache that several nodes share: a node that
+// lacks a sample asks another one before the store, and only so many nodes keep it. With one copy the nodes
+// together are one cache without replicas. Who has a sample is known without messages, because it has owners
+// (owners.hpp), as in CoorDL and HVAC; or a directory says it (directory.hpp).
 #pragma once
 
 #include <memory>
@@ -19,5 +20,11 @@ struct Sharing {
 /// `policy` sees only requests for what this node may keep. Nobody reads or keeps a sample because another
 /// node asks: it is kept by an owner from when that wants it itself.
 std::unique_ptr<CachePolicy> share(std::unique_ptr<CachePolicy> policy, Sharing sharing);
+
+/// Before each on_want, on_directory says what a directory has answered for samples that the node has not
+/// got: the other node that holds one, and `node`, this one, if it may keep the sample. It keeps no others.
+/// Decisions::published are samples that have arrived and are kept; Decisions::withdrawn are those that it
+/// might have kept and does not, or that have left it.
+std::unique_ptr<CachePolicy> share_by_directory(std::unique_ptr<CachePolicy> policy, int node);
 
 }  // namespace tandem::cache

@@ -179,16 +179,46 @@ TEST_P(DyingStores, OfAJobThatStartsAgainDoNotChangeIt) {
 INSTANTIATE_TEST_SUITE_P(All, DyingStores, ::testing::Values(5, 7),
                          [](const auto& info) { return info.param == 5 ? "OfACacheNode" : "OfAStore"; });
 
-/// Stores and cache nodes with two tiers are killed at random moments, each time after at least one more
-/// commit.
-class DeathsOfTheDataPath : public RestartJobs, public ::testing::WithParamInterface<int> {
+/// The rank behind the stores, on the host of the first cache node.
+class DyingDirectory : public RestartJobs {
+ protected:
+  DyingDirectory() { write_platform(line_); }
+  const std::string directory_ = two_stores + "--set data.peers=directory --set data.copies=1 ";
+};
+
+TEST_F(DyingDirectory, EndsTheJobAndIsNamed) {
+  const auto told =
+      killed(job(1'000'000, directory_ + "--set recovery.mode=in-place"), {{has_checkpoint(10), "9"}});
+  EXPECT_EQ(told.exit_code, 70) << told.output;
+  EXPECT_NE(told.output.find("rank 9 is the directory on 'node-1'"), std::string::npos) << told.output;
+}
+
+TEST_F(DyingDirectory, OfAJobThatStartsAgainDoesNotChangeIt) {
+  succeeds("simulate " + job(60, directory_) + " --out whole");
+  const auto told = killed(job(60, directory_), {{has_checkpoint(20), "9"}});
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  EXPECT_EQ(restarts("out"), 1U) << told.output;
+  expect_same_records("whole", "out", 0);
+  expect_each_step_once("out");
+  expect_each_evaluation_once("out", 60);
+}
+
+/// Stores, cache nodes with two tiers and their directory are killed at random moments, each time after at
+/// least one more commit.
+struct Deaths {
+  int number;
+  bool has_directory;
+};
+
+class DeathsOfTheDataPath : public RestartJobs, public ::testing::WithParamInterface<Deaths> {
  protected:
   DeathsOfTheDataPath() { write_platform(line_); }
-  static const std::string& tiers() {
-    static const std::string words =
-        "--set platform=lab.xml --set data.source=storage --set placement.cache_nodes=[server,node-6] --set "
-        "placement.stores=[server,node-6] --set data.cache_capacity=20kB --set data.disk_capacity=60kB ";
-    return words;
+  static std::string tiers(bool has_directory) {
+    return std::string(
+               "--set platform=lab.xml --set data.source=storage --set placement.cache_nodes=[server,node-6] "
+               "--set placement.stores=[server,node-6] --set data.cache_capacity=20kB --set "
+               "data.disk_capacity=60kB ") +
+           (has_directory ? "--set data.peers=directory --set data.copies=1 " : "");
   }
   static unsigned random(unsigned below) {
     static std::random_device device;
@@ -197,9 +227,9 @@ class DeathsOfTheDataPath : public RestartJobs, public ::testing::WithParamInter
 };
 
 TEST_P(DeathsOfTheDataPath, TrainOnNoWrongSample) {
-  const int deaths = GetParam();
+  const auto [deaths, has_directory] = GetParam();
   const int rounds = 40 * (deaths + 1);
-  const std::string words = job(rounds, tiers() + "--set recovery.restarts=100 ");
+  const std::string words = job(rounds, tiers(has_directory) + "--set recovery.restarts=100 ");
   succeeds("simulate " + words + " --out whole");
   std::string script =
       "echo 0 > count; committed() { ls out/checkpoints 2> /dev/null | grep -c '[.]pt$'; }; ";
@@ -207,7 +237,7 @@ TEST_P(DeathsOfTheDataPath, TrainOnNoWrongSample) {
     script += fmt::format(
         "until [ $(committed) -gt $(cat count) ]; do kill -0 $run 2> /dev/null || break; sleep 0.01; done; "
         "committed > count; sleep {:.2f}; kill -KILL $(rank {}) 2> /dev/null; ",
-        0.01 * random(50), 5 + random(4));
+        0.01 * random(50), 5 + random(has_directory ? 5U : 4U));
   const auto told = killed(words, {}, script);
   ASSERT_EQ(told.exit_code, 0) << told.output;
   RecordProperty("restarts", static_cast<int>(restarts("out")));
@@ -217,8 +247,12 @@ TEST_P(DeathsOfTheDataPath, TrainOnNoWrongSample) {
   EXPECT_EQ(line_.shell("ls out | grep '[.]bin'").output, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Few, DeathsOfTheDataPath, ::testing::Values(3));
-INSTANTIATE_TEST_SUITE_P(Fifty, DeathsOfTheDataPath, ::testing::Values(50));
+const auto kind_of_deaths = [](const auto& info) {
+  return std::to_string(info.param.number) + (info.param.has_directory ? "WithADirectory" : "");
+};
+INSTANTIATE_TEST_SUITE_P(Few, DeathsOfTheDataPath, ::testing::Values(Deaths{3, false}, Deaths{3, true}),
+                         kind_of_deaths);
+INSTANTIATE_TEST_SUITE_P(Fifty, DeathsOfTheDataPath, ::testing::Values(Deaths{50, true}), kind_of_deaths);
 
 }  // namespace
 }  // namespace tandem::testing

@@ -115,6 +115,60 @@ INSTANTIATE_TEST_SUITE_P(Owners, SharedTwins,
                          ::testing::Values("--set data.peers=partition --set data.copies=1",
                                            "--set data.peers=ring --set data.copies=2"));
 
+/// Three nodes and a directory, one copy of each sample, and room for all samples: each is read from the
+/// store once, and later comes from where it is. As for owners, the order of requests does not matter.
+class DirectoryTwins : public Twins {};
+
+TEST_P(DirectoryTwins, ReadEachSampleFromTheStoreOnce) {
+  play(
+      "--set data.source=storage --set data.cache_capacity=13000 --set data.sampling=shuffled --set "
+      "workload.train_samples=48 --set stop.rounds=12 --set placement.workers=[node-1,node-2,node-3] --set "
+      "placement.cache_nodes=[node-1,node-2,node-3] --set placement.stores=[server] --set "
+      "placement.directory=server --set data.peers=directory --set data.copies=1 --set "
+      "sync.over=all-reduce " +
+      GetParam());
+  const auto& cache = simulated_.summary.at("cache");
+  EXPECT_EQ(cache.at("storage"), 48);
+  EXPECT_EQ(cache.at("peer_misses"), 0);
+  EXPECT_GT(cache.at("peer"), 48);
+  for (const char* key :
+       {"requests", "local", "peer", "peer_misses", "storage", "local_bytes", "peer_bytes", "storage_bytes"})
+    EXPECT_EQ(measured_.summary.at("cache").at(key), cache.at(key)) << key;
+  for (const char* part : {"cold", "warm"}) {
+    const auto& simulated = simulated_.summary.at("data").at(part).at("directory");
+    const auto& measured = measured_.summary.at("data").at(part).at("directory");
+    for (const char* key : {"messages", "bytes", "samples"})
+      EXPECT_EQ(measured.at("lookups").at(key), simulated.at("lookups").at(key)) << part << ' ' << key;
+    for (const char* key : {"published", "withdrawn", "repaired"})
+      EXPECT_EQ(measured.at("updates").at(key), simulated.at("updates").at(key)) << part << ' ' << key;
+    EXPECT_GT(measured.at("lookups").at("blocked_s"), 0) << part;
+  }
+  const auto& cold = simulated_.summary.at("data").at("cold").at("directory");
+  EXPECT_EQ(cold.at("lookups").at("samples"), 48);
+  EXPECT_EQ(cold.at("updates").at("published"), 48);
+  const auto comparison = validation::compare(simulated_, {measured_});
+  EXPECT_EQ(comparison.operations.state, validation::Gate::State::passed) << comparison.operations.detail;
+  EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;
+  EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, DirectoryTwins,
+                         ::testing::Values("--set data.cache=minio --set data.prefetch=0",
+                                           "--set data.cache=lru --set data.prefetch=0"));
+
+/// A directory names nodes that evict meanwhile, so counts differ; what policies decide is what was recorded.
+TEST_F(Twins, DecisionsWithADirectoryReplay) {
+  play(
+      "--set data.source=storage --set data.cache=lru --set data.cache_capacity=8000 --set "
+      "data.sampling=shuffled --set workload.train_samples=48 --set stop.rounds=12 --set "
+      "placement.workers=[node-1,node-2,node-3] --set placement.cache_nodes=[node-1,node-2] --set "
+      "placement.stores=[server] --set data.peers=directory --set data.copies=1");
+  EXPECT_GT(simulated_.summary.at("data").at("warm").at("directory").at("updates").at("withdrawn"), 0);
+  const auto comparison = validation::compare(simulated_, {measured_});
+  EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+  EXPECT_EQ(measured_.summary.at("cache").at("requests"), simulated_.summary.at("cache").at("requests"));
+}
+
 /// iCache with the importance that training has: in both worlds, the same samples are substituted, read in
 /// the background and trained on. Steps are much longer than reads in the background.
 class ImportanceTwins : public Twins {

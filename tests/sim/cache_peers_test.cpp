@@ -28,16 +28,6 @@ class PeerTimes : public StoreTimes {
     experiment_.data.copies = 1;
     keeps_operations_ = true;
   }
-  /// A node asks for some samples and gets those that are there.
-  static double from_peer(int asked, int there) {
-    return alpha + (8.0 * asked + sizeof(Note)) / bandwidth + alpha +
-           (record * there + sizeof(Note)) / bandwidth;
-  }
-  static std::int64_t messages(const Journal& journal, const std::string& channel) {
-    return std::ranges::count_if(journal.operations, [&](const OperationRecord& operation) {
-      return operation.kind == "send" && operation.channel == channel;
-    });
-  }
 };
 
 /// In each direction there is one message: the ids, and the samples.

@@ -119,6 +119,16 @@ class StoreTimes : public CacheTimes {
     return alpha + (8.0 * samples + sizeof(Note)) / bandwidth + disk(samples) + data(samples);
   }
   static double data(int samples) { return alpha + record * samples / bandwidth; }
+  /// A node asks another one for some samples and gets those that are there.
+  static double from_peer(int asked, int there) {
+    return alpha + (8.0 * asked + sizeof(Note)) / bandwidth + alpha +
+           (record * there + sizeof(Note)) / bandwidth;
+  }
+  static std::int64_t messages(const Journal& journal, const std::string& channel) {
+    return std::ranges::count_if(journal.operations, [&](const OperationRecord& operation) {
+      return operation.kind == "send" && operation.channel == channel;
+    });
+  }
 };
 
 }  // namespace tandem::sim

@@ -156,7 +156,9 @@ const Side* find_side(const std::string& name) {
 class Fresh {
  public:
   explicit Fresh(const RunInfo& info)
-      : info_(info), replays_caches_(cache::catalog().find(info.experiment.data.cache).make.needs.manifest) {}
+      : info_(info),
+        replays_caches_(cache::catalog().find(info.experiment.data.cache).make.needs.manifest ||
+                        info.experiment.data.peers == Peers::directory) {}
 
   /// What the rank of the record decides now; none when its decisions are not replayed.
   std::optional<std::string> decide_again(const DecisionRecord& record) {
@@ -169,7 +171,8 @@ class Fresh {
 
  private:
   const RunInfo& info_;
-  /// A policy that decides by requests alone has no other events, so nothing says where a generation begins.
+  /// A policy that decides by requests alone, without a directory, has no other events, so nothing says where
+  /// a generation begins.
   bool replays_caches_;
   std::map<std::pair<Rank, std::string>, Decider> deciders_;
 };

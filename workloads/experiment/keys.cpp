@@ -176,12 +176,16 @@ std::vector<ExperimentKey> data_keys() {
        "only requests, and node i mod the number of cache nodes owns sample i; ring: the same with owners on "
        "a "
        "consistent hash ring; plan: the policy knows by itself what each node keeps (data.cache "
-       "partitioned-minio, hoard, deepio, nopfs, foresight, locality-aware). Nodes neither read nor keep "
-       "anything for "
+       "partitioned-minio, hoard, deepio, nopfs, foresight, locality-aware); directory: any policy that "
+       "needs "
+       "only requests, and a rank (placement.directory) that nodes tell what they keep knows who has a "
+       "sample. "
+       "Nodes neither read nor keep anything for "
        "others: what is not there comes from the store"},
       {KEY(data.copies), between(0, million),
-       "with data.peers partition or ring, how many cache nodes may keep a sample, its first owners; 1: one "
-       "partitioned cache without replicas; 0: each keeps what it wants, and asks the owner for the rest"},
+       "with data.peers partition, ring or directory, how many cache nodes may keep a sample (its first "
+       "owners, or the first that ask the directory); 1: one partitioned cache without replicas; 0: each "
+       "keeps what it wants, and asks others for the rest"},
       {KEY(data.augment),
        {},
        "how training images are changed each time they are used, drawn from the seed, the sample and the "
@@ -239,6 +243,11 @@ std::vector<ExperimentKey> placement_keys() {
        "hosts with a disk, one per store; stores have the samples, and send them to cache nodes: sample i is "
        "on "
        "store i mod the number of stores. Empty: each cache node reads the disk of its own host"},
+      {KEY(placement.directory),
+       {},
+       "with data.peers: directory, the host of the rank that knows which cache node has which sample; "
+       "empty: "
+       "the host of the first cache node"},
       {KEY(placement.evaluator),
        {},
        "host that evaluates checkpoints, besides training; first-worker: the first worker evaluates its own "

@@ -319,6 +319,7 @@ std::unique_ptr<cache::CachePolicy> DataPlan::make_cache_policy(int node, int no
                               .plan = dealt_->run.get(),
                               .seed = seed_,
                               .options = cache_options(setting_)});
+  if (setting_.peers == Peers::directory) return cache::share_by_directory(std::move(policy), node);
   if (setting_.peers != Peers::partition && setting_.peers != Peers::ring) return policy;
   const auto rule = setting_.peers == Peers::ring ? cache::Owners::Rule::ring : cache::Owners::Rule::in_turn;
   return cache::share(std::move(policy),

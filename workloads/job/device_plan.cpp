@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/cost/directory_cost.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/disk_properties.hpp"
 
@@ -55,6 +56,7 @@ std::map<Rank, ServerCost> server_costs(const Roster& roster,
     // Wrong figures are found on every host of the job, whatever its ranks do.
     const auto stated = stated_server_cost(*host, file);
     if (stated && roster.assignment(rank).role == Roster::Role::server) costs.emplace(rank, *stated);
+    if (roster.assignment(rank).role == Roster::Role::directory) costs.emplace(rank, directory_cost());
   }
   return costs;
 }

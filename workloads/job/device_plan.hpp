@@ -63,7 +63,8 @@ class DevicePlan {
   const Profile* profile() const { return profile_.get(); }  ///< null without one
   /// Coefficient of variation of the computing times of the rank's device.
   double spread_of(Rank rank) const;
-  /// The costs of a server that its host states; null for other ranks, and where the host states none.
+  /// The costs of a server that its host states, or of the directory; null for other ranks, and where the
+  /// host states none.
   const ServerCost* server_cost(Rank rank) const;
   /// Prices work on the rank's device.
   CostModel cost_model(Rank rank) const;
@@ -78,7 +79,7 @@ class DevicePlan {
   std::shared_ptr<const PricedModel> prices_;
   std::vector<const platforms::Host*> hosts_;  ///< by rank; null: the platform has none of that name
   std::vector<std::vector<DiskService>> disk_services_;  ///< by rank, by disk of its host
-  std::map<Rank, ServerCost> server_costs_;              ///< of servers whose hosts state them
+  std::map<Rank, ServerCost> server_costs_;  ///< of servers whose hosts state them, and the directory
 };
 
 }  // namespace tandem

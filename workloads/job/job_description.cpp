@@ -93,8 +93,8 @@ std::string network_line(const Job& job) {
 std::string memory_line(const Job& job) {
   using Role = Roster::Role;
   std::string line;
-  for (const Role role :
-       {Role::worker, Role::server, Role::cache_node, Role::store, Role::evaluator, Role::keeper}) {
+  for (const Role role : {Role::worker, Role::server, Role::cache_node, Role::store, Role::directory,
+                          Role::evaluator, Role::keeper}) {
     Bytes most{0};
     for (const Rank rank : job.roster().ranks_of(role))
       most = std::max(most, estimate_memory(job, rank).total());

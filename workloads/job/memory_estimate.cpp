@@ -158,6 +158,17 @@ RankMemory of_store(const Job& job) {
   return memory;
 }
 
+/// A list for each sample, whose entries stand for as many nodes as may hold it, and which grows by doubling.
+RankMemory of_directory(const Job& job) {
+  constexpr std::int64_t list = 24, entry = 16;
+  const auto nodes = static_cast<std::int64_t>(job.roster().ranks_of(Role::cache_node).size());
+  const std::int64_t copies = job.spec().experiment.data.copies;
+  const std::int64_t entries = copies == 0 ? nodes : std::min(copies, nodes);
+  RankMemory memory;
+  memory.data = Bytes(job.data().manifest().samples * (list + 2 * entries * entry));
+  return memory;
+}
+
 /// What its host keeps in memory: the last commits, of which one is being written, of its ranks and of those
 /// whose copies it has, and the part that each rank sends or the keeper receives. None of it is on a GPU.
 RankMemory of_keeper(const Job& job, Rank keeper) {
@@ -223,6 +234,8 @@ RankMemory of_role(const Job& job, const RankAssignment& assignment) {
     case Role::coordinator:
     case Role::steward:
       break;
+    case Role::directory:
+      return of_directory(job);
     case Role::keeper:
       return of_keeper(job, job.roster().keepers()[static_cast<std::size_t>(assignment.index)]);
   }

@@ -35,6 +35,7 @@ class Placer {
       check_known("placement.servers", placement_.servers, {"co-located", "own"});
     check_known("placement.cache_nodes", placement_.cache_nodes);
     check_known("placement.stores", placement_.stores);
+    if (!placement_.directory.empty()) check_known("placement.directory", {placement_.directory});
     if (!placement_.evaluator.empty() && placement_.evaluator != first_worker_evaluates)
       check_known("placement.evaluator", {placement_.evaluator}, {first_worker_evaluates});
     fill_defaults();
@@ -146,6 +147,9 @@ class Placer {
     if (servers_ == Servers::own && has_server) check_own_hosts();
     if (!has_server && !has_steward) placement_.servers.clear();
     if (route != sync::Route::server && !placement_.servers.empty()) placement_.servers.resize(1);
+    if (experiment_.data.peers == Peers::directory && placement_.directory.empty() &&
+        !placement_.cache_nodes.empty())
+      placement_.directory = placement_.cache_nodes.front();
     if (experiment_.evaluate_every == 0)
       placement_.evaluator.clear();
     else if (placement_.evaluator.empty())
@@ -182,13 +186,14 @@ class Placer {
               "none in " + platform_.file + "; co-located uses the hosts of the workers");
   }
 
-  /// Hosts that are neither among `others` nor cache nodes nor stores nor the evaluator.
+  /// Hosts that are neither among `others` nor cache nodes, stores, their directory or the evaluator.
   std::vector<std::string> hosts_without_role(const std::vector<std::string>& others) const {
     std::set<std::string> named(others.begin(), others.end());
     named.insert(placement_.spares.begin(), placement_.spares.end());
     named.insert(placement_.cache_nodes.begin(), placement_.cache_nodes.end());
     named.insert(placement_.stores.begin(), placement_.stores.end());
     named.insert(placement_.evaluator);
+    named.insert(placement_.directory);
     std::vector<std::string> hosts;
     for (const auto& host : platform_.hosts)
       if (!named.contains(host.name)) hosts.push_back(host.name);

@@ -33,6 +33,8 @@ const char* role_name(RankAssignment::Role role) {
       return "steward";
     case RankAssignment::Role::keeper:
       return "keeper";
+    case RankAssignment::Role::directory:
+      return "directory";
   }
   return "";
 }
@@ -64,6 +66,12 @@ Roster::Roster(const Experiment& experiment) : first_workers_(experiment.placeme
   if (experiment.data.source == DataSource::storage) {
     add(Role::cache_node, placement.cache_nodes);
     if (experiment.data.store == StoreAccess::served) add(Role::store, placement.stores);
+    if (experiment.data.peers == Peers::directory) {
+      std::vector<std::string> hosts;
+      if (!placement.directory.empty()) hosts.push_back(placement.directory);
+      expect_host("placement.directory", hosts);
+      add(Role::directory, hosts);
+    }
   }
   if (experiment.evaluate_every > 0 && placement.evaluator != first_worker_evaluates)
     add(Role::evaluator, {placement.evaluator});
@@ -102,6 +110,8 @@ std::span<const Rank> Roster::deciders() const {
 std::optional<Rank> Roster::coordinator() const { return first_of(deciders()); }
 
 std::optional<Rank> Roster::steward() const { return first_of(ranks_of(Role::steward)); }
+
+std::optional<Rank> Roster::directory() const { return first_of(ranks_of(Role::directory)); }
 
 std::optional<Rank> Roster::evaluator() const { return first_of(ranks_of(Role::evaluator)); }
 

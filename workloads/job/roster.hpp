@@ -18,7 +18,17 @@ inline constexpr const char* first_worker_evaluates = "first-worker";
 
 /// What one rank does, and where.
 struct RankAssignment {
-  enum class Role { worker, server, coordinator, cache_node, store, evaluator, steward, keeper } role;
+  enum class Role {
+    worker,
+    server,
+    coordinator,
+    cache_node,
+    store,
+    evaluator,
+    steward,
+    keeper,
+    directory
+  } role;
   int index;         ///< among the ranks of that role
   std::string host;  ///< name in the platform file
 };
@@ -34,7 +44,8 @@ class Roster {
   int size() const { return static_cast<int>(assignments_.size()); }
   /// Calibration may start more ranks than the job has.
   bool has(Rank rank) const { return rank >= 0 && rank < size(); }
-  /// By rank: workers, servers or the coordinator, cache nodes, stores, the evaluator, the steward, keepers.
+  /// By rank: workers, servers or the coordinator, cache nodes, stores, their directory, the evaluator, the
+  /// steward, keepers.
   const std::vector<RankAssignment>& assignments() const { return assignments_; }
   /// Pre: has(rank).
   const RankAssignment& assignment(Rank rank) const;
@@ -57,13 +68,15 @@ class Roster {
   /// One on each host of workers, servers or the coordinator: keeps copies of the commits of the host before
   /// it, the first one those of the last. None: commits are not in memory.
   std::span<const Rank> keepers() const { return ranks_of(Role::keeper); }
+  /// Knows which cache node holds which sample; none without data.peers: directory.
+  std::optional<Rank> directory() const;
   /// None: nobody evaluates, or the first worker does (CheckpointPlan::evaluator).
   std::optional<Rank> evaluator() const;
 
  private:
   std::vector<std::string> hosts_of_states() const;
 
-  static constexpr std::size_t roles = 8;
+  static constexpr std::size_t roles = 9;
   std::size_t first_workers_;
   std::vector<RankAssignment> assignments_;
   std::array<std::vector<Rank>, roles> ranks_;  ///< by role

@@ -1,7 +1,9 @@
 // Rows of caches.csv that count something else than a class of delivered samples: what was read in the
-// background, and what went wrong.
+// background, what went wrong, and the messages to and from the directory.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 
 namespace tandem {
@@ -22,10 +24,26 @@ inline constexpr std::string_view wasted_row = "wasted";
 /// Of a cache node: samples that another one was asked for in vain, which then count as read from the store.
 inline constexpr std::string_view peer_miss_row = "peer-miss";
 
+/// Of a cache node that asks a directory: samples that it has asked for, with the times of the answers; those
+/// whose keeping, and whose leaving, it has told; and those that the named holder did not have.
+inline constexpr std::string_view lookup_row = "lookup";
+inline constexpr std::string_view published_row = "published";
+inline constexpr std::string_view withdrawn_row = "withdrawn";
+inline constexpr std::string_view repaired_row = "repaired";
+/// The same in messages, each of which counts as a sample, and in their bytes.
+inline constexpr std::string_view lookup_messages_row = "lookup-messages";
+inline constexpr std::string_view update_messages_row = "update-messages";
+
+inline bool is_of_directory(std::string_view from) {
+  constexpr std::array rows = {lookup_row,   published_row,       withdrawn_row,
+                               repaired_row, lookup_messages_row, update_messages_row};
+  return std::ranges::find(rows, from) != rows.end();
+}
+
 /// Whether a row counts delivered samples.
 inline bool counts_delivered(std::string_view from) {
   return from != replaced_row && from != no_room_row && from != kept_row && from != spoiled_row &&
-         from != background_row && from != wasted_row && from != peer_miss_row;
+         from != background_row && from != wasted_row && from != peer_miss_row && !is_of_directory(from);
 }
 inline bool counts_faults(std::string_view from) {
   return from == replaced_row || from == no_room_row || from == spoiled_row;

@@ -206,9 +206,11 @@ json number_json(const std::optional<double>& value) { return value ? json(*valu
 /// Sums of rows of caches.csv: by class, and of what was delivered.
 struct Sums {
   std::map<std::string, CacheRecord> classes;
+  std::map<std::string, CacheRecord, std::less<>> directory;  ///< what was sent to it and by it
   CacheRecord delivered, local;
 
   void add(const CacheRecord& record) {
+    if (is_of_directory(record.from)) return add(directory[record.from], record);
     add(classes[record.from], record);
     if (!is_delivered(record)) return;
     add(delivered, record);
@@ -227,6 +229,25 @@ struct Sums {
     return all;
   }
 };
+
+json directory_json(const Sums& sums) {
+  const auto row = [&](std::string_view name) {
+    const auto found = sums.directory.find(name);
+    return found == sums.directory.end() ? CacheRecord{} : found->second;
+  };
+  const CacheRecord lookups = row(lookup_messages_row), updates = row(update_messages_row);
+  return {{"lookups",
+           {{"messages", lookups.samples},
+            {"bytes", lookups.bytes},
+            {"samples", row(lookup_row).samples},
+            {"blocked_s", row(lookup_row).blocked.count()}}},
+          {"updates",
+           {{"messages", updates.samples},
+            {"bytes", updates.bytes},
+            {"published", row(published_row).samples},
+            {"withdrawn", row(withdrawn_row).samples},
+            {"repaired", row(repaired_row).samples}}}};
+}
 
 double share(std::int64_t part, std::int64_t all) {
   return static_cast<double>(part) / static_cast<double>(all);
@@ -271,16 +292,18 @@ json part_json(const RunInfo& info, const Journal& journal, bool is_cold) {
   const std::size_t end = is_cold ? std::min<std::size_t>(1, times.size()) : times.size();
   Seconds time{0};
   for (std::size_t i = first; i < end; ++i) time += times[i];
-  return {{"epochs", epochs.size()},
-          {"requests", sums.delivered.samples},
-          {"bytes", sums.delivered.bytes},
-          {"blocked_s", sums.delivered.blocked.count()},
-          {"hit_ratio", share(sums.local.samples, sums.delivered.samples)},
-          {"byte_hit_ratio", share(sums.local.bytes, sums.delivered.bytes)},
-          {"bound", bound_json(info, journal, is_cold, sums)},
-          {"stall", number_json(stall_of(info, journal, is_cold))},
-          {"epoch_time_s", end > first ? json(time.count() / static_cast<double>(end - first)) : json()},
-          {"classes", sums.classes_json()}};
+  json part = {{"epochs", epochs.size()},
+               {"requests", sums.delivered.samples},
+               {"bytes", sums.delivered.bytes},
+               {"blocked_s", sums.delivered.blocked.count()},
+               {"hit_ratio", share(sums.local.samples, sums.delivered.samples)},
+               {"byte_hit_ratio", share(sums.local.bytes, sums.delivered.bytes)},
+               {"bound", bound_json(info, journal, is_cold, sums)},
+               {"stall", number_json(stall_of(info, journal, is_cold))},
+               {"epoch_time_s", end > first ? json(time.count() / static_cast<double>(end - first)) : json()},
+               {"classes", sums.classes_json()}};
+  if (!sums.directory.empty()) part["directory"] = directory_json(sums);
+  return part;
 }
 
 json epochs_json(const RunInfo& info, const Journal& journal, const Coverage& coverage) {
@@ -374,7 +397,8 @@ std::optional<LocalBound> local_bound(const RunInfo& info, const Journal& journa
   const EpochRange range = range_of(info, journal, is_cold);
   const auto recorded = recorded_epochs(journal);
   for (const CacheRecord& record : journal.caches)
-    if (!is_delivered(record) || (range.has(record.epoch) && !recorded.contains(record.epoch)))
+    if ((!is_delivered(record) && !is_of_directory(record.from)) ||
+        (range.has(record.epoch) && !recorded.contains(record.epoch)))
       return std::nullopt;
   const std::int64_t capacity = is_cold ? 0 : (data.cache_capacity + data.disk_capacity).count();
   LocalBound bound;

@@ -42,8 +42,8 @@ Bytes most_to_write(const DataPlan& data) { return data.largest_sample() * (2 * 
 CacheEngine make_engine(const Job& job, Journal& journal, Rank rank, int index) {
   const DataPlan& data = job.data();
   const auto nodes = static_cast<int>(job.roster().ranks_of(Roster::Role::cache_node).size());
-  return {std::make_unique<RecordedPolicy>(data.make_cache_policy(index, nodes), journal, rank,
-                                           !data.cache_factory().needs.manifest),
+  const bool wants_alone = !data.cache_factory().needs.manifest && !job.roster().directory();
+  return {std::make_unique<RecordedPolicy>(data.make_cache_policy(index, nodes), journal, rank, wants_alone),
           data.cache_tiers(), data.manifest()};
 }
 
@@ -123,10 +123,10 @@ void CacheNode::add_clients(const Job& job, int index) {
 CacheNode::~CacheNode() = default;
 
 void CacheNode::run() {
-  wait_.resize(clients_.size() + sources_.size() + (steward_ ? 1 : 0));
+  wait_.resize(clients_.size() + sources_.size() + (directory_ ? 1 : 0) + (steward_ ? 1 : 0));
   if (steward_) wait_.back() = context_.receive(*steward_, protocol::membership, {});
   if (job_.spec().experiment.data.keep) begin_tier(job_);
-  if (data_.cache_factory().needs.manifest)
+  if (data_.cache_factory().needs.manifest || directory_)
     apply(engine_.change_job({.state = cache::JobChange::State::starts}), 0);
   serve();
   record_background();
@@ -134,6 +134,7 @@ void CacheNode::run() {
   for (Pending& last : std::span(wait_).subspan(clients_.size(), sources_.size()))
     if (!last.empty()) context_.wait(last);
   for (const auto& source : sources_) source->close();
+  if (directory_) directory_->close();
   if (steward_) end_membership();
 }
 
@@ -150,6 +151,7 @@ void CacheNode::serve() {
     listen_to_clients();
     read_in_background();
     for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->put_next(reads[i]);
+    if (directory_) directory_->put_next(wait_[clients_.size() + sources_.size()]);
     const Completion ended = context_.wait_any(wait_);
     if (steward_) drop_lost();
     if (ended.index < clients_.size()) {
@@ -162,6 +164,8 @@ void CacheNode::serve() {
       SampleReads& source = *sources_[ended.index - clients_.size()];
       source.hear(ended.note);
       if (const auto read = source.finish()) take(*read);
+    } else if (directory_ && ended.index == clients_.size() + sources_.size()) {
+      hear_directory(ended.note);
     } else {
       hear_steward(ended.note);
     }
@@ -194,13 +198,16 @@ void CacheNode::hear(Client& client, const Note& note) {
   if (client.is_peer) {
     const auto read = protocol::unpack<protocol::Read>(note);
     client.ids.resize(static_cast<std::size_t>(read.samples));
-    return answer_peer(client, read.epoch);
+    client.request.epoch = read.epoch;
+    client.is_held = must_wait(client);
+    if (!client.is_held) answer_peer(client, read.epoch);
+    return;
   }
   client.request = protocol::unpack<protocol::Request>(note);
   if (client.request.samples == 0) return tell_residents(client);
   client.ids.resize(static_cast<std::size_t>(client.request.samples));
   note_first_epoch(client.request.epoch);
-  if (!epoch_ || client.request.epoch <= epoch_->epoch()) return begin_batch(client);
+  if (!epoch_ || client.request.epoch <= epoch_->epoch()) return begin_request(client);
   client.is_held = true;
   begin_due_epoch();
 }
@@ -213,6 +220,7 @@ void CacheNode::end(Client& client) {
   if (client.is_peer) return;
   deliveries_->end(number_of(client));
   --open_workers_;
+  if (directory_) directory_->send_updates();
 }
 
 /// The next epoch begins when no worker may still ask for samples of the one before.
@@ -307,13 +315,15 @@ std::size_t CacheNode::number_of(const Client& client) const {
 void CacheNode::begin_batch(Client& client) {
   const std::int64_t epoch = client.request.epoch;
   last_epoch_ = std::max(last_epoch_, epoch);
+  if (directory_) tell_holders(client);
   const cache::Decisions& decisions = decide(client);
   deliveries_->note(number_of(client), epoch, client.ids, decisions.serve);
   Batch& batch = new_batch(client);
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());
   batch.epoch = epoch;
-  batch.asked = context_.now();
+  const bool has_waited = std::exchange(client.lookups, 0) > 0;
+  batch.asked = has_waited ? client.asked : context_.now();
   // Before the moves, which may evict what this batch is served.
   collect(batch, decisions);
   read_tier(epoch);
@@ -321,6 +331,9 @@ void CacheNode::begin_batch(Client& client) {
   for (const cache::Serve& serve : decisions.serve)
     if (const auto read = background_.hurry(serve.given)) begin(*read);
   is_idle_due_ = reads_ahead_;
+  // What was awaited is here meanwhile.
+  if (has_waited && batch.missing == 0)
+    record(epoch, class_of(decisions.serve.back())).blocked += context_.now() - batch.asked;
   send_complete(client);
 }
 
@@ -447,6 +460,7 @@ void CacheNode::read_tier(std::int64_t epoch) {
 void CacheNode::apply(const cache::Decisions& decisions, std::int64_t epoch) {
   read(decisions, epoch);
   move(decisions.move);
+  if (directory_) directory_->note(decisions, epoch);
 }
 
 void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
@@ -460,6 +474,7 @@ void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
       if (reads_[source].ids.empty()) continue;
       reads_[source].epoch = epoch;
       reads_[source].from = fetch.from;
+      reads_[source].moment = moment_;
       sources_[source]->add(std::exchange(reads_[source], {}));
     }
   }
@@ -610,6 +625,7 @@ void CacheNode::send_complete(Client& client) {
                                               : protocol::pack(protocol::Batch{.samples = batch.samples}));
     batch.is_sent = true;
     records_.note_done(context_.now());
+    if (directory_ && !client.is_peer) directory_->send_updates();
   }
 }
 

@@ -3,8 +3,9 @@
 // there. Where the policy plans with epochs, one begins when all workers of the node ask for samples of it.
 // While no batch waits for samples, the node reads what the policy wants to have in advance. Other cache
 // nodes may ask it for samples (data.peers): it sends them what its tiers hold, and neither reads nor keeps
-// anything for them. Workers may come and go: what is open with one that is gone ends, and another one in its
-// slot begins when nothing of that is left.
+// anything for them. Where a directory knows who has what, a request is decided when that has answered.
+// Workers may come and go: what is open with one that is gone ends, and another one in its slot begins when
+// nothing of that is left.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +28,7 @@
 #include "workloads/records/records.hpp"
 #include "workloads/roles/background_queue.hpp"
 #include "workloads/roles/delivery_log.hpp"
+#include "workloads/roles/directory_client.hpp"
 #include "workloads/roles/node_epoch.hpp"
 #include "workloads/roles/peer_source.hpp"
 #include "workloads/roles/sample_message.hpp"
@@ -60,7 +62,9 @@ class CacheNode {
     std::vector<SampleId> ids;  ///< of the request being received
     std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
     protocol::Request request;
-    bool is_held = false;    ///< the request is for an epoch that has not begun
+    bool is_held = false;    ///< the request is for an epoch that has not begun, or waits for the directory
+    int lookups = 0;         ///< for the request
+    Seconds asked{};         ///< when it has come, if there were lookups
     bool has_ended = false;  ///< it sends no further request, or nobody is there
     // Where machines of workers may depart:
     int worker = -1;                     ///< among those of the job
@@ -108,6 +112,12 @@ class CacheNode {
   std::size_t number_of(const Client& client) const;
   void end_peer_reads();
   void answer_peer(Client& peer, std::int64_t epoch);
+  void begin_request(Client& client);
+  bool look_up(Client& client);
+  void hear_directory(const Note& note);
+  void tell_holders(const Client& client);
+  bool must_wait(const Client& peer) const;
+  void answer_held_peers();
   void begin_due_epoch();
   void begin_epoch(std::int64_t epoch);
   std::vector<float> receive_losses(std::int64_t epoch);
@@ -194,6 +204,8 @@ class CacheNode {
   /// of a tier that has no samples but those.
   std::vector<std::unique_ptr<SampleReads>> sources_;
   std::vector<PeerSource*> peers_;  ///< of those
+  std::optional<DirectoryClient> directory_;
+  std::int64_t moment_ = 0;  ///< of the oldest of the last answers of the directory
   /// What is in memory. Nothing where math is modelled and memory is the only tier; else empty records.
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
   std::unordered_set<SampleId> bad_;       ///< could not be read, or are not what the data set says
@@ -207,7 +219,8 @@ class CacheNode {
   bool ended_peer_reads_ = false;          ///< other nodes know that this one asks no more
   std::optional<DeliveryLog> deliveries_;  ///< made when the workers are known
   /// The next request of each client, or what one that joins waits for; the next end of a read of each
-  /// source; and where there is a steward, its next note. Empty: none is awaited.
+  /// source; where there is a directory, its next answer; and where there is a steward, its next note. Empty:
+  /// none is awaited.
   std::vector<Pending> wait_;
   Waiters waiters_;       ///< for samples in flight
   Waiters tier_waiters_;  ///< for samples that are read from the tier on the disk

@@ -18,6 +18,8 @@ void CacheNode::add_peers(const Job& job) {
     peers_.push_back(peer.get());
     sources_.push_back(std::move(peer));
   }
+  if (const auto directory = job.roster().directory())
+    directory_.emplace(context_, *directory, static_cast<int>(index_), data_.manifest(), journal_);
 }
 
 /// Other nodes are behind the stores, without this one.
@@ -85,6 +87,8 @@ void CacheNode::note_arrived(const SampleRead& read, std::size_t needed) {
     for (auto each = begin; each != end; ++each) count_peer_miss(id, each->second);
   }
   if (arrived_.empty()) return;
+  if (directory_ && !read.not_here.empty())
+    directory_->repair(read.not_here, read.from.number, read.moment, row_epoch(read.epoch));
   const cache::Decisions& decisions = engine_.arrived(arrived_);
   apply(decisions, row_epoch(read.epoch));
   for (const SampleId id : read.not_here) {

@@ -2,6 +2,7 @@
 
 #include "workloads/checkpoint/memory_copies.hpp"
 #include "workloads/roles/cache_node.hpp"
+#include "workloads/roles/directory.hpp"
 #include "workloads/roles/evaluator.hpp"
 #include "workloads/roles/keeper.hpp"
 #include "workloads/roles/parameter_server.hpp"
@@ -36,6 +37,8 @@ void run_role(const Job& job, Context& context, Journal& journal) {
       return run(CacheNode(job, context, journal, assignment.index), context);
     case RankAssignment::Role::store:
       return run(Store(job, context, assignment.index), context);
+    case RankAssignment::Role::directory:
+      return run(DirectoryRole(job, context), context);
     case RankAssignment::Role::evaluator:
       return run(Evaluator(job, context, journal), context);
     case RankAssignment::Role::steward:

@@ -46,6 +46,7 @@ struct SampleRead {
   std::vector<std::vector<std::byte>> records = {};  ///< to write; empty when math is modelled
   std::int64_t epoch = 0;                            ///< in which it is asked for
   cache::Place from = cache::store();                ///< of What::samples
+  std::int64_t moment = 0;  ///< of the directory, if that has named another node as the place
   /// When it has ended: those of the ids that another node does not have. They are not in `ids` any more.
   std::vector<SampleId> not_here = {};
   /// For each sample, not 0 once it is known that it could not be read or written. Empty when math is

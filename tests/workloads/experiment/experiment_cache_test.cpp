@@ -73,6 +73,21 @@ TEST_F(CacheKeys, RefuseTiersThatCannotBeKept) {
             "(data.source) and no cache nodes, found 'true'");
 }
 
+TEST_F(CacheKeys, ADirectoryServesPoliciesThatNeedOnlyRequests) {
+  EXPECT_EQ(load(stored("cache: minio, peers: directory, copies: 1")).data.peers, Peers::directory);
+  EXPECT_EQ(
+      error_of(stored("cache: hoard, peers: directory")),
+      "lab.yaml:4: key 'data.peers': expected plan, because cache policy hoard chooses the node it reads "
+      "from, found 'directory'");
+  EXPECT_EQ(error_of(stored("cache: quiver, sampling: shuffled, peers: directory")),
+            "lab.yaml:4: key 'data.peers': expected none, because cache policy quiver needs more than "
+            "requests: the rest of each epoch, found 'directory'");
+  EXPECT_EQ(error_of(minimal + "placement: {cache_nodes: [a], directory: a}\n" +
+                     "data: {source: storage, peers: ring}\n"),
+            "lab.yaml:3: key 'placement.directory': expected nothing, because data.peers is ring, not "
+            "directory, found 'a'");
+}
+
 TEST_F(CacheKeys, PoliciesThatPlanWithTheRunGoWithListsThatTheSeedTells) {
   for (const char* sampler : {"shard", "shuffled", "chunked", "replacement"})
     EXPECT_EQ(load(stored("cache: nopfs, sampling: " + std::string(sampler))).data.cache, "nopfs");

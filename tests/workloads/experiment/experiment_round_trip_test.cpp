@@ -203,6 +203,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   auto& data = experiment.data;
   if (data.peers == Peers::plan || data.source == DataSource::memory) data.peers = Peers::none;
   if (data.peers == Peers::none) data.copies = 0;
+  if (data.peers != Peers::directory) experiment.placement.directory.clear();
   if (data.peers != Peers::none) data.bad_sample = BadSample::stop;
   if (experiment.placement.stores.empty()) experiment.data.store = StoreAccess::served;
   if (experiment.physics.profile.empty()) {

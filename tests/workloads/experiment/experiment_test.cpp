@@ -428,20 +428,22 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"StoresOfDataInMemory", minimal + "placement: {stores: [a]}\n",
                 "lab.yaml:3: key 'placement.stores': expected nothing, because workers have their samples in "
                 "memory (data.source); use data.source: storage, found 'a'"},
-        Refusal{
-            "PeersOfAPolicyThatKnowsNone", minimal + "data: {peers: plan}\n",
-            "lab.yaml:3: key 'data.peers': expected none, partition or ring, because cache policy lru does "
-            "not know what other cache nodes keep, found 'plan'"},
+        Refusal{"PeersOfAPolicyThatKnowsNone", minimal + "data: {peers: plan}\n",
+                "lab.yaml:3: key 'data.peers': expected none, partition, ring or directory, because cache "
+                "policy lru does not know what other cache nodes keep, found 'plan'"},
         Refusal{
             "CopiesWithoutOwners", minimal + "data: {copies: 2}\n",
-            "lab.yaml:3: key 'data.copies': expected 0, because data.peers is neither partition nor ring, "
-            "found '2'"},
+            "lab.yaml:3: key 'data.copies': expected 0, because data.peers is neither partition, ring nor "
+            "directory, found '2'"},
         Refusal{"PeersOfDataInMemory", minimal + "data: {peers: partition, copies: 1}\n",
                 "lab.yaml:3: key 'data.peers': expected none, because workers have their samples in memory "
                 "(data.source) and no cache nodes; use data.source: storage, found 'partition'"},
-        Refusal{"PeersByADirectory", minimal + "data: {peers: directory}\n",
-                "lab.yaml:3: key 'data.peers': expected none | partition | ring | plan, found "
-                "'directory'"},
+        Refusal{"DirectoryOfDataInMemory", minimal + "data: {peers: directory}\n",
+                "lab.yaml:3: key 'data.peers': expected none, because workers have their samples in memory "
+                "(data.source) and no cache nodes; use data.source: storage, found 'directory'"},
+        Refusal{"DirectoryWithoutPeers", minimal + "placement: {directory: a}\n",
+                "lab.yaml:3: key 'placement.directory': expected nothing, because data.peers is none, not "
+                "directory, found 'a'"},
         Refusal{"NoiseWithoutProfile", minimal + "physics: {noise: profile}\n",
                 "lab.yaml: key 'physics.profile': expected a file made by `tandem calibrate`, because "
                 "physics.noise is profile, found nothing"},

@@ -441,6 +441,44 @@ TEST(Placement, HostsOfStoresHaveNoWorkersByDefault) {
   EXPECT_FALSE(experiment.placement.workers.empty());
 }
 
+TEST(Placement, TheDirectoryIsBehindTheStores) {
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
+  experiment.data.source = DataSource::storage;
+  experiment.data.peers = Peers::directory;
+  experiment.placement.cache_nodes = {"b"};
+  resolve_placement(experiment, lab());
+  EXPECT_EQ(experiment.placement.directory, "b") << "the first cache node's host";
+  experiment.placement.cache_nodes = {"b", "c"};
+  experiment.placement.directory = "c";
+  experiment.placement.stores = {"b"};
+  experiment.evaluate_every = 1;
+  resolve_placement(experiment, lab());
+  const Roster roster(experiment);
+  ASSERT_TRUE(roster.directory().has_value());
+  EXPECT_EQ(roster.host_of(*roster.directory()), "c");
+  EXPECT_EQ(*roster.directory(), roster.ranks_of(Roster::Role::store).back() + 1);
+  EXPECT_EQ(*roster.evaluator(), *roster.directory() + 1);
+  experiment.placement.directory = "cc";
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'placement.directory': expected a host of lab.xml, found 'cc'; did you "
+            "mean 'c'?");
+  experiment.placement.directory.clear();
+  EXPECT_THROW(Roster{experiment}, ConfigError) << "a document that was written by hand";
+  experiment.data.peers = Peers::ring;
+  EXPECT_FALSE(Roster(experiment).directory().has_value());
+}
+
+TEST(Placement, HostsOfTheDirectoryHaveNoWorkersByDefault) {
+  Experiment experiment = experiment_over(sync::Route::all_reduce);
+  experiment.data.source = DataSource::storage;
+  experiment.data.peers = Peers::directory;
+  experiment.placement.cache_nodes = {"b"};
+  experiment.placement.directory = "a";
+  resolve_placement(experiment, lab());
+  for (const std::string& worker : experiment.placement.workers) EXPECT_TRUE(worker != "a" && worker != "b");
+  EXPECT_FALSE(experiment.placement.workers.empty());
+}
+
 TEST(Placement, TheCacheMustFitMemoryAndDisk) {
   Experiment experiment = experiment_over(sync::Route::all_reduce);
   experiment.data.source = DataSource::storage;

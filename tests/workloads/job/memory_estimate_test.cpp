@@ -141,6 +141,18 @@ TEST(Memory, OfImagesFromStorageIsThatOfStoredBatches) {
   EXPECT_EQ(estimate_memory(own_disk, first_of(own_disk, Roster::Role::cache_node)).buffers, stored * 4 * 2);
 }
 
+TEST(Memory, OfTheDirectoryIsAListForEachSample) {
+  Experiment experiment = from_storage();
+  experiment.data.peers = Peers::directory;
+  experiment.data.copies = 1;
+  experiment.placement.directory = experiment.placement.cache_nodes.front();
+  const Job one = job(experiment, platform_with_disk());
+  const auto samples = one.data().manifest().samples;
+  EXPECT_EQ(estimate_memory(one, *one.roster().directory()).total() -
+                estimate_memory(one, first_of(one, Roster::Role::store)).data,
+            Bytes(samples * (24 + 2 * 16)));
+}
+
 TEST(Memory, OfStoredBatchesIsOfTheirMeanSize) {
   Experiment experiment = from_storage();
   experiment.workload.model = "resnet18";

@@ -295,6 +295,34 @@ TEST_F(Data, EpochsEndWithTheLastOfTheirSamples) {
   EXPECT_DOUBLE_EQ(data.at("warm").at("stall"), 0.25);
 }
 
+/// Messages to the directory are neither samples nor classes, and the bound holds with them.
+TEST_F(Data, ADirectoryHasFiguresOfItsOwn) {
+  two_epochs();
+  const auto without = figures();
+  EXPECT_FALSE(without.at("cold").contains("directory"));
+  const auto add = [&](std::int64_t epoch, Rank rank, const char* from, std::int64_t samples,
+                       std::int64_t bytes, double blocked_s = 0) {
+    journal_.caches.push_back({rank, epoch, from, samples, bytes, Seconds(blocked_s), Seconds(blocked_s)});
+  };
+  for (const Rank node : {1, 2}) {
+    add(1, node, "lookup", 30, 300, 0.25);
+    add(1, node, "lookup-messages", 8, 360);
+    add(1, node, "published", 5, 50);
+    add(1, node, "withdrawn", 4, 40);
+    add(1, node, "update-messages", 3, 80);
+  }
+  add(1, 2, "repaired", 1, 10);
+  const auto data = figures();
+  EXPECT_EQ(data.at("warm").at("directory"),
+            (nlohmann::json{
+                {"lookups", {{"messages", 16}, {"bytes", 720}, {"samples", 60}, {"blocked_s", 0.5}}},
+                {"updates",
+                 {{"messages", 6}, {"bytes", 160}, {"published", 10}, {"withdrawn", 8}, {"repaired", 1}}}}));
+  for (const char* key : {"requests", "bytes", "blocked_s", "hit_ratio", "bound", "classes"})
+    EXPECT_EQ(data.at("warm").at(key), without.at("warm").at(key)) << key;
+  EXPECT_TRUE(data.at("warm").at("bound").is_object());
+}
+
 /// Batches that were requested in advance and never trained on are no epoch.
 TEST_F(Data, AnEpochThatWasBegunHasNoTime) {
   two_epochs();

@@ -23,6 +23,7 @@
 #include "workloads/checkpoint/restart_point.hpp"
 #include "workloads/data/tier_index.hpp"
 #include "workloads/job/fates_of_job.hpp"
+#include "workloads/job/needed_machines.hpp"
 #include "workloads/job/recovery_plan.hpp"
 #include "workloads/job/workers_of_generation.hpp"
 #include "workloads/job/zones.hpp"
@@ -142,17 +143,22 @@ std::vector<int> present_slots(const Job& job, const Generation& generation) {
   return slots;
 }
 
+/// The same job with another experiment, which has not begun. Errors: ConfigError.
+Job with_experiment(const Job& job, Experiment experiment) {
+  LoadedJob loaded{std::move(experiment), job.spec().platform};
+  const auto network = network_of_workers(loaded);
+  Job next(std::move(loaded.experiment), std::move(loaded.platform), job.spec().directory, network);
+  if (job.records_losses()) next.record_losses();
+  return next;
+}
+
 /// With the workers in these slots. `generation`: with its `hosts`. Errors: WorldError if so few cannot have
 /// the job.
 Job with_members(const Job& job, const Generation& generation, const std::vector<int>& slots) {
   Experiment experiment = job.spec().experiment;
   experiment.placement.workers = generation.hosts;
-  LoadedJob loaded{with_workers_in(std::move(experiment), slots), job.spec().platform};
   try {
-    const auto network = network_of_workers(loaded);
-    Job next(std::move(loaded.experiment), std::move(loaded.platform), job.spec().directory, network);
-    if (job.records_losses()) next.record_losses();
-    return next;
+    return with_experiment(job, with_workers_in(std::move(experiment), slots));
   } catch (const ConfigError& error) {
     throw WorldError(
         fmt::format("the job gives up: it cannot continue with {} workers: {}", slots.size(), error.what()));
@@ -196,6 +202,8 @@ void begin_next(Job& job, const std::string& out, const std::string& reason,
   std::optional<Job> others;
   if (changes || (begins_anew && !generation.hosts.empty()))
     others.emplace(with_members(job, generation, changes ? *members : before));
+  else if (begins_anew && recovers_in_place(job))
+    others.emplace(with_experiment(job, job.spec().experiment));
   Job& next = others ? *others : job;
   // All checkpoints may be lost with the machines that had them.
   generation.continues = point.has_value();
@@ -215,12 +223,23 @@ void begin_next(Job& job, const std::string& out, const std::string& reason,
   write_document(out + "/job.json", job);
 }
 
-RestartSteward steward_of(const Job& job, const Experiment::Transience& machines,
-                          std::unique_ptr<lifetimes::Fates> fates, const std::vector<SlotDeath>& deaths) {
+std::vector<std::string> hosts_of_workers(const Job& job) {
   std::vector<std::string> hosts;
   for (const Rank worker : job.roster().workers()) hosts.push_back(job.roster().host_of(worker));
-  return {Machines(machines, std::move(fates), hosts.size(), deaths), make_recovery_policy(job),
-          std::move(hosts)};
+  return hosts;
+}
+
+/// As machines are drawn, with these deaths.
+RestartSteward steward_of(const Job& job, const std::vector<SlotDeath>& deaths) {
+  std::vector<RestartSteward::Needed> needed;
+  for (NeededMachine& machine : needed_machines(job))
+    needed.push_back({std::move(machine.host), std::move(machine.roles)});
+  auto hosts = hosts_of_workers(job);
+  const std::size_t slots = hosts.size() + needed.size();
+  // In place, a rank of the job asks the policy.
+  auto policy = recovers_in_place(job) ? nullptr : make_recovery_policy(job);
+  return {Machines(job.spec().experiment.transience, fates_of(job), slots, deaths), std::move(policy),
+          std::move(hosts), std::move(needed)};
 }
 
 /// The same where processes have died by themselves. `job`: any of its generations. `is_revoked`: machines
@@ -232,18 +251,17 @@ RestartSteward steward_after(const Job& job, bool is_revoked, const std::vector<
   if (!is_revoked) experiment.transience = {};
   const Job whole(JobSpec{std::move(experiment), spec.platform, spec.directory, spec.data_memory},
                   std::nullopt);
-  if (is_revoked) return steward_of(whole, spec.experiment.transience, fates_of(whole), deaths);
+  if (is_revoked) return steward_of(whole, deaths);
   auto fates = lifetimes::make_fates("never", {}, spec.experiment.seed, zones_of(whole));
-  return steward_of(whole, {}, std::move(fates), deaths);
+  auto hosts = hosts_of_workers(whole);
+  return {Machines({}, std::move(fates), hosts.size(), deaths), make_recovery_policy(whole),
+          std::move(hosts)};
 }
-
-/// Workers come and go while the others continue.
-bool recovers_in_place(const Job& job) { return job.roster().steward().has_value(); }
 
 /// An error that a rank reports (a full disk; the steward gives up) ends a job that recovers in place.
 bool may_start_again(const Job& job, const GenerationResult& result) {
   if (result.exit_code != exit_environment_error) return false;
-  return !recovers_in_place(job) || result.rank_died || !result.lost_machine.empty();
+  return !recovers_in_place(job) || result.drawn || result.rank_died || !result.lost_machine.empty();
 }
 
 }  // namespace
@@ -257,7 +275,8 @@ std::string advice_after_death(const Job& job, const GuardedResult& result) {
 
 bool outlives_ranks(const Job& job) {
   if (job.spec().experiment.is_launched_again()) return true;
-  return recovers_in_place(job) && job.real_math() && job.checkpoints().commits.is_enabled();
+  return recovers_in_place(job) && job.checkpoints().commits.is_enabled() &&
+         (job.real_math() || has_drawn_generations(job));
 }
 
 bool begin_generations(Job& job) {
@@ -276,11 +295,11 @@ void remove_generation_files(const Job& job, const std::string& out) {
   for (const auto& own : {"/local", "/memory"}) std::filesystem::remove_all(out + own);
 }
 
-RestartSteward make_restart_steward(const Job& job) {
-  return steward_of(job, job.spec().experiment.transience, fates_of(job), {});
-}
+RestartSteward make_restart_steward(const Job& job) { return steward_of(job, {}); }
 
 std::string describe(const RestartSteward::End& end) {
+  if (!end.roles.empty())
+    return fmt::format("the machine of the {} on '{}' departed ({})", end.roles, end.host, to_text(*end.how));
   if (end.how)
     return fmt::format("the machine of worker {} on '{}' departed ({})", end.slot, end.host,
                        to_text(*end.how));
@@ -301,14 +320,14 @@ void add_machines(Generation& generation, const RestartSteward& steward) {
 }
 
 bool lose_machines(const Job& job, const std::vector<int>& slots) {
-  const std::vector<std::string> hosts = whole_experiment(job).placement.workers;
+  const std::vector<std::string> hosts = hosts_of_machines(job);
   bool has_lost = false;
   for (const int slot : slots) {
     const std::string& host = hosts.at(static_cast<std::size_t>(slot));
     for (const Rank node : job.roster().ranks_of(Roster::Role::cache_node))
       if (job.roster().host_of(node) == host)
         remove_tier(job.spec().directory, job.roster().assignment(node).index);
-    has_lost = lose_machine(job, host) || has_lost;
+    if (job.checkpoints().commits.are_on_machines()) has_lost = lose_machine(job, host) || has_lost;
   }
   return has_lost;
 }
@@ -325,7 +344,12 @@ MeasuredGenerations::MeasuredGenerations(Job& job, std::string out, Launch launc
       launch_(std::move(launch)),
       is_revoked_(job.spec().experiment.run.revoke == RevokeMode::kill),
       signals_(ending_signals) {
-  if (is_revoked_) steward_.emplace(make_restart_steward(job));
+  if (is_revoked_ || (recovers_in_place(job) && has_drawn_generations(job)))
+    steward_.emplace(make_restart_steward(job));
+}
+
+const std::vector<int>* MeasuredGenerations::members() const {
+  return steward_ && !recovers_in_place(job_) ? &steward_->members() : nullptr;
 }
 
 GenerationResult MeasuredGenerations::launch() {
@@ -371,11 +395,20 @@ std::optional<PlannedKill> MeasuredGenerations::next_kill() const {
   const auto& end = steward_->end_of_generation();
   const auto time = end ? now() : std::nullopt;
   if (!time) return std::nullopt;
-  // For a machine that has come up, any rank ends the launch.
+  return PlannedKill{rank_of(*end), end->at - *time};
+}
+
+/// A rank on the machine that departs. For a machine that has come up, any rank ends the launch.
+Rank MeasuredGenerations::rank_of(const RestartSteward::End& end) const {
+  if (!end.roles.empty()) {
+    const auto& assignments = job_.roster().assignments();
+    return static_cast<Rank>(std::ranges::find(assignments, end.host, &RankAssignment::host) -
+                             assignments.begin());
+  }
   const auto& members = steward_->members();
-  const auto found = std::ranges::find(members, end->slot);
+  const auto found = std::ranges::find(members, end.slot);
   const auto index = found == members.end() ? 0 : found - members.begin();
-  return PlannedKill{job_.roster().workers()[static_cast<std::size_t>(index)], end->at - *time};
+  return job_.roster().workers()[static_cast<std::size_t>(index)];
 }
 
 std::optional<ResumePoint> MeasuredGenerations::restart_point(GenerationResult& result) {
@@ -406,8 +439,6 @@ std::vector<SlotDeath> MeasuredGenerations::deaths_of(const GenerationResult& re
 /// Returns when the next generation begins; none: the workers are the same, as soon as it can. Errors:
 /// WorldError when the policy gives up.
 std::optional<Seconds> MeasuredGenerations::decide_on_deaths(const GenerationResult& result) {
-  // In place, the steward of the next launch knows which workers there are.
-  if (recovers_in_place(job_)) return std::nullopt;
   const auto deaths = deaths_of(result);
   const Generation& generation = *job_.generation();
   const std::size_t all = generation.hosts.empty() ? job_.roster().workers().size() : generation.hosts.size();
@@ -421,10 +452,24 @@ std::optional<Seconds> MeasuredGenerations::decide_on_deaths(const GenerationRes
   return next;
 }
 
+/// In place, after a death that nobody drew: the steward of the next launch knows which workers there are.
+/// Needed machines that depart during the pause are waited for. Returns until when; none: none departs.
+std::optional<Seconds> MeasuredGenerations::pass_departures(Seconds pause) {
+  std::optional<Seconds> next;
+  const auto time = now();
+  while (steward_ && time && steward_->end_of_generation() &&
+         steward_->end_of_generation()->at <= *time + pause) {
+    has_lost_more_ = lose_machines(job_, {steward_->end_of_generation()->slot}) || has_lost_more_;
+    next = steward_->begin_next();
+    has_lost_more_ = lose_machines(job_, steward_->departed_meanwhile()) || has_lost_more_;
+  }
+  return next;
+}
+
 std::optional<int> MeasuredGenerations::wait(const GenerationResult& result, Seconds pause) {
   has_lost_more_ = false;
   if (!result.drawn) {
-    const auto next = decide_on_deaths(result);
+    const auto next = recovers_in_place(job_) ? pass_departures(pause) : decide_on_deaths(result);
     if (next) pause = std::max(pause, *next - now().value_or(*next));
     return tandem::cli::wait(signals_, pause);
   }

@@ -1,5 +1,5 @@
 // A job that starts again when a rank dies or a machine departs, launch by launch in one result directory, in
-// simulation (recovery.mode: restart) and measurement.
+// simulation (of departures) and measurement.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct GenerationResult : GuardedResult {
   void note_loss(const std::optional<ResumePoint>& before, const std::optional<ResumePoint>& after);
 };
 
-/// The machines of the job's workers, as they depart and come up. `job`: with all workers. Pre:
-/// Experiment::starts_again(). Errors: ConfigError for a lifetime model that has no machines as the job
+/// The machines whose departures and arrivals end generations. `job`: with all workers. Pre:
+/// has_drawn_generations(). Errors: ConfigError for a lifetime model that has no machines as the job
 /// begins.
 RestartSteward make_restart_steward(const Job& job);
 
@@ -39,8 +39,8 @@ std::string describe(const RestartSteward::End& end);
 /// Adds what the steward knows of the machines until the end of the present generation.
 void add_machines(Generation& generation, const RestartSteward& steward);
 
-/// The machines in these slots have departed, with what cache nodes keep there, and the commits on their
-/// disks. Returns whether there were any commits.
+/// The machines in these slots (hosts_of_machines) have departed, with what cache nodes keep there, and the
+/// commits on their disks. Returns whether there were any commits.
 bool lose_machines(const Job& job, const std::vector<int>& slots);
 
 /// Where the generations of a job run.
@@ -64,7 +64,8 @@ class GenerationWorld {
 };
 
 /// The generations of a real job. Between two launches, too, a signal ends the job in order. With run.revoke
-/// kill, ranks are killed when the machines under them depart. Where the job may have fewer workers, its
+/// kill, ranks are killed when the machines under them depart; in place, those on needed machines in any
+/// case. Where the job may have fewer workers, its
 /// recovery policy decides about workers that die by themselves, too.
 class MeasuredGenerations final : public GenerationWorld {
  public:
@@ -75,7 +76,7 @@ class MeasuredGenerations final : public GenerationWorld {
   GenerationResult launch() override;
   std::optional<ResumePoint> restart_point(GenerationResult& result) override;
   std::optional<int> wait(const GenerationResult& result, Seconds pause) override;
-  const std::vector<int>* members() const override { return steward_ ? &steward_->members() : nullptr; }
+  const std::vector<int>* members() const override;
   bool has_lost_more() const override { return has_lost_more_; }
   void tell(const std::string& note) override;
 
@@ -83,15 +84,17 @@ class MeasuredGenerations final : public GenerationWorld {
   GenerationResult launch_once();
   std::optional<Seconds> now() const;
   std::optional<PlannedKill> next_kill() const;
+  Rank rank_of(const RestartSteward::End& end) const;
   std::vector<SlotDeath> deaths_of(const GenerationResult& result) const;
   std::optional<Seconds> decide_on_deaths(const GenerationResult& result);
+  std::optional<Seconds> pass_departures(Seconds pause);
 
   Job& job_;
   std::string out_;
   Launch launch_;
   bool is_revoked_;                        ///< as the experiment's lifetimes are drawn
   std::vector<SlotDeath> deaths_;          ///< so far, that nobody drew and that the policy knows of
-  std::optional<RestartSteward> steward_;  ///< none: the workers are the same so far
+  std::optional<RestartSteward> steward_;  ///< none: the machines are the same so far
   bool has_lost_more_ = false;
   SignalReader signals_;
 };
@@ -100,7 +103,8 @@ class MeasuredGenerations final : public GenerationWorld {
 void remove_generation_files(const Job& job, const std::string& out);
 
 /// Whether the job is launched again when a rank dies: with recovery.mode restart; or where it recovers in
-/// place from the departures of machines and commits its state.
+/// place from the departures of machines and commits its state, with values or for needed machines that
+/// depart.
 bool outlives_ranks(const Job& job);
 /// What would have helped a job that a death has ended; empty: nothing.
 std::string advice_after_death(const Job& job, const GuardedResult& result);

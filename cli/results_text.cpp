@@ -159,6 +159,14 @@ std::string origin_line(const RunInfo& info) {
   return "\n  network: " + network + "; devices: " + (known == devices.end() ? info.devices : known->second);
 }
 
+/// Of finished steps before the job started again, where its workers recover in place.
+std::string done_again_text(const json& membership) {
+  if (!membership.contains("done_again_samples")) return "";
+  const auto& samples = membership.at("done_again_samples");
+  if (samples.is_null()) return ", an unknown number done again";
+  return fmt::format(", {} done again", with_separators(samples.get<std::int64_t>()));
+}
+
 /// `workers`: with which the job began.
 std::string membership_line(const json& summary, std::size_t workers) {
   if (!summary.contains("membership")) return "";
@@ -169,10 +177,11 @@ std::string membership_line(const json& summary, std::size_t workers) {
   };
   const auto& lost = membership.at("lost_samples");
   return fmt::format(
-      "\n  {}, {}, {}",
+      "\n  {}, {}, {}{}",
       counted(membership.at("departures"), "departure of a worker", "departures of workers"),
       counted(std::max<std::int64_t>(0, joined), "replacement", "replacements"),
-      lost.is_null() ? "an unknown number of samples lost" : counted(lost, "sample lost", "samples lost"));
+      lost.is_null() ? "an unknown number of samples lost" : counted(lost, "sample lost", "samples lost"),
+      done_again_text(membership));
 }
 
 /// Why a job has started again: "departures of machines", or "a rank had died".

@@ -30,6 +30,7 @@
 #include "workloads/data/dataset_memory.hpp"
 #include "workloads/job/commit_place.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/job/needed_machines.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -55,6 +56,18 @@ void check_machine_use(const Experiment& experiment, const MachineUse& machines,
     throw ConfigError(
         "checkpoint.to: expected directory or local with --print-command, because only `tandem run` itself "
         "makes and removes the memory of the hosts, found 'buddy'");
+}
+
+/// On several machines, those that watch them kill the ranks of needed machines that depart.
+void check_watched(const Job& job, const MachineUse& machines, const RunOptions& options) {
+  if (!machines.is_used() || options.machines.lost_after_s > 0.0 || !recovers_in_place(job)) return;
+  const auto needed = needed_machines(job);
+  if (needed.empty()) return;
+  throw ConfigError(
+      fmt::format("--lost-after: expected more than 0, because the machine of the {} on '{}' may depart "
+                  "(tandem:lifetime), "
+                  "which needs machines that are watched, found '0'",
+                  needed.front().roles, needed.front().host));
 }
 
 /// Outside the directory, because printing changes nothing in it: the ranks create or replace it.
@@ -166,6 +179,7 @@ int run_job(const RunOptions& options) {
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");
   // Building the job here finds bad input before anything is written or started.
   Job job(loaded.experiment, loaded.platform, out, network_of_workers(loaded));
+  check_watched(job, machines, options);
   require_memory(job);
   resume_if_asked(job, options.job);
   record_losses_if_asked(job, options.job);

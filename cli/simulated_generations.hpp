@@ -12,6 +12,7 @@
 #include "cli/progress.hpp"
 #include "cli/restarts.hpp"
 #include "sim/job_world.hpp"
+#include "workloads/job/needed_machines.hpp"
 #include "workloads/membership/restart_steward.hpp"
 
 namespace tandem::cli {
@@ -27,7 +28,9 @@ class SimulatedGenerations final : public GenerationWorld {
   GenerationResult launch() override;
   std::optional<ResumePoint> restart_point(GenerationResult& result) override;
   std::optional<int> wait(const GenerationResult& result, Seconds pause) override;
-  const std::vector<int>* members() const override { return &steward_.members(); }
+  const std::vector<int>* members() const override {
+    return recovers_in_place(job_) ? nullptr : &steward_.members();
+  }
   bool has_lost_more() const override { return has_lost_more_; }
   void tell(const std::string&) override {}
 

@@ -19,6 +19,7 @@
 #include "sim/witness/witness.hpp"
 #include "workloads/job/experiment_file.hpp"
 #include "workloads/job/job_document.hpp"
+#include "workloads/job/needed_machines.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem::cli {
@@ -120,11 +121,11 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
   sim::check_platform(job);
   resume_if_asked(job, options);
   record_losses_if_asked(job, options);
-  const bool starts_again = job.spec().experiment.starts_again();
+  const bool starts_again = has_drawn_generations(job);
   if (starts_again && options.fidelity == "smpi")
     throw ConfigError(
-        "--fidelity smpi: expected recovery.mode in-place or transience.lifetime never: the "
-        "witness does not start jobs again");
+        "--fidelity smpi: expected recovery.mode in-place and no tandem:lifetime of servers' hosts, or "
+        "transience.lifetime never: the witness does not start jobs again");
   const WriteLock lock = create_result_directory(out, options.force);
   if (options.keep) write_document(out + "/job.json", job);
   print_job(job);

@@ -221,5 +221,91 @@ TEST_F(InPlace, WithoutADeathNothingOfItIsLeft) {
   EXPECT_EQ(line_.shell("ls out/checkpoints | grep -c 'records\\|start\\|announced'").output, "0\n");
 }
 
+/// The machine of the host on which the server, the evaluator and the steward run departs as drawn, after a
+/// second.
+class InPlaceNeeded : public InPlaceJobs {
+ protected:
+  static constexpr double departs_s = 1.0, replaced_s = 1.1;
+  /// The platform on which it does; the machines of workers follow `machines`.
+  std::string needed(int rounds, const std::string& settings, const std::string& machines) const {
+    EXPECT_EQ(line_
+                  .shell("sed '0,/<host id=\"server\"[^>]*>/s||&<prop id=\"tandem:lifetime\" value=\"fixed "
+                         "times=1e9;1e9;1e9;1e9;100,1e9\"/>|' " TANDEM_SOURCE_DIR
+                         "/platforms/mixed_lab.xml > lives.xml")
+                  .exit_code,
+              0);
+    return in_place(rounds, "--set platform=lives.xml " + settings, machines);
+  }
+  inline static const std::string workers_stay =
+      "--set transience.lifetime=fixed --set transience.start=10 --set transience.time_scale=100 ";
+  static std::vector<Change> changes_of_needed(const Results& results) {
+    std::vector<Change> all = changes(results);
+    std::erase_if(all, [](const Change& change) { return std::get<1>(change) >= 0; });
+    return all;
+  }
+};
+
+class InPlaceNeededMachines : public InPlaceNeeded, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(InPlaceNeededMachines, DepartAsInTheSimulation) {
+  const std::string words = needed(1000, GetParam() + " --decisions", workers_stay);
+  succeeds("simulate " + in_place(1000, GetParam()) + " --out whole");
+  succeeds("simulate " + words + " --out simulated");
+  const std::string told = succeeds("run " + words + " --out out");
+  EXPECT_NE(told.find("steward on 'server' departed (revoked); the job starts again from round "),
+            std::string::npos)
+      << told;
+  const Results simulated = results("simulated"), measured = results("out");
+  EXPECT_EQ(ends_of_generations(measured), ends_of_generations(simulated));
+  ASSERT_EQ(ends_of_generations(measured).size(), 2U);
+  EXPECT_EQ(changes(measured), changes(simulated));
+  EXPECT_EQ(changes_of_needed(measured).size(), 6U);
+  for (const Results* one : {&simulated, &measured}) {
+    EXPECT_EQ(one->summary.at("membership").at("other_departures"), 1);
+    EXPECT_EQ(one->summary.at("membership").at("lost_samples"), 0);
+    expect_sound(*one);
+  }
+  EXPECT_NEAR(simulated.info.generations[1].at("began_s").get<double>(), replaced_s, 1e-6);
+  EXPECT_GE(measured.info.generations[1].at("began_s").get<double>(), replaced_s - 1e-3);
+  expect_same_records("whole", "simulated", 0);
+  expect_same_records("whole", "out", 0);
+  expect_each_step_once("out");
+  expect_each_evaluation_once("out", 1000);
+  expect_replayed(simulated, measured);
+  EXPECT_EQ(line_.shell("ls out/checkpoints | grep -c 'records\\|start\\|announced'").output, "0\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, InPlaceNeededMachines, ::testing::Values("", all_reduce));
+
+/// Machines of workers depart before it, meanwhile and after it.
+TEST_F(InPlaceNeeded, DepartBesidesThoseOfWorkers) {
+  const std::string words =
+      needed(1500, "--set sync.algorithm=asp --decisions",
+             departing("50 remove a; 60 add a; 105 remove b; 115 add b; 300 remove c; 310 add c"));
+  succeeds("simulate " + words + " --out simulated");
+  succeeds("run " + words + " --out out");
+  for (const char* out : {"simulated", "out"}) {
+    SCOPED_TRACE(out);
+    const Results found = results(out);
+    ASSERT_EQ(ends_of_generations(found).size(), 2U);
+    expect_sound(found);
+    expect_each_step_once(out);
+    EXPECT_GE(found.summary.at("membership").at("departures"), 2);
+  }
+  EXPECT_EQ(changes_of_needed(results("out")), changes_of_needed(results("simulated")));
+  expect_replayed(results("simulated"), results("out"));
+}
+
+/// Without values, too, a job continues from its commits.
+TEST_F(InPlaceNeeded, OfModelledMathematicsContinueFromCommits) {
+  const std::string words = needed(1000, "--set workload.math=modelled", workers_stay);
+  succeeds("run " + words + " --out out");
+  const Results out = results("out");
+  ASSERT_EQ(ends_of_generations(out).size(), 2U);
+  EXPECT_GT(last_restart(out), 0);
+  expect_each_step_once("out");
+  EXPECT_EQ(out.summary.at("rounds"), 1000);
+}
+
 }  // namespace
 }  // namespace tandem::testing

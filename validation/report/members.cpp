@@ -82,7 +82,10 @@ std::string summary_text(const Results& results) {
                       with_separators(samples.processed), with_separators(*samples.applied),
                       with_separators(samples.dropped), with_separators(*samples.pending));
   if (!results.info.experiment.starts_again())
-    return text + fmt::format(" + {} lost.", with_separators(samples.lost));
+    return text + fmt::format(" + {} lost{}.", with_separators(samples.lost),
+                              samples.done_again ? fmt::format("; {} more were done again",
+                                                               with_separators(*samples.done_again))
+                                                 : "");
   return text + (samples.lost_is_known
                      ? fmt::format("; {} more were lost and done again.", with_separators(samples.lost))
                      : "; more were lost and done again, their number is not known.");
@@ -174,8 +177,8 @@ Table events_table(const json& members) {
   };
   // A requested machine has no number yet.
   const auto machine = [](const json& row) {
-    const bool has_none =
-        row.at("slot") < 0 || row.at("event") == "requested" || row.at("event") == "refused";
+    const bool is_of_job = row.at("slot") < 0 && row.at("host") == "";
+    const bool has_none = is_of_job || row.at("event") == "requested" || row.at("event") == "refused";
     return has_none ? Cell("-") : Cell(row.at("machine").dump());
   };
   const auto text = [](const char* key) -> CellOf {

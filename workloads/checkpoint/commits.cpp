@@ -11,6 +11,7 @@
 #include "policies/checkpointing/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/commit_members.hpp"
+#include "workloads/checkpoint/old_commits.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/job/commit_plan.hpp"
@@ -548,23 +549,23 @@ void Commits::remove_old(int keep) {
   const auto newest = std::ranges::find_if(written_.rbegin(), written_.rend(),
                                            [&](const Written& one) { return is_complete(one.round); });
   const bool needs_records = recorded_ && !tells_complete();
-  if (newest == written_.rend() && (tells_complete() || needs_records)) return;
-  const std::int64_t stays = newest == written_.rend() ? 0 : newest->round;
-  const auto removed = static_cast<std::ptrdiff_t>(written_.size()) - keep;
-  std::vector<Written> left;
-  for (std::ptrdiff_t i = 0; i < std::ssize(written_); ++i) {
-    const Written& one = written_[static_cast<std::size_t>(i)];
-    // Another server may take a later one for the last that counts.
-    if (i >= removed || one.round == stays || (needs_records && one.round > stays)) {
-      left.push_back(one);
-      continue;
-    }
-    remove(one);
-  }
-  written_ = std::move(left);
+  const auto complete = newest == written_.rend() ? std::nullopt : std::optional(newest->round);
+  const KeepRule rule{.keep = keep,
+                      .waits_for_complete = tells_complete() || needs_records,
+                      // Another server may take a later one for the last that counts.
+                      .later_stay = needs_records};
+  std::vector<std::int64_t> rounds;
+  for (const Written& one : written_) rounds.push_back(one.round);
+  const auto removed = commits_to_remove(rounds, complete, rule);
+  if (!complete && rule.waits_for_complete) return;
+  std::erase_if(written_, [&](const Written& one) {
+    const bool goes = std::ranges::find(removed, one.round) != removed.end();
+    if (goes) remove(one);
+    return goes;
+  });
   // What other generations had here, or its ranks got as they began.
   const bool had_others = job_.is_restarted() && !job_.generation()->hosts.empty();
-  if (had_others && plan_.are_on_machines() && stays > job_.resume()->round)
+  if (had_others && plan_.are_on_machines() && complete.value_or(0) > job_.resume()->round)
     remove_rounds_before(directory_, written_.front().round);
 }
 

@@ -257,6 +257,16 @@ Journal records_before(const std::string& directory, const RankAssignment& assig
   return all;
 }
 
+Journal records_that_stay(const std::string& directory, const RankAssignment& assignment,
+                          const std::function<bool(const RecordMark&)>& stays) {
+  Journal all;
+  for (RecordFile& file : files_of(directory, assignment)) {
+    std::erase_if(file.frames, [&](const auto& frame) { return !stays(frame.first); });
+    all.append(journal_of(file));
+  }
+  return all;
+}
+
 JobRecords::JobRecords(const Job& job, std::string directory) : job_(job), directory_(std::move(directory)) {}
 
 void JobRecords::add(Rank rank, Journal own) {
@@ -311,12 +321,30 @@ Journal JobRecords::take(Seconds makespan, bool decisions) {
   // Where workers come and go, several of them have recorded commits.
   std::ranges::stable_sort(all.commits, {}, &CommitRecord::round);
   add_counts(all);
-  for (const auto& change : generation.membership)
-    if (change.time <= makespan) all.membership.push_back(change);
+  add_machines(all, makespan);
   if (!decisions) return all;
   for (const auto& decided : generation.decisions)
     if (decided.at <= makespan) all.decisions.push_back(decided.record);
   return all;
+}
+
+/// What happened to the machines that the launcher knows. In place, a steward has recorded those of workers,
+/// and counted the changes of members, which the launcher does not know.
+void JobRecords::add_machines(Journal& all, Seconds makespan) const {
+  Journal machines;
+  for (const auto& change : job_.generation()->membership)
+    if (change.time <= makespan) machines.membership.push_back(change);
+  if (!job_.roster().steward()) {
+    std::ranges::move(machines.membership, std::back_inserter(all.membership));
+    return;
+  }
+  all.append(std::move(machines));
+  std::int64_t epoch = 0;
+  for (auto& change : all.membership) {
+    const bool is_of_launcher = change.slot < 0 && !change.host.empty();
+    if (is_of_launcher) change.epoch = epoch;
+    epoch = std::max(epoch, change.epoch);
+  }
 }
 
 std::vector<RecordMark> record_marks(const std::string& directory, const RankAssignment& assignment) {

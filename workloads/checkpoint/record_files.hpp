@@ -99,6 +99,7 @@ class JobRecords {
   void add_earlier(const RankAssignment& assignment);
   void add_to(int generation, Journal journal);
   void begin_policies(int generation, int workers, Journal& journal);
+  void add_machines(Journal& all, Seconds makespan) const;
 
   const Job& job_;
   std::string directory_;
@@ -107,6 +108,11 @@ class JobRecords {
   /// Generations, ranks and sides whose policies have begun.
   std::set<std::tuple<int, Rank, std::string>> begun_;
 };
+
+/// What a rank recorded, in all generations, with marks of the part of the job that stays. Errors: as
+/// records_before.
+Journal records_that_stay(const std::string& directory, const RankAssignment& assignment,
+                          const std::function<bool(const RecordMark&)>& stays);
 
 /// The marks of what a rank has recorded, in order. Errors: as records_before.
 std::vector<RecordMark> record_marks(const std::string& directory, const RankAssignment& assignment);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -131,6 +132,45 @@ bool is_before_point(const RecordMark& mark, int writer, int index, const std::v
   return mark.steps <= steps.at(static_cast<std::size_t>(index));
 }
 
+/// Which records of a rank stay when the job returns to `point`. `writer`: the generation that wrote it.
+using Stays = std::function<bool(const RankAssignment&, const RecordMark&)>;
+Stays records_until(const Job& job, const std::optional<ResumePoint>& point, const Writer& writer) {
+  const bool by_steps = point && !commits_by_members(job);
+  return [last = point ? point->round : 0, has_point = point.has_value(), by_steps,
+          steps = by_steps ? steps_at(writer.job(), *point) : std::vector<std::int64_t>(),
+          has_all = job.generation()->hosts.empty(),
+          number = writer.number()](const RankAssignment& assignment, const RecordMark& mark) {
+    if (assignment.role == Role::cache_node) return true;
+    if (!has_point) return false;
+    if (assignment.role != Role::worker || !by_steps) return mark.round <= last;
+    if (has_all) return mark.steps <= steps.at(static_cast<std::size_t>(assignment.index));
+    return is_before_point(mark, number, assignment.index, steps);
+  };
+}
+
+std::int64_t samples_of(const Journal& journal) {
+  std::int64_t samples = 0;
+  for (const StepRecord& step : journal.steps) samples += step.samples;
+  return samples;
+}
+
+/// samples_after, where workers come and go: servers do not count steps that were lost with a machine, so
+/// what is done again are the samples of which no record stays.
+std::int64_t samples_in_place_after(const Job& job, const std::optional<ResumePoint>& point,
+                                    const Journal& journal) {
+  const std::string directory = own_directory(job);
+  const Writer writer(job, point ? point->round : 0);
+  const Stays stays = records_until(job, point, writer);
+  std::int64_t samples = samples_of(journal);
+  for (const Rank worker : job.roster().workers()) {
+    const RankAssignment& assignment = job.roster().assignment(worker);
+    samples += samples_of(records_before(directory, assignment, job.generation()->number()));
+    samples -= samples_of(records_that_stay(directory, assignment,
+                                            [&](const RecordMark& mark) { return stays(assignment, mark); }));
+  }
+  return samples;
+}
+
 /// samples_after, where generations have had other workers: each step counts as one of its own generation.
 std::int64_t samples_of_generations_after(const Job& job, const std::optional<ResumePoint>& point,
                                           const Journal& journal) {
@@ -206,6 +246,7 @@ bool lose_machine(const Job& job, const std::string& host) {
 
 std::int64_t samples_after(const Job& job, const std::optional<ResumePoint>& point, const Journal& journal) {
   const Generation& present = *job.generation();
+  if (job.roster().steward()) return samples_in_place_after(job, point, journal);
   if (!present.hosts.empty()) return samples_of_generations_after(job, point, journal);
   const auto workers = job.roster().workers();
   std::vector<std::int64_t> steps(workers.size(), 0);
@@ -228,17 +269,9 @@ void return_to(const Job& job, const std::optional<ResumePoint>& point) {
   const std::string directory = own_directory(job);
   const std::int64_t last = point ? point->round : 0;
   const Writer writer(job, last);
-  const bool by_steps = point && !commits_by_members(job);
-  const auto steps = by_steps ? steps_at(writer.job(), *point) : std::vector<std::int64_t>();
+  const Stays stays = records_until(job, point, writer);
   for (const RankAssignment& assignment : all_assignments(job))
-    keep_records(directory, assignment, [&](const RecordMark& mark) {
-      if (assignment.role == Role::cache_node) return true;
-      if (!point) return false;
-      if (assignment.role != Role::worker || !by_steps) return mark.round <= last;
-      if (job.generation()->hosts.empty())
-        return mark.steps <= steps.at(static_cast<std::size_t>(assignment.index));
-      return is_before_point(mark, writer.number(), assignment.index, steps);
-    });
+    keep_records(directory, assignment, [&](const RecordMark& mark) { return stays(assignment, mark); });
   remove_after(directory, last);
   if (!job.checkpoints().commits.are_on_machines()) return;
   for (const auto& own : commit_directories(job.checkpoints().commits, directory)) remove_after(own, last);

@@ -296,7 +296,8 @@ std::vector<ExperimentKey> transience_keys() {
   return {
       {KEY(transience.lifetime), name_of(Names::lifetime),
        "how long the machines of workers live, unless a host's <prop id=\"tandem:lifetime\" "
-       "value=\"weibull shape=0.5 scale=6h\"/> says otherwise; never: all stay. In place over servers, an "
+       "value=\"weibull shape=0.5 scale=6h\"/> says otherwise; never: all stay. Machines without workers "
+       "depart only where their host says so. In place over servers, an "
        "all-reduce or peers, with data in memory; with recovery.mode restart everywhere"},
       {KEY(transience.options), {}, "options of the lifetime model; see `tandem list lifetime`"},
       {KEY(transience.limit), at_least(0),

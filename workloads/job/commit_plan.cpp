@@ -13,6 +13,7 @@
 
 #include "policies/checkpointing/policy.hpp"
 #include "workloads/job/memory_estimate.hpp"
+#include "workloads/job/needed_machines.hpp"
 
 namespace tandem {
 namespace {
@@ -199,8 +200,11 @@ std::vector<std::string> hosts_without_whom_no_commit(const Job& job) {
   std::vector<std::string> hosts;
   if (!job.checkpoints().commits.are_on_machines()) return hosts;
   const auto copies = copies_of_commit(job, 1);
-  for (const Rank worker : job.roster().workers()) {
-    const std::string& host = job.roster().host_of(worker);
+  std::vector<std::string> departing;
+  if (!recovers_in_place(job))
+    for (const Rank worker : job.roster().workers()) departing.push_back(job.roster().host_of(worker));
+  for (const NeededMachine& machine : needed_machines(job)) departing.push_back(machine.host);
+  for (const std::string& host : departing) {
     const auto left = checkpointing::without_machine(copies, host);
     if (whole_commits(job, left).empty() && std::ranges::find(hosts, host) == hosts.end())
       hosts.push_back(host);

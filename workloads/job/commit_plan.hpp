@@ -53,7 +53,8 @@ inline constexpr int model_part = -1;
 std::vector<checkpointing::Copy> copies_of_commit(const Job& job, std::int64_t round);
 /// Of all these copies of parts: the rounds of complete commits, the latest first.
 std::vector<std::int64_t> whole_commits(const Job& job, std::span<const checkpointing::Copy> copies);
-/// The hosts of workers whose departure takes a part of every commit along, so that none is complete.
+/// The hosts whose machines end a generation when they depart, and whose departure takes a part of every
+/// commit along, so that none is complete.
 std::vector<std::string> hosts_without_whom_no_commit(const Job& job);
 
 /// The vectors that a rank writes with a commit: its state, and the model if it is the writer of checkpoints.

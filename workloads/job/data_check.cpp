@@ -61,6 +61,9 @@ class DataChecker {
               "the size of the second tier of cache nodes, which data.keep keeps (memory is lost with the "
               "process)",
               quote(data.disk_capacity.count()));
+    if (data.peers == Peers::directory)
+      fail_at("data.keep", "false, because data.peers is directory, which does not know what a tier has kept",
+              "'true'");
     if (cache::catalog().find(data.cache).make.needs != cache::Needs{})
       fail_at(
           "data.cache",

@@ -12,12 +12,11 @@
 #include "policies/lifetimes/fates_by_slot.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/option_durations.hpp"
+#include "workloads/job/needed_machines.hpp"
 #include "workloads/job/zones.hpp"
 
 namespace tandem {
 namespace {
-
-constexpr const char* lifetime_property = "tandem:lifetime";
 
 /// A lifetime model of the catalogue with options.
 struct Model {
@@ -25,12 +24,6 @@ struct Model {
   std::map<std::string, OptionValue> options;
   auto operator<=>(const Model&) const = default;
 };
-
-/// Empty: the host has no such property.
-std::string lifetime_of(const platforms::Host& host) {
-  const auto found = host.properties.find(lifetime_property);
-  return found == host.properties.end() ? "" : found->second;
-}
 
 template <class Number>
 std::optional<Number> number_of(const std::string& text) {
@@ -77,18 +70,20 @@ Model model_of(const Experiment::Transience& setting) {
 }  // namespace
 
 std::string lifetime_model_of(const Job& job, Rank rank) {
-  const std::string text = lifetime_of(job.devices().host_of(rank));
+  const std::string text = lifetime_text_of(job.devices().host_of(rank));
   return text.substr(0, text.find(' '));
 }
 
 std::unique_ptr<lifetimes::Fates> fates_of(const Job& job) {
   const auto& experiment = job.spec().experiment;
-  const auto zones = zones_of(job);
+  std::vector<std::string> needed;
+  for (const NeededMachine& machine : needed_machines(job)) needed.push_back(machine.host);
+  const auto zones = zones_of(job, needed);
   std::map<Model, std::size_t> numbers;
   std::vector<std::unique_ptr<lifetimes::Fates>> models;
   std::vector<std::size_t> of_slot;
-  for (const Rank worker : job.roster().workers()) {
-    const std::string text = lifetime_of(job.devices().host_of(worker));
+  const auto add = [&](const platforms::Host& host) {
+    const std::string text = lifetime_text_of(host);
     try {
       const Model model = text.empty() ? model_of(experiment.transience) : model_of(text);
       const auto [number, is_new] = numbers.emplace(model, models.size());
@@ -96,10 +91,12 @@ std::unique_ptr<lifetimes::Fates> fates_of(const Job& job) {
       of_slot.push_back(number->second);
     } catch (const ConfigError& error) {
       if (text.empty()) throw;
-      throw ConfigError(experiment.platform + ": host '" + job.roster().host_of(worker) + "', property " +
-                        lifetime_property + ": " + error.what());
+      throw ConfigError(experiment.platform + ": host '" + host.name +
+                        "', property tandem:lifetime: " + error.what());
     }
-  }
+  };
+  for (const Rank worker : job.roster().workers()) add(job.devices().host_of(worker));
+  for (const std::string& host : needed) add(job.spec().platform.host(host));
   return std::make_unique<lifetimes::FatesBySlot>(std::move(models), std::move(of_slot));
 }
 

@@ -1,5 +1,5 @@
-// The fates of the machines behind a job's workers: the experiment's lifetime model, and what hosts of the
-// platform file say of their own.
+// The fates of the machines of a job: the experiment's lifetime model for those of workers, and what hosts of
+// the platform file say of their own.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,10 @@
 
 namespace tandem {
 
-/// The fates of the workers' machines. A host's <prop id="tandem:lifetime" value="weibull shape=0.5
-/// scale=6h"/> replaces key transience.lifetime for its machines; the key's options, and `limit`, are not
-/// theirs. Errors: ConfigError naming the host, what was expected and found.
+/// The fates of the machines by slot: those of workers, then the needed machines. A host's <prop
+/// id="tandem:lifetime" value="weibull shape=0.5 scale=6h"/> replaces key transience.lifetime for its
+/// machines; the key's options, and `limit`, are not theirs. Errors: ConfigError naming the host, what was
+/// expected and found.
 std::unique_ptr<lifetimes::Fates> fates_of(const Job& job);
 
 /// The name of the model that the host of a rank has of its own; empty: it has none.

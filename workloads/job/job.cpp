@@ -4,6 +4,7 @@
 
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/job/fates_of_job.hpp"
+#include "workloads/job/needed_machines.hpp"
 #include "workloads/job/recovery_plan.hpp"
 #include "workloads/job/tier_check.hpp"
 
@@ -29,7 +30,8 @@ CheckpointPlan plan_checkpoints(const JobSpec& spec, const Roster& roster, const
   return {.directory = spec.directory,
           .every = spec.experiment.evaluate_every,
           .has_model = spec.real_math(),
-          .has_states = spec.real_math() || spec.experiment.starts_again(),
+          .has_states = spec.real_math() || spec.experiment.starts_again() ||
+                        !needed_machines(spec.experiment, spec.platform).empty(),
           .writer = exchange.servers_hold_model() ? roster.servers().front() : roster.first_worker(),
           .evaluator = evaluator_of(spec, roster),
           .stop_accuracy = spec.experiment.stop.accuracy,

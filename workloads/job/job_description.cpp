@@ -11,6 +11,7 @@
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/job/fates_of_job.hpp"
 #include "workloads/job/memory_estimate.hpp"
+#include "workloads/job/needed_machines.hpp"
 #include "workloads/job/shard_shares.hpp"
 #include "workloads/job/worker_scaling.hpp"
 #include "workloads/records/format.hpp"
@@ -231,7 +232,7 @@ void warn_of_unequal_shards(const Job& job, std::vector<std::string>& warnings) 
 }
 
 void warn_of_lost_commits(const Job& job, std::vector<std::string>& warnings) {
-  if (!job.spec().experiment.starts_again()) return;
+  if (!has_drawn_generations(job)) return;
   const auto hosts = hosts_without_whom_no_commit(job);
   if (hosts.empty()) return;
   const std::string others =
@@ -244,21 +245,23 @@ void warn_of_lost_commits(const Job& job, std::vector<std::string>& warnings) {
 
 /// Lifetimes of machines on which nothing departs.
 void warn_of_unused_lifetimes(const Job& job, std::vector<std::string>& warnings) {
-  std::set<std::string> of_workers;
-  for (const Rank worker : job.roster().workers()) of_workers.insert(job.roster().host_of(worker));
+  std::set<std::string> departing;
+  for (const Rank worker : job.roster().workers()) departing.insert(job.roster().host_of(worker));
+  for (const NeededMachine& machine : needed_machines(job)) departing.insert(machine.host);
   std::set<std::string> unused;
   for (Rank rank = 0; rank < job.roster().size(); ++rank) {
     const std::string& host = job.roster().host_of(rank);
     const std::string model = lifetime_model_of(job, rank);
-    if (!model.empty() && model != "never" && !of_workers.contains(host)) unused.insert(host);
+    if (!model.empty() && model != "never" && !departing.contains(host)) unused.insert(host);
   }
   if (unused.empty()) return;
   const std::string others =
       unused.size() == 1 ? "" : fmt::format(" (and of {} more)", counted(unused.size() - 1, "host"));
-  warnings.push_back(
-      fmt::format("the lifetime of host '{}'{} has no effect: only machines of workers depart, and this one "
-                  "has none",
-                  *unused.begin(), others));
+  warnings.push_back(fmt::format(
+      "the lifetime of host '{}'{} has no effect: only machines of workers depart, and this one "
+      "has none; with transience.lifetime, and checkpoint.policy or recovery.mode restart, others "
+      "depart, too",
+      *unused.begin(), others));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/experiment_file.hpp"
+#include "workloads/job/needed_machines.hpp"
 #include "workloads/job/roster.hpp"
 #include "workloads/job/transience_check.hpp"
 
@@ -288,6 +289,7 @@ class Placer {
 
   void check_departures() const {
     check_most();
+    check_needed_machines();
     const auto& transience = experiment_.transience;
     try {
       lifetimes::make_fates(transience.lifetime, transience.options, experiment_.seed,
@@ -296,6 +298,18 @@ class Placer {
       throw ConfigError(locate_("transience.options." + error.option()).place + ": key '" +
                         locate_("transience.options").label + "' of " + error.what());
     }
+  }
+
+  /// Their departures start the job again, also where workers recover in place.
+  void check_needed_machines() const {
+    if (experiment_.stop.seconds <= Seconds(0) || !may_lose_workers()) return;
+    const auto machines = needed_machines(experiment_, platform_);
+    if (machines.empty()) return;
+    fail_at("stop.seconds",
+            fmt::format("stop.rounds or stop.epochs, because the machine of the {} on '{}' may depart "
+                        "(tandem:lifetime), and a job that starts again counts no time that was lost",
+                        machines.front().roles, machines.front().host),
+            quote(experiment_.stop.seconds.count()));
   }
 
   void check_most() const {

@@ -75,7 +75,7 @@ Roster::Roster(const Experiment& experiment) : first_workers_(experiment.placeme
   }
   if (experiment.evaluate_every > 0 && placement.evaluator != first_worker_evaluates)
     add(Role::evaluator, {placement.evaluator});
-  // Next to what must not depart either; without servers, nothing else may be there. A job that starts again
+  // Next to what all need, too; without servers, nothing else may be there. A job that starts again
   // is supervised from outside.
   if (experiment.transience.may_depart() && experiment.recovery.mode == RecoveryMode::in_place &&
       !placement.servers.empty())

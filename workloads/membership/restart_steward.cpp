@@ -16,19 +16,25 @@ constexpr int most_events = 1'000'000;
 }  // namespace
 
 RestartSteward::RestartSteward(Machines machines, std::unique_ptr<recovery::Policy> policy,
-                               std::vector<std::string> hosts)
-    : machines_(std::move(machines)), policy_(std::move(policy)) {
+                               std::vector<std::string> hosts, std::vector<Needed> needed)
+    : machines_(std::move(machines)), policy_(std::move(policy)), workers_(static_cast<int>(hosts.size())) {
   for (std::string& host : hosts) slots_.push_back({.host = std::move(host)});
+  for (Needed& machine : needed)
+    slots_.push_back({.host = std::move(machine.host), .roles = std::move(machine.roles)});
   const Seconds begin(0);
-  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-    slots_[slot].incarnation = machines_.occupy(static_cast<int>(slot), begin);
-    slots_[slot].is_there = slots_[slot].is_member = true;
-    record(begin, static_cast<int>(slot), "joined");
-  }
-  give(begin, recovery::Started{begin, static_cast<int>(slots_.size())});
+  for (int slot = policy_ ? 0 : workers_; slot < static_cast<int>(slots_.size()); ++slot) occupy(begin, slot);
+  if (policy_) give(begin, recovery::Started{begin, workers_});
   start_ = begin;
   members_ = admitted();
   look_ahead();
+}
+
+/// As the job begins.
+void RestartSteward::occupy(Seconds now, int slot) {
+  Slot& of = slots_[static_cast<std::size_t>(slot)];
+  of.incarnation = machines_.occupy(slot, now);
+  of.is_there = of.is_member = true;
+  record(now, slot, "joined");
 }
 
 Seconds RestartSteward::begin_next() {
@@ -75,8 +81,8 @@ void RestartSteward::look_ahead() {
 /// The slots of the workers that the policy has admitted.
 std::vector<int> RestartSteward::admitted() const {
   std::vector<int> slots;
-  for (std::size_t slot = 0; slot < slots_.size(); ++slot)
-    if (slots_[slot].is_member) slots.push_back(static_cast<int>(slot));
+  for (int slot = 0; slot < workers_; ++slot)
+    if (slots_[static_cast<std::size_t>(slot)].is_member) slots.push_back(slot);
   return slots;
 }
 
@@ -119,24 +125,17 @@ void RestartSteward::handle(const MachineEvent& event) {
   switch (event.what) {
     case What::warned:
       record(event.at, event.slot, "warned");
+      if (is_needed(event.slot)) return;
       warnings_.push_back({event.at, event.at + event.notice, event.slot});
       return give(event.at, recovery::Warned{event.at, event.slot, event.notice});
     case What::departed:
-      slot.is_there = false;
-      record(event.at, event.slot, "departed", to_text(event.how));
-      if (!start_) {
-        departed_meanwhile_.push_back(event.slot);
-      } else if (!std::ranges::binary_search(members_, event.slot)) {
-        departed_apart_.push_back(event.slot);
-      } else if (!end_) {
-        end_ = {.at = event.at,
-                .slot = event.slot,
-                .incarnation = event.incarnation,
-                .host = slot.host,
-                .how = event.how};
-      }
-      return;
+      return note_departure(event);
     case What::noticed:
+      if (is_needed(event.slot)) {
+        record(event.at, event.slot, "noticed", to_text(event.how));
+        record(event.at, event.slot, "requested");
+        return machines_.request(event.slot, event.at);
+      }
       if (std::exchange(slot.is_member, false)) ++epoch_;
       record(event.at, event.slot, "noticed", to_text(event.how));
       return give(event.at, recovery::Departed{event.at, event.slot, event.incarnation, event.how});
@@ -144,15 +143,46 @@ void RestartSteward::handle(const MachineEvent& event) {
       slot.incarnation = event.incarnation;
       slot.is_there = true;
       record(event.at, event.slot, "ready");
+      if (is_needed(event.slot)) {
+        record(event.at, event.slot, "joined");
+        return start_if_complete(event.at);
+      }
       return give(event.at, recovery::Ready{event.at, event.slot, event.incarnation});
     case What::refused:
-      record(event.at, event.slot, "refused");
-      // Those that are there are enough. The policy, which would ask again for ever, hears no answer.
-      if (!is_paused_) return;
-      give(event.at, recovery::RequestFailed{event.at, event.slot});
-      throw WorldError("the job gives up: no machine can be had any more for worker " +
-                       std::to_string(event.slot) + " (transience.lifetime)");
+      return refuse(event);
   }
+}
+
+void RestartSteward::note_departure(const MachineEvent& event) {
+  Slot& slot = slots_[static_cast<std::size_t>(event.slot)];
+  slot.is_there = false;
+  record(event.at, event.slot, "departed", to_text(event.how));
+  if (!start_) {
+    departed_meanwhile_.push_back(event.slot);
+  } else if (!is_needed(event.slot) && !std::ranges::binary_search(members_, event.slot)) {
+    departed_apart_.push_back(event.slot);
+  } else if (!end_) {
+    end_ = {.at = event.at,
+            .slot = event.slot,
+            .incarnation = event.incarnation,
+            .host = slot.host,
+            .how = event.how,
+            .roles = slot.roles};
+  }
+}
+
+void RestartSteward::refuse(const MachineEvent& event) {
+  record(event.at, event.slot, "refused");
+  if (is_needed(event.slot)) {
+    const Slot& slot = slots_[static_cast<std::size_t>(event.slot)];
+    throw WorldError("the job gives up: no machine can be had any more for the " + slot.roles + " on '" +
+                     slot.host + "' (tandem:lifetime)");
+  }
+  // Those that are there are enough. The policy, which would ask again for ever, hears no answer.
+  if (!is_paused_) return;
+  give(event.at, recovery::RequestFailed{event.at, event.slot});
+  throw WorldError("the job gives up: no machine can be had any more for worker " +
+                   std::to_string(event.slot) + " (transience.lifetime)");
 }
 
 void RestartSteward::give(Seconds now, const recovery::Event& event) {
@@ -191,8 +221,9 @@ void RestartSteward::carry_out(Seconds now, const recovery::Decisions& decisions
 
 void RestartSteward::record(Seconds now, int slot, const std::string& event, const std::string& cause) {
   const Slot& of = slots_[static_cast<std::size_t>(slot)];
+  constexpr int no_worker = -1;
   membership_.push_back({.time = now,
-                         .slot = slot,
+                         .slot = is_needed(slot) ? no_worker : slot,
                          .incarnation = of.incarnation,
                          .host = of.host,
                          .event = event,

@@ -18,12 +18,20 @@ namespace tandem {
 /// Times are seconds since the job began. A generation has the workers that the policy has admitted, each
 /// with its machine. It ends when one of these machines departs, or when the policy starts all again with
 /// others. The next one begins when the policy does not pause and all that it has admitted have their
-/// machines.
+/// machines. Besides, machines without workers may depart that every generation needs: they are requested
+/// again in any case, and the policy does not know of them.
 class RestartSteward {
  public:
-  /// The first generation begins at time 0, with a machine in each slot. `hosts`: of the slots.
+  /// A machine that every generation needs, in a slot after those of all workers.
+  struct Needed {
+    std::string host;
+    std::string roles;  ///< of its ranks, for the user
+  };
+  /// The first generation begins at time 0, with a machine in each slot. `hosts`: of the workers' slots.
+  /// `policy`: null: another steward cares for the workers, whose machines end no generation.
   /// Errors: ConfigError if the lifetime model has no machine in a slot.
-  RestartSteward(Machines machines, std::unique_ptr<recovery::Policy> policy, std::vector<std::string> hosts);
+  RestartSteward(Machines machines, std::unique_ptr<recovery::Policy> policy, std::vector<std::string> hosts,
+                 std::vector<Needed> needed = {});
 
   /// What ends a generation: the machine of a slot departs, or has come up.
   struct End {
@@ -32,10 +40,11 @@ class RestartSteward {
     int incarnation = 0;
     std::string host = {};
     std::optional<DepartureKind> how = {};  ///< none: it has come up, and all start again with it
+    std::string roles = {};                 ///< of a needed machine; empty: it is a worker's
   };
   /// Of the present generation; none: its machines stay.
   const std::optional<End>& end_of_generation() const { return end_; }
-  /// The slots whose machines the present generation has, in ascending order.
+  /// The workers' slots whose machines the present generation has, in ascending order.
   const std::vector<int>& members() const { return members_; }
   /// That generation has ended. Returns when the next one begins, with its members(). Pre:
   /// end_of_generation(). Errors: WorldError when the policy gives up, or machines can no longer be had.
@@ -54,10 +63,13 @@ class RestartSteward {
  private:
   struct Slot {
     std::string host;
+    std::string roles = {};  ///< of a needed machine; empty: a worker's
     int incarnation = 0;
     bool is_there = false;   ///< its machine
     bool is_member = false;  ///< as the policy knows
   };
+  bool is_needed(int slot) const { return slot >= workers_; }
+  void occupy(Seconds now, int slot);
   bool advance();
   bool is_due(Seconds time) const;
   void look_ahead();
@@ -65,13 +77,16 @@ class RestartSteward {
   void start_if_complete(Seconds now);
   void end_if_changed(Seconds now);
   void handle(const MachineEvent& event);
+  void note_departure(const MachineEvent& event);
+  void refuse(const MachineEvent& event);
   void give(Seconds now, const recovery::Event& event);
   void carry_out(Seconds now, const recovery::Decisions& decisions);
   void record(Seconds now, int slot, const std::string& event, const std::string& cause = "");
 
   Machines machines_;
   std::unique_ptr<recovery::Policy> policy_;
-  std::vector<Slot> slots_;
+  int workers_;                   ///< slots of these come first
+  std::vector<Slot> slots_;       ///< then those of needed machines
   std::optional<Seconds> tick_;   ///< that the policy has asked for
   std::optional<Seconds> start_;  ///< of the generation that runs or is about to
   std::optional<End> end_;        ///< of that

@@ -162,6 +162,9 @@ SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
         samples.lost_is_known = false;
     }
   if (!in_place || !samples.applied) return samples;
+  if (info.generations.is_array() && samples.lost_is_known) samples.done_again = samples.lost;
+  // Of departures of workers since the last commit from which the job started, all was recorded.
+  samples.lost_is_known = true;
   samples.lost = *samples.pending - journal.accepted_samples;
   samples.pending = journal.accepted_samples;
   return samples;

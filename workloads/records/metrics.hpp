@@ -41,6 +41,9 @@ struct SampleCounts {
   std::int64_t lost = 0;
   bool lost_is_known =
       true;  ///< otherwise more were lost, by ranks that were killed before they recorded them
+  /// Where workers recover in place and the job has started again: of finished steps that were done again,
+  /// not among those above. None: not known, or it did not start again.
+  std::optional<std::int64_t> done_again{};
 };
 /// With several server shards, the figures of the first one. An all-reduce applies all samples.
 SampleCounts sample_counts(const RunInfo& info, const Journal& journal);

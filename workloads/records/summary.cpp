@@ -290,15 +290,22 @@ json ranks_json(const RunInfo& info, const std::map<Rank, RankTotals>& totals) {
 }
 
 /// Who departed and came, where workers may.
-json membership_of(const Journal& journal, const SampleCounts& samples) {
+json membership_of(const RunInfo& info, const Journal& journal, const SampleCounts& samples) {
   std::map<std::string, std::int64_t> events;
-  for (const auto& change : journal.membership) ++events[change.event];
+  std::int64_t others = 0;
+  for (const auto& change : journal.membership) {
+    if (change.slot >= 0) ++events[change.event];
+    if (change.slot < 0 && change.event == "departed") ++others;
+  }
   json membership = {{"departures", events["noticed"]},
                      {"warned", events["warned"]},
                      {"requested", events["requested"]},
                      {"refused", events["refused"]},
                      {"joined", events["joined"]},
                      {"lost_samples", samples.lost_is_known ? json(samples.lost) : json()}};
+  if (others > 0) membership["other_departures"] = others;
+  if (info.generations.is_array() && !info.experiment.starts_again())
+    membership["done_again_samples"] = optional_json(samples.done_again);
   visit_membership_figures(journal,
                            [&](const char* key, const auto& figure) { membership[key] = json_of(figure); });
   return membership;
@@ -347,7 +354,7 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
   visit_figures(journal, [&](const char* key, const auto& figure) { summary[key] = json_of(figure); });
   // Other jobs only record warnings.
   if (info.experiment.transience.may_depart() && !journal.membership.empty()) {
-    summary["membership"] = membership_of(journal, samples);
+    summary["membership"] = membership_of(info, journal, samples);
     if (!info.experiment.starts_again()) summary["rounds"] = journal.counted_rounds;
   }
   if (const auto rounds = rounds_of_generations(info, journal)) summary["rounds"] = *rounds;

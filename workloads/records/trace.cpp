@@ -250,9 +250,11 @@ class Tracks {
     const bool is_of_slot = change.slot >= 0;
     // A requested machine has no number yet.
     const bool is_request = change.event == "requested" || change.event == "refused";
-    const std::string machine = !is_of_slot  ? "training "
-                                : is_request ? "machine "
-                                             : fmt::format("machine {} ", change.incarnation);
+    const bool is_of_job = !is_of_slot && change.host.empty();
+    const std::string machine = is_of_job     ? "training "
+                                : !is_of_slot ? "machine of " + change.host + " "
+                                : is_request  ? "machine "
+                                              : fmt::format("machine {} ", change.incarnation);
     const std::string cause = change.cause.empty() ? "" : " (" + change.cause + ")";
     const Rank rank = is_of_slot ? ranks_of_slots(info_).at(static_cast<std::size_t>(change.slot)) : 0;
     events.push_back({{"ph", "i"},

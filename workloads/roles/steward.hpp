@@ -1,6 +1,6 @@
 // The steward: knows which machines there are, asks the recovery policy what to do when they depart or come
 // up, and tells servers and slots. Where workers exchange without servers, it leads their agreement on each
-// change. Its host must not depart.
+// change. When its host departs, the job starts again.
 //
 // What happens to machines follows from their lifetimes and the policy alone. So where the job has started
 // again after a process died, the steward of the new launch decides all of it again, up to the launch, and

@@ -26,13 +26,16 @@ struct Machine {
   int least = 0;  ///< 0: all
   std::map<std::string, OptionValue> options = {};
   std::vector<SlotDeath> deaths = {};
+  int needed = 0;         ///< of the slots: machines without workers, in the last ones
+  bool in_place = false;  ///< another steward cares for the workers
 };
 
 std::unique_ptr<recovery::Policy> policy_of(const Machine& machine) {
   const auto& entry = recovery::catalog().find(machine.policy);
-  return entry.make({.workers = machine.slots,
-                     .slots = machine.slots,
-                     .least = machine.least == 0 ? machine.slots : machine.least,
+  const int workers = machine.slots - machine.needed;
+  return entry.make({.workers = workers,
+                     .slots = workers,
+                     .least = machine.least == 0 ? workers : machine.least,
                      .options = Options::resolve(entry.name, entry.options, machine.options)});
 }
 
@@ -48,7 +51,9 @@ RestartSteward steward_of(const Machine& machine) {
   const std::vector<std::size_t> zones(static_cast<std::size_t>(machine.slots), 0);
   return {Machines(setting, lifetimes::make_fates(setting.lifetime, setting.options, 1, zones), zones.size(),
                    machine.deaths),
-          policy_of(machine), std::vector<std::string>(static_cast<std::size_t>(machine.slots), "host")};
+          machine.in_place ? nullptr : policy_of(machine),
+          std::vector<std::string>(static_cast<std::size_t>(machine.slots - machine.needed), "host"),
+          std::vector<RestartSteward::Needed>(static_cast<std::size_t>(machine.needed), {"s", "server"})};
 }
 
 /// "joined 0" and so on, without the time.
@@ -320,6 +325,66 @@ TEST(RestartSteward, DiesBetweenDrawnDepartures) {
   EXPECT_EQ(steward.end_of_generation()->at, Seconds(50));
   EXPECT_EQ(events_of(steward, Seconds(45)),
             (Texts{"joined 0", "joined 1", "departed 1", "noticed 1", "warned 0"}));
+}
+
+/// One worker whose machine departs, too, and a server's machine.
+TEST(RestartSteward, NeededMachinesEndGenerationsAndAreRequestedAgain) {
+  RestartSteward steward =
+      steward_of({.times = "100;40,30", .slots = 2, .detect = Seconds(5), .start = Seconds(20), .needed = 1});
+  ASSERT_TRUE(steward.end_of_generation());
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(40));
+  EXPECT_EQ(steward.end_of_generation()->slot, 1);
+  EXPECT_EQ(steward.end_of_generation()->roles, "server");
+  EXPECT_EQ(steward.members(), std::vector<int>{0}) << "workers";
+  const std::size_t decisions = steward.decisions().size();
+  EXPECT_EQ(steward.begin_next(), Seconds(65));
+  EXPECT_EQ(steward.decisions().size(), decisions) << "nothing for the policy to decide";
+  EXPECT_EQ(events_of(steward, Seconds(65)), (Texts{"joined 0", "joined -1", "departed -1", "noticed -1",
+                                                    "requested -1", "ready -1", "joined -1"}));
+  EXPECT_EQ(steward.membership().back().epoch, steward.membership().front().epoch);
+  // The next one lives until 95. Meanwhile the worker's departs, at 100, and its replacement is there at 125.
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(95));
+  EXPECT_EQ(steward.begin_next(), Seconds(125));
+  EXPECT_EQ(steward.departed_meanwhile(), std::vector<int>{0});
+  EXPECT_FALSE(steward.end_of_generation());
+}
+
+/// The machine departs while the job waits for that of a worker.
+TEST(RestartSteward, NeededMachinesAreWaitedFor) {
+  RestartSteward steward =
+      steward_of({.times = "40;50", .slots = 2, .detect = Seconds(5), .start = Seconds(20), .needed = 1});
+  EXPECT_EQ(steward.end_of_generation()->roles, "");
+  EXPECT_EQ(steward.begin_next(), Seconds(75));
+  EXPECT_EQ(steward.departed_meanwhile(), std::vector<int>{1});
+}
+
+/// Machines of workers are none of its business then.
+TEST(RestartSteward, InPlaceOnlyNeededMachinesEndGenerations) {
+  RestartSteward steward = steward_of({.times = "10;40,30",
+                                       .slots = 2,
+                                       .detect = Seconds(5),
+                                       .start = Seconds(20),
+                                       .needed = 1,
+                                       .in_place = true});
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(40));
+  EXPECT_EQ(steward.begin_next(), Seconds(65));
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(95));
+  EXPECT_TRUE(steward.decisions().empty());
+  for (const auto& change : steward.membership()) EXPECT_EQ(change.host, "s");
+}
+
+TEST(RestartSteward, GivesUpWithoutANeededMachine) {
+  RestartSteward steward =
+      steward_of({.times = "0 add a; 40 remove b", .slots = 2, .model = "trace", .needed = 1});
+  EXPECT_EQ(steward.end_of_generation()->at, Seconds(40));
+  try {
+    steward.begin_next();
+    ADD_FAILURE() << "did not give up";
+  } catch (const WorldError& error) {
+    EXPECT_NE(std::string(error.what()).find("no machine can be had any more for the server on 's'"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 }  // namespace

@@ -1,0 +1,252 @@
+// Simulated jobs in which machines without workers depart (those of servers, of the steward): all starts
+// again from the last commit, also where workers recover in place. Against closed forms: rounds of one
+// second.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tests/cli/resume_jobs.hpp"
+#include "tests/support/membership_checks.hpp"
+
+namespace tandem::testing {
+namespace {
+
+using Rounds = std::vector<std::int64_t>;
+
+class NeededMachines : public ResumeJobs {
+ protected:
+  inline static const std::string every_fourth_round =
+      "checkpoint: {policy: fixed, options: {interval: 4}}\n";
+  /// Workers on a and b with steps of a second, and a host s whose machines have this lifetime. The network
+  /// takes next to no time.
+  std::string job(const std::string& lifetime, const std::string& settings = "",
+                  const std::string& commits = every_fourth_round) const {
+    const std::string property =
+        lifetime.empty() ? "" : "<prop id='tandem:lifetime' value='" + lifetime + "'/>";
+    std::string links;
+    for (const char* pair : {"ab", "as", "bs"})
+      links += fmt::format("<link id='{0}' bandwidth='100000GBps' latency='0us'/>", pair);
+    for (const char* pair : {"ab", "as", "bs"})
+      links += fmt::format("<route src='{0}' dst='{1}'><link_ctn id='{0}{1}'/></route>", pair[0], pair[1]);
+    line_.write(
+        "platform.xml",
+        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+        "<platform version=\"4.1\"><zone id='z' routing='Full'><host id='a' speed='1Tf'/><host id='b' "
+        "speed='1Tf'/><host id='s' speed='100000Tf'>" +
+            property + "</host>" + links + "</zone></platform>\n");
+    return line_.write("needed.yaml",
+                       "platform: platform.xml\n"
+                       "workload: {math: modelled, model: synthetic, dataset: synthetic, train_samples: 96, "
+                       "batch: 1, synthetic_parameters: 12500000, synthetic_forward: 5e11, "
+                       "synthetic_backward: 5e11}\n"
+                       "placement: {workers: [a, b], servers: [s]}\n"
+                       "sync: {algorithm: bsp, over: server}\n"
+                       "stop: {rounds: 12}\n"
+                       "physics: {ensemble: 0}\n"
+                       "transience: {lifetime: fixed, detect: 2s, start: 3s}\n"
+                       "recovery: {restarts: 1000}\n" +
+                           commits) +
+           " " + settings;
+  }
+  /// Of the host's first machines, in the slot after those of two workers; later ones stay.
+  static std::string lives(const std::string& times) { return "fixed times=1e9;1e9;" + times + ",1e9"; }
+  Results simulate(const std::string& words, const std::string& out) const {
+    succeeds("simulate " + words + " --out " + out);
+    return results(out);
+  }
+  double round_s(const std::string& settings) const {
+    return makespan(simulate(job("", settings), "stays")) / 12;
+  }
+  /// Changes of the machines without workers, "departed" and so on.
+  static std::vector<std::string> events_of_needed(const Results& results) {
+    std::vector<std::string> events;
+    for (const auto& change : results.journal.membership)
+      if (change.slot < 0 && change.host == "s") events.push_back(change.event);
+    return events;
+  }
+};
+
+/// The mode of recovery, the route and the samples of a round.
+class NeededRoutes : public NeededMachines,
+                     public ::testing::WithParamInterface<std::tuple<std::string, int, std::string>> {};
+
+TEST_P(NeededRoutes, TakeTheTimeOfTheHandComputation) {
+  const auto& [settings, per_round, roles] = GetParam();
+  const double round = round_s(settings);
+  EXPECT_NEAR(round, 1.0, 1e-2);
+  const std::string words = job(lives("6.5,5.25"), settings + " --decisions");
+  const std::string told = succeeds("simulate " + words + " --out out");
+  const Results all = results("out");
+  // Rounds 1 to 4 are committed when the first machine departs, 5 to 8 when the second does.
+  const double second = 6.5 + 5, third = second + 5.25 + 5;
+  EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4, 8}));
+  EXPECT_NEAR(makespan(all), third + 4 * round, 0.02);
+  EXPECT_EQ(all.info.generations[1].at("began_s"), second);
+  EXPECT_EQ(all.info.generations[2].at("began_s"), third);
+  EXPECT_EQ(all.info.generations[0].at("ended"),
+            "the machine of the " + roles + " on 's' departed (revoked)");
+  // Rounds 5 and 6, and round 9.
+  EXPECT_EQ(all.info.generations[0].at("lost_samples"), 2 * per_round);
+  EXPECT_EQ(all.info.generations[1].at("lost_samples"), 1 * per_round);
+  EXPECT_EQ(all.summary.at("samples"), 12 * per_round);
+  EXPECT_EQ(all.summary.at("applied_samples"), 12 * per_round);
+  EXPECT_EQ(all.summary.at("membership").at("departures"), 0) << "of workers";
+  EXPECT_EQ(all.summary.at("membership").at("other_departures"), 2);
+  EXPECT_EQ(rounds_of_commits(all.journal), (Rounds{4, 8, 12}));
+  const std::vector<std::string> departure = {"departed", "noticed", "requested", "ready", "joined"};
+  std::vector<std::string> expected = {"joined"};
+  for (int i = 0; i < 2; ++i) expected.insert(expected.end(), departure.begin(), departure.end());
+  EXPECT_EQ(events_of_needed(all), expected);
+  EXPECT_NE(told.find("started again 2 times after departures of machines, at last from round 8"),
+            std::string::npos)
+      << told;
+  EXPECT_EQ(told.find("the lifetime of host"), std::string::npos) << told;
+  expect_samples_add_up(all.info, all.journal);
+  expect_replayed(all, all);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, NeededRoutes,
+    ::testing::Values(std::tuple("", 2, "server and steward"),
+                      std::tuple("--set sync.algorithm=asp", 2, "server and steward"),
+                      std::tuple("--set sync.over=all-reduce --set sync.collective=ring", 2, "steward"),
+                      std::tuple("--set recovery.mode=restart --set recovery.policy=restart", 2, "server")));
+
+/// The worker on b is replaced while the job waits for the server's machine: it joins on the job's clock.
+TEST_F(NeededMachines, LivesOfWorkersGoOnMeanwhile) {
+  const Results all =
+      simulate(job(lives("6.5"), "--set 'transience.options.times=1e9;8,1e9' --set stop.rounds=20"), "out");
+  ASSERT_EQ(rounds_of_generations(all), (Rounds{0, 4}));
+  EXPECT_EQ(all.info.generations[1].at("began_s"), 11.5);
+  std::vector<std::pair<std::string, double>> of_worker;
+  std::int64_t epoch = 0;
+  for (const auto& change : all.journal.membership) {
+    EXPECT_GE(change.epoch, change.event == "gone" ? 0 : epoch) << "in the order of time";
+    epoch = std::max(epoch, change.epoch);
+    if (change.slot == 1 && change.event != "gone") of_worker.emplace_back(change.event, change.time.count());
+  }
+  const std::vector<std::pair<std::string, double>> expected = {
+      {"joined", 0}, {"departed", 8}, {"noticed", 10}, {"requested", 10}, {"ready", 13}, {"joined", 13}};
+  ASSERT_EQ(of_worker.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(of_worker[i].first, expected[i].first);
+    EXPECT_NEAR(of_worker[i].second, expected[i].second, 1e-6) << expected[i].first;
+  }
+  for (const auto& step : all.journal.steps) {
+    const double start = step.start.count();
+    EXPECT_TRUE(start < 4.1 || start >= 11.5) << start;
+    if (step.rank == 1) {
+      EXPECT_TRUE(start < 4.1 || start >= 13) << start;
+    }
+  }
+  EXPECT_EQ(all.summary.at("membership").at("departures"), 1);
+  EXPECT_EQ(all.summary.at("rounds"), 20);
+  expect_samples_add_up(all.info, all.journal);
+  // Two workers lost rounds 5 and 6.
+  EXPECT_EQ(all.summary.at("membership").at("done_again_samples"), 4);
+}
+
+/// With the server's machine its disk is lost.
+TEST_F(NeededMachines, TakeTheirCommitsAlong) {
+  const std::string words = job(lives("6.5"), "--set checkpoint.to=local");
+  const std::string told = succeeds("simulate " + words + " --out out");
+  EXPECT_NE(told.find("when the machine of 's' departs, it takes a part of every commit along"),
+            std::string::npos)
+      << told;
+  const Results all = results("out");
+  EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 0}));
+  EXPECT_EQ(all.info.generations[0].at("lost_commit"), 4);
+  EXPECT_NEAR(makespan(all), 11.5 + 12, 0.1);
+}
+
+/// A launch takes time, in which the next machine may depart, too.
+TEST_F(NeededMachines, MayDepartDuringALaunch) {
+  const Results all = simulate(job(lives("6.5,1.5"), "--set recovery.launch=2"), "out");
+  EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4, 4}));
+  EXPECT_TRUE(all.info.generations[1].at("began_s").is_null());
+  EXPECT_NEAR(makespan(all), 11.5 + 1.5 + 5 + 2 + 8, 0.1);
+}
+
+/// Nothing of it is there if the machines stay, or if nothing is committed in place.
+TEST_F(NeededMachines, StayWithoutALifetimeOrCommits) {
+  const double whole = makespan(simulate(job(""), "none"));
+  for (const auto& [name, lifetime, commits] : std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"never", "never", every_fourth_round},
+           {"long", lives("1e8"), every_fourth_round},
+           {"without", lives("6.5"), ""}}) {
+    SCOPED_TRACE(name);
+    const std::string told = succeeds("simulate " + job(lifetime, "", commits) + " --out " + name);
+    const Results all = results(name);
+    EXPECT_FALSE(all.info.generations.is_array());
+    EXPECT_NEAR(makespan(all), whole, 1e-9);
+    EXPECT_EQ(told.find("the lifetime of host 's' has no effect: only machines of workers depart") !=
+                  std::string::npos,
+              name == "without")
+        << told;
+  }
+}
+
+TEST_F(NeededMachines, OfRealMathematicsEndWithTheSameModel) {
+  for (const char* route : {"", "--set sync.over=all-reduce --set optimizer.momentum=0.9",
+                            "--set sync.algorithm=d-psgd --set sync.over=peers"}) {
+    SCOPED_TRACE(route);
+    const std::string words = experiment(40,
+                                         "--force --set checkpoint.policy=fixed --set "
+                                         "checkpoint.options.interval=5 --set transience.lifetime=fixed ") +
+                              route;
+    const double departs_s = 0.6 * makespan(simulate(words, "whole"));
+    ASSERT_EQ(line_
+                  .shell(fmt::format("sed '0,/<host id=\"server\"[^>]*>/s||&<prop id=\"tandem:lifetime\" "
+                                     "value=\"fixed times=1e9;1e9;1e9;1e9;{},1e9\"/>|' {} > lives.xml",
+                                     departs_s, TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml"))
+                  .exit_code,
+              0);
+    const Results all = simulate(words + " --set platform=lives.xml", "out");
+    ASSERT_EQ(all.info.generations.size(), 2U);
+    EXPECT_GT(all.info.generations[1].at("round"), 0);
+    expect_same_records("whole", "out", 0);
+  }
+}
+
+struct Refused {
+  std::string lifetime;
+  std::string settings;
+  int exit_code;
+  std::string why;
+};
+
+TEST_F(NeededMachines, ImpossibleJobsAreRefused) {
+  for (const Refused& refused :
+       {Refused{"weibull size=2", "", 2, "platform.xml: host 's', property tandem:lifetime: "},
+        Refused{lives("5"), "--set stop.seconds=9", 2,
+                "'stop.seconds': expected stop.rounds or stop.epochs, because the machine of the server and "
+                "steward on 's' may depart"},
+        Refused{lives("5"), "--fidelity smpi", 2, "does not start jobs again"},
+        Refused{"trace events=5 remove n", "", 2, "expected OPTION=VALUE after 'trace', found 'remove'"},
+        Refused{lives("2.5,2.5,2.5"), "--set recovery.restarts=2", 70,
+                "does not start again after 2 restarts (recovery.restarts)"}}) {
+    SCOPED_TRACE(refused.lifetime + ' ' + refused.settings);
+    const auto told = line_.tandem("simulate " + job(refused.lifetime, refused.settings) + " --out out");
+    EXPECT_EQ(told.exit_code, refused.exit_code) << told.output;
+    EXPECT_NE(told.output.find(refused.why), std::string::npos) << told.output;
+    EXPECT_EQ(std::filesystem::exists(line_.folder() / "out"), refused.exit_code == 70);
+    std::filesystem::remove_all(line_.folder() / "out");
+  }
+}
+
+TEST_F(NeededMachines, GiveUpWhenNoMachineCanBeHad) {
+  const auto told = line_.tandem("simulate " + job("states off=6.5") + " --out out");
+  EXPECT_EQ(told.exit_code, 70) << told.output;
+  EXPECT_NE(told.output.find("the job gives up: no machine can be had any more for the server and steward on "
+                             "'s' (tandem:lifetime)"),
+            std::string::npos)
+      << told.output;
+}
+
+}  // namespace
+}  // namespace tandem::testing

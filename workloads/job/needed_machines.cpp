@@ -1,0 +1,79 @@
+#include "workloads/job/needed_machines.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "workloads/job/workers_of_generation.hpp"
+
+namespace tandem {
+namespace {
+
+/// "server, evaluator and steward", each once.
+void add_role(std::vector<std::string>& roles, const std::string& role) {
+  if (std::ranges::find(roles, role) == roles.end()) roles.push_back(role);
+}
+
+std::string text_of(const std::vector<std::string>& roles) {
+  std::string text;
+  for (std::size_t index = 0; index < roles.size(); ++index) {
+    if (index > 0) text += index + 1 == roles.size() ? " and " : ", ";
+    text += roles[index];
+  }
+  return text;
+}
+
+bool may_depart(const platforms::Host& host) {
+  const std::string text = lifetime_text_of(host);
+  const std::string model = text.substr(0, text.find(' '));
+  return !model.empty() && model != "never";
+}
+
+}  // namespace
+
+std::string lifetime_text_of(const platforms::Host& host) {
+  const auto found = host.properties.find("tandem:lifetime");
+  return found == host.properties.end() ? "" : found->second;
+}
+
+std::vector<NeededMachine> needed_machines(const Experiment& experiment,
+                                           const platforms::Description& platform) {
+  if (!experiment.transience.may_depart()) return {};
+  if (!experiment.is_launched_again() && experiment.checkpoint.policy.empty()) return {};
+  const Roster roster(experiment);
+  std::set<std::string> of_workers;
+  for (const Rank worker : roster.workers()) of_workers.insert(roster.host_of(worker));
+  std::vector<NeededMachine> machines;
+  std::vector<std::vector<std::string>> roles;
+  for (const RankAssignment& assignment : roster.assignments()) {
+    if (of_workers.contains(assignment.host) || !may_depart(platform.host(assignment.host))) continue;
+    const auto found = std::ranges::find(machines, assignment.host, &NeededMachine::host);
+    const auto place = static_cast<std::size_t>(found - machines.begin());
+    if (found == machines.end()) {
+      machines.push_back({.host = assignment.host, .roles = {}});
+      roles.emplace_back();
+    }
+    add_role(roles[place], role_name(assignment.role));
+  }
+  for (std::size_t place = 0; place < machines.size(); ++place) machines[place].roles = text_of(roles[place]);
+  return machines;
+}
+
+std::vector<NeededMachine> needed_machines(const Job& job) {
+  return needed_machines(whole_experiment(job), job.spec().platform);
+}
+
+bool recovers_in_place(const Job& job) { return job.roster().steward().has_value(); }
+
+bool has_drawn_generations(const Job& job) {
+  return job.spec().experiment.starts_again() || !needed_machines(job).empty();
+}
+
+std::vector<std::string> hosts_of_machines(const Job& job) {
+  const Roster roster(whole_experiment(job));
+  std::vector<std::string> hosts;
+  for (const Rank worker : roster.workers()) hosts.push_back(roster.host_of(worker));
+  for (const NeededMachine& machine : needed_machines(job)) hosts.push_back(machine.host);
+  return hosts;
+}
+
+}  // namespace tandem

@@ -174,6 +174,11 @@ std::vector<ExperimentKey> data_keys() {
       {KEY(data.copies), between(0, million),
        "with data.peers partition or ring, how many cache nodes may keep a sample, its first owners; 1: one "
        "partitioned cache without replicas; 0: each keeps what it wants, and asks the owner for the rest"},
+      {KEY(data.shared),
+       {},
+       "true: the jobs of the experiment (key jobs) that say so use the same cache nodes and stores, those "
+       "of "
+       "the first of them that begins. They have the same data set, cache, capacity and hosts for them"},
       {KEY(data.augment),
        {},
        "how training images are changed each time they are used, drawn from the seed, the sample and the "

@@ -7,12 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "policies/cache/shared.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/data/dataset_memory.hpp"
 #include "workloads/data/loss_model.hpp"
 #include "workloads/data/record_store.hpp"
 #include "workloads/experiment/quantity_text.hpp"
+#include "workloads/job/cache_policy.hpp"
 
 namespace tandem {
 
@@ -272,18 +272,7 @@ std::vector<Bytes> DataPlan::cache_tiers() const {
 }
 
 std::unique_ptr<cache::CachePolicy> DataPlan::make_cache_policy(int node, int nodes) const {
-  const auto& entry = cache::catalog().find(setting_.cache);
-  auto policy =
-      cache_->node({.tiers = cache_tiers(),
-                    .node = node,
-                    .nodes = nodes,
-                    .manifest = manifest_,
-                    .seed = seed_,
-                    .options = Options::resolve(setting_.cache, entry.options, setting_.cache_options)});
-  if (setting_.peers != Peers::partition && setting_.peers != Peers::ring) return policy;
-  const auto rule = setting_.peers == Peers::ring ? cache::Owners::Rule::ring : cache::Owners::Rule::in_turn;
-  return cache::share(std::move(policy),
-                      {.owners = {rule, nodes, seed_}, .node = node, .copies = setting_.copies});
+  return tandem::make_cache_policy(setting_, seed_, manifest_, {.node = node, .nodes = nodes});
 }
 
 bool DataPlan::plans_caches() const {

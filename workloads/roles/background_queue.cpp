@@ -5,27 +5,30 @@
 
 namespace tandem {
 
-void BackgroundQueue::add(const cache::Decisions& decisions, std::int64_t epoch) {
+void BackgroundQueue::add(const cache::Decisions& decisions, std::int64_t epoch, int job) {
   for (const cache::Pack& package : decisions.pack) {
     const auto ids = decisions.ids_of(package);
     add_parts({.ids = {ids.begin(), ids.end()},
                .others = ids.size(),
                .why = cache::Why::package,
                .is_new_package = true,
+               .job = job,
                .epoch = epoch});
   }
   for (const cache::Fetch& fetch : decisions.fetch) {
     if (fetch.why == cache::Why::demand) continue;
-    add(fetch, std::span(decisions.ids).subspan(fetch.first, fetch.count + fetch.others), epoch);
+    add(fetch, std::span(decisions.ids).subspan(fetch.first, fetch.count + fetch.others), epoch, job);
   }
 }
 
 /// Single samples are read together with those before.
-void BackgroundQueue::add(const cache::Fetch& fetch, std::span<const SampleId> ids, std::int64_t epoch) {
+void BackgroundQueue::add(const cache::Fetch& fetch, std::span<const SampleId> ids, std::int64_t epoch,
+                          int job) {
   queued_.insert(ids.begin(), ids.begin() + fetch.count);
   const bool is_package = fetch.why == cache::Why::package;
   const bool joins = !is_package && !reads_.empty() && reads_.back().why == fetch.why &&
-                     reads_.back().from == fetch.from && reads_.back().ids.size() + ids.size() <= batch_;
+                     reads_.back().from == fetch.from && reads_.back().job == job &&
+                     reads_.back().ids.size() + ids.size() <= batch_;
   if (joins) {
     Read& before = reads_.back();
     before.ids.insert(before.ids.end(), ids.begin(), ids.end());
@@ -35,6 +38,7 @@ void BackgroundQueue::add(const cache::Fetch& fetch, std::span<const SampleId> i
              .others = fetch.others,
              .why = fetch.why,
              .from = fetch.from,
+             .job = job,
              .epoch = epoch});
 }
 
@@ -49,6 +53,7 @@ void BackgroundQueue::add_parts(const Read& read) {
                       .why = read.why,
                       .is_new_package = read.is_new_package,
                       .from = read.from,
+                      .job = read.job,
                       .epoch = read.epoch});
   }
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/cache_policy.hpp"
 #include "workloads/records/cache_rows.hpp"
 #include "workloads/roles/cache_clients.hpp"
 #include "workloads/roles/recorded_policy.hpp"
@@ -36,34 +37,40 @@ std::string class_of(const cache::Serve& serve) {
   return serve.given != serve.asked && !serve.swapped ? substituted : name_of(serve.from);
 }
 
-/// Two batches of a worker.
-Bytes most_to_write(const DataPlan& data) { return data.largest_sample() * (2 * data.batch()); }
-
-CacheEngine make_engine(const Job& job, Journal& journal, Rank rank, int index) {
+CacheEngine make_engine(std::span<const ServedJob> served, Rank rank, int index) {
+  const Job& job = *served.front().job;
   const DataPlan& data = job.data();
   const auto nodes = static_cast<int>(job.roster().ranks_of(Roster::Role::cache_node).size());
-  return {std::make_unique<RecordedPolicy>(data.make_cache_policy(index, nodes), journal, rank,
+  const auto jobs = static_cast<int>(served.size());
+  const Experiment& experiment = job.spec().experiment;
+  auto policy = make_cache_policy(experiment.data, experiment.seed, data.manifest(), {index, nodes, jobs});
+  return {std::make_unique<RecordedPolicy>(std::move(policy), *served.front().journal, rank,
                                            !data.cache_factory().needs.manifest),
-          data.cache_tiers(), data.manifest()};
+          data.cache_tiers(), data.manifest(), jobs};
+}
+
+int largest_own_batch(std::span<const ServedJob> jobs) {
+  int largest = 0;
+  for (const ServedJob& served : jobs) largest = std::max(largest, served.job->data().batch());
+  return largest;
 }
 
 }  // namespace
 
-CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int index)
-    : data_(job.data()),
+CacheNode::CacheNode(std::span<const ServedJob> jobs, Context& context, int index)
+    : data_(jobs.front().job->data()),
       context_(context),
-      journal_(journal),
-      records_(job, context.rank(), journal),
-      engine_(make_engine(job, journal, context.rank(), index)),
-      given_(job.spec().experiment),
+      records_(*jobs.front().job, context.rank(), *jobs.front().journal),
+      engine_(make_engine(jobs, context.rank(), index)),
+      given_(jobs.front().job->spec().experiment),
       is_real_(data_.dataset() != nullptr),
-      stores_(job.roster().ranks_of(Roster::Role::store).size()),
+      stores_(jobs.front().job->roster().ranks_of(Roster::Role::store).size()),
       index_(static_cast<std::size_t>(index)),
       reads_ahead_(data_.cache_factory().needs.idle),
-      background_(static_cast<std::size_t>(data_.batch()), most_samples_of_read(data_)),
-      most_to_write_(most_to_write(data_)) {
-  add_sources(job, index);
-  add_clients(job, index);
+      background_(static_cast<std::size_t>(largest_own_batch(jobs)), most_samples_of_read(jobs)),
+      most_to_write_(data_.largest_sample() * (2 * largest_own_batch(jobs))) {
+  add_sources(*jobs.front().job, index);
+  add_clients(jobs);
 }
 
 void CacheNode::add_sources(const Job& job, int index) {
@@ -88,20 +95,25 @@ void CacheNode::add_sources(const Job& job, int index) {
   if (stores_ > 0 && data_.has_disk_tier()) add_disk();
 }
 
-void CacheNode::add_clients(const Job& job, int index) {
-  const auto workers = job.roster().workers();
-  for (std::size_t worker = 0; worker < workers.size(); ++worker)
-    if (cache_node_of(job.roster(), worker) == static_cast<std::size_t>(index))
-      clients_.emplace_back().rank = workers[worker];
+void CacheNode::add_clients(std::span<const ServedJob> jobs) {
+  for (const ServedJob& served : jobs) {
+    NodeJob& job = jobs_.emplace_back(served, static_cast<int>(jobs_.size()), index_, clients_.size());
+    const Roster& roster = served.job->roster();
+    for (const std::size_t worker : tandem::clients_of(roster, index_)) {
+      Client& client = clients_.emplace_back();
+      client.rank = served.first + roster.workers()[worker];
+      client.job = &job;
+    }
+  }
+  active_ = &jobs_.front();
   open_workers_ = clients_.size();
   for (const PeerSource* source : peers_) {
     Client& peer = clients_.emplace_back();
     peer.rank = source->rank();
+    peer.job = &jobs_.front();
     peer.is_peer = true;
   }
   open_ = clients_.size();
-  deliveries_.emplace(data_.manifest(), context_.rank(), journal_, open_workers_);
-  if (data_.plans_caches()) epoch_.emplace(job.roster(), data_, static_cast<std::size_t>(index));
 }
 
 CacheNode::~CacheNode() = default;
@@ -109,8 +121,7 @@ CacheNode::~CacheNode() = default;
 void CacheNode::run() {
   wait_.resize(clients_.size() + sources_.size());
   const std::span<Pending> reads = std::span(wait_).subspan(clients_.size());
-  if (data_.cache_factory().needs.manifest)
-    apply(engine_.change_job({.state = cache::JobChange::State::starts}), 0);
+  begin_job(jobs_.front());
   for (;;) {
     end_peer_reads();
     if (open_ == 0 && ended_peer_reads_ && !background_.is_running()) break;
@@ -126,7 +137,7 @@ void CacheNode::run() {
     source.hear(ended.note);
     if (const auto read = source.finish()) take(*read);
   }
-  record_background();
+  for (NodeJob& job : jobs_) record_background(job);
   // What is still to be written is of no use any more.
   for (Pending& last : reads)
     if (!last.empty()) context_.wait(last);
@@ -145,7 +156,8 @@ void CacheNode::listen_to_clients() {
 }
 
 Pending CacheNode::listen(Client& client) {
-  client.ids.resize(client.is_peer ? protocol::Found::most : static_cast<std::size_t>(data_.largest_batch()));
+  client.ids.resize(client.is_peer ? protocol::Found::most
+                                   : static_cast<std::size_t>(client.job->data.largest_batch()));
   return context_.receive(client.rank, client.is_peer ? protocol::peer_reads : protocol::requests,
                           {Bytes(static_cast<std::int64_t>(client.ids.size() * sizeof(SampleId))),
                            reinterpret_cast<std::byte*>(client.ids.data())});
@@ -154,7 +166,7 @@ Pending CacheNode::listen(Client& client) {
 void CacheNode::hear(Client& client, const Note& note) {
   if (protocol::holds<protocol::End>(note)) {
     end(client);
-    return begin_due_epoch();
+    return begin_due_epoch(*client.job);
   }
   if (client.is_peer) {
     const auto read = protocol::unpack<protocol::Read>(note);
@@ -163,10 +175,20 @@ void CacheNode::hear(Client& client, const Note& note) {
   }
   client.request = protocol::unpack<protocol::Request>(note);
   client.ids.resize(static_cast<std::size_t>(client.request.samples));
-  note_first_epoch(client.request.epoch);
-  if (!epoch_ || client.request.epoch <= epoch_->epoch()) return begin_batch(client);
+  NodeJob& job = *client.job;
+  begin_job(job);
+  note_first_epoch(job, client.request.epoch);
+  if (!job.epoch || client.request.epoch <= job.epoch->epoch()) return begin_batch(client);
   client.is_held = true;
-  begin_due_epoch();
+  begin_due_epoch(job);
+}
+
+/// Once. The policy learns of its own job before the first request, and of another one with that.
+void CacheNode::begin_job(NodeJob& job) {
+  if (std::exchange(job.has_begun, true) || !data_.cache_factory().needs.manifest) return;
+  apply(engine_.change_job({.job = job.number, .state = cache::JobChange::State::starts}), job, 0);
+  if (jobs_.size() > 1)
+    apply(engine_.change_job({job.number, cache::JobChange::State::probed, job.benefit}), job, 0);
 }
 
 /// It has received all of its batches.
@@ -175,65 +197,78 @@ void CacheNode::end(Client& client) {
   client.has_ended = true;
   --open_;
   if (client.is_peer) return;
-  deliveries_->end(number_of(client));
+  NodeJob& job = *client.job;
+  job.deliveries.end(number_of(client));
   --open_workers_;
+  const bool others_continue = --job.open == 0 && open_workers_ > 0;
+  if (others_continue && data_.cache_factory().needs.manifest)
+    apply(engine_.change_job({.job = job.number, .state = cache::JobChange::State::ends}), job,
+          job.newest_epoch());
 }
 
-/// The next epoch begins when no worker may still ask for samples of the one before.
-void CacheNode::begin_due_epoch() {
-  const auto may_ask = [](const Client& client) {
-    return !client.is_peer && !client.has_ended && !client.is_held;
-  };
-  if (open_workers_ == 0 || !epoch_ || std::ranges::any_of(clients_, may_ask)) return;
+/// The next epoch of a job begins when none of its workers may still ask for samples of the one before.
+void CacheNode::begin_due_epoch(NodeJob& job) {
+  const auto may_ask = [](const Client& client) { return !client.has_ended && !client.is_held; };
+  const std::span<Client> clients = clients_of(job);
+  if (job.open == 0 || !job.epoch || std::ranges::any_of(clients, may_ask)) return;
   const auto epoch_of = [](const Client& client) { return client.request.epoch; };
   std::int64_t next = std::numeric_limits<std::int64_t>::max();
-  for (const Client& client : clients_)
+  for (const Client& client : clients)
     if (client.is_held) next = std::min(next, epoch_of(client));
-  begin_epoch(next);
-  for (Client& client : clients_)
+  begin_epoch(job, next);
+  for (Client& client : clients)
     if (client.is_held && epoch_of(client) == next) {
       client.is_held = false;
       begin_batch(client);
     }
 }
 
-void CacheNode::begin_epoch(std::int64_t epoch) {
-  record_background();
+void CacheNode::begin_epoch(NodeJob& job, std::int64_t epoch) {
+  record_background(job);
+  active_ = &job;
   std::vector<float> losses;
-  if (data_.needs_losses()) {
-    losses = receive_losses(epoch);
-    apply(engine_.importance(0, losses), epoch);
+  if (job.data.needs_losses()) {
+    losses = receive_losses(job, epoch);
+    apply(engine_.importance(job.number, losses), job, epoch);
   }
-  const std::span<const float> computed = data_.models_losses() ? std::span<const float>() : losses;
-  epoch_->begin(epoch, computed,
-                [&](const cache::EpochBegins& event) { apply(engine_.begin_epoch(event), epoch); });
+  const std::span<const float> computed = job.data.models_losses() ? std::span<const float>() : losses;
+  job.epoch->begin(epoch, computed,
+                   [&](const cache::EpochBegins& event) { apply(engine_.begin_epoch(event), job, epoch); });
 }
 
 /// What the list of the epoch knows, which one of the workers sends, except before the first epoch. Nobody
 /// waits for anything else meanwhile.
-std::vector<float> CacheNode::receive_losses(std::int64_t epoch) {
+std::vector<float> CacheNode::receive_losses(NodeJob& job, std::int64_t epoch) {
   const auto samples = data_.manifest().samples;
   std::vector<float> losses(static_cast<std::size_t>(samples), std::numeric_limits<float>::quiet_NaN());
   if (epoch > 0) {
     // It is one of those that wait for the epoch: workers that have lists in common end together.
-    TANDEM_CHECK(!clients_.front().has_ended, "epoch", epoch, "worker", clients_.front().rank);
-    Pending arriving = context_.receive(clients_.front().rank, protocol::importance,
+    const Client& first = clients_of(job).front();
+    TANDEM_CHECK(!first.has_ended, "epoch", epoch, "worker", first.rank);
+    Pending arriving = context_.receive(first.rank, protocol::importance,
                                         {Bytes(samples * static_cast<std::int64_t>(sizeof(float))),
                                          is_real_ ? reinterpret_cast<std::byte*>(losses.data()) : nullptr});
     context_.wait(arriving);
   }
-  return data_.models_losses() ? data_.modelled_losses_of(epoch) : losses;
+  return job.data.models_losses() ? job.data.modelled_losses_of(epoch) : losses;
 }
 
+/// Among the workers of its job.
 std::size_t CacheNode::number_of(const Client& client) const {
-  return static_cast<std::size_t>(&client - clients_.data());
+  return static_cast<std::size_t>(&client - clients_.data()) - client.job->first_client;
+}
+
+std::span<CacheNode::Client> CacheNode::clients_of(const NodeJob& job) {
+  return std::span(clients_).subspan(job.first_client, job.clients);
 }
 
 void CacheNode::begin_batch(Client& client) {
   const std::int64_t epoch = client.request.epoch;
-  last_epoch_ = std::max(last_epoch_, epoch);
+  NodeJob& job = *client.job;
+  active_ = &job;
+  job.last_epoch = std::max(job.last_epoch, epoch);
   const cache::Decisions& decisions = decide(client);
-  deliveries_->note(number_of(client), epoch, client.ids, decisions.serve);
+  job.deliveries.note(number_of(client), epoch, client.ids, decisions.serve);
   Batch& batch = new_batch(client);
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());
@@ -241,8 +276,8 @@ void CacheNode::begin_batch(Client& client) {
   batch.asked = context_.now();
   // Before the moves, which may evict what this batch is served.
   collect(batch, decisions);
-  read_tier(epoch);
-  apply(decisions, epoch);
+  read_tier(batch);
+  apply(decisions, job, epoch);
   for (const cache::Serve& serve : decisions.serve)
     if (const auto read = background_.hurry(serve.given)) begin(*read);
   is_idle_due_ = reads_ahead_;
@@ -251,26 +286,29 @@ void CacheNode::begin_batch(Client& client) {
 
 const cache::Decisions& CacheNode::decide(const Client& client) {
   const cache::Want want = want_of(client);
-  if (journal_.keep_requests)
+  NodeJob& job = *client.job;
+  if (job.journal.keep_requests)
     for (const SampleId id : client.ids)
-      journal_.requests.push_back({context_.rank(), want.epoch, id, data_.manifest().size_of(id).count()});
+      job.journal.requests.push_back({job.rank, want.epoch, id, data_.manifest().size_of(id).count()});
   const cache::Decisions& decisions = engine_.want(want);
-  if (epoch_) epoch_->note_served(decisions.serve);
-  count(decisions, want.epoch);
+  if (job.epoch) job.epoch->note_served(decisions.serve);
+  count(decisions, job, want.epoch);
   return decisions;
 }
 
 cache::Want CacheNode::want_of(const Client& client) {
-  if (epoch_) return epoch_->want(number_of(client), client.request.position, client.ids);
+  NodeJob& job = *client.job;
+  if (job.epoch) return job.epoch->want(number_of(client), client.request.position, client.ids);
   wanted_.clear();
   for (const SampleId id : client.ids) wanted_.push_back({id, data_.manifest().size_of(id)});
   cache::Want want;
+  want.job = job.number;
   want.epoch = client.request.epoch;
   want.now = wanted_;
   return want;
 }
 
-void CacheNode::count(const cache::Decisions& decisions, std::int64_t epoch) {
+void CacheNode::count(const cache::Decisions& decisions, NodeJob& job, std::int64_t epoch) {
   counted_.clear();
   for (const cache::Serve& serve : decisions.serve) {
     const std::string from = class_of(serve);
@@ -279,7 +317,7 @@ void CacheNode::count(const cache::Decisions& decisions, std::int64_t epoch) {
     count.delivered.add(data_.manifest().size_of(serve.given));
   }
   for (const auto& [from, delivered] : counted_) {
-    CacheRecord& row = record(epoch, from);
+    CacheRecord& row = job.record(epoch, from);
     row.samples += delivered.samples;
     row.bytes += delivered.bytes;
   }
@@ -361,21 +399,22 @@ void CacheNode::add(SampleRead& read, const Waiters& waiters, SampleId id) {
 }
 
 /// What the batch needs from the tier on the disk, and no batch before it.
-void CacheNode::read_tier(std::int64_t epoch) {
+void CacheNode::read_tier(const Batch& batch) {
   if (tier_read_.ids.empty()) return;
   tier_read_.what = SampleRead::What::from_tier;
-  tier_read_.epoch = epoch;
+  tier_read_.job = batch.client->job->number;
+  tier_read_.epoch = batch.epoch;
   disk_->add(std::exchange(tier_read_, {}));
 }
 
 /// What follows an event: reads, then moves.
-void CacheNode::apply(const cache::Decisions& decisions, std::int64_t epoch) {
-  read(decisions, epoch);
+void CacheNode::apply(const cache::Decisions& decisions, const NodeJob& job, std::int64_t epoch) {
+  read(decisions, job, epoch);
   move(decisions.move);
 }
 
-void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
-  background_.add(decisions, epoch);
+void CacheNode::read(const cache::Decisions& decisions, const NodeJob& job, std::int64_t epoch) {
+  background_.add(decisions, epoch, job.number);
   for (const cache::Fetch& fetch : decisions.fetch) {
     const auto ids = decisions.ids_of(fetch);
     if (fetch.from.where == cache::Where::peer) from_peers_.insert(ids.begin(), ids.end());
@@ -383,6 +422,7 @@ void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
     for (const SampleId id : ids) add(reads_[source_of(fetch.from, id)], waiters_, id);
     for (std::size_t source = 0; source < reads_.size(); ++source) {
       if (reads_[source].ids.empty()) continue;
+      reads_[source].job = job.number;
       reads_[source].epoch = epoch;
       reads_[source].from = fetch.from;
       sources_[source]->add(std::exchange(reads_[source], {}));
@@ -419,7 +459,7 @@ void CacheNode::take(const SampleRead& read) {
   if (read.why != cache::Why::demand)
     end_in_background(read);
   else
-    record(read.epoch, from_tier ? from_disk : name_of(read.from)).reading += read.duration;
+    job_of(read).record(read.epoch, from_tier ? from_disk : name_of(read.from)).reading += read.duration;
   const std::size_t needed = read.ids.size() - read.others;
   if (read.what == SampleRead::What::samples) note_arrived(read, needed);
   complete_.clear();
@@ -466,6 +506,7 @@ void CacheNode::read_instead(const SampleRead& read, std::size_t position) {
                                                 .size = data_.manifest().size_of(id),
                                                 .targets = {read.targets[position]},
                                                 .what = SampleRead::What::instead_of_tier,
+                                                .job = read.job,
                                                 .epoch = read.epoch});
 }
 
@@ -475,7 +516,7 @@ bool CacheNode::recount(SampleId id, Waiter& waiter) {
   if (waiter.counted.empty() || waiter.counted == substituted || waiter.counted == from_store) return false;
   const std::int64_t bytes = data_.manifest().size_of(id).count();
   for (const auto& [from, sign] : {std::pair(waiter.counted, -1), std::pair(from_store, 1)}) {
-    CacheRecord& row = record(waiter.batch->epoch, from);
+    CacheRecord& row = waiter.batch->client->job->record(waiter.batch->epoch, from);
     row.samples += sign;
     row.bytes += sign * bytes;
   }
@@ -488,7 +529,7 @@ void CacheNode::note_writes(const SampleRead& read) {
   for (std::size_t i = 0; i < read.ids.size(); ++i) {
     if (!read.has_failed(i)) continue;
     tier_is_full_ = true;
-    CacheRecord& row = record(last_epoch_, std::string(no_room_row));
+    CacheRecord& row = active_->record(active_->last_epoch, std::string(no_room_row));
     ++row.samples;
     row.bytes += data_.manifest().size_of(read.ids[i]).count();
   }
@@ -514,7 +555,8 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id, 
       if (target.data() != source.data()) std::ranges::copy(source, target.begin());
     }
     if (--batch->missing > 0) continue;
-    if (!batch->client->is_peer) this->record(batch->epoch, from).blocked += context_.now() - batch->asked;
+    const Client& client = *batch->client;
+    if (!client.is_peer) client.job->record(batch->epoch, from).blocked += context_.now() - batch->asked;
     complete_.push_back(batch->client);
   }
   waiters.erase(begin, end);
@@ -532,10 +574,6 @@ void CacheNode::send_complete(Client& client) {
     batch.is_sent = true;
     records_.note_done(context_.now());
   }
-}
-
-CacheRecord& CacheNode::record(std::int64_t epoch, const std::string& from) {
-  return cache_record(journal_.caches, context_.rank(), epoch, from);
 }
 
 }  // namespace tandem

@@ -3,13 +3,13 @@
 // there. Where the policy plans with epochs, one begins when all workers of the node ask for samples of it.
 // While no batch waits for samples, the node reads what the policy wants to have in advance. Other cache
 // nodes may ask it for samples (data.peers): it sends them what its tiers hold, and neither reads nor keeps
-// anything for them.
+// anything for them. It may serve several jobs (data.shared), each of which has epochs and records of its
+// own.
 #pragma once
 
 #include <algorithm>
-#include <limits>
+#include <deque>
 #include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,18 +25,19 @@
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/background_queue.hpp"
-#include "workloads/roles/delivery_log.hpp"
-#include "workloads/roles/node_epoch.hpp"
+#include "workloads/roles/node_job.hpp"
 #include "workloads/roles/peer_source.hpp"
 #include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_reads.hpp"
+#include "workloads/roles/served_job.hpp"
 
 namespace tandem {
 
 class CacheNode {
  public:
-  /// The arguments must outlive it. `index`: among the cache nodes.
-  CacheNode(const Job& job, Context& context, Journal& journal, int index);
+  /// What it is given must outlive it. `jobs`: that it serves, its own one first; they have the same data
+  /// set, cache and nodes. `index`: among the cache nodes.
+  CacheNode(std::span<const ServedJob> jobs, Context& context, int index);
   ~CacheNode();
   void run();
 
@@ -54,6 +55,7 @@ class CacheNode {
   /// A worker, or another cache node.
   struct Client {
     Rank rank = 0;
+    NodeJob* job = nullptr;  ///< of a worker; of another cache node, the own one of this node
     bool is_peer = false;
     std::vector<SampleId> ids;  ///< of the request being received
     std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
@@ -68,7 +70,6 @@ class CacheNode {
     std::string counted;  ///< the row of caches.csv that has it; empty for another cache node
   };
   using Waiters = std::unordered_multimap<SampleId, Waiter>;
-  static constexpr std::int64_t no_epoch = std::numeric_limits<std::int64_t>::max();
 
   /// In order, of one batch.
   struct Count {
@@ -78,41 +79,38 @@ class CacheNode {
 
   void add_sources(const Job& job, int index);
   void add_peers(const Job& job);
-  void add_clients(const Job& job, int index);
+  void add_clients(std::span<const ServedJob> jobs);
   void listen_to_clients();
   Pending listen(Client& client);
   void hear(Client& client, const Note& note);
   void end(Client& client);
   std::size_t number_of(const Client& client) const;
+  std::span<Client> clients_of(const NodeJob& job);
+  void begin_job(NodeJob& job);
   void end_peer_reads();
   void answer_peer(Client& peer, std::int64_t epoch);
-  void begin_due_epoch();
-  void begin_epoch(std::int64_t epoch);
-  std::vector<float> receive_losses(std::int64_t epoch);
+  void begin_due_epoch(NodeJob& job);
+  void begin_epoch(NodeJob& job, std::int64_t epoch);
+  std::vector<float> receive_losses(NodeJob& job, std::int64_t epoch);
   void begin_batch(Client& client);
   const cache::Decisions& decide(const Client& client);
   cache::Want want_of(const Client& client);
-  void apply(const cache::Decisions& decisions, std::int64_t epoch);
+  void apply(const cache::Decisions& decisions, const NodeJob& job, std::int64_t epoch);
   void read_in_background();
   void begin(const BackgroundQueue::Read& read);
   void begin_part(std::size_t source, const BackgroundQueue::Read& part);
   void end_in_background(const SampleRead& read);
-  void note_first_epoch(std::int64_t epoch);
-  bool has_first_epoch() const { return first_epoch_ < no_epoch; }
-  /// What was decided before the first request, as of epoch 0, belongs to the first epoch that was requested.
-  std::int64_t row_epoch(std::int64_t decided) const {
-    return has_first_epoch() ? std::max(decided, first_epoch_) : decided;
-  }
-  void record_background();
-  void count(const cache::Decisions& decisions, std::int64_t epoch);
+  static void note_first_epoch(NodeJob& job, std::int64_t epoch);
+  void record_background(NodeJob& job);
+  void count(const cache::Decisions& decisions, NodeJob& job, std::int64_t epoch);
   Batch& new_batch(Client& client);
   bool has_ids(const Batch& batch) const;
   void lay_out(Batch& batch, const cache::Decisions& decisions) const;
   std::span<std::byte> place(Batch& batch, std::size_t position) const;
   bool is_in_memory(SampleId id) const;
   void collect(Batch& batch, const cache::Decisions& decisions);
-  void read_tier(std::int64_t epoch);
-  void read(const cache::Decisions& decisions, std::int64_t epoch);
+  void read_tier(const Batch& batch);
+  void read(const cache::Decisions& decisions, const NodeJob& job, std::int64_t epoch);
   void add(SampleRead& read, const Waiters& waiters, SampleId id);
   void read_instead(const SampleRead& read, std::size_t position);
   bool recount(SampleId id, Waiter& waiter);
@@ -130,11 +128,12 @@ class CacheNode {
   void deliver(Waiters& waiters, const std::string& from, SampleId id, const SampleRead& read,
                std::size_t position);
   void send_complete(Client& client);
-  CacheRecord& record(std::int64_t epoch, const std::string& from);
+  NodeJob& job_of(const SampleRead& read) { return jobs_[static_cast<std::size_t>(read.job)]; }
 
-  const DataPlan& data_;
+  const DataPlan& data_;  ///< of the own job: what is the same in all jobs
   Context& context_;
-  Journal& journal_;
+  std::deque<NodeJob> jobs_;   ///< its own one first
+  NodeJob* active_ = nullptr;  ///< that last asked for samples, or began an epoch
   RecordFiles records_;
   CacheEngine engine_;
   GivenSamples given_;
@@ -142,10 +141,8 @@ class CacheNode {
   std::size_t stores_;  ///< that have the samples; 0: the disk has them
   std::size_t index_;   ///< among the cache nodes
   bool reads_ahead_;    ///< the policy wants to know when it may read in the background
-  std::optional<NodeEpoch> epoch_;
   BackgroundQueue background_;
-  bool is_idle_due_ = false;                      ///< the policy was not asked for reads since the last batch
-  std::map<std::int64_t, CacheLedger> recorded_;  ///< by epoch: reads in the background
+  bool is_idle_due_ = false;  ///< the policy was not asked for reads since the last batch
   /// Null when math is modelled, and where stores have the samples.
   std::shared_ptr<const SampleSource> own_disk_;
   std::unique_ptr<TierFile> tier_file_;  ///< null when math is modelled, and where memory is the only tier
@@ -157,16 +154,12 @@ class CacheNode {
   std::vector<PeerSource*> peers_;  ///< of those
   /// What is in memory. Nothing where math is modelled and memory is the only tier; else empty records.
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
-  std::unordered_set<SampleId> bad_;       ///< could not be read, or are not what the data set says
-  bool tier_is_full_ = false;              ///< the disk had no room for a sample
-  std::int64_t last_epoch_ = 0;            ///< the newest one that was requested
-  std::int64_t first_epoch_ = no_epoch;    ///< the oldest one that was requested
-  Seconds read_at_start_{};                ///< how long reads took that ended before the first request
-  std::vector<Client> clients_;            ///< workers, then other cache nodes
-  std::size_t open_ = 0;                   ///< clients that may send requests
-  std::size_t open_workers_ = 0;           ///< of those
-  bool ended_peer_reads_ = false;          ///< other nodes know that this one asks no more
-  std::optional<DeliveryLog> deliveries_;  ///< made when the workers are known
+  std::unordered_set<SampleId> bad_;  ///< could not be read, or are not what the data set says
+  bool tier_is_full_ = false;         ///< the disk had no room for a sample
+  std::vector<Client> clients_;       ///< workers of each job, then other cache nodes
+  std::size_t open_ = 0;              ///< clients that may send requests
+  std::size_t open_workers_ = 0;      ///< of those
+  bool ended_peer_reads_ = false;     ///< other nodes know that this one asks no more
   /// The next request of each client, and the next end of a read of each source. Empty: none is awaited.
   std::vector<Pending> wait_;
   Waiters waiters_;       ///< for samples in flight

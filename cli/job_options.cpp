@@ -12,6 +12,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "validation/campaign/suite_file.hpp"
+#include "workloads/experiment/overrides.hpp"
 #include "workloads/job/all_reduce_plan.hpp"
 #include "workloads/job/cache_rates.hpp"
 #include "workloads/job/experiment_file.hpp"
@@ -112,6 +113,11 @@ LoadedJob placed(Experiment experiment, const Locate& locate, PlatformCache& pla
 
 LoadedJob load_job(const JobOptions& options, PlatformCache& platforms) {
   LocatedExperiment located = locate_experiment(options, load_located_job);
+  if (located.experiment.data.shared) {
+    const Origin origin = located.locate("data.shared");
+    fail(origin.place, origin.label,
+         "false, because one job has nobody to share with (several jobs: key jobs)", "'true'");
+  }
   return placed(std::move(located.experiment), located.locate, platforms);
 }
 

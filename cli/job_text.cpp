@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -33,20 +34,37 @@ std::string lack_of_memory(const std::vector<HostMemory>& hosts) {
   return to_text(worst) + fmt::format("; {} other host{} memory", others, others == 1 ? " lacks" : "s lack");
 }
 
-}  // namespace
-
-void print_job(const Job& job) {
+void print_all_but_memory(const Job& job) {
   fmt::print("{}\n", job.spec().experiment.name);
   for (const auto& line : describe_job(job)) fmt::print("  {}\n", line);
   std::fflush(stdout);
   for (const auto& warning : warnings_of(job)) print_warning(warning);
-  if (const auto hosts = hosts_without_memory(job); !hosts.empty())
-    print_warning(lack_of_memory(hosts) + "; " + advice);
 }
 
-void require_memory(const Job& job) {
-  if (const auto hosts = hosts_without_memory(job); !hosts.empty())
-    throw ConfigError(fmt::format("{}: {}; {}", job.spec().platform.file, lack_of_memory(hosts), advice));
+void warn_of(const std::vector<HostMemory>& hosts) {
+  if (!hosts.empty()) print_warning(lack_of_memory(hosts) + "; " + advice);
+}
+
+void require_of(const std::vector<HostMemory>& hosts, const std::string& platform) {
+  if (!hosts.empty()) throw ConfigError(fmt::format("{}: {}; {}", platform, lack_of_memory(hosts), advice));
+}
+
+}  // namespace
+
+void print_job(const Job& job) {
+  print_all_but_memory(job);
+  warn_of(hosts_without_memory(job));
+}
+
+void print_jobs(std::span<const Job> jobs, const JobRanks& ranks) {
+  for (const Job& job : jobs) print_all_but_memory(job);
+  warn_of(hosts_without_memory(jobs, ranks));
+}
+
+void require_memory(const Job& job) { require_of(hosts_without_memory(job), job.spec().platform.file); }
+
+void require_memory(std::span<const Job> jobs, const JobRanks& ranks) {
+  require_of(hosts_without_memory(jobs, ranks), jobs.front().spec().platform.file);
 }
 
 }  // namespace tandem::cli

@@ -18,6 +18,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/job/job_document.hpp"
+#include "workloads/job/job_ranks.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -37,31 +38,21 @@ void refuse_other_launches(const RunOptions& options) {
 }
 
 /// See runtime/rank/own_job.hpp.
-json document_of(const LoadedJobs& several, std::span<const Job> jobs) {
+json document_of(const LoadedJobs& several, std::span<const Job> jobs, const JobRanks& ranks) {
   json list = json::array();
   for (std::size_t i = 0; i < jobs.size(); ++i)
     list.push_back({{"name", several.jobs[i].name},
                     {"start_s", several.jobs[i].start.count()},
-                    {"ranks", jobs[i].roster().size()},
+                    {"ranks", ranks.of(i)},
                     {"document", job_document(jobs[i])}});
   return {{"jobs", std::move(list)}};
 }
 
-struct RankOfJob {
-  std::size_t job;
-  Rank rank;
-};
-RankOfJob find_rank(std::span<const Job> jobs, Rank rank) {
-  std::size_t job = 0;
-  for (; rank >= jobs[job].roster().size(); ++job) rank -= jobs[job].roster().size();
-  return {job, rank};
-}
-
 /// The error of a launch. `names`: of its jobs.
-std::string cause_of(const LaunchResult& result, std::span<const Job> jobs,
+std::string cause_of(const LaunchResult& result, std::span<const Job> jobs, const JobRanks& ranks,
                      const std::vector<std::string>& names) {
   if (result.failed_rank < 0) return result.message;
-  const auto [job, rank] = find_rank(jobs, result.failed_rank);
+  const auto [job, rank] = ranks.own(result.failed_rank);
   const RankAssignment& assignment = jobs[job].roster().assignment(rank);
   return result.message + fmt::format("\n  rank {} is rank {} of job '{}', the {} on '{}' of the platform",
                                       result.failed_rank, rank, names[job], role_name(assignment.role),
@@ -69,9 +60,9 @@ std::string cause_of(const LaunchResult& result, std::span<const Job> jobs,
 }
 
 /// Of the launch of all jobs.
-void report_failure(const LaunchResult& result, std::span<const Job> jobs,
+void report_failure(const LaunchResult& result, std::span<const Job> jobs, const JobRanks& ranks,
                     const std::vector<std::string>& names, const std::string& out) {
-  std::string message = cause_of(result, jobs, names);
+  std::string message = cause_of(result, jobs, ranks, names);
   // Such a job wrote its results after its last commit, as if it had come to its end.
   const bool by_signal = result.exit_code > exit_of_signal;
   for (const Job& job : jobs)
@@ -84,7 +75,8 @@ void report_failure(const LaunchResult& result, std::span<const Job> jobs,
 /// Of a job alone. The jobs have ended together before, and their results stay.
 void report_failure_alone(const LaunchResult& result, const Job& job, const std::string& name,
                           const std::string& out) {
-  std::string message = "alone: " + cause_of(result, {&job, 1}, {name});
+  const RankedJob alone{.roster = &job.roster()};
+  std::string message = "alone: " + cause_of(result, {&job, 1}, JobRanks(std::span(&alone, 1)), {name});
   const std::string cause = message;
   leave_failed(job.spec().directory, result.exit_code, message);
   mark_failed(out, cause);
@@ -102,12 +94,14 @@ class Launch {
         cluster_(use_cluster(options, several.jobs.front().loaded.experiment)) {}
 
   /// `folder`: the --out of the ranks, with the document of these jobs.
-  LaunchResult run(std::span<const Job> jobs, const std::string& name, const std::string& folder) const {
+  LaunchResult run(std::span<const Job> jobs, const JobRanks& ranks, const std::string& name,
+                   const std::string& folder) const {
     LaunchSetting setting = launch_setting(jobs, options_, folder);
+    setting.ranks = ranks.size();
     if (cluster_) {
       std::vector<std::string> hosts;
-      for (const Job& job : jobs)
-        for (const auto& assignment : job.roster().assignments()) hosts.push_back(assignment.host);
+      for (Rank rank = 0; rank < ranks.size(); ++rank)
+        hosts.push_back(jobs[ranks.own(rank).job].roster().host_of(ranks.own(rank).rank));
       cluster_->put_ranks(setting, hosts);
       note_cluster(setting, *cluster_);
     }
@@ -123,7 +117,9 @@ class Launch {
       const WriteLock lock = create_result_directory(folder, false);
       write_document(folder + "/job.json", job);
       lock.share();
-      const LaunchResult result = run({&job, 1}, job.spec().experiment.name + " alone", folder);
+      const RankedJob ranked{.roster = &job.roster()};
+      const LaunchResult result =
+          run({&job, 1}, JobRanks(std::span(&ranked, 1)), job.spec().experiment.name + " alone", folder);
       if (result.exit_code == exit_success) continue;
       report_failure_alone(result, job, one.name, out_);
       return result.exit_code;
@@ -147,24 +143,25 @@ int run_jobs(LoadedJobs several, const RunOptions& options) {
   }
   const std::string out = directory_of_jobs(several, options.job, "measured");
   const std::vector<Job> jobs = make_jobs(several, options.job, out);
-  for (const Job& job : jobs) require_memory(job);
+  const JobRanks ranks = ranks_of(several, jobs);
+  require_memory(jobs, ranks);
   remove_leftovers();
   const Launch launch(several, options, out);
   const auto locks = create_directories_of_jobs(several, out, options.job.force);
-  write_whole_file(out + "/job.json", document_of(several, jobs).dump(1) + '\n');
+  write_whole_file(out + "/job.json", document_of(several, jobs, ranks).dump(1) + '\n');
   // The first rank of each job holds its lock too, in case this process is killed.
   for (std::size_t job = 1; job < locks.size(); ++job) locks[job].share();
-  for (const Job& job : jobs) print_job(job);
-  const LaunchResult result = launch.run(jobs, several.experiment.name, out);
+  print_jobs(jobs, ranks);
+  const LaunchResult result = launch.run(jobs, ranks, several.experiment.name, out);
   std::vector<std::string> names;
   for (const auto& one : several.jobs) names.push_back(one.name);
   if (result.exit_code != exit_success) {
-    report_failure(result, jobs, names, out);
+    report_failure(result, jobs, ranks, names, out);
     return result.exit_code;
   }
   if (const int code = options.alone ? launch.run_alone(several) : exit_success; code != exit_success)
     return code;
-  finish_jobs(several, out, "measured");
+  finish_jobs(several, jobs, out, "measured");
   return exit_success;
 }
 

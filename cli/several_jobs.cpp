@@ -13,6 +13,7 @@
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/records/shared_cache.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -28,6 +29,23 @@ void expect_own_all_reduce(const Job& job, const std::string& name) {
       "job '{}': sync.collective: expected an algorithm whose messages share the links in an experiment of "
       "several jobs, found '{}', which uses the library's ({})",
       name, job.spec().experiment.sync.collective, native_all_reduce));
+}
+
+/// Without jobs where fewer than two share.
+SharedCache shared_cache_of(const LoadedJobs& several, std::span<const Job> jobs, const std::string& out) {
+  SharedCache cache;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Experiment::Data& data = jobs[i].spec().experiment.data;
+    if (!data.shared) continue;
+    const std::string& name = several.jobs[i].name;
+    cache.jobs.push_back(use_of_cache(name, read_results(directory_of_job(out, name)).journal));
+    const auto nodes = std::ssize(jobs[i].roster().ranks_of(Roster::Role::cache_node));
+    cache.set = jobs[i].data().manifest().total();
+    cache.capacity = (data.cache_capacity + data.disk_capacity) * nodes;
+    cache.visits_all = cache.visits_all && (data.sampling == "shard" || data.sampling == "shuffled");
+  }
+  if (cache.jobs.size() < 2) cache.jobs.clear();
+  return cache;
 }
 
 json summary_in(const std::string& directory) {
@@ -57,6 +75,15 @@ std::vector<Job> make_jobs(const LoadedJobs& several, const JobOptions& options,
   return jobs;
 }
 
+JobRanks ranks_of(const LoadedJobs& several, std::span<const Job> jobs) {
+  std::vector<RankedJob> ranked;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    ranked.push_back({.roster = &jobs[i].roster(),
+                      .start = several.jobs[i].start,
+                      .shares = jobs[i].spec().experiment.data.shared});
+  return JobRanks(ranked);
+}
+
 std::vector<WriteLock> create_directories_of_jobs(const LoadedJobs& several, const std::string& out,
                                                   bool force) {
   std::vector<WriteLock> locks;
@@ -66,7 +93,8 @@ std::vector<WriteLock> create_directories_of_jobs(const LoadedJobs& several, con
   return locks;
 }
 
-void finish_jobs(const LoadedJobs& several, const std::string& out, const std::string& world) {
+void finish_jobs(const LoadedJobs& several, std::span<const Job> ready, const std::string& out,
+                 const std::string& world) {
   std::vector<JobInCompany> jobs;
   json experiments = json::object();
   for (const auto& one : several.jobs) {
@@ -80,7 +108,9 @@ void finish_jobs(const LoadedJobs& several, const std::string& out, const std::s
   }
   json experiment = to_json(several.experiment);
   experiment["jobs"] = std::move(experiments);
-  const json summary = jobs_summary(jobs);
+  json summary = jobs_summary(jobs);
+  const SharedCache cache = shared_cache_of(several, ready, out);
+  if (!cache.jobs.empty()) summary["shared_cache"] = shared_cache_summary(cache);
   write_whole_file(out + "/" + jobs_file_name, json{{"world", world},
                                                     {"command", command_line()},
                                                     {"started", timestamp()},
@@ -92,7 +122,8 @@ void finish_jobs(const LoadedJobs& several, const std::string& out, const std::s
   if (wants_json()) return print_document({{"directory", out}, {"summary", summary}});
   for (const auto& one : several.jobs)
     fmt::print("{}\n", results_line(read_results(directory_of_job(out, one.name))));
-  fmt::print("{} jobs on one platform\n{}  {}\n", jobs.size(), jobs_text(jobs), out);
+  fmt::print("{} jobs on one platform\n{}{}  {}\n", jobs.size(), jobs_text(jobs), shared_cache_text(cache),
+             out);
 }
 
 }  // namespace tandem::cli

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/job_options.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/job/job_ranks.hpp"
 #include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/write_lock.hpp"
 
@@ -18,6 +20,9 @@ namespace tandem::cli {
 /// The jobs, with their result directories in `out`. Errors: ConfigError when they cannot share a platform.
 std::vector<Job> make_jobs(const LoadedJobs& several, const JobOptions& options, const std::string& out);
 
+/// Where each rank of them is in one launch.
+JobRanks ranks_of(const LoadedJobs& several, std::span<const Job> jobs);
+
 /// The result directory. `world`: the last part of its default.
 std::string directory_of_jobs(const LoadedJobs& several, const JobOptions& options, const std::string& world);
 
@@ -28,6 +33,7 @@ std::vector<WriteLock> create_directories_of_jobs(const LoadedJobs& several, con
 
 /// Writes jobs.json and summary.json from the results of the jobs, together and, if they are there, alone;
 /// and prints them. `world`: "simulated" | "measured".
-void finish_jobs(const LoadedJobs& several, const std::string& out, const std::string& world);
+void finish_jobs(const LoadedJobs& several, std::span<const Job> jobs, const std::string& out,
+                 const std::string& world);
 
 }  // namespace tandem::cli

@@ -103,7 +103,7 @@ void simulate_jobs(LoadedJobs several, const SimulateOptions& options) {
     sim::check_platform(job);
   }
   const auto locks = create_directories_of_jobs(several, out, options.force);
-  for (const Job& job : jobs) print_job(job);
+  print_jobs(jobs, ranks_of(several, jobs));
   std::vector<sim::JobRun> runs;
   bool are_alone_done = false;
   try {
@@ -130,7 +130,7 @@ void simulate_jobs(LoadedJobs several, const SimulateOptions& options) {
     write_results(directory_of_job(out, several.jobs[i].name), info, runs[i].journal, runs[i].makespan,
                   options.trace);
   }
-  finish_jobs(several, out, "simulated");
+  finish_jobs(several, jobs, out, "simulated");
 }
 
 }  // namespace tandem::cli

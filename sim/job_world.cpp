@@ -13,11 +13,13 @@
 #include "platforms/unsupported.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
-#include "sim/job_context.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/cost/eager_limit.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/job/ensemble.hpp"
+#include "workloads/job/job_context.hpp"
+#include "workloads/job/job_ranks.hpp"
+#include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/roles/run_role.hpp"
 #include "workloads/timing/compute_time_sampler.hpp"
@@ -107,34 +109,31 @@ class JobTimes {
   LibraryAllReduceCost all_reduces_;
 };
 
-/// The ranks of all jobs of a simulation, one job after the other.
+JobRanks ranks_of(std::span<const SharingJob> jobs) {
+  std::vector<RankedJob> ranked;
+  for (const SharingJob& sharing : jobs)
+    ranked.push_back({.roster = &sharing.job->roster(),
+                      .start = sharing.start,
+                      .shares = sharing.job->spec().experiment.data.shared});
+  return JobRanks(ranked);
+}
+
+/// The ranks of all jobs of a simulation, and how long their operations take.
 class Ranks {
  public:
   /// `jobs`: must outlive this.
-  Ranks(std::span<const SharingJob> jobs, int repetition) : jobs_(jobs) {
-    for (const SharingJob& job : jobs) {
+  Ranks(std::span<const SharingJob> jobs, int repetition) : jobs_(jobs), ranks_(ranks_of(jobs)) {
+    for (const SharingJob& job : jobs)
       times_.push_back(std::make_unique<JobTimes>(*job.job, job.network, repetition));
-      base_.push_back(static_cast<Rank>(job_of_.size()));
-      const auto ranks = static_cast<std::size_t>(job.job->roster().size());
-      job_of_.insert(job_of_.end(), ranks, times_.size() - 1);
-    }
   }
 
-  struct Own {
-    std::size_t job;
-    Rank rank;  ///< of the job
-  };
-  Own own(Rank rank) const {
-    const std::size_t job = job_of_[static_cast<std::size_t>(rank)];
-    return {job, rank - base_[job]};
-  }
-  Rank base(std::size_t job) const { return base_[job]; }
+  const JobRanks& all() const { return ranks_; }
   const JobTimes& times(std::size_t job) const { return *times_[job]; }
 
   /// This must outlive the simulation. Jobs that share it have the same physics.
   void set_times(SimulationSetting& setting) {
     const Job& first = *jobs_.front().job;
-    for (Rank rank = 0; rank < static_cast<Rank>(job_of_.size()); ++rank)
+    for (Rank rank = 0; rank < ranks_.size(); ++rank)
       setting.start_offsets.push_back(jobs_[own(rank).job].start + device(rank).begin());
     if (first.spec().experiment.physics.noise == NoiseSource::profile)
       setting.noise = {times_.front()->event_seed(), first.devices().profile()->share_jitter()};
@@ -160,18 +159,54 @@ class Ranks {
   }
 
  private:
+  const JobRanks::Place& own(Rank rank) const { return ranks_.own(rank); }
   ComputeTimeSampler& device(Rank rank) { return times_[own(rank).job]->device(own(rank).rank); }
   const DevicePlan& plan(Rank rank) const { return times_[own(rank).job]->plan(); }
 
   std::span<const SharingJob> jobs_;
+  JobRanks ranks_;
   std::vector<std::unique_ptr<JobTimes>> times_;  ///< by job
-  std::vector<Rank> base_;                        ///< by job: its rank 0
-  std::vector<std::size_t> job_of_;               ///< by rank
 };
 
+/// What the ranks of each job record of it.
+using JournalsOfJobs = std::vector<std::vector<Journal>>;
+
+JournalsOfJobs journals_for(std::span<const SharingJob> jobs, const JobWorldSetting& setting) {
+  JournalsOfJobs journals;
+  for (const SharingJob& sharing : jobs) {
+    auto& own = journals.emplace_back(static_cast<std::size_t>(sharing.job->roster().size()));
+    for (Journal& journal : own) {
+      journal.keep_decisions = setting.decisions;
+      journal.keep_requests = setting.requests;
+    }
+  }
+  return journals;
+}
+
+Journal& journal_at(JournalsOfJobs& journals, const JobRanks::Place& place) {
+  return journals[place.job][static_cast<std::size_t>(place.rank)];
+}
+
+std::vector<ServedJob> served_by(const JobRanks& ranks, Rank rank, std::span<const SharingJob> jobs,
+                                 JournalsOfJobs& journals) {
+  std::vector<ServedJob> served;
+  Rank first = 0;
+  for (const JobRanks::Place& place : ranks.places(rank)) {
+    const Job& job = *jobs[place.job].job;
+    served.push_back({.job = &job, .journal = &journal_at(journals, place), .first = first});
+    first += job.roster().size();
+  }
+  return served;
+}
+
+void run_recorded(const Job& job, Context& context, Journal& journal, bool operations) {
+  if (!operations) return run_role(job, context, journal);
+  RecordingContext recording(context, journal.operations);
+  run_role(job, recording, journal);
+}
+
 /// Errors of a role name the job, where there are several.
-void run_named(const SharingJob& job, bool is_named, const std::function<void()>& role) {
-  if (!is_named) return role();
+void run_named(const SharingJob& job, const std::function<void()>& role) {
   try {
     role();
   } catch (const ConfigError& error) {
@@ -182,11 +217,15 @@ void run_named(const SharingJob& job, bool is_named, const std::function<void()>
 }
 
 /// "ranks 0 to 3: job 'vision'; ...".
-std::string legend(std::span<const SharingJob> jobs, const Ranks& ranks) {
+std::string legend(std::span<const SharingJob> jobs, const JobRanks& ranks) {
   std::string text;
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    text += fmt::format("{}ranks {} to {}: job '{}'", i == 0 ? "" : "; ", ranks.base(i),
-                        ranks.base(i) + jobs[i].job->roster().size() - 1, jobs[i].name);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    std::vector<Rank> own;
+    for (const Rank rank : ranks.of(i))
+      if (ranks.own(rank).job == i) own.push_back(rank);
+    text +=
+        fmt::format("{}ranks {} to {}: job '{}'", i == 0 ? "" : "; ", own.front(), own.back(), jobs[i].name);
+  }
   return text;
 }
 
@@ -243,29 +282,28 @@ JobRun simulate_job(const Job& job, const JobWorldSetting& setting) {
 std::vector<JobRun> simulate_jobs(std::span<const SharingJob> jobs, const JobWorldSetting& setting) {
   TANDEM_CHECK(!jobs.empty(), "jobs", jobs.size());
   Ranks ranks(jobs, setting.repetition);
+  const bool is_named = !jobs.front().name.empty();
   SimulationSetting world;
-  for (const SharingJob& sharing : jobs) {
-    for (const RankAssignment& assignment : sharing.job->roster().assignments())
-      world.hosts.push_back(assignment.host);
-    world.stops_work |= sharing.job->roster().steward().has_value();
+  for (Rank rank = 0; rank < ranks.all().size(); ++rank) {
+    const JobRanks::Place& own = ranks.all().own(rank);
+    world.hosts.push_back(jobs[own.job].job->roster().host_of(own.rank));
   }
-  std::vector<Journal> journals(world.hosts.size());
+  for (const SharingJob& sharing : jobs) world.stops_work |= sharing.job->roster().steward().has_value();
+  JournalsOfJobs journals = journals_for(jobs, setting);
   set_network(world, *jobs.front().job);
   ranks.set_times(world);
   world.body = [&](Context& inner) {
-    Journal& journal = journals[static_cast<std::size_t>(inner.rank())];
-    journal.keep_decisions = setting.decisions;
-    journal.keep_requests = setting.requests;
-    const std::size_t index = ranks.own(inner.rank()).job;
-    const SharingJob& sharing = jobs[index];
-    const Job& job = *sharing.job;
-    const bool is_shared = !sharing.name.empty();
-    JobContext shifted(inner, {ranks.base(index), job.roster().size(), sharing.start});
-    Context& context = is_shared ? shifted : inner;
-    run_named(sharing, is_shared, [&] {
-      if (!setting.operations) return run_role(job, context, journal);
-      RecordingContext recording(context, journal.operations);
-      run_role(job, recording, journal);
+    const JobRanks::Place& own = ranks.all().own(inner.rank());
+    const SharingJob& sharing = jobs[own.job];
+    if (!is_named) return run_recorded(*sharing.job, inner, journal_at(journals, own), setting.operations);
+    JobContext context(inner, {.ranks = ranks.all().addresses(inner.rank()),
+                               .rank = own.rank,
+                               .size = sharing.job->roster().size(),
+                               .start = sharing.start});
+    run_named(sharing, [&] {
+      if (!ranks.all().is_shared(inner.rank()))
+        return run_recorded(*sharing.job, context, journal_at(journals, own), setting.operations);
+      run_shared_role(served_by(ranks.all(), inner.rank(), jobs, journals), context, setting.operations);
     });
   };
   world.until = setting.until;
@@ -275,19 +313,16 @@ std::vector<JobRun> simulate_jobs(std::span<const SharingJob> jobs, const JobWor
   try {
     result = setting.simulator(world);
   } catch (const WorldError& error) {
-    if (jobs.front().name.empty()) throw;
-    throw WorldError(fmt::format("{} ({})", error.what(), legend(jobs, ranks)));
+    if (!is_named) throw;
+    throw WorldError(fmt::format("{} ({})", error.what(), legend(jobs, ranks.all())));
   }
   std::vector<JobRun> runs;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const auto base = static_cast<std::size_t>(ranks.base(i));
-    const auto size = static_cast<std::size_t>(jobs[i].job->roster().size());
-    Seconds makespan = result.makespan;
-    if (!jobs[i].name.empty())
-      makespan = *std::ranges::max_element(std::span(result.ends).subspan(base, size)) - jobs[i].start;
-    std::vector<Journal> own;
-    for (std::size_t rank = base; rank < base + size; ++rank) own.push_back(std::move(journals[rank]));
-    runs.push_back(run_of(jobs[i], std::move(own), makespan, result, ranks.times(i), setting.decisions));
+    const Seconds makespan = is_named ? ranks.all().end(i, result.ends) - jobs[i].start : result.makespan;
+    runs.push_back(
+        run_of(jobs[i], std::move(journals[i]), makespan, result, ranks.times(i), setting.decisions));
+    for (const std::size_t other : ranks.all().sharing_with(i))
+      runs.back().physics[shared_cache_key].push_back(jobs[other].name);
   }
   return runs;
 }

@@ -101,10 +101,8 @@ bool reads_storage(const Roster& roster, Rank rank) {
 
 /// How cache nodes and stores read where data.cold asks for cold reads, by rank; rank 0 gets it, and prints
 /// what is not as asked. Collective.
-nlohmann::json cold_reads(const Job& job, MPI_Comm communicator) {
+nlohmann::json cold_reads(const Job& job, Rank rank, MPI_Comm communicator) {
   if (!job.spec().experiment.reads_cold()) return {};
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
   const bool reads = reads_storage(job.roster(), rank) && job.real_math();
   // Records are written into the result directory; images are read where they are.
   const SampleSet* images = job.data().samples();
@@ -124,8 +122,8 @@ nlohmann::json cold_reads(const Job& job, MPI_Comm communicator) {
 
 }  // namespace
 
-nlohmann::json describe_physics(const Job& job, const std::string& cluster, const MpiSetting& setting,
-                                MPI_Comm communicator) {
+nlohmann::json describe_physics(const Job& job, Rank rank, const std::string& cluster,
+                                const MpiSetting& setting, MPI_Comm communicator) {
   const std::string host = host_device().name();
   const auto machines = gather_texts(communicator, machine_name());
   const auto devices = gather_texts(communicator, setting.device == nullptr ? host : setting.device->name());
@@ -137,7 +135,7 @@ nlohmann::json describe_physics(const Job& job, const std::string& cluster, cons
     physics["network"] = "emulated cluster";
     physics["cluster"] = nlohmann::json::parse(cluster);
   }
-  if (const auto cold = cold_reads(job, communicator); !cold.empty()) physics["cold_reads"] = cold;
+  if (const auto cold = cold_reads(job, rank, communicator); !cold.empty()) physics["cold_reads"] = cold;
   if (setting.node_memory) physics["node_memory_message_bytes"] = setting.node_memory->largest();
   if (std::ranges::all_of(devices, [&](const auto& device) { return device == host; })) return physics;
   physics["device_messages"] = setting.direct_messages ? "direct" : "staged";
@@ -219,6 +217,30 @@ JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const
   }
   if (context.rank() == 0 && records) run.journal = records->take(run.makespan, recorded.decisions);
   return run;
+}
+
+JobRun run_sharing_job(const SharedLaunch& launch, MpiContext& context, Context& of_job,
+                       const Recorded& recorded) {
+  const Seconds waited_before = cpu_wait().value_or(Seconds(0));
+  std::vector<Journal> journals(launch.served.size());
+  for (Journal& journal : journals) {
+    journal.keep_decisions = recorded.decisions;
+    journal.keep_requests = recorded.requests;
+  }
+  Journal& own = journals.front();
+  if (recorded.operations)
+    context.watch_copies([&](const MpiContext::DeviceCopy& copy) {
+      own.operations.push_back(record_of_copy(of_job.rank(), copy.out, copy.bytes, copy.start - launch.start,
+                                              copy.end - launch.start));
+    });
+  run_role_of(launch, of_job, journals, recorded.operations);
+  context.watch_copies({});
+  const Seconds end = context.now();
+  own.missed_deadlines = context.late_devices();
+  own.cpu_wait = cpu_wait().value_or(Seconds(0)) - waited_before;
+  context.meet();
+  SharedRecords records = gather_records(launch, journals, end);
+  return {.journal = std::move(records.journal), .makespan = records.makespan};
 }
 
 std::vector<std::string> gather_texts(MPI_Comm communicator, const std::string& own) {

@@ -11,6 +11,7 @@
 #include "runtime/mpi/mpi_context.hpp"
 #include "runtime/rank/job_clocks.hpp"
 #include "runtime/rank/other_load.hpp"
+#include "runtime/rank/shared_launch.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
 
@@ -22,7 +23,7 @@ namespace tandem {
 MpiSetting emulated_setting(const Job& job, Rank rank);
 /// Real devices. `device`: null for the processor. `shares_node`: ranks of one machine may exchange messages
 /// through its memory; false on an emulated cluster, where hosts may communicate only over their network.
-/// `communicator`: of the job. Collective.
+/// `communicator`: of the ranks that exchange messages. Collective.
 MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool shares_node,
                           MPI_Comm communicator);
 /// The emulated or the native setting, as the experiment says. `cluster`: that of the emulated hosts; empty:
@@ -30,9 +31,10 @@ MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool
 MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const std::string& cluster,
                        MPI_Comm communicator);
 
-/// For run.json, complete on rank 0. `cluster`: as JSON. Collective.
-nlohmann::json describe_physics(const Job& job, const std::string& cluster, const MpiSetting& setting,
-                                MPI_Comm communicator);
+/// For run.json, complete on rank 0. `cluster`: as JSON. Collective over `communicator`, whose ranks may be
+/// others than those of the job: `rank` is of the job.
+nlohmann::json describe_physics(const Job& job, Rank rank, const std::string& cluster,
+                                const MpiSetting& setting, MPI_Comm communicator);
 
 /// `network` and `devices` of run.json. `physics`: as describe_physics returns it on rank 0.
 nlohmann::json measured_network(const nlohmann::json& physics);
@@ -59,6 +61,10 @@ struct Recorded {
 /// since the job began, the others nothing. `clocks`: null if all ranks have the same clock. Collective.
 JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const Recorded& recorded,
                JobClocks* clocks);
+/// The same in a launch whose jobs share cache nodes and stores. `context`: of all ranks; `of_job`: decorates
+/// it, as JobContext. Collective over all ranks of the launch.
+JobRun run_sharing_job(const SharedLaunch& launch, MpiContext& context, Context& of_job,
+                       const Recorded& recorded);
 
 /// As OtherLoad::share, where `ours` is the time that all ranks computed. Collective.
 double share_of_others(const OtherLoad& others, MPI_Comm communicator);

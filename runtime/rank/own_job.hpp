@@ -1,36 +1,51 @@
-// Which job a rank belongs to where one launch has several: each has a communicator of its own, in which its
-// ranks are counted from 0.
+// Which job a rank belongs to where one launch has several: each has a communicator of its own, of the ranks
+// that belong to it. Where jobs share cache nodes and stores (data.shared), these belong to one of them, and
+// messages go through a communicator of all.
 #pragma once
 
 #include <mpi.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
+#include "workloads/job/job_ranks.hpp"
 
 namespace tandem {
 
 struct OwnJob {
-  MPI_Comm communicator = MPI_COMM_WORLD;
-  nlohmann::json document;               ///< of the job
-  std::string name = {};                 ///< empty: the launch has no other job
-  std::vector<std::string> others = {};  ///< names of the other jobs of the launch
-  bool is_first = true;                  ///< of the launch
-  Seconds start{0};                      ///< when it begins, after all ranks of the launch are ready
+  MPI_Comm communicator = MPI_COMM_WORLD;  ///< of the ranks that belong to the job
+  Rank rank = 0;                           ///< of this process, in the job
+  nlohmann::json document;                 ///< of the job
+  std::string name = {};                   ///< empty: the launch has no other job
+  std::vector<std::string> others = {};    ///< names of the other jobs of the launch
+  bool is_first = true;                    ///< of the launch
+  Seconds start{0};                        ///< when it begins, after all ranks of the launch are ready
+  std::size_t number = 0;                  ///< of the job in the launch
+  /// Of all jobs; none: there is one.
+  std::optional<JobRanks> ranks = {};
+  /// Documents of the other jobs that this rank serves, in the order of JobRanks::places.
+  std::vector<nlohmann::json> served = {};
+  std::vector<std::string> sharing = {};  ///< names of those that share cache nodes and stores with this job
 
   bool has_company() const { return !name.empty(); }
+  bool shares() const { return ranks && ranks->any_shared(); }
+  /// Of the ranks that exchange messages.
+  MPI_Comm messages() const { return shares() ? MPI_COMM_WORLD : communicator; }
+  /// Texts by rank of `communicator`, or none, by rank of the job; those of ranks of other jobs are empty.
+  std::vector<std::string> by_rank(std::vector<std::string> texts) const;
 };
 
-/// `document`: of a job, or {"jobs": [{"name", "start_s", "ranks", "document"}, ...]} of several, whose ranks
-/// follow each other in MPI_COMM_WORLD. Collective. Errors: ConfigError when mpirun started another number
-/// of ranks.
+/// `document`: of a job, or {"jobs": [{"name", "start_s", "ranks", "document"}, ...]} of several, where
+/// "ranks" has the rank in MPI_COMM_WORLD of each rank of the job (JobRanks::of). Collective. Errors:
+/// ConfigError when mpirun started another number of ranks.
 OwnJob find_own_job(nlohmann::json document);
 
 /// Waits until all ranks of the launch are here, without occupying a CPU core. Collective.
 void meet_other_jobs();
-/// The same, and then until the job begins.
+/// Pre: all ranks of the launch are here. Returns when the job begins.
 void wait_for_start(const OwnJob& job);
 
 }  // namespace tandem

@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,12 +34,14 @@
 #include "runtime/rank/rank_options.hpp"
 #include "runtime/rank/rank_process.hpp"
 #include "runtime/rank/result_files.hpp"
+#include "runtime/rank/shared_launch.hpp"
 #include "runtime/rank/warning_file.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/job/commit_place.hpp"
 #include "workloads/job/identity.hpp"
+#include "workloads/job/job_context.hpp"
 #include "workloads/job/job_document.hpp"
 #include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -110,8 +113,8 @@ std::string mpi_version() {
 }
 
 /// Prints first of all why hosts compute on another device than the platform file says.
-std::vector<std::string> print_device_notes(const Job& job, const RankDevice& device, MPI_Comm communicator) {
-  const auto notes = processor_notes(job, gather_texts(communicator, device.why_no_gpu));
+std::vector<std::string> print_device_notes(const Job& job, const RankDevice& device, const OwnJob& own) {
+  const auto notes = processor_notes(job, own.by_rank(gather_texts(own.communicator, device.why_no_gpu)));
   for (const auto& note : notes) print_note(note);
   return notes;
 }
@@ -120,25 +123,42 @@ struct JobPlace {
   JobClocks* clocks;  ///< null: one clock
   const ResultFiles& files;
   const OwnJob& own;
+  std::span<const Job> served;  ///< the other jobs that this rank serves
 };
+
+/// Of a rank in a launch whose jobs share cache nodes and stores.
+JobRun run_sharing(const Job& job, const Recorded& recorded, MpiContext& context, const JobPlace& place) {
+  const OwnJob& own = place.own;
+  SharedLaunch launch{
+      .ranks = *own.ranks, .rank = context.rank(), .job = own.number, .start = own.start, .served = {&job}};
+  for (const Job& other : place.served) launch.served.push_back(&other);
+  JobContext of_job(context, {.ranks = own.ranks->addresses(context.rank()),
+                              .rank = own.rank,
+                              .size = job.roster().size(),
+                              .start = own.start});
+  // The clock of all has just begun.
+  wait_for_start(own);
+  return run_sharing_job(launch, context, of_job, recorded);
+}
 
 /// `physics`: of run.json.
 void run_and_write(const Job& job, const RankOptions& options, nlohmann::json physics, MpiContext& context,
                    const JobPlace& place) {
-  if (context.world_size() != job.roster().size())
+  const OwnJob& own = place.own;
+  if (!own.shares() && context.world_size() != job.roster().size())
     throw ConfigError(fmt::format("{}: the job has {} ranks, mpirun started {}", options.document,
                                   job.roster().size(), context.world_size()));
   RunInfo info = describe_run(job, "measured");
   info.started = started(job);
-  const JobRun run = run_job(job, context, place.own.communicator,
-                             {.operations = options.operations,
-                              .decisions = options.decisions,
-                              .requests = options.requests,
-                              .earlier = std::filesystem::path(options.document).parent_path().string(),
-                              .has_company = place.own.has_company()},
-                             place.clocks);
+  const Recorded recorded{.operations = options.operations,
+                          .decisions = options.decisions,
+                          .requests = options.requests,
+                          .earlier = std::filesystem::path(options.document).parent_path().string(),
+                          .has_company = own.has_company()};
+  const JobRun run = own.shares() ? run_sharing(job, recorded, context, place)
+                                  : run_job(job, context, own.communicator, recorded, place.clocks);
   place.files.gather();
-  if (context.rank() != 0) return;
+  if (own.rank != 0) return;
   if (!run.clocks.empty()) physics["clocks"] = describe_clocks(run.clocks, physics.at("machines"));
   if (!place.files.are_shared()) physics["results"] = "gathered by rank 0";
   info.repetition = options.repetition;
@@ -238,7 +258,7 @@ void check_evaluator(const Job& job, const ResultFiles& files) {
   const Roster& roster = job.roster();
   const auto evaluator = roster.evaluator();
   const auto& plan = job.checkpoints();
-  if (!evaluator || !plan.has_model || plan.every == 0) return;
+  if (!evaluator || !plan.has_model || plan.every == 0 || files.are_shared()) return;
   std::vector<Rank> writers = {plan.writer};
   // When the first worker's machine departs, another worker writes.
   if (roster.steward() && roster.servers().empty())
@@ -292,10 +312,11 @@ Notices notices_of(const Job& job, Rank rank, RankSignals& signals, const std::s
 }
 
 void run_on_device(Job& job, const RankOptions& options, const OwnJob& own, const ResultFiles& files,
-                   Rank rank) {
+                   std::span<const Job> served) {
+  const Rank rank = own.rank;
   const MPI_Comm communicator = own.communicator;
   const RankDevice device = make_rank_device(job, rank);
-  const auto notes = print_device_notes(job, device, communicator);
+  const auto notes = print_device_notes(job, device, own);
   if (!options.calibrate.empty()) {
     // Read before time zero, like everything else that a job reads.
     CalibrationSetting calibration = calibration_setting(own.document);
@@ -312,10 +333,11 @@ void run_on_device(Job& job, const RankOptions& options, const OwnJob& own, cons
     MpiContext context(communicator, std::move(setting));
     return calibrate_job(job, options, calibration, files.directory(), context);
   }
-  MpiSetting setting = job_setting(job, rank, device.gpu.get(), options.cluster, communicator);
-  nlohmann::json physics = describe_physics(job, options.cluster, setting, communicator);
+  MpiSetting setting = job_setting(job, rank, device.gpu.get(), options.cluster, own.messages());
+  nlohmann::json physics = describe_physics(job, rank, options.cluster, setting, communicator);
   if (!notes.empty()) physics["notes"] = notes;
   if (own.has_company()) physics["other_jobs"] = own.others;
+  if (!own.sharing.empty()) physics[shared_cache_key] = own.sharing;
   std::optional<JobClocks> clocks;
   // The hosts of an emulated cluster have one clock.
   if (options.cluster.empty()) clocks.emplace(communicator);
@@ -323,12 +345,15 @@ void run_on_device(Job& job, const RankOptions& options, const OwnJob& own, cons
     meet_other_jobs();
     // The ranks of all jobs share the cores.
     setting.patience = patience_of_node(MPI_COMM_WORLD);
-    wait_for_start(own);
+    if (!own.shares()) {
+      meet_other_jobs();
+      wait_for_start(own);
+    }
   }
-  MpiContext context(communicator, std::move(setting));
+  MpiContext context(own.messages(), std::move(setting));
   begin_generation(job, files.directory(), context, communicator);
   run_and_write(job, options, std::move(physics), context,
-                {.clocks = clocks ? &*clocks : nullptr, .files = files, .own = own});
+                {.clocks = clocks ? &*clocks : nullptr, .files = files, .own = own, .served = served});
   // What follows waits for all ranks of the machine, busily.
   if (own.has_company()) meet_other_jobs();
 }
@@ -337,10 +362,12 @@ void run_on_device(Job& job, const RankOptions& options, const OwnJob& own, cons
 void run_own_job(const RankOptions& options, const OwnJob& own, machines::RankRegistration& watched,
                  RankSignals* signals, int world_rank) {
   const MPI_Comm communicator = own.communicator;
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  const Rank rank = own.rank;
   const ResultFiles files(communicator, {options.out, options.parts, options.apart});
   Job job = load_job(options, own.document, files, communicator);
+  std::vector<Job> served;
+  for (const nlohmann::json& document : own.served)
+    served.push_back(job_from_document(document, files.directory(), options.data));
   if (options.losses) job.record_losses();
   if (!files.are_shared()) {
     expect_commits_for_machines(job.spec().experiment);
@@ -359,7 +386,7 @@ void run_own_job(const RankOptions& options, const OwnJob& own, machines::RankRe
   if (rank == 0) print_status("preparing the model");
   // Where that process started late.
   watched.connect_as(world_rank);
-  within_rank_memory(job, rank, [&] { run_on_device(job, options, own, files, rank); });
+  within_rank_memory(job, rank, [&] { run_on_device(job, options, own, files, served); });
 }
 
 /// Errors name the job, where the launch has others.

@@ -3,11 +3,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/cache_counts.hpp"
 #ifdef TANDEM_TESTS_RUN
 #include "validation/compare/compare.hpp"
 #endif
@@ -148,7 +151,242 @@ TEST_F(SeveralJobs, OfTheShippedExperimentSlowEachOtherDown) {
   EXPECT_LT(all.at("slow_down").at("max").get<double>(), 2.0);
 }
 
+// ---- One cache of several jobs ----
+
+/// Two jobs with one worker each, and a cache node that reads the disk of its host. `capacity`: samples.
+std::string sharing(int capacity, const std::string& policy = "minio", const std::string& second = "",
+                    const std::string& first = "", int epochs = 3) {
+  const auto job = [&](const std::string& workers, const std::string& more) {
+    return "{placement.workers: [" + workers +
+           "], placement.cache_nodes: [server], stop: {rounds: 0, epochs: " + std::to_string(epochs) + "}" +
+           more + "}\n";
+  };
+  return "data: {source: storage, shared: true, cache: " + policy +
+         ", cache_capacity: " + std::to_string(capacity * 785) + ", sampling: shuffled, prefetch: 0}\n" +
+         "sync: {over: all-reduce, collective: ring}\n"
+         "jobs:\n"
+         "  first: " +
+         job("node-1", first) + "  second: " + job("node-2, node-3", second);
+}
+constexpr int set_size = 400;
+
+class SharedCaches : public SeveralJobs {
+ protected:
+  void simulate(const std::string& text, const std::string& words = "") {
+    const auto simulated =
+        line_.tandem("simulate " + line_.experiment(text) +
+                     " --set workload.math=modelled --operations --decisions --force --out out " + words);
+    ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+    output_ = simulated.output;
+  }
+  std::int64_t samples(const std::string& directory, const std::string& from,
+                       std::optional<std::int64_t> epoch = {}) const {
+    return cache_sum(results(directory).journal, from, epoch).samples;
+  }
+  std::string text(const std::string& file) const {
+    std::ifstream stream(path(file));
+    EXPECT_TRUE(stream.good()) << file;
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  std::string output_;
+};
+
+TEST_F(SharedCaches, WithRoomForAllReadEachSampleOnceForAllJobs) {
+  for (const char* policy : {"lru", "minio"}) {
+    simulate(sharing(set_size, policy, ", seed: 9"));
+    EXPECT_EQ(samples("out/jobs/first", "store") + samples("out/jobs/second", "store"), set_size) << policy;
+    for (const char* name : {"first", "second"})
+      EXPECT_EQ(samples("out/jobs/" + std::string(name), ""), 3 * set_size) << policy;
+    // Alone each job reads all of them.
+    EXPECT_EQ(samples("out/alone/second", "store"), set_size);
+    const auto shared = summary("out").at("shared_cache");
+    EXPECT_DOUBLE_EQ(shared.at("hit_ratio").get<double>(), 1 - 1.0 / 6);
+    EXPECT_DOUBLE_EQ(shared.at("bound").get<double>(), 1 - 1.0 / 6);
+    EXPECT_NE(output_.find("shared cache of 2 jobs: 83.3 % of the bytes hit, at most 83.3 % can"),
+              std::string::npos)
+        << output_;
+    EXPECT_EQ(results("out/jobs/first").info.physics.at("shared_cache"), nlohmann::json({"second"}));
+    // Its own bound does not hold for a cache that others fill too.
+    EXPECT_TRUE(results("out/jobs/first").summary.at("data").at("warm").at("bound").is_null());
+  }
+}
+
+TEST_F(SharedCaches, OfMinioHitTheirCapacityInEachWarmEpoch) {
+  simulate(sharing(100, "minio", ", seed: 9"));
+  for (const char* name : {"first", "second"})
+    for (const std::int64_t epoch : {1, 2})
+      EXPECT_EQ(samples("out/jobs/" + std::string(name), "tier0", epoch), 100) << name << epoch;
+}
+
+/// The second worker asks for what the first one has just asked for.
+TEST_F(SharedCaches, OfJobsInLockStepReachTheBoundThatNoJobAloneCan) {
+  simulate(sharing(100, "lru"), "--set jobs.second.placement.workers=[node-1]");
+  const auto shared = summary("out").at("shared_cache");
+  EXPECT_GT(shared.at("hit_ratio").get<double>(), 0.49);
+  EXPECT_LE(shared.at("hit_ratio").get<double>(), shared.at("bound").get<double>());
+  EXPECT_DOUBLE_EQ(shared.at("bound").get<double>(), 1 - (100 + 3 * 300.0) / 2400);
+  EXPECT_LT(samples("out/alone/first", "tier0"), 100);
+}
+
+TEST_F(SharedCaches, OfOneJobAloneAreItsOwn) {
+  const std::string alone =
+      "data: {source: storage, shared: true, cache: lru, cache_capacity: 78500, sampling: shuffled}\n"
+      "jobs: {only: {placement.cache_nodes: [server]}}\n";
+  simulate(alone);
+  for (const char* file : {"caches.csv", "steps.csv", "operations.csv", "decisions.csv"})
+    EXPECT_EQ(text(std::string("out/jobs/only/") + file), text(std::string("out/alone/only/") + file))
+        << file;
+  EXPECT_EQ(results("out/jobs/only").summary.at("makespan_s"),
+            results("out/alone/only").summary.at("makespan_s"));
+  EXPECT_FALSE(results("out/jobs/only").info.physics.contains("shared_cache"));
+  EXPECT_FALSE(summary("out").contains("shared_cache"));
+}
+
+/// The nodes are those of the job that begins first, and stay when it ends.
+TEST_F(SharedCaches, OutliveTheJobsThatFillThem) {
+  simulate(sharing(set_size, "minio", "", ", start: 1000s"));
+  EXPECT_EQ(samples("out/jobs/second", "store"), set_size);
+  EXPECT_EQ(samples("out/jobs/first", "store"), 0);
+  EXPECT_EQ(samples("out/jobs/first", "tier0"), 3 * set_size);
+  // Its records count from its own start, and its time is that of its own ranks.
+  EXPECT_LT(results("out/jobs/first").journal.steps.front().start.count(), 10.0);
+  EXPECT_LT(results("out/jobs/first").summary.at("makespan_s").get<double>(), 500.0);
+  EXPECT_LT(results("out/jobs/second").summary.at("makespan_s").get<double>(), 500.0);
+  EXPECT_LT(results("out/jobs/first").summary.at("makespan_s"),
+            results("out/alone/first").summary.at("makespan_s"));
+}
+
+TEST_F(SharedCaches, FromStoresAndOnSeveralNodesReadEachSampleOncePerNode) {
+  simulate(
+      sharing(set_size, "lru", ", seed: 9"),
+      "--set placement.cache_nodes=[node-4,node-5] --set placement.stores=[server] --set workload.batch=16 "
+      "--set jobs.first.workload.batch=10");
+  const auto reads = samples("out/jobs/first", "store") + samples("out/jobs/second", "store");
+  // The first job asks one node for all, the second each for the half that its worker wants in an epoch.
+  EXPECT_GE(reads, set_size);
+  EXPECT_LE(reads, 2 * set_size);
+  simulate(sharing(set_size, "lru", ", seed: 9"),
+           "--set placement.cache_nodes=[node-4,node-5] --set placement.stores=[server] --set "
+           "data.peers=partition "
+           "--set data.copies=1");
+  const auto all = [&](const char* from) {
+    return samples("out/jobs/first", from) + samples("out/jobs/second", from);
+  };
+  EXPECT_GT(all("peer"), 0);
+  EXPECT_EQ(all(""), 6 * set_size + all("peer-miss"));
+}
+
+TEST_F(SharedCaches, PlanWithTheEpochsOfEachJob) {
+  struct Policy {
+    const char* name;
+    const char* sampling;
+    const char* words;
+  };
+  for (const Policy& policy :
+       {Policy{"icache", "importance",
+               "--set data.cache_options.package=4 --set jobs.first.data.cache_options.benefit=0.2"},
+        Policy{"shade", "importance", ""}, Policy{"quiver", "shuffled", ""}, Policy{"ods", "shuffled", ""}}) {
+    SCOPED_TRACE(policy.name);
+    simulate(sharing(100, policy.name, ", seed: 9"),
+             std::string("--set data.sampling=") + policy.sampling + " " + policy.words);
+    for (const char* name : {"first", "second"}) {
+      const Results together = results(std::string("out/jobs/") + name);
+      const Results alone = results(std::string("out/alone/") + name);
+      for (const std::int64_t epoch : {0, 1, 2})
+        EXPECT_EQ(together.summary.at("data").at("epochs").at(static_cast<std::size_t>(epoch)).at("requests"),
+                  alone.summary.at("data").at("epochs").at(static_cast<std::size_t>(epoch)).at("requests"));
+      if (std::string(policy.sampling) == "shuffled") {
+        EXPECT_EQ(together.summary.at("data").at("coverage").at("omitted"), 0);
+        EXPECT_EQ(together.summary.at("data").at("coverage").at("repeated"), 0);
+      }
+    }
+    const std::string events = text("out/jobs/first/decisions.csv");
+    EXPECT_NE(events.find("want job=1"), std::string::npos);
+    EXPECT_NE(events.find("job=1 state=starts"), std::string::npos);
+    EXPECT_NE(events.find("state=probed"), std::string::npos);
+    EXPECT_NE(events.find("state=ends"), std::string::npos);
+  }
+}
+
+TEST_F(SharedCaches, OfUnlikeJobsAreRefused) {
+  for (const char* words : {"--set jobs.first.data.cache=lru", "--set jobs.second.data.cache_capacity=1MB",
+                            "--set jobs.first.placement.cache_nodes=[node-5] --set placement.stores=[server]",
+                            "--set data.source=memory", "--set transience.lifetime=exponential"}) {
+    const auto refused =
+        line_.tandem("simulate " + line_.experiment(sharing(100)) + " " + words + " --out out");
+    EXPECT_EQ(refused.exit_code, 2) << words << refused.output;
+    EXPECT_NE(refused.output.find("data."), std::string::npos) << refused.output;
+    EXPECT_FALSE(std::filesystem::exists(path("out"))) << words;
+  }
+  const auto alone = line_.tandem("simulate " + line_.experiment("data: {shared: true}\n") + " --out out");
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_NE(alone.output.find("one job has nobody to share with"), std::string::npos) << alone.output;
+}
+
 #ifdef TANDEM_TESTS_RUN
+
+/// With real data: a wrong sample would change the model.
+TEST_F(SharedCaches, DoTheSameInASimulationAndInOneRun) {
+  const std::string evaluating = ", evaluate_every: 20, placement.evaluator: node-4";
+  const std::string words =
+      line_.experiment(sharing(set_size, "minio", evaluating + ", start: 0.5s", evaluating)) +
+      " --operations --decisions";
+  const auto simulated = line_.tandem("simulate " + words + " --out simulated");
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+  const auto measured = line_.tandem("run " + words + " --out measured");
+  ASSERT_EQ(measured.exit_code, 0) << measured.output;
+  std::int64_t reads = 0;
+  for (const std::string name : {"first", "second"}) {
+    SCOPED_TRACE(name);
+    const auto one = results("simulated/jobs/" + name), other = results("measured/jobs/" + name);
+    const auto alone = results("simulated/alone/" + name);
+    EXPECT_EQ(cache_sum(other.journal, "").samples, 3 * set_size);
+    EXPECT_EQ(one.journal.steps.size(), other.journal.steps.size());
+    EXPECT_EQ(one.info.physics.at("shared_cache"), other.info.physics.at("shared_cache"));
+    reads += cache_sum(other.journal, "store").samples;
+    const auto comparison = validation::compare(one, {other});
+    EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+    ASSERT_FALSE(other.journal.evaluations.empty());
+    ASSERT_EQ(alone.journal.evaluations.size(), other.journal.evaluations.size());
+    for (std::size_t i = 0; i < alone.journal.evaluations.size(); ++i)
+      EXPECT_EQ(alone.journal.evaluations[i].accuracy, other.journal.evaluations[i].accuracy);
+    EXPECT_GT(other.summary.at("makespan_s").get<double>(), 0.0);
+  }
+  EXPECT_EQ(reads, set_size);
+  EXPECT_DOUBLE_EQ(summary("measured").at("shared_cache").at("hit_ratio").get<double>(), 1 - 1.0 / 6);
+}
+
+/// What each job knows of its losses comes from its own workers.
+TEST_F(SharedCaches, WithImportanceDecideAgainAsRecordedInBothWorlds) {
+  const std::string words =
+      line_.experiment(sharing(100, "icache", "", "", 2)) +
+      " --set data.sampling=importance --set data.cache_options.package=4 --decisions --out ";
+  const auto simulated = line_.tandem("simulate " + words + "simulated --together-only");
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+  const auto measured = line_.tandem("run " + words + "measured");
+  ASSERT_EQ(measured.exit_code, 0) << measured.output;
+  for (const std::string name : {"first", "second"}) {
+    const auto one = results("simulated/jobs/" + name), other = results("measured/jobs/" + name);
+    EXPECT_GT(cache_sum(other.journal, "tier0").samples, 0) << name;
+    const auto comparison = validation::compare(one, {other});
+    EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+  }
+}
+
+TEST_F(SharedCaches, AKilledNodeEndsAllJobsAndIsNamedOnce) {
+  // Ranks: a worker, the node, two workers.
+  const auto result = line_.tandem_ended_early(
+      "run " + line_.experiment(sharing(100)) +
+          " --set workload.math=modelled --set stop.epochs=100000 --out out",
+      {.processes = list_processes("tandem-rank"),
+       .when = "[ $(processes | wc -l) -ge 4 ]",
+       .kill = "sleep 3; kill -9 $(for p in $(processes); do tr '\\0' '\\n' < /proc/$p/environ | "
+               "grep -q '^OMPI_COMM_WORLD_RANK=1$' && echo $p; done)"});
+  EXPECT_EQ(result.exit_code, 70) << result.output;
+  EXPECT_NE(result.output.find("rank 1 is rank 1 of job 'first', the cache-node on 'server'"),
+            std::string::npos)
+      << result.output;
+}
 
 TEST_F(SeveralJobs, DoTheSameInASimulationAndInOneRun) {
   const std::string words = line_.experiment(three + "evaluate_every: 3\n") + " --operations --decisions";
@@ -211,6 +449,19 @@ TEST_F(SeveralJobs, WithMountedStorageAskForWhatOneJobAsksFor) {
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
   EXPECT_NE(refused.output.find("because data.store is mounted"), std::string::npos) << refused.output;
   EXPECT_FALSE(std::filesystem::exists(path("out")));
+}
+
+/// Each job by itself has enough; node-5 has 1 GiB.
+TEST_F(SeveralJobs, NeedTheMemoryOfAllTogether) {
+  const std::string on_node = "placement.workers: [node-5, node-5, node-5]";
+  const std::string text = "jobs:\n  one: {" + on_node + "}\n  other: {" + on_node + "}\n";
+  const auto refused = line_.tandem("run " + line_.experiment(text) + " --out out");
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_NE(refused.output.find("host 'node-5': 6 ranks need"), std::string::npos) << refused.output;
+  EXPECT_FALSE(std::filesystem::exists(path("out")));
+  const auto simulated = line_.tandem("simulate " + line_.experiment(text) +
+                                      " --set workload.math=modelled --together-only --out out");
+  EXPECT_NE(simulated.output.find("host 'node-5': 6 ranks need"), std::string::npos) << simulated.output;
 }
 
 TEST_F(SeveralJobs, RunOnlyOnThisMachineOrACluster) {

@@ -17,8 +17,10 @@
 #include "policies/recovery/replay.hpp"
 #include "policies/sync/policy.hpp"
 #include "validation/compare/gates.hpp"
+#include "workloads/job/cache_policy.hpp"
 #include "workloads/job/data_plan.hpp"
 #include "workloads/job/recovery_plan.hpp"
+#include "workloads/records/jobs_summary.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -117,11 +119,15 @@ Decider cache_of(const RunInfo& info, Rank rank) {
     return static_cast<int>(std::count(info.roles.begin(), info.roles.begin() + end, "cache-node"));
   };
   const int index = count(rank), nodes = count(static_cast<Rank>(info.roles.size()));
+  // Where several jobs share the caches, the one to which the ranks belong has the events of all.
+  const auto shared = info.physics.find(shared_cache_key);
+  const int jobs = shared == info.physics.end() ? 1 : 1 + static_cast<int>(shared->size());
   const auto data = std::make_shared<const DataPlan>(info.experiment, workers_of(info), "");
-  return [data, index, nodes,
+  return [data, place = CacheNodePlace{index, nodes, jobs}, experiment = info.experiment,
           policy = std::shared_ptr<cache::CachePolicy>()](const std::string& event) mutable -> std::string {
     // Each generation of a job begins with an empty cache.
-    if (policy == nullptr || event == started_cache) policy = data->make_cache_policy(index, nodes);
+    if (policy == nullptr || event == started_cache)
+      policy = make_cache_policy(experiment.data, experiment.seed, data->manifest(), place);
     cache::Decisions decisions;
     cache::replay_event(*policy, event, decisions);
     return cache::to_text(decisions);

@@ -186,6 +186,11 @@ std::vector<ExperimentKey> data_keys() {
        "with data.peers partition, ring or directory, how many cache nodes may keep a sample (its first "
        "owners, or the first that ask the directory); 1: one partitioned cache without replicas; 0: each "
        "keeps what it wants, and asks others for the rest"},
+      {KEY(data.shared),
+       {},
+       "true: the jobs of the experiment (key jobs) that say so use the same cache nodes and stores, those "
+       "of "
+       "the first of them that begins. They have the same data set, cache, capacity and hosts for them"},
       {KEY(data.augment),
        {},
        "how training images are changed each time they are used, drawn from the seed, the sample and the "

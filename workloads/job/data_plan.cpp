@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "policies/cache/shared.hpp"
 #include "policies/cache/training/stated_rates.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/data/dataset_memory.hpp"
@@ -16,6 +15,7 @@
 #include "workloads/data/record_store.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/cache_clients.hpp"
+#include "workloads/job/cache_policy.hpp"
 #include "workloads/job/run_plan.hpp"
 
 namespace tandem {
@@ -311,19 +311,9 @@ std::vector<Bytes> DataPlan::cache_tiers() const {
   return tiers;
 }
 
-std::unique_ptr<cache::CachePolicy> DataPlan::make_cache_policy(int node, int nodes) const {
-  auto policy = cache_->node({.tiers = cache_tiers(),
-                              .node = node,
-                              .nodes = nodes,
-                              .manifest = manifest_,
-                              .plan = dealt_->run.get(),
-                              .seed = seed_,
-                              .options = cache_options(setting_)});
-  if (setting_.peers == Peers::directory) return cache::share_by_directory(std::move(policy), node);
-  if (setting_.peers != Peers::partition && setting_.peers != Peers::ring) return policy;
-  const auto rule = setting_.peers == Peers::ring ? cache::Owners::Rule::ring : cache::Owners::Rule::in_turn;
-  return cache::share(std::move(policy),
-                      {.owners = {rule, nodes, seed_}, .node = node, .copies = setting_.copies});
+std::unique_ptr<cache::CachePolicy> DataPlan::make_cache_policy(int node, int nodes, int jobs) const {
+  return tandem::make_cache_policy(setting_, seed_, manifest_,
+                                   {.node = node, .nodes = nodes, .jobs = jobs, .plan = dealt_->run.get()});
 }
 
 bool DataPlan::plans_caches() const {

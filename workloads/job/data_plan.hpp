@@ -112,8 +112,8 @@ class DataPlan {
   std::vector<Bytes> cache_tiers() const;
   /// Cache nodes ask each other for samples.
   bool asks_peers() const { return setting_.peers != Peers::none; }
-  /// The policy of cache node number `node` of `nodes`.
-  std::unique_ptr<cache::CachePolicy> make_cache_policy(int node = 0, int nodes = 1) const;
+  /// The policy of cache node number `node` of `nodes`, which serve so many jobs.
+  std::unique_ptr<cache::CachePolicy> make_cache_policy(int node = 0, int nodes = 1, int jobs = 1) const;
   const cache::Factory& cache_factory() const { return *cache_; }
   /// The policy of cache nodes plans with epochs: it knows the lists, and where these depend on losses, the
   /// losses. False: it has requests alone.

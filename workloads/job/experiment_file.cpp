@@ -15,6 +15,7 @@
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/catalogues.hpp"
 #include "workloads/job/experiment_check.hpp"
+#include "workloads/job/shared_check.hpp"
 
 namespace tandem {
 namespace {
@@ -291,6 +292,7 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   LocatedExperiment located{chosen ? std::move(*chosen) : std::move(experiment), origins.of(variant)};
   located.jobs = split_into_jobs(located.experiment, of_jobs,
                                  [&](const std::string& job) { return origins.of(variant, job); });
+  check_sharing(located.jobs);
   return located;
 }
 

@@ -276,9 +276,14 @@ nlohmann::json describe_memory(const Job& job) {
 }
 
 std::vector<HostMemory> hosts_without_memory(const Job& job) {
+  const RankedJob alone{.roster = &job.roster()};
+  return hosts_without_memory({&job, 1}, JobRanks(std::span(&alone, 1)));
+}
+
+std::vector<HostMemory> hosts_without_memory(std::span<const Job> jobs, const JobRanks& ranks) {
   std::map<std::pair<std::string, bool>, HostMemory> hosts;
   const auto add = [&](const platforms::Host& host, bool on_gpu, const RankMemory& memory, Bytes program) {
-    const auto stated = stated_memory(host, on_gpu, job.spec().platform.file);
+    const auto stated = stated_memory(host, on_gpu, jobs.front().spec().platform.file);
     if (!stated) return;
     HostMemory& all = hosts[{host.name, on_gpu}];
     all.host = host.name;
@@ -288,9 +293,11 @@ std::vector<HostMemory> hosts_without_memory(const Job& job) {
     all.needed += memory.total() + program;
     if (memory.total() > all.largest.total()) all.largest = memory;
   };
-  for (Rank rank = 0; rank < job.roster().size(); ++rank) {
-    const auto& host = job.devices().host_of(rank);
-    RankMemory memory = estimate_memory(job, rank);
+  for (Rank rank = 0; rank < ranks.size(); ++rank) {
+    const JobRanks::Place& own = ranks.own(rank);
+    const Job& job = jobs[own.job];
+    const auto& host = job.devices().host_of(own.rank);
+    RankMemory memory = estimate_memory(job, own.rank);
     if (host.device.is_gpu) {
       const RankMemory of_processor{.data = std::exchange(memory.data, Bytes(0))};
       add(host, true, memory, Bytes(0));

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "workloads/job/job.hpp"
+#include "workloads/job/job_ranks.hpp"
 
 namespace tandem {
 
@@ -53,6 +55,9 @@ struct HostMemory {
 /// or without the property the device's entry in the catalogue gives. Where none of them does, memory is
 /// enough. Errors: ConfigError for a property that is not a size.
 std::vector<HostMemory> hosts_without_memory(const Job& job);
+/// The same for jobs that run at the same time on one platform, whose ranks are `ranks`. Pre: at least one
+/// job.
+std::vector<HostMemory> hosts_without_memory(std::span<const Job> jobs, const JobRanks& ranks);
 
 /// "host 'node-1': 1 rank needs about 12 GB (activations 11 GB, ...), but <prop id=...> gives it 1 GiB".
 std::string to_text(const HostMemory& host);

@@ -11,6 +11,7 @@
 #include "policies/vocabulary/divergence.hpp"
 #include "workloads/records/cache_rows.hpp"
 #include "workloads/records/id_text.hpp"
+#include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/summary.hpp"
 
 namespace tandem {
@@ -393,6 +394,8 @@ std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal) {
 }
 
 std::optional<LocalBound> local_bound(const RunInfo& info, const Journal& journal, bool is_cold) {
+  // Other jobs bring samples into the cache.
+  if (info.physics.contains(shared_cache_key)) return std::nullopt;
   const auto& data = info.experiment.data;
   const EpochRange range = range_of(info, journal, is_cold);
   const auto recorded = recorded_epochs(journal);

@@ -12,6 +12,8 @@
 
 namespace tandem {
 
+/// In `physics` of run.json: names of the jobs with which this one shares its cache nodes and stores.
+inline constexpr const char* shared_cache_key = "shared_cache";
 /// The file that says of a directory that it has the results of several jobs.
 inline constexpr const char* jobs_file_name = "jobs.json";
 /// "DIR/jobs/NAME", "DIR/alone/NAME".

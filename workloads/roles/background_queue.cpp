@@ -6,27 +6,30 @@
 
 namespace tandem {
 
-void BackgroundQueue::add(const cache::Decisions& decisions, std::int64_t epoch) {
+void BackgroundQueue::add(const cache::Decisions& decisions, std::int64_t epoch, int job) {
   for (const cache::Pack& package : decisions.pack) {
     const auto ids = decisions.ids_of(package);
     add_parts({.ids = {ids.begin(), ids.end()},
                .others = ids.size(),
                .why = cache::Why::package,
                .is_new_package = true,
+               .job = job,
                .epoch = epoch});
   }
   for (const cache::Fetch& fetch : decisions.fetch) {
     if (fetch.why == cache::Why::demand) continue;
-    add(fetch, std::span(decisions.ids).subspan(fetch.first, fetch.count + fetch.others), epoch);
+    add(fetch, std::span(decisions.ids).subspan(fetch.first, fetch.count + fetch.others), epoch, job);
   }
 }
 
 /// Single samples are read together with those before.
-void BackgroundQueue::add(const cache::Fetch& fetch, std::span<const SampleId> ids, std::int64_t epoch) {
+void BackgroundQueue::add(const cache::Fetch& fetch, std::span<const SampleId> ids, std::int64_t epoch,
+                          int job) {
   const bool is_package = fetch.why == cache::Why::package;
   const auto last = reads_.empty() ? reads_.end() : std::prev(reads_.end());
   const bool joins = !is_package && last != reads_.end() && last->second.why == fetch.why &&
-                     last->second.from == fetch.from && last->second.ids.size() + ids.size() <= batch_;
+                     last->second.from == fetch.from && last->second.job == job &&
+                     last->second.ids.size() + ids.size() <= batch_;
   if (joins) {
     Read& before = last->second;
     before.ids.insert(before.ids.end(), ids.begin(), ids.end());
@@ -36,6 +39,7 @@ void BackgroundQueue::add(const cache::Fetch& fetch, std::span<const SampleId> i
              .others = fetch.others,
              .why = fetch.why,
              .from = fetch.from,
+             .job = job,
              .epoch = epoch});
 }
 
@@ -52,6 +56,7 @@ void BackgroundQueue::add_parts(const Read& read) {
                                  .why = read.why,
                                  .is_new_package = read.is_new_package,
                                  .from = read.from,
+                                 .job = read.job,
                                  .epoch = read.epoch});
   }
 }

@@ -21,6 +21,7 @@ class BackgroundQueue {
     cache::Why why = cache::Why::prefetch;
     bool is_new_package = false;  ///< the samples are copied into a package
     cache::Place from = cache::store();
+    int job = 0;  ///< among those of the node, and its epoch
     std::int64_t epoch = 0;
     bool is_package() const { return why == cache::Why::package && ids.size() > 1; }
   };
@@ -29,7 +30,7 @@ class BackgroundQueue {
   BackgroundQueue(std::size_t batch, std::size_t most) : batch_(batch), most_(most) {}
 
   /// What was decided in the background.
-  void add(const cache::Decisions& decisions, std::int64_t epoch);
+  void add(const cache::Decisions& decisions, std::int64_t epoch, int job = 0);
   /// None: nothing is to be read, or a read has not ended.
   std::optional<Read> next();
   /// The read that brings the sample, for which a batch waits now; none: it has begun.
@@ -41,7 +42,7 @@ class BackgroundQueue {
   bool is_empty() const { return reads_.empty(); }
 
  private:
-  void add(const cache::Fetch& fetch, std::span<const SampleId> ids, std::int64_t epoch);
+  void add(const cache::Fetch& fetch, std::span<const SampleId> ids, std::int64_t epoch, int job);
   void add_parts(const Read& read);
   void index(std::int64_t number, std::span<const SampleId> ids);
   std::optional<Read> take(std::map<std::int64_t, Read>::iterator read);

@@ -8,6 +8,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/cache_clients.hpp"
+#include "workloads/job/cache_policy.hpp"
 #include "workloads/records/cache_rows.hpp"
 #include "workloads/roles/recorded_policy.hpp"
 
@@ -36,37 +37,41 @@ std::string class_of(const cache::Serve& serve) {
   return serve.given != serve.asked && !serve.swapped ? substituted : name_of(serve.from);
 }
 
-/// Two batches of a worker.
-Bytes most_to_write(const DataPlan& data) { return data.largest_sample() * (2 * data.batch()); }
-
-CacheEngine make_engine(const Job& job, Journal& journal, Rank rank, int index) {
+CacheEngine make_engine(std::span<const ServedJob> served, Rank rank, int index) {
+  const Job& job = *served.front().job;
   const DataPlan& data = job.data();
   const auto nodes = static_cast<int>(job.roster().ranks_of(Roster::Role::cache_node).size());
   const bool wants_alone = !data.cache_factory().needs.manifest && !job.roster().directory();
-  return {std::make_unique<RecordedPolicy>(data.make_cache_policy(index, nodes), journal, rank, wants_alone),
-          data.cache_tiers(), data.manifest()};
+  auto policy = data.make_cache_policy(index, nodes, static_cast<int>(served.size()));
+  return {std::make_unique<RecordedPolicy>(std::move(policy), *served.front().journal, rank, wants_alone),
+          data.cache_tiers(), data.manifest(), static_cast<int>(served.size())};
+}
+
+int largest_own_batch(std::span<const ServedJob> jobs) {
+  int largest = 0;
+  for (const ServedJob& served : jobs) largest = std::max(largest, served.job->data().batch());
+  return largest;
 }
 
 }  // namespace
 
-CacheNode::CacheNode(const Job& job, Context& context, Journal& journal, int index)
-    : job_(job),
-      data_(job.data()),
+CacheNode::CacheNode(std::span<const ServedJob> jobs, Context& context, int index)
+    : job_(*jobs.front().job),
+      data_(job_.data()),
       context_(context),
-      journal_(journal),
-      records_(job, context.rank(), journal),
-      engine_(make_engine(job, journal, context.rank(), index)),
-      given_(job.spec().experiment),
+      records_(*jobs.front().job, context.rank(), *jobs.front().journal),
+      engine_(make_engine(jobs, context.rank(), index)),
+      given_(jobs.front().job->spec().experiment),
       is_real_(data_.dataset() != nullptr),
-      stores_(job.roster().ranks_of(Roster::Role::store).size()),
+      stores_(jobs.front().job->roster().ranks_of(Roster::Role::store).size()),
       index_(static_cast<std::size_t>(index)),
       steward_(job.roster().steward()),
       reads_ahead_(data_.cache_factory().needs.idle),
-      resident_lists_(ResidentLists::of(job)),
-      background_(static_cast<std::size_t>(data_.batch()), most_samples_of_read(data_)),
-      most_to_write_(most_to_write(data_)) {
-  add_sources(job, index);
-  add_clients(job, index);
+      resident_lists_(ResidentLists::of(job_)),
+      background_(static_cast<std::size_t>(largest_own_batch(jobs)), most_samples_of_read(jobs)),
+      most_to_write_(data_.largest_sample() * (2 * largest_own_batch(jobs))) {
+  add_sources(job_, index);
+  add_clients(jobs);
 }
 
 void CacheNode::add_sources(const Job& job, int index) {
@@ -97,27 +102,34 @@ void CacheNode::add_sources(const Job& job, int index) {
   if (stores_ > 0 && data_.has_disk_tier()) add_disk();
 }
 
-void CacheNode::add_clients(const Job& job, int index) {
-  const auto workers = job.roster().workers();
-  for (std::size_t worker = 0; worker < workers.size(); ++worker) {
-    if (cache_node_of(job.roster(), worker) != static_cast<std::size_t>(index)) continue;
-    Client& client = clients_.emplace_back();
-    client.rank = workers[worker];
-    client.worker = static_cast<int>(worker);
-    // Slots for spares are empty as the job begins.
-    client.has_ended = worker >= job.roster().first_workers().size();
-    if (client.has_ended) client.incarnation = client.arrived = 0;
-    open_workers_ += client.has_ended ? 0 : 1;
+void CacheNode::add_clients(std::span<const ServedJob> jobs) {
+  for (const ServedJob& served : jobs) {
+    NodeJob& job = jobs_.emplace_back(served, static_cast<int>(jobs_.size()), index_, clients_.size());
+    const Roster& roster = served.job->roster();
+    for (const std::size_t worker : tandem::clients_of(roster, index_)) {
+      Client& client = clients_.emplace_back();
+      client.rank = served.first + roster.workers()[worker];
+      client.job = &job;
+      client.worker = static_cast<int>(worker);
+      // Slots for spares are empty as the job begins.
+      client.has_ended = worker >= roster.first_workers().size();
+      if (!client.has_ended) continue;
+      client.incarnation = client.arrived = 0;
+      --job.open;
+    }
+    open_workers_ += job.open;
   }
-  const std::size_t own_workers = clients_.size();
+  active_ = &jobs_.front();
+  if (const auto directory = job_.roster().directory())
+    directory_.emplace(context_, *directory, static_cast<int>(index_), data_.manifest(),
+                       jobs_.front().journal);
   for (const PeerSource* source : peers_) {
     Client& peer = clients_.emplace_back();
     peer.rank = source->rank();
+    peer.job = &jobs_.front();
     peer.is_peer = true;
   }
   open_ = open_workers_ + peers_.size();
-  deliveries_.emplace(data_.manifest(), context_.rank(), journal_, own_workers);
-  if (data_.plans_caches()) epoch_.emplace(job.roster(), data_, static_cast<std::size_t>(index));
 }
 
 CacheNode::~CacheNode() = default;
@@ -126,10 +138,9 @@ void CacheNode::run() {
   wait_.resize(clients_.size() + sources_.size() + (directory_ ? 1 : 0) + (steward_ ? 1 : 0));
   if (steward_) wait_.back() = context_.receive(*steward_, protocol::membership, {});
   if (job_.spec().experiment.data.keep) begin_tier(job_);
-  if (data_.cache_factory().needs.manifest || directory_)
-    apply(engine_.change_job({.state = cache::JobChange::State::starts}), 0);
+  begin_job(jobs_.front());
   serve();
-  record_background();
+  for (NodeJob& job : jobs_) record_background(job);
   // What is still to be written is of no use any more.
   for (Pending& last : std::span(wait_).subspan(clients_.size(), sources_.size()))
     if (!last.empty()) context_.wait(last);
@@ -184,7 +195,8 @@ void CacheNode::listen_to_clients() {
 }
 
 Pending CacheNode::listen(Client& client) {
-  client.ids.resize(client.is_peer ? protocol::Found::most : static_cast<std::size_t>(data_.largest_batch()));
+  client.ids.resize(client.is_peer ? protocol::Found::most
+                                   : static_cast<std::size_t>(client.job->data.largest_batch()));
   return context_.receive(client.rank, client.is_peer ? protocol::peer_reads : protocol::requests,
                           {Bytes(static_cast<std::int64_t>(client.ids.size() * sizeof(SampleId))),
                            reinterpret_cast<std::byte*>(client.ids.data())});
@@ -193,7 +205,7 @@ Pending CacheNode::listen(Client& client) {
 void CacheNode::hear(Client& client, const Note& note) {
   if (protocol::holds<protocol::End>(note)) {
     end(client);
-    return begin_due_epoch();
+    return begin_due_epoch(*client.job);
   }
   if (client.is_peer) {
     const auto read = protocol::unpack<protocol::Read>(note);
@@ -206,10 +218,12 @@ void CacheNode::hear(Client& client, const Note& note) {
   client.request = protocol::unpack<protocol::Request>(note);
   if (client.request.samples == 0) return tell_residents(client);
   client.ids.resize(static_cast<std::size_t>(client.request.samples));
-  note_first_epoch(client.request.epoch);
-  if (!epoch_ || client.request.epoch <= epoch_->epoch()) return begin_request(client);
+  NodeJob& job = *client.job;
+  begin_job(job);
+  note_first_epoch(job, client.request.epoch);
+  if (!job.epoch || client.request.epoch <= job.epoch->epoch()) return begin_request(client);
   client.is_held = true;
-  begin_due_epoch();
+  begin_due_epoch(job);
 }
 
 /// It has received all of its batches.
@@ -218,106 +232,37 @@ void CacheNode::end(Client& client) {
   client.has_ended = true;
   --open_;
   if (client.is_peer) return;
-  deliveries_->end(number_of(client));
+  NodeJob& job = *client.job;
+  job.deliveries.end(number_of(client));
   --open_workers_;
   if (directory_) directory_->send_updates();
+  const bool others_continue = --job.open == 0 && open_workers_ > 0;
+  if (others_continue && data_.cache_factory().needs.manifest)
+    apply(engine_.change_job({.job = job.number, .state = cache::JobChange::State::ends}), job,
+          job.newest_epoch());
 }
 
-/// The next epoch begins when no worker may still ask for samples of the one before.
-void CacheNode::begin_due_epoch() {
-  const auto may_ask = [](const Client& client) {
-    return !client.is_peer && !client.has_ended && !client.is_held;
-  };
-  if (open_workers_ == 0 || !epoch_ || std::ranges::any_of(clients_, may_ask)) return;
-  const auto epoch_of = [](const Client& client) { return client.request.epoch; };
-  std::int64_t next = std::numeric_limits<std::int64_t>::max();
-  for (const Client& client : clients_)
-    if (client.is_held) next = std::min(next, epoch_of(client));
-  begin_epoch(next);
-  for (Client& client : clients_)
-    if (client.is_held && epoch_of(client) == next) {
-      client.is_held = false;
-      begin_batch(client);
-    }
-}
-
-void CacheNode::begin_epoch(std::int64_t epoch) {
-  record_background();
-  std::vector<float> losses;
-  if (data_.needs_losses()) {
-    losses = receive_losses(epoch);
-    apply(engine_.importance(0, losses), epoch);
-  }
-  const std::span<const float> computed = data_.models_losses() ? std::span<const float>() : losses;
-  const bool depends = resident_lists_ && epoch > 0;
-  const auto given = receive_given(epoch);
-  epoch_->begin(
-      epoch, computed, [&](const cache::EpochBegins& event) { apply(engine_.begin_epoch(event), epoch); },
-      given, depends ? resident_lists_->list(epoch, losses, residents_) : nullptr);
-}
-
-/// In the first epoch, if the job is resumed in it: what its workers got before.
-std::vector<std::vector<SampleId>> CacheNode::receive_given(std::int64_t epoch) {
-  if (!data_.cache_factory().needs.ahead || epoch_->epoch() >= 0) return {};
-  std::vector<std::vector<SampleId>> given;
-  for (const Client& client : clients_) {
-    if (client.is_peer) continue;
-    auto& ids = given.emplace_back();
-    if (!client.is_held || client.request.epoch != epoch || client.request.position == 0) continue;
-    ids.resize(static_cast<std::size_t>(client.request.position));
-    Pending arriving =
-        context_.receive(client.rank, protocol::given,
-                         {Bytes(client.request.position * static_cast<std::int64_t>(sizeof(SampleId))),
-                          reinterpret_cast<std::byte*>(ids.data())});
-    context_.wait(arriving);
-  }
-  if (std::ranges::all_of(given, &std::vector<SampleId>::empty)) given.clear();
-  return given;
-}
-
-/// It has received all of its batches, and others of its epoch are the next that it asks for.
-void CacheNode::tell_residents(Client& client) {
-  Batch& reply = new_batch(client);
-  const ResidentSet held(engine_.policy(), data_.manifest().samples);
-  reply.records.assign(held.bytes().begin(), held.bytes().end());
-  reply.size = Bytes(std::ssize(reply.records));
-  reply.send = context_.send(client.rank, protocol::batches, {reply.size, reply.records.data()},
-                             protocol::pack(protocol::Batch{}));
-  reply.is_sent = true;
-}
-
-/// What the list of the epoch knows, which one of the workers sends, except before the first epoch. Nobody
-/// waits for anything else meanwhile.
-std::vector<float> CacheNode::receive_losses(std::int64_t epoch) {
-  const auto samples = data_.manifest().samples;
-  std::vector<float> losses(static_cast<std::size_t>(samples), std::numeric_limits<float>::quiet_NaN());
-  if (epoch > 0) {
-    // It is one of those that wait for the epoch: workers that have lists in common end together.
-    TANDEM_CHECK(!clients_.front().has_ended, "epoch", epoch, "worker", clients_.front().rank);
-    const std::size_t of_losses = losses.size() * sizeof(float);
-    if (resident_lists_) residents_ = ResidentSet(samples);
-    const std::size_t size = of_losses + residents_.bytes().size();
-    std::vector<std::byte> message(is_real_ || resident_lists_ ? size : 0);
-    Pending arriving = context_.receive(
-        clients_.front().rank, protocol::importance,
-        {Bytes(static_cast<std::int64_t>(size)), message.empty() ? nullptr : message.data()});
-    context_.wait(arriving);
-    if (is_real_) std::memcpy(losses.data(), message.data(), of_losses);
-    if (resident_lists_) residents_.add(std::span(message).subspan(of_losses));
-  }
-  return data_.models_losses() ? data_.modelled_losses_of(epoch) : losses;
-}
-
+/// Among the workers of its job.
 std::size_t CacheNode::number_of(const Client& client) const {
+  return index_of(client) - client.job->first_client;
+}
+
+std::size_t CacheNode::index_of(const Client& client) const {
   return static_cast<std::size_t>(&client - clients_.data());
+}
+
+std::span<CacheNode::Client> CacheNode::clients_of(const NodeJob& job) {
+  return std::span(clients_).subspan(job.first_client, job.clients);
 }
 
 void CacheNode::begin_batch(Client& client) {
   const std::int64_t epoch = client.request.epoch;
-  last_epoch_ = std::max(last_epoch_, epoch);
+  NodeJob& job = *client.job;
+  active_ = &job;
+  job.last_epoch = std::max(job.last_epoch, epoch);
   if (directory_) tell_holders(client);
   const cache::Decisions& decisions = decide(client);
-  deliveries_->note(number_of(client), epoch, client.ids, decisions.serve);
+  job.deliveries.note(number_of(client), epoch, client.ids, decisions.serve);
   Batch& batch = new_batch(client);
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());
@@ -326,39 +271,42 @@ void CacheNode::begin_batch(Client& client) {
   batch.asked = has_waited ? client.asked : context_.now();
   // Before the moves, which may evict what this batch is served.
   collect(batch, decisions);
-  read_tier(epoch);
-  apply(decisions, epoch);
+  read_tier(batch);
+  apply(decisions, job, epoch);
   for (const cache::Serve& serve : decisions.serve)
     if (const auto read = background_.hurry(serve.given)) begin(*read);
   is_idle_due_ = reads_ahead_;
   // What was awaited is here meanwhile.
   if (has_waited && batch.missing == 0)
-    record(epoch, class_of(decisions.serve.back())).blocked += context_.now() - batch.asked;
+    job.record(epoch, class_of(decisions.serve.back())).blocked += context_.now() - batch.asked;
   send_complete(client);
 }
 
 const cache::Decisions& CacheNode::decide(const Client& client) {
   const cache::Want want = want_of(client);
-  if (journal_.keep_requests)
+  NodeJob& job = *client.job;
+  if (job.journal.keep_requests)
     for (const SampleId id : client.ids)
-      journal_.requests.push_back({context_.rank(), want.epoch, id, data_.manifest().size_of(id).count()});
+      job.journal.requests.push_back({job.rank, want.epoch, id, data_.manifest().size_of(id).count()});
   const cache::Decisions& decisions = engine_.want(want);
-  if (epoch_) epoch_->note_served(decisions.serve);
-  count(decisions, want.epoch);
+  if (job.epoch) job.epoch->note_served(decisions.serve);
+  count(decisions, job, want.epoch);
   return decisions;
 }
 
 cache::Want CacheNode::want_of(const Client& client) {
-  if (epoch_) return epoch_->want(number_of(client), client.request.position, client.ids);
+  NodeJob& job = *client.job;
+  if (job.epoch) return job.epoch->want(number_of(client), client.request.position, client.ids);
   wanted_.clear();
   for (const SampleId id : client.ids) wanted_.push_back({id, data_.manifest().size_of(id)});
   cache::Want want;
+  want.job = job.number;
   want.epoch = client.request.epoch;
   want.now = wanted_;
   return want;
 }
 
-void CacheNode::count(const cache::Decisions& decisions, std::int64_t epoch) {
+void CacheNode::count(const cache::Decisions& decisions, NodeJob& job, std::int64_t epoch) {
   counted_.clear();
   for (const cache::Serve& serve : decisions.serve) {
     const std::string from = class_of(serve);
@@ -367,7 +315,7 @@ void CacheNode::count(const cache::Decisions& decisions, std::int64_t epoch) {
     count.delivered.add(data_.manifest().size_of(serve.given));
   }
   for (const auto& [from, delivered] : counted_) {
-    CacheRecord& row = record(epoch, from);
+    CacheRecord& row = job.record(epoch, from);
     row.samples += delivered.samples;
     row.bytes += delivered.bytes;
   }
@@ -449,22 +397,23 @@ void CacheNode::add(SampleRead& read, const Waiters& waiters, SampleId id) {
 }
 
 /// What the batch needs from the tier on the disk, and no batch before it.
-void CacheNode::read_tier(std::int64_t epoch) {
+void CacheNode::read_tier(const Batch& batch) {
   if (tier_read_.ids.empty()) return;
   tier_read_.what = SampleRead::What::from_tier;
-  tier_read_.epoch = epoch;
+  tier_read_.job = batch.client->job->number;
+  tier_read_.epoch = batch.epoch;
   disk_->add(std::exchange(tier_read_, {}));
 }
 
 /// What follows an event: reads, then moves.
-void CacheNode::apply(const cache::Decisions& decisions, std::int64_t epoch) {
-  read(decisions, epoch);
+void CacheNode::apply(const cache::Decisions& decisions, const NodeJob& job, std::int64_t epoch) {
+  read(decisions, job, epoch);
   move(decisions.move);
   if (directory_) directory_->note(decisions, epoch);
 }
 
-void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
-  background_.add(decisions, epoch);
+void CacheNode::read(const cache::Decisions& decisions, const NodeJob& job, std::int64_t epoch) {
+  background_.add(decisions, epoch, job.number);
   for (const cache::Fetch& fetch : decisions.fetch) {
     const auto ids = decisions.ids_of(fetch);
     if (fetch.from.where == cache::Where::peer) from_peers_.insert(ids.begin(), ids.end());
@@ -472,6 +421,7 @@ void CacheNode::read(const cache::Decisions& decisions, std::int64_t epoch) {
     for (const SampleId id : ids) add(reads_[source_of(fetch.from, id)], waiters_, id);
     for (std::size_t source = 0; source < reads_.size(); ++source) {
       if (reads_[source].ids.empty()) continue;
+      reads_[source].job = job.number;
       reads_[source].epoch = epoch;
       reads_[source].from = fetch.from;
       reads_[source].moment = moment_;
@@ -509,7 +459,7 @@ void CacheNode::take(const SampleRead& read) {
   if (read.why != cache::Why::demand)
     end_in_background(read);
   else
-    record(read.epoch, from_tier ? from_disk : name_of(read.from)).reading += read.duration;
+    job_of(read).record(read.epoch, from_tier ? from_disk : name_of(read.from)).reading += read.duration;
   const std::size_t needed = read.ids.size() - read.others;
   if (read.what == SampleRead::What::samples) note_arrived(read, needed);
   complete_.clear();
@@ -556,6 +506,7 @@ void CacheNode::read_instead(const SampleRead& read, std::size_t position) {
                                                 .size = data_.manifest().size_of(id),
                                                 .targets = {read.targets[position]},
                                                 .what = SampleRead::What::instead_of_tier,
+                                                .job = read.job,
                                                 .epoch = read.epoch});
 }
 
@@ -565,7 +516,7 @@ bool CacheNode::recount(SampleId id, Waiter& waiter) {
   if (waiter.counted.empty() || waiter.counted == substituted || waiter.counted == from_store) return false;
   const std::int64_t bytes = data_.manifest().size_of(id).count();
   for (const auto& [from, sign] : {std::pair(waiter.counted, -1), std::pair(from_store, 1)}) {
-    CacheRecord& row = record(waiter.batch->epoch, from);
+    CacheRecord& row = waiter.batch->client->job->record(waiter.batch->epoch, from);
     row.samples += sign;
     row.bytes += sign * bytes;
   }
@@ -581,7 +532,7 @@ void CacheNode::note_writes(const SampleRead& read) {
       continue;
     }
     tier_is_full_ = true;
-    CacheRecord& row = record(last_epoch_, std::string(no_room_row));
+    CacheRecord& row = active_->record(active_->last_epoch, std::string(no_room_row));
     ++row.samples;
     row.bytes += data_.manifest().size_of(read.ids[i]).count();
   }
@@ -608,7 +559,8 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id, 
     }
     if (--batch->missing > 0) continue;
     if (batch->is_lost) continue;
-    if (!batch->client->is_peer) this->record(batch->epoch, from).blocked += context_.now() - batch->asked;
+    const Client& client = *batch->client;
+    if (!client.is_peer) client.job->record(batch->epoch, from).blocked += context_.now() - batch->asked;
     complete_.push_back(batch->client);
   }
   waiters.erase(begin, end);
@@ -627,10 +579,6 @@ void CacheNode::send_complete(Client& client) {
     records_.note_done(context_.now());
     if (directory_ && !client.is_peer) directory_->send_updates();
   }
-}
-
-CacheRecord& CacheNode::record(std::int64_t epoch, const std::string& from) {
-  return cache_record(journal_.caches, context_.rank(), epoch, from);
 }
 
 }  // namespace tandem

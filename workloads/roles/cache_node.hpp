@@ -3,15 +3,15 @@
 // there. Where the policy plans with epochs, one begins when all workers of the node ask for samples of it.
 // While no batch waits for samples, the node reads what the policy wants to have in advance. Other cache
 // nodes may ask it for samples (data.peers): it sends them what its tiers hold, and neither reads nor keeps
-// anything for them. Where a directory knows who has what, a request is decided when that has answered.
-// Workers may come and go: what is open with one that is gone ends, and another one in its slot begins when
-// nothing of that is left.
+// anything for them. Where a directory knows who has what, a request is decided when that has answered. It
+// may serve several jobs (data.shared), each of which has epochs and records of its own. Workers may come and
+// go: what is open with one that is gone ends, and another one in its slot begins when nothing of that is
+// left.
 #pragma once
 
 #include <algorithm>
-#include <limits>
+#include <deque>
 #include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,19 +27,20 @@
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/background_queue.hpp"
-#include "workloads/roles/delivery_log.hpp"
 #include "workloads/roles/directory_client.hpp"
-#include "workloads/roles/node_epoch.hpp"
+#include "workloads/roles/node_job.hpp"
 #include "workloads/roles/peer_source.hpp"
 #include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_reads.hpp"
+#include "workloads/roles/served_job.hpp"
 
 namespace tandem {
 
 class CacheNode {
  public:
-  /// The arguments must outlive it. `index`: among the cache nodes.
-  CacheNode(const Job& job, Context& context, Journal& journal, int index);
+  /// What it is given must outlive it. `jobs`: that it serves, its own one first; they have the same data
+  /// set, cache and nodes. `index`: among the cache nodes.
+  CacheNode(std::span<const ServedJob> jobs, Context& context, int index);
   ~CacheNode();
   void run();
 
@@ -58,6 +59,7 @@ class CacheNode {
   /// A worker, or another cache node.
   struct Client {
     Rank rank = 0;
+    NodeJob* job = nullptr;  ///< of a worker; of another cache node, the own one of this node
     bool is_peer = false;
     std::vector<SampleId> ids;  ///< of the request being received
     std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
@@ -82,7 +84,6 @@ class CacheNode {
     std::string counted;  ///< the row of caches.csv that has it; empty for another cache node
   };
   using Waiters = std::unordered_multimap<SampleId, Waiter>;
-  static constexpr std::int64_t no_epoch = std::numeric_limits<std::int64_t>::max();
 
   /// In order, of one batch.
   struct Count {
@@ -92,7 +93,7 @@ class CacheNode {
 
   void add_sources(const Job& job, int index);
   void add_peers(const Job& job);
-  void add_clients(const Job& job, int index);
+  void add_clients(std::span<const ServedJob> jobs);
   bool is_over() const;
   void serve();
   void listen_to_clients();
@@ -110,6 +111,9 @@ class CacheNode {
   /// A worker may ask for samples, now or when it joins.
   bool awaits_workers() const { return open_workers_ > 0 || (steward_ && !no_more_join_); }
   std::size_t number_of(const Client& client) const;
+  std::size_t index_of(const Client& client) const;
+  std::span<Client> clients_of(const NodeJob& job);
+  void begin_job(NodeJob& job);
   void end_peer_reads();
   void answer_peer(Client& peer, std::int64_t epoch);
   void begin_request(Client& client);
@@ -118,41 +122,37 @@ class CacheNode {
   void tell_holders(const Client& client);
   bool must_wait(const Client& peer) const;
   void answer_held_peers();
-  void begin_due_epoch();
-  void begin_epoch(std::int64_t epoch);
-  std::vector<float> receive_losses(std::int64_t epoch);
-  std::vector<std::vector<SampleId>> receive_given(std::int64_t epoch);
+  // Where the policy plans with epochs (cache_node_epochs.cpp):
+  void begin_due_epoch(NodeJob& job);
+  void begin_epoch(NodeJob& job, std::int64_t epoch);
+  std::vector<float> receive_losses(NodeJob& job, std::int64_t epoch);
+  std::vector<std::vector<SampleId>> receive_given(const NodeJob& job, std::int64_t epoch);
   void tell_residents(Client& client);
   void begin_batch(Client& client);
   const cache::Decisions& decide(const Client& client);
   cache::Want want_of(const Client& client);
-  void apply(const cache::Decisions& decisions, std::int64_t epoch);
+  void apply(const cache::Decisions& decisions, const NodeJob& job, std::int64_t epoch);
   void read_in_background();
   void begin(const BackgroundQueue::Read& read);
   void begin_part(std::size_t source, const BackgroundQueue::Read& part);
   void end_in_background(const SampleRead& read);
-  void note_first_epoch(std::int64_t epoch);
-  bool has_first_epoch() const { return first_epoch_ < no_epoch; }
-  /// What was decided before the first request, as of epoch 0, belongs to the first epoch that was requested.
-  std::int64_t row_epoch(std::int64_t decided) const {
-    return has_first_epoch() ? std::max(decided, first_epoch_) : decided;
-  }
-  void record_background();
+  void note_first_epoch(NodeJob& job, std::int64_t epoch);
+  void record_background(NodeJob& job);
   // Of a second tier that is kept (cache_node_kept.cpp):
   std::string find_left_tier(const Job& job) const;
   void begin_tier(const Job& job);
   void note_in_tier(SampleId id, bool is_there);
   void remove_from_disk(SampleId id);
-  void record_kept();
-  void count(const cache::Decisions& decisions, std::int64_t epoch);
+  void record_kept(NodeJob& job);
+  void count(const cache::Decisions& decisions, NodeJob& job, std::int64_t epoch);
   Batch& new_batch(Client& client);
   bool has_ids(const Batch& batch) const;
   void lay_out(Batch& batch, const cache::Decisions& decisions) const;
   std::span<std::byte> place(Batch& batch, std::size_t position) const;
   bool is_in_memory(SampleId id) const;
   void collect(Batch& batch, const cache::Decisions& decisions);
-  void read_tier(std::int64_t epoch);
-  void read(const cache::Decisions& decisions, std::int64_t epoch);
+  void read_tier(const Batch& batch);
+  void read(const cache::Decisions& decisions, const NodeJob& job, std::int64_t epoch);
   void add(SampleRead& read, const Waiters& waiters, SampleId id);
   void read_instead(const SampleRead& read, std::size_t position);
   bool recount(SampleId id, Waiter& waiter);
@@ -170,12 +170,13 @@ class CacheNode {
   void deliver(Waiters& waiters, const std::string& from, SampleId id, const SampleRead& read,
                std::size_t position);
   void send_complete(Client& client);
-  CacheRecord& record(std::int64_t epoch, const std::string& from);
+  NodeJob& job_of(const SampleRead& read) { return jobs_[static_cast<std::size_t>(read.job)]; }
 
-  const Job& job_;
-  const DataPlan& data_;
+  const Job& job_;        ///< its own one
+  const DataPlan& data_;  ///< of that: what is the same in all jobs
   Context& context_;
-  Journal& journal_;
+  std::deque<NodeJob> jobs_;   ///< its own one first
+  NodeJob* active_ = nullptr;  ///< that last asked for samples, or began an epoch
   RecordFiles records_;
   CacheEngine engine_;
   GivenSamples given_;
@@ -185,12 +186,10 @@ class CacheNode {
   std::optional<Rank> steward_;
   bool no_more_join_ = false;
   bool reads_ahead_;  ///< the policy wants to know when it may read in the background
-  std::optional<NodeEpoch> epoch_;
   std::optional<ResidentLists> resident_lists_;
   ResidentSet residents_;  ///< of all nodes, as the list of the next epoch knows them
   BackgroundQueue background_;
-  bool is_idle_due_ = false;                      ///< the policy was not asked for reads since the last batch
-  std::map<std::int64_t, CacheLedger> recorded_;  ///< by epoch: reads in the background
+  bool is_idle_due_ = false;  ///< the policy was not asked for reads since the last batch
   /// Null when math is modelled, and where stores have the samples.
   std::shared_ptr<const SampleSource> own_disk_;
   std::unique_ptr<TierFile> tier_file_;  ///< null when math is modelled, and where memory is the only tier
@@ -208,16 +207,12 @@ class CacheNode {
   std::int64_t moment_ = 0;  ///< of the oldest of the last answers of the directory
   /// What is in memory. Nothing where math is modelled and memory is the only tier; else empty records.
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
-  std::unordered_set<SampleId> bad_;       ///< could not be read, or are not what the data set says
-  bool tier_is_full_ = false;              ///< the disk had no room for a sample
-  std::int64_t last_epoch_ = 0;            ///< the newest one that was requested
-  std::int64_t first_epoch_ = no_epoch;    ///< the oldest one that was requested
-  Seconds read_at_start_{};                ///< how long reads took that ended before the first request
-  std::vector<Client> clients_;            ///< workers, then other cache nodes
-  std::size_t open_ = 0;                   ///< clients that may send requests
-  std::size_t open_workers_ = 0;           ///< of those
-  bool ended_peer_reads_ = false;          ///< other nodes know that this one asks no more
-  std::optional<DeliveryLog> deliveries_;  ///< made when the workers are known
+  std::unordered_set<SampleId> bad_;  ///< could not be read, or are not what the data set says
+  bool tier_is_full_ = false;         ///< the disk had no room for a sample
+  std::vector<Client> clients_;       ///< workers of each job, then other cache nodes
+  std::size_t open_ = 0;              ///< clients that may send requests
+  std::size_t open_workers_ = 0;      ///< of those
+  bool ended_peer_reads_ = false;     ///< other nodes know that this one asks no more
   /// The next request of each client, or what one that joins waits for; the next end of a read of each
   /// source; where there is a directory, its next answer; and where there is a steward, its next note. Empty:
   /// none is awaited.

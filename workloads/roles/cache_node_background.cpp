@@ -15,7 +15,7 @@ void CacheNode::read_in_background() {
   if (!waiters_.empty() || !tier_waiters_.empty()) return;
   if (background_.is_empty() && !background_.is_running() && open_workers_ > 0 &&
       std::exchange(is_idle_due_, false)) {
-    apply(engine_.idle(data_.cache_tiers().front()), epoch_ ? epoch_->epoch() : last_epoch_);
+    apply(engine_.idle(data_.cache_tiers().front()), *active_, active_->newest_epoch());
   }
   if (open_workers_ == 0) return;
   if (const auto read = background_.next()) begin(*read);
@@ -42,6 +42,7 @@ void CacheNode::begin_part(std::size_t source, const BackgroundQueue::Read& part
                   .why = part.why,
                   .is_package = part.is_package() && !part.is_new_package,
                   .others = part.others,
+                  .job = part.job,
                   .epoch = part.epoch,
                   .from = part.from};
   for (const SampleId id : read.ids) {
@@ -59,30 +60,30 @@ void CacheNode::begin_part(std::size_t source, const BackgroundQueue::Read& part
 /// does not begin with epoch 0.
 void CacheNode::end_in_background(const SampleRead& read) {
   background_.note_end();
-  if (has_first_epoch())
-    record(row_epoch(read.epoch), std::string(background_row)).reading += read.duration;
+  NodeJob& job = job_of(read);
+  if (job.has_first_epoch())
+    job.record(job.row_epoch(read.epoch), std::string(background_row)).reading += read.duration;
   else
-    read_at_start_ += read.duration;
+    job.read_at_start += read.duration;
 }
 
-void CacheNode::note_first_epoch(std::int64_t epoch) {
-  first_epoch_ = std::min(first_epoch_, epoch);
-  if (const Seconds at_start = std::exchange(read_at_start_, {}); at_start > Seconds(0))
-    record(first_epoch_, std::string(background_row)).reading += at_start;
-  record_kept();
+void CacheNode::note_first_epoch(NodeJob& job, std::int64_t epoch) {
+  job.first_epoch = std::min(job.first_epoch, epoch);
+  if (const Seconds at_start = std::exchange(job.read_at_start, {}); at_start > Seconds(0))
+    job.record(job.first_epoch, std::string(background_row)).reading += at_start;
+  record_kept(job);
 }
 
 /// Into caches.csv: what was read since the last time, and what of it turned out to be of no use. Nodes that
 /// nobody asks read nothing.
-void CacheNode::record_background() {
-  if (!data_.cache_factory().needs.manifest || !has_first_epoch()) return;
-  const std::int64_t last = epoch_ ? epoch_->epoch() : last_epoch_;
-  for (std::int64_t epoch = 0; epoch <= last; ++epoch) {
-    const CacheLedger& ledger = engine_.ledger(0, epoch);
-    CacheLedger& before = recorded_[epoch];
+void CacheNode::record_background(NodeJob& job) {
+  if (!data_.cache_factory().needs.manifest || !job.has_first_epoch()) return;
+  for (std::int64_t epoch = 0; epoch <= job.newest_epoch(); ++epoch) {
+    const CacheLedger& ledger = engine_.ledger(job.number, epoch);
+    CacheLedger& before = job.recorded[epoch];
     const auto add = [&](std::string_view from, const SampleCount& now, const SampleCount& then) {
       if (now == then) return;
-      CacheRecord& row = record(row_epoch(epoch), std::string(from));
+      CacheRecord& row = job.record(job.row_epoch(epoch), std::string(from));
       row.samples += now.samples - then.samples;
       row.bytes += now.bytes - then.bytes;
     };

@@ -18,13 +18,13 @@ bool CacheNode::look_up(Client& client) {
   if (!directory_ || client.lookups == most) return false;
   std::vector<SampleId> unknown;
   for (const SampleId id : client.ids)
-    if (engine_.tier_of(id) == cache::outside && !directory_->knows(number_of(client), id) &&
+    if (engine_.tier_of(id) == cache::outside && !directory_->knows(index_of(client), id) &&
         std::ranges::find(unknown, id) == unknown.end())
       unknown.push_back(id);
   if (unknown.empty()) return false;
   if (client.lookups++ == 0) client.asked = context_.now();
   client.is_held = true;
-  directory_->look_up(number_of(client), std::move(unknown), client.request.epoch);
+  directory_->look_up(index_of(client), std::move(unknown), client.request.epoch);
   return true;
 }
 
@@ -37,7 +37,7 @@ void CacheNode::hear_directory(const Note& note) {
 }
 
 void CacheNode::tell_holders(const Client& client) {
-  const auto known = directory_->take(number_of(client));
+  const auto known = directory_->take(index_of(client));
   moment_ = known.moment;
   if (!known.holders.empty()) engine_.directory(known.holders);
 }

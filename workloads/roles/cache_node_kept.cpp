@@ -68,14 +68,14 @@ void CacheNode::remove_from_disk(SampleId id) {
 }
 
 /// In the first epoch that is requested.
-void CacheNode::record_kept() {
+void CacheNode::record_kept(NodeJob& job) {
   if (const SampleCount kept = std::exchange(kept_at_start_, {}); kept.samples > 0) {
-    CacheRecord& row = record(first_epoch_, std::string(kept_row));
+    CacheRecord& row = job.record(job.first_epoch, std::string(kept_row));
     row.samples += kept.samples;
     row.bytes += kept.bytes;
   }
   if (const std::int64_t spoiled = std::exchange(spoiled_, 0); spoiled > 0)
-    record(first_epoch_, std::string(spoiled_row)).samples += spoiled;
+    job.record(job.first_epoch, std::string(spoiled_row)).samples += spoiled;
 }
 
 }  // namespace tandem

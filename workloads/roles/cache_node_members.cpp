@@ -52,7 +52,7 @@ void CacheNode::on_departed(Client& client) {
   // It has ended by itself.
   if (client.has_ended && !client.is_joining) return;
   client.draining.push_back(context_.disconnect(client.rank));
-  if (Pending& open = wait_[number_of(client)]; !open.empty()) {
+  if (Pending& open = wait_[index_of(client)]; !open.empty()) {
     if (context_.is_done(open))
       note_arrived(client, context_.wait(open));
     else
@@ -64,7 +64,8 @@ void CacheNode::on_departed(Client& client) {
   client.has_ended = true;
   --open_;
   --open_workers_;
-  deliveries_->end(number_of(client));
+  --client.job->open;
+  client.job->deliveries.end(number_of(client));
 }
 
 /// Batches of a worker that is gone, when nothing reads into them or sends them any more.
@@ -85,6 +86,7 @@ void CacheNode::on_joined(Client& client, int incarnation) {
   client.incarnation = incarnation;
   ++open_;
   ++open_workers_;
+  ++client.job->open;
   advance_join(client, {});
 }
 
@@ -92,7 +94,7 @@ void CacheNode::on_joined(Client& client, int incarnation) {
 /// note about the departure of this one follows.
 void CacheNode::advance_join(Client& client, const Completion& last) {
   note_arrived(client, last);
-  Pending& next = wait_[number_of(client)];
+  Pending& next = wait_[index_of(client)];
   if (!client.draining.empty()) {
     next = std::move(client.draining.back());
     client.draining.pop_back();

@@ -18,8 +18,6 @@ void CacheNode::add_peers(const Job& job) {
     peers_.push_back(peer.get());
     sources_.push_back(std::move(peer));
   }
-  if (const auto directory = job.roster().directory())
-    directory_.emplace(context_, *directory, static_cast<int>(index_), data_.manifest(), journal_);
 }
 
 /// Other nodes are behind the stores, without this one.
@@ -59,7 +57,7 @@ void CacheNode::answer_peer(Client& peer, std::int64_t epoch) {
   }
   lay_out(batch, for_peer_);
   collect(batch, for_peer_);
-  read_tier(epoch);
+  read_tier(batch);
   for (const cache::Serve& serve : for_peer_.serve)
     if (const auto read = background_.hurry(serve.given)) begin(*read);
   send_complete(peer);
@@ -88,9 +86,10 @@ void CacheNode::note_arrived(const SampleRead& read, std::size_t needed) {
   }
   if (arrived_.empty()) return;
   if (directory_ && !read.not_here.empty())
-    directory_->repair(read.not_here, read.from.number, read.moment, row_epoch(read.epoch));
+    directory_->repair(read.not_here, read.from.number, read.moment, job_of(read).row_epoch(read.epoch));
   const cache::Decisions& decisions = engine_.arrived(arrived_);
-  apply(decisions, row_epoch(read.epoch));
+  NodeJob& job = job_of(read);
+  apply(decisions, job, job.row_epoch(read.epoch));
   for (const SampleId id : read.not_here) {
     if (engine_.in_flight(id) && !from_peers_.contains(id)) not_at_peer_.insert(id);
     // The policy may have decided to read it in the background.
@@ -103,7 +102,7 @@ void CacheNode::note_arrived(const SampleRead& read, std::size_t needed) {
 /// from that node or, while it was read in the background, from the tier that was to keep it.
 void CacheNode::count_peer_miss(SampleId id, Waiter& waiter) {
   if (!recount(id, waiter)) return;
-  CacheRecord& row = record(waiter.batch->epoch, std::string(peer_miss_row));
+  CacheRecord& row = waiter.batch->client->job->record(waiter.batch->epoch, std::string(peer_miss_row));
   ++row.samples;
   row.bytes += data_.manifest().size_of(id).count();
 }

@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-NodeEpoch::NodeEpoch(const Roster& roster, const DataPlan& data, std::size_t node)
-    : data_(data), node_(node), keeps_lists_(data.cache_factory().needs.ahead) {
+NodeEpoch::NodeEpoch(const Roster& roster, const DataPlan& data, std::size_t node, int job)
+    : data_(data), node_(node), job_(job), keeps_lists_(data.cache_factory().needs.ahead) {
   const std::size_t nodes = roster.ranks_of(Roster::Role::cache_node).size();
   for (std::size_t each = 0; each < nodes; ++each) workers_of_.push_back(clients_of(roster, each));
 }
@@ -35,7 +35,7 @@ void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
   if (keeps_lists_) keep_lists(*list);
   if (keeps_lists_ && !given.empty()) of_node[node_] = put_given(given);
   low_.assign(low.begin(), low.end());
-  tell({.epoch = epoch, .lists = of_node, .low = low});
+  tell({.job = job_, .epoch = epoch, .lists = of_node, .low = low});
 }
 
 void NodeEpoch::keep_lists(const sampling::EpochList& list) {
@@ -84,6 +84,7 @@ std::vector<SampleId> NodeEpoch::put_given(std::span<const std::vector<SampleId>
 
 cache::Want NodeEpoch::want(std::size_t client, std::int64_t position, std::span<const SampleId> ids) {
   cache::Want want;
+  want.job = job_;
   want.epoch = epoch_;
   client_ = client;
   begin_ = static_cast<std::size_t>(position);

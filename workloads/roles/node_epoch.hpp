@@ -15,8 +15,8 @@ namespace tandem {
 
 class NodeEpoch {
  public:
-  /// The arguments must outlive it. `node`: among the cache nodes.
-  NodeEpoch(const Roster& roster, const DataPlan& data, std::size_t node);
+  /// The arguments must outlive it. `node`: among the cache nodes. `job`: among those that the node serves.
+  NodeEpoch(const Roster& roster, const DataPlan& data, std::size_t node, int job = 0);
 
   /// Below 0 before the first one.
   std::int64_t epoch() const { return epoch_; }
@@ -48,6 +48,7 @@ class NodeEpoch {
 
   const DataPlan& data_;
   std::size_t node_;
+  int job_;
   std::vector<std::vector<std::size_t>> workers_of_;  ///< by cache node
   bool keeps_lists_;                                  ///< of its own workers, of which samples may be swapped
   std::int64_t epoch_ = -1;

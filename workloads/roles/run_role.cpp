@@ -1,6 +1,10 @@
 #include "workloads/roles/run_role.hpp"
 
+#include <utility>
+#include <vector>
+
 #include "workloads/checkpoint/memory_copies.hpp"
+#include "workloads/records/recording_context.hpp"
 #include "workloads/roles/cache_node.hpp"
 #include "workloads/roles/directory.hpp"
 #include "workloads/roles/evaluator.hpp"
@@ -21,7 +25,36 @@ void run(Role role, Context& context) {
   role.run();
 }
 
+void serve(std::span<const ServedJob> jobs, Context& context) {
+  const RankAssignment& assignment = jobs.front().job->roster().assignment(context.rank());
+  if (assignment.role == RankAssignment::Role::store)
+    return run(Store(jobs, context, assignment.index), context);
+  run(CacheNode(jobs, context, assignment.index), context);
+}
+
+/// Into the journals of the jobs, by the rank at the other end.
+void deal_operations(std::span<const ServedJob> jobs, const RankAssignment& assignment,
+                     std::vector<OperationRecord> operations) {
+  for (OperationRecord& operation : operations) {
+    const bool is_message = operation.kind.starts_with("send") || operation.kind.starts_with("receive");
+    const ServedJob* of = &jobs.front();
+    for (const ServedJob& served : jobs)
+      if (is_message && operation.peer >= served.first) of = &served;
+    if (is_message) operation.peer -= of->first;
+    operation.rank = of->job->roster().ranks_of(assignment.role)[static_cast<std::size_t>(assignment.index)];
+    of->journal->operations.push_back(std::move(operation));
+  }
+}
+
 }  // namespace
+
+void run_shared_role(std::span<const ServedJob> jobs, Context& context, bool operations) {
+  if (!operations) return serve(jobs, context);
+  std::vector<OperationRecord> recorded;
+  RecordingContext recording(context, recorded);
+  serve(jobs, recording);
+  deal_operations(jobs, jobs.front().job->roster().assignment(context.rank()), std::move(recorded));
+}
 
 void run_role(const Job& job, Context& context, Journal& journal) {
   const RankAssignment& assignment = job.roster().assignment(context.rank());
@@ -34,9 +67,10 @@ void run_role(const Job& job, Context& context, Journal& journal) {
     case RankAssignment::Role::coordinator:
       return run(ParameterServer(job, context, journal, assignment.index), context);
     case RankAssignment::Role::cache_node:
-      return run(CacheNode(job, context, journal, assignment.index), context);
-    case RankAssignment::Role::store:
-      return run(Store(job, context, assignment.index), context);
+    case RankAssignment::Role::store: {
+      const ServedJob served{.job = &job, .journal = &journal};
+      return serve({&served, 1}, context);
+    }
     case RankAssignment::Role::directory:
       return run(DirectoryRole(job, context), context);
     case RankAssignment::Role::evaluator:

@@ -44,7 +44,8 @@ struct SampleRead {
   /// The last ones of `ids` come with a package, and the node has them or reads them otherwise.
   std::size_t others = 0;
   std::vector<std::vector<std::byte>> records = {};  ///< to write; empty when math is modelled
-  std::int64_t epoch = 0;                            ///< in which it is asked for
+  int job = 0;                                       ///< for which it is made, among those of the node
+  std::int64_t epoch = 0;                            ///< of the job, in which it is asked for
   cache::Place from = cache::store();                ///< of What::samples
   std::int64_t moment = 0;  ///< of the directory, if that has named another node as the place
   /// When it has ended: those of the ids that another node does not have. They are not in `ids` any more.

@@ -17,14 +17,16 @@ std::shared_ptr<const SampleSource> own_samples(const Job& job, int index) {
 
 }  // namespace
 
-Store::Store(const Job& job, Context& context, int index)
-    : data_(job.data()),
+Store::Store(std::span<const ServedJob> jobs, Context& context, int index)
+    : data_(jobs.front().job->data()),
+      most_of_read_(most_samples_of_read(jobs)),
       context_(context),
-      samples_(own_samples(job, index)),
-      given_(job.spec().experiment),
-      disk_(context, data_.manifest(), parallel_requests(job, context.rank()), samples_.get(), nullptr,
-            given_.is_sent()) {
-  for (const Rank node : job.roster().ranks_of(Roster::Role::cache_node)) readers_.emplace_back().node = node;
+      samples_(own_samples(*jobs.front().job, index)),
+      given_(jobs.front().job->spec().experiment),
+      disk_(context, data_.manifest(), parallel_requests(*jobs.front().job, context.rank()), samples_.get(),
+            nullptr, given_.is_sent()) {
+  for (const Rank node : jobs.front().job->roster().ranks_of(Roster::Role::cache_node))
+    readers_.emplace_back().node = node;
 }
 
 void Store::run() {
@@ -52,7 +54,7 @@ void Store::run() {
 }
 
 Pending Store::listen(Reader& reader) {
-  reader.ids.resize(most_samples_of_read(data_));
+  reader.ids.resize(most_of_read_);
   return context_.receive(reader.node, protocol::reads,
                           {Bytes(static_cast<std::int64_t>(reader.ids.size() * sizeof(SampleId))),
                            reinterpret_cast<std::byte*>(reader.ids.data())});

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "workloads/context.hpp"
@@ -11,13 +12,15 @@
 #include "workloads/protocol.hpp"
 #include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_reads.hpp"
+#include "workloads/roles/served_job.hpp"
 
 namespace tandem {
 
 class Store {
  public:
-  /// The arguments must outlive it. `index`: among the stores.
-  Store(const Job& job, Context& context, int index);
+  /// What it is given must outlive it. `jobs`: whose samples it has, its own one first; these are the same.
+  /// `index`: among the stores.
+  Store(std::span<const ServedJob> jobs, Context& context, int index);
   void run();
 
  private:
@@ -31,6 +34,7 @@ class Store {
   void send(const SampleRead& read);
 
   const DataPlan& data_;
+  std::size_t most_of_read_;  ///< samples
   Context& context_;
   std::shared_ptr<const SampleSource> samples_;  ///< null when math is modelled
   GivenSamples given_;

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "policies/cache/policies.hpp"
 #include "policies/cache/training/importance_heap.hpp"
+#include "policies/cache/training/job_importance.hpp"
 #include "policies/cache/training/packages.hpp"
 #include "policies/cache/training/substitutes.hpp"
 
@@ -294,29 +294,14 @@ class ICache final : public CachePolicy {
     if (read.from.where == Where::store && high_.holds(read.id)) drop_high(read.id, decisions);
   }
 
-  /// Relative importance of a job: 1 - rank / samples, highest loss first. The mean over jobs, weighted by
-  /// benefit.
+  /// Into values_, where several jobs share the cache.
   void aggregate(JobView& job) {
-    order_.resize(samples());
-    std::iota(order_.begin(), order_.end(), SampleId{0});
-    std::ranges::sort(order_, [this](SampleId a, SampleId b) {
-      const float of_a = values_[index(a)], of_b = values_[index(b)];
-      return of_a != of_b ? of_a > of_b : a < b;
-    });
-    job.relative.resize(samples());
-    for (std::size_t rank = 0; rank < order_.size(); ++rank)
-      job.relative[index(order_[rank])] = 1.0F - static_cast<float>(rank) / static_cast<float>(order_.size());
-    double weights = 0.0;
-    std::ranges::fill(values_, 0.0F);
-    for (const JobView& each : jobs_) {
-      if (each.relative.empty() || !each.is_active) continue;
-      const double weight = each.benefit * each.boost;
-      weights += weight;
-      for (std::size_t id = 0; id < samples(); ++id)
-        values_[id] += static_cast<float>(weight) * each.relative[id];
-    }
-    if (weights > 0.0)
-      for (float& value : values_) value /= static_cast<float>(weights);
+    relative_importance(values_, order_, job.relative);
+    weighed_.clear();
+    for (const JobView& each : jobs_)
+      if (!each.relative.empty() && each.is_active)
+        weighed_.push_back({each.relative, each.benefit * each.boost});
+    aggregate_importance(weighed_, values_);
   }
 
   /// Adapts the split and the weights of jobs to what the epoch that ends showed.
@@ -355,7 +340,8 @@ class ICache final : public CachePolicy {
   std::vector<JobView> jobs_;
   std::vector<float> values_;    ///< scratch: of the importance that comes next
   std::vector<SampleId> order_;  ///< scratch
-  std::vector<SampleId> kept_;   ///< scratch
+  std::vector<WeighedImportance> weighed_;
+  std::vector<SampleId> kept_;  ///< scratch
 };
 
 }  // namespace
@@ -387,6 +373,10 @@ Catalog<Factory>::Entry icache() {
            {"repack", "write a package anew when a smaller share of its samples is of low importance", 0.5,
             0.0, 1.0},
            {"unvisited", "importance of samples without a loss yet", 1.0, 0.0},
+           {"benefit",
+            "share of its step time that the cache saves the job, (t without - t with) / t without, from two "
+            "simulations or runs: the weight of its losses where jobs share the cache (data.shared)",
+            1.0, 0.0, 1.0},
            {"fair_share",
             "several jobs: a job with fewer H hits than this share of the mean counts twice as much in the "
             "next epoch; 0: off",

@@ -98,6 +98,28 @@ TEST_F(JobsFile, ReadersOfOneJobRefuseSeveral) {
             "simulate, run and show know");
 }
 
+const std::string sharing =
+    "data: {source: storage, shared: true, cache_capacity: 1MB}\nplacement: {cache_nodes: [c]}\njobs:\n";
+
+TEST_F(JobsFile, JobsThatShareCacheNodesMayDifferElsewhere) {
+  const auto jobs =
+      located(minimal + sharing +
+              "  a: {data.cache: icache, data.sampling: importance, data.cache_options.benefit: 0.9}\n"
+              "  b: {data.cache: icache, data.sampling: importance, data.cache_options: {benefit: "
+              "0.2}, seed: 7, workload.batch: 3, data.prefetch: 4, start: 3s}\n"
+              "  c: {data.shared: false, data.cache: minio}\n")
+          .jobs;
+  ASSERT_EQ(jobs.size(), 3U);
+  EXPECT_TRUE(jobs[1].experiment.data.shared);
+  EXPECT_EQ(jobs[1].experiment.data.cache_options.at("benefit"), OptionValue(0.2));
+  EXPECT_EQ(
+      refusal(minimal + sharing +
+              "  a: {data.cache: icache, data.sampling: importance}\n"
+              "  b: {data.cache: icache, data.sampling: importance, data.cache_options: {split: 0.5}}\n")
+          .substr(0, 42),
+      "lab.yaml: job 'b': key 'data.cache_options");
+}
+
 class RefusedJobs : public JobsFile, public ::testing::WithParamInterface<Refusal> {};
 
 TEST_P(RefusedJobs, SaysWhereAndWhy) { EXPECT_EQ(refusal(minimal + GetParam().text), GetParam().message); }
@@ -135,6 +157,47 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"OtherPlatform", "jobs:\n  a: {platform: lab.xml}\n",
                 "lab.yaml:4: key 'jobs.a.platform': expected a key that jobs can override: all of them share "
                 "one, found 'platform'"},
+        Refusal{"SharedMemory", "jobs:\n  a: {data.shared: true}\n  b: {data.shared: true}\n",
+                "lab.yaml:4: key 'jobs.a.data.shared': expected false, because workers have their samples in "
+                "memory "
+                "(data.source), found 'true'"},
+        Refusal{"SharedPolicy", sharing + "  a: {}\n  b: {data.cache: minio}\n",
+                "lab.yaml:7: key 'jobs.b.data.cache': expected 'lru', as of job 'a', because they share "
+                "their cache "
+                "nodes (data.shared), found 'minio'"},
+        Refusal{
+            "SharedCapacity", sharing + "  a: {}\n  b: {data.cache_capacity: 2MB}\n",
+            "lab.yaml:7: key 'jobs.b.data.cache_capacity': expected '1MB', as of job 'a', because they share "
+            "their cache nodes (data.shared), found '2MB'"},
+        Refusal{
+            "SharedNodes", sharing + "  a: {}\n  b: {placement.cache_nodes: [d]}\n",
+            "lab.yaml:7: key 'jobs.b.placement.cache_nodes': expected '[\"c\"]', as of job 'a', because they "
+            "share their cache nodes (data.shared), found '[\"d\"]'"},
+        Refusal{"SharedStores", sharing + "  a: {placement.stores: [d]}\n  b: {}\n",
+                "lab.yaml: job 'b': key 'placement.stores': expected '[\"d\"]', as of job 'a', because "
+                "they share "
+                "their cache nodes (data.shared), found '[]'"},
+        Refusal{"SharedSamples", sharing + "  a: {}\n  b: {workload.train_samples: 50}\n",
+                "lab.yaml:7: key 'jobs.b.workload.train_samples': expected '0', as of job 'a', because they "
+                "share "
+                "their cache nodes (data.shared), found '50'"},
+        Refusal{"SharedSeed",
+                sharing + "  a: {}\n  b: {seed: 7}\nworkload: {dataset: synthetic, math: real, model: mlp, "
+                          "train_samples: 40}\n",
+                "lab.yaml:7: key 'jobs.b.seed': expected '1', as of job 'a', because they share their cache "
+                "nodes "
+                "(data.shared), and data set synthetic is generated from it, found '7'"},
+        Refusal{
+            "SharedLists",
+            sharing + "  a: {data.cache: foresight, data.sampling: importance}\n  b: {data.shared: false}\n",
+            "lab.yaml:6: key 'jobs.a.data.cache': expected a policy that does not plan with the list of one "
+            "job, "
+            "because several jobs share the cache nodes (data.shared), found 'foresight'"},
+        Refusal{"SharedPlan",
+                sharing + "  a: {data.cache: hoard, data.sampling: shuffled, data.peers: plan}\n",
+                "lab.yaml:6: key 'jobs.a.data.peers': expected none, partition or ring, because several jobs "
+                "share "
+                "the cache nodes (data.shared), found 'plan'"},
         Refusal{"Restarts", "jobs:\n  a: {recovery.mode: restart, evaluate_every: 2, workload.math: real}\n",
                 "lab.yaml:4: key 'jobs.a.recovery.mode': expected in-place in an experiment of several jobs, "
                 "found 'restart'"}),

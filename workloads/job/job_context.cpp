@@ -1,14 +1,14 @@
-#include "sim/job_context.hpp"
+#include "workloads/job/job_context.hpp"
 
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
 
-namespace tandem::sim {
+namespace tandem {
 
-Rank JobContext::of_simulation(Rank rank) const {
-  TANDEM_CHECK(rank >= 0 && rank < place_.ranks, "rank", rank, "ranks of the job", place_.ranks);
-  return place_.base + rank;
+Rank JobContext::of_inner(Rank rank) const {
+  TANDEM_CHECK(rank >= 0 && rank < std::ssize(place_.ranks), "rank", rank, "ranks", place_.ranks.size());
+  return place_.ranks[static_cast<std::size_t>(rank)];
 }
 
 Pending JobContext::compute(const Work& work, Kernel kernel) {
@@ -16,16 +16,16 @@ Pending JobContext::compute(const Work& work, Kernel kernel) {
 }
 
 Pending JobContext::send(Rank to, Channel channel, Slice slice, const Note& note) {
-  return inner_.send(of_simulation(to), channel, slice, note);
+  return inner_.send(of_inner(to), channel, slice, note);
 }
 
 Pending JobContext::receive(Rank from, Channel channel, Slice slice) {
-  return inner_.receive(of_simulation(from), channel, slice);
+  return inner_.receive(of_inner(from), channel, slice);
 }
 
 Pending JobContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
   members_.clear();
-  for (const Rank member : members) members_.push_back(of_simulation(member));
+  for (const Rank member : members) members_.push_back(of_inner(member));
   return inner_.all_reduce(members_, channel, vector);
 }
 
@@ -37,4 +37,4 @@ Pending JobContext::write(int disk, DiskAccess access, Kernel transfer) {
   return inner_.write(disk, access, std::move(transfer));
 }
 
-}  // namespace tandem::sim
+}  // namespace tandem

@@ -1,5 +1,5 @@
-// The context of a rank of one of several jobs in one simulation: its ranks are counted from 0, and its time
-// from when the job begins.
+// The context of a rank of one of several jobs in one simulation or one launch: the ranks of its job are
+// counted from 0, and its time from when the job begins.
 #pragma once
 
 #include <span>
@@ -7,20 +7,23 @@
 
 #include "workloads/context.hpp"
 
-namespace tandem::sim {
+namespace tandem {
 
 class JobContext final : public Context {
  public:
   struct Place {
-    Rank base = 0;     ///< the rank of the simulation that is rank 0 of the job
-    int ranks = 0;     ///< of the job
+    /// The rank of `inner` that is each rank of the job, and behind these others that it may send to. Must
+    /// outlive the context.
+    std::span<const Rank> ranks;
+    Rank rank = 0;     ///< in the job
+    int size = 0;      ///< ranks of the job
     Seconds start{0};  ///< when the job begins
   };
   /// Decorates `inner`, which must outlive it.
   JobContext(Context& inner, Place place) : inner_(inner), place_(place) {}
 
-  Rank rank() const override { return inner_.rank() - place_.base; }
-  int world_size() const override { return place_.ranks; }
+  Rank rank() const override { return place_.rank; }
+  int world_size() const override { return place_.size; }
   ComputeDevice& device() override { return inner_.device(); }
   Seconds now() const override { return inner_.now() - place_.start; }
   Pending compute(const Work& work, Kernel kernel) override;
@@ -35,17 +38,17 @@ class JobContext final : public Context {
   Completion wait_any(std::span<Pending> pendings) override { return inner_.wait_any(pendings); }
   void cancel(const Pending& pending) override { inner_.cancel(pending); }
   void stop_work() override { inner_.stop_work(); }
-  Pending disconnect(Rank peer) override { return inner_.disconnect(of_simulation(peer)); }
+  Pending disconnect(Rank peer) override { return inner_.disconnect(of_inner(peer)); }
   void announce_departure() override { inner_.announce_departure(); }
   void end_transfers() noexcept override { inner_.end_transfers(); }
 
  private:
-  /// Errors: a failed check for a rank that the job does not have.
-  Rank of_simulation(Rank rank) const;
+  /// Errors: a failed check for a rank that the place does not have.
+  Rank of_inner(Rank rank) const;
 
   Context& inner_;
   Place place_;
   std::vector<Rank> members_;  ///< of the last all-reduce
 };
 
-}  // namespace tandem::sim
+}  // namespace tandem

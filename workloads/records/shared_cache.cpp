@@ -1,0 +1,84 @@
+#include "workloads/records/shared_cache.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "workloads/records/cache_rows.hpp"
+
+namespace tandem {
+namespace {
+
+using nlohmann::json;
+
+double share(std::int64_t part, std::int64_t all) {
+  return static_cast<double>(part) / static_cast<double>(all);
+}
+
+SharedCache::Use sum_of(const SharedCache& cache) {
+  SharedCache::Use sum;
+  for (const SharedCache::Use& job : cache.jobs) {
+    sum.requests += job.requests;
+    sum.hits += job.hits;
+    sum.requested_bytes += job.requested_bytes;
+    sum.hit_bytes += job.hit_bytes;
+  }
+  return sum;
+}
+
+}  // namespace
+
+double SharedCache::bound() const {
+  double longest = 0.0;
+  for (const Use& job : jobs)
+    longest = std::max(longest, std::floor(share(job.requested_bytes, set.count())));
+  const auto all = static_cast<double>(sum_of(*this).requested_bytes);
+  const auto beyond = static_cast<double>(std::max<std::int64_t>(0, (set - capacity).count()));
+  // What no cache held as the jobs began comes from the store once.
+  const double cold = longest > 0.0 ? static_cast<double>(set.count()) - beyond : 0.0;
+  return 1.0 - (longest * beyond + cold) / all;
+}
+
+SharedCache::Use use_of_cache(const std::string& job, const Journal& journal) {
+  SharedCache::Use use{.job = job};
+  for (const CacheRecord& record : journal.caches) {
+    if (!counts_delivered(record.from)) continue;
+    use.requests += record.samples;
+    use.requested_bytes += record.bytes;
+    if (!record.from.starts_with("tier")) continue;
+    use.hits += record.samples;
+    use.hit_bytes += record.bytes;
+  }
+  return use;
+}
+
+json shared_cache_summary(const SharedCache& cache) {
+  const SharedCache::Use all = sum_of(cache);
+  if (all.requests == 0) return nullptr;
+  json jobs = json::object();
+  for (const SharedCache::Use& job : cache.jobs)
+    jobs[job.job] = {{"requests", job.requests},
+                     {"hit_ratio", job.requests > 0 ? json(share(job.hits, job.requests)) : json()}};
+  json summary = {{"jobs", std::move(jobs)},
+                  {"requests", all.requests},
+                  {"hit_ratio", share(all.hits, all.requests)},
+                  {"byte_hit_ratio", share(all.hit_bytes, all.requested_bytes)},
+                  {"bound", nullptr},
+                  {"attained", nullptr}};
+  if (!cache.visits_all) return summary;
+  summary["bound"] = cache.bound();
+  if (cache.bound() > 0.0) summary["attained"] = share(all.hit_bytes, all.requested_bytes) / cache.bound();
+  return summary;
+}
+
+std::string shared_cache_text(const SharedCache& cache) {
+  const SharedCache::Use all = sum_of(cache);
+  if (all.requests == 0) return "";
+  std::string text = fmt::format("  shared cache of {} jobs: {:.1f} % of the bytes hit", cache.jobs.size(),
+                                 100 * share(all.hit_bytes, all.requested_bytes));
+  if (cache.visits_all) text += fmt::format(", at most {:.1f} % can", 100 * cache.bound());
+  return text + '\n';
+}
+
+}  // namespace tandem

@@ -1,0 +1,106 @@
+// How a cache node begins the jobs that it serves, and where its policy plans with epochs, these.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/roles/cache_node.hpp"
+
+namespace tandem {
+
+/// Once. The policy learns of its own job before the first request, and of another one with that.
+void CacheNode::begin_job(NodeJob& job) {
+  if (std::exchange(job.has_begun, true) || (!data_.cache_factory().needs.manifest && !directory_)) return;
+  apply(engine_.change_job({.job = job.number, .state = cache::JobChange::State::starts}), job, 0);
+  if (jobs_.size() > 1)
+    apply(engine_.change_job({job.number, cache::JobChange::State::probed, job.benefit}), job, 0);
+}
+
+/// The next epoch of a job begins when none of its workers may still ask for samples of the one before.
+void CacheNode::begin_due_epoch(NodeJob& job) {
+  const auto may_ask = [](const Client& client) { return !client.has_ended && !client.is_held; };
+  const std::span<Client> clients = clients_of(job);
+  if (job.open == 0 || !job.epoch || std::ranges::any_of(clients, may_ask)) return;
+  const auto epoch_of = [](const Client& client) { return client.request.epoch; };
+  std::int64_t next = std::numeric_limits<std::int64_t>::max();
+  for (const Client& client : clients)
+    if (client.is_held) next = std::min(next, epoch_of(client));
+  begin_epoch(job, next);
+  for (Client& client : clients)
+    if (client.is_held && epoch_of(client) == next) {
+      client.is_held = false;
+      begin_batch(client);
+    }
+}
+
+void CacheNode::begin_epoch(NodeJob& job, std::int64_t epoch) {
+  record_background(job);
+  active_ = &job;
+  std::vector<float> losses;
+  if (job.data.needs_losses()) {
+    losses = receive_losses(job, epoch);
+    apply(engine_.importance(job.number, losses), job, epoch);
+  }
+  const std::span<const float> computed = job.data.models_losses() ? std::span<const float>() : losses;
+  const bool depends = resident_lists_ && epoch > 0;
+  const auto given = receive_given(job, epoch);
+  job.epoch->begin(
+      epoch, computed,
+      [&](const cache::EpochBegins& event) { apply(engine_.begin_epoch(event), job, epoch); }, given,
+      depends ? resident_lists_->list(epoch, losses, residents_) : nullptr);
+}
+
+/// In the first epoch, if the job is resumed in it: what its workers got before.
+std::vector<std::vector<SampleId>> CacheNode::receive_given(const NodeJob& job, std::int64_t epoch) {
+  if (!data_.cache_factory().needs.ahead || job.epoch->epoch() >= 0) return {};
+  std::vector<std::vector<SampleId>> given;
+  for (const Client& client : clients_of(job)) {
+    auto& ids = given.emplace_back();
+    if (!client.is_held || client.request.epoch != epoch || client.request.position == 0) continue;
+    ids.resize(static_cast<std::size_t>(client.request.position));
+    Pending arriving =
+        context_.receive(client.rank, protocol::given,
+                         {Bytes(client.request.position * static_cast<std::int64_t>(sizeof(SampleId))),
+                          reinterpret_cast<std::byte*>(ids.data())});
+    context_.wait(arriving);
+  }
+  if (std::ranges::all_of(given, &std::vector<SampleId>::empty)) given.clear();
+  return given;
+}
+
+/// It has received all of its batches, and others of its epoch are the next that it asks for.
+void CacheNode::tell_residents(Client& client) {
+  Batch& reply = new_batch(client);
+  const ResidentSet held(engine_.policy(), data_.manifest().samples);
+  reply.records.assign(held.bytes().begin(), held.bytes().end());
+  reply.size = Bytes(std::ssize(reply.records));
+  reply.send = context_.send(client.rank, protocol::batches, {reply.size, reply.records.data()},
+                             protocol::pack(protocol::Batch{}));
+  reply.is_sent = true;
+}
+
+/// What the list of the epoch knows, which one of the workers sends, except before the first epoch. Nobody
+/// waits for anything else meanwhile.
+std::vector<float> CacheNode::receive_losses(NodeJob& job, std::int64_t epoch) {
+  const auto samples = data_.manifest().samples;
+  std::vector<float> losses(static_cast<std::size_t>(samples), std::numeric_limits<float>::quiet_NaN());
+  if (epoch > 0) {
+    // It is one of those that wait for the epoch: workers that have lists in common end together.
+    const Client& first = clients_of(job).front();
+    TANDEM_CHECK(!first.has_ended, "epoch", epoch, "worker", first.rank);
+    const std::size_t of_losses = losses.size() * sizeof(float);
+    if (resident_lists_) residents_ = ResidentSet(samples);
+    const std::size_t size = of_losses + residents_.bytes().size();
+    std::vector<std::byte> message(is_real_ || resident_lists_ ? size : 0);
+    Pending arriving = context_.receive(
+        first.rank, protocol::importance,
+        {Bytes(static_cast<std::int64_t>(size)), message.empty() ? nullptr : message.data()});
+    context_.wait(arriving);
+    if (is_real_) std::memcpy(losses.data(), message.data(), of_losses);
+    if (resident_lists_) residents_.add(std::span(message).subspan(of_losses));
+  }
+  return job.data.models_losses() ? job.data.modelled_losses_of(epoch) : losses;
+}
+
+}  // namespace tandem

@@ -65,7 +65,7 @@ CacheNode::CacheNode(std::span<const ServedJob> jobs, Context& context, int inde
       is_real_(data_.dataset() != nullptr),
       stores_(jobs.front().job->roster().ranks_of(Roster::Role::store).size()),
       index_(static_cast<std::size_t>(index)),
-      steward_(job.roster().steward()),
+      steward_(job_.roster().steward()),
       reads_ahead_(data_.cache_factory().needs.idle),
       resident_lists_(ResidentLists::of(job_)),
       background_(static_cast<std::size_t>(largest_own_batch(jobs)), most_samples_of_read(jobs)),

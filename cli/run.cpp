@@ -58,15 +58,16 @@ void check_machine_use(const Experiment& experiment, const MachineUse& machines,
         "makes and removes the memory of the hosts, found 'buddy'");
 }
 
-/// On several machines, those that watch them kill the ranks of needed machines that depart.
-void check_watched(const Job& job, const MachineUse& machines, const RunOptions& options) {
+/// What is known once the job is built. On several machines, those that watch them kill the ranks of needed
+/// machines that depart.
+void check_job(const Job& job, const MachineUse& machines, const RunOptions& options) {
+  require_memory(job);
   if (!machines.is_used() || options.machines.lost_after_s > 0.0 || !recovers_in_place(job)) return;
   const auto needed = needed_machines(job);
   if (needed.empty()) return;
   throw ConfigError(
       fmt::format("--lost-after: expected more than 0, because the machine of the {} on '{}' may depart "
-                  "(tandem:lifetime), "
-                  "which needs machines that are watched, found '0'",
+                  "(tandem:lifetime), which needs machines that are watched, found '0'",
                   needed.front().roles, needed.front().host));
 }
 
@@ -179,8 +180,7 @@ int run_job(const RunOptions& options) {
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");
   // Building the job here finds bad input before anything is written or started.
   Job job(loaded.experiment, loaded.platform, out, network_of_workers(loaded));
-  check_watched(job, machines, options);
-  require_memory(job);
+  check_job(job, machines, options);
   resume_if_asked(job, options.job);
   record_losses_if_asked(job, options.job);
   if (options.sbatch.sbatch.is_wanted) {

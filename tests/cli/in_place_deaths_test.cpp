@@ -221,20 +221,21 @@ TEST_F(InPlace, WithoutADeathNothingOfItIsLeft) {
   EXPECT_EQ(line_.shell("ls out/checkpoints | grep -c 'records\\|start\\|announced'").output, "0\n");
 }
 
-/// The machine of the host on which the server, the evaluator and the steward run departs as drawn, after a
-/// second.
+/// The machine of the host on which the server, the evaluator and the steward run departs as drawn, after
+/// half a second.
 class InPlaceNeeded : public InPlaceJobs {
  protected:
-  static constexpr double departs_s = 1.0, replaced_s = 1.1;
+  static constexpr int rounds = 400;
+  static constexpr double replaced_s = 0.6;
   /// The platform on which it does; the machines of workers follow `machines`.
-  std::string needed(int rounds, const std::string& settings, const std::string& machines) const {
+  std::string needed(int count, const std::string& settings, const std::string& machines) const {
     EXPECT_EQ(line_
                   .shell("sed '0,/<host id=\"server\"[^>]*>/s||&<prop id=\"tandem:lifetime\" value=\"fixed "
-                         "times=1e9;1e9;1e9;1e9;100,1e9\"/>|' " TANDEM_SOURCE_DIR
+                         "times=1e9;1e9;1e9;1e9;50,1e9\"/>|' " TANDEM_SOURCE_DIR
                          "/platforms/mixed_lab.xml > lives.xml")
                   .exit_code,
               0);
-    return in_place(rounds, "--set platform=lives.xml " + settings, machines);
+    return in_place(count, "--set platform=lives.xml " + settings, machines);
   }
   inline static const std::string workers_stay =
       "--set transience.lifetime=fixed --set transience.start=10 --set transience.time_scale=100 ";
@@ -248,8 +249,8 @@ class InPlaceNeeded : public InPlaceJobs {
 class InPlaceNeededMachines : public InPlaceNeeded, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(InPlaceNeededMachines, DepartAsInTheSimulation) {
-  const std::string words = needed(1000, GetParam() + " --decisions", workers_stay);
-  succeeds("simulate " + in_place(1000, GetParam()) + " --out whole");
+  const std::string words = needed(rounds, GetParam() + " --decisions", workers_stay);
+  succeeds("simulate " + in_place(rounds, GetParam()) + " --out whole");
   succeeds("simulate " + words + " --out simulated");
   const std::string told = succeeds("run " + words + " --out out");
   EXPECT_NE(told.find("steward on 'server' departed (revoked); the job starts again from round "),
@@ -270,7 +271,7 @@ TEST_P(InPlaceNeededMachines, DepartAsInTheSimulation) {
   expect_same_records("whole", "simulated", 0);
   expect_same_records("whole", "out", 0);
   expect_each_step_once("out");
-  expect_each_evaluation_once("out", 1000);
+  expect_each_evaluation_once("out", rounds);
   expect_replayed(simulated, measured);
   EXPECT_EQ(line_.shell("ls out/checkpoints | grep -c 'records\\|start\\|announced'").output, "0\n");
 }
@@ -280,8 +281,8 @@ INSTANTIATE_TEST_SUITE_P(Routes, InPlaceNeededMachines, ::testing::Values("", al
 /// Machines of workers depart before it, meanwhile and after it.
 TEST_F(InPlaceNeeded, DepartBesidesThoseOfWorkers) {
   const std::string words =
-      needed(1500, "--set sync.algorithm=asp --decisions",
-             departing("50 remove a; 60 add a; 105 remove b; 115 add b; 300 remove c; 310 add c"));
+      needed(600, "--set sync.algorithm=asp --decisions",
+             departing("20 remove a; 30 add a; 55 remove b; 65 add b; 100 remove c; 110 add c"));
   succeeds("simulate " + words + " --out simulated");
   succeeds("run " + words + " --out out");
   for (const char* out : {"simulated", "out"}) {
@@ -298,13 +299,13 @@ TEST_F(InPlaceNeeded, DepartBesidesThoseOfWorkers) {
 
 /// Without values, too, a job continues from its commits.
 TEST_F(InPlaceNeeded, OfModelledMathematicsContinueFromCommits) {
-  const std::string words = needed(1000, "--set workload.math=modelled", workers_stay);
+  const std::string words = needed(rounds, "--set workload.math=modelled", workers_stay);
   succeeds("run " + words + " --out out");
   const Results out = results("out");
   ASSERT_EQ(ends_of_generations(out).size(), 2U);
   EXPECT_GT(last_restart(out), 0);
   expect_each_step_once("out");
-  EXPECT_EQ(out.summary.at("rounds"), 1000);
+  EXPECT_EQ(out.summary.at("rounds"), rounds);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ CacheNode::Client* CacheNode::client_of(int worker) {
 namespace {
 
 template <class Client>
-void note_last_arrival(Client& client, const Completion& last) {
+void hear_arrival(Client& client, const Completion& last) {
   if (last.outcome == Outcome::done && protocol::holds<protocol::Arrived>(last.note))
     client.arrived = protocol::unpack<protocol::Arrived>(last.note).incarnation;
 }
@@ -54,7 +54,7 @@ void CacheNode::on_departed(Client& client) {
   client.draining.push_back(context_.disconnect(client.rank));
   if (Pending& open = wait_[index_of(client)]; !open.empty()) {
     if (context_.is_done(open))
-      note_last_arrival(client, context_.wait(open));
+      hear_arrival(client, context_.wait(open));
     else
       client.draining.push_back(std::move(open));
   }
@@ -93,7 +93,7 @@ void CacheNode::on_joined(Client& client, int incarnation) {
 /// `last`: what the join has waited for. A later worker than the one that joins may have arrived: then the
 /// note about the departure of this one follows.
 void CacheNode::advance_join(Client& client, const Completion& last) {
-  note_last_arrival(client, last);
+  hear_arrival(client, last);
   Pending& next = wait_[index_of(client)];
   if (!client.draining.empty()) {
     next = std::move(client.draining.back());

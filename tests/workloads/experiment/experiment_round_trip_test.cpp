@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "policies/cache/policy.hpp"
 #include "policies/checkpointing/policy.hpp"
 #include "policies/provisioning/policy.hpp"
 #include "policies/sampling/sampler.hpp"
@@ -205,6 +206,9 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   if (data.peers == Peers::none) data.copies = 0;
   if (data.peers != Peers::directory) experiment.placement.directory.clear();
   if (data.peers != Peers::none) data.bad_sample = BadSample::stop;
+  if (data.source == DataSource::memory || data.disk_capacity == Bytes(0) ||
+      cache::catalog().find(data.cache).make.needs != cache::Needs{})
+    data.keep = false;
   if (experiment.placement.stores.empty()) experiment.data.store = StoreAccess::served;
   if (experiment.physics.profile.empty()) {
     experiment.physics.network = NetworkSource::platform;

@@ -273,7 +273,7 @@ class KeptTiers : public CacheNodes {
     Job job(experiment, lab(), folder_.path().string());
     std::filesystem::create_directories(folder_.path("checkpoints"));
     Generation generation;
-    for (int before = 0; before < launch; ++before) generation.ended.push_back({.reason = "a rank died"});
+    generation.ended.resize(static_cast<std::size_t>(launch));
     if (launch > 0) job.set_generation(std::move(generation));
     if (!resumed.empty()) job.resume_from({.directory = resumed, .round = 1});
     std::vector<Journal> journals(static_cast<std::size_t>(job.roster().size()));

@@ -177,6 +177,13 @@ std::vector<ExperimentKey> data_keys() {
        "with data.peers partition, ring or directory, how many cache nodes may keep a sample (its first "
        "owners, or the first that ask the directory); 1: one partitioned cache without replicas; 0: each "
        "keeps what it wants, and asks others for the rest"},
+      {KEY(data.background),
+       {},
+       "when cache nodes begin reads that no batch waits for (data.cache icache, hoard, ...) - always: when "
+       "no "
+       "batch waits; while-computing: besides, only while none of the node's workers exchanges gradients, "
+       "from "
+       "the first part that it has to send until its exchange is over, as it tells the node"},
       {KEY(data.augment),
        {},
        "how training images are changed each time they are used, drawn from the seed, the sample and the "

@@ -94,6 +94,11 @@ void CacheNode::add_clients(const Job& job, int index) {
     if (cache_node_of(job.roster(), worker) == static_cast<std::size_t>(index))
       clients_.emplace_back().rank = workers[worker];
   open_workers_ = clients_.size();
+  if (data_.reads_while_computing()) {
+    std::vector<Rank> own;
+    for (const Client& client : clients_) own.push_back(client.rank);
+    watch_.emplace(context_, own);
+  }
   for (const PeerSource* source : peers_) {
     Client& peer = clients_.emplace_back();
     peer.rank = source->rank();
@@ -107,24 +112,31 @@ void CacheNode::add_clients(const Job& job, int index) {
 CacheNode::~CacheNode() = default;
 
 void CacheNode::run() {
-  wait_.resize(clients_.size() + sources_.size() + (directory_ ? 1 : 0));
+  const std::size_t of_directory = clients_.size() + sources_.size();
+  const std::size_t of_watch = of_directory + (directory_ ? 1 : 0);
+  wait_.resize(of_watch + (watch_ ? watch_->size() : 0));
   const std::span<Pending> reads = std::span(wait_).subspan(clients_.size());
   if (data_.cache_factory().needs.manifest || directory_)
     apply(engine_.change_job({.state = cache::JobChange::State::starts}), 0);
   for (;;) {
     end_peer_reads();
-    if (open_ == 0 && ended_peer_reads_ && !background_.is_running()) break;
+    if (open_ == 0 && ended_peer_reads_ && !background_.is_running() && (!watch_ || watch_->has_ended()))
+      break;
     listen_to_clients();
     read_in_background();
     for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->put_next(reads[i]);
-    if (directory_) directory_->put_next(wait_.back());
+    if (directory_) directory_->put_next(wait_[of_directory]);
+    if (watch_) watch_->listen(std::span(wait_).subspan(of_watch));
     const Completion ended = context_.wait_any(wait_);
     if (ended.index < clients_.size()) {
       hear(clients_[ended.index], ended.note);
       continue;
     }
-    if (ended.index == clients_.size() + sources_.size()) {
-      hear_directory(ended.note);
+    if (ended.index >= of_directory) {
+      if (ended.index < of_watch)
+        hear_directory(ended.note);
+      else
+        watch_->hear(ended.index - of_watch, ended.note);
       continue;
     }
     SampleReads& source = *sources_[ended.index - clients_.size()];
@@ -462,7 +474,7 @@ void CacheNode::settle(const SampleRead& read, std::size_t position) {
     bad_.erase(id);
   if (instead) {
     const auto [begin, end] = tier_waiters_.equal_range(id);
-    for (auto each = begin; each != end; ++each) recount(id, each->second);
+    for (auto each = begin; each != end; ++each) recount(id, each->second, from_store);
   }
   deliver(from_tier || instead ? tier_waiters_ : waiters_, from_tier ? from_disk : name_of(read.from), id,
           read, position);
@@ -486,17 +498,17 @@ void CacheNode::read_instead(const SampleRead& read, std::size_t position) {
                                                 .epoch = read.epoch});
 }
 
-/// Moves a sample that does not come from where the policy has served it to the row of the store. Substituted
-/// ones count as such wherever they come from, and those of other nodes do not count.
-bool CacheNode::recount(SampleId id, Waiter& waiter) {
-  if (waiter.counted.empty() || waiter.counted == substituted || waiter.counted == from_store) return false;
+/// Moves a sample that does not come from where the policy has served it to the row of another place.
+/// Substituted ones count as such wherever they come from, and those of other nodes do not count.
+bool CacheNode::recount(SampleId id, Waiter& waiter, const std::string& to) {
+  if (waiter.counted.empty() || waiter.counted == substituted || waiter.counted == to) return false;
   const std::int64_t bytes = data_.manifest().size_of(id).count();
-  for (const auto& [from, sign] : {std::pair(waiter.counted, -1), std::pair(from_store, 1)}) {
+  for (const auto& [from, sign] : {std::pair(waiter.counted, -1), std::pair(to, 1)}) {
     CacheRecord& row = record(waiter.batch->epoch, from);
     row.samples += sign;
     row.bytes += sign * bytes;
   }
-  waiter.counted = from_store;
+  waiter.counted = to;
   return true;
 }
 
@@ -523,6 +535,9 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id, 
   const bool is_there = !read.has_failed(position);
   const auto [begin, end] = waiters.equal_range(id);
   for (auto each = begin; each != end; ++each) {
+    // A directory may have named another place than that of a read which had begun before.
+    if (directory_ && (each->second.counted == from_store || each->second.counted == from_peer))
+      recount(id, each->second, from);
     const auto& [batch, in_batch, unused] = each->second;
     give(*batch, in_batch, is_there ? id : bad_sample);
     if (is_real_ && is_there) {

@@ -27,6 +27,7 @@
 #include "workloads/roles/background_queue.hpp"
 #include "workloads/roles/delivery_log.hpp"
 #include "workloads/roles/directory_client.hpp"
+#include "workloads/roles/exchange_watch.hpp"
 #include "workloads/roles/node_epoch.hpp"
 #include "workloads/roles/peer_source.hpp"
 #include "workloads/roles/sample_message.hpp"
@@ -124,7 +125,7 @@ class CacheNode {
   void read(const cache::Decisions& decisions, std::int64_t epoch);
   void add(SampleRead& read, const Waiters& waiters, SampleId id);
   void read_instead(const SampleRead& read, std::size_t position);
-  bool recount(SampleId id, Waiter& waiter);
+  bool recount(SampleId id, Waiter& waiter, const std::string& to);
   void give(Batch& batch, std::size_t position, SampleId given) const;
   void move(const std::vector<cache::Move>& moves);
   void write(SampleId id, std::vector<std::byte> record);
@@ -165,7 +166,8 @@ class CacheNode {
   std::vector<std::unique_ptr<SampleReads>> sources_;
   std::vector<PeerSource*> peers_;  ///< of those
   std::optional<DirectoryClient> directory_;
-  std::int64_t moment_ = 0;  ///< of the oldest of the last answers of the directory
+  std::optional<ExchangeWatch> watch_;  ///< where reads in the background wait for exchanges
+  std::int64_t moment_ = 0;             ///< of the oldest of the last answers of the directory
   /// What is in memory. Nothing where math is modelled and memory is the only tier; else empty records.
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
   std::unordered_set<SampleId> bad_;       ///< could not be read, or are not what the data set says
@@ -179,7 +181,7 @@ class CacheNode {
   bool ended_peer_reads_ = false;          ///< other nodes know that this one asks no more
   std::optional<DeliveryLog> deliveries_;  ///< made when the workers are known
   /// The next request of each client, the next end of a read of each source, and the next answer of the
-  /// directory. Empty: none is awaited.
+  /// directory, and what each worker tells of its exchanges. Empty: none is awaited.
   std::vector<Pending> wait_;
   Waiters waiters_;       ///< for samples in flight
   Waiters tier_waiters_;  ///< for samples that are read from the tier on the disk

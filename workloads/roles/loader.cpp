@@ -96,6 +96,9 @@ class StorageLoader : public Loader {
             list_};
   }
 
+  void note_exchange(bool begins) override {
+    if (data_.reads_while_computing()) tell(protocol::pack(protocol::Exchanging{begins}));
+  }
   void close() override {
     for (auto& each : in_flight_) {
       context_.wait(each.request);
@@ -103,6 +106,8 @@ class StorageLoader : public Loader {
     }
     in_flight_.clear();
     if (!told_.empty()) context_.wait(told_);
+    if (data_.reads_while_computing()) tell(protocol::pack(protocol::End{}));
+    context_.wait_all(phases_);
     Pending end = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::End{}));
     context_.wait(end);
   }
@@ -170,6 +175,16 @@ class StorageLoader : public Loader {
     told_ = context_.send(node_, protocol::importance, {size, data});
   }
 
+  /// What the worker does now. Never blocks.
+  void tell(const Note& note) {
+    std::erase_if(phases_, [this](Pending& sent) {
+      if (!context_.is_done(sent)) return false;
+      context_.wait(sent);
+      return true;
+    });
+    phases_.push_back(context_.send(node_, protocol::phases, {}, note));
+  }
+
   Context& context_;
   std::function<void(Pending&)> wait_;
   SampleVisits& visits_;
@@ -185,6 +200,7 @@ class StorageLoader : public Loader {
   std::int64_t told_epoch_ = 0;  ///< nothing is known before the first epoch
   std::vector<float> told_losses_;
   Pending told_;
+  std::vector<Pending> phases_;  ///< messages on their way
   std::deque<Request> in_flight_;
   Request current_;
   std::vector<SampleId> list_;  ///< what the current batch has

@@ -38,6 +38,8 @@ class Loader {
   /// The next `samples` samples; a batch that was requested has the size of its request.
   /// Pre: its step has begun, or it was requested in advance.
   virtual Batch next(int samples) = 0;
+  /// An exchange of the worker begins, or is over.
+  virtual void note_exchange(bool /*begins*/) {}
   /// Ends the streams that are open.
   virtual void close() = 0;
 };

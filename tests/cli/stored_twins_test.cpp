@@ -186,7 +186,7 @@ TEST_F(Twins, ReadsInTheBackgroundMayWaitForExchanges) {
     EXPECT_GT(cache_sum(results->journal, "background").samples, 0);
   }
   const auto comparison = validation::compare(simulated_, {measured_});
-  EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;
+  EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
 }
 
 /// iCache with the importance that training has: in both worlds, the same samples are substituted, read in

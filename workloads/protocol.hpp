@@ -58,7 +58,8 @@ enum class Stream : std::int16_t {
   peer_data,   ///< back: Found; the records of a Read that are there
   directory,   ///< cache node -> directory: LookUp, Update, Repair, End; sample ids
   holders,     ///< back: Located; a number for each id of a LookUp
-  given        ///< worker -> cache node, as a job is resumed in an epoch: what came for the places before
+  given,       ///< worker -> cache node, as a job is resumed in an epoch: what came for the places before
+  phases       ///< worker -> cache node: Exchanging, End
 };
 
 struct StreamTraits {
@@ -66,7 +67,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 40> stream_traits = {
+inline constexpr std::array<StreamTraits, 41> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
@@ -76,7 +77,8 @@ inline constexpr std::array<StreamTraits, 40> stream_traits = {
      {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true},
      {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false},
      {"reads", true},        {"read-data", false},   {"importance", false},   {"peer-reads", true},
-     {"peer-data", true},    {"directory", true},    {"holders", true},       {"given", false}}};
+     {"peer-data", true},    {"directory", true},    {"holders", true},       {"given", false},
+     {"phases", true}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -127,6 +129,7 @@ inline constexpr Channel peer_data = channel(Stream::peer_data);
 inline constexpr Channel directory = channel(Stream::directory);
 inline constexpr Channel holders = channel(Stream::holders);
 inline constexpr Channel given = channel(Stream::given);
+inline constexpr Channel phases = channel(Stream::phases);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
 constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
@@ -177,14 +180,16 @@ enum class Kind : std::int32_t {
   look_up,
   update,
   repair,
-  located
+  located,
+  exchanging
 };
-inline constexpr std::array<const char*, 40> kind_names = {
-    "none",       "push",      "report",   "leave",    "reply",    "answer",       "request", "batch",
-    "checkpoint", "end",       "call",     "stepped",  "clock",    "announcement", "traffic", "verdict",
-    "pull",       "occupancy", "departed", "joined",   "training", "arrived",      "welcome", "stored",
-    "regroup",    "quiet",     "members",  "finished", "warned",   "complete",     "copied",  "fetch",
-    "kept",       "last_copy", "read",     "found",    "look_up",  "update",       "repair",  "located"};
+inline constexpr std::array<const char*, 41> kind_names = {
+    "none",    "push",       "report", "leave",     "reply",    "answer",    "request",
+    "batch",   "checkpoint", "end",    "call",      "stepped",  "clock",     "announcement",
+    "traffic", "verdict",    "pull",   "occupancy", "departed", "joined",    "training",
+    "arrived", "welcome",    "stored", "regroup",   "quiet",    "members",   "finished",
+    "warned",  "complete",   "copied", "fetch",     "kept",     "last_copy", "read",
+    "found",   "look_up",    "update", "repair",    "located",  "exchanging"};
 
 /// A push is complete.
 struct Push {
@@ -422,6 +427,12 @@ struct Repair {
   std::int32_t samples = 0;
   std::int32_t holder = 0;
   std::int64_t moment = 0;
+};
+
+/// An exchange of gradients or models begins, or is over.
+struct Exchanging {
+  static constexpr Kind kind = Kind::exchanging;
+  bool begins = false;
 };
 
 struct Checkpoint {

@@ -169,6 +169,26 @@ TEST_F(Twins, DecisionsWithADirectoryReplay) {
   EXPECT_EQ(measured_.summary.at("cache").at("requests"), simulated_.summary.at("cache").at("requests"));
 }
 
+/// Each worker tells its node of the beginning and the end of each exchange, and of its own end, and trains
+/// on the same samples.
+TEST_F(Twins, ReadsInTheBackgroundMayWaitForExchanges) {
+  play(
+      "--set data.source=storage --set data.cache=hoard --set data.cache_capacity=100000 --set "
+      "placement.cache_nodes=[server] --set data.background=while-computing --set sync.over=all-reduce --set "
+      "placement.workers=[node-1,node-2,node-3]");
+  for (const Results* results : {&simulated_, &measured_}) {
+    std::map<Rank, int> steps, told;
+    for (const StepRecord& step : results->journal.steps) ++steps[step.rank];
+    for (const OperationRecord& operation : results->journal.operations)
+      if (operation.kind == "send" && operation.channel == "phases") ++told[operation.rank];
+    ASSERT_EQ(steps.size(), 3U);
+    for (const auto& [rank, count] : steps) EXPECT_EQ(told[rank], 2 * count + 1) << "rank " << rank;
+    EXPECT_GT(cache_sum(results->journal, "background").samples, 0);
+  }
+  const auto comparison = validation::compare(simulated_, {measured_});
+  EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+}
+
 /// iCache with the importance that training has: in both worlds, the same samples are substituted, read in
 /// the background and trained on. Steps are much longer than reads in the background.
 class ImportanceTwins : public Twins {

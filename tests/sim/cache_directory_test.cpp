@@ -155,26 +155,35 @@ class DirectoryCounts : public DirectoryTimes {
   }
 };
 
+struct Wanting {
+  const char* policy;
+  int prefetch;
+};
+class RoomForAll : public DirectoryCounts, public ::testing::WithParamInterface<Wanting> {};
+
 /// The nodes together have room for all samples, so each is read from the store once, and from then on is
 /// where one of the nodes has put it. Batches in advance may want it while it is read.
-TEST_F(DirectoryCounts, OneCopyOfEverySampleIsReadFromTheStoreOnce) {
-  for (const char* policy : {"minio", "lru"})
-    for (const int prefetch : {0, 2}) {
-      SCOPED_TRACE(std::string(policy) + std::to_string(prefetch));
-      experiment_.data.cache = policy;
-      experiment_.data.prefetch = prefetch;
-      const Journal journal = train();
-      EXPECT_EQ(cache_sum(journal, "store").samples, set);
-      EXPECT_EQ(cache_sum(journal, "store", 0).samples, set);
-      EXPECT_EQ(cache_sum(journal, "published").samples, set);
-      EXPECT_EQ(cache_sum(journal, "peer-miss").samples, 0);
-      for (std::int64_t epoch = 1; epoch < epochs; ++epoch) {
-        EXPECT_EQ(cache_sum(journal, "tier0", epoch).samples + cache_sum(journal, "peer", epoch).samples, set)
-            << epoch;
-        EXPECT_GT(cache_sum(journal, "peer", epoch).samples, set / 3) << epoch;
-      }
-    }
+TEST_P(RoomForAll, OneCopyOfEverySampleIsReadFromTheStoreOnce) {
+  experiment_.data.cache = GetParam().policy;
+  experiment_.data.prefetch = GetParam().prefetch;
+  const Journal journal = train();
+  EXPECT_EQ(cache_sum(journal, "store").samples, set);
+  EXPECT_EQ(cache_sum(journal, "store", 0).samples, set);
+  EXPECT_EQ(cache_sum(journal, "published").samples, set);
+  EXPECT_EQ(cache_sum(journal, "peer-miss").samples, 0);
+  for (std::int64_t epoch = 1; epoch < epochs; ++epoch) {
+    EXPECT_EQ(cache_sum(journal, "tier0", epoch).samples + cache_sum(journal, "peer", epoch).samples, set)
+        << epoch;
+    EXPECT_GT(cache_sum(journal, "peer", epoch).samples, set / 3) << epoch;
+  }
 }
+
+INSTANTIATE_TEST_SUITE_P(Policies, RoomForAll,
+                         ::testing::Values(Wanting{"minio", 0}, Wanting{"minio", 2}, Wanting{"lru", 0},
+                                           Wanting{"lru", 2}),
+                         [](const auto& each) {
+                           return each.param.policy + std::to_string(each.param.prefetch);
+                         });
 
 /// An owner keeps a sample only when it wants it itself, so the others read it from the store until then.
 TEST_F(DirectoryCounts, WithOwnersItIsNotSo) {

@@ -191,6 +191,13 @@ std::vector<ExperimentKey> data_keys() {
        "true: the jobs of the experiment (key jobs) that say so use the same cache nodes and stores, those "
        "of "
        "the first of them that begins. They have the same data set, cache, capacity and hosts for them"},
+      {KEY(data.background),
+       {},
+       "when cache nodes begin reads that no batch waits for (data.cache icache, hoard, ...) - always: when "
+       "no "
+       "batch waits; while-computing: besides, only while none of the node's workers exchanges gradients, "
+       "from "
+       "the first part that it has to send until its exchange is over, as it tells the node"},
       {KEY(data.augment),
        {},
        "how training images are changed each time they are used, drawn from the seed, the sample and the "

@@ -46,6 +46,7 @@ class DataChecker {
     if (data.source == DataSource::storage && needs.plan) check_run_plan();
     check_peers(experiment_, locate_);
     check_kept_tier();
+    if (data.background == BackgroundReads::while_computing) check_background(needs);
   }
 
   /// Policies that need more than requests do without a second tier.
@@ -70,6 +71,20 @@ class DataChecker {
           "a policy that needs only requests, because data.keep keeps the second tier, which cache policy " +
               data.cache + " does not use",
           quote(data.cache));
+  }
+
+  /// Workers tell their cache nodes when an exchange begins and ends.
+  void check_background(const cache::Needs& needs) const {
+    const auto refuse = [&](const std::string& reason) {
+      fail_at("data.background", "always, because " + reason, quote(to_text(experiment_.data.background)));
+    };
+    if (experiment_.data.source == DataSource::memory)
+      refuse("workers have their samples in memory (data.source) and no cache nodes");
+    if (!needs.idle) refuse("cache policy " + experiment_.data.cache + " reads nothing in the background");
+    if (experiment_.sync.overlaps_forward())
+      refuse("with sync.overlap: both, exchanges last into the next step's computing");
+    if (experiment_.transience.may_depart() && experiment_.recovery.mode == RecoveryMode::in_place)
+      refuse("a worker that departs (transience.lifetime) does not tell the end of its exchange");
   }
 
   /// The policy knows the list of each epoch, which begins for all workers of a cache node at the same time.

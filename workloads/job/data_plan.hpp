@@ -112,6 +112,8 @@ class DataPlan {
   std::vector<Bytes> cache_tiers() const;
   /// Cache nodes ask each other for samples.
   bool asks_peers() const { return setting_.peers != Peers::none; }
+  /// Cache nodes begin no read in the background while one of their workers exchanges gradients.
+  bool reads_while_computing() const { return setting_.background == BackgroundReads::while_computing; }
   /// The policy of cache node number `node` of `nodes`, which serve so many jobs.
   std::unique_ptr<cache::CachePolicy> make_cache_policy(int node = 0, int nodes = 1, int jobs = 1) const;
   const cache::Factory& cache_factory() const { return *cache_; }

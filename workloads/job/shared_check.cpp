@@ -79,6 +79,8 @@ void check_alone(const LocatedJob& job) {
   if (sampling::samplers().find(experiment.data.sampling).make.needs_cached)
     refuse(job, "data.sampling", "a sampler that does not depend on what is cached" + because,
            quote(experiment.data.sampling));
+  if (experiment.data.background != BackgroundReads::always)
+    refuse(job, "data.background", "always" + because, quote(to_text(experiment.data.background)));
   if (experiment.data.keep) refuse(job, "data.keep", "false" + because, "'true'");
   if (experiment.data.peers == Peers::plan || experiment.data.peers == Peers::directory)
     refuse(job, "data.peers", "none, partition or ring" + because, quote(to_text(experiment.data.peers)));

@@ -52,6 +52,8 @@ class BatchPipeline {
   std::int64_t epoch() const { return batch_.epoch; }
   /// Samples of the batches that were begun or requested, and those of earlier workers of the slot.
   std::int64_t taken() const { return before_ + loader_->taken(); }
+  /// An exchange of the worker begins, or is over.
+  void note_exchange(bool begins) { loader_->note_exchange(begins); }
   /// Ends the streams that are open.
   void close() { loader_->close(); }
 

@@ -123,6 +123,11 @@ void CacheNode::add_clients(std::span<const ServedJob> jobs) {
   if (const auto directory = job_.roster().directory())
     directory_.emplace(context_, *directory, static_cast<int>(index_), data_.manifest(),
                        jobs_.front().journal);
+  if (data_.reads_while_computing()) {
+    std::vector<Rank> own;
+    for (const Client& client : clients_) own.push_back(client.rank);
+    watch_.emplace(context_, own);
+  }
   for (const PeerSource* source : peers_) {
     Client& peer = clients_.emplace_back();
     peer.rank = source->rank();
@@ -135,7 +140,8 @@ void CacheNode::add_clients(std::span<const ServedJob> jobs) {
 CacheNode::~CacheNode() = default;
 
 void CacheNode::run() {
-  wait_.resize(clients_.size() + sources_.size() + (directory_ ? 1 : 0) + (steward_ ? 1 : 0));
+  wait_.resize(clients_.size() + sources_.size() + (directory_ ? 1 : 0) + (watch_ ? watch_->size() : 0) +
+               (steward_ ? 1 : 0));
   if (steward_) wait_.back() = context_.receive(*steward_, protocol::membership, {});
   if (job_.spec().experiment.data.keep) begin_tier(job_);
   begin_job(jobs_.front());
@@ -153,16 +159,19 @@ void CacheNode::run() {
 bool CacheNode::is_over() const {
   if (tier_index_ && disk_->to_write() > Bytes(0)) return false;
   return open_ == 0 && ended_peer_reads_ && !awaits_workers() && !background_.is_running() &&
-         waiters_.empty() && tier_waiters_.empty();
+         waiters_.empty() && tier_waiters_.empty() && (!watch_ || watch_->has_ended());
 }
 
 void CacheNode::serve() {
   const std::span<Pending> reads = std::span(wait_).subspan(clients_.size(), sources_.size());
+  const std::size_t of_directory = clients_.size() + sources_.size();
+  const std::size_t of_watch = of_directory + (directory_ ? 1 : 0);
   for (end_peer_reads(); !is_over(); end_peer_reads()) {
     listen_to_clients();
     read_in_background();
     for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->put_next(reads[i]);
-    if (directory_) directory_->put_next(wait_[clients_.size() + sources_.size()]);
+    if (directory_) directory_->put_next(wait_[of_directory]);
+    if (watch_) watch_->listen(std::span(wait_).subspan(of_watch, watch_->size()));
     const Completion ended = context_.wait_any(wait_);
     if (steward_) drop_lost();
     if (ended.index < clients_.size()) {
@@ -171,12 +180,14 @@ void CacheNode::serve() {
         advance_join(client, ended);
       else
         hear(client, ended.note);
-    } else if (ended.index < clients_.size() + sources_.size()) {
+    } else if (ended.index < of_directory) {
       SampleReads& source = *sources_[ended.index - clients_.size()];
       source.hear(ended.note);
       if (const auto read = source.finish()) take(*read);
-    } else if (directory_ && ended.index == clients_.size() + sources_.size()) {
+    } else if (ended.index < of_watch) {
       hear_directory(ended.note);
+    } else if (watch_ && ended.index < of_watch + watch_->size()) {
+      watch_->hear(ended.index - of_watch, ended.note);
     } else {
       hear_steward(ended.note);
     }
@@ -485,7 +496,7 @@ void CacheNode::settle(const SampleRead& read, std::size_t position) {
     bad_.erase(id);
   if (instead) {
     const auto [begin, end] = tier_waiters_.equal_range(id);
-    for (auto each = begin; each != end; ++each) recount(id, each->second);
+    for (auto each = begin; each != end; ++each) recount(id, each->second, from_store);
   }
   deliver(from_tier || instead ? tier_waiters_ : waiters_, from_tier ? from_disk : name_of(read.from), id,
           read, position);
@@ -510,17 +521,17 @@ void CacheNode::read_instead(const SampleRead& read, std::size_t position) {
                                                 .epoch = read.epoch});
 }
 
-/// Moves a sample that does not come from where the policy has served it to the row of the store. Substituted
-/// ones count as such wherever they come from, and those of other nodes do not count.
-bool CacheNode::recount(SampleId id, Waiter& waiter) {
-  if (waiter.counted.empty() || waiter.counted == substituted || waiter.counted == from_store) return false;
+/// Moves a sample that does not come from where the policy has served it to the row of another place.
+/// Substituted ones count as such wherever they come from, and those of other nodes do not count.
+bool CacheNode::recount(SampleId id, Waiter& waiter, const std::string& to) {
+  if (waiter.counted.empty() || waiter.counted == substituted || waiter.counted == to) return false;
   const std::int64_t bytes = data_.manifest().size_of(id).count();
-  for (const auto& [from, sign] : {std::pair(waiter.counted, -1), std::pair(from_store, 1)}) {
+  for (const auto& [from, sign] : {std::pair(waiter.counted, -1), std::pair(to, 1)}) {
     CacheRecord& row = waiter.batch->client->job->record(waiter.batch->epoch, from);
     row.samples += sign;
     row.bytes += sign * bytes;
   }
-  waiter.counted = from_store;
+  waiter.counted = to;
   return true;
 }
 
@@ -550,6 +561,9 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id, 
   const bool is_there = !read.has_failed(position);
   const auto [begin, end] = waiters.equal_range(id);
   for (auto each = begin; each != end; ++each) {
+    // A directory may have named another place than that of a read which had begun before.
+    if (directory_ && (each->second.counted == from_store || each->second.counted == from_peer))
+      recount(id, each->second, from);
     const auto& [batch, in_batch, unused] = each->second;
     give(*batch, in_batch, is_there ? id : bad_sample);
     if (is_real_ && is_there) {

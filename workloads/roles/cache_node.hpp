@@ -28,6 +28,7 @@
 #include "workloads/records/records.hpp"
 #include "workloads/roles/background_queue.hpp"
 #include "workloads/roles/directory_client.hpp"
+#include "workloads/roles/exchange_watch.hpp"
 #include "workloads/roles/node_job.hpp"
 #include "workloads/roles/peer_source.hpp"
 #include "workloads/roles/sample_message.hpp"
@@ -155,7 +156,7 @@ class CacheNode {
   void read(const cache::Decisions& decisions, const NodeJob& job, std::int64_t epoch);
   void add(SampleRead& read, const Waiters& waiters, SampleId id);
   void read_instead(const SampleRead& read, std::size_t position);
-  bool recount(SampleId id, Waiter& waiter);
+  bool recount(SampleId id, Waiter& waiter, const std::string& to);
   void give(Batch& batch, std::size_t position, SampleId given) const;
   void move(const std::vector<cache::Move>& moves);
   void write(SampleId id, std::vector<std::byte> record);
@@ -204,7 +205,8 @@ class CacheNode {
   std::vector<std::unique_ptr<SampleReads>> sources_;
   std::vector<PeerSource*> peers_;  ///< of those
   std::optional<DirectoryClient> directory_;
-  std::int64_t moment_ = 0;  ///< of the oldest of the last answers of the directory
+  std::optional<ExchangeWatch> watch_;  ///< where reads in the background wait for exchanges
+  std::int64_t moment_ = 0;             ///< of the oldest of the last answers of the directory
   /// What is in memory. Nothing where math is modelled and memory is the only tier; else empty records.
   std::unordered_map<SampleId, std::vector<std::byte>> kept_;
   std::unordered_set<SampleId> bad_;  ///< could not be read, or are not what the data set says
@@ -214,7 +216,8 @@ class CacheNode {
   std::size_t open_workers_ = 0;      ///< of those
   bool ended_peer_reads_ = false;     ///< other nodes know that this one asks no more
   /// The next request of each client, or what one that joins waits for; the next end of a read of each
-  /// source; where there is a directory, its next answer; and where there is a steward, its next note. Empty:
+  /// source; where there is a directory, its next answer; what each worker tells of its exchanges,
+  /// where reads wait for these; and where there is a steward, its next note. Empty:
   /// none is awaited.
   std::vector<Pending> wait_;
   Waiters waiters_;       ///< for samples in flight

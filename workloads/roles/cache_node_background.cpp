@@ -10,14 +10,14 @@
 namespace tandem {
 
 /// When no batch waits for samples, asks the policy once after each batch, and begins the next read that it
-/// has decided.
+/// has decided, unless that is to wait for an exchange.
 void CacheNode::read_in_background() {
   if (!waiters_.empty() || !tier_waiters_.empty()) return;
   if (background_.is_empty() && !background_.is_running() && open_workers_ > 0 &&
       std::exchange(is_idle_due_, false)) {
     apply(engine_.idle(data_.cache_tiers().front()), *active_, active_->newest_epoch());
   }
-  if (open_workers_ == 0) return;
+  if (open_workers_ == 0 || (watch_ && !watch_->is_quiet())) return;
   if (const auto read = background_.next()) begin(*read);
 }
 

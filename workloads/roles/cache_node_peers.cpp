@@ -101,7 +101,7 @@ void CacheNode::note_arrived(const SampleRead& read, std::size_t needed) {
 /// Another node was asked for it in vain. It counts as from the store then, whether the batch was served it
 /// from that node or, while it was read in the background, from the tier that was to keep it.
 void CacheNode::count_peer_miss(SampleId id, Waiter& waiter) {
-  if (!recount(id, waiter)) return;
+  if (!recount(id, waiter, "store")) return;
   CacheRecord& row = waiter.batch->client->job->record(waiter.batch->epoch, std::string(peer_miss_row));
   ++row.samples;
   row.bytes += data_.manifest().size_of(id).count();

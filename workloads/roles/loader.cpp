@@ -132,6 +132,9 @@ class StorageLoader : public Loader {
     wait_(arrival);
   }
 
+  void note_exchange(bool begins) override {
+    if (data_.reads_while_computing()) tell(protocol::pack(protocol::Exchanging{begins}));
+  }
   void close() override {
     for (auto& each : in_flight_) {
       context_.wait(each.request);
@@ -140,6 +143,8 @@ class StorageLoader : public Loader {
     in_flight_.clear();
     if (!told_.empty()) context_.wait(told_);
     if (!told_given_.empty()) context_.wait(told_given_);
+    if (data_.reads_while_computing()) tell(protocol::pack(protocol::End{}));
+    context_.wait_all(phases_);
     Pending end = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::End{}));
     context_.wait(end);
   }
@@ -223,6 +228,16 @@ class StorageLoader : public Loader {
                           {size, told_losses_.empty() ? nullptr : told_losses_.data()});
   }
 
+  /// What the worker does now. Never blocks.
+  void tell(const Note& note) {
+    std::erase_if(phases_, [this](Pending& sent) {
+      if (!context_.is_done(sent)) return false;
+      context_.wait(sent);
+      return true;
+    });
+    phases_.push_back(context_.send(node_, protocol::phases, {}, note));
+  }
+
   Context& context_;
   std::function<void(Pending&)> wait_;
   SampleVisits& visits_;
@@ -242,6 +257,7 @@ class StorageLoader : public Loader {
   Pending told_;
   std::vector<SampleId> given_ids_;
   Pending told_given_;
+  std::vector<Pending> phases_;  ///< messages on their way
   std::deque<Request> in_flight_;
   Request current_;
   std::vector<SampleId> list_;  ///< what the current batch has

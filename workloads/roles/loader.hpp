@@ -48,6 +48,8 @@ class Loader {
   /// What the cache node of this worker holds, if the worker speaks for it; else nothing. Pre: no batch is
   /// awaited.
   virtual ResidentSet residents() { return {}; }
+  /// An exchange of the worker begins, or is over.
+  virtual void note_exchange(bool /*begins*/) {}
   /// Ends the streams that are open.
   virtual void close() = 0;
 };

@@ -14,8 +14,12 @@ void PeerSource::add(SampleRead read) {
   if (read.ids.size() <= most) return request(std::move(read));
   for (std::size_t begin = 0; begin < read.ids.size(); begin += most) {
     const std::size_t count = std::min(most, read.ids.size() - begin);
-    SampleRead part{
-        .why = read.why, .job = read.job, .epoch = read.epoch, .from = read.from, .moment = read.moment};
+    SampleRead part{.ids = {},
+                    .why = read.why,
+                    .job = read.job,
+                    .epoch = read.epoch,
+                    .from = read.from,
+                    .moment = read.moment};
     for (std::size_t i = begin; i < begin + count; ++i) {
       part.ids.push_back(read.ids[i]);
       part.size += manifest_.size_of(read.ids[i]);

@@ -261,13 +261,17 @@ void Worker::backward(const sync::Exchange* during) {
     const Seconds done = context_.now();
     step_duration_ = done - record_.start - deferred_.spent() - exchanging;
     if (during != nullptr && bucket + 1 == replica_.buckets()) commits_.hear_warnings();
-    if (during != nullptr && plan_.overlaps_backward()) exchange_->bucket_ready(bucket, contribution());
+    if (during != nullptr && plan_.overlaps_backward()) bucket_ready(bucket);
     exchanging += context_.now() - done;
   }
   if (during != nullptr && !plan_.overlaps_backward())
-    for (int bucket = 0; bucket < replica_.buckets(); ++bucket)
-      exchange_->bucket_ready(bucket, contribution());
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) bucket_ready(bucket);
   end_phase(Phase::backward);
+}
+
+void Worker::bucket_ready(int bucket) {
+  if (bucket == 0) batches_.note_exchange(true);
+  exchange_->bucket_ready(bucket, contribution());
 }
 
 /// A step that is not finite ends the job, or continues without the part that the replica left out.
@@ -334,12 +338,13 @@ void Worker::exchange_after_step(const sync::Exchange& exchange) {
   }
   commits_.hear_warnings();
   exchange_->begin(exchange);
-  for (int bucket = 0; bucket < replica_.buckets(); ++bucket) exchange_->bucket_ready(bucket, contribution());
+  for (int bucket = 0; bucket < replica_.buckets(); ++bucket) bucket_ready(bucket);
   finish_exchange(exchange.payload);
 }
 
 void Worker::finish_exchange(sync::Payload payload) {
   const ExchangeResult result = exchange_->finish();
+  batches_.note_exchange(false);
   end_phase(Phase::exchange);
   const UpdateTime time{progress_.round()};
   if (plan_.overlaps_forward()) {

@@ -47,6 +47,7 @@ class Worker {
   void load();
   void forward();
   Pending begin_backward(int bucket);
+  void bucket_ready(int bucket);
   void backward(const sync::Exchange* during);
   void on_non_finite(const std::string& what);
   void update(UpdateTime time);

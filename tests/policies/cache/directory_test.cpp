@@ -133,7 +133,7 @@ TEST_F(LocatedCaches, KeepWhatTheyMayAndReadWhereItIs) {
   EXPECT_EQ(arrived(*lru, {6}, peer(2)), "");
   EXPECT_EQ(arrived(*lru, {7}, peer(0)), "publish 7");
   // What it has is not looked up, and kept.
-  EXPECT_EQ(want(*lru, {}, {7, 5}), "serve 7 tier0, 5 tier0");
+  EXPECT_EQ(want(*lru, {}, {7, 5}), "serve 7 tier, 5 tier");
 }
 
 TEST_F(LocatedCaches, WithdrawWhatLeavesThem) {

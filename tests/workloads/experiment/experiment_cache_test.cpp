@@ -88,6 +88,24 @@ TEST_F(CacheKeys, ADirectoryServesPoliciesThatNeedOnlyRequests) {
             "directory, found 'a'");
 }
 
+TEST_F(CacheKeys, ReadsInTheBackgroundWaitOnlyWhereThereAreSome) {
+  EXPECT_EQ(load(stored("cache: hoard, background: while-computing")).data.background,
+            BackgroundReads::while_computing);
+  const std::string always = "key 'data.background': expected always, because ";
+  EXPECT_EQ(error_of(stored("cache: lru, background: while-computing")),
+            "lab.yaml:4: " + always +
+                "cache policy lru reads nothing in the background, found "
+                "'while-computing'");
+  EXPECT_EQ(error_of(stored("cache: hoard, background: while-computing", "sync: {overlap: both}\n")),
+            "lab.yaml:5: " + always +
+                "with sync.overlap: both, exchanges last into the next step's "
+                "computing, found 'while-computing'");
+  EXPECT_EQ(error_of(minimal + "data: {cache: hoard, background: while-computing}\n"),
+            "lab.yaml:3: " + always +
+                "workers have their samples in memory (data.source) and no cache nodes, "
+                "found 'while-computing'");
+}
+
 TEST_F(CacheKeys, PoliciesThatPlanWithTheRunGoWithListsThatTheSeedTells) {
   for (const char* sampler : {"shard", "shuffled", "chunked", "replacement"})
     EXPECT_EQ(load(stored("cache: nopfs, sampling: " + std::string(sampler))).data.cache, "nopfs");

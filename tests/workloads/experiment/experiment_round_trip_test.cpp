@@ -146,6 +146,23 @@ void draw_images(Rng& rng, Experiment& experiment) {
                                {"flip", rng.below(2) == 0}};
 }
 
+/// Where cache nodes ask each other, and read.
+void make_data_sensible(Experiment& experiment) {
+  if (experiment.placement.cache_nodes.empty()) experiment.data.source = DataSource::memory;
+  if (experiment.data.source == DataSource::memory) experiment.placement.stores.clear();
+  auto& data = experiment.data;
+  if (data.peers == Peers::plan || data.source == DataSource::memory) data.peers = Peers::none;
+  if (data.peers == Peers::none) data.copies = 0;
+  // The policy is not drawn, and reads nothing in the background.
+  data.background = BackgroundReads::always;
+  if (data.peers != Peers::directory) experiment.placement.directory.clear();
+  if (data.peers != Peers::none) data.bad_sample = BadSample::stop;
+  if (data.source == DataSource::memory || data.disk_capacity == Bytes(0) || data.peers == Peers::directory ||
+      cache::catalog().find(data.cache).make.needs != cache::Needs{})
+    data.keep = false;
+  if (experiment.placement.stores.empty()) experiment.data.store = StoreAccess::served;
+}
+
 // Only valid combinations, because reading an experiment checks them.
 Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   Rng rng(seed);
@@ -199,17 +216,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.workload.precision = Precision::bf16;
   if (experiment.evaluate_every == 0) experiment.stop.accuracy = 0.0;
   make_recovery_sensible(experiment);
-  if (experiment.placement.cache_nodes.empty()) experiment.data.source = DataSource::memory;
-  if (experiment.data.source == DataSource::memory) experiment.placement.stores.clear();
-  auto& data = experiment.data;
-  if (data.peers == Peers::plan || data.source == DataSource::memory) data.peers = Peers::none;
-  if (data.peers == Peers::none) data.copies = 0;
-  if (data.peers != Peers::directory) experiment.placement.directory.clear();
-  if (data.peers != Peers::none) data.bad_sample = BadSample::stop;
-  if (data.source == DataSource::memory || data.disk_capacity == Bytes(0) ||
-      cache::catalog().find(data.cache).make.needs != cache::Needs{})
-    data.keep = false;
-  if (experiment.placement.stores.empty()) experiment.data.store = StoreAccess::served;
+  make_data_sensible(experiment);
   if (experiment.physics.profile.empty()) {
     experiment.physics.network = NetworkSource::platform;
     experiment.physics.noise = NoiseSource::none;
@@ -267,7 +274,8 @@ TEST(RoundTrip, RandomExperimentsDifferInEveryKey) {
   for (const auto& key : experiment_keys()) {
     static const std::set<std::string> held = {"platform",         "sync.over",
                                                "stop.rounds",      "run.revoke",
-                                               "placement.spares", "workload.synthetic_buckets"};
+                                               "placement.spares", "workload.synthetic_buckets",
+                                               "data.background"};
     if (held.contains(key.path) || (key.accepts.names != Names::none && key.path != "sync.algorithm"))
       continue;
     static const std::set<std::string> options = {"data.cache_options", "sync.sharding_options",

@@ -28,6 +28,7 @@
 #include "workloads/roles/delivery_log.hpp"
 #include "workloads/roles/node_epoch.hpp"
 #include "workloads/roles/peer_source.hpp"
+#include "workloads/roles/resident_lists.hpp"
 #include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_reads.hpp"
 

@@ -214,7 +214,7 @@ class Foresight final : public CachePolicy {
     return plans_keepers() ? keeper_[index(id)] == setting_.node : holder_[index(id)] == nobody;
   }
   void publish(SampleId id, Decisions& decisions) {
-    decisions.published.push_back(id);
+    if (setting_.nodes > 1) decisions.published.push_back(id);
     if (wanted_by_[index(id)] == 0) used_.push(id);
   }
   /// Samples leave that were used, the first ones first.
@@ -232,7 +232,7 @@ class Foresight final : public CachePolicy {
     if (is_ahead_[index(id)]) {
       is_ahead_[index(id)] = false;
       ahead_ -= size.count();
-    } else {
+    } else if (setting_.nodes > 1) {
       decisions.withdrawn.push_back(id);
     }
   }

@@ -131,8 +131,12 @@ TEST(NoPfs, ReadsNoSampleFromTheStoreTwiceInAdvance) {
     const Reads reads = read_ahead(plan, nodes, samples, Bytes(fitting));
     for (const auto& [id, count] : reads.from_store) EXPECT_EQ(count, 1) << id;
     // Where all fits, the store is read once, and never again.
-    if (fitting == samples) EXPECT_EQ(reads.from_store.size(), used.size());
-    if (nodes == 1) EXPECT_EQ(reads.from_peers, 0);
+    if (fitting == samples) {
+      EXPECT_EQ(reads.from_store.size(), used.size());
+    }
+    if (nodes == 1) {
+      EXPECT_EQ(reads.from_peers, 0);
+    }
     EXPECT_EQ(plan.calls, nodes * static_cast<int>(lists.size())) << "all nodes share one plan";
   }
 }

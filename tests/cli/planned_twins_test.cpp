@@ -81,7 +81,9 @@ INSTANTIATE_TEST_SUITE_P(Policies, PlannedTwins,
 
 /// What is read ahead depends on when nobody waits, so decisions are replayed.
 TEST_F(PlannedTwins, ReadsAheadReplay) {
-  play_cache("--set data.cache=foresight --set 'data.cache_options={window: 0.5}'");
+  // The caches hold more than the data set, so there is room.
+  play_cache(
+      "--set data.cache=foresight --set data.cache_capacity=20000 --set 'data.cache_options={window: 0.5}'");
   const auto comparison = validation::compare(simulated_, {measured_});
   expect_replayed(comparison);
   EXPECT_EQ(losses(measured_), losses(simulated_));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -25,9 +26,14 @@ class GivenPlan : public SharedPlan {
     ++calls;
     ids = lists_.at(static_cast<std::size_t>(epoch)).at(static_cast<std::size_t>(node));
   }
+  std::shared_ptr<const FrequencyPlan> by_frequency(const Setting& setting) const override {
+    if (!by_frequency_) by_frequency_ = std::make_shared<const FrequencyPlan>(plan_by_frequency(setting));
+    return by_frequency_;
+  }
   mutable int calls = 0;
 
  private:
+  mutable std::shared_ptr<const FrequencyPlan> by_frequency_;
   Lists lists_;
 };
 

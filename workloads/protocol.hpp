@@ -352,7 +352,8 @@ struct Answer {
   bool ready = false;
 };
 
-/// The ids of the samples follow.
+/// The ids of the samples follow. Without samples it asks which ones the cache node holds; the reply is a
+/// Batch without samples, and a bit for each sample of the data set.
 struct Request {
   static constexpr Kind kind = Kind::request;
   std::int32_t samples = 0;

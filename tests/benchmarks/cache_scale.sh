@@ -46,7 +46,7 @@ variants:
   minio: {data.cache: minio}
   nopfs: {data.cache: nopfs, data.peers: plan}
   nopfs-alone: {data.cache: nopfs}
-  icache: {data.cache: icache, data.sampling: importance, data.sampling_options: {warm_up: 1}}
+  icache: {data.cache: icache, data.cache_options: {split: 0.8}, data.sampling: importance, data.sampling_options: {warm_up: 1}}
 YAML
 
 for policy in "${policies[@]}"; do

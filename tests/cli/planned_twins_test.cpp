@@ -53,14 +53,18 @@ TEST_P(PlannedTwins, DecideAndDeliverTheSame) {
   EXPECT_EQ(cache.at("requests"), 12 * 3 * 8);
   EXPECT_GT(cache.at("local"), 0);
   for (const char* key : {"requests", "local", "peer", "peer_misses", "storage"})
-    EXPECT_EQ(measured_.summary.at("cache").at(key), cache.at(key)) << key;
+    EXPECT_EQ(measured_.summary.at("cache").value(key, 0), cache.value(key, 0)) << key;
   for (std::int64_t epoch = 0; epoch < 6; ++epoch)
     for (const char* from : {"tier0", "peer", "peer-miss", "store"})
       EXPECT_EQ(cache_sum(measured_.journal, from, epoch).samples,
                 cache_sum(simulated_.journal, from, epoch).samples)
           << from << " in epoch " << epoch;
   const auto comparison = validation::compare(simulated_, {measured_});
-  EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;
+  // A policy that may read ahead while a node is idle is replayed, though this one does not.
+  const bool reads_ahead = GetParam().find("foresight") != std::string::npos;
+  EXPECT_EQ(comparison.decisions.state,
+            reads_ahead ? validation::Gate::State::not_checked : validation::Gate::State::passed)
+      << comparison.decisions.detail;
   expect_replayed(comparison);
   // Real mathematics on the same samples: a wrong one would change the losses.
   EXPECT_EQ(losses(measured_), losses(simulated_));
@@ -77,7 +81,9 @@ INSTANTIATE_TEST_SUITE_P(Policies, PlannedTwins,
 
 /// What is read ahead depends on when nobody waits, so decisions are replayed.
 TEST_F(PlannedTwins, ReadsAheadReplay) {
-  play_cache("--set data.cache=foresight --set 'data.cache_options={window: 0.5}'");
+  // The caches hold more than the data set, so there is room.
+  play_cache(
+      "--set data.cache=foresight --set data.cache_capacity=20000 --set 'data.cache_options={window: 0.5}'");
   const auto comparison = validation::compare(simulated_, {measured_});
   expect_replayed(comparison);
   EXPECT_EQ(losses(measured_), losses(simulated_));

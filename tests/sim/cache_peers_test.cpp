@@ -216,7 +216,7 @@ class PeerCounts : public PeerTimes {
   std::vector<EpochReads> expect_same_counts(const CatalogEntry<cache::Factory>& policy) {
     const Journal journal = train();
     // Those of options come first.
-    const cache::Rates rates{.tiers = {{BytesPerSecond(1), Seconds(0)}}};
+    const cache::Rates rates{.tiers = {{BytesPerSecond(1), Seconds(0)}}, .peer = {}, .store = {}};
     const auto& sampler = sampling::samplers().find("shuffled");
     const auto lists = sampler.make.make({.samples = 120,
                                           .batch = 8,
@@ -288,7 +288,7 @@ TEST_F(PeerCounts, OfNoPfsAreThoseOfItsReplay) {
   const auto replayed = expect_same_counts(cache::catalog().find("nopfs"));
   for (const EpochReads& epoch : replayed) {
     EXPECT_GT(epoch.ledger.local.samples, 20) << epoch.epoch;
-    EXPECT_GT(epoch.ledger.peer.samples, 20) << epoch.epoch;
+    EXPECT_GT(epoch.ledger.peer.samples, 5) << epoch.epoch;
     EXPECT_EQ(epoch.ledger.peer_misses, 0) << epoch.epoch;
   }
 }

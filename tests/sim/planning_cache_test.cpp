@@ -264,38 +264,38 @@ TEST_P(PlanningCachesOfTwo, EverySampleOfAListIsDeliveredOnce) {
   EXPECT_EQ(sent["importance"].second, data.needs_losses() ? 2 * variant.nodes * samples * 4 : 0);
 }
 
+class ListsOfCached : public Planning, public ::testing::WithParamInterface<std::tuple<const char*, bool>> {};
+
 /// Two workers with a node each, in both maths: the lists repeat what the nodes hold, so more comes from
 /// caches than with lists that do not know it.
-TEST_F(Planning, ListsRepeatWhatCachesHold) {
-  const auto use = [](const std::string& cache) {
-    return Change{"", [cache](Experiment& experiment) {
-                    experiment.data.sampling = "shade";
-                    experiment.data.cache = cache;
-                    if (cache == "shade") experiment.data.cache_options = {{"reserve", std::int64_t{4}}};
-                    experiment.placement.cache_nodes = {"host-3", "host-4"};
-                  }};
-  };
-  for (const bool is_real : {true, false})
-    for (const char* cache : {"shade", "minio"}) {
-      SCOPED_TRACE(std::string(cache) + (is_real ? "" : " modelled"));
-      records_losses_ = is_real;
-      Experiment experiment = reading(2, use(cache));
-      if (!is_real) experiment.workload.math = Experiment::Workload::Math::modelled;
-      const Journal journal = train(experiment, true);
-      for (std::int64_t epoch = 1; epoch < 3; ++epoch) {
-        const auto hits = cache_sum(journal, "tier0", epoch).samples;
-        // A quarter of the samples is in each cache, three times as often in the list, half of them
-        // elsewhere.
-        EXPECT_GT(hits, 30) << epoch;
-        EXPECT_EQ(hits + cache_sum(journal, "store", epoch).samples, 96) << epoch;
-      }
-      std::int64_t told = 0;
-      for (const OperationRecord& record : journal.operations)
-        if (record.kind == "send" && record.channel == "losses") told += record.bytes;
-      // Twice, a worker sends 48 losses and a bit for each of 96 samples.
-      EXPECT_EQ(told, 2 * (48 * 4 + 96 / 8));
-    }
+TEST_P(ListsOfCached, RepeatWhatCachesHold) {
+  const auto& [cache, is_real] = GetParam();
+  records_losses_ = is_real;
+  Experiment experiment = reading(2, {"", [](Experiment& each) { each.data.sampling = "shade"; }});
+  experiment.data.cache = cache;
+  if (experiment.data.cache == "shade") experiment.data.cache_options = {{"reserve", std::int64_t{4}}};
+  experiment.placement.cache_nodes = {"host-3", "host-4"};
+  if (!is_real) experiment.workload.math = Experiment::Workload::Math::modelled;
+  const Journal journal = train(experiment, true);
+  for (std::int64_t epoch = 1; epoch < 3; ++epoch) {
+    const auto hits = cache_sum(journal, "tier0", epoch).samples;
+    // A quarter of the samples is in each cache, three times as often in the list, half of them elsewhere.
+    EXPECT_GT(hits, 30) << epoch;
+    EXPECT_EQ(hits + cache_sum(journal, "store", epoch).samples, 96) << epoch;
+  }
+  std::int64_t told = 0;
+  for (const OperationRecord& record : journal.operations)
+    if (record.kind == "send" && record.channel == "losses") told += record.bytes;
+  // Twice, a worker sends 48 losses and a bit for each of 96 samples.
+  EXPECT_EQ(told, 2 * (48 * 4 + 96 / 8));
 }
+
+INSTANTIATE_TEST_SUITE_P(Caches, ListsOfCached,
+                         ::testing::Combine(::testing::Values("shade", "minio"), ::testing::Bool()),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param)) +
+                                  (std::get<1>(info.param) ? "" : "modelled");
+                         });
 
 std::string name_of_two(const ::testing::TestParamInfo<std::tuple<Change, Variant>>& info) {
   const auto& [policy, variant] = info.param;

@@ -36,8 +36,14 @@ class SeedPlan : public cache::SharedPlan {
     sampling::deal(all, node, setting_.nodes, part);
     ids = std::move(part.ids);
   }
+  std::shared_ptr<const cache::FrequencyPlan> by_frequency(const cache::Setting& setting) const override {
+    if (!by_frequency_)
+      by_frequency_ = std::make_shared<const cache::FrequencyPlan>(cache::plan_by_frequency(setting));
+    return by_frequency_;
+  }
 
  private:
+  mutable std::shared_ptr<const cache::FrequencyPlan> by_frequency_;
   const TrainingReplaySetting& setting_;
 };
 

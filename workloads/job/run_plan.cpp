@@ -66,6 +66,14 @@ void RunPlan::list(int, std::int64_t epoch, int node, std::vector<SampleId>& ids
       if (i < part.size()) ids.push_back(part[i]);
 }
 
+/// Ranks may be threads of one process.
+std::shared_ptr<const cache::FrequencyPlan> RunPlan::by_frequency(const cache::Setting& setting) const {
+  std::call_once(once_, [&] {
+    by_frequency_ = std::make_shared<const cache::FrequencyPlan>(cache::plan_by_frequency(setting));
+  });
+  return by_frequency_;
+}
+
 std::vector<SampleId> RunPlan::of_worker(std::int64_t epoch, std::size_t worker) const {
   const auto number = static_cast<int>(worker);
   if (sampler_ == nullptr) {

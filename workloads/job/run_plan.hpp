@@ -25,6 +25,7 @@ class RunPlan final : public cache::SharedPlan {
   /// So many, at least in part.
   std::int64_t epochs() const override { return epochs_; }
   void list(int job, std::int64_t epoch, int node, std::vector<SampleId>& ids) const override;
+  std::shared_ptr<const cache::FrequencyPlan> by_frequency(const cache::Setting& setting) const override;
 
  private:
   std::vector<SampleId> of_worker(std::int64_t epoch, std::size_t worker) const;
@@ -35,6 +36,8 @@ class RunPlan final : public cache::SharedPlan {
   std::vector<std::vector<std::size_t>> workers_of_;  ///< by cache node
   std::shared_ptr<const sampling::Sampler> sampler_;
   std::function<const sampling::Shards&()> shards_;
+  mutable std::once_flag once_;
+  mutable std::shared_ptr<const cache::FrequencyPlan> by_frequency_;
   // The list that was asked for last, which has the parts of all nodes:
   mutable std::mutex mutex_;
   mutable std::int64_t last_epoch_ = -1;

@@ -31,6 +31,7 @@
 #include "workloads/roles/exchange_watch.hpp"
 #include "workloads/roles/node_job.hpp"
 #include "workloads/roles/peer_source.hpp"
+#include "workloads/roles/resident_lists.hpp"
 #include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_reads.hpp"
 #include "workloads/roles/served_job.hpp"

@@ -1,8 +1,9 @@
 // Foresight: importance with clairvoyance. When an epoch begins, its list is known to all nodes. A node keeps
 // the samples that count most for later epochs, and reads the others ahead in the order of their use, those
 // of low importance from packages that hold exactly what it will need together. Nothing is substituted.
-// What is read ahead takes the place of samples that no node uses any more in the epoch, so a cache loses no
-// room to it. All nodes know all lists, so each knows what the others keep; a directory may tell it instead.
+// What is read ahead takes the place of samples that are not used any more in the epoch, so a cache loses no
+// room to it. All nodes know all lists, so each knows what the others keep, and nothing of that leaves for
+// what is read ahead; a directory may tell it instead.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -214,11 +215,12 @@ class Foresight final : public CachePolicy {
     return plans_keepers() ? keeper_[index(id)] == setting_.node : holder_[index(id)] == nobody;
   }
   void publish(SampleId id, Decisions& decisions) {
-    decisions.published.push_back(id);
+    if (setting_.nodes > 1) decisions.published.push_back(id);
     if (wanted_by_[index(id)] == 0) used_.push(id);
   }
-  /// Samples leave that were used, the first ones first.
+  /// Samples leave that were used, the first ones first; but not those that other nodes count on.
   bool make_room(Bytes size, Decisions& decisions) {
+    if (plans_keepers()) return size <= kept_.room();
     while (size > kept_.room()) {
       if (used_.empty()) return false;
       const SampleId id = used_.front();
@@ -232,7 +234,7 @@ class Foresight final : public CachePolicy {
     if (is_ahead_[index(id)]) {
       is_ahead_[index(id)] = false;
       ahead_ -= size.count();
-    } else {
+    } else if (setting_.nodes > 1) {
       decisions.withdrawn.push_back(id);
     }
   }

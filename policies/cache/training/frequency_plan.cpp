@@ -100,12 +100,6 @@ FrequencyPlan plan_by_frequency(const Setting& setting) {
   return std::move(planner).take();
 }
 
-std::shared_ptr<const FrequencyPlan> SharedPlan::by_frequency(const Setting& setting) const {
-  std::call_once(once_,
-                 [&] { by_frequency_ = std::make_shared<const FrequencyPlan>(plan_by_frequency(setting)); });
-  return by_frequency_;
-}
-
 std::shared_ptr<const FrequencyPlan> frequency_plan(const Setting& setting) {
   if (const auto* shared = dynamic_cast<const SharedPlan*>(setting.plan))
     return shared->by_frequency(setting);

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "policies/cache/policy.hpp"
@@ -31,12 +30,9 @@ FrequencyPlan plan_by_frequency(const Setting& setting);
 /// A plan that keeps what the policies of several nodes derive from it, so that one process derives it once.
 class SharedPlan : public Plan {
  public:
-  /// Pre: the settings of all calls differ in `node` alone.
-  std::shared_ptr<const FrequencyPlan> by_frequency(const Setting& setting) const;
-
- private:
-  mutable std::once_flag once_;
-  mutable std::shared_ptr<const FrequencyPlan> by_frequency_;
+  /// plan_by_frequency(setting), made at the first call. Pre: the settings of all calls differ in `node`
+  /// alone.
+  virtual std::shared_ptr<const FrequencyPlan> by_frequency(const Setting& setting) const = 0;
 };
 
 /// Of a shared plan what it keeps, of another one a new one.

@@ -132,7 +132,7 @@ Catalog<Factory>::Entry nopfs() {
       .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
                  return std::make_unique<NoPfs>(setting);
                },
-               .needs = {.manifest = true, .plan = true, .rates = true, .peers = true, .idle = true}}};
+               .needs = {.manifest = true, .plan = true, .rates = true, .peers = true}}};
 }
 
 }  // namespace tandem::cache

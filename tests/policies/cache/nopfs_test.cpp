@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -25,9 +26,14 @@ class GivenPlan : public SharedPlan {
     ++calls;
     ids = lists_.at(static_cast<std::size_t>(epoch)).at(static_cast<std::size_t>(node));
   }
+  std::shared_ptr<const FrequencyPlan> by_frequency(const Setting& setting) const override {
+    if (!by_frequency_) by_frequency_ = std::make_shared<const FrequencyPlan>(plan_by_frequency(setting));
+    return by_frequency_;
+  }
   mutable int calls = 0;
 
  private:
+  mutable std::shared_ptr<const FrequencyPlan> by_frequency_;
   Lists lists_;
 };
 
@@ -131,8 +137,12 @@ TEST(NoPfs, ReadsNoSampleFromTheStoreTwiceInAdvance) {
     const Reads reads = read_ahead(plan, nodes, samples, Bytes(fitting));
     for (const auto& [id, count] : reads.from_store) EXPECT_EQ(count, 1) << id;
     // Where all fits, the store is read once, and never again.
-    if (fitting == samples) EXPECT_EQ(reads.from_store.size(), used.size());
-    if (nodes == 1) EXPECT_EQ(reads.from_peers, 0);
+    if (fitting == samples) {
+      EXPECT_EQ(reads.from_store.size(), used.size());
+    }
+    if (nodes == 1) {
+      EXPECT_EQ(reads.from_peers, 0);
+    }
     EXPECT_EQ(plan.calls, nodes * static_cast<int>(lists.size())) << "all nodes share one plan";
   }
 }

@@ -253,7 +253,7 @@ TEST_P(InPlaceNeededMachines, DepartAsInTheSimulation) {
   succeeds("simulate " + in_place(rounds, GetParam()) + " --out whole");
   succeeds("simulate " + words + " --out simulated");
   const std::string told = succeeds("run " + words + " --out out");
-  EXPECT_NE(told.find("steward on 'server' departed (revoked); the job starts again from round "),
+  EXPECT_NE(told.find("steward on 'server' departed (revoked); the job starts again from "),
             std::string::npos)
       << told;
   const Results simulated = results("simulated"), measured = results("out");

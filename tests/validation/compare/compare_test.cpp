@@ -223,6 +223,19 @@ TEST(Parity, ReadsOfBatchesThatAreRequestedInAdvanceMayDependOnArrival) {
   EXPECT_EQ(parity_of_one_more_read(data), State::failed);
 }
 
+/// A policy that plans with the whole run reads ahead, and what is in flight then is not read again.
+TEST(Parity, ReadsOfAPlanMayDependOnArrival) {
+  Experiment::Data data;
+  data.source = DataSource::storage;
+  data.cache = "nopfs";
+  data.prefetch = 0;
+  EXPECT_EQ(parity_of_one_more_read(data), State::passed);
+  EXPECT_EQ(parity_of_one_more_read(data, "send", "reads"), State::passed);
+  EXPECT_EQ(parity_of_one_more_read(data, "send", "batches"), State::failed);
+  data.cache = "minio";
+  EXPECT_EQ(parity_of_one_more_read(data), State::failed);
+}
+
 TEST(Figures, OfStalenessAndLocalStepsExistIfTheyVary) {
   const auto of = [](const testing::SyntheticJob& job) {
     const auto variant = synthetic_variant(job);

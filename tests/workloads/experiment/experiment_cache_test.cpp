@@ -99,6 +99,9 @@ TEST_F(CacheKeys, ADirectoryServesWorkersThatStay) {
 TEST_F(CacheKeys, ReadsInTheBackgroundWaitOnlyWhereThereAreSome) {
   EXPECT_EQ(load(stored("cache: hoard, background: while-computing")).data.background,
             BackgroundReads::while_computing);
+  // It reads its plan ahead.
+  EXPECT_EQ(load(stored("cache: nopfs, background: while-computing")).data.background,
+            BackgroundReads::while_computing);
   const std::string always = "key 'data.background': expected always, because ";
   EXPECT_EQ(error_of(stored("cache: lru, background: while-computing")),
             "lab.yaml:4: " + always +

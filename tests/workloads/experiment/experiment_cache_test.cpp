@@ -111,6 +111,11 @@ TEST_F(CacheKeys, ReadsInTheBackgroundWaitOnlyWhereThereAreSome) {
             "lab.yaml:5: " + always +
                 "with sync.overlap: both, exchanges last into the next step's "
                 "computing, found 'while-computing'");
+  EXPECT_EQ(error_of(stored("cache: hoard, background: while-computing",
+                            "sync: {algorithm: d-psgd, over: peers}\n")),
+            "lab.yaml:5: " + always +
+                "over peers (sync.over), workers exchange models while they compute, found "
+                "'while-computing'");
   EXPECT_EQ(error_of(minimal + "data: {cache: hoard, background: while-computing}\n"),
             "lab.yaml:3: " + always +
                 "workers have their samples in memory (data.source) and no cache nodes, "

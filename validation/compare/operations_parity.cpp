@@ -173,7 +173,7 @@ Gate operations_parity(const Results& simulated, const std::vector<Results>& mea
   const auto recorded = [](const Results& results) { return !results.journal.operations.empty(); };
   if (!recorded(simulated) || !std::all_of(measured.begin(), measured.end(), recorded))
     return {Gate::State::not_checked, 0, "operations were not recorded in both simulation and measurement"};
-  if (const auto reason = timing_reason(simulated.info.experiment); !reason.empty())
+  if (const auto reason = timing_reason(simulated.info); !reason.empty())
     return {Gate::State::not_checked, 0, reason + ", so the number of operations may differ"};
   for (const auto& run : measured)
     if (!run.info.generations.is_null())

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -152,6 +153,26 @@ TEST_F(StoredDepartures, ASpareReadsFromItsNode) {
     depart_at(experiment, "10.5 remove b");
     EXPECT_GT(train_apart(experiment, to_text(over)).count(), 2.0 * 96 / 3 - 2);
   }
+}
+
+/// It asks for nothing, so nobody waits for it to leave an epoch.
+TEST_F(StoredDepartures, DeliveriesAreRecordedWhereNoSpareIsNeeded) {
+  Experiment experiment = job("bsp", sync::Route::server, 1);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.placement.workers.resize(3);
+  experiment.placement.spares = {"host-4"};
+  experiment.recovery.policy = "spares";
+  experiment.stop = {.epochs = 3.0};
+  depart_at(experiment, "100000 remove b");
+  const Journal journal = train(experiment);
+  std::map<std::pair<Rank, std::int64_t>, std::int64_t> recorded;
+  std::int64_t samples = 0;
+  for (const DeliveryRecord& record : journal.deliveries) {
+    recorded[{record.rank, record.epoch}] += record.samples;
+    samples += record.samples;
+  }
+  EXPECT_GE(recorded.size(), 2U * 3U) << "of two nodes";
+  EXPECT_EQ(samples, delivered(journal));
 }
 
 /// Cache nodes ask each other, and each must stay until no other one may ask it.

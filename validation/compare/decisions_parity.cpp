@@ -127,7 +127,7 @@ Gate decisions_parity(const Results& simulated, const std::vector<Results>& meas
   const auto recorded = [](const Results& results) { return !results.journal.decisions.empty(); };
   if (!recorded(simulated) && std::none_of(measured.begin(), measured.end(), recorded))
     return {Gate::State::not_checked, 0, "no policy decisions were recorded"};
-  if (const auto reason = timing_reason(simulated.info.experiment); !reason.empty())
+  if (const auto reason = timing_reason(simulated.info); !reason.empty())
     return {Gate::State::not_checked, 0, reason + ", so decisions are replayed instead"};
   if (std::ranges::any_of(measured, had_other_workers) || had_other_workers(simulated))
     return {Gate::State::not_checked, 0,

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "policies/cache/policy.hpp"
 #include "policies/checkpointing/policy.hpp"
+#include "policies/sampling/sampler.hpp"
 #include "policies/sync/policy.hpp"
 
 namespace tandem::validation {
@@ -20,7 +23,8 @@ const char* state_name(Gate::State state) {
   return "";
 }
 
-std::string timing_reason(const Experiment& experiment) {
+std::string timing_reason(const RunInfo& info) {
+  const Experiment& experiment = info.experiment;
   const auto& algorithm = sync::catalog().find(experiment.sync.algorithm);
   if (algorithm.make.timing_driven)
     return fmt::format("{} decides by durations or the order of arrival", algorithm.name);
@@ -36,6 +40,11 @@ std::string timing_reason(const Experiment& experiment) {
   const auto& data = experiment.data;
   if (data.source == DataSource::storage && cache::catalog().find(data.cache).make.needs.idle)
     return fmt::format("cache policy {} reads in the background when its node is idle", data.cache);
+  if (data.source == DataSource::storage && sampling::samplers().find(data.sampling).make.needs_cached &&
+      std::ranges::count(info.roles, "worker") > std::ranges::count(info.roles, "cache-node"))
+    return fmt::format(
+        "sampler {} lists what is cached, which depends on the order in which the workers of a node asked",
+        data.sampling);
   if (experiment.stop.seconds.count() > 0) return "stop.seconds ends the job by the clock";
   return "";
 }

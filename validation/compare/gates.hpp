@@ -19,9 +19,9 @@ struct Gate {
 };
 const char* state_name(Gate::State state);
 
-/// Why operations and decisions of this experiment may differ between simulation and measurement; empty when
-/// they must not.
-std::string timing_reason(const Experiment& experiment);
+/// Why operations and decisions of this run may differ between simulation and measurement; empty when they
+/// must not.
+std::string timing_reason(const RunInfo& info);
 
 /// Each rank did the same operations: for every (kind, peer, channel, work, bucket) the same sequence of
 /// bytes and samples. The order between different peers may differ.

@@ -34,9 +34,9 @@ struct Members {
   /// By slot and incarnation; measured: of the first repetition.
   std::vector<ComparedOccupant> occupants{};
   MembersFigure departures{};
-  MembersFigure arrivals{};  ///< while the job ran
+  MembersFigure arrivals{};      ///< while the job ran
   MembersFigure lost_samples{};  ///< NaN: not known
-  int batch = 0;  ///< of a worker's step
+  int batch = 0;                 ///< of a worker's step
   /// In which machines and departures the simulation and a measured run differ, in words, though both draw
   /// them alike. Empty: in none.
   std::vector<std::string> differences{};

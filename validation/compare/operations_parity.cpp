@@ -46,12 +46,15 @@ bool may_join_reads(const Results& results) {
 /// What a cache node with several workers reads depends on the order of their requests, and so does what it
 /// asks stores for. A store with several cache nodes reads in the order of theirs. A tier on a disk writes
 /// what has arrived. What another node has depends on what has arrived there, and so does what a directory
-/// answers, and all that follows from its answers. `joins`: as may_join_reads says.
+/// answers, and all that follows from its answers. Where a policy plans with the whole run, a batch may find
+/// that a sample of the plan is in flight, or ask for it before the plan does. `joins`: as may_join_reads
+/// says.
 bool depends_on_arrival(const RunInfo& info, bool joins, const OperationRecord& record) {
   const auto rank = static_cast<std::size_t>(record.rank);
   if (rank >= info.roles.size()) return false;
   const bool is_timed = joins || count_of(info, "worker") > count_of(info, "cache-node") ||
-                        info.experiment.data.peers == Peers::directory;
+                        info.experiment.data.peers == Peers::directory ||
+                        cache::catalog().find(info.experiment.data.cache).make.needs.plan;
   const bool asks_peers = info.experiment.data.peers != Peers::none && count_of(info, "cache-node") > 1;
   if (record.channel == "peer-data" || record.channel == "directory" || record.channel == "holders" ||
       info.roles[rank] == "directory")
@@ -170,7 +173,7 @@ Gate operations_parity(const Results& simulated, const std::vector<Results>& mea
   const auto recorded = [](const Results& results) { return !results.journal.operations.empty(); };
   if (!recorded(simulated) || !std::all_of(measured.begin(), measured.end(), recorded))
     return {Gate::State::not_checked, 0, "operations were not recorded in both simulation and measurement"};
-  if (const auto reason = timing_reason(simulated.info.experiment); !reason.empty())
+  if (const auto reason = timing_reason(simulated.info); !reason.empty())
     return {Gate::State::not_checked, 0, reason + ", so the number of operations may differ"};
   for (const auto& run : measured)
     if (!run.info.generations.is_null())

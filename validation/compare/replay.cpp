@@ -17,7 +17,6 @@
 #include "policies/recovery/replay.hpp"
 #include "policies/sync/policy.hpp"
 #include "validation/compare/gates.hpp"
-#include "workloads/job/cache_policy.hpp"
 #include "workloads/job/data_plan.hpp"
 #include "workloads/job/recovery_plan.hpp"
 #include "workloads/records/jobs_summary.hpp"
@@ -123,11 +122,10 @@ Decider cache_of(const RunInfo& info, Rank rank) {
   const auto shared = info.physics.find(shared_cache_key);
   const int jobs = shared == info.physics.end() ? 1 : 1 + static_cast<int>(shared->size());
   const auto data = std::make_shared<const DataPlan>(info.experiment, workers_of(info), "");
-  return [data, place = CacheNodePlace{index, nodes, jobs}, experiment = info.experiment,
+  return [data, index, nodes, jobs,
           policy = std::shared_ptr<cache::CachePolicy>()](const std::string& event) mutable -> std::string {
     // Each generation of a job begins with an empty cache.
-    if (policy == nullptr || event == started_cache)
-      policy = make_cache_policy(experiment.data, experiment.seed, data->manifest(), place);
+    if (policy == nullptr || event == started_cache) policy = data->make_cache_policy(index, nodes, jobs);
     cache::Decisions decisions;
     cache::replay_event(*policy, event, decisions);
     return cache::to_text(decisions);

@@ -54,16 +54,16 @@ const Decisions& CacheEngine::want(const cache::Want& want) {
   check_serves(want);
   CacheLedger& ledger = open_ledger(want.job, want.epoch);
   count_delivered(want, ledger);
-  count_background();
+  count_background(want.job);
   add_demand(ledger);
   for (const Serve& serve : decisions_.serve) state(serve.given).is_awaited = state(serve.given).in_flight;
-  move();
+  move(want.job);
   return decisions_;
 }
 
-const Decisions& CacheEngine::arrived(std::span<const Arrived> arrived) {
+const Decisions& CacheEngine::arrived(int job, std::span<const Arrived> arrived) {
   decisions_.clear();
-  CacheLedger& ledger = open_ledger(active_job_, jobs_[static_cast<std::size_t>(active_job_)].epoch);
+  CacheLedger& ledger = open_ledger(job);
   again_.clear();
   for (const Arrived& read : arrived) {
     SampleState& sample = state(read.id);
@@ -77,7 +77,7 @@ const Decisions& CacheEngine::arrived(std::span<const Arrived> arrived) {
     if (sample.is_awaited) again_.push_back(read.id);
   }
   policy_->on_arrived(arrived, decisions_);
-  finish();
+  finish(job);
   for (const Arrived& read : arrived)
     if (state(read.id).tier == cache::outside && std::exchange(state(read.id).unused, false))
       ledger.wasted.add(read.size);
@@ -91,44 +91,45 @@ const Decisions& CacheEngine::begin_epoch(const cache::EpochBegins& epoch) {
   active_job_ = epoch.job;
   jobs_[static_cast<std::size_t>(epoch.job)].epoch = epoch.epoch;
   policy_->on_epoch(epoch, decisions_);
-  return finish();
+  return finish(epoch.job);
 }
 
 const Decisions& CacheEngine::importance(int job, std::span<const float> losses) {
   decisions_.clear();
+  active_job_ = job;
   policy_->on_importance(job, losses, decisions_);
-  return finish();
+  return finish(job);
 }
 
 const Decisions& CacheEngine::change_job(const cache::JobChange& change) {
   decisions_.clear();
   policy_->on_job(change, decisions_);
-  return finish();
+  return finish(active_job_);
 }
 
 const Decisions& CacheEngine::change_peer(const cache::PeerChange& change) {
   decisions_.clear();
   policy_->on_peer(change, decisions_);
-  return finish();
+  return finish(active_job_);
 }
 
 const Decisions& CacheEngine::directory(std::span<const cache::Holder> holders) {
   decisions_.clear();
   policy_->on_directory(holders, decisions_);
-  return finish();
+  return finish(active_job_);
 }
 
 const Decisions& CacheEngine::idle(Bytes room) {
   decisions_.clear();
   policy_->on_idle(room, decisions_);
-  return finish();
+  return finish(active_job_);
 }
 
 /// After an event that delivers nothing.
-const Decisions& CacheEngine::finish() {
+const Decisions& CacheEngine::finish(int job) {
   TANDEM_CHECK(decisions_.serve.empty(), "only a want is served");
-  count_background();
-  move();
+  count_background(job);
+  move(job);
   return decisions_;
 }
 
@@ -150,6 +151,11 @@ CacheLedger& CacheEngine::open_ledger(int job, std::int64_t epoch) {
   state.epoch = epoch;
   if (epoch >= std::ssize(state.epochs)) state.epochs.resize(static_cast<std::size_t>(epoch) + 1);
   return state.epochs[static_cast<std::size_t>(epoch)];
+}
+
+/// Of the epoch that the job is in.
+CacheLedger& CacheEngine::open_ledger(int job) {
+  return open_ledger(job, jobs_[static_cast<std::size_t>(job)].epoch);
 }
 
 /// What a peer was expected to deliver comes from the store.
@@ -221,10 +227,10 @@ void CacheEngine::add_demand(CacheLedger& ledger) {
 
 /// Of the reads in the background and the packages. Samples that are here or in flight are left out, but a
 /// package is read as a whole.
-void CacheEngine::count_background() {
+void CacheEngine::count_background(int job) {
   auto& reads = decisions_.fetch;
   auto& ids = decisions_.ids;
-  CacheLedger& ledger = open_ledger(active_job_, jobs_[static_cast<std::size_t>(active_job_)].epoch);
+  CacheLedger& ledger = open_ledger(job);
   for (Fetch& read : reads) {
     SampleCount bytes;
     const auto claim = [&](SampleId id) {
@@ -248,8 +254,8 @@ void CacheEngine::count_background() {
   }
 }
 
-void CacheEngine::move() {
-  CacheLedger& ledger = open_ledger(active_job_, jobs_[static_cast<std::size_t>(active_job_)].epoch);
+void CacheEngine::move(int job) {
+  CacheLedger& ledger = open_ledger(job);
   for (const auto& [id, size, from, to] : decisions_.move) {
     SampleState& sample = state(id);
     TANDEM_CHECK(sample.tier == from && from != to, "sample", id, "is in tier", int{sample.tier},

@@ -26,8 +26,9 @@ class CacheEngine {
   /// the batch is complete when those reads have arrived.
   const cache::Decisions& want(const cache::Want& want);
   /// Pre: the samples are in flight. A peer that does not hold a sample for which a batch waits is replaced
-  /// by the first store, unless the policy reads it elsewhere. `why`: as the read was decided.
-  const cache::Decisions& arrived(std::span<const cache::Arrived> arrived);
+  /// by the first store, unless the policy reads it elsewhere. `job`: for which they were read; `why`: as the
+  /// read was decided.
+  const cache::Decisions& arrived(int job, std::span<const cache::Arrived> arrived);
   const cache::Decisions& begin_epoch(const cache::EpochBegins& epoch);
   const cache::Decisions& importance(int job, std::span<const float> losses);
   const cache::Decisions& change_job(const cache::JobChange& change);
@@ -43,6 +44,8 @@ class CacheEngine {
   bool in_flight(SampleId id) const { return state(id).in_flight; }
   Bytes used(int tier) const { return used_[static_cast<std::size_t>(tier)]; }
   const cache::CachePolicy& policy() const { return *policy_; }
+  /// Of the last batch, epoch or losses: what follows changes, news and idle times counts for it.
+  int active_job() const { return active_job_; }
 
   /// Of a job and epoch; all zero if nothing happened in it.
   const CacheLedger& ledger(int job, std::int64_t epoch) const;
@@ -65,13 +68,14 @@ class CacheEngine {
   const SampleState& state(SampleId id) const { return states_[static_cast<std::size_t>(id)]; }
   SampleState& state(SampleId id) { return states_[static_cast<std::size_t>(id)]; }
   CacheLedger& open_ledger(int job, std::int64_t epoch);
+  CacheLedger& open_ledger(int job);
   void check_serves(const cache::Want& want) const;
   void count_delivered(const cache::Want& want, CacheLedger& ledger);
   static void count_peer_miss(const cache::Arrived& read, CacheLedger& ledger);
   void add_demand(CacheLedger& ledger);
-  void count_background();
-  void move();
-  const cache::Decisions& finish();
+  void count_background(int job);
+  void move(int job);
+  const cache::Decisions& finish(int job);
 
   std::unique_ptr<cache::CachePolicy> policy_;
   std::vector<Bytes> tiers_;
@@ -79,7 +83,7 @@ class CacheEngine {
   cache::Manifest manifest_;
   std::vector<SampleState> states_;  ///< by id
   std::vector<JobState> jobs_;
-  int active_job_ = 0;  ///< whose ledger has reads in the background and evictions
+  int active_job_ = 0;
   cache::Decisions decisions_;
   std::vector<cache::Place> demand_places_;
   std::vector<SampleId> again_;  ///< scratch: what a peer does not hold

@@ -253,7 +253,7 @@ void TrainingReplay::finish_reads(int node, const Decisions& first) {
                             is_here ? Arrived::Outcome::here : Arrived::Outcome::not_here});
       }
     if (arrived_.empty()) return;
-    decisions = &engine.arrived(arrived_);
+    decisions = &engine.arrived(engine.active_job(), arrived_);
   }
 }
 

@@ -157,6 +157,11 @@ std::vector<ExperimentKey> data_keys() {
       {KEY(data.losses), file(),
        "losses.csv of a run with --losses: the losses that the sampler knows where mathematics is modelled; "
        "empty: losses of a seeded model"},
+  };
+}
+
+std::vector<ExperimentKey> cache_keys() {
+  return {
       {KEY(data.cache), name_of(Names::cache), "cache policy: which samples a cache node keeps"},
       {KEY(data.cache_options), {}, "options of the cache policy; see `tandem list cache`"},
       {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache in memory, its first tier"},
@@ -198,6 +203,12 @@ std::vector<ExperimentKey> data_keys() {
        "batch waits; while-computing: besides, only while none of the node's workers exchanges gradients, "
        "from "
        "the first part that it has to send until its exchange is over, as it tells the node"},
+  };
+}
+
+/// How samples become batches.
+std::vector<ExperimentKey> sample_keys() {
+  return {
       {KEY(data.augment),
        {},
        "how training images are changed each time they are used, drawn from the seed, the sample and the "
@@ -446,8 +457,8 @@ std::vector<ExperimentKey> run_keys() {
 
 std::vector<ExperimentKey> make_keys() {
   std::vector<ExperimentKey> keys = workload_keys();
-  for (const auto& more :
-       {sync_keys(), data_keys(), placement_keys(), optimizer_keys(), transience_keys(), run_keys()})
+  for (const auto& more : {sync_keys(), data_keys(), cache_keys(), sample_keys(), placement_keys(),
+                           optimizer_keys(), transience_keys(), run_keys()})
     keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }

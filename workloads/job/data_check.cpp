@@ -80,7 +80,10 @@ class DataChecker {
     };
     if (experiment_.data.source == DataSource::memory)
       refuse("workers have their samples in memory (data.source) and no cache nodes");
-    if (!needs.idle) refuse("cache policy " + experiment_.data.cache + " reads nothing in the background");
+    if (!needs.idle && !needs.plan)
+      refuse("cache policy " + experiment_.data.cache + " reads nothing in the background");
+    if (experiment_.sync.over == sync::Route::peers)
+      refuse("over peers (sync.over), workers exchange models while they compute");
     if (experiment_.sync.overlaps_forward())
       refuse("with sync.overlap: both, exchanges last into the next step's computing");
     if (experiment_.transience.may_depart() && experiment_.recovery.mode == RecoveryMode::in_place)

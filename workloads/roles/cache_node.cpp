@@ -115,6 +115,7 @@ void CacheNode::add_clients(std::span<const ServedJob> jobs) {
       client.has_ended = worker >= roster.first_workers().size();
       if (!client.has_ended) continue;
       client.incarnation = client.arrived = 0;
+      job.deliveries.end(number_of(client));
       --job.open;
     }
     open_workers_ += job.open;

@@ -81,26 +81,29 @@ void CacheNode::tell_residents(Client& client) {
 }
 
 /// What the list of the epoch knows, which one of the workers sends, except before the first epoch. Nobody
-/// waits for anything else meanwhile.
+/// waits for anything else meanwhile. Many nodes may wait at once, so there is room for losses only
+/// afterwards.
 std::vector<float> CacheNode::receive_losses(NodeJob& job, std::int64_t epoch) {
   const auto samples = data_.manifest().samples;
-  std::vector<float> losses(static_cast<std::size_t>(samples), std::numeric_limits<float>::quiet_NaN());
+  const std::size_t of_losses = static_cast<std::size_t>(samples) * sizeof(float);
+  std::vector<std::byte> message;
   if (epoch > 0) {
     // It is one of those that wait for the epoch: workers that have lists in common end together.
     const Client& first = clients_of(job).front();
     TANDEM_CHECK(!first.has_ended, "epoch", epoch, "worker", first.rank);
-    const std::size_t of_losses = losses.size() * sizeof(float);
     if (resident_lists_) residents_ = ResidentSet(samples);
     const std::size_t size = of_losses + residents_.bytes().size();
-    std::vector<std::byte> message(is_real_ || resident_lists_ ? size : 0);
+    message.resize(is_real_ || resident_lists_ ? size : 0);
     Pending arriving = context_.receive(
         first.rank, protocol::importance,
         {Bytes(static_cast<std::int64_t>(size)), message.empty() ? nullptr : message.data()});
     context_.wait(arriving);
-    if (is_real_) std::memcpy(losses.data(), message.data(), of_losses);
     if (resident_lists_) residents_.add(std::span(message).subspan(of_losses));
   }
-  return job.data.models_losses() ? job.data.modelled_losses_of(epoch) : losses;
+  if (job.data.models_losses()) return job.data.modelled_losses_of(epoch);
+  std::vector<float> losses(static_cast<std::size_t>(samples), std::numeric_limits<float>::quiet_NaN());
+  if (epoch > 0 && is_real_) std::memcpy(losses.data(), message.data(), of_losses);
+  return losses;
 }
 
 }  // namespace tandem

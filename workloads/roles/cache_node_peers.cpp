@@ -87,8 +87,8 @@ void CacheNode::note_arrived(const SampleRead& read, std::size_t needed) {
   if (arrived_.empty()) return;
   if (directory_ && !read.not_here.empty())
     directory_->repair(read.not_here, read.from.number, read.moment, job_of(read).row_epoch(read.epoch));
-  const cache::Decisions& decisions = engine_.arrived(arrived_);
   NodeJob& job = job_of(read);
+  const cache::Decisions& decisions = engine_.arrived(job.number, arrived_);
   apply(decisions, job, job.row_epoch(read.epoch));
   for (const SampleId id : read.not_here) {
     if (engine_.in_flight(id) && !from_peers_.contains(id)) not_at_peer_.insert(id);

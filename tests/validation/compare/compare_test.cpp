@@ -223,6 +223,32 @@ TEST(Parity, ReadsOfBatchesThatAreRequestedInAdvanceMayDependOnArrival) {
   EXPECT_EQ(parity_of_one_more_read(data), State::failed);
 }
 
+/// A policy that plans with the whole run reads ahead, and what is in flight then is not read again.
+TEST(Parity, ReadsOfAPlanMayDependOnArrival) {
+  Experiment::Data data;
+  data.source = DataSource::storage;
+  data.cache = "nopfs";
+  data.prefetch = 0;
+  EXPECT_EQ(parity_of_one_more_read(data), State::passed);
+  EXPECT_EQ(parity_of_one_more_read(data, "send", "reads"), State::passed);
+  EXPECT_EQ(parity_of_one_more_read(data, "send", "batches"), State::failed);
+  data.cache = "minio";
+  EXPECT_EQ(parity_of_one_more_read(data), State::failed);
+}
+
+/// A list of shade repeats what is cached, and that depends on who asked first.
+TEST(Parity, ListsThatKnowSharedCachesDependOnArrival) {
+  RunInfo info;
+  info.experiment.data.source = DataSource::storage;
+  info.experiment.data.sampling = "shade";
+  info.roles = {"worker", "worker", "cache-node", "cache-node"};
+  EXPECT_EQ(timing_reason(info), "");
+  info.roles.insert(info.roles.begin(), "worker");
+  EXPECT_THAT(timing_reason(info), HasSubstr("sampler shade lists what is cached"));
+  info.experiment.data.sampling = "shuffled";
+  EXPECT_EQ(timing_reason(info), "");
+}
+
 TEST(Figures, OfStalenessAndLocalStepsExistIfTheyVary) {
   const auto of = [](const testing::SyntheticJob& job) {
     const auto variant = synthetic_variant(job);

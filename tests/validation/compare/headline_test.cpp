@@ -144,7 +144,8 @@ TEST(Headline, OverlappingIntervalsAreNoRanking) {
   const Headline open = headline_of({bsp(), fast});
   ASSERT_EQ(open.warnings.size(), 1U);
   EXPECT_THAT(open.warnings.front(), HasSubstr("do not tell which configuration is the fastest"));
-  EXPECT_THAT(open.warnings.front(), HasSubstr("asp 44.00 samples/s to 60.00 samples/s, bsp 44.60 samples/s"));
+  EXPECT_THAT(open.warnings.front(),
+              HasSubstr("asp 44.00 samples/s to 60.00 samples/s, bsp 44.60 samples/s"));
   EXPECT_THAT(headline_of({bsp(), asp(50, {45, 60})}).warnings, IsEmpty());
   Contender other = asp(40, {30, 47});
   other.name = "ssp";

@@ -68,7 +68,7 @@ TEST(Replay, IncludesDecisionsAboutCommits) {
   const auto gate = replay(variant.simulated, variant.measured);
   EXPECT_EQ(gate.state, State::passed) << gate.detail;
   EXPECT_EQ(gate.checked, before + 8);
-  EXPECT_THAT(timing_reason(variant.simulated.info.experiment), HasSubstr("young decides by durations"));
+  EXPECT_THAT(timing_reason(variant.simulated.info), HasSubstr("young decides by durations"));
   variant.measured[0].journal.decisions.back().decisions = "next_commit_in seconds=121";
   const auto found = replay(variant.simulated, variant.measured);
   EXPECT_EQ(found.state, State::failed);
@@ -100,7 +100,7 @@ TEST(Replay, IncludesDecisionsOnDepartures) {
   const auto gate = replay(variant.simulated, variant.measured);
   EXPECT_EQ(gate.state, State::passed) << gate.detail;
   EXPECT_EQ(gate.checked, before + 10);
-  EXPECT_THAT(timing_reason(variant.simulated.info.experiment), HasSubstr("machines depart by the clock"));
+  EXPECT_THAT(timing_reason(variant.simulated.info), HasSubstr("machines depart by the clock"));
   auto falsified = variant;
   falsified.measured[0].journal.decisions.back().decisions = "request slot=2";
   const auto found = replay(falsified.simulated, falsified.measured);

@@ -1,4 +1,4 @@
-// Which reads follow, and what is counted, where another node was asked in vain.
+// Which reads follow, and what is counted, where another node was asked in vain; and for which job.
 #include "workloads/data/cache_engine.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ class PeerMisses : public ::testing::Test {
   /// The reads that follow.
   Reads misses(SampleId id, Why why) {
     const std::vector<Arrived> arrived = {{id, size, cache::peer(1), why, Arrived::Outcome::not_here}};
-    const Decisions& decisions = engine_->arrived(arrived);
+    const Decisions& decisions = engine_->arrived(0, arrived);
     Reads reads;
     for (const cache::Fetch& fetch : decisions.fetch) {
       EXPECT_EQ(decisions.ids_of(fetch).front(), id);
@@ -110,6 +110,62 @@ TEST_F(PeerMisses, ThePolicyMayReadItItself) {
   // In vain again, and the batch still waits.
   policy_->reads_again = false;
   EXPECT_EQ(misses(5, Why::refill), (Reads{{Where::store, Why::demand}}));
+}
+
+/// Keeps one sample, which it reads when losses are known, and reads another one in its place when it has
+/// arrived.
+class ReadingByLosses final : public cache::CachePolicy {
+ public:
+  void on_want(const cache::Want& want, Decisions& decisions) override {
+    for (const auto& [id, unused] : want.now) decisions.serve.push_back({id, id, cache::store()});
+  }
+  void on_importance(int, std::span<const float>, Decisions& decisions) override { read(3, decisions); }
+  void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
+    if (arrived.front().id != 3) return;
+    kept_.drop(3, size, decisions);
+    read(4, decisions);
+  }
+  bool holds(SampleId id) const override { return kept_.holds(id); }
+  Bytes used(int) const override { return kept_.used(); }
+
+ private:
+  void read(SampleId id, Decisions& decisions) {
+    EXPECT_TRUE(kept_.keep(id, size, decisions));
+    decisions.read(id, cache::store(), Why::prefetch);
+  }
+  cache::Kept kept_{size};
+};
+
+/// Whichever job asked for samples meanwhile.
+TEST(SharedEngine, ReadsCountForTheJobForWhichTheyAre) {
+  CacheEngine engine(std::make_unique<ReadingByLosses>(), {size}, cache::Manifest{.samples = 8, .each = size},
+                     2);
+  const auto want = [&](int job, SampleId id) {
+    const std::vector<cache::Sample> now = {{id, size}};
+    cache::Want want;
+    want.job = job;
+    want.now = now;
+    engine.want(want);
+  };
+  const auto ahead = [&](int job) {
+    return engine.ledger(job, 0).background[static_cast<std::size_t>(Why::prefetch)].samples;
+  };
+  want(0, 5);
+  engine.importance(1, {});
+  EXPECT_EQ(ahead(1), 1);
+  want(0, 6);
+  const std::vector<Arrived> arrived = {{3, size, cache::store(), Why::prefetch, Arrived::Outcome::here}};
+  engine.arrived(1, arrived);
+  EXPECT_EQ(ahead(1), 2);
+  EXPECT_EQ(ahead(0), 0);
+  EXPECT_EQ(engine.ledger(1, 0).evicted, 1);
+  EXPECT_EQ(engine.ledger(1, 0).wasted.samples, 1);
+  EXPECT_EQ(engine.ledger(0, 0).evicted, 0);
+  // Another node was asked in vain for what the other job wants.
+  const std::vector<Arrived> missed = {{5, size, cache::peer(1), Why::demand, Arrived::Outcome::not_here}};
+  engine.arrived(0, missed);
+  EXPECT_EQ(engine.ledger(0, 0).peer_misses, 1);
+  EXPECT_EQ(engine.ledger(1, 0).peer_misses, 0);
 }
 
 }  // namespace

@@ -88,8 +88,19 @@ TEST_F(CacheKeys, ADirectoryServesPoliciesThatNeedOnlyRequests) {
             "directory, found 'a'");
 }
 
+TEST_F(CacheKeys, ADirectoryServesWorkersThatStay) {
+  const std::string departs = "transience: {lifetime: exponential}\n";
+  EXPECT_EQ(error_of(stored("peers: directory", departs)),
+            "lab.yaml:5: key 'data.peers': expected another value: a directory does not know of requests of "
+            "workers that depart, because machines may depart (transience.lifetime), found 'directory'");
+  EXPECT_EQ(load(stored("peers: ring", departs)).data.peers, Peers::ring);
+}
+
 TEST_F(CacheKeys, ReadsInTheBackgroundWaitOnlyWhereThereAreSome) {
   EXPECT_EQ(load(stored("cache: hoard, background: while-computing")).data.background,
+            BackgroundReads::while_computing);
+  // It reads its plan ahead.
+  EXPECT_EQ(load(stored("cache: nopfs, background: while-computing")).data.background,
             BackgroundReads::while_computing);
   const std::string always = "key 'data.background': expected always, because ";
   EXPECT_EQ(error_of(stored("cache: lru, background: while-computing")),
@@ -100,6 +111,11 @@ TEST_F(CacheKeys, ReadsInTheBackgroundWaitOnlyWhereThereAreSome) {
             "lab.yaml:5: " + always +
                 "with sync.overlap: both, exchanges last into the next step's "
                 "computing, found 'while-computing'");
+  EXPECT_EQ(error_of(stored("cache: hoard, background: while-computing",
+                            "sync: {algorithm: d-psgd, over: peers}\n")),
+            "lab.yaml:5: " + always +
+                "over peers (sync.over), workers exchange models while they compute, found "
+                "'while-computing'");
   EXPECT_EQ(error_of(minimal + "data: {cache: hoard, background: while-computing}\n"),
             "lab.yaml:3: " + always +
                 "workers have their samples in memory (data.source) and no cache nodes, "

@@ -1,0 +1,84 @@
+// Cache nodes with clients that ask at random, without time.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/cache_client.hpp"
+#include "tests/support/fake_context.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "workloads/roles/run_role.hpp"
+
+namespace tandem::testing {
+
+class CacheNodes : public ::testing::Test {
+ protected:
+  static constexpr int samples = 40;
+  static constexpr int batch = 6;
+
+  static platforms::Description lab() {
+    platforms::Description platform;
+    platform.file = "cache_node_test";
+    for (const char* name : {"a", "b", "c", "d"}) {
+      platforms::Host host;
+      host.name = name;
+      host.device = platforms::find_device("v100");
+      host.disks = {{"disk", BytesPerSecond(1e8), BytesPerSecond(1e8)}};
+      platform.hosts.push_back(host);
+    }
+    return platform;
+  }
+  static Experiment reading(int workers, std::vector<std::string> nodes) {
+    Experiment experiment;
+    experiment.workload.math = Experiment::Workload::Math::real;
+    experiment.workload.model = "mlp";
+    experiment.workload.dataset = "synthetic";
+    experiment.workload.train_samples = samples;
+    experiment.workload.test_samples = 10;
+    experiment.workload.batch = batch;
+    experiment.sync.over = sync::Route::all_reduce;
+    experiment.sync.collective = "ring";
+    experiment.placement.workers.assign(static_cast<std::size_t>(workers), "d");
+    experiment.placement.cache_nodes = std::move(nodes);
+    experiment.data.source = DataSource::storage;
+    experiment.stop.rounds = 1;
+    return experiment;
+  }
+  /// Some clients request at random, as far ahead as they like; other ranks have their roles. Returns the
+  /// journals of all ranks.
+  std::vector<Journal> serve(const Experiment& experiment, std::uint64_t seed, int requests = 12) {
+    const Job job(experiment, lab(), folder_.path().string());
+    std::vector<Journal> journals(static_cast<std::size_t>(job.roster().size()));
+    const auto workers = static_cast<int>(job.roster().workers().size());
+    const auto nodes = job.roster().ranks_of(Roster::Role::cache_node);
+    FakeWorld world(job.roster().size(), seed);
+    world.run([&](Context& context) {
+      Journal& journal = journals[static_cast<std::size_t>(context.rank())];
+      journal.keep_decisions = journal.keep_requests = true;
+      if (context.rank() >= workers) return run_role(job, context, journal);
+      // The workers share no host with a node, so they take turns.
+      CacheClient client(context, job.data(), nodes[static_cast<std::size_t>(context.rank()) % nodes.size()]);
+      ask(client, Rng::stream(seed, "client", static_cast<std::uint64_t>(context.rank())), requests);
+    });
+    return journals;
+  }
+  static void ask(CacheClient& client, Rng rng, int requests) {
+    for (int sent = 0; sent < requests || client.in_flight() > 0;) {
+      if (sent < requests && (client.in_flight() == 0 || (client.in_flight() < 4 && rng.below(2) == 0))) {
+        std::vector<SampleId> ids(1 + rng.below(batch));
+        for (SampleId& id : ids) id = static_cast<SampleId>(rng.below(samples));
+        client.request(std::move(ids), sent++ / 5);
+      } else {
+        const auto expected = client.expected();
+        EXPECT_TRUE(client.receive() == expected);
+      }
+    }
+    client.close();
+  }
+  TemporaryFolder folder_;
+};
+
+}  // namespace tandem::testing

@@ -325,8 +325,8 @@ bool lose_machines(const Job& job, const std::vector<int>& slots) {
   for (const int slot : slots) {
     const std::string& host = hosts.at(static_cast<std::size_t>(slot));
     for (const Rank node : job.roster().ranks_of(Roster::Role::cache_node))
-      if (job.roster().host_of(node) == host)
-        remove_tier(job.spec().directory, job.roster().assignment(node).index);
+      if (job.spec().experiment.data.keep && job.roster().host_of(node) == host)
+        lose_tier(job.spec().directory, job.roster().assignment(node).index);
     if (job.checkpoints().commits.are_on_machines()) has_lost = lose_machine(job, host) || has_lost;
   }
   return has_lost;

@@ -172,6 +172,9 @@ TEST_F(KeptCaches, OfAMachineThatDepartsAreLost) {
     succeeds(world + words + " --force --out out");
     EXPECT_EQ(restarts("out"), 1U);
     std::map<Rank, std::int64_t> kept;
+  succeeds("simulate " + words + " --set stop.rounds=20 --out first");
+  EXPECT_EQ(restarts("first"), 0U);
+  EXPECT_GT(results("first").summary.at("cache").at("requests"), 0);
     for (const auto& row : results("out").journal.caches)
       if (row.from == "kept") kept[row.rank] += row.samples;
     EXPECT_FALSE(kept.contains(5));
@@ -181,3 +184,13 @@ TEST_F(KeptCaches, OfAMachineThatDepartsAreLost) {
 
 }  // namespace
 }  // namespace tandem::testing
+    // Nor do they come back from the result that the job resumes, in its second epoch.
+    succeeds(world + "--resume first --set stop.rounds=170 --force --out resumed");
+    const Results resumed = results("resumed");
+    ASSERT_EQ(restarts("resumed"), 1U);
+    ASSERT_GE(resumed.info.generations[1].at("round"), 30);
+    std::map<Rank, std::int64_t> kept_later;
+    for (const auto& row : resumed.journal.caches)
+      if (row.from == "kept" && row.epoch > 1) kept_later[row.rank] += row.samples;
+    EXPECT_FALSE(kept_later.contains(5));
+    EXPECT_GT(kept_later[6], 0);

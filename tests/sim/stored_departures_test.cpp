@@ -232,3 +232,9 @@ TEST_F(StoredDepartures, HostsOfCacheNodesAndStoresMustStay) {
 
 }  // namespace
 }  // namespace tandem::testing
+  experiment.placement.stores = {};
+  experiment.data.peers = Peers::directory;
+  experiment.placement.directory = "host-3";
+  EXPECT_NE(refused(experiment).find("placement.directory: expected hosts whose machines stay"),
+            std::string::npos)
+      << refused(experiment);

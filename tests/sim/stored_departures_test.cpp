@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <vector>
 
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -11,6 +12,7 @@
 #include "tests/support/cache_counts.hpp"
 #include "tests/support/membership_checks.hpp"
 #include "workloads/records/data_figures.hpp"
+#include "workloads/records/id_text.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -119,7 +121,15 @@ TEST_F(StoredDepartures, ANodeKeepsWhatItHasForTheNextWorker) {
   depart_at(experiment, "10.5 remove a; 20.5 add a");
   const Journal journal = train(experiment);
   // Each node reads a sample at most once, whoever asks for it.
-  EXPECT_LE(cache_sum(journal, "store").samples, 2 * 96);
+  std::map<Rank, std::vector<std::uint32_t>> requested;
+  for (const DeliveryRecord& record : journal.deliveries)
+    add_ids(record.requested, requested.try_emplace(record.rank, 96).first->second);
+  ASSERT_EQ(requested.size(), 2U);
+  std::map<Rank, std::int64_t> read;
+  for (const CacheRecord& record : journal.caches)
+    if (record.from == "store") read[record.rank] += record.samples;
+  for (const auto& [node, times] : requested)
+    EXPECT_EQ(read[node], std::ssize(times) - std::ranges::count(times, 0U)) << node;
   EXPECT_GE(cache_sum(journal, "tier0").samples, 96);
   // 3 * 96 steps of a second by four workers, one of which misses ten and loses half of one.
   EXPECT_NEAR(makespan_.count(), (288 + 10.0 + 0.5) / 4, 1.5);
@@ -150,7 +160,10 @@ TEST_F(StoredDepartures, ASpareReadsFromItsNode) {
     experiment.recovery.policy = "spares";
     experiment.stop = {.epochs = 2.0};
     depart_at(experiment, "10.5 remove b");
-    EXPECT_GT(train_apart(experiment, to_text(over)).count(), 2.0 * 96 / 3 - 2);
+    const auto spare_has_trained = [](const Journal& journal) {
+      EXPECT_GT(std::ranges::count(journal.steps, 3, &StepRecord::rank), 20);
+    };
+    EXPECT_GT(train_apart(experiment, to_text(over), spare_has_trained).count(), 2.0 * 96 / 3 - 2);
   }
 }
 
@@ -190,7 +203,8 @@ TEST_P(RandomStoredDepartures, EndWithAllRounds) {
     if (over != sync::Route::server) experiment.transience.options["mean"] = 40.0;
     // Reads of a tenth of a second: workers depart while they wait for them.
     platform_ = TemporaryPlatform::star(6, 1e7, seed % 2 == 0 ? 1e-7 : 0.05);
-    EXPECT_GT(train_apart(experiment, "random").count(), 5.0);
+    const auto has_all_rounds = [](const Journal& journal) { EXPECT_EQ(journal.counted_rounds, 40); };
+    EXPECT_GT(train_apart(experiment, "random", has_all_rounds).count(), 5.0);
   }
 }
 
@@ -228,13 +242,13 @@ TEST_F(StoredDepartures, HostsOfCacheNodesAndStoresMustStay) {
   EXPECT_NE(refused(experiment).find("placement.stores: expected hosts whose machines stay"),
             std::string::npos)
       << refused(experiment);
-}
-
-}  // namespace
-}  // namespace tandem::testing
   experiment.placement.stores = {};
   experiment.data.peers = Peers::directory;
   experiment.placement.directory = "host-3";
   EXPECT_NE(refused(experiment).find("placement.directory: expected hosts whose machines stay"),
             std::string::npos)
       << refused(experiment);
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -325,8 +325,8 @@ bool lose_machines(const Job& job, const std::vector<int>& slots) {
   for (const int slot : slots) {
     const std::string& host = hosts.at(static_cast<std::size_t>(slot));
     for (const Rank node : job.roster().ranks_of(Roster::Role::cache_node))
-      if (job.roster().host_of(node) == host)
-        remove_tier(job.spec().directory, job.roster().assignment(node).index);
+      if (job.spec().experiment.data.keep && job.roster().host_of(node) == host)
+        lose_tier(job.spec().directory, job.roster().assignment(node).index);
     if (job.checkpoints().commits.are_on_machines()) has_lost = lose_machine(job, host) || has_lost;
   }
   return has_lost;
@@ -452,14 +452,16 @@ std::optional<Seconds> MeasuredGenerations::decide_on_deaths(const GenerationRes
   return next;
 }
 
-/// In place, after a death that nobody drew: the steward of the next launch knows which workers there are.
-/// Needed machines that depart during the pause are waited for. Returns until when; none: none departs.
+/// After a death that nobody drew: machines that depart during the pause are waited for. In place, these are
+/// needed ones, and the steward of the next launch knows which workers there are. Returns until when; none:
+/// none departs.
 std::optional<Seconds> MeasuredGenerations::pass_departures(Seconds pause) {
   std::optional<Seconds> next;
   const auto time = now();
   while (steward_ && time && steward_->end_of_generation() &&
          steward_->end_of_generation()->at <= *time + pause) {
-    has_lost_more_ = lose_machines(job_, {steward_->end_of_generation()->slot}) || has_lost_more_;
+    if (const auto& end = *steward_->end_of_generation(); end.how)
+      has_lost_more_ = lose_machines(job_, {end.slot}) || has_lost_more_;
     next = steward_->begin_next();
     has_lost_more_ = lose_machines(job_, steward_->departed_meanwhile()) || has_lost_more_;
   }
@@ -469,7 +471,8 @@ std::optional<Seconds> MeasuredGenerations::pass_departures(Seconds pause) {
 std::optional<int> MeasuredGenerations::wait(const GenerationResult& result, Seconds pause) {
   has_lost_more_ = false;
   if (!result.drawn) {
-    const auto next = recovers_in_place(job_) ? pass_departures(pause) : decide_on_deaths(result);
+    auto next = recovers_in_place(job_) ? std::nullopt : decide_on_deaths(result);
+    if (!next) next = pass_departures(pause);
     if (next) pause = std::max(pause, *next - now().value_or(*next));
     return tandem::cli::wait(signals_, pause);
   }

@@ -36,18 +36,22 @@
 namespace tandem::cli {
 namespace {
 
+bool is_on_machines(const MachineUse& machines, const RunOptions& options) {
+  return machines.is_used() || options.sbatch.sbatch.is_wanted;
+}
+
 void check_machine_use(const Experiment& experiment, const MachineUse& machines, const RunOptions& options) {
   if (options.check_only && !machines.is_used())
     throw ConfigError(
         "--check: expected several machines (--hosts, --hostfile or a Slurm allocation), found none");
+  const bool on_machines = is_on_machines(machines, options);
   // On several machines, those that watch them kill ranks.
-  if (experiment.run.revoke == RevokeMode::kill && machines.is_used() && options.machines.lost_after_s == 0.0)
+  if (experiment.run.revoke == RevokeMode::kill && on_machines && options.machines.lost_after_s == 0.0)
     throw ConfigError(
         "run.revoke: expected none with --lost-after 0, because kill needs machines that are watched, found "
         "'kill'");
-  const bool is_on_machines = machines.is_used() || options.sbatch.sbatch.is_wanted;
-  if (is_on_machines) expect_commits_for_machines(experiment);
-  if (is_on_machines && experiment.data.keep)
+  if (on_machines) expect_commits_for_machines(experiment);
+  if (on_machines && experiment.data.keep)
     throw ConfigError(
         "data.keep: expected false on several machines, because second tiers are kept in the result "
         "directory, "
@@ -62,7 +66,8 @@ void check_machine_use(const Experiment& experiment, const MachineUse& machines,
 /// machines that depart.
 void check_job(const Job& job, const MachineUse& machines, const RunOptions& options) {
   require_memory(job);
-  if (!machines.is_used() || options.machines.lost_after_s > 0.0 || !recovers_in_place(job)) return;
+  if (!is_on_machines(machines, options) || options.machines.lost_after_s > 0.0 || !recovers_in_place(job))
+    return;
   const auto needed = needed_machines(job);
   if (needed.empty()) return;
   throw ConfigError(

@@ -214,6 +214,10 @@ TEST_F(NeededMachines, OfRealMathematicsEndWithTheSameModel) {
     const Results all = simulate(words + " --set platform=lives.xml", "out");
     ASSERT_EQ(all.info.generations.size(), 2U);
     EXPECT_GT(all.info.generations[1].at("round"), 0);
+    const auto& membership = all.summary.at("membership");
+    EXPECT_GT(all.info.generations[0].at("lost_samples"), 0);
+    EXPECT_EQ(membership.at("done_again_samples"), all.info.generations[0].at("lost_samples"));
+    EXPECT_EQ(membership.at("lost_samples"), 0);
     expect_same_records("whole", "out", 0);
   }
 }

@@ -76,7 +76,7 @@ TEST_P(SwappedSamples, AreNotOnOtherHostsOrOfOtherWorkersWhenAJobIsResumed) {
 
 /// A worker dies in the middle of the second epoch, and the cache node in that of the third.
 TEST_P(SwappedSamples, AreTrainedOnOnceWhereTheJobStartsAgain) {
-  const auto told = killed(job(60, stored + "--set evaluate_every=5 --set data.cache=" + GetParam()),
+  const auto told = killed(job(60, stored + "--losses --set evaluate_every=5 --set data.cache=" + GetParam()),
                            {{has_checkpoint(20), "1"}, {has_checkpoint(35), "5"}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
   EXPECT_EQ(restarts("out"), 2U) << told.output;
@@ -85,6 +85,7 @@ TEST_P(SwappedSamples, AreTrainedOnOnceWhereTheJobStartsAgain) {
   std::map<Rank, std::int64_t> samples;
   for (const auto& step : results("out").journal.steps) samples[step.rank] += step.samples;
   for (Rank worker = 0; worker < 4; ++worker) EXPECT_EQ(samples[worker], 4 * 100 + 8 * 8) << worker;
+  expect_once(visits_of(results("out")), 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, SwappedSamples, ::testing::Values("quiver", "ods"),
@@ -131,9 +132,13 @@ TEST_F(KeptCaches, AResumedJobReadsWhatIsLeftOfThemInBothWorlds) {
     expect_same_end("whole", "second", 20);
     const Results second = results("second");
     EXPECT_EQ(second.summary.at("cache").at("kept"), on_disk);
-    // 20 rounds of 32 samples: those of the last epoch that were requested before are in neither tier again.
-    EXPECT_LE(cache_sum(second.journal, "store").samples,
-              20 * 32 - cache_sum(second.journal, "tier1").samples);
+    // What was on the disk need not be read from the store once more.
+    const std::string empty = "--set data.keep=false ";
+    succeeds(world + experiment(20, keeping_ + empty) + " --force --out first_empty");
+    succeeds(world + "--resume first_empty --set stop.rounds=40 --force --out second_empty");
+    EXPECT_GE(cache_sum(results("second_empty").journal, "store").samples -
+                  cache_sum(second.journal, "store").samples,
+              on_disk);
     EXPECT_GT(cache_sum(second.journal, "tier1").samples, 0);
     EXPECT_TRUE(has_files("first"));
     EXPECT_TRUE(has_files("second"));
@@ -167,6 +172,9 @@ TEST_F(KeptCaches, OfAMachineThatDepartsAreLost) {
                "data.cache_capacity=20kB --set data.disk_capacity=60kB --set recovery.policy=restart --set "
                "transience.lifetime=trace --set transience.start=10 --set transience.time_scale=100 --set "
                "'transience.options.events=0 add a; 0 add b; 0 add c; 0 add d; 45 remove a; 50 add a'");
+  succeeds("simulate " + words + " --set stop.rounds=20 --out first");
+  EXPECT_EQ(restarts("first"), 0U);
+  EXPECT_GT(results("first").summary.at("cache").at("requests"), 0);
   for (const std::string world : {"simulate ", "run --set run.revoke=kill "}) {
     SCOPED_TRACE(world);
     succeeds(world + words + " --force --out out");
@@ -176,6 +184,16 @@ TEST_F(KeptCaches, OfAMachineThatDepartsAreLost) {
       if (row.from == "kept") kept[row.rank] += row.samples;
     EXPECT_FALSE(kept.contains(5));
     EXPECT_GT(kept[6], 0);
+    // Nor do they come back from the result that the job resumes, in its second epoch.
+    succeeds(world + "--resume first --set stop.rounds=170 --force --out resumed");
+    const Results resumed = results("resumed");
+    ASSERT_EQ(restarts("resumed"), 1U);
+    ASSERT_GE(resumed.info.generations[1].at("round"), 30);
+    std::map<Rank, std::int64_t> kept_later;
+    for (const auto& row : resumed.journal.caches)
+      if (row.from == "kept" && row.epoch > 1) kept_later[row.rank] += row.samples;
+    EXPECT_FALSE(kept_later.contains(5));
+    EXPECT_GT(kept_later[6], 0);
   }
 }
 

@@ -195,10 +195,28 @@ TEST_F(RevokedJobs, LoseCommitsWithBothMachinesOfAPair) {
 
 /// Elsewhere, the processes that watch the machines kill ranks.
 TEST_F(RevokedJobs, OnMachinesThatNobodyWatchesAreRefused) {
-  const auto told = line_.tandem("run " + revoked(job(60)) + " --hosts localhost:9 --lost-after 0 --out out");
-  EXPECT_EQ(told.exit_code, 2) << told.output;
-  EXPECT_NE(told.output.find("run.revoke: expected none with --lost-after 0"), std::string::npos)
-      << told.output;
+  for (const char* where : {"--hosts localhost:9", "--print-sbatch"}) {
+    const auto told =
+        line_.tandem("run " + revoked(job(60)) + " --lost-after 0 --out out " + std::string(where));
+    EXPECT_EQ(told.exit_code, 2) << told.output;
+    EXPECT_NE(told.output.find("run.revoke: expected none with --lost-after 0"), std::string::npos)
+        << told.output;
+  }
+}
+
+/// A rank dies by itself half a second before a machine departs as drawn: one launch is after both.
+TEST_F(RevokedJobs, WaitForMachinesThatDepartWhileTheJobStartsAgain) {
+  const auto told = killed(job(rounds) +
+                               " --set recovery.policy=restart --set run.revoke=kill --set "
+                               "transience.lifetime=fixed --set 'transience.options.times=15,1e9;1e9' --set "
+                               "transience.start=2 --set transience.time_scale=10",
+                           {{has_begun(0), "1", 1.0}});
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  const Results out = results("out");
+  ASSERT_EQ(out.info.generations.size(), 2U) << told.output;
+  EXPECT_GE(out.info.generations[1].at("began_s").get<double>(), 1.5 + 0.2 - 1e-3);
+  EXPECT_EQ(count_of_changes(out.journal, "departed"), 1);
+  expect_each_step_once("out");
 }
 
 }  // namespace

@@ -94,14 +94,17 @@ class Training : public ::testing::Test {
   }
 
   /// Trains in a separate process and folder, since SimGrid has one engine per process; returns the makespan.
-  Seconds train_apart(const Experiment& experiment, const std::string& folder) {
+  /// `check`: called there with the journal.
+  Seconds train_apart(const Experiment& experiment, const std::string& folder,
+                      const std::function<void(const Journal&)>& check = {}) {
     const auto target = directory_ / folder;
     std::filesystem::create_directories(target / "checkpoints");
     const pid_t child = fork();
     EXPECT_GE(child, 0);
     if (child == 0) {
       directory_ = target;
-      train(experiment);
+      const Journal journal = train(experiment);
+      if (check) check(journal);
       std::ofstream(target / "makespan") << std::setprecision(17) << makespan_.count();
       _exit(HasFailure() ? 1 : 0);
     }

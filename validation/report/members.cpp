@@ -82,7 +82,8 @@ std::string summary_text(const Results& results) {
                       with_separators(samples.processed), with_separators(*samples.applied),
                       with_separators(samples.dropped), with_separators(*samples.pending));
   if (!results.info.experiment.starts_again())
-    return text + fmt::format(" + {} lost{}.", with_separators(samples.lost),
+    return text + fmt::format(" + {} lost{}.",
+                              samples.lost_is_known ? with_separators(samples.lost) : "an unknown number",
                               samples.done_again ? fmt::format("; {} more were done again",
                                                                with_separators(*samples.done_again))
                                                  : "");

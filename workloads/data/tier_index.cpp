@@ -15,9 +15,10 @@
 namespace tandem {
 namespace {
 
-std::string header_of(const std::string& host, const cache::Manifest& manifest) {
-  return "tandem tier 1, " + std::to_string(manifest.samples) + " samples of " +
-         std::to_string(manifest.total().count()) + " bytes, disk of " + host;
+std::string header_of(const TierOrigin& origin, const cache::Manifest& manifest) {
+  return "tandem tier 2, " + std::to_string(manifest.samples) + " samples of " +
+         std::to_string(manifest.total().count()) + " bytes, data set " + origin.data_set + ", disk of " +
+         origin.host;
 }
 
 std::string line_of(const TierEntry& entry) {
@@ -34,16 +35,16 @@ std::string tier_index_path(const std::string& directory, int node) {
   return directory + "/tier_" + std::to_string(node) + ".index";
 }
 
-void remove_tier(const std::string& directory, int node) {
+void lose_tier(const std::string& directory, int node) {
   std::error_code ignored;
-  std::filesystem::remove(tier_index_path(directory, node), ignored);
   std::filesystem::remove(tier_file_path(directory, node), ignored);
+  const TierIndex nothing(tier_index_path(directory, node), {}, {}, {});
 }
 
-TierIndex::TierIndex(const std::string& path, const std::string& host, const cache::Manifest& manifest,
+TierIndex::TierIndex(const std::string& path, const TierOrigin& origin, const cache::Manifest& manifest,
                      std::span<const TierEntry> entries) {
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-  std::string text = header_of(host, manifest) + '\n';
+  std::string text = header_of(origin, manifest) + '\n';
   for (const TierEntry& entry : entries) text += line_of(entry);
   write(text);
 }
@@ -68,13 +69,13 @@ void TierIndex::write(const std::string& line) {
   }
 }
 
-std::vector<TierEntry> read_tier_index(const std::string& path, const std::string& host,
+std::vector<TierEntry> read_tier_index(const std::string& path, const TierOrigin& origin,
                                        const cache::Manifest& manifest) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return {};
   std::ifstream file(path, std::ios::binary);
   std::string line;
-  if (!std::getline(file, line) || line != header_of(host, manifest)) return {};
+  if (!std::getline(file, line) || line != header_of(origin, manifest)) return {};
   std::unordered_map<SampleId, std::size_t> place_of;
   std::vector<TierEntry> entries;
   std::vector<bool> is_there;

@@ -21,14 +21,20 @@ struct TierEntry {
 /// The files of the tier of cache node number `node`.
 std::string tier_file_path(const std::string& directory, int node);
 std::string tier_index_path(const std::string& directory, int node);
-/// Removes both, if they are there.
-void remove_tier(const std::string& directory, int node);
+/// The disk is lost: removes the samples, and leaves a log without any, which says that none are left.
+void lose_tier(const std::string& directory, int node);
+
+/// Whose disk it is, and a digest of the data set of which it has samples.
+struct TierOrigin {
+  std::string host;
+  std::string data_set;
+};
 
 class TierIndex {
  public:
-  /// Replaces the log by one of these entries. `host`: whose disk it is. A log that cannot be written is
-  /// incomplete: what it lacks is not kept.
-  TierIndex(const std::string& path, const std::string& host, const cache::Manifest& manifest,
+  /// Replaces the log by one of these entries. A log that cannot be written is incomplete: what it lacks is
+  /// not kept.
+  TierIndex(const std::string& path, const TierOrigin& origin, const cache::Manifest& manifest,
             std::span<const TierEntry> entries);
   ~TierIndex();
   TierIndex(const TierIndex&) = delete;
@@ -44,7 +50,7 @@ class TierIndex {
 
 /// The samples that a log says are there, the one that was written first first. None if there is no log, or
 /// one of another host's disk or of another data set.
-std::vector<TierEntry> read_tier_index(const std::string& path, const std::string& host,
+std::vector<TierEntry> read_tier_index(const std::string& path, const TierOrigin& origin,
                                        const cache::Manifest& manifest);
 
 }  // namespace tandem

@@ -326,7 +326,8 @@ std::vector<ExperimentKey> transience_keys() {
       {KEY(transience.limit), at_least(0),
        "longest lifetime of a machine, as providers have; 0: that of the options"},
       {KEY(transience.notice), at_least(0),
-       "time between the warning of a revocation and the revocation; 0: no warning"},
+       "time between the warning of a revocation and the revocation; 0: no warning. Only warnings of workers' "
+       "machines reach the job"},
       {KEY(transience.start), at_least(0),
        "time from the request for a machine until its worker begins to load the model"},
       {KEY(transience.detect), at_least(0),

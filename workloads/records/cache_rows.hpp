@@ -40,10 +40,12 @@ inline bool is_of_directory(std::string_view from) {
   return std::ranges::find(rows, from) != rows.end();
 }
 
+/// Whether a row counts what a cache node found in its second tier as it began.
+inline bool counts_left(std::string_view from) { return from == kept_row || from == spoiled_row; }
 /// Whether a row counts delivered samples.
 inline bool counts_delivered(std::string_view from) {
-  return from != replaced_row && from != no_room_row && from != kept_row && from != spoiled_row &&
-         from != background_row && from != wasted_row && from != peer_miss_row && !is_of_directory(from);
+  return from != replaced_row && from != no_room_row && !counts_left(from) && from != background_row &&
+         from != wasted_row && from != peer_miss_row && !is_of_directory(from);
 }
 inline bool counts_faults(std::string_view from) {
   return from == replaced_row || from == no_room_row || from == spoiled_row;

@@ -212,6 +212,7 @@ struct Sums {
 
   void add(const CacheRecord& record) {
     if (is_of_directory(record.from)) return add(directory[record.from], record);
+    if (counts_left(record.from)) return;
     add(classes[record.from], record);
     if (!is_delivered(record)) return;
     add(delivered, record);

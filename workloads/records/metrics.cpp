@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -120,6 +121,17 @@ void add_link_use(const RunInfo& info, const Journal& journal, Seconds makespan,
   }
 }
 
+/// Steps of a worker that are lost leave a gap in their numbers.
+bool lacks_steps(const RunInfo& info, const Journal& journal) {
+  std::map<Rank, std::set<int>> numbers;
+  for (const auto& step : journal.steps) numbers[step.rank].insert(step.step);
+  return std::ranges::any_of(numbers, [&](const auto& worker) {
+    const std::set<int>& own = worker.second;
+    const int first = info.resumed.is_object() ? *own.begin() : 0;
+    return *own.rbegin() - first + 1 != std::ssize(own);
+  });
+}
+
 }  // namespace
 
 void Distribution::add(const Distribution& other) {
@@ -161,12 +173,18 @@ SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
       if (!generation.at("ended").is_null() && !generation.contains("lost_samples"))
         samples.lost_is_known = false;
     }
-  if (!in_place || !samples.applied) return samples;
-  if (info.generations.is_array() && samples.lost_is_known) samples.done_again = samples.lost;
-  // Of departures of workers since the last commit from which the job started, all was recorded.
+  if (!in_place) return samples;
+  const bool ranks_were_killed = !samples.lost_is_known;
+  if (info.generations.is_array() && !ranks_were_killed) samples.done_again = samples.lost;
+  samples.lost = 0;
   samples.lost_is_known = true;
-  samples.lost = *samples.pending - journal.accepted_samples;
+  if (!samples.applied) return samples;
+  const std::int64_t lost = *samples.pending - journal.accepted_samples;
   samples.pending = journal.accepted_samples;
+  // Of departures of workers since the last commit from which the job started, all was recorded, unless that
+  // lacks records.
+  samples.lost_is_known = !ranks_were_killed || (lost >= 0 && !lacks_steps(info, journal));
+  if (samples.lost_is_known) samples.lost = lost;
   return samples;
 }
 

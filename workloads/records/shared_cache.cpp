@@ -40,9 +40,12 @@ double SharedCache::bound() const {
   return 1.0 - (longest * beyond + cold) / all;
 }
 
+bool SharedCache::has_bound() const { return visits_all && std::ranges::none_of(jobs, &Use::reads_ahead); }
+
 SharedCache::Use use_of_cache(const std::string& job, const Journal& journal) {
   SharedCache::Use use{.job = job};
   for (const CacheRecord& record : journal.caches) {
+    if (record.from == background_row && record.samples > 0) use.reads_ahead = true;
     if (!counts_delivered(record.from)) continue;
     use.requests += record.samples;
     use.requested_bytes += record.bytes;
@@ -66,7 +69,7 @@ json shared_cache_summary(const SharedCache& cache) {
                   {"byte_hit_ratio", share(all.hit_bytes, all.requested_bytes)},
                   {"bound", nullptr},
                   {"attained", nullptr}};
-  if (!cache.visits_all) return summary;
+  if (!cache.has_bound()) return summary;
   summary["bound"] = cache.bound();
   if (cache.bound() > 0.0) summary["attained"] = share(all.hit_bytes, all.requested_bytes) / cache.bound();
   return summary;
@@ -77,7 +80,7 @@ std::string shared_cache_text(const SharedCache& cache) {
   if (all.requests == 0) return "";
   std::string text = fmt::format("  shared cache of {} jobs: {:.1f} % of the bytes hit", cache.jobs.size(),
                                  100 * share(all.hit_bytes, all.requested_bytes));
-  if (cache.visits_all) text += fmt::format(", at most {:.1f} % can", 100 * cache.bound());
+  if (cache.has_bound()) text += fmt::format(", at most {:.1f} % can", 100 * cache.bound());
   return text + '\n';
 }
 

@@ -17,6 +17,7 @@ struct SharedCache {
     std::string job = {};
     std::int64_t requests = 0, hits = 0;  ///< samples; a hit comes from a tier of the worker's node
     std::int64_t requested_bytes = 0, hit_bytes = 0;
+    bool reads_ahead = false;  ///< something was read before anybody waited for it
   };
   std::vector<Use> jobs;
   Bytes set{0};            ///< of all samples
@@ -28,13 +29,15 @@ struct SharedCache {
   /// hold the share c of the set, have at most 1 - (c + (1 - c) max e_j) / sum e_j; for n equally long jobs
   /// with many epochs, this is 1 - (1 - c) / n. Counts whole epochs. Pre: requests.
   double bound() const;
+  /// Whether that bound holds: epochs visit all, and nothing is read ahead.
+  bool has_bound() const;
 };
 
 /// `journal`: of one job.
 SharedCache::Use use_of_cache(const std::string& job, const Journal& journal);
 
 /// For summary.json: "jobs", "requests", "hit_ratio", "byte_hit_ratio", "bound" and "attained" (null where
-/// epochs do not visit all). Null where nothing was requested.
+/// there is no bound). Null where nothing was requested.
 nlohmann::json shared_cache_summary(const SharedCache& cache);
 /// The same in one line of text; empty where nothing was requested.
 std::string shared_cache_text(const SharedCache& cache);

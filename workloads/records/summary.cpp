@@ -86,7 +86,7 @@ json phases_of(const RunInfo& info, const Journal& journal) {
 
 json cache_of(const Journal& journal) {
   std::map<std::string, CacheRecord> places;
-  CacheRecord all, local;
+  CacheRecord all, local, kept;
   json faults = json::object();
   const auto add = [](CacheRecord& to, const CacheRecord& record) {
     to.samples += record.samples;
@@ -100,6 +100,10 @@ json cache_of(const Journal& journal) {
                               : record.from == spoiled_row ? "spoiled"
                                                            : "no_room";
       faults[key] = faults.value(key, std::int64_t{0}) + record.samples;
+      continue;
+    }
+    if (record.from == kept_row) {
+      add(kept, record);
       continue;
     }
     add(places[record.from], record);
@@ -125,9 +129,9 @@ json cache_of(const Journal& journal) {
   if (all.samples > 0)
     cache["hit_ratio"] = static_cast<double>(local.samples) / static_cast<double>(all.samples);
   cache.update(faults);
-  if (const auto kept = places.find(std::string(kept_row)); kept != places.end()) {
-    cache["kept"] = kept->second.samples;
-    cache["kept_bytes"] = kept->second.bytes;
+  if (kept.samples > 0) {
+    cache["kept"] = kept.samples;
+    cache["kept_bytes"] = kept.bytes;
   }
   if (places.contains("peer")) {
     cache["peer"] = places["peer"].samples;

@@ -1,15 +1,35 @@
 // The second tier of a cache node that outlives its process (data.keep): what an earlier process of the job,
 // or the job that this one resumes, has left on the disk of the node's host.
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "policies/vocabulary/digest.hpp"
 #include "workloads/data/tier_index.hpp"
 #include "workloads/records/cache_rows.hpp"
 #include "workloads/roles/cache_node.hpp"
 
 namespace tandem {
+namespace {
+
+/// Other data sets may have as many samples of the same sizes.
+std::string digest_of_data_set(const Job& job) {
+  const DataPlan& data = job.data();
+  if (const SampleSet* const samples = data.samples()) return samples->train.manifest->digest();
+  const Experiment::Workload& workload = job.spec().experiment.workload;
+  const DatasetInfo& info = data.info();
+  Digest digest;
+  for (const std::string& text : {info.name, workload.dataset_directory, std::to_string(info.channels),
+                                  std::to_string(info.height), std::to_string(info.width)})
+    digest.add(text + '\n');
+  if (data.dataset() != nullptr)
+    for (const std::uint16_t label : data.dataset()->train_labels()) digest.add(std::to_string(label) + ' ');
+  return digest.text();
+}
+
+}  // namespace
 
 /// The result directory that has it; empty: none does.
 std::string CacheNode::find_left_tier(const Job& job) const {
@@ -26,10 +46,11 @@ std::string CacheNode::find_left_tier(const Job& job) const {
 
 /// Reads all that is left once, to compare it with its checksums, before the node serves anybody.
 void CacheNode::begin_tier(const Job& job) {
-  const std::string& host = job.roster().host_of(context_.rank());
+  const TierOrigin origin{job.roster().host_of(context_.rank()), digest_of_data_set(job)};
   const auto node = static_cast<int>(index_);
   std::vector<TierEntry> left;
-  if (!left_tier_.empty()) left = read_tier_index(tier_index_path(left_tier_, node), host, data_.manifest());
+  if (!left_tier_.empty())
+    left = read_tier_index(tier_index_path(left_tier_, node), origin, data_.manifest());
   std::vector<TierEntry> here = left;
   if (!left.empty()) {
     Bytes size{0};
@@ -50,7 +71,7 @@ void CacheNode::begin_tier(const Job& job) {
     return true;
   });
   for (const TierEntry& entry : here) kept_at_start_.add(data_.manifest().size_of(entry.id));
-  tier_index_.emplace(tier_index_path(job.spec().directory, node), host, data_.manifest(), here);
+  tier_index_.emplace(tier_index_path(job.spec().directory, node), origin, data_.manifest(), here);
 }
 
 /// It is in the second tier, or not any more.

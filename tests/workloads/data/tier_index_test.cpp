@@ -20,8 +20,8 @@ class KeptTier : public ::testing::Test {
  protected:
   std::string directory() const { return folder_.path().string(); }
   std::string index() const { return tier_index_path(directory(), 0); }
-  std::vector<TierEntry> read(const std::string& host = "a") const {
-    return read_tier_index(index(), host, manifest_);
+  std::vector<TierEntry> read(const TierOrigin& origin = a_) const {
+    return read_tier_index(index(), origin, manifest_);
   }
   void append(const std::string& text) const { std::ofstream(index(), std::ios::app) << text; }
   static std::vector<std::byte> record(int value) { return std::vector(100, static_cast<std::byte>(value)); }
@@ -29,13 +29,14 @@ class KeptTier : public ::testing::Test {
     EXPECT_TRUE(tier.write(id, record(static_cast<int>(id))));
     return {id, tier.checksum_of(id)};
   }
+  inline static const TierOrigin a_{"a", "0123"};
   testing::TemporaryFolder folder_;
   const cache::Manifest manifest_{.samples = 8, .each = Bytes(100)};
 };
 
 TEST_F(KeptTier, HasWhatWasAddedLastAndNotRemoved) {
   {
-    TierIndex log(index(), "a", manifest_, std::vector<TierEntry>{{7, 70}, {1, 10}});
+    TierIndex log(index(), a_, manifest_, std::vector<TierEntry>{{7, 70}, {1, 10}});
     log.add({3, 30});
     log.remove(1);
     log.add({5, 50});
@@ -46,7 +47,7 @@ TEST_F(KeptTier, HasWhatWasAddedLastAndNotRemoved) {
 }
 
 TEST_F(KeptTier, IsReadUpToWhereItsProcessWasKilled) {
-  { TierIndex(index(), "a", manifest_, std::vector<TierEntry>{{7, 70}, {1, 10}}); }
+  { TierIndex(index(), a_, manifest_, std::vector<TierEntry>{{7, 70}, {1, 10}}); }
   append("+ 3 3");
   EXPECT_THAT(read(), ElementsAre(TierEntry{7, 70}, TierEntry{1, 10}));
   append("0\n+ 8 1\n+ 4 40\n");
@@ -55,18 +56,19 @@ TEST_F(KeptTier, IsReadUpToWhereItsProcessWasKilled) {
 
 TEST_F(KeptTier, IsOfOneDiskAndDataSet) {
   EXPECT_THAT(read(), IsEmpty());
-  { TierIndex(index(), "a", manifest_, std::vector<TierEntry>{{7, 70}}); }
+  { TierIndex(index(), a_, manifest_, std::vector<TierEntry>{{7, 70}}); }
   EXPECT_EQ(read().size(), 1U);
-  EXPECT_THAT(read("b"), IsEmpty());
-  EXPECT_THAT(read_tier_index(index(), "a", {.samples = 8, .each = Bytes(99)}), IsEmpty());
-  EXPECT_THAT(read_tier_index(index(), "a", {.samples = 9, .each = Bytes(100)}), IsEmpty());
+  EXPECT_THAT(read({"b", a_.data_set}), IsEmpty());
+  EXPECT_THAT(read({a_.host, "4567"}), IsEmpty());
+  EXPECT_THAT(read_tier_index(index(), a_, {.samples = 8, .each = Bytes(99)}), IsEmpty());
+  EXPECT_THAT(read_tier_index(index(), a_, {.samples = 9, .each = Bytes(100)}), IsEmpty());
   std::ofstream(index()) << std::string(1000, 'x');
   EXPECT_THAT(read(), IsEmpty());
 }
 
 TEST_F(KeptTier, WithoutRoomForItsLogKeepsNothing) {
   std::filesystem::create_symlink("/dev/full", index());
-  TierIndex log(index(), "a", manifest_, {});
+  TierIndex log(index(), a_, manifest_, {});
   log.add({1, 10});
   EXPECT_THAT(read(), IsEmpty());
 }
@@ -104,13 +106,17 @@ TEST_F(KeptTier, LacksWhatIsNotThere) {
   EXPECT_THROW(tier.read(5, bytes), WorldError);
 }
 
-TEST_F(KeptTier, IsRemovedWithItsMachine) {
+/// So that a job which begins again does not look elsewhere for what is left.
+TEST_F(KeptTier, OfALostDiskHasALogWithoutSamples) {
   { TierFile tier(tier_file_path(directory(), 0), manifest_, TierFile::Begin::empty); }
-  { TierIndex(index(), "a", manifest_, {}); }
-  EXPECT_TRUE(std::filesystem::exists(index()));
-  remove_tier(directory(), 0);
-  remove_tier(directory(), 1);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+  { TierIndex(index(), a_, manifest_, std::vector<TierEntry>{{7, 70}}); }
+  lose_tier(directory(), 0);
+  lose_tier(directory(), 1);
+  for (const int node : {0, 1}) {
+    EXPECT_TRUE(std::filesystem::exists(tier_index_path(directory(), node)));
+    EXPECT_FALSE(std::filesystem::exists(tier_file_path(directory(), node)));
+    EXPECT_THAT(read_tier_index(tier_index_path(directory(), node), a_, manifest_), IsEmpty());
+  }
 }
 
 }  // namespace

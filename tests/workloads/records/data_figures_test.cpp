@@ -176,6 +176,18 @@ TEST_F(Data, ReadsInTheBackgroundAddToNoRequestAndHaveNoBound) {
   EXPECT_TRUE(data.at("warm").at("bound").is_null());
 }
 
+/// What is left of a cache is no class of delivered samples; the bound is for caches that begin empty.
+TEST_F(Data, WhatIsLeftOfACacheIsNoClass) {
+  two_epochs();
+  journal_.caches.push_back({1, 1, "kept", 30, 300, Seconds(0), Seconds(0)});
+  journal_.caches.push_back({1, 1, "spoiled", 2, 0, Seconds(0), Seconds(0)});
+  const auto data = figures();
+  EXPECT_EQ(data.at("warm").at("requests"), 100);
+  EXPECT_EQ(data.at("warm").at("classes").size(), 2U);
+  EXPECT_EQ(data.at("epochs").at(1).at("classes").size(), 2U);
+  EXPECT_TRUE(data.at("warm").at("bound").is_null());
+}
+
 /// Two workers with two batches of 25 samples per epoch; they wait for half of each step of the cold epoch.
 TEST_F(Data, StallIsKnownWhereWorkersTrainEqually) {
   two_epochs();

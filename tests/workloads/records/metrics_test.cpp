@@ -107,6 +107,50 @@ TEST(Samples, AnAllReduceAppliesAll) {
   EXPECT_FALSE(sample_counts(info_of({"worker", "worker"}, sync::Route::peers), journal).applied);
 }
 
+/// Two ranks; one has departed. `lost_samples` of the generation that ended; null: not known.
+RunInfo started_again_in_place(sync::Route over, const nlohmann::json& lost_samples) {
+  RunInfo info = info_of(two_and_a_server, over);
+  info.experiment.transience.lifetime = "exponential";
+  info.experiment.recovery.mode = RecoveryMode::in_place;
+  nlohmann::json ended = {{"ended", "a rank died"}};
+  if (!lost_samples.is_null()) ended["lost_samples"] = lost_samples;
+  info.generations = nlohmann::json::array({ended, {{"ended", nullptr}}});
+  return info;
+}
+
+TEST(Samples, OfGenerationsInPlaceAreDoneAgainAndNotLost) {
+  Journal journal;
+  journal.membership.emplace_back();
+  journal.steps = {step_of(0, 0, 0), step_of(1, 0, 0)};
+  for (const auto over : {sync::Route::peers, sync::Route::all_reduce, sync::Route::server}) {
+    if (over == sync::Route::server) journal.note_applied(0, 0, 16);
+    const SampleCounts samples = sample_counts(started_again_in_place(over, 24), journal);
+    EXPECT_EQ(samples.done_again, 24);
+    EXPECT_EQ(samples.lost, 0);
+    EXPECT_TRUE(samples.lost_is_known);
+    const SampleCounts unknown = sample_counts(started_again_in_place(over, nullptr), journal);
+    EXPECT_FALSE(unknown.done_again);
+    EXPECT_EQ(unknown.lost, 0);
+  }
+}
+
+/// A rank was killed before it had recorded steps that the restart point has.
+TEST(Samples, ThatWereLostInPlaceAreNotKnownWithoutTheRecordsOfSomeSteps) {
+  Journal journal;
+  journal.membership.emplace_back();
+  journal.steps = {step_of(0, 0, 0), step_of(0, 1, 1), step_of(0, 2, 2), step_of(1, 0, 0), step_of(1, 1, 1)};
+  journal.note_applied(0, 0, 32);
+  const RunInfo info = started_again_in_place(sync::Route::server, nullptr);
+  EXPECT_TRUE(sample_counts(info, journal).lost_is_known);
+  EXPECT_EQ(sample_counts(info, journal).lost, 8);
+  journal.steps.erase(journal.steps.begin() + 1);
+  EXPECT_FALSE(sample_counts(info, journal).lost_is_known);
+  EXPECT_EQ(sample_counts(info, journal).lost, 0);
+  // Or all later ones.
+  journal.steps = {step_of(0, 0, 0)};
+  EXPECT_FALSE(sample_counts(info, journal).lost_is_known);
+}
+
 TEST(Shares, AreRelativeToTheWholeRun) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0, 1, 2, 3)};

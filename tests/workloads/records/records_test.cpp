@@ -187,16 +187,19 @@ TEST(Summary, WarmUpStepsAreLeftOutOfStepStatisticsOnly) {
 
 TEST(Summary, CacheRequestsAreSummed) {
   auto journal = small_journal();
-  journal.caches = {{2, 0, "tier0", 30, 300, Seconds(0), Seconds(0)},
-                    {2, 0, "store", 10, 100, Seconds(1.5), Seconds(1)},
-                    {2, 1, "tier0", 45, 450, Seconds(0), Seconds(0)},
-                    {2, 1, "tier1", 5, 50, Seconds(0.25), Seconds(0.5)},
-                    {3, 1, "store", 10, 100, Seconds(2.5), Seconds(2)}};
+  journal.caches = {
+      {2, 0, "tier0", 30, 300, Seconds(0), Seconds(0)},   {2, 0, "store", 10, 100, Seconds(1.5), Seconds(1)},
+      {2, 1, "tier0", 45, 450, Seconds(0), Seconds(0)},   {2, 1, "tier1", 5, 50, Seconds(0.25), Seconds(0.5)},
+      {3, 1, "store", 10, 100, Seconds(2.5), Seconds(2)}, {3, 1, "kept", 7, 70, Seconds(0), Seconds(0)},
+      {3, 1, "spoiled", 1, 0, Seconds(0), Seconds(0)}};
   const auto cache = summarise(two_workers(), journal, Seconds(12))["cache"];
   EXPECT_EQ(cache["requests"], 100);
   EXPECT_DOUBLE_EQ(cache["hit_ratio"], 0.8);
   EXPECT_EQ(cache["storage_bytes"], 200);
   EXPECT_DOUBLE_EQ(cache["storage_time_s"], 3.0);
+  EXPECT_EQ(cache["kept"], 7);
+  EXPECT_EQ(cache["kept_bytes"], 70);
+  EXPECT_EQ(cache["spoiled"], 1);
   EXPECT_EQ(cache["classes"].size(), 3U);
   EXPECT_EQ(cache["classes"]["tier0"]["samples"], 75);
   EXPECT_EQ(cache["classes"]["tier1"]["bytes"], 50);

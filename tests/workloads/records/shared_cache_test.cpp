@@ -25,6 +25,8 @@ TEST(SharedCaches, CountWhatComesFromTheTiersOfANode) {
   EXPECT_EQ(use.hits, 5);
   EXPECT_EQ(use.requested_bytes, 150);
   EXPECT_EQ(use.hit_bytes, 50);
+  EXPECT_TRUE(use.reads_ahead);
+  EXPECT_FALSE(use_of_cache("a", journal_of({{"tier0", 3}})).reads_ahead);
 }
 
 SharedCache::Use epochs(int count, std::int64_t hits = 0) {
@@ -63,6 +65,9 @@ TEST(SharedCaches, AreSummarisedWithTheShareOfTheBoundThatIsAttained) {
       << shared_cache_text(cache);
   // Where a sampler selects, the bound does not hold.
   cache.visits_all = false;
+  EXPECT_TRUE(shared_cache_summary(cache).at("bound").is_null());
+  // Nor where samples were there before anybody asked for them.
+  cache.visits_all = cache.jobs[1].reads_ahead = true;
   EXPECT_TRUE(shared_cache_summary(cache).at("bound").is_null());
   EXPECT_EQ(shared_cache_text(cache).find("at most"), std::string::npos);
   cache.jobs = {{}, {}};

@@ -125,7 +125,8 @@ Decider cache_of(const RunInfo& info, Rank rank) {
   const auto data = std::make_shared<const DataPlan>(info.experiment, workers_of(info), "");
   return [data, place = CacheNodePlace{index, nodes, jobs}, experiment = info.experiment,
           policy = std::shared_ptr<cache::CachePolicy>()](const std::string& event) mutable -> std::string {
-    // Each generation of a job begins with an empty cache.
+    // Each generation of a job begins with an empty cache. With data.keep it does not, but that is refused
+    // with all policies and peers whose decisions are replayed.
     if (policy == nullptr || event == started_cache)
       policy = make_cache_policy(experiment.data, experiment.seed, data->manifest(), place);
     cache::Decisions decisions;

@@ -116,7 +116,7 @@ LoadedJob load_job(const JobOptions& options, PlatformCache& platforms) {
   if (located.experiment.data.shared) {
     const Origin origin = located.locate("data.shared");
     fail(origin.place, origin.label,
-         "false, because one job has nobody to share with (several jobs: key jobs)", "'true'");
+         "false, because the experiment has only one job (several jobs: key jobs)", "'true'");
   }
   return placed(std::move(located.experiment), located.locate, platforms);
 }

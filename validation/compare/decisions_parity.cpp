@@ -90,7 +90,8 @@ std::string show(const Log& log, std::size_t at) {
 }
 
 std::optional<std::string> first_other_decision(const Results& simulated, const Results& measured) {
-  // Caches are empty when a job starts again. Whom a directory names depends on what has arrived there.
+  // When a job starts again, caches are empty or, with data.keep, have what was left. Which node a directory
+  // names depends on what has arrived there.
   const bool with_caches = !cache_is_shared(simulated.info) && measured.info.generations.is_null() &&
                            simulated.info.experiment.data.peers != Peers::directory;
   const auto ours = logs_of(simulated, with_caches);

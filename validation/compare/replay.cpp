@@ -124,7 +124,7 @@ Decider cache_of(const RunInfo& info, Rank rank) {
   const auto data = std::make_shared<const DataPlan>(info.experiment, workers_of(info), "");
   return [data, index, nodes, jobs,
           policy = std::shared_ptr<cache::CachePolicy>()](const std::string& event) mutable -> std::string {
-    // Each generation of a job begins with an empty cache.
+    // Each generation of a job begins with an empty cache; what a tier has kept is an event.
     if (policy == nullptr || event == started_cache) policy = data->make_cache_policy(index, nodes, jobs);
     cache::Decisions decisions;
     cache::replay_event(*policy, event, decisions);

@@ -1,11 +1,10 @@
 #include "workloads/cost/cost_model.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/cost/decoding_name.hpp"
 
 namespace tandem {
 namespace {
@@ -26,9 +25,7 @@ PricedModel::PricedModel(std::shared_ptr<const ModelDescription> model, std::str
     : model_(std::move(model)),
       measured_name_(std::move(measured_name)),
       decode_threads_(decode_threads),
-      decoding_name_(decode_threads == 1
-                         ? measured_name_
-                         : fmt::format("{} ({} decoding threads)", measured_name_, decode_threads)),
+      decoding_name_(decoding_name(measured_name_, decode_threads)),
       compression_(std::move(compression)),
       profile_(std::move(profile)),
       precision_(precision) {

@@ -9,6 +9,7 @@
 #include "workloads/data/checked_read.hpp"
 #include "workloads/data/image.hpp"
 #include "workloads/data/image_folder.hpp"
+#include "workloads/data/image_sets.hpp"
 #include "workloads/data/modelled_sizes.hpp"
 #include "workloads/data/sample_threads.hpp"
 #include "workloads/data/shards.hpp"
@@ -76,13 +77,14 @@ void describe_images(const DatasetSetting& setting, SampleSet& set) {
 }
 
 std::shared_ptr<const SampleSet> open_sample_set(const DatasetSetting& given) {
+  if (!stores_images(given.name)) return nullptr;
   const auto& entry = dataset_catalog().find(given.name);
   DatasetSetting setting = given;
   setting.options = Options::resolve(entry.name, entry.options, given.options.values());
   if (setting.name == "folder") return open_image_folder(setting);
   if (setting.name == "shards") return open_shards(setting);
-  if (setting.name == "sizes") return modelled_sizes(setting);
-  return nullptr;
+  TANDEM_CHECK(setting.name == "sizes", "data set", setting.name);
+  return modelled_sizes(setting);
 }
 
 std::vector<std::byte> decode_part(const SampleSet& set, Dataset::Part which) {

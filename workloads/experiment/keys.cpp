@@ -174,19 +174,17 @@ std::vector<ExperimentKey> cache_keys() {
        "of the result directory (tier_N.bin and tier_N.index). A node of a job that starts again "
        "(recovery.mode) or is resumed begins with what is left there of the same host's disk, after it has "
        "compared all of it with its checksums; summary.json counts it (cache.kept, cache.spoiled). false: "
-       "caches begin empty"},
+       "caches begin empty. Refused on several machines, with data.peers directory, with cache policies "
+       "that need more than requests, and with data.shared"},
       {KEY(data.peers),
        {},
        "whether cache nodes ask each other before the store - none: no; partition: any policy that needs "
        "only requests, and node i mod the number of cache nodes owns sample i; ring: the same with owners on "
-       "a "
-       "consistent hash ring; plan: the policy knows by itself what each node keeps (data.cache "
+       "a consistent hash ring; plan: the policy computes what each node keeps (data.cache "
        "partitioned-minio, hoard, deepio, nopfs, foresight, locality-aware); directory: any policy that "
-       "needs "
-       "only requests, and a rank (placement.directory) that nodes tell what they keep knows who has a "
-       "sample. "
-       "Nodes neither read nor keep anything for "
-       "others: what is not there comes from the store"},
+       "needs only requests; nodes tell a rank (placement.directory) what they keep, and ask it which node "
+       "has a sample. Nodes neither read nor keep anything for others: what the other node does not have "
+       "comes from the store"},
       {KEY(data.copies), between(0, million),
        "with data.peers partition, ring or directory, how many cache nodes may keep a sample (its first "
        "owners, or the first that ask the directory); 1: one partitioned cache without replicas; 0: each "
@@ -194,15 +192,14 @@ std::vector<ExperimentKey> cache_keys() {
       {KEY(data.shared),
        {},
        "true: the jobs of the experiment (key jobs) that say so use the same cache nodes and stores, those "
-       "of "
-       "the first of them that begins. They have the same data set, cache, capacity and hosts for them"},
+       "of the first of them that begins. They have the same data set, cache, capacity and hosts for them. "
+       "Refused with data.cache foresight, locality-aware and nopfs, data.sampling shade, data.peers plan or "
+       "directory, data.background while-computing, and data.keep"},
       {KEY(data.background),
        {},
-       "when cache nodes begin reads that no batch waits for (data.cache icache, hoard, ...) - always: when "
-       "no "
-       "batch waits; while-computing: besides, only while none of the node's workers exchanges gradients, "
-       "from "
-       "the first part that it has to send until its exchange is over, as it tells the node"},
+       "when cache nodes begin reads in the background (data.cache icache, hoard, ...) - always: when no "
+       "batch waits; while-computing: when no batch waits and no worker of the node exchanges gradients. "
+       "Workers tell their node when an exchange begins and ends"},
   };
 }
 
@@ -232,9 +229,8 @@ std::vector<ExperimentKey> sample_keys() {
        "replace: another sample of its batch takes its place, the next one of its class if there is one, so "
        "steps stay equal; summary.json counts them (cache.replaced)"},
       {KEY(data.decode_threads), between(1, 256),
-       "of each worker that gets images from storage: threads that decode a batch. Simulations take a "
-       "worker's "
-       "host to have so many free cores; a calibration is of one number"},
+       "threads of each worker that decode a batch of images from storage. Simulations assume that the host "
+       "of the worker has as many free cores; a calibration holds for one value of this key"},
       {KEY(data.prefetch), between(0, million),
        "batches requested in advance; 0: none, and a GPU does not load the next batch during a step"},
   };
@@ -319,14 +315,15 @@ std::vector<ExperimentKey> transience_keys() {
   return {
       {KEY(transience.lifetime), name_of(Names::lifetime),
        "how long the machines of workers live, unless a host's <prop id=\"tandem:lifetime\" "
-       "value=\"weibull shape=0.5 scale=6h\"/> says otherwise; never: all stay. Machines without workers "
-       "depart only where their host says so. In place over servers, an "
-       "all-reduce or peers, with data in memory; with recovery.mode restart everywhere"},
+       "value=\"weibull shape=0.5 scale=6h\"/> says otherwise; never: all stay. In place over servers, an "
+       "all-reduce or peers; with recovery.mode restart everywhere. Machines without workers depart only "
+       "where their host says so (tandem:lifetime), and then the job starts again from its last commit"},
       {KEY(transience.options), {}, "options of the lifetime model; see `tandem list lifetime`"},
       {KEY(transience.limit), at_least(0),
        "longest lifetime of a machine, as providers have; 0: that of the options"},
       {KEY(transience.notice), at_least(0),
-       "time between the warning of a revocation and the revocation; 0: no warning. Only warnings of workers' "
+       "time between the warning of a revocation and the revocation; 0: no warning. Only warnings of "
+       "workers' "
        "machines reach the job"},
       {KEY(transience.start), at_least(0),
        "time from the request for a machine until its worker begins to load the model"},
@@ -361,7 +358,8 @@ std::vector<ExperimentKey> transience_keys() {
        "longest time to wait for that many workers, in seconds of the job; 0: no limit"},
       {KEY(recovery.mode),
        {},
-       "what happens when a machine departs (transience.lifetime) - in-place: the other workers continue; "
+       "what happens when a machine departs (transience.lifetime) - in-place: the other workers continue, "
+       "but when a machine without workers departs (a server's), all start again from the last commit; "
        "restart: the job starts again from its latest complete checkpoint or commit, in the same result "
        "directory, in simulations and with run.revoke also in measured runs. When a rank of a measured run "
        "dies - in-place: the job ends, and --resume continues it, unless machines may depart and "
@@ -369,9 +367,9 @@ std::vector<ExperimentKey> transience_keys() {
        "restart: it starts again. "
        "restart needs evaluate_every or checkpoint.policy, and real mathematics unless machines may depart"},
       {KEY(recovery.launch), at_least(0),
-       "simulated recovery.mode restart: time in which the ranks of a restarted job get ready once its "
-       "machines "
-       "are there, in seconds of the job, not divided by transience.time_scale; 0: as `tandem calibrate` "
+       "simulated jobs that start again (recovery.mode restart, or in place when a machine without workers "
+       "departs): time in which the ranks get ready once the machines are there, in seconds of the job, not "
+       "divided by transience.time_scale; 0: as `tandem calibrate` "
        "measured it (physics.profile), else none. run.json has the times of both worlds"},
       {KEY(recovery.restarts), between(0, million),
        "where a job starts again (recovery.mode): most restarts, after which the next departure or death of "
@@ -430,7 +428,9 @@ std::vector<ExperimentKey> run_keys() {
        {},
        "what a measured run with recovery.mode restart does when a machine departs as transience.lifetime "
        "draws it - none: nothing, only ranks that really die start the job again; kill: it kills the "
-       "worker's rank at that time (kill -9), and starts the job again when the replacement has come up"},
+       "worker's rank, or a rank of a machine without workers, at that time (kill -9), and starts the job "
+       "again when the replacement has come up. In place, a rank of a machine without workers is killed "
+       "without this key"},
       {KEY(physics.network),
        {},
        "platform: the network in the platform file; profile: the network that `tandem calibrate` measured"},

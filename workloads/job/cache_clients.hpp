@@ -2,36 +2,51 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "workloads/job/roster.hpp"
 
 namespace tandem {
 
-/// Index, among the cache nodes, of the one that serves the worker: one on the worker's own host, which needs
-/// no network; where there is none, the nodes take turns. Workers of a host share its nodes evenly. Pre:
-/// there is a cache node.
-inline std::size_t cache_node_of(const Roster& roster, std::size_t worker) {
-  const auto workers = roster.workers();
+/// By worker: the index, among the cache nodes, of the one that serves it: one on the worker's own host,
+/// which needs no network; where there is none, the nodes take turns. Workers of a host share its nodes
+/// evenly. Pre: there is a cache node.
+inline std::vector<std::size_t> nodes_of_workers(const Roster& roster) {
+  struct Host {
+    std::vector<std::size_t> nodes;
+    std::size_t workers = 0;  ///< so far
+  };
+  std::unordered_map<std::string_view, Host> hosts;
   const auto nodes = roster.ranks_of(Roster::Role::cache_node);
-  const auto host_of = [&](Rank rank) -> const std::string& { return roster.assignment(rank).host; };
-  const std::string& host = host_of(workers[worker]);
-  std::vector<std::size_t> local;
   for (std::size_t node = 0; node < nodes.size(); ++node)
-    if (host_of(nodes[node]) == host) local.push_back(node);
-  if (local.empty()) return worker % nodes.size();
-  std::size_t before = 0;
-  for (std::size_t other = 0; other < worker; ++other) before += host_of(workers[other]) == host ? 1 : 0;
-  return local[before % local.size()];
+    hosts[roster.assignment(nodes[node]).host].nodes.push_back(node);
+  std::vector<std::size_t> node_of;
+  for (const Rank worker : roster.workers()) {
+    Host& host = hosts[roster.assignment(worker).host];
+    node_of.push_back(host.nodes.empty() ? node_of.size() % nodes.size()
+                                         : host.nodes[host.workers++ % host.nodes.size()]);
+  }
+  return node_of;
 }
 
-/// The workers that the cache node serves.
-inline std::vector<std::size_t> clients_of(const Roster& roster, std::size_t node) {
-  std::vector<std::size_t> workers;
-  for (std::size_t worker = 0; worker < roster.workers().size(); ++worker)
-    if (cache_node_of(roster, worker) == node) workers.push_back(worker);
+/// Of one worker.
+inline std::size_t cache_node_of(const Roster& roster, std::size_t worker) {
+  return nodes_of_workers(roster).at(worker);
+}
+
+/// By cache node: the workers that it serves. Pre: there is a cache node.
+inline std::vector<std::vector<std::size_t>> clients_of_nodes(const Roster& roster) {
+  std::vector<std::vector<std::size_t>> workers(roster.ranks_of(Roster::Role::cache_node).size());
+  const std::vector<std::size_t> node_of = nodes_of_workers(roster);
+  for (std::size_t worker = 0; worker < node_of.size(); ++worker) workers[node_of[worker]].push_back(worker);
   return workers;
+}
+
+/// Of one node.
+inline std::vector<std::size_t> clients_of(const Roster& roster, std::size_t node) {
+  return clients_of_nodes(roster).at(node);
 }
 
 }  // namespace tandem

@@ -47,10 +47,9 @@ Augmentation augmentation_of(const Experiment::Data& data, const DatasetInfo& in
 
 /// The samples of a step are divided into parts of one size, among the nodes with workers.
 void check_equal_nodes(const Experiment& experiment) {
-  const Roster roster(experiment);
   std::size_t first = 0;
-  for (std::size_t node = 0; node < roster.ranks_of(Roster::Role::cache_node).size(); ++node) {
-    const std::size_t workers = clients_of(roster, node).size();
+  for (const auto& clients : clients_of_nodes(Roster(experiment))) {
+    const std::size_t workers = clients.size();
     if (first == 0) first = workers;
     if (workers == 0 || workers == first) continue;
     throw ConfigError("placement.cache_nodes: expected as many workers for each, because cache policy " +

@@ -6,6 +6,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/cost/directory_cost.hpp"
+#include "workloads/data/image_sets.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/disk_properties.hpp"
 
@@ -68,6 +69,13 @@ CompressionCost compression_cost(const ExchangePlan& exchange) {
   return {compression::describe(exchange.compression_name(), options), compression->efforts(options)};
 }
 
+/// One where no images are decoded: the times of records in a profile hold for each number.
+int decoding_threads(const Experiment& experiment) {
+  const bool decodes_images =
+      experiment.data.source == DataSource::storage && stores_images(experiment.workload.dataset);
+  return decodes_images ? experiment.data.decode_threads : 1;
+}
+
 std::string measured_name(const std::string& model, Precision precision) {
   return precision == Precision::fp32 ? model : model + " in " + to_text(precision);
 }
@@ -94,7 +102,7 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
   // A profile was measured on real devices; emulated ones take as long as the platform says.
   prices_ = std::make_shared<PricedModel>(
       std::move(model), std::move(name), compression_cost(exchange), are_native_ ? profile_ : nullptr,
-      spec.experiment.workload.precision, spec.experiment.data.decode_threads);
+      spec.experiment.workload.precision, decoding_threads(spec.experiment));
 }
 
 const platforms::Host& DevicePlan::host_of(Rank rank) const {

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "workloads/cost/decoding_name.hpp"
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/job/fates_of_job.hpp"
 #include "workloads/job/memory_estimate.hpp"
@@ -18,6 +19,8 @@
 
 namespace tandem {
 namespace {
+
+constexpr int most_decode_threads = 256;  ///< of data.decode_threads
 
 std::string readable(Flops work) {
   constexpr std::array units = {"flop", "kflop", "Mflop", "Gflop", "Tflop"};
@@ -223,6 +226,26 @@ void warn_of_unknown_speeds(const Job& job, std::vector<std::string>& warnings) 
                                    : "; a profile (tandem calibrate) would have its own"));
 }
 
+/// A profile that has the model, but times of decoding its images on other numbers of threads alone.
+void warn_of_unmeasured_decoding(const Job& job, std::vector<std::string>& warnings) {
+  if (!job.devices().are_calibrated() || !job.data().decodes_images()) return;
+  std::set<std::string> measured;
+  for (const auto& entry : job.devices().profile()->compute)
+    if (entry.kind == Work::Kind::decode && entry.stored > 0) measured.insert(entry.model);
+  const CostModel costs = job.devices().cost_model(job.roster().first_worker());
+  if (measured.contains(costs.subject(Work::Kind::decode))) return;
+  std::string known;
+  for (int threads = 1; threads <= most_decode_threads; ++threads)
+    if (measured.contains(decoding_name(costs.subject(Work::Kind::forward), threads)))
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", threads);
+  if (known.empty()) return;
+  warnings.push_back(fmt::format(
+      "the profile has times of decoding images with data.decode_threads {0}, but not with {1}, so simulated "
+      "decoding takes an estimate: the time of one core, divided by the threads; calibrate again with "
+      "data.decode_threads {1}",
+      known, job.data().decode_threads()));
+}
+
 void warn_of_unequal_shards(const Job& job, std::vector<std::string>& warnings) {
   const ShardLayout& layout = job.exchange().shard_layout();
   if (layout.size() < 2) return;
@@ -306,6 +329,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_unread_disks(job, warnings);
   warn_of_unused_cold_reads(job, warnings);
   warn_of_unknown_speeds(job, warnings);
+  warn_of_unmeasured_decoding(job, warnings);
   warn_of_unequal_shards(job, warnings);
   warn_of_unused_server_costs(job, warnings);
   warn_of_lost_commits(job, warnings);

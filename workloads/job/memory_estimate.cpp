@@ -11,6 +11,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/commit_plan.hpp"
+#include "workloads/job/run_plan.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
@@ -131,12 +132,25 @@ RankMemory of_server(const Job& job, int shard) {
   return memory;
 }
 
-RankMemory of_cache_node(const Job& job) {
+/// The lists of the run by which a cache policy plans, as ids of four bytes; all nodes' are in the memory of
+/// each while it plans.
+Bytes of_run_lists(const Job& job) {
+  const DataPlan& data = job.data();
+  if (!data.cache_factory().needs.plan) return Bytes(0);
+  const std::int64_t samples = data.info().train_samples;
+  return Bytes(4 * samples * epochs_of_run(job.spec().experiment, data.workers(), samples));
+}
+
+/// What a cache node has for each job that it serves: batches, and tables with an entry for each sample.
+RankMemory of_cache_node_for_job(const Job& job) {
+  constexpr std::int64_t delivered = 4;  // CacheEngine::JobState
+  constexpr std::int64_t place = 8;      // NodeEpoch, of policies that let samples change places
   const DataPlan& data = job.data();
   const auto nodes = static_cast<std::int64_t>(job.roster().ranks_of(Role::cache_node).size());
   const auto workers = static_cast<std::int64_t>(job.roster().workers().size());
   RankMemory memory;
-  memory.data = job.spec().experiment.data.cache_capacity;
+  const std::int64_t entry = delivered + (data.cache_factory().needs.ahead ? place : 0);
+  memory.data = Bytes(entry * data.manifest().samples) + of_run_lists(job);
   // The batches that are being sent, and the samples that were just read, for each of its workers. Those that
   // a store sends are received apart from the batch to which they belong.
   const bool has_stores = !job.roster().ranks_of(Role::store).empty();
@@ -145,6 +159,13 @@ RankMemory of_cache_node(const Job& job) {
   const std::int64_t batches =
       data.prefetch() + 2 + (has_stores ? asked : 0) + (data.asks_peers() && nodes > 1 ? 2 * asked : 0);
   memory.buffers = data.stored_batch() * batches * ((workers + nodes - 1) / nodes);
+  return memory;
+}
+
+RankMemory of_cache_node(const Job& job) {
+  constexpr std::int64_t state = 4;  // CacheEngine::SampleState
+  RankMemory memory = of_cache_node_for_job(job);
+  memory.data += job.spec().experiment.data.cache_capacity + Bytes(state * job.data().manifest().samples);
   return memory;
 }
 
@@ -242,6 +263,11 @@ RankMemory of_role(const Job& job, const RankAssignment& assignment) {
   return {};
 }
 
+/// What a rank that several jobs have in common (data.shared) needs for one to which it does not belong.
+RankMemory for_other_job(const Job& job, Rank rank) {
+  return job.roster().assignment(rank).role == Role::cache_node ? of_cache_node_for_job(job) : of_store(job);
+}
+
 }  // namespace
 
 int optimizer_vectors(const OptimizerSetting& setting) {
@@ -298,6 +324,11 @@ std::vector<HostMemory> hosts_without_memory(std::span<const Job> jobs, const Jo
     const Job& job = jobs[own.job];
     const auto& host = job.devices().host_of(own.rank);
     RankMemory memory = estimate_memory(job, own.rank);
+    for (const JobRanks::Place& other : ranks.places(rank).subspan(1)) {
+      const RankMemory more = for_other_job(jobs[other.job], other.rank);
+      memory.buffers += more.buffers;
+      memory.data += more.data;
+    }
     if (host.device.is_gpu) {
       const RankMemory of_processor{.data = std::exchange(memory.data, Bytes(0))};
       add(host, true, memory, Bytes(0));

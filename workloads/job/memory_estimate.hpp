@@ -20,8 +20,8 @@ struct RankMemory {
   Bytes algorithm{0};    ///< older models, changes, what a server holds for each worker
   Bytes buffers{0};      ///< of messages: received pieces, unsent errors of a compression
   Bytes activations{0};  ///< of one batch, kept for the backward pass, or of one batch of an evaluation
-  /// Samples: the worker's shard, batches requested in advance, a cache; of a keeper, commits. With real
-  /// mathematics every rank of Tandem has the whole data set.
+  /// Samples: the worker's shard, batches requested in advance, a cache with its tables of all samples; of a
+  /// keeper, commits. With real mathematics every rank of Tandem has the whole data set.
   Bytes data{0};
 
   Bytes total() const { return model + gradient + optimizer + algorithm + buffers + activations + data; }
@@ -55,8 +55,8 @@ struct HostMemory {
 /// or without the property the device's entry in the catalogue gives. Where none of them does, memory is
 /// enough. Errors: ConfigError for a property that is not a size.
 std::vector<HostMemory> hosts_without_memory(const Job& job);
-/// The same for jobs that run at the same time on one platform, whose ranks are `ranks`. Pre: at least one
-/// job.
+/// The same for jobs that run at the same time on one platform, whose ranks are `ranks`. What jobs have in
+/// common (data.shared) needs memory for each of them. Pre: at least one job.
 std::vector<HostMemory> hosts_without_memory(std::span<const Job> jobs, const JobRanks& ranks);
 
 /// "host 'node-1': 1 rank needs about 12 GB (activations 11 GB, ...), but <prop id=...> gives it 1 GiB".

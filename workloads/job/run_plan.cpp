@@ -21,7 +21,9 @@ int steps_per_round(const Experiment& experiment) {
                          Options::resolve(algorithm.name, algorithm.options, experiment.sync.options)));
 }
 
-std::int64_t epochs_of(const Experiment& experiment, int workers, std::int64_t samples) {
+}  // namespace
+
+std::int64_t epochs_of_run(const Experiment& experiment, int workers, std::int64_t samples) {
   double epochs = std::numeric_limits<double>::infinity();
   const Experiment::Stop& stop = experiment.stop;
   if (stop.epochs > 0.0) epochs = stop.epochs;
@@ -36,20 +38,15 @@ std::int64_t epochs_of(const Experiment& experiment, int workers, std::int64_t s
   return std::max<std::int64_t>(1, std::llround(std::ceil(epochs)));
 }
 
-}  // namespace
-
 RunPlan::RunPlan(const Experiment& experiment, int workers, std::int64_t samples,
                  std::shared_ptr<const sampling::Sampler> sampler,
                  std::function<const sampling::Shards&()> shards)
     : seed_(experiment.seed),
-      epochs_(epochs_of(experiment, workers, samples)),
+      epochs_(epochs_of_run(experiment, workers, samples)),
       workers_(workers),
+      workers_of_(clients_of_nodes(Roster(experiment))),
       sampler_(std::move(sampler)),
-      shards_(std::move(shards)) {
-  const Roster roster(experiment);
-  for (std::size_t node = 0; node < roster.ranks_of(Roster::Role::cache_node).size(); ++node)
-    workers_of_.push_back(clients_of(roster, node));
-}
+      shards_(std::move(shards)) {}
 
 void RunPlan::list(int, std::int64_t epoch, int node, std::vector<SampleId>& ids) const {
   std::vector<std::vector<SampleId>> parts;

@@ -15,6 +15,10 @@
 
 namespace tandem {
 
+/// Epochs of the whole run, the last of which may be trained in part. Errors: ConfigError if the experiment
+/// says neither rounds nor epochs.
+std::int64_t epochs_of_run(const Experiment& experiment, int workers, std::int64_t samples);
+
 class RunPlan final : public cache::SharedPlan {
  public:
   /// `sampler`: null: workers visit shards, of which `shards` returns all. Pre: the experiment has cache

@@ -9,10 +9,11 @@
 namespace tandem {
 
 NodeEpoch::NodeEpoch(const Roster& roster, const DataPlan& data, std::size_t node, int job)
-    : data_(data), node_(node), job_(job), keeps_lists_(data.cache_factory().needs.ahead) {
-  const std::size_t nodes = roster.ranks_of(Roster::Role::cache_node).size();
-  for (std::size_t each = 0; each < nodes; ++each) workers_of_.push_back(clients_of(roster, each));
-}
+    : data_(data),
+      node_(node),
+      job_(job),
+      workers_of_(clients_of_nodes(roster)),
+      keeps_lists_(data.cache_factory().needs.ahead) {}
 
 void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
                       const std::function<void(const cache::EpochBegins&)>& tell,

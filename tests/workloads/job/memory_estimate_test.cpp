@@ -132,13 +132,58 @@ TEST(Memory, OfImagesFromStorageIsThatOfStoredBatches) {
   EXPECT_EQ(images.data().stored_batch(), stored);
   EXPECT_EQ(estimate_memory(images, 0).data, stored * 3 + records) << "in use, in advance, and decoded";
   const RankMemory node = estimate_memory(images, first_of(images, Roster::Role::cache_node));
-  EXPECT_EQ(node.data, Bytes(1'000'000));
+  EXPECT_EQ(node.data, Bytes(1'000'000 + 1001 * (4 + 4))) << "the cache, and tables of all samples";
   EXPECT_EQ(node.buffers, stored * 7 * 2) << "3 being sent, 1 read, 3 received from the store, per worker";
   EXPECT_EQ(estimate_memory(images, first_of(images, Roster::Role::store)).buffers, stored * 3 * 2);
 
   experiment.placement.stores.clear();
   const Job own_disk = job(experiment, platform_with_disk());
   EXPECT_EQ(estimate_memory(own_disk, first_of(own_disk, Roster::Role::cache_node)).buffers, stored * 4 * 2);
+}
+
+TEST(Memory, OfACacheNodeHasTheListsOfItsPolicy) {
+  Experiment experiment = from_storage();
+  const auto data_of_node = [](const Experiment& of) {
+    const Job storage = job(of, platform_with_disk());
+    return estimate_memory(storage, first_of(storage, Roster::Role::cache_node)).data;
+  };
+  const Bytes known_requests = data_of_node(experiment);
+  experiment.data.cache = "quiver";
+  EXPECT_EQ(data_of_node(experiment), known_requests + Bytes(8 * 1001)) << "the place of each sample";
+  experiment.data.cache = "nopfs";
+  experiment.data.cache_options = {{"memory_mb_s", 1000.0}, {"store_mb_s", 100.0}};
+  experiment.stop = {};
+  experiment.stop.epochs = 2.5;
+  EXPECT_EQ(data_of_node(experiment), known_requests + Bytes(4 * 1001 * 3)) << "the lists of the run";
+}
+
+/// A cache node and a store on "n", which two jobs have in common.
+TEST(Memory, OfASharedNodeIsThatForAllItsJobs) {
+  Experiment experiment = from_storage();
+  experiment.data.shared = true;
+  experiment.placement.cache_nodes = {"n"};
+  experiment.placement.stores = {"n"};
+  auto on = platform();
+  auto& shared = on.hosts.emplace_back();
+  shared.name = "n";
+  shared.disks = {{"disk", BytesPerSecond(1e8), BytesPerSecond(1e8)}};
+  shared.properties["memory"] = "1kB";
+  std::vector<Job> jobs;
+  jobs.push_back(job(experiment, on));
+  experiment.workload.batch = 30;
+  jobs.push_back(job(experiment, on));
+  std::vector<RankedJob> ranked;
+  for (const Job& one : jobs) ranked.push_back({.roster = &one.roster(), .shares = true});
+  const auto lacking = hosts_without_memory(jobs, JobRanks(ranked));
+  ASSERT_EQ(lacking.size(), 1U);
+  EXPECT_EQ(lacking.front().ranks, 2);
+  const auto of = [](const Job& one, Roster::Role role) { return estimate_memory(one, first_of(one, role)); };
+  using enum Roster::Role;
+  const Bytes for_first = of(jobs[0], cache_node).total() + of(jobs[0], store).total();
+  const Bytes for_second = of(jobs[1], cache_node).buffers + of(jobs[1], store).buffers + Bytes(4 * 1001);
+  EXPECT_EQ(for_second, (of(jobs[0], cache_node).buffers + of(jobs[0], store).buffers) * 3 + Bytes(4 * 1001))
+      << "its batches are three times as large";
+  EXPECT_EQ(lacking.front().needed, for_first + for_second + program_memory * 2);
 }
 
 TEST(Memory, OfTheDirectoryIsAListForEachSample) {

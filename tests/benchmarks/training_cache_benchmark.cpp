@@ -78,7 +78,7 @@ class Node {
     for (const auto& read : decisions.fetch)
       for (const SampleId id : decisions.ids_of(read))
         arrived_.push_back({id, manifest_.each, read.from, read.why});
-    if (!arrived_.empty()) engine_->arrived(arrived_);
+    if (!arrived_.empty()) engine_->arrived(0, arrived_);
   }
 
   cache::Manifest manifest_;

@@ -14,6 +14,7 @@
 #include "tests/benchmarks/median.hpp"
 #include "tests/benchmarks/turns.hpp"
 #include "tests/support/cache_client.hpp"
+#include "tests/support/cached_job.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/roles/run_role.hpp"
 
@@ -26,29 +27,11 @@ constexpr int batches_of_turn = 40;
 constexpr Rank node = 1;  ///< the worker is rank 0
 
 Job cached_job(const std::string& directory) {
-  platforms::Description platform;
-  platform.file = "node_batches";
-  for (const char* name : {"worker", "node"}) {
-    platforms::Host host;
-    host.name = name;
-    host.device = platforms::find_device("v100");
-    host.disks = {{"disk", BytesPerSecond(1e9), BytesPerSecond(1e9)}};
-    platform.hosts.push_back(host);
-  }
-  Experiment experiment;
-  experiment.workload.math = Experiment::Workload::Math::real;
-  experiment.workload.model = "mlp";
-  experiment.workload.dataset = "synthetic-imagenet";
-  experiment.workload.train_samples = samples;
-  experiment.workload.test_samples = 1;
-  experiment.workload.batch = batch;
-  experiment.sync.over = sync::Route::all_reduce;
-  experiment.sync.collective = "ring";
+  const auto platform = testing::hosts_with_disks("node_batches", {"worker", "node"}, BytesPerSecond(1e9));
+  Experiment experiment = testing::cached_experiment("synthetic-imagenet", samples, batch);
   experiment.placement.workers = {"worker"};
   experiment.placement.cache_nodes = {"node"};
-  experiment.data.source = DataSource::storage;
   experiment.data.cache_capacity = Bytes(std::int64_t{1} << 30);
-  experiment.stop.rounds = 1;
   return {experiment, platform, directory};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/support/cache_client.hpp"
+#include "tests/support/cached_job.hpp"
 #include "tests/support/fake_context.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/roles/run_role.hpp"
@@ -19,32 +20,11 @@ class CacheNodes : public ::testing::Test {
   static constexpr int samples = 40;
   static constexpr int batch = 6;
 
-  static platforms::Description lab() {
-    platforms::Description platform;
-    platform.file = "cache_node_test";
-    for (const char* name : {"a", "b", "c", "d"}) {
-      platforms::Host host;
-      host.name = name;
-      host.device = platforms::find_device("v100");
-      host.disks = {{"disk", BytesPerSecond(1e8), BytesPerSecond(1e8)}};
-      platform.hosts.push_back(host);
-    }
-    return platform;
-  }
+  static platforms::Description lab() { return hosts_with_disks("cache_node_test", {"a", "b", "c", "d"}); }
   static Experiment reading(int workers, std::vector<std::string> nodes) {
-    Experiment experiment;
-    experiment.workload.math = Experiment::Workload::Math::real;
-    experiment.workload.model = "mlp";
-    experiment.workload.dataset = "synthetic";
-    experiment.workload.train_samples = samples;
-    experiment.workload.test_samples = 10;
-    experiment.workload.batch = batch;
-    experiment.sync.over = sync::Route::all_reduce;
-    experiment.sync.collective = "ring";
+    Experiment experiment = cached_experiment("synthetic", samples, batch);
     experiment.placement.workers.assign(static_cast<std::size_t>(workers), "d");
     experiment.placement.cache_nodes = std::move(nodes);
-    experiment.data.source = DataSource::storage;
-    experiment.stop.rounds = 1;
     return experiment;
   }
   /// Some clients request at random, as far ahead as they like; other ranks have their roles. Returns the

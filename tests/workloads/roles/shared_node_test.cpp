@@ -10,6 +10,7 @@
 #include "policies/cache/text.hpp"
 #include "tests/support/cache_client.hpp"
 #include "tests/support/cache_counts.hpp"
+#include "tests/support/cached_job.hpp"
 #include "tests/support/fake_context.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/job/cache_policy.hpp"
@@ -37,36 +38,17 @@ struct Case {
 class SharedNodes : public ::testing::Test {
  protected:
   static platforms::Description lab() {
-    platforms::Description platform;
-    platform.file = "shared_node_test";
-    for (const char* name : {"a", "b", "c", "d"}) {
-      platforms::Host host;
-      host.name = name;
-      host.device = platforms::find_device("v100");
-      host.disks = {{"disk", BytesPerSecond(1e8), BytesPerSecond(1e8)}};
-      platform.hosts.push_back(host);
-    }
-    return platform;
+    return testing::hosts_with_disks("shared_node_test", {"a", "b", "c", "d"});
   }
   static Experiment reading(const Case& of, int workers, int batch) {
-    Experiment experiment;
-    experiment.workload.math = Experiment::Workload::Math::real;
-    experiment.workload.model = "mlp";
-    experiment.workload.dataset = "synthetic";
-    experiment.workload.train_samples = samples;
-    experiment.workload.test_samples = 10;
-    experiment.workload.batch = batch;
-    experiment.sync.over = sync::Route::all_reduce;
-    experiment.sync.collective = "ring";
+    Experiment experiment = testing::cached_experiment("synthetic", samples, batch);
     experiment.placement.workers.assign(static_cast<std::size_t>(workers), "d");
     experiment.placement.cache_nodes = {"a"};
     const std::vector<std::string> hosts = {"b", "c"};
     experiment.placement.stores.assign(hosts.begin(), hosts.begin() + of.stores);
-    experiment.data.source = DataSource::storage;
     experiment.data.shared = true;
     experiment.data.cache = of.policy;
     experiment.data.cache_capacity = Bytes(of.capacity * 785);
-    experiment.stop.rounds = 1;
     return experiment;
   }
   /// Jobs of 2 and of 1 workers, with batches of 6 and 9. Each worker asks for every sample in each epoch.

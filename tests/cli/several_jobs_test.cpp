@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/cli/command.hpp"
@@ -309,13 +310,17 @@ TEST_F(SharedCaches, PlanWithTheEpochsOfEachJob) {
 }
 
 TEST_F(SharedCaches, OfUnlikeJobsAreRefused) {
-  for (const char* words : {"--set jobs.first.data.cache=lru", "--set jobs.second.data.cache_capacity=1MB",
-                            "--set jobs.first.placement.cache_nodes=[node-5] --set placement.stores=[server]",
-                            "--set data.source=memory", "--set transience.lifetime=exponential"}) {
+  const std::pair<const char*, const char*> changes[] = {
+      {"--set jobs.first.data.cache=lru", "data."},
+      {"--set jobs.second.data.cache_capacity=1MB", "data."},
+      {"--set jobs.first.placement.cache_nodes=[node-5] --set placement.stores=[server]", "data.shared"},
+      {"--set data.source=memory", "data."},
+      {"--set transience.lifetime=exponential", "key 'transience.lifetime'"}};
+  for (const auto& [words, key] : changes) {
     const auto refused =
         line_.tandem("simulate " + line_.experiment(sharing(100)) + " " + words + " --out out");
     EXPECT_EQ(refused.exit_code, 2) << words << refused.output;
-    EXPECT_NE(refused.output.find("data."), std::string::npos) << refused.output;
+    EXPECT_NE(refused.output.find(key), std::string::npos) << refused.output;
     EXPECT_FALSE(std::filesystem::exists(path("out"))) << words;
   }
   const auto alone = line_.tandem("simulate " + line_.experiment("data: {shared: true}\n") + " --out out");

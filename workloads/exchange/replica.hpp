@@ -22,7 +22,7 @@ namespace tandem {
 
 class Replica {
  public:
-  /// `worker`: its index. The plans and the device must outlive it.
+  /// `worker`: its index. The description, `exchange` and the device must outlive it.
   Replica(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeDevice& device, int worker);
 
   ComputeDevice& device() const { return device_; }

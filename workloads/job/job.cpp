@@ -90,6 +90,12 @@ void Job::begin_anew() {
   parts_->resume.reset();
 }
 
+ReplicaPlan Job::replica_plan_of_arrival() const {
+  ReplicaPlan plan = replica_plan();
+  plan.initial = spec().experiment.workload.initial;
+  return plan;
+}
+
 int Job::all_workers() const {
   const Generation* const launch = generation();
   if (launch != nullptr && launch->origin && launch->origin->all_workers > 0)

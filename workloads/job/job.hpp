@@ -39,6 +39,8 @@ class Job {
   const Roster& roster() const { return parts_->roster; }
   const DataPlan& data() const { return parts_->data; }
   const ReplicaPlan& replica_plan() const { return parts_->replica; }
+  /// Of a rank that gets the model from others: the commit that the job continues from may be removed by then.
+  ReplicaPlan replica_plan_of_arrival() const;
   const ModelDescription& model() const { return *parts_->replica.description; }
   const ExchangePlan& exchange() const { return parts_->exchange; }
   const DevicePlan& devices() const { return parts_->devices; }

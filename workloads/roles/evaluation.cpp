@@ -10,12 +10,12 @@
 namespace tandem {
 
 Evaluation::Evaluation(const Job& job, Context& context, Journal& journal)
-    : model_(job.replica_plan()),
-      data_(job.data()),
+    : data_(job.data()),
       checkpoints_(job.checkpoints()),
       context_(context),
       journal_(journal),
-      learner_(model_.real_math ? make_job_learner(model_, context.device()) : nullptr) {}
+      learner_(job.real_math() ? make_job_learner(job.replica_plan_of_arrival(), context.device())
+                                : nullptr) {}
 
 double Evaluation::evaluate(const Subject& subject, const std::function<std::vector<float>()>& values) {
   const double unknown = std::numeric_limits<double>::quiet_NaN();

@@ -33,7 +33,6 @@ class Evaluation {
   bool announce(double accuracy);
 
  private:
-  const ReplicaPlan& model_;
   const DataPlan& data_;
   const CheckpointPlan& checkpoints_;
   Context& context_;

@@ -17,6 +17,11 @@
 namespace tandem {
 namespace {
 
+/// The first occupant of a slot that is empty as the job begins joins, too.
+bool is_arrival(const Job& job, int index, int incarnation) {
+  return incarnation > 1 || index >= std::ssize(job.roster().first_workers());
+}
+
 std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replica& replica,
                                         const sync::WorkerPolicy& policy, int incarnation) {
   const Roster& roster = job.roster();
@@ -47,7 +52,8 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
       assignment_(job.roster().assignment(context.rank())),
       context_(context),
       journal_(journal),
-      replica_(job.replica_plan(), plan_, context.device(), index),
+      replica_(is_arrival(job, index, incarnation) ? job.replica_plan_of_arrival() : job.replica_plan(), plan_,
+               context.device(), index),
       policy_(plan_.algorithm().make.make_worker(plan_.sync_setting(), index)),
       exchange_(make_exchange(job, context, replica_, *policy_, incarnation)),
       deferred_(job.checkpoints().schedule(), context, replica_, *exchange_,
@@ -92,7 +98,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
 }
 
 bool Worker::joins() const {
-  return incarnation_ > 1 || assignment_.index >= std::ssize(job_.roster().first_workers());
+  return is_arrival(job_, assignment_.index, incarnation_);
 }
 
 void Worker::run() {

@@ -177,6 +177,28 @@ INSTANTIATE_TEST_SUITE_P(Routes, InPlaceMachines,
 
 using InPlace = InPlaceJobs;
 
+/// A machine is replaced after the death. By then the commit that the job continued from is removed.
+TEST_F(InPlace, AReplacementNeedsNoFileOfThatCommit) {
+  const std::string words =
+      in_place(1000,
+               "--set recovery.policy=replace --set sync.algorithm=asp --set checkpoint.keep=1 --set "
+               "checkpoint.options.interval=1 --set evaluate_every=1000",
+               departing("400 remove c; 410 add c; 800 remove c; 810 add c"));
+  const auto told = killed(words, {{has_begun(0), "3", 0.6}});
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  const Results out = results("out");
+  ASSERT_EQ(restarts("out"), 1U) << told.output;
+  const double began = out.info.generations[1].at("began_s").get<double>();
+  EXPECT_GT(last_restart(out), 0);
+  std::set<std::string> events;
+  for (const auto& change : out.journal.membership)
+    if (change.slot == 2 && change.time > Seconds(began)) events.insert(change.event);
+  EXPECT_TRUE(events.contains("departed")) << told.output;
+  EXPECT_TRUE(events.contains("joined")) << told.output;
+  expect_each_step_once("out");
+  expect_sound(out);
+}
+
 /// A spare has taken the place of a machine that departed.
 TEST_F(InPlace, SparesStayWhereTheyAre) {
   const std::string words = in_place(600,

@@ -194,11 +194,11 @@ TEST_F(FewerOnMachines, TheDiskOfAServerSurvivesTheMachinesOfWorkers) {
 #ifdef TANDEM_TESTS_RUN
 class RevokedFewerInMemory : public RevokedFewer {
  protected:
-  static constexpr int many = 2 * rounds;
+  static constexpr int many = rounds + 200;
   /// The first machine departs after 2 s. On a busy machine, few rounds have ended by then.
   void expect_alike_in_memory(const std::string& settings, const std::vector<Slots>& expected) const {
     expect_alike(" " + in_memory + settings, expected,
-                 "--set checkpoint.policy=fixed --set checkpoint.options.interval=5 --set checkpoint.keep=0",
+                 "--set checkpoint.policy=fixed --set checkpoint.options.interval=10 --set checkpoint.keep=0",
                  many);
   }
 };

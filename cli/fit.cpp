@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,6 +25,8 @@
 #include "policies/lifetimes/catalog.hpp"
 #include "policies/lifetimes/estimate/families.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "validation/report/lifetimes_page.hpp"
+#include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/files/whole_file.hpp"
 
@@ -36,6 +39,7 @@ struct FitOptions {
   std::string file;
   std::string by;
   std::string out;
+  std::string report;
   std::string model = "auto";
   std::string mean_up_to;
   double confidence = 0.95;
@@ -329,10 +333,31 @@ void write_model(const std::string& path, const json& document) {
   write_whole_file(path, model.dump(1) + '\n');
 }
 
+/// With the survival of each model at evenly spaced ages.
+json document_of_page(json document) {
+  constexpr int count = 200;
+  const double last = document.at("last_s");
+  for (auto& model : document.at("models")) {
+    std::map<std::string, OptionValue> options;
+    for (const auto& [name, value] : model.at("options").items()) options[name] = option_from_json(value);
+    const auto lifetime = lifetimes::make_lifetime(model.at("name"), options);
+    for (int i = 0; i <= count; ++i) {
+      const double age = last * i / count;
+      model["points"].push_back({age, lifetime->survival(age)});
+    }
+  }
+  return document;
+}
+
 void print_result(const FitOptions& options, const json& document, const std::string& text) {
   if (!options.out.empty()) {
     write_model(options.out, document);
     print_note("the model is in " + options.out);
+  }
+  if (!options.report.empty()) {
+    std::filesystem::create_directories(options.report);
+    validation::write_lifetimes_report(options.report, document_of_page(document));
+    print_note(fmt::format("curves in {}/report.html", options.report));
   }
   fmt::print("{}", text);
   print_document(document);
@@ -342,6 +367,9 @@ void print_replay(const FitOptions& options, const json& document) {
   if (!options.by.empty())
     throw ConfigError(fmt::format("{}: --by: expected a model that is estimated, found '{}'", options.file,
                                   document.at("chosen").at("name").get<std::string>()));
+  if (!options.report.empty())
+    throw ConfigError(fmt::format("{}: --report: expected a model that is estimated, found '{}'",
+                                  options.file, document.at("chosen").at("name").get<std::string>()));
   print_result(options, document, replay_text(document));
 }
 
@@ -400,8 +428,11 @@ void add_fit(CLI::App& app, int&) {
   fit->add_option("--by", options->by,
                   "Also estimate by these columns, separated by commas, and test whether "
                   "they differ");
-  fit->add_option("--out", options->out,
-                  "Write the chosen model to this file, as name and options of `tandem list lifetime`");
+  fit->add_option(
+      "--out", options->out,
+      "Write the chosen model to this file, which the key transience.lifetime of experiments takes");
+  fit->add_option("--report", options->report,
+                  "Also write report.html with the curves, report.md and report.json to this folder");
   std::vector<std::string> models = {"auto", "empirical"};
   models.insert(models.end(), lifetimes::fitted_names().begin(), lifetimes::fitted_names().end());
   models.insert(models.end(), {"trace", "capacity-trace"});
@@ -432,7 +463,7 @@ void add_fit(CLI::App& app, int&) {
       "Numbers of machines: {\"metadata\": {\"gap_seconds\": 600}, \"data\": [4, 4, 3]}. The model\n"
       "capacity-trace replays them. Examples:\n"
       "  tandem fit lifetimes lifetimes.csv\n"
-      "  tandem fit lifetimes lifetimes.csv --by region,device --mean-up-to 24h\n"
+      "  tandem fit lifetimes lifetimes.csv --by region,device --mean-up-to 24h --report curves\n"
       "  tandem fit lifetimes lifetimes.csv --model empirical --out model.json\n"
       "  tandem fit lifetimes events.csv --model trace --out model.json\n"
       "  tandem fit lifetimes capacity.json --out model.json");

@@ -171,7 +171,7 @@ const std::vector<Kind>& kinds() {
        names_document},
       {"checkpointing", "Checkpointing policies: when a job commits its state (checkpoint.policy)",
        Names::checkpointing, names_text, names_document},
-      {"recovery", "Recovery policies: what a job does when machines leave and come", Names::recovery,
+      {"recovery", "Recovery policies: what a job does when machines depart and arrive", Names::recovery,
        names_text, names_document},
       {"provisioning", "Provisioning policies: where a machine is requested (recovery.provisioning)",
        Names::provisioning, names_text, names_document},

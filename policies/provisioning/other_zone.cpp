@@ -42,7 +42,7 @@ class OtherZone final : public Policy {
 Entry other_zone() {
   constexpr double hour_s = 3600.0;
   return {.name = "other-zone",
-          .summary = "as same, but first in zones in which no machine has died young of late",
+          .summary = "as same, but first in zones in which no machine has died young recently",
           .paper = "",
           .options = {{.name = "young_s",
                        .summary = "a machine that lived for less has died young",

@@ -219,7 +219,8 @@ Entry liveput() {
       seconds("lost_s", "work that a departure loses: about half the time between two commits", 60.0, 0.0),
       seconds("horizon_s", "time that is looked ahead", 600.0, 1e-3),
       {.name = "replace",
-       .summary = "requests a machine in the slot of one that departed; false: waits for those that come",
+       .summary = "requests a machine in the slot of one that departed; false: waits for machines that "
+                  "arrive without a request",
        .default_value = true}};
   for (auto& option : request_options()) options.push_back(std::move(option));
   return {

@@ -35,11 +35,13 @@ class Restart final : public SlotPolicy {
 Entry restart() {
   std::vector<OptionSpec> options = {
       {.name = "replace",
-       .summary = "requests a machine in the slot of one that departed; false: waits for those that come",
+       .summary = "requests a machine in the slot of one that departed; false: waits for machines that "
+                  "arrive without a request",
        .default_value = true},
       {.name = "admit",
-       .summary = "a machine that comes while training continues is admitted at once, which restarts all, or "
-                  "with the next restart",
+       .summary =
+           "a machine that arrives while training continues is admitted at once, which restarts all, or "
+           "with the next restart",
        .default_value = std::string("at-once"),
        .choices = {"at-once", "next-restart"}},
       request_on_warning_option()};

@@ -18,7 +18,7 @@ class Shrink final : public SlotPolicy {
 
 Entry shrink() {
   return {.name = "shrink",
-          .summary = "training continues with the workers that are left; no machine is requested",
+          .summary = "training continues with the remaining workers; no machine is requested",
           .paper = "",
           .options = {},
           .make = make_policy<Shrink>};

@@ -113,6 +113,34 @@ TEST_F(FitLifetimes, TheModelFileIsALifetimeModel) {
   EXPECT_EQ(line_.shell("ls model.json*").output, "model.json\n") << "nothing unfinished is left";
 }
 
+TEST_F(FitLifetimes, AnExperimentTakesTheModelFile) {
+  line_.write("regions.csv", regions());
+  document("regions.csv --bootstrap 0 --model weibull --out model.json");
+  const json written = json::parse(line_.shell("cat model.json").output);
+  const auto result = line_.tandem("show " + line_.experiment("transience: {lifetime: model.json}\n") +
+                                   " --json 2> /dev/null");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const json transience = json::parse(result.output).at("transience");
+  EXPECT_EQ(transience.at("lifetime"), "weibull");
+  EXPECT_EQ(transience.at("options"), written.at("options"));
+}
+
+TEST_F(FitLifetimes, APageShowsTheCurves) {
+  line_.write("regions.csv", regions());
+  const json result = document("regions.csv --by region --bootstrap 0 --model weibull --report curves");
+  const json written = json::parse(line_.shell("cat curves/report.json").output);
+  EXPECT_EQ(written.at("chosen"), result.at("chosen"));
+  for (const auto& model : written.at("models")) {
+    EXPECT_EQ(model.at("points").front().at(0), 0.0);
+    EXPECT_NEAR(model.at("points").front().at(1).get<double>(), 1.0, 0.05) << model.at("name");
+    EXPECT_EQ(model.at("points").back().at(0), result.at("last_s"));
+  }
+  const std::string text = line_.shell("cat curves/report.md").output;
+  for (const char* part : {"| all ", "| region west, one ", "| weibull ", "Log-rank test"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << '\n' << text;
+  EXPECT_NE(line_.shell("cat curves/report.html").output.find("\"points\":"), std::string::npos);
+}
+
 TEST_F(FitLifetimes, ParametersWithoutABoundAreWithinTheModel) {
   // Of the machines that lived long, none died: the mean of the late part is infinite.
   line_.write(

@@ -61,6 +61,30 @@ TEST_F(Departures, TwoOfFourLeave) {
   expect_sum(experiment, journal);
 }
 
+/// A machine is warned when it joins, not before it exists, and lives as long.
+TEST_F(Departures, TheWarningOfANoticeLongerThanTheLifetimeComesAtItsBeginning) {
+  Experiment experiment = thousand_steps();
+  experiment.recovery.policy = "replace";
+  experiment.transience.lifetime = "fixed";
+  experiment.transience.options = {{"times", "100.5,100;1e9;200.5;1e9"}};
+  experiment.transience.start = Seconds(50);
+  experiment.transience.notice = Seconds(1e6);
+  const Journal journal = train(experiment);
+  std::map<std::pair<int, std::int64_t>, double> joined;
+  for (const auto& record : changes_with(journal, "joined"))
+    joined[{record.slot, record.incarnation}] = record.time.count();
+  const auto warned = changes_with(journal, "warned");
+  EXPECT_GE(warned.size(), 2U);
+  for (const auto& record : warned)
+    EXPECT_NEAR(record.time.count(), joined.at({record.slot, record.incarnation}), 0.01);
+  std::vector<double> departed;
+  for (const auto& record : changes_with(journal, "departed")) departed.push_back(record.time.count());
+  ASSERT_GE(departed.size(), 2U);
+  EXPECT_NEAR(departed[0], 100.5, 1e-9);
+  EXPECT_NEAR(departed[1], 200.5, 1e-9);
+  expect_sum(experiment, journal);
+}
+
 /// The rounds take a second each, whoever takes part, and a commit the time of writing. The machine that
 /// comes at 16 s joins the round in progress, which then ends at 17 s with and without the commit before.
 TEST_F(Departures, CommitsContinueWhileWorkersComeAndGo) {

@@ -315,7 +315,9 @@ std::vector<ExperimentKey> transience_keys() {
   return {
       {KEY(transience.lifetime), name_of(Names::lifetime),
        "how long the machines of workers live, unless a host's <prop id=\"tandem:lifetime\" "
-       "value=\"weibull shape=0.5 scale=6h\"/> says otherwise; never: all stay. In place over servers, an "
+       "value=\"weibull shape=0.5 scale=6h\"/> says otherwise; never: all stay. Or a file (.json) that "
+       "`tandem fit lifetimes --out` wrote; transience.options then replace single ones of its options. In "
+       "place over servers, an "
        "all-reduce or peers; with recovery.mode restart everywhere. Machines without workers depart only "
        "where their host says so (tandem:lifetime), and then the job starts again from its last commit"},
       {KEY(transience.options), {}, "options of the lifetime model; see `tandem list lifetime`"},
@@ -353,7 +355,7 @@ std::vector<ExperimentKey> transience_keys() {
        "sqrt: times the square root of n / n0; inverse-sqrt, for asynchronous algorithms: of n0 / n"},
       {KEY(recovery.batch),
        {},
-       "keep: each worker keeps its batch; global: those that are present share the batches of all"},
+       "keep: each worker keeps its batch; global: the workers that are present share the batches of all"},
       {KEY(recovery.give_up), at_least(0),
        "longest time to wait for that many workers, in seconds of the job; 0: no limit"},
       {KEY(recovery.mode),
@@ -400,10 +402,9 @@ std::vector<ExperimentKey> run_keys() {
        "while the copy is written"},
       {KEY(checkpoint.to),
        {},
-       "directory: commits are in the result directory, which all machines share and none takes along; "
-       "local: each rank writes its part to the disk of its own machine, and a machine that is lost takes "
-       "its "
-       "parts along; buddy: each rank keeps its part in the memory of its own machine and sends a copy to "
+       "directory: commits are in the result directory, which all machines share and no departure removes; "
+       "local: each rank writes its part to the disk of its own machine, and loses it with the machine; "
+       "buddy: each rank keeps its part in the memory of its own machine and sends a copy to "
        "that "
        "of the next host, so one of the two may be lost (needs recovery.mode restart). The job starts again "
        "from the latest commit of which every part is left, or from its beginning. Measured runs are on one "

@@ -9,6 +9,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/keys.hpp"
+#include "workloads/experiment/lifetime_file.hpp"
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/experiment/tensor_list.hpp"
@@ -44,6 +45,9 @@ std::string absolute_path(const Assignment& assignment, const std::vector<fs::pa
   if (assignment.path == "workload.synthetic_tensors")
     fail(assignment.place, assignment.label(),
          "tensors (sizes like 4MB), or a file with one per line at " + tried, "no such file");
+  if (assignment.path == "transience.lifetime")
+    fail(assignment.place, assignment.label(),
+         "a lifetime model, or a file that `tandem fit lifetimes --out` wrote at " + tried, "no such file");
   return fs::absolute(folders.front() / path).lexically_normal().string();
 }
 
@@ -59,14 +63,34 @@ void read_tensors(Assignment& assignment, const std::vector<fs::path>& folders) 
   value = std::move(lines);
 }
 
+/// Replaces the path of a file with a lifetime model by the name of the model, for the same reason. Returns
+/// its options.
+std::vector<Assignment> read_lifetime(Assignment& assignment, const std::vector<fs::path>& folders) {
+  const bool is_file = assignment.path == "transience.lifetime" && assignment.value.is_string() &&
+                       is_lifetime_file(assignment.value.get<std::string>());
+  if (!is_file) return {};
+  const std::string path = absolute_path(assignment, folders);
+  const LifetimeFile model = read_lifetime_file(path, catalogue_of(Names::lifetime).names());
+  assignment.value = model.name;
+  std::vector<Assignment> options;
+  for (const auto& [name, value] : model.options.items())
+    options.push_back({path, assignment.variant, "transience.options." + name, value, assignment.job});
+  return options;
+}
+
 void resolve_paths(std::vector<Assignment>& assignments, const std::vector<fs::path>& folders) {
+  std::vector<Assignment> options;
   for (auto& assignment : assignments) {
+    std::ranges::move(read_lifetime(assignment, folders), std::back_inserter(options));
     const auto* key = find_experiment_key(assignment.path);
     if (key != nullptr && key->accepts.tensors) read_tensors(assignment, folders);
     if (key == nullptr || !assignment.value.is_string() || assignment.value == "") continue;
     if (key->accepts.is_path(assignment.value.get<std::string>()))
       assignment.value = absolute_path(assignment, folders);
   }
+  // The options that are given come after those of a file, and so replace them.
+  assignments.insert(assignments.begin(), std::make_move_iterator(options.begin()),
+                     std::make_move_iterator(options.end()));
 }
 
 std::vector<Assignment> assignments_of(const Overrides& overrides) {

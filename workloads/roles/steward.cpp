@@ -115,8 +115,10 @@ void Steward::wait_for_events() {
   // Without machines, and without one that will come, nothing would ever happen.
   if (!next && !is_training_over() && (!is_ending_ || agreement_) &&
       std::ranges::none_of(slots_, &Slot::is_member))
-    throw WorldError("the job gives up: the machines of all workers have departed, and recovery.policy " +
-                     job_.spec().experiment.recovery.policy + " has no other one coming");
+    throw WorldError(
+        "the job gives up: the machines of all workers have departed, and no replacement can come up "
+        "(recovery.policy " +
+        job_.spec().experiment.recovery.policy + ")");
   if (next) awaited_.back() = context_.sleep(std::max(Seconds(0), *next - now()));
   const Completion completion = context_.wait_any(awaited_);
   if (completion.index + 1 == awaited_.size()) {

@@ -91,7 +91,8 @@ Algorithm ad_psgd() {
                    .make_worker = make_worker<AdPsgdWorker>,
                    .membership = {Membership::Bears::departures_and_arrivals,
                                   "the graph is that of the workers present; while these have only even or "
-                                  "only odd numbers, they do not average"}}};
+                                  "only odd numbers, they do not average; jobs that recover in place refuse "
+                                  "it, because its first worker counts the steps of all"}}};
 }
 
 }  // namespace tandem::sync

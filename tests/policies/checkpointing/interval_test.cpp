@@ -102,6 +102,25 @@ TEST(OptimalInterval, YoungAndDalyTendToIt) {
   }
 }
 
+/// With the best interval of each, cheaper commits and recoveries and rarer failures never cost more.
+TEST(OptimalInterval, CostsGrowWithWhatACommitAndAFailureTake) {
+  const auto least = [](const Costs& of, double mtbf) {
+    return cost_per_work(optimal_interval(of.commit, Seconds(mtbf)), of, Seconds(mtbf));
+  };
+  for (const double mtbf : {600.0, 3600.0, 86400.0})
+    for (const double seconds : {1.0, 10.0, 60.0, 300.0})
+      for (const double factor : {1.01, 1.5, 4.0}) {
+        const Costs base{.commit = Seconds(seconds), .load = Seconds(2 * seconds), .downtime = Seconds(30.0)};
+        Costs commit = base, load = base, downtime = base;
+        commit.commit = base.commit * factor;
+        load.load = base.load * factor;
+        downtime.downtime = base.downtime * factor;
+        for (const Costs& dearer : {commit, load, downtime})
+          EXPECT_GT(least(dearer, mtbf), least(base, mtbf));
+        EXPECT_LT(least(base, mtbf * factor), least(base, mtbf));
+      }
+}
+
 TEST(OptimalInterval, HasLimits) {
   EXPECT_EQ(optimal_interval(Seconds(0.0), hour), Seconds(0.0));
   EXPECT_EQ(young_interval(Seconds(0.0), hour), Seconds(0.0));

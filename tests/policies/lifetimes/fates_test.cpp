@@ -127,6 +127,45 @@ TEST(Fates, ExponentialReplacementsAreAPoissonProcess) {
   EXPECT_NEAR(static_cast<double>(all.size()), 8000.0, 4 * std::sqrt(8000.0));
 }
 
+/// The renewal process of a slot whose machine is there at first: with a replacement after B, departures by t
+/// are t / c - E[T] / c + (Var[T] + c^2) / (2 c^2), where c = E[T] + B, and the live share is E[T] / c.
+TEST(Fates, ReplacementsAreARenewalProcess) {
+  struct Case {
+    std::string model;
+    Given options;
+    double mean, variance;
+  };
+  const double gamma2 = std::tgamma(1.0 + 1.0 / 0.7), gamma4 = std::tgamma(1.0 + 2.0 / 0.7);
+  const Case cases[] = {
+      {"exponential", {{"mean", 50.0}}, 50.0, 2500.0},
+      {"weibull", {{"shape", 0.7}, {"scale", 40.0}}, 40.0 * gamma2, 1600.0 * (gamma4 - gamma2 * gamma2)}};
+  constexpr double until = 2e4, wait = 30.0;
+  constexpr std::size_t slots = 16;
+  for (const auto& [model, options, mean, variance] : cases) {
+    const auto all = departures(model, options, 5, std::vector<std::size_t>(slots, 0), wait, until);
+    const double cycle = mean + wait;
+    const double expected = until / cycle - mean / cycle + (variance + cycle * cycle) / (2.0 * cycle * cycle);
+    const double error = std::sqrt(slots * until * variance / (cycle * cycle * cycle));
+    EXPECT_NEAR(static_cast<double>(all.size()), slots * expected, 3.0 * error) << model;
+    double empty = 0.0;
+    for (const auto& one : all) empty += std::min(wait, until - one.time);
+    EXPECT_NEAR(1.0 - empty / (slots * until), mean / cycle, 3.0 * error * wait / (slots * until) + 1e-3)
+        << model;
+  }
+}
+
+/// The first of n machines departs after 1 / (n rate) on average.
+TEST(Fates, TheFirstOfSeveralExponentialMachines) {
+  double sum = 0.0;
+  constexpr int count = 4000;
+  for (std::uint64_t seed = 1; seed <= count; ++seed) {
+    const auto fates = make_fates("exponential", {{"mean", 100.0}}, seed, {0, 0, 0, 0, 0});
+    for (std::size_t slot = 0; slot < 5; ++slot) fates->arrive({slot, 1}, 0.0);
+    sum += fates->next()->time;
+  }
+  EXPECT_NEAR(sum / count, 20.0, 3.0 * 20.0 / std::sqrt(count));
+}
+
 TEST(Fates, ATraceReplaysItsEvents) {
   const std::string events = "5 add late; 10 warn a; 12 remove a; 20 remove b; 30 add a; 40 remove late";
   const auto fates = make_fates("trace", {{"events", events}}, 1, {0, 0, 0});

@@ -7,6 +7,7 @@
 #include "policies/recovery/request_waits.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/policies/recovery/job_run.hpp"
+#include "tests/support/seeds.hpp"
 
 namespace tandem::recovery {
 namespace {
@@ -54,6 +55,30 @@ TEST(Makespan, OfAsynchronousJobsIsTheClosedForm) {
   EXPECT_DOUBLE_EQ(makespan("spares", plain, departures, 50.0, 1000.0), 275.0);
   EXPECT_DOUBLE_EQ(makespan("spares", spare, departures, 100.0, 1000.0), 250.0);
   EXPECT_DOUBLE_EQ(makespan("spares", spare, departures, 150.0, 1000.0), 275.0);
+}
+
+/// With the same departures, machines that come sooner never make training longer, and nor do longer lives.
+TEST(Makespan, NeverGrowsWithSoonerMachinesOrLongerLives) {
+  for (const auto seed : testing::seeds(200)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random = Rng::stream(seed, "departures");
+    std::map<double, int> departures, later;
+    for (int slot = 0; slot < 4; ++slot) {
+      const double time = 400.0 * random.uniform();
+      departures.emplace(time, slot);
+      later.emplace(1.3 * time, slot);
+    }
+    for (const std::string name : {"replace", "spares"}) {
+      const Setting setting{.workers = 4, .slots = name == "spares" ? 5 : 4};
+      double before = makespan(name, setting, departures, 0.0, 1000.0);
+      for (const double start_s : {1.0, 10.0, 50.0, 200.0}) {
+        const double now = makespan(name, setting, departures, start_s, 1000.0);
+        EXPECT_GE(now, before - 1e-9) << name << ", start " << start_s;
+        EXPECT_LE(makespan(name, setting, later, start_s, 1000.0), now + 1e-9) << name << ", " << start_s;
+        before = now;
+      }
+    }
+  }
 }
 
 TEST(RequestWaits, DoubleUpToTheLongest) {

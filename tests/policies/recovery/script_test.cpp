@@ -1,10 +1,12 @@
-// Runs <policy>.script of this folder for every recovery policy; a missing script is a failure.
+// Runs <policy>.script of this folder for every recovery policy, and of ../provisioning for every
+// provisioning policy, which the recovery policy `replace` asks there; a missing script is a failure.
 #include "tests/support/script.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "policies/provisioning/policy.hpp"
 #include "policies/recovery/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/names.hpp"
@@ -16,11 +18,12 @@ using testing::Words;
 
 /// Commands: `policy [workers=N] [slots=N] [least=N] [give_up=S] [zones=A,B,...] [time_scale=F]
 /// [weibull_s=S] [shape=K]
-/// [provisioning=NAME] [provisioning.OPTION=VALUE ...] [OPTION=VALUE ...]`, which
+/// [provisioning.OPTION=VALUE ...] [OPTION=VALUE ...]`, which
 /// starts again with 2 workers and as many slots unless said, and events as in decisions.csv.
 class Player {
  public:
-  explicit Player(const std::string& policy) : entry_(catalog().find(policy)) {}
+  explicit Player(const std::string& policy, std::string provisioning = "same")
+      : entry_(catalog().find(policy)), provisioning_(std::move(provisioning)) {}
 
   std::string answer(const Words& words) {
     if (words.at(0) == "policy") return start(words);
@@ -30,6 +33,7 @@ class Player {
  private:
   std::string start(const Words& words) {
     Setting setting{.workers = 2};
+    setting.provisioning = provisioning_;
     std::map<std::string, OptionValue> options;
     int slots = 0;
     double scale_s = 0.0, shape = 1.0;
@@ -51,8 +55,6 @@ class Player {
         shape = std::stod(value);
       else if (name == "time_scale")
         setting.time_scale = std::stod(value);
-      else if (name == "provisioning")
-        setting.provisioning = value;
       else if (const std::string prefix = "provisioning."; name.starts_with(prefix))
         setting.provisioning_options[name.substr(prefix.size())] = testing::option_value(value);
       else
@@ -78,7 +80,12 @@ class Player {
   }
 
   const Catalog<Factory>::Entry& entry_;
+  std::string provisioning_;
   std::unique_ptr<Policy> policy_;
+};
+
+struct ProvisioningPlayer : Player {
+  explicit ProvisioningPlayer(const std::string& policy) : Player("replace", policy) {}
 };
 
 class RecoveryScript : public ::testing::TestWithParam<std::string> {};
@@ -88,6 +95,15 @@ TEST_P(RecoveryScript, GivesTheExpectedDecisions) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, RecoveryScript, ::testing::ValuesIn(catalog().names()),
+                         testing::catalog_name);
+
+class ProvisioningScript : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ProvisioningScript, GivesTheExpectedDecisions) {
+  testing::play_script<ProvisioningPlayer>(TANDEM_PROVISIONING_SCRIPTS, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, ProvisioningScript, ::testing::ValuesIn(provisioning::catalog().names()),
                          testing::catalog_name);
 
 }  // namespace

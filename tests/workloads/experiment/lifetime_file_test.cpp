@@ -1,0 +1,90 @@
+// transience.lifetime as a file that `tandem fit lifetimes --out` writes: what it sets, what replaces it,
+// errors.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/workloads/experiment/experiment_text.hpp"
+#include "workloads/experiment/yaml.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::ExperimentFile;
+using testing::minimal;
+using Options = std::map<std::string, OptionValue>;
+
+class LifetimeFileKey : public ExperimentFile {
+ protected:
+  void SetUp() override {
+    ExperimentFile::SetUp();
+    folder_.write("model.json", R"({
+ "groups": [{"name": "never", "options": {}, "values": {"region": "eu"}}],
+ "name": "weibull",
+ "options": {"lost": 0.25, "scale": 7200.0, "shape": 0.5},
+ "source": {"file": "a.csv"}
+})");
+  }
+  static std::string with(const std::string& lifetime, const std::string& more = "") {
+    return minimal + "transience:\n" + more + "  lifetime: " + lifetime + "\n";
+  }
+  /// Of an experiment with this file.
+  std::string error_of_file(const std::string& text) {
+    folder_.write("bad.json", text);
+    return error_of(with("bad.json"));
+  }
+  const Options written_ = {{"lost", 0.25}, {"scale", 7200.0}, {"shape", 0.5}};
+};
+
+TEST_F(LifetimeFileKey, IsNameAndOptionsOfAModel) {
+  const Experiment experiment = load(with("model.json"));
+  EXPECT_EQ(experiment.transience.lifetime, "weibull");
+  EXPECT_EQ(experiment.transience.options, written_);
+  // What is resolved does not need the file.
+  std::filesystem::remove(folder_.path("model.json"));
+  EXPECT_EQ(to_json(load(to_yaml(experiment))), to_json(experiment));
+}
+
+TEST_F(LifetimeFileKey, OptionsReplaceSingleOnesOfTheFile) {
+  const auto transience = load(with("model.json", "  options: {scale: 1h}\n")).transience;
+  EXPECT_EQ(transience.options, (Options{{"lost", 0.25}, {"scale", 3600.0}, {"shape", 0.5}}));
+  const auto given = load(with("model.json"), {{"transience.options.shape", "0.9"}}).transience;
+  EXPECT_EQ(given.options, (Options{{"lost", 0.25}, {"scale", 7200.0}, {"shape", 0.9}}));
+}
+
+TEST_F(LifetimeFileKey, ReplacesWhatIsBelow) {
+  const std::string below = with("exponential", "  options: {mean: 5h}\n");
+  const auto over = load(below, {{"transience.lifetime", folder_.path("model.json")}}).transience;
+  EXPECT_EQ(over.lifetime, "weibull");
+  EXPECT_EQ(over.options, written_);
+  const Experiment experiment =
+      load(below +
+           "variants: {fitted: {transience.lifetime: model.json}, other: {transience.lifetime: "
+           "bathtub, transience.options: {a: 0.5}}}\n");
+  EXPECT_EQ(apply_variant(experiment, "fitted").transience.lifetime, "weibull");
+  EXPECT_EQ(apply_variant(experiment, "fitted").transience.options, written_);
+  const auto all = load(to_yaml(experiment), {{"transience.lifetime", folder_.path("model.json")}});
+  EXPECT_EQ(apply_variant(all, "other").transience.options, written_) << "an override is for all variants";
+}
+
+TEST_F(LifetimeFileKey, RefusesBadFilesWithTheirLine) {
+  EXPECT_EQ(error_of(with("absent.json")).substr(0, 118),
+            "lab.yaml:4: key 'transience.lifetime': expected a lifetime model, or a file that `tandem fit "
+            "lifetimes --out` wrote at");
+  EXPECT_EQ(error_of_file("{\n \"name\": \"weibul\",\n \"options\": {}}").substr(0, 60),
+            "bad.json:2: not a lifetime model: /name: expected never | fi");
+  EXPECT_EQ(error_of_file("{\n \"name\": \"weibull\"}"),
+            "bad.json: not a lifetime model: /options: expected keys with values, found no such key");
+  EXPECT_EQ(error_of_file("{\"name\": \"weibull\",\n \"options\": {\"scale\": [1]}}"),
+            "bad.json:2: not a lifetime model: /options/scale: expected a number, text, true or false, found "
+            "[1]");
+  EXPECT_EQ(error_of_file("{\"name\": \"weibull\", \"options\": {\"scale\": -1.0}}"),
+            "bad.json: key 'transience.options' of weibull: option 'scale': expected number >= 1e-09 and <= "
+            "1e+18, found '-1'");
+  EXPECT_EQ(error_of_file("{\"na"),
+            "bad.json:1:5: expected a lifetime model, found invalid JSON (syntax error while parsing object "
+            "key - invalid string: missing closing quote; last read: '\"na'; expected string literal)");
+}
+
+}  // namespace
+}  // namespace tandem

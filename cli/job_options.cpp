@@ -112,6 +112,12 @@ LoadedJob placed(Experiment experiment, const Locate& locate, PlatformCache& pla
 }  // namespace
 
 LoadedJob load_job(const JobOptions& options, PlatformCache& platforms) {
+  if (!options.job.empty()) {
+    if (auto several = load_jobs(options, platforms))
+      for (auto& one : several->jobs)
+        if (one.name == options.job) return std::move(one.loaded);
+    throw ConfigError(options.experiment_file + ": expected a job '" + options.job + "', found none");
+  }
   LocatedExperiment located = locate_experiment(options, load_located_job);
   if (located.experiment.data.shared) {
     const Origin origin = located.locate("data.shared");
@@ -122,10 +128,14 @@ LoadedJob load_job(const JobOptions& options, PlatformCache& platforms) {
 }
 
 std::optional<LoadedJobs> load_jobs(const JobOptions& options) {
+  PlatformCache platforms;
+  return load_jobs(options, platforms);
+}
+
+std::optional<LoadedJobs> load_jobs(const JobOptions& options, PlatformCache& platforms) {
   if (!options.resume.empty() || options.experiment_file.empty()) return std::nullopt;
   LocatedExperiment located = locate_experiment(options, load_located);
   if (located.jobs.empty()) return std::nullopt;
-  PlatformCache platforms;
   LoadedJobs loaded;
   for (LocatedJob& job : located.jobs)
     loaded.jobs.push_back({std::move(job.name), job.start, std::move(job.overrides),

@@ -21,6 +21,7 @@ struct JobOptions {
   std::string experiment_file;
   std::vector<std::string> settings;  ///< --set key=value
   std::string variant;
+  std::string job;  ///< for load_job, of an experiment of several jobs; empty: the experiment is one job
   std::string out;
   bool force = false;
   bool trace = false;
@@ -79,7 +80,8 @@ struct LoadedJobs {
 };
 /// None: the experiment is one job, or a job is resumed. Errors: ConfigError.
 std::optional<LoadedJobs> load_jobs(const JobOptions& options);
-/// Errors: ConfigError, also for an experiment of several jobs.
+std::optional<LoadedJobs> load_jobs(const JobOptions& options, PlatformCache& platforms);
+/// Errors: ConfigError, also for an experiment of several jobs where JobOptions::job names none of them.
 LoadedJob load_job(const JobOptions& options);
 LoadedJob load_job(const JobOptions& options, PlatformCache& platforms);
 

@@ -61,7 +61,8 @@ void simulate_alone(const LoadedJobs& several, const SimulateOptions& options, c
       error = error_of(fmt::format("job '{}' alone", several.jobs[index].name), log_of(index), status);
     if (error && !first_error) first_error = error;
   };
-  run_processes(queue, std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  run_processes(queue, options.parallel > 0 ? options.parallel : std::max(1, cores));
   if (first_error) std::rethrow_exception(first_error);
   for (std::size_t index = 0; index < several.jobs.size(); ++index) fs::remove(log_of(index));
 }

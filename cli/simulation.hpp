@@ -16,6 +16,7 @@ struct SimulateOptions : JobOptions {
   double longest_s = 3600.0;   ///< of real time, after which an estimate may stop the simulation
   bool yes = false;            ///< simulate however long it takes
   bool together_only = false;  ///< several jobs are not also simulated alone
+  int parallel = 0;            ///< simulations of jobs alone at the same time; 0: one per core
   nlohmann::json ensemble;     ///< of which this simulation is one, for run.json; null: none
   bool keep = true;            ///< leave the result directory; otherwise it exists meanwhile
 };

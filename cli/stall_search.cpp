@@ -8,9 +8,11 @@
 #include <filesystem>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/simulated_jobs.hpp"
 #include "cli/subcommand_process.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/least_capacity.hpp"
@@ -18,6 +20,7 @@
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/summary.hpp"
 
 namespace tandem::cli {
@@ -25,37 +28,66 @@ namespace {
 
 using nlohmann::json;
 
-/// In a copy of this process. Returns its exit code.
-int simulate_stall(LoadedJob loaded, SimulateOptions options, const std::string& out) {
-  begin_output({});
-  const int code = exit_code_of([&] {
-    options.operations = options.decisions = options.requests = options.losses = options.trace = false;
-    options.keep = false;
-    options.force = true;
-    const Simulated simulated = simulate_job(std::move(loaded), options, out);
-    const json summary = summarise(simulated.info, simulated.journal, simulated.makespan);
-    const json stall = summary.value(json::json_pointer("/data/warm/stall"), json());
-    write_whole_file(out + ".stall.json", json{{"stall", stall}}.dump());
-    return exit_success;
-  });
-  std::fflush(stdout);
-  std::fflush(stderr);
-  return code;
+json warm_stall(const json& summary) { return summary.value(json::json_pointer("/data/warm/stall"), json()); }
+
+/// The stall of a job with this capacity, from the folder `out`; null: unknown.
+json simulate_stall(LoadedJob loaded, const SimulateOptions& options, const std::string& out,
+                    Bytes capacity) {
+  loaded.experiment.data.cache_capacity = capacity;
+  const Simulated simulated = simulate_job(std::move(loaded), options, out);
+  return warm_stall(summarise(simulated.info, simulated.journal, simulated.makespan));
 }
 
-/// The job has no stall in warm epochs, whatever its capacity.
+/// The longest stall of the jobs that have cache nodes; null: that of one is unknown.
+json simulate_stall(LoadedJobs several, SimulateOptions options, const std::string& out, Bytes capacity) {
+  std::vector<std::string> cached;
+  for (auto& one : several.jobs) {
+    if (one.loaded.experiment.data.source != DataSource::storage) continue;
+    one.loaded.experiment.data.cache_capacity = capacity;
+    cached.push_back(one.name);
+  }
+  options.together_only = true;
+  options.out = out;
+  simulate_jobs(std::move(several), options);
+  json longest = 0.0;
+  for (const auto& name : cached) {
+    const json own = warm_stall(
+        read_json_file(directory_of_job(out, name) + "/summary.json", "a file of a result directory"));
+    if (!own.is_number()) longest = nullptr;
+    if (longest.is_number()) longest = std::max(longest.get<double>(), own.get<double>());
+  }
+  std::filesystem::remove_all(out);
+  return longest;
+}
+
+/// There is no stall in warm epochs, whatever the capacity.
 struct NoStall {};
 
-/// Errors: NoStall; ConfigError where the job is not possible with this capacity; WorldError.
-double stall_with(LoadedJob loaded, const SimulateOptions& options, const std::string& out, Bytes capacity) {
-  loaded.experiment.data.cache_capacity = capacity;
+/// `Loaded`: a job, or several. Errors: NoStall; ConfigError where it is not possible with this capacity;
+/// WorldError.
+template <class Loaded>
+double stall_with(const Loaded& loaded, SimulateOptions options, const std::string& out, Bytes capacity) {
+  options.operations = options.decisions = options.requests = options.losses = options.trace = false;
+  options.keep = false;
+  options.force = true;
   const std::string own = fmt::format("{}/capacity_{}", out, capacity.count());
   const std::string log = own + ".log", figures = own + ".stall.json";
+  const auto simulate = [&] {
+    begin_output({});
+    const int code = exit_code_of([&] {
+      const json stall = simulate_stall(loaded, options, own, capacity);
+      write_whole_file(figures, json{{"stall", stall}}.dump());
+      return exit_success;
+    });
+    std::fflush(stdout);
+    std::fflush(stderr);
+    return code;
+  };
   std::exception_ptr failure;
   ProcessQueue queue{.count = 1, .start = {}, .ended = {}};
   queue.start = [&](std::size_t, const sigset_t& blocked_signals) {
     const Descriptor file = create_file(log);
-    return start_function([&] { return simulate_stall(loaded, options, own); },
+    return start_function(simulate,
                           {.output = file.number(), .own_group = true, .blocked_signals = blocked_signals});
   };
   queue.ended = [&](std::size_t, const ExitStatus& status, std::exception_ptr error) {
@@ -71,19 +103,27 @@ double stall_with(LoadedJob loaded, const SimulateOptions& options, const std::s
   return stall;
 }
 
-}  // namespace
+/// Mathematics changes no time; see replicas_of().
+void model_mathematics(LoadedJob& loaded) {
+  loaded.experiment.workload.math = Math::modelled;
+  loaded.experiment.stop.accuracy = 0.0;
+}
 
-FoundCapacity least_capacity(const LoadedJob& loaded, const SimulateOptions& options, const std::string& out,
-                             double stall) {
-  if (loaded.experiment.data.source != DataSource::storage) return {};
-  LoadedJob modelled = loaded;
-  // Mathematics changes no time; see replicas_of().
-  modelled.experiment.workload.math = Math::modelled;
-  modelled.experiment.stop.accuracy = 0.0;
+/// A data set and its largest sample.
+struct SetSizes {
+  Bytes whole{0};
+  Bytes largest{0};
+};
+SetSizes sizes_of(const LoadedJob& modelled, const std::string& out) {
   const Job job(modelled.experiment, modelled.platform, out);
   const cache::Manifest& manifest = job.data().manifest();
-  const Bytes whole = manifest.total();
-  const Bytes largest = manifest.sizes.empty() ? manifest.each : *std::ranges::max_element(manifest.sizes);
+  return {manifest.total(),
+          manifest.sizes.empty() ? manifest.each : *std::ranges::max_element(manifest.sizes)};
+}
+
+template <class Loaded>
+FoundCapacity search(const Loaded& modelled, const SimulateOptions& options, const std::string& out,
+                     double stall, const SetSizes& sizes) {
   FoundCapacity result;
   const auto try_capacity = [&](Bytes capacity) -> std::optional<double> {
     try {
@@ -98,7 +138,7 @@ FoundCapacity least_capacity(const LoadedJob& loaded, const SimulateOptions& opt
   };
   validation::LeastCapacity found;
   try {
-    found = validation::find_least_capacity(stall, whole, largest, try_capacity);
+    found = validation::find_least_capacity(stall, sizes.whole, sizes.largest, try_capacity);
   } catch (const NoStall&) {
     result.warning =
         "study.stall: no least capacity, which needs steps after the first epoch (stop.epochs of 2 or more), "
@@ -110,10 +150,34 @@ FoundCapacity least_capacity(const LoadedJob& loaded, const SimulateOptions& opt
     tried.push_back({capacity.count(), own ? json(*own) : json()});
   result.least = {{"stall", stall},
                   {"capacity_bytes", found.capacity ? json(found.capacity->count()) : json()},
-                  {"data_set_bytes", whole.count()},
+                  {"data_set_bytes", sizes.whole.count()},
                   {"step_bytes", found.step.count()},
                   {"tried", std::move(tried)}};
   return result;
+}
+
+}  // namespace
+
+FoundCapacity least_capacity(const LoadedJob& loaded, const SimulateOptions& options, const std::string& out,
+                             double stall) {
+  if (loaded.experiment.data.source != DataSource::storage) return {};
+  LoadedJob modelled = loaded;
+  model_mathematics(modelled);
+  return search(modelled, options, out, stall, sizes_of(modelled, out));
+}
+
+FoundCapacity least_capacity(const LoadedJobs& several, const SimulateOptions& options,
+                             const std::string& out, double stall) {
+  LoadedJobs modelled = several;
+  SetSizes sizes;
+  for (auto& one : modelled.jobs) {
+    model_mathematics(one.loaded);
+    if (one.loaded.experiment.data.source != DataSource::storage) continue;
+    const SetSizes own = sizes_of(one.loaded, out);
+    sizes = {std::max(sizes.whole, own.whole), std::max(sizes.largest, own.largest)};
+  }
+  if (sizes.whole == Bytes(0)) return {};
+  return search(modelled, options, out, stall, sizes);
 }
 
 }  // namespace tandem::cli

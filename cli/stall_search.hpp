@@ -21,5 +21,9 @@ struct FoundCapacity {
 /// not simulated. Errors: WorldError.
 FoundCapacity least_capacity(const LoadedJob& loaded, const SimulateOptions& options, const std::string& out,
                              double stall);
+/// The same for several jobs, with one capacity for all that have cache nodes: the stall is the longest of
+/// these, in one simulation of all jobs together.
+FoundCapacity least_capacity(const LoadedJobs& several, const SimulateOptions& options,
+                             const std::string& out, double stall);
 
 }  // namespace tandem::cli

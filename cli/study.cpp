@@ -50,6 +50,9 @@ int jobs_of(const StudyOptions& options) {
 
 /// Whether the entry has what the study asks for besides the result.
 bool answers(const StudyEntry& entry, const validation::StudySection& study) {
+  if (study.alone && entry.document.contains("several_jobs") &&
+      entry.document.at("several_jobs").at("jain_index").is_null())
+    return false;
   if (!study.stall) return true;
   if (!entry.document.contains("least_capacity")) return false;
   const json& least = entry.document.at("least_capacity");
@@ -66,6 +69,12 @@ std::vector<std::size_t> chosen_of(const validation::Suite& suite, const StudyOp
       return entry && entry->failure.empty() && answers(*entry, suite.study);
     });
   return chosen;
+}
+
+/// Entries do not depend on the names that a study gives.
+void name_document(const validation::StudyConfiguration& names, json& document) {
+  document.update(
+      {{"name", names.name}, {"group", names.group}, {"algorithm", names.algorithm}, {"line", names.line}});
 }
 
 /// A folder that other shards share, or that an interrupted study left, is continued.
@@ -86,10 +95,29 @@ WriteLock open_folder(const std::string& out, const StudyOptions& options, const
   return lock;
 }
 
+/// Adds what the report says of a configuration of several jobs.
+void add_several(const validation::SuiteConfiguration& configuration, json entry,
+                 std::vector<json>& documents, std::vector<json>& several) {
+  json all = std::move(entry.at("several_jobs"));
+  all["name"] = configuration.name;
+  all["least_capacity"] = entry.value("least_capacity", json());
+  const auto entries = configuration.entries();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto names = names_of(entries[i]);
+    json document = std::move(entry.at("jobs").at(i));
+    name_document(names, document);
+    document["jobs_hash"] = validation::hash_without_seeds(configuration);
+    documents.push_back(std::move(document));
+    for (json& job : all.at("jobs"))
+      if (job.at("job") == entries[i].job) job["configuration"] = names.name;
+  }
+  several.push_back(std::move(all));
+}
+
 /// Makes the report of a study from the results in some folders. How many configurations have none.
 std::size_t report(const validation::Suite& suite, const StudyManifest& manifest,
                    const std::vector<std::string>& folders, const std::string& out) {
-  std::vector<json> documents;
+  std::vector<json> documents, several;
   std::vector<std::string> lines = {study_command(manifest)};
   std::size_t failures = 0;
   for (const auto& configuration : suite.configurations) {
@@ -99,12 +127,12 @@ std::size_t report(const validation::Suite& suite, const StudyManifest& manifest
         if (auto entry = read_entry(folder, configuration)) found = std::move(entry);
     if (!found) found = StudyEntry{{}, "not simulated yet; `tandem study --only-missing` does it"};
     if (found->failure.empty()) {
-      const auto names = names_of(configuration);
-      found->document.update({{"name", names.name},
-                              {"group", names.group},
-                              {"algorithm", names.algorithm},
-                              {"line", names.line}});
-      documents.push_back(std::move(found->document));
+      if (configuration.jobs.empty()) {
+        name_document(names_of(configuration), found->document);
+        documents.push_back(std::move(found->document));
+      } else {
+        add_several(configuration, std::move(found->document), documents, several);
+      }
     } else {
       ++failures;
       documents.push_back(validation::failed_study_configuration(names_of(configuration), found->failure));
@@ -112,6 +140,7 @@ std::size_t report(const validation::Suite& suite, const StudyManifest& manifest
     lines.push_back(command_of(words_of(suite, configuration)));
   }
   json document = validation::study_document(std::move(documents), suite.name, suite.study, lines);
+  if (!several.empty()) document["several_jobs"] = std::move(several);
   document["platforms"] = platforms_of(document);
   validation::write_study(out, document);
   std::filesystem::remove(out + "/INCOMPLETE");
@@ -268,7 +297,9 @@ void add_study(CLI::App& app, int& exit_code) {
       "    knee: 0.5               share of a proportional gain below which more workers do not pay off\n"
       "    stall: 0.05             of each job with cache nodes, find the least data.cache_capacity with "
       "which\n"
-      "                            workers wait for samples no longer than this share of their warm steps\n"
+      "                            workers wait for samples no longer than this share of their warm steps;\n"
+      "                            of several jobs (key jobs), the least one that suffices for all of them\n"
+      "    alone: true             of several jobs, also simulate each alone, for its slow-down\n"
       "    operations: true        record every message, to separate communicating from waiting\n"
       "    reading: {every: 5, mean: 10, start: 0.1}   also evaluate accuracy curves as a publication did:\n"
       "                            every 5th evaluation, running mean of 10, starting at accuracy 0.1\n"

@@ -13,6 +13,7 @@
 #include "cli/ensemble.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "cli/simulated_jobs.hpp"
 #include "cli/simulation.hpp"
 #include "cli/stall_search.hpp"
 #include "cli/study_results.hpp"
@@ -21,13 +22,17 @@
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/plan.hpp"
 #include "validation/campaign/sweep.hpp"
+#include "validation/report/several_jobs.hpp"
+#include "workloads/experiment/json_file.hpp"
 #include "workloads/learner/learner.hpp"
+#include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/summary.hpp"
 
 namespace tandem::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 using validation::SuiteConfiguration;
 
 /// Those that take longest first, so that the last ones end together.
@@ -66,7 +71,24 @@ class StudyProgress {
   Clock::time_point next_ = Clock::now();
 };
 
+/// The same wherever and whenever it was simulated.
+void make_repeatable(json& document) {
+  for (const char* key : {"command", "started"}) document["environment"].erase(key);
+}
+
+/// `warned`: the document with the warnings.
+void add_least_capacity(FoundCapacity found, const validation::StudySection& study, json& document,
+                        json& warned) {
+  if (!study.stall) return;
+  document["least_capacity"] = std::move(found.least);
+  if (!found.warning.empty()) warned["warnings"].push_back(validation::first_lines(found.warning));
+}
+
 }  // namespace
+
+validation::StudyConfiguration names_of(const validation::SuiteEntry& entry) {
+  return {.name = entry.name, .group = entry.group, .algorithm = entry.algorithm, .line = entry.line};
+}
 
 validation::StudyConfiguration names_of(const SuiteConfiguration& configuration) {
   return {.name = configuration.name,
@@ -78,6 +100,7 @@ validation::StudyConfiguration names_of(const SuiteConfiguration& configuration)
 std::vector<std::string> words_of(const validation::Suite& suite, const SuiteConfiguration& configuration) {
   auto words = words_for("simulate", configuration, configuration.settings);
   if (suite.study.operations) words.emplace_back("--operations");
+  if (!configuration.jobs.empty() && !suite.study.alone) words.emplace_back("--together-only");
   return words;
 }
 
@@ -90,9 +113,12 @@ std::string StudyRun::directory_of(std::size_t i) const {
 
 void StudyRun::simulate(std::vector<std::size_t> chosen, int jobs) {
   sort_by_cost(chosen, suite_);
-  using enum Experiment::Workload::Math;
-  if (std::ranges::any_of(
-          chosen, [&](std::size_t i) { return suite_.configurations[i].experiment.workload.math == real; }))
+  const auto is_real = [](const Experiment* experiment) {
+    return experiment->workload.math == Experiment::Workload::Math::real;
+  };
+  if (std::ranges::any_of(chosen, [&](std::size_t i) {
+        return std::ranges::any_of(suite_.configurations[i].experiments(), is_real);
+      }))
     prepare_learner();
   const auto log_of = [&](std::size_t index) { return directory_of(chosen[index]) + ".log"; };
   StudyProgress progress(suite_.name, chosen.size());
@@ -118,36 +144,80 @@ void StudyRun::simulate(std::vector<std::size_t> chosen, int jobs) {
   run_processes(queue, jobs);
 }
 
+SimulateOptions StudyRun::options_of(const SuiteConfiguration& configuration) const {
+  SimulateOptions options;
+  options.experiment_file = configuration.experiment_file;
+  options.settings = configuration.settings;
+  options.variant = configuration.variant;
+  options.force = true;
+  options.operations = suite_.study.operations;
+  options.yes = true;
+  options.keep = results_;
+  // Configurations already run concurrently.
+  options.parallel = 1;
+  return options;
+}
+
+StudyEntry StudyRun::simulate_one(std::size_t i, const SimulateOptions& options) const {
+  const SuiteConfiguration& configuration = suite_.configurations[i];
+  const LoadedJob loaded = load_job(options, platforms_);
+  FoundCapacity found;
+  // Before this process simulates.
+  if (suite_.study.stall) found = least_capacity(loaded, options, directory_of(i), *suite_.study.stall);
+  const Simulated simulated = simulate_with_ensemble(loaded, options, directory_of(i), 1);
+  StudyEntry entry;
+  entry.document = validation::study_configuration(
+      names_of(configuration), summarise(simulated.info, simulated.journal, simulated.makespan),
+      to_json(simulated.info));
+  entry.document["command"] = command_of(words_of(suite_, configuration));
+  make_repeatable(entry.document);
+  add_least_capacity(std::move(found), suite_.study, entry.document, entry.document);
+  return entry;
+}
+
+/// Its document: {jobs: [that of each job, ...], several_jobs, least_capacity as of one job}.
+StudyEntry StudyRun::simulate_several(std::size_t i, const LoadedJobs& several,
+                                      SimulateOptions options) const {
+  const SuiteConfiguration& configuration = suite_.configurations[i];
+  const std::string directory = directory_of(i);
+  FoundCapacity found;
+  if (suite_.study.stall) found = least_capacity(several, options, directory, *suite_.study.stall);
+  options.out = directory;
+  options.keep = true;
+  options.together_only = !suite_.study.alone;
+  simulate_jobs(several, options);
+  const auto read = [](const std::string& path) {
+    return read_json_file(path, "a file of a result directory");
+  };
+  const json all = read(directory + "/summary.json");
+  StudyEntry entry;
+  for (const auto& own : configuration.entries()) {
+    const std::string folder = directory_of_job(directory, own.job);
+    json run = read(folder + "/run.json");
+    run.erase("lines");
+    json document = validation::study_job(names_of(own), own.job, all, read(folder + "/summary.json"), run);
+    document["command"] = command_of(words_of(suite_, configuration));
+    make_repeatable(document);
+    entry.document["jobs"].push_back(std::move(document));
+  }
+  entry.document["several_jobs"] = validation::study_several_jobs(all);
+  add_least_capacity(std::move(found), suite_.study, entry.document, entry.document.at("jobs").front());
+  if (!results_) fs::remove_all(directory);
+  return entry;
+}
+
 /// In a copy of this process. Whatever ends it, there is a complete entry or none. Returns the exit code.
 int StudyRun::simulate_here(std::size_t i) const {
   begin_output({});
   const int code = exit_code_of([&] {
     const SuiteConfiguration& configuration = suite_.configurations[i];
-    SimulateOptions options;
-    options.experiment_file = configuration.experiment_file;
-    options.settings = configuration.settings;
-    options.variant = configuration.variant;
-    options.force = true;
-    options.operations = suite_.study.operations;
-    options.yes = true;
-    options.keep = results_;
-    const std::string directory = directory_of(i);
-    fs::create_directories(directory);
-    // Configurations already run concurrently.
-    const LoadedJob loaded = load_job(options, platforms_);
-    FoundCapacity found;
-    // Before this process simulates.
-    if (suite_.study.stall) found = least_capacity(loaded, options, directory, *suite_.study.stall);
-    const Simulated simulated = simulate_with_ensemble(loaded, options, directory, 1);
+    const SimulateOptions options = options_of(configuration);
+    fs::create_directories(directory_of(i));
     StudyEntry entry;
-    entry.document = validation::study_configuration(
-        names_of(configuration), summarise(simulated.info, simulated.journal, simulated.makespan),
-        to_json(simulated.info));
-    // The same wherever and whenever it was simulated.
-    if (suite_.study.stall) entry.document["least_capacity"] = std::move(found.least);
-    if (!found.warning.empty()) entry.document["warnings"].push_back(validation::first_lines(found.warning));
-    entry.document["command"] = command_of(words_of(suite_, configuration));
-    for (const char* key : {"command", "started"}) entry.document["environment"].erase(key);
+    if (configuration.jobs.empty())
+      entry = simulate_one(i, options);
+    else
+      entry = simulate_several(i, load_jobs(options, platforms_).value(), options);
     write_entry(out_, configuration, entry);
     return exit_success;
   });

@@ -8,13 +8,16 @@
 #include <vector>
 
 #include "cli/job_options.hpp"
+#include "cli/simulation.hpp"
+#include "cli/study_results.hpp"
 #include "validation/campaign/suite.hpp"
 #include "validation/report/study.hpp"
 
 namespace tandem::cli {
 
-/// How the report names a configuration.
+/// How the report names a configuration, or one of its jobs.
 validation::StudyConfiguration names_of(const validation::SuiteConfiguration& configuration);
+validation::StudyConfiguration names_of(const validation::SuiteEntry& entry);
 
 /// The words of its simulation, without where its results go.
 std::vector<std::string> words_of(const validation::Suite& suite,
@@ -37,6 +40,9 @@ class StudyRun {
  private:
   std::string directory_of(std::size_t i) const;
   int simulate_here(std::size_t i) const;
+  SimulateOptions options_of(const validation::SuiteConfiguration& configuration) const;
+  StudyEntry simulate_one(std::size_t i, const SimulateOptions& options) const;
+  StudyEntry simulate_several(std::size_t i, const LoadedJobs& several, SimulateOptions options) const;
   void keep_failure(std::size_t i, const std::exception_ptr& error);
 
   const validation::Suite& suite_;

@@ -6,6 +6,7 @@
 
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "cli/several_jobs.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "validation/campaign/suite_file.hpp"
@@ -22,6 +23,11 @@ validation::Suite suite_of(const JobOptions& job) {
   return validation::load_suite(job.experiment_file, job.settings);
 }
 
+/// Whether the jobs can share a platform.
+void check_jobs(const JobOptions& options, PlatformCache& platforms) {
+  if (const auto several = load_jobs(options, platforms)) make_jobs(*several, options, "");
+}
+
 /// Finds bad input in any configuration before anything is written or started.
 void check_configurations(const validation::Suite& suite, PlatformCache& platforms) {
   ProgressBar bar("check " + suite.name);
@@ -32,7 +38,10 @@ void check_configurations(const validation::Suite& suite, PlatformCache& platfor
     job.settings = configuration.settings;
     job.variant = configuration.variant;
     try {
-      load_job(job, platforms);
+      if (configuration.jobs.empty())
+        load_job(job, platforms);
+      else
+        check_jobs(job, platforms);
       bar.update(++checked / static_cast<double>(suite.configurations.size()));
     } catch (const ConfigError& error) {
       if (!suite.has_grid) throw;

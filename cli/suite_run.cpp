@@ -24,8 +24,10 @@
 #include "validation/campaign/hold_out.hpp"
 #include "validation/campaign/plan.hpp"
 #include "validation/compare/disturbance.hpp"
+#include "validation/report/several_jobs.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/experiment/json_file.hpp"
+#include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/result_directory.hpp"
 #include "workloads/records/trace.hpp"
 
@@ -48,7 +50,9 @@ class SuiteRun {
  public:
   SuiteRun(const validation::Suite& suite, const SuiteRunOptions& options)
       : suite_(suite), options_(options), machine_words_(cli::words_of(options.machines)) {
-    documents_.resize(suite.configurations.size());
+    for (std::size_t i = 0; i < suite.configurations.size(); ++i)
+      entries_.resize(entries_.size() + suite.configurations[i].entries().size(), i);
+    documents_.resize(entries_.size());
     failures_.resize(suite.configurations.size());
     profile_of_.resize(suite.configurations.size());
   }
@@ -66,8 +70,11 @@ class SuiteRun {
     SuiteResults results{std::move(campaign.configurations),
                          std::move(documents_),
                          {},
+                         {},
                          profile_documents(),
                          first_error_ ? first_error_ : campaign.first_error};
+    for (const auto& several : campaign.several_jobs)
+      results.several_jobs.push_back(validation::several_jobs_document(several));
     for (const Task& task : tasks) results.commands.push_back(command_of(words_of(task)));
     return results;
   }
@@ -77,11 +84,13 @@ class SuiteRun {
   /// Ranks run on several machines.
   bool is_real() const { return options_.on_machines; }
 
+  /// The job, or the first one of several.
   JobOptions job_of(std::size_t index, std::vector<std::string> settings) const {
     JobOptions job;
     job.experiment_file = at(index).experiment_file;
     job.settings = std::move(settings);
     job.variant = at(index).variant;
+    if (!at(index).jobs.empty()) job.job = at(index).jobs.front().name;
     return job;
   }
 
@@ -112,7 +121,9 @@ class SuiteRun {
     std::vector<AllReduceSeries> all;
     for (const std::size_t i : group.configurations) {
       const auto& sync = at(i).experiment.sync;
-      if (sync.over != sync::Route::all_reduce || sync.collective != native_all_reduce) continue;
+      // Several jobs do not use them.
+      if (!at(i).jobs.empty() || sync.over != sync::Route::all_reduce || sync.collective != native_all_reduce)
+        continue;
       for (auto& series : all_reduces_of(job_of(i, at(i).settings)))
         if (std::ranges::find(all, series) == all.end()) all.push_back(std::move(series));
     }
@@ -198,6 +209,8 @@ class SuiteRun {
     const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
     add({"--out", task.out, "--operations", "--decisions", "--trace", "--force"});
     if (!runs) add({"--yes"});
+    if (has_jobs(task) && runs && options_.alone) add({"--alone"});
+    if (has_jobs(task) && !runs && !options_.alone) add({"--together-only"});
     if (task.kind == Task::Kind::witness) add({"--fidelity", "smpi"});
     if (task.repetition > 0 || runs) add({"--repetition", std::to_string(task.repetition)});
     if (runs && options_.on_cluster) add({"--cluster", at(task.configuration).experiment.platform});
@@ -211,18 +224,19 @@ class SuiteRun {
     runner.run = [this](const Task& task) {
       fs::create_directories(task.out);
       run_subcommand({words_of(task), options_.out + "/log.txt"});
-      return read_json_file(task.out + "/summary.json", "the summary of a run")
-          .at("other_load")
-          .get<double>();
+      return other_load_of(task);
     };
     runner.is_finished = [this](const Task& task) { return is_finished(task); };
-    runner.compared = [this](std::size_t index, const validation::VariantResults& results,
+    runner.compared = [this](std::size_t entry, const validation::VariantResults& results,
                              const validation::Comparison& comparison) {
+      const std::size_t index = entries_[entry];
       validation::check_hold_out(origin_of(profile_of_[index]), results.measured);
-      documents_[index] = validation::configuration_document(results, comparison);
-      if (options_.traces)
-        write_trace(options_.out + '/' + at(index).folder + "/trace.json", results.simulated,
-                    results.measured.front());
+      documents_[entry] = validation::configuration_document(results, comparison);
+      if (!options_.traces) return;
+      const std::string of_job =
+          at(index).jobs.empty() ? "" : "-" + fs::path(results.simulated.path).filename().string();
+      write_trace(options_.out + '/' + at(index).folder + "/trace" + of_job + ".json", results.simulated,
+                  results.measured.front());
     };
     runner.progress = [&bar](double fraction) { bar.update(fraction); };
     runner.message = print_note;
@@ -230,15 +244,49 @@ class SuiteRun {
     return runner;
   }
 
+  bool has_jobs(const Task& task) const { return !at(task.configuration).jobs.empty(); }
+
+  /// The directories of its results: of several jobs one each, and those of the jobs alone.
+  std::vector<std::string> directories_of(const Task& task) const {
+    if (!has_jobs(task)) return {task.out};
+    std::vector<std::string> all;
+    for (const auto& job : at(task.configuration).jobs) {
+      all.push_back(directory_of_job(task.out, job.name));
+      if (options_.alone) all.push_back(directory_of_job_alone(task.out, job.name));
+    }
+    return all;
+  }
+
+  /// Not known of jobs while they ran together, and 0 then.
+  double other_load_of(const Task& task) const {
+    double most = 0;
+    for (const auto& directory : directories_of(task))
+      most = std::max(
+          most,
+          read_json_file(directory + "/summary.json", "the summary of a run").at("other_load").get<double>());
+    return most;
+  }
+
   /// Whether an interrupted suite has finished the task already, for the same experiment.
   bool is_finished(const Task& task) const {
-    if (!options_.resume || !fs::exists(task.out + "/run.json") || fs::exists(task.out + "/INCOMPLETE"))
-      return false;
+    if (!options_.resume || fs::exists(task.out + "/INCOMPLETE")) return false;
     try {
-      const Results known = read_results(task.out);
-      const auto job = load_job(job_of(task.configuration, settings(task.configuration)));
-      return to_json(known.info.experiment) == to_json(job.experiment) &&
-             known.info.repetition == task.repetition;
+      JobOptions options = job_of(task.configuration, settings(task.configuration));
+      std::vector<LoadedJob> jobs;
+      if (!has_jobs(task)) jobs.push_back(load_job(options));
+      for (const auto& job : at(task.configuration).jobs) {
+        options.job = job.name;
+        jobs.resize(jobs.size() + (options_.alone ? 2 : 1), load_job(options));
+      }
+      const auto directories = directories_of(task);
+      for (std::size_t i = 0; i < directories.size(); ++i) {
+        if (!fs::exists(directories[i] + "/run.json")) return false;
+        const Results known = read_results(directories[i]);
+        if (to_json(known.info.experiment) != to_json(jobs[i].experiment) ||
+            known.info.repetition != task.repetition)
+          return false;
+      }
+      return true;
     } catch (const ConfigError&) {
       return false;
     }
@@ -246,7 +294,8 @@ class SuiteRun {
 
   const validation::Suite& suite_;
   const SuiteRunOptions& options_;
-  std::vector<json> documents_;             ///< of each configuration
+  std::vector<std::size_t> entries_;        ///< of each entry of the report, its configuration
+  std::vector<json> documents_;             ///< of each entry
   std::vector<std::string> failures_;       ///< of calibrations, by configuration
   std::vector<std::string> profile_of_;     ///< of each configuration
   std::vector<std::string> machine_words_;  ///< of the runs
@@ -258,7 +307,11 @@ class SuiteRun {
 
 }  // namespace
 
-void check_profile(const validation::Suite& suite, const SuiteRunOptions& options) {
+void check_before_running(const validation::Suite& suite, const SuiteRunOptions& options) {
+  if (options.on_machines && validation::has_several_jobs(suite))
+    throw ConfigError(
+        "--hosts, --hostfile, --slurm: expected this machine, or --cluster, with several jobs (key jobs)");
+  validation::plan_calibrations(suite, options.on_cluster || options.on_machines);
   if (options.profile.empty()) return;
   std::vector<std::string> directories;
   for (const auto& configuration : suite.configurations)

@@ -20,21 +20,23 @@ struct SuiteRunOptions {
   MachineOptions machines = {};  ///< of a real cluster
   bool on_machines = false;      ///< there are some, by these options or in an allocation
   bool witness = false;          ///< simulates under SMPI too, except where data comes from storage
+  bool alone = false;            ///< of several jobs, also simulates and runs each alone
   bool resume = false;           ///< keeps the finished tasks of an interrupted suite
   bool traces = false;           ///< one trace with simulation and measurement per configuration
 };
 
 struct SuiteResults {
-  std::vector<validation::Compared> configurations;
-  std::vector<nlohmann::json> documents;  ///< of the report, one per configuration
-  std::vector<std::string> commands;      ///< that were carried out
-  std::vector<nlohmann::json> profiles;   ///< of the report
-  std::exception_ptr first_error;         ///< of a configuration that failed; null: none
+  std::vector<validation::Compared> configurations;  ///< the entries of those of the suite
+  std::vector<nlohmann::json> documents;             ///< of the report, one per entry
+  std::vector<nlohmann::json> several_jobs;          ///< of the report
+  std::vector<std::string> commands;                 ///< that were carried out
+  std::vector<nlohmann::json> profiles;              ///< of the report
+  std::exception_ptr first_error;                    ///< of a configuration that failed; null: none
 };
 
 /// Before anything is written: refuses a given profile that cannot be read or may have been calibrated with
-/// the runs. Errors: ConfigError.
-void check_profile(const validation::Suite& suite, const SuiteRunOptions& options);
+/// the runs, and several jobs that cannot be calibrated or run like that. Errors: ConfigError.
+void check_before_running(const validation::Suite& suite, const SuiteRunOptions& options);
 /// Errors: WorldError when a cluster cannot be made. An error in a configuration becomes its `failure`.
 SuiteResults run_suite(const validation::Suite& suite, const SuiteRunOptions& options);
 

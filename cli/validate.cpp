@@ -10,6 +10,7 @@
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
 #include "cli/platform_document.hpp"
+#include "cli/several_jobs.hpp"
 #include "cli/suite_input.hpp"
 #include "cli/suite_run.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -51,7 +52,9 @@ int validate_all(ValidateOptions options) {
   options.run.witness = options.run.witness || suite.with_witness;
   options.run.out = options.job.out.empty() ? default_out(suite.name, "validation") : options.job.out;
   options.run.on_machines = MachineUse(options.run.machines, !options.run.on_cluster).is_used();
-  check_profile(suite, options.run);
+  if (options.run.alone && !validation::has_several_jobs(suite)) refuse_one_job("--alone");
+  options.run.alone = options.run.alone || suite.with_alone;
+  check_before_running(suite, options.run);
   const WriteLock lock = prepare_directory(options);
   const SuiteResults results = run_suite(suite, options.run);
   // If the only configuration fails, there is nothing to report.
@@ -59,8 +62,10 @@ int validate_all(ValidateOptions options) {
 
   const double tolerance = options.tolerance.value_or(suite.tolerance.value_or(default_tolerance));
   const auto validation = validation::conclude(results.configurations, tolerance);
-  validation::ReportSource source{
-      .title = suite.name, .commands = {command_line()}, .profiles = results.profiles};
+  validation::ReportSource source{.title = suite.name,
+                                  .commands = {command_line()},
+                                  .profiles = results.profiles,
+                                  .several_jobs = results.several_jobs};
   source.commands.insert(source.commands.end(), results.commands.begin(), results.commands.end());
   auto document = validation::report_document(results.documents, validation, source);
   document["platforms"] = platforms_of(document);
@@ -96,6 +101,9 @@ void add_validate(CLI::App& app, int& exit_code) {
       ->add_option("--tolerance", options->tolerance,
                    "Largest mean absolute error of step time, throughput and makespan that passes [0.1]")
       ->check(above_zero());
+  command->add_flag("--alone", options->run.alone,
+                    "Of several jobs (key jobs): also simulate and run each of them alone, to compare its "
+                    "slow-down");
   command->add_flag("--resume", options->run.resume,
                     "Continue an interrupted suite; finished simulations and runs are kept");
   command->add_flag(
@@ -122,6 +130,7 @@ void add_validate(CLI::App& app, int& exit_code) {
       "  tolerance: 0.1                        largest mean absolute error that passes\n"
       "  seed: 1                               seed of the order of runs\n"
       "  cluster: false    witness: false      the same as --cluster and --witness\n"
+      "  alone: false                          the same as --alone\n"
       "  study: {...}                          for `tandem study`, which only simulates\n\nExamples:\n"
       "  tandem validate workloads/experiments/mixed_lab.yaml --set repetitions=3\n"
       "  tandem validate validation/suites/lab_small.yaml --only boards/quad/mlp");

@@ -1,4 +1,6 @@
 // Several jobs on one platform: simulated, run in one mpirun, and refused.
+#include "tests/cli/several_jobs.hpp"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,13 +22,6 @@
 namespace tandem::testing {
 namespace {
 
-const std::string three =
-    "jobs:\n"
-    "  servers: {}\n"
-    "  ring: {sync.over: all-reduce, placement.workers: [node-1, node-2], seed: 5}\n"
-    "  late: {start: 0.5s, sync.algorithm: asp, workload.batch: 4, placement.workers: [node-4, node-5], "
-    "stop.rounds: 3}\n";
-
 class SeveralJobs : public ::testing::Test {
  protected:
   std::string path(const std::string& name) const { return (line_.folder() / name).string(); }
@@ -38,7 +33,7 @@ class SeveralJobs : public ::testing::Test {
 };
 
 TEST_F(SeveralJobs, AreSimulatedTogetherAndAlone) {
-  const std::string file = line_.experiment(three);
+  const std::string file = line_.experiment(three_jobs);
   const auto simulated = line_.tandem("simulate " + file + " --set workload.math=modelled --out out");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   const auto all = summary("out");
@@ -81,7 +76,7 @@ TEST_F(SeveralJobs, AreSimulatedTogetherAndAlone) {
 
 TEST_F(SeveralJobs, WithRealMathematicsTrainTheModelsOfEachAlone) {
   const auto simulated =
-      line_.tandem("simulate " + line_.experiment(three + "evaluate_every: 3\n") + " --out out");
+      line_.tandem("simulate " + line_.experiment(three_jobs + "evaluate_every: 3\n") + " --out out");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   for (const std::string name : {"servers", "ring"}) {
     const auto together = results("out/jobs/" + name).journal, alone = results("out/alone/" + name).journal;
@@ -93,16 +88,16 @@ TEST_F(SeveralJobs, WithRealMathematicsTrainTheModelsOfEachAlone) {
 }
 
 TEST_F(SeveralJobs, AreShownAsAnExperimentThatIsTheSame) {
-  const auto shown = line_.tandem("show " + line_.experiment(three));
+  const auto shown = line_.tandem("show " + line_.experiment(three_jobs));
   ASSERT_EQ(shown.exit_code, 0) << shown.output;
   const auto again = line_.tandem("show " + line_.write("again.yaml", shown.output));
   EXPECT_EQ(again.output, shown.output);
 }
 
 TEST_F(SeveralJobs, OtherCommandsAndOptionsRefuseThem) {
-  const std::string file = line_.experiment(three);
+  const std::string file = line_.experiment(three_jobs);
   for (const std::string& words :
-       std::vector<std::string>{"validate " + file, "study " + file, "simulate " + file + " --fidelity smpi",
+       std::vector<std::string>{"calibrate " + file, "simulate " + file + " --fidelity smpi",
                                 "simulate " + file + " --set recovery.mode=restart --set evaluate_every=2",
                                 "simulate " + file + " --set jobs.ring.sync.collective=native",
                                 "simulate " + file + " --set jobs.x=1"}) {
@@ -114,7 +109,7 @@ TEST_F(SeveralJobs, OtherCommandsAndOptionsRefuseThem) {
 }
 
 TEST_F(SeveralJobs, CannotBeResumed) {
-  const auto simulated = line_.tandem("simulate " + line_.experiment(three) +
+  const auto simulated = line_.tandem("simulate " + line_.experiment(three_jobs) +
                                       " --set workload.math=modelled --together-only --out out");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   // As a measurement leaves it when it is ended early.
@@ -154,21 +149,6 @@ TEST_F(SeveralJobs, OfTheShippedExperimentSlowEachOtherDown) {
 
 // ---- One cache of several jobs ----
 
-/// Two jobs with one worker each, and a cache node that reads the disk of its host. `capacity`: samples.
-std::string sharing(int capacity, const std::string& policy = "minio", const std::string& second = "",
-                    const std::string& first = "", int epochs = 3) {
-  const auto job = [&](const std::string& workers, const std::string& more) {
-    return "{placement.workers: [" + workers +
-           "], placement.cache_nodes: [server], stop: {rounds: 0, epochs: " + std::to_string(epochs) + "}" +
-           more + "}\n";
-  };
-  return "data: {source: storage, shared: true, cache: " + policy +
-         ", cache_capacity: " + std::to_string(capacity * 785) + ", sampling: shuffled, prefetch: 0}\n" +
-         "sync: {over: all-reduce, collective: ring}\n"
-         "jobs:\n"
-         "  first: " +
-         job("node-1", first) + "  second: " + job("node-2, node-3", second);
-}
 constexpr int set_size = 400;
 
 class SharedCaches : public SeveralJobs {
@@ -194,7 +174,7 @@ class SharedCaches : public SeveralJobs {
 
 TEST_F(SharedCaches, WithRoomForAllReadEachSampleOnceForAllJobs) {
   for (const char* policy : {"lru", "minio"}) {
-    simulate(sharing(set_size, policy, ", seed: 9"));
+    simulate(sharing_jobs(set_size, policy, ", seed: 9"));
     EXPECT_EQ(samples("out/jobs/first", "store") + samples("out/jobs/second", "store"), set_size) << policy;
     for (const char* name : {"first", "second"})
       EXPECT_EQ(samples("out/jobs/" + std::string(name), ""), 3 * set_size) << policy;
@@ -213,7 +193,7 @@ TEST_F(SharedCaches, WithRoomForAllReadEachSampleOnceForAllJobs) {
 }
 
 TEST_F(SharedCaches, OfMinioHitTheirCapacityInEachWarmEpoch) {
-  simulate(sharing(100, "minio", ", seed: 9"));
+  simulate(sharing_jobs(100, "minio", ", seed: 9"));
   for (const char* name : {"first", "second"})
     for (const std::int64_t epoch : {1, 2})
       EXPECT_EQ(samples("out/jobs/" + std::string(name), "tier0", epoch), 100) << name << epoch;
@@ -221,7 +201,7 @@ TEST_F(SharedCaches, OfMinioHitTheirCapacityInEachWarmEpoch) {
 
 /// The second worker asks for what the first one has just asked for.
 TEST_F(SharedCaches, OfJobsInLockStepReachTheBoundThatNoJobAloneCan) {
-  simulate(sharing(100, "lru"), "--set jobs.second.placement.workers=[node-1]");
+  simulate(sharing_jobs(100, "lru"), "--set jobs.second.placement.workers=[node-1]");
   const auto shared = summary("out").at("shared_cache");
   EXPECT_GT(shared.at("hit_ratio").get<double>(), 0.49);
   EXPECT_LE(shared.at("hit_ratio").get<double>(), shared.at("bound").get<double>());
@@ -245,7 +225,7 @@ TEST_F(SharedCaches, OfOneJobAloneAreItsOwn) {
 
 /// The nodes are those of the job that begins first, and stay when it ends.
 TEST_F(SharedCaches, OutliveTheJobsThatFillThem) {
-  simulate(sharing(set_size, "minio", "", ", start: 1000s"));
+  simulate(sharing_jobs(set_size, "minio", "", ", start: 1000s"));
   EXPECT_EQ(samples("out/jobs/second", "store"), set_size);
   EXPECT_EQ(samples("out/jobs/first", "store"), 0);
   EXPECT_EQ(samples("out/jobs/first", "tier0"), 3 * set_size);
@@ -259,14 +239,14 @@ TEST_F(SharedCaches, OutliveTheJobsThatFillThem) {
 
 TEST_F(SharedCaches, FromStoresAndOnSeveralNodesReadEachSampleOncePerNode) {
   simulate(
-      sharing(set_size, "lru", ", seed: 9"),
+      sharing_jobs(set_size, "lru", ", seed: 9"),
       "--set placement.cache_nodes=[node-4,node-5] --set placement.stores=[server] --set workload.batch=16 "
       "--set jobs.first.workload.batch=10");
   const auto reads = samples("out/jobs/first", "store") + samples("out/jobs/second", "store");
   // The first job asks one node for all, the second each for the half that its worker wants in an epoch.
   EXPECT_GE(reads, set_size);
   EXPECT_LE(reads, 2 * set_size);
-  simulate(sharing(set_size, "lru", ", seed: 9"),
+  simulate(sharing_jobs(set_size, "lru", ", seed: 9"),
            "--set placement.cache_nodes=[node-4,node-5] --set placement.stores=[server] --set "
            "data.peers=partition "
            "--set data.copies=1");
@@ -288,7 +268,7 @@ TEST_F(SharedCaches, PlanWithTheEpochsOfEachJob) {
                "--set data.cache_options.package=4 --set jobs.first.data.cache_options.benefit=0.2"},
         Policy{"shade", "importance", ""}, Policy{"quiver", "shuffled", ""}, Policy{"ods", "shuffled", ""}}) {
     SCOPED_TRACE(policy.name);
-    simulate(sharing(100, policy.name, ", seed: 9"),
+    simulate(sharing_jobs(100, policy.name, ", seed: 9"),
              std::string("--set data.sampling=") + policy.sampling + " " + policy.words);
     for (const char* name : {"first", "second"}) {
       const Results together = results(std::string("out/jobs/") + name);
@@ -318,7 +298,7 @@ TEST_F(SharedCaches, OfUnlikeJobsAreRefused) {
       {"--set transience.lifetime=exponential", "key 'transience.lifetime'"}};
   for (const auto& [words, key] : changes) {
     const auto refused =
-        line_.tandem("simulate " + line_.experiment(sharing(100)) + " " + words + " --out out");
+        line_.tandem("simulate " + line_.experiment(sharing_jobs(100)) + " " + words + " --out out");
     EXPECT_EQ(refused.exit_code, 2) << words << refused.output;
     EXPECT_NE(refused.output.find(key), std::string::npos) << refused.output;
     EXPECT_FALSE(std::filesystem::exists(path("out"))) << words;
@@ -334,7 +314,7 @@ TEST_F(SharedCaches, OfUnlikeJobsAreRefused) {
 TEST_F(SharedCaches, DoTheSameInASimulationAndInOneRun) {
   const std::string evaluating = ", evaluate_every: 20, placement.evaluator: node-4";
   const std::string words =
-      line_.experiment(sharing(set_size, "minio", evaluating + ", start: 0.5s", evaluating)) +
+      line_.experiment(sharing_jobs(set_size, "minio", evaluating + ", start: 0.5s", evaluating)) +
       " --operations --decisions";
   const auto simulated = line_.tandem("simulate " + words + " --out simulated");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
@@ -364,7 +344,7 @@ TEST_F(SharedCaches, DoTheSameInASimulationAndInOneRun) {
 /// What each job knows of its losses comes from its own workers.
 TEST_F(SharedCaches, WithImportanceDecideAgainAsRecordedInBothWorlds) {
   const std::string words =
-      line_.experiment(sharing(100, "icache", "", "", 2)) +
+      line_.experiment(sharing_jobs(100, "icache", "", "", 2)) +
       " --set data.sampling=importance --set data.cache_options.package=4 --decisions --out ";
   const auto simulated = line_.tandem("simulate " + words + "simulated --together-only");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
@@ -381,7 +361,7 @@ TEST_F(SharedCaches, WithImportanceDecideAgainAsRecordedInBothWorlds) {
 TEST_F(SharedCaches, AKilledNodeEndsAllJobsAndIsNamedOnce) {
   // Ranks: a worker, the node, two workers.
   const auto result = line_.tandem_ended_early(
-      "run " + line_.experiment(sharing(100)) +
+      "run " + line_.experiment(sharing_jobs(100)) +
           " --set workload.math=modelled --set stop.epochs=100000 --out out",
       {.processes = list_processes("tandem-rank"),
        .when = "[ $(processes | wc -l) -ge 4 ]",
@@ -394,7 +374,8 @@ TEST_F(SharedCaches, AKilledNodeEndsAllJobsAndIsNamedOnce) {
 }
 
 TEST_F(SeveralJobs, DoTheSameInASimulationAndInOneRun) {
-  const std::string words = line_.experiment(three + "evaluate_every: 3\n") + " --operations --decisions";
+  const std::string words =
+      line_.experiment(three_jobs + "evaluate_every: 3\n") + " --operations --decisions";
   const auto simulated = line_.tandem("simulate " + words + " --together-only --out simulated");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   const auto measured = line_.tandem("run " + words + " --alone --out measured");
@@ -416,7 +397,7 @@ TEST_F(SeveralJobs, DoTheSameInASimulationAndInOneRun) {
 }
 
 TEST_F(SeveralJobs, AJobThatFailsEndsAllAndIsNamed) {
-  const auto failed = line_.tandem("run " + line_.experiment(three) +
+  const auto failed = line_.tandem("run " + line_.experiment(three_jobs) +
                                    " --set jobs.ring.optimizer.learning_rate=1e30 --set "
                                    "jobs.servers.stop.rounds=100000 --out out");
   EXPECT_EQ(failed.exit_code, 70) << failed.output;
@@ -427,7 +408,8 @@ TEST_F(SeveralJobs, AJobThatFailsEndsAllAndIsNamed) {
 
 TEST_F(SeveralJobs, AKilledRankIsNamedWithItsJob) {
   const auto result = line_.tandem_ended_early(
-      "run " + line_.experiment(three) + " --set workload.math=modelled --set stop.rounds=100000 --out out",
+      "run " + line_.experiment(three_jobs) +
+          " --set workload.math=modelled --set stop.rounds=100000 --out out",
       {.processes = list_processes("tandem-rank"),
        .when = "[ $(processes | wc -l) -ge 10 ]",
        .kill = "sleep 3; kill -9 $(for p in $(processes); do tr '\\0' '\\n' < /proc/$p/environ | "
@@ -439,7 +421,8 @@ TEST_F(SeveralJobs, AKilledRankIsNamedWithItsJob) {
 
 TEST_F(SeveralJobs, EndBySignalsAsOneJobDoes) {
   const auto result = line_.tandem_ended_early(
-      "run " + line_.experiment(three) + " --set workload.math=modelled --set stop.rounds=100000 --out out",
+      "run " + line_.experiment(three_jobs) +
+          " --set workload.math=modelled --set stop.rounds=100000 --out out",
       {.processes = list_processes("tandem|tandem-rank"), .when = "[ $(processes | wc -l) -ge 10 ]"});
   EXPECT_EQ(result.exit_code, 143) << result.output;
 }
@@ -447,8 +430,8 @@ TEST_F(SeveralJobs, EndBySignalsAsOneJobDoes) {
 /// Each reads its own mounted storage, on the terms of a job by itself.
 TEST_F(SeveralJobs, WithMountedStorageAskForWhatOneJobAsksFor) {
   const auto refused = line_.tandem("run " +
-                                    line_.experiment(three + "data: {source: storage, store: mounted}\n"
-                                                             "run: {devices: emulated}\n") +
+                                    line_.experiment(three_jobs + "data: {source: storage, store: mounted}\n"
+                                                                  "run: {devices: emulated}\n") +
                                     " --set placement.cache_nodes=[node-6] --set placement.stores=[server] "
                                     "--out out");
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
@@ -471,7 +454,7 @@ TEST_F(SeveralJobs, NeedTheMemoryOfAllTogether) {
 
 TEST_F(SeveralJobs, RunOnlyOnThisMachineOrACluster) {
   for (const std::string& option : std::vector<std::string>{"--hosts localhost:12", "--print-command"}) {
-    const auto refused = line_.tandem("run " + line_.experiment(three) + " " + option + " --out out");
+    const auto refused = line_.tandem("run " + line_.experiment(three_jobs) + " " + option + " --out out");
     EXPECT_EQ(refused.exit_code, 2) << refused.output;
     EXPECT_NE(refused.output.find("several jobs"), std::string::npos) << refused.output;
   }

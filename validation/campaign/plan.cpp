@@ -21,16 +21,27 @@ bool is_modelled(const Experiment& experiment) {
 }
 
 /// One simulation where it makes an ensemble itself.
-int draws_of(const Experiment& experiment) {
-  return is_modelled(experiment) && replicas_of(experiment) == 0 ? 3 : 1;
+int draws_of(const SuiteConfiguration& configuration) {
+  const auto experiments = configuration.experiments();
+  const auto modelled = [](const Experiment* experiment) { return is_modelled(*experiment); };
+  const bool has_ensemble = configuration.jobs.empty() && replicas_of(configuration.experiment) > 0;
+  return std::ranges::all_of(experiments, modelled) && !has_ensemble ? 3 : 1;
 }
 
 /// What a calibration profile depends on.
-json calibration_key(const Experiment& experiment, bool on_cluster) {
-  const json document = to_json(experiment);
+json calibration_key(const SuiteConfiguration& configuration, bool on_cluster) {
+  const auto experiments = configuration.experiments();
+  const json document = to_json(*experiments.front());
   json key = {{"math", document.at("workload").at("math")}};
   if (on_cluster) key["platform"] = document.at("platform");
-  if (!is_modelled(experiment)) key["workload"] = document.at("workload");
+  if (std::ranges::all_of(experiments, [](const Experiment* one) { return is_modelled(*one); })) return key;
+  for (std::size_t i = 1; i < experiments.size(); ++i)
+    if (to_json(*experiments[i]).at("workload") != document.at("workload"))
+      throw ConfigError(fmt::format(
+          "configuration '{}': expected the same workload in all jobs, because one calibration measures real "
+          "mathematics of one workload, found another in job '{}'; use --set workload.math=modelled",
+          configuration.name, configuration.jobs[i].name));
+  key["workload"] = document.at("workload");
   return key;
 }
 
@@ -47,13 +58,17 @@ class Campaign {
  public:
   Campaign(const Suite& suite, const std::vector<Task>& tasks, const Runner& runner,
            const std::vector<std::string>& failures)
-      : tasks_(tasks), runner_(runner) {
-    for (const auto& configuration : suite.configurations)
-      results_.configurations.push_back({.name = configuration.name,
-                                         .group = configuration.group,
-                                         .algorithm = configuration.algorithm,
-                                         .calibration = configuration.calibration});
-    for (std::size_t i = 0; i < failures.size(); ++i) results_.configurations[i].failure = failures[i];
+      : suite_(suite), tasks_(tasks), runner_(runner) {
+    for (std::size_t i = 0; i < suite.configurations.size(); ++i) {
+      first_entries_.push_back(results_.configurations.size());
+      for (const auto& entry : suite.configurations[i].entries())
+        results_.configurations.push_back({.name = entry.name,
+                                           .group = entry.group,
+                                           .algorithm = entry.algorithm,
+                                           .calibration = suite.configurations[i].calibration,
+                                           .failure = i < failures.size() ? failures[i] : ""});
+    }
+    first_entries_.push_back(results_.configurations.size());
   }
 
   CampaignResults carry_out() {
@@ -67,22 +82,30 @@ class Campaign {
                       "the less disturbed "
                       "of each two is kept",
                       results_.repeated, runner_.disturbing_load * 100));
-    for (std::size_t i = 0; i < results_.configurations.size(); ++i) guarded(i, [&] { conclude(i); });
+    for (std::size_t i = 0; i < suite_.configurations.size(); ++i)
+      guarded(i, [&] { suite_.configurations[i].jobs.empty() ? conclude(i) : conclude_jobs(i); });
     return std::move(results_);
   }
 
  private:
   /// Does nothing for a configuration that failed before; an error makes it fail.
   void guarded(std::size_t configuration, const std::function<void()>& work) {
-    Compared& outcome = results_.configurations[configuration];
-    if (!outcome.failure.empty()) return;
+    if (!outcome_of(configuration).failure.empty()) return;
     try {
       work();
     } catch (const std::exception& error) {
       if (!results_.first_error) results_.first_error = std::current_exception();
-      outcome.failure = first_lines(error.what());
-      runner_.message(outcome.name + ": " + outcome.failure);
+      const std::string failure = first_lines(error.what());
+      for (std::size_t i = first_entries_[configuration]; i < first_entries_[configuration + 1]; ++i) {
+        results_.configurations[i].failure = failure;
+        results_.configurations[i].comparison.reset();
+      }
+      runner_.message(suite_.configurations[configuration].name + ": " + failure);
     }
+  }
+  /// Of the configuration, or of the first of its jobs.
+  Compared& outcome_of(std::size_t configuration) {
+    return results_.configurations[first_entries_[configuration]];
   }
 
   void carry_out(const Task& task) {
@@ -102,8 +125,7 @@ class Campaign {
       is_better = runner_.run(task) <= load;
     } catch (const std::exception& error) {
       runner_.message(fmt::format("{}: the repeated run failed, the disturbed run is kept: {}",
-                                  results_.configurations[task.configuration].name,
-                                  first_lines(error.what())));
+                                  suite_.configurations[task.configuration].name, first_lines(error.what())));
     }
     if (!is_better) {
       fs::remove_all(task.out);
@@ -112,15 +134,24 @@ class Campaign {
     fs::remove_all(first);
   }
 
+  static VariantResults empty_variant(const Compared& outcome) {
+    return {.name = outcome.name,
+            .simulated = {},
+            .measured = {},
+            .group = outcome.group,
+            .algorithm = outcome.algorithm,
+            .calibration = outcome.calibration};
+  }
+
+  void compare_entry(std::size_t entry, const VariantResults& variant) {
+    Compared found = compared(variant);
+    runner_.compared(entry, variant, *found.comparison);
+    results_.configurations[entry] = std::move(found);
+  }
+
   /// Reads, compares and forgets the records of one configuration.
   void conclude(std::size_t index) {
-    Compared& outcome = results_.configurations[index];
-    VariantResults variant{.name = outcome.name,
-                           .simulated = {},
-                           .measured = {},
-                           .group = outcome.group,
-                           .algorithm = outcome.algorithm,
-                           .calibration = outcome.calibration};
+    VariantResults variant = empty_variant(outcome_of(index));
     std::vector<Results> draws;
     for (const Task& task : tasks_) {
       if (task.configuration != index) continue;
@@ -132,17 +163,49 @@ class Campaign {
       else
         variant.measured.push_back(std::move(read));
     }
-    TANDEM_CHECK(!draws.empty(), "configuration", outcome.name);
+    TANDEM_CHECK(!draws.empty(), "configuration", variant.name);
     variant.draws = static_cast<int>(draws.size());
     variant.simulated = median_of(std::move(draws));
-    Compared found = compared(variant);
-    runner_.compared(index, variant, *found.comparison);
-    outcome = std::move(found);
+    compare_entry(first_entries_[index], variant);
   }
 
+  /// The same for each of several jobs: all of them are of the simulation with the median makespan. Holds the
+  /// records of one job at a time.
+  void conclude_jobs(std::size_t index) {
+    const SuiteConfiguration& configuration = suite_.configurations[index];
+    std::vector<std::pair<double, const Task*>> draws;
+    std::vector<const Task*> runs;
+    for (const Task& task : tasks_) {
+      if (task.configuration != index) continue;
+      if (task.kind == Task::Kind::run)
+        runs.push_back(&task);
+      else
+        draws.emplace_back(runner_.read_all(task).at("makespan_s").get<double>(), &task);
+    }
+    TANDEM_CHECK(!draws.empty(), "configuration", configuration.name);
+    const auto middle = draws.begin() + std::ssize(draws) / 2;
+    std::ranges::nth_element(draws, middle);
+    const Task& simulation = *middle->second;
+    for (std::size_t i = 0; i < configuration.jobs.size(); ++i) {
+      const std::size_t entry = first_entries_[index] + i;
+      const std::string& job = configuration.jobs[i].name;
+      VariantResults variant = empty_variant(results_.configurations[entry]);
+      variant.draws = static_cast<int>(draws.size());
+      variant.simulated = runner_.read_job(simulation, job);
+      for (const Task* run : runs) variant.measured.push_back(runner_.read_job(*run, job));
+      compare_entry(entry, variant);
+    }
+    std::vector<json> measured;
+    for (const Task* run : runs) measured.push_back(runner_.read_all(*run));
+    results_.several_jobs.push_back(compare_jobs(configuration.name, runner_.read_all(simulation), measured));
+  }
+
+  const Suite& suite_;
   const std::vector<Task>& tasks_;
   const Runner& runner_;
   CampaignResults results_;
+  /// Of each configuration, among the results; and the number of all.
+  std::vector<std::size_t> first_entries_;
 };
 
 }  // namespace
@@ -152,10 +215,10 @@ std::vector<Task> plan(const Suite& suite, const std::string& out, bool witness)
   for (std::size_t i = 0; i < suite.configurations.size(); ++i) {
     const auto& configuration = suite.configurations[i];
     const std::string folder = out + '/' + configuration.folder;
-    for (int draw = 0; draw < draws_of(configuration.experiment); ++draw)
+    for (int draw = 0; draw < draws_of(configuration); ++draw)
       simulations.push_back({i, Task::Kind::simulation, draw,
                              folder + "/simulated" + (draw == 0 ? "" : "-" + std::to_string(draw))});
-    if (witness && configuration.experiment.data.source != DataSource::storage)
+    if (witness && configuration.jobs.empty() && configuration.experiment.data.source != DataSource::storage)
       simulations.push_back({i, Task::Kind::witness, 0, folder + "/smpi"});
     for (int repetition = 0; repetition < configuration.experiment.repetitions; ++repetition)
       runs.push_back({i, Task::Kind::run, repetition, folder + "/measured-" + std::to_string(repetition)});
@@ -170,7 +233,7 @@ std::vector<CalibrationGroup> plan_calibrations(const Suite& suite, bool on_clus
   std::vector<CalibrationGroup> groups;
   for (std::size_t i = 0; i < suite.configurations.size(); ++i) {
     const auto& configuration = suite.configurations[i];
-    const json key = calibration_key(configuration.experiment, on_cluster);
+    const json key = calibration_key(configuration, on_cluster);
     const auto known = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
     if (known == keys.size()) {
       keys.push_back(key);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "validation/campaign/suite.hpp"
+#include "validation/compare/several_jobs.hpp"
 #include "validation/compare/summary.hpp"
 
 namespace tandem::validation {
@@ -24,12 +25,14 @@ struct Task {
 /// All simulations in the order of the suite, then all runs in an order that the suite's seed shuffles: a
 /// drift of the machine's speed then favours no configuration. Configurations with modelled mathematics are
 /// simulated three times with different noise; those with real mathematics once, because their simulation
-/// takes as long as the run, and those with an ensemble (replicas_of) once, because it is part of it.
-/// `witness`: simulates under SMPI too, except where data comes from storage.
+/// takes as long as the run, and those with an ensemble (replicas_of) once, because it is part of it. Several
+/// jobs have no ensemble. `witness`: simulates under SMPI too, except where data comes from storage, and
+/// several jobs.
 std::vector<Task> plan(const Suite& suite, const std::string& out, bool witness);
 
 /// The configurations that share a calibration profile: those with the same mathematics, with real
-/// mathematics also the same workload, and on emulated clusters the same platform.
+/// mathematics also the same workload, and on emulated clusters the same platform. Errors: ConfigError when
+/// the jobs of a configuration have real mathematics and different workloads.
 struct CalibrationGroup {
   std::vector<std::size_t> configurations;
   /// Its settings are used to calibrate; of the calibration set if the group has one.
@@ -45,8 +48,15 @@ struct Runner {
   /// Whether the results exist already, from a campaign that was interrupted.
   std::function<bool(const Task&)> is_finished = [](const Task&) { return false; };
   std::function<Results(const Task&)> read = [](const Task& task) { return read_results(task.out); };
-  /// Called after each comparison, while its records are still in memory. May throw as `run`.
-  std::function<void(std::size_t configuration, const VariantResults&, const Comparison&)> compared =
+  /// Of a task with several jobs: the results of one, and the summary of all.
+  std::function<Results(const Task&, const std::string& job)> read_job =
+      [](const Task& task, const std::string& job) { return validation::read_job(task.out, job); };
+  std::function<nlohmann::json(const Task&)> read_all = [](const Task& task) {
+    return read_summary_of_jobs(task.out);
+  };
+  /// Called after each comparison, while its records are still in memory. `entry`: position in the results.
+  /// May throw as `run`.
+  std::function<void(std::size_t entry, const VariantResults&, const Comparison&)> compared =
       [](std::size_t, const VariantResults&, const Comparison&) {};
   std::function<void(double fraction)> progress = [](double) {};
   /// A message for people: a failure, or runs that were repeated.
@@ -56,14 +66,18 @@ struct Runner {
 };
 
 struct CampaignResults {
-  std::vector<Compared> configurations;  ///< in the order of the suite; one that failed says why
-  std::exception_ptr first_error;        ///< null: none
-  int repeated = 0;                      ///< runs that were disturbed and made again
+  /// The entries of all configurations (SuiteConfiguration::entries), in the order of the suite; one that
+  /// failed says why.
+  std::vector<Compared> configurations;
+  std::vector<SeveralJobs> several_jobs{};  ///< of the configurations with several jobs that did not fail
+  std::exception_ptr first_error;           ///< null: none
+  int repeated = 0;                         ///< runs that were disturbed and made again
 };
 
 /// Carries out all tasks, then compares each configuration. What fails in a configuration becomes its
 /// `failure`; the others continue. A disturbed run is repeated once, and the less disturbed of the two is
-/// kept. `failures`: of configurations that have failed already, by index ("": not failed).
+/// kept. What fails in one of several jobs fails in all. `failures`: of configurations that have failed
+/// already, by index in the suite ("": not failed).
 CampaignResults carry_out(const Suite& suite, const std::vector<Task>& tasks, const Runner& runner,
                           const std::vector<std::string>& failures = {});
 

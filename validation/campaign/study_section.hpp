@@ -32,9 +32,10 @@ struct StudySection {
   std::string baseline;  ///< algorithm of a suite's configurations; empty: "bsp" where there is one
   std::string place;     ///< of the baseline's line
   double knee = 0.5;     ///< share of a proportional gain below which more workers are not worth it
-  /// Share of their steps that workers may wait for samples: for each job with cache nodes, the study finds
-  /// the least data.cache_capacity that suffices. None: it does not.
+  /// Share of their steps that workers may wait for samples: for each configuration with cache nodes, the
+  /// study finds the least data.cache_capacity that suffices for all of its jobs. None: it does not.
   std::optional<double> stall;
+  bool alone = true;                    ///< of several jobs, each is also simulated alone, for its slow-down
   bool operations = true;               ///< records every message, which separates communicating from waiting
   std::optional<CurveReading> reading;  ///< in addition to the first evaluation at the target
   std::vector<PublishedFigure> published;

@@ -11,6 +11,7 @@
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/experiment/tensor_list.hpp"
+#include "workloads/experiment/yaml.hpp"
 #include "workloads/job/experiment_file.hpp"
 
 namespace tandem::validation {
@@ -28,7 +29,9 @@ struct Choice {
 /// What a study draws its lines along.
 const char* const worker_count_key = "placement.worker_count";
 
-bool is_algorithm_key(const std::string& key) { return key == "variant" || key.starts_with("sync."); }
+bool is_algorithm_key(const std::string& key) {
+  return key == "variant" || key_of_job(key).path.starts_with("sync.");
+}
 
 std::string plain(std::string text) {
   for (char& c : text) {
@@ -39,10 +42,12 @@ std::string plain(std::string text) {
   return text;
 }
 
-/// "quad" of a platform file, "mlp", "bucket_bytes=64KiB".
+/// "quad" of a platform file, "mlp", "bucket_bytes=64KiB", "late.start=20s" of a job.
 std::string label_of(const Choice& choice) {
   if (choice.key == "experiment") return plain(fs::path(choice.text).stem().string());
   if (choice.key == "variant") return choice.text;
+  if (const auto [job, path] = key_of_job(choice.key); !job.empty())
+    return plain(job + '.' + path.substr(path.rfind('.') + 1) + "=" + choice.text);
   const ExperimentKey& key = *find_experiment_key(choice.key);
   const bool is_tensor_file = key.accepts.tensors && !choice.text.empty() && !choice.text.starts_with('[') &&
                               !is_tensor_text(choice.text);
@@ -61,7 +66,7 @@ std::string joined(const std::vector<std::string>& parts) {
 
 /// Paths are meant from the suite's folder, then from the working directory.
 std::string resolved_text(const std::string& key, const std::string& text, const fs::path& folder) {
-  const auto* known = find_experiment_key(key);
+  const auto* known = find_experiment_key(key_of_job(key).path);
   const bool is_path =
       key == "experiment" || (known != nullptr && (known->accepts.file_path || known->accepts.tensors));
   std::error_code impossible;
@@ -73,10 +78,11 @@ std::string resolved_text(const std::string& key, const std::string& text, const
 void check_study(const Suite& suite) {
   const StudySection& study = suite.study;
   std::vector<std::string> names, algorithms;
-  for (const auto& configuration : suite.configurations) {
-    names.push_back(configuration.name);
-    algorithms.push_back(configuration.algorithm);
-  }
+  for (const auto& configuration : suite.configurations)
+    for (const auto& entry : configuration.entries()) {
+      names.push_back(entry.name);
+      algorithms.push_back(entry.algorithm);
+    }
   const auto check = [](const std::string& place, const std::string& key, const std::string& what,
                         const std::string& name, const std::vector<std::string>& known) {
     if (std::find(known.begin(), known.end(), name) != known.end()) return;
@@ -89,6 +95,35 @@ void check_study(const Suite& suite) {
   for (const auto& published : study.published)
     check(published.place, "study.published.configuration", "the name of a configuration",
           published.configuration, names);
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : " | ") + name;
+  return text;
+}
+
+/// A key of a job must be of one that the experiment has: another name is that of a new job, and a mistake.
+void check_job(const Choice& setting, const std::string& file) {
+  const std::string job = key_of_job(setting.key).job;
+  if (job.empty()) return;
+  std::vector<std::string> jobs;
+  for (const auto& assignment : read_yaml_file(file))
+    if (!assignment.job.empty() && std::find(jobs.begin(), jobs.end(), assignment.job) == jobs.end())
+      jobs.push_back(assignment.job);
+  if (std::find(jobs.begin(), jobs.end(), job) != jobs.end()) return;
+  if (jobs.empty())
+    fail(setting.place, setting.key, "a key of the experiment, because " + file + " is one job",
+         "one of job '" + job + "'");
+  const std::string nearest = nearest_name(job, jobs);
+  fail(setting.place, setting.key, "a job of " + file + " (" + listed(jobs) + ")",
+       "'" + job + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+}
+
+std::vector<SuiteJob> jobs_of(const LocatedExperiment& located) {
+  std::vector<SuiteJob> jobs;
+  for (const auto& job : located.jobs) jobs.push_back({job.name, job.start, job.experiment});
+  return jobs;
 }
 
 class Expansion {
@@ -114,6 +149,7 @@ class Expansion {
     suite_.tolerance = document_.tolerance;
     suite_.on_cluster = document_.cluster;
     suite_.with_witness = document_.witness;
+    suite_.with_alone = document_.alone.has_value();
     suite_.seed = static_cast<std::uint64_t>(document_.seed.value_or(1));
     for (const auto& experiment : document_.experiments) {
       choices_ = {{"experiment", experiment.file.text, experiment.file.place}};
@@ -122,6 +158,9 @@ class Expansion {
     for (const auto& [variant, place] : unknown_variants_)
       fail(place, "variants", "a variant of one of the experiments", "'" + variant + "'");
     check_split();
+    if (document_.alone && !has_several_jobs(suite_))
+      fail(document_.alone->place, "alone", "an experiment of several jobs (key jobs)",
+           "one job in each experiment, which is always alone");
     if (document_.study) suite_.study = *document_.study;
     check_study(suite_);
     return std::move(suite_);
@@ -151,12 +190,6 @@ class Expansion {
              "'" + value.text + "'");
   }
 
-  static std::string listed(const std::vector<std::string>& names) {
-    std::string text;
-    for (const auto& name : names) text += (text.empty() ? "" : " | ") + name;
-    return text;
-  }
-
   void expand_axis(const SuiteExperiment& experiment, std::size_t axis) {
     if (axis == document_.grid.size()) return add_variants();
     const std::string& key = document_.grid[axis].key;
@@ -178,11 +211,15 @@ class Expansion {
   }
 
   /// Errors of values name the line of the suite that gave them.
-  Experiment load(const std::string& file, const std::vector<Choice>& settings) const {
+  LocatedExperiment load(const std::string& file, const std::vector<Choice>& settings,
+                         const std::string& variant = "") const {
     Overrides overrides;
-    for (const auto& setting : settings) overrides.emplace_back(setting.key, setting.text);
+    for (const auto& setting : settings) {
+      check_job(setting, file);
+      overrides.emplace_back(setting.key, setting.text);
+    }
     try {
-      return load_experiment(file, overrides);
+      return load_located(file, overrides, variant);
     } catch (const ConfigError& error) {
       const std::string message = error.what();
       for (const auto& setting : settings)
@@ -196,9 +233,10 @@ class Expansion {
   void add_variants() {
     const auto settings = all_settings();
     const std::string file = resolved_text("experiment", choices_.front().text, folder_);
-    const Experiment base = load(file, settings);
+    const LocatedExperiment located = load(file, settings);
+    const Experiment& base = located.experiment;
     note_unknown_variants(base);
-    if (base.variants.empty()) return add(file, base, settings, "");
+    if (base.variants.empty()) return add(file, base, jobs_of(located), settings, "");
     for (const auto& [variant, overrides] : base.variants) {
       if (!is_wanted(variant)) continue;
       for (const auto& choice : settings)
@@ -206,7 +244,12 @@ class Expansion {
           if (path == choice.key || path.starts_with(choice.key + '.') || choice.key.starts_with(path + '.'))
             fail(choice.place, choice.key, "a key that no variant overrides",
                  "one that variant '" + variant + "' of " + file + " overrides");
-      add(file, apply_variant(base, variant), settings, variant);
+      if (located.jobs.empty()) {
+        add(file, apply_variant(base, variant), {}, settings, variant);
+      } else {
+        const LocatedExperiment changed = load(file, settings, variant);
+        add(file, changed.experiment, jobs_of(changed), settings, variant);
+      }
     }
   }
 
@@ -261,23 +304,22 @@ class Expansion {
     configuration.folder = configuration.name;
   }
 
-  void add(const std::string& file, const Experiment& experiment, const std::vector<Choice>& settings,
-           const std::string& variant) {
+  void add(const std::string& file, const Experiment& experiment, std::vector<SuiteJob> jobs,
+           const std::vector<Choice>& settings, const std::string& variant) {
     SuiteConfiguration configuration;
     configuration.calibration = is_calibration(variant);
     configuration.experiment_file = file;
     configuration.variant = variant;
     for (const auto& setting : settings) configuration.settings.push_back(setting.key + "=" + setting.text);
     configuration.experiment = experiment;
+    configuration.jobs = std::move(jobs);
     name(configuration, variant);
     check_alone(configuration);
     suite_.configurations.push_back(std::move(configuration));
   }
 
   void check_alone(const SuiteConfiguration& configuration) {
-    auto keys = to_json(configuration.experiment);
-    keys.erase("name");
-    const auto [known, is_new] = same_experiment_.emplace(keys.dump(), configuration.name);
+    const auto [known, is_new] = same_experiment_.emplace(configuration.keys().dump(), configuration.name);
     if (!is_new)
       throw ConfigError(path_ + ": configurations '" + known->second + "' and '" + configuration.name +
                         "' are the same experiment; remove one of them");
@@ -311,6 +353,38 @@ class Expansion {
 
 }  // namespace
 
+std::vector<const Experiment*> SuiteConfiguration::experiments() const {
+  if (jobs.empty()) return {&experiment};
+  std::vector<const Experiment*> all;
+  for (const auto& job : jobs) all.push_back(&job.experiment);
+  return all;
+}
+
+std::vector<SuiteEntry> SuiteConfiguration::entries() const {
+  if (jobs.empty()) return {{name, group, algorithm, line}};
+  std::vector<SuiteEntry> all;
+  for (const auto& job : jobs)
+    all.push_back(
+        {name + '/' + job.name, group + '/' + job.name, algorithm, line + '/' + job.name, job.name});
+  return all;
+}
+
+nlohmann::json SuiteConfiguration::keys() const {
+  nlohmann::json all = to_json(experiment);
+  all.erase("name");
+  for (const auto& job : jobs) {
+    nlohmann::json own = to_json(job.experiment);
+    own.erase("name");
+    all["jobs"].push_back({{"name", job.name}, {"start_s", job.start.count()}, {"keys", std::move(own)}});
+  }
+  return all;
+}
+
+bool has_several_jobs(const Suite& suite) {
+  return std::any_of(suite.configurations.begin(), suite.configurations.end(),
+                     [](const auto& configuration) { return !configuration.jobs.empty(); });
+}
+
 Suite load_suite(const std::string& path, const std::vector<std::string>& settings) {
   return Expansion(path, settings).expand();
 }
@@ -319,7 +393,8 @@ Suite suite_of_experiment(const std::string& path, const std::vector<std::string
                           const std::string& variant) {
   Overrides overrides;
   for (const auto& setting : settings) overrides.push_back(parse_override(setting));
-  const Experiment base = load_experiment(path, overrides);
+  const LocatedExperiment located = load_located(path, overrides, "");
+  const Experiment& base = located.experiment;
   Suite suite;
   suite.name = base.name;
   suite.seed = base.seed;
@@ -331,7 +406,13 @@ Suite suite_of_experiment(const std::string& path, const std::vector<std::string
   if (variants.empty()) variants.emplace_back();
   for (const auto& name : variants) {
     SuiteConfiguration configuration;
-    configuration.experiment = name.empty() ? base : apply_variant(base, name);
+    if (located.jobs.empty()) {
+      configuration.experiment = name.empty() ? base : apply_variant(base, name);
+    } else {
+      const LocatedExperiment chosen = name.empty() ? located : load_located(path, overrides, name);
+      configuration.experiment = chosen.experiment;
+      configuration.jobs = jobs_of(chosen);
+    }
     configuration.name = configuration.algorithm = name.empty() ? base.name : name;
     configuration.group = base.name;
     configuration.line = configuration.algorithm;

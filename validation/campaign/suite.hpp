@@ -3,14 +3,32 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/units.hpp"
 #include "validation/campaign/study_section.hpp"
 #include "workloads/experiment/experiment.hpp"
 
 namespace tandem::validation {
+
+/// One of the jobs of a configuration whose experiment has several (key `jobs`).
+struct SuiteJob {
+  std::string name;
+  Seconds start{0};       ///< when it begins, after the first one
+  Experiment experiment;  ///< without the defaults of placement
+};
+
+/// What a report has figures of: a configuration, or each of its jobs.
+struct SuiteEntry {
+  std::string name;  ///< "quad/mlp/bsp"; of a job: "quad/mlp/bsp/JOB"
+  std::string group;
+  std::string algorithm;
+  std::string line;
+  std::string job = {};  ///< empty: the configuration is one job
+};
 
 struct SuiteConfiguration {
   std::string name;       ///< "quad/mlp/bsp"; no other configuration has it
@@ -22,7 +40,15 @@ struct SuiteConfiguration {
   std::string experiment_file;
   std::string variant;                ///< empty: none
   std::vector<std::string> settings;  ///< "key=value", to be given to simulate and run in this order
-  Experiment experiment;              ///< without the defaults of placement
+  Experiment experiment;              ///< without the defaults of placement; of several jobs, not complete
+  std::vector<SuiteJob> jobs = {};    ///< in their order in the file; empty: it is one job
+
+  /// Of its jobs.
+  std::vector<const Experiment*> experiments() const;
+  /// Jobs of one name are compared with each other, so that the name of the job is part of their group.
+  std::vector<SuiteEntry> entries() const;
+  /// All keys but names. Two configurations with the same keys are the same.
+  nlohmann::json keys() const;
 };
 
 struct Suite {
@@ -32,17 +58,22 @@ struct Suite {
   std::optional<double> tolerance;
   bool on_cluster = false;
   bool with_witness = false;  ///< simulates under SMPI too, where there is no storage
+  bool with_alone = false;    ///< of several jobs, each is also simulated and run alone
   std::uint64_t seed = 1;     ///< of the order of runs
   StudySection study{};       ///< what its study says; of the defaults when it has none
 };
 
 /// `settings`: of the command line, over those of the suite.
 /// Errors: ConfigError naming file, line, key, expected and found; also for configurations that are the same
-/// experiment, and for a split that leaves one of its sides empty.
+/// experiment, for a split that leaves one of its sides empty, and for keys of a job that an experiment has
+/// not.
 Suite load_suite(const std::string& path, const std::vector<std::string>& settings = {});
 /// A plain experiment as a suite of its variants; of `variant` alone unless that is empty.
 Suite suite_of_experiment(const std::string& path, const std::vector<std::string>& settings,
                           const std::string& variant);
+
+/// Whether a configuration has several jobs.
+bool has_several_jobs(const Suite& suite);
 
 /// Keeps the configurations with these names, or below them ("quad" keeps "quad/mlp/bsp"). Errors:
 /// ConfigError for a name that picks nothing, with the nearest.

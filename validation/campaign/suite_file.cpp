@@ -125,6 +125,8 @@ class StudyReader {
       section_.knee = share(path, place, node);
     } else if (key == "stall") {
       section_.stall = stall(path, place, node);
+    } else if (key == "alone") {
+      section_.alone = SuiteNodes::boolean(path, place, node);
     } else if (key == "operations") {
       section_.operations = SuiteNodes::boolean(path, place, node);
     } else if (key == "reading") {
@@ -138,7 +140,8 @@ class StudyReader {
       for (const auto& figure : node) add_published(figure);
     } else {
       SuiteNodes::fail_unknown_key(
-          key, place, {"about", "baseline", "knee", "stall", "operations", "reading", "notes", "published"});
+          key, place,
+          {"about", "baseline", "knee", "stall", "alone", "operations", "reading", "notes", "published"});
     }
   }
 
@@ -232,9 +235,9 @@ class StudyReader {
 
 // ---- Suites ----
 
-const std::vector<std::string> suite_keys = {"experiments", "variants",    "set",  "grid",
-                                             "calibration", "repetitions", "seed", "tolerance",
-                                             "cluster",     "witness",     "study"};
+const std::vector<std::string> suite_keys = {"experiments", "variants",    "set",   "grid",
+                                             "calibration", "repetitions", "seed",  "tolerance",
+                                             "cluster",     "witness",     "alone", "study"};
 
 /// Walks the document; every error names the line.
 class SuiteReader : SuiteNodes {
@@ -279,6 +282,8 @@ class SuiteReader : SuiteNodes {
       document_.cluster = boolean(key, place, node);
     } else if (key == "witness") {
       document_.witness = boolean(key, place, node);
+    } else if (key == "alone") {
+      if (boolean(key, place, node)) document_.alone = SuiteValue{"true", place};
     } else if (key == "study") {
       document_.study = StudyReader(*this).read(place, node);
     } else {
@@ -338,7 +343,7 @@ class SuiteReader : SuiteNodes {
     if (!node.IsMap()) fail_at(place, section, "a map of experiment keys", node);
     for (const auto& child : node) {
       const std::string key = prefix + child.first.Scalar(), at = place_of(child.first);
-      if (child.second.IsMap() && is_experiment_section(key)) {
+      if (child.second.IsMap() && is_section(key)) {
         read_lists(section, key + '.', at, child.second, lists);
         continue;
       }
@@ -355,17 +360,36 @@ class SuiteReader : SuiteNodes {
     }
   }
 
+  /// Whether a map is of keys below this one.
+  static bool is_section(const std::string& key) {
+    const auto [job, path] = key_of_job(key);
+    return is_experiment_section(key) || key == "jobs" || (!job.empty() && is_experiment_section(path)) ||
+           (key.starts_with("jobs.") && job.empty());
+  }
+
   static void check_experiment_key(const std::string& section, const std::string& key,
                                    const std::string& place) {
     if (key == "name" || key == "variants" || key == "repetitions")
       fail(place, section + '.' + key, "a key of what is simulated and run", "'" + key + "'");
-    if (find_experiment_key(key) == nullptr) fail_unknown({place, "", key, ""});
+    const auto [job, path] = key_of_job(key);
+    if (!job.empty() && path == "start") return;
+    if (job.empty() && (key == "jobs" || key.starts_with("jobs.")))
+      fail(place, section + '.' + key, "a key of a job, like jobs.NAME.seed", "'" + key + "'");
+    if (find_experiment_key(path) == nullptr) fail_unknown({place, "", path, {}, job});
   }
 
   SuiteDocument document_;
 };
 
 }  // namespace
+
+KeyOfJob key_of_job(const std::string& key) {
+  const std::string jobs = "jobs.";
+  if (!key.starts_with(jobs)) return {"", key};
+  const auto dot = key.find('.', jobs.size());
+  if (dot == std::string::npos) return {"", key};
+  return {key.substr(jobs.size(), dot - jobs.size()), key.substr(dot + 1)};
+}
 
 bool is_suite(const std::string& path) {
   std::error_code impossible;

@@ -40,8 +40,17 @@ struct SuiteDocument {
   std::optional<double> tolerance;
   bool cluster = false;
   bool witness = false;
+  std::optional<SuiteValue> alone;    ///< key `alone`, if it is true
   std::optional<StudySection> study;  ///< key `study`
 };
+
+/// A key of one of several jobs.
+struct KeyOfJob {
+  std::string job;   ///< empty: of the experiment
+  std::string path;  ///< a key of an experiment; of a job also "start"
+};
+/// "jobs.vision.seed" is the key "seed" of the job "vision".
+KeyOfJob key_of_job(const std::string& key);
 
 /// Whether the file is a suite rather than an experiment: it has a key `experiments` or `grid`.
 /// False for what cannot be read, so that reading it as an experiment says why.

@@ -74,12 +74,16 @@ Shard shard_of_slurm() {
 
 double expected_cost(const SuiteConfiguration& configuration) {
   constexpr double workers_if_unknown = 8, rounds_if_unknown = 100;
-  const auto& [placement, stop] = std::tie(configuration.experiment.placement, configuration.experiment.stop);
-  const double named = static_cast<double>(placement.workers.size());
-  const double workers = placement.worker_count > 0 ? placement.worker_count
-                         : named > 0                ? named
-                                                    : workers_if_unknown;
-  return workers * (stop.rounds > 0 ? static_cast<double>(stop.rounds) : rounds_if_unknown);
+  double cost = 0;
+  for (const Experiment* experiment : configuration.experiments()) {
+    const auto& [placement, stop] = std::tie(experiment->placement, experiment->stop);
+    const double named = static_cast<double>(placement.workers.size());
+    const double workers = placement.worker_count > 0 ? placement.worker_count
+                           : named > 0                ? named
+                                                      : workers_if_unknown;
+    cost += workers * (stop.rounds > 0 ? static_cast<double>(stop.rounds) : rounds_if_unknown);
+  }
+  return cost;
 }
 
 Shard parse_shard(const std::string& text) {
@@ -95,8 +99,16 @@ Shard parse_shard(const std::string& text) {
 }
 
 std::string content_hash(const SuiteConfiguration& configuration) {
-  auto keys = to_json(configuration.experiment);
-  keys.erase("name");
+  Digest digest;
+  digest.add(configuration.keys().dump());
+  return digest.text();
+}
+
+std::string hash_without_seeds(const SuiteConfiguration& configuration) {
+  nlohmann::json keys = configuration.keys();
+  keys.erase("seed");
+  if (keys.contains("jobs"))
+    for (auto& job : keys.at("jobs")) job.at("keys").erase("seed");
   Digest digest;
   digest.add(keys.dump());
   return digest.text();

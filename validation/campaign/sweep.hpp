@@ -23,10 +23,12 @@ Shard parse_shard(const std::string& text);
 
 /// Digest of all keys of the experiment but its name: equal for the same simulation, whatever study it is in.
 std::string content_hash(const SuiteConfiguration& configuration);
+/// The same without seeds: equal for configurations that differ in seeds alone.
+std::string hash_without_seeds(const SuiteConfiguration& configuration);
 /// Digest of the names and contents of all configurations.
 std::string study_id(const Suite& suite);
 
-/// What a simulation costs, relative to others: workers times rounds.
+/// What a simulation costs, relative to others: workers times rounds, of all jobs.
 double expected_cost(const SuiteConfiguration& configuration);
 
 /// The configurations of one shard, as positions in ascending order. Shards have about the same expected

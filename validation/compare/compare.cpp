@@ -243,6 +243,8 @@ std::vector<Figure> figures_of(const Results& simulated, const std::vector<Resul
   };
   add("makespan", "makespan", Unit::seconds, "/makespan_s");
   add("throughput", "throughput", Unit::samples_per_second, "/throughput");
+  add("slow_down", "slow-down against alone", Unit::count, "/several_jobs/slow_down");
+  add("step_slow_down", "slow-down of steps against alone", Unit::count, "/several_jobs/step_slow_down");
   add("computing_share", "share of time computing", Unit::ratio, "/shares/computing");
   add_of_algorithm(simulated, measured, figures);
   add("time_to_target", "time to target accuracy", Unit::seconds, "/time_to_target/checkpoint_time_s");

@@ -52,11 +52,6 @@ class VersionBlocks {
   std::vector<std::string> block_;
 };
 
-bool cache_is_shared(const RunInfo& info) {
-  return std::count(info.roles.begin(), info.roles.end(), "worker") >
-         std::count(info.roles.begin(), info.roles.end(), "cache-node");
-}
-
 std::map<Party, Log> logs_of(const Results& results, bool with_caches) {
   std::map<Party, Log> logs;
   std::map<Party, VersionBlocks> servers;
@@ -92,7 +87,7 @@ std::string show(const Log& log, std::size_t at) {
 std::optional<std::string> first_other_decision(const Results& simulated, const Results& measured) {
   // When a job starts again, caches are empty or, with data.keep, have what was left. Which node a directory
   // names depends on what has arrived there.
-  const bool with_caches = !cache_is_shared(simulated.info) && measured.info.generations.is_null() &&
+  const bool with_caches = !caches_serve_several(simulated.info) && measured.info.generations.is_null() &&
                            simulated.info.experiment.data.peers != Peers::directory;
   const auto ours = logs_of(simulated, with_caches);
   const auto theirs = logs_of(measured, with_caches);
@@ -143,7 +138,7 @@ Gate decisions_parity(const Results& simulated, const std::vector<Results>& meas
       return {Gate::State::failed, checked, std::move(*divergence)};
   }
   std::string detail = fmt::format("{} decisions are the same in simulation and measurement", checked);
-  if (cache_is_shared(simulated.info) && !simulated.journal.caches.empty())
+  if (caches_serve_several(simulated.info) && !simulated.journal.caches.empty())
     detail +=
         "; excluded are those of cache nodes with several workers, which depend on the order of requests";
   return {Gate::State::passed, checked, std::move(detail)};

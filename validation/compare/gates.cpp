@@ -8,6 +8,7 @@
 #include "policies/checkpointing/policy.hpp"
 #include "policies/sampling/sampler.hpp"
 #include "policies/sync/policy.hpp"
+#include "workloads/records/jobs_summary.hpp"
 
 namespace tandem::validation {
 
@@ -41,12 +42,17 @@ std::string timing_reason(const RunInfo& info) {
   if (data.source == DataSource::storage && cache::catalog().find(data.cache).make.needs.idle)
     return fmt::format("cache policy {} reads in the background when its node is idle", data.cache);
   if (data.source == DataSource::storage && sampling::samplers().find(data.sampling).make.needs_cached &&
-      std::ranges::count(info.roles, "worker") > std::ranges::count(info.roles, "cache-node"))
+      caches_serve_several(info))
     return fmt::format(
         "sampler {} lists what is cached, which depends on the order in which the workers of a node asked",
         data.sampling);
   if (experiment.stop.seconds.count() > 0) return "stop.seconds ends the job by the clock";
   return "";
+}
+
+bool caches_serve_several(const RunInfo& info) {
+  return info.physics.contains(shared_cache_key) ||
+         std::ranges::count(info.roles, "worker") > std::ranges::count(info.roles, "cache-node");
 }
 
 std::string describe_rank(const RunInfo& info, Rank rank) {

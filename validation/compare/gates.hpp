@@ -23,6 +23,10 @@ const char* state_name(Gate::State state);
 /// must not.
 std::string timing_reason(const RunInfo& info);
 
+/// Whether a cache node answers several workers, of one job or of several that share it: what it reads and
+/// keeps then depends on the order of their requests.
+bool caches_serve_several(const RunInfo& info);
+
 /// Each rank did the same operations: for every (kind, peer, channel, work, bucket) the same sequence of
 /// bytes and samples. The order between different peers may differ.
 Gate operations_parity(const Results& simulated, const std::vector<Results>& measured);

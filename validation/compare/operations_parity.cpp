@@ -52,7 +52,7 @@ bool may_join_reads(const Results& results) {
 bool depends_on_arrival(const RunInfo& info, bool joins, const OperationRecord& record) {
   const auto rank = static_cast<std::size_t>(record.rank);
   if (rank >= info.roles.size()) return false;
-  const bool is_timed = joins || count_of(info, "worker") > count_of(info, "cache-node") ||
+  const bool is_timed = joins || caches_serve_several(info) ||
                         info.experiment.data.peers == Peers::directory ||
                         cache::catalog().find(info.experiment.data.cache).make.needs.plan;
   const bool asks_peers = info.experiment.data.peers != Peers::none && count_of(info, "cache-node") > 1;

@@ -24,6 +24,9 @@ std::string without_seed(const std::string& name) {
 
 /// Equal for configurations that differ in their seed alone.
 std::string key_of(const json& configuration) {
+  // What a job does depends on all jobs on its platform.
+  if (const auto jobs = configuration.find("jobs_hash"); jobs != configuration.end())
+    return jobs->get<std::string>() + ' ' + configuration.at("job").get<std::string>();
   json experiment = configuration.at("experiment");
   experiment.erase("seed");
   experiment.erase("name");

@@ -524,27 +524,29 @@ json report_document(std::vector<json> configurations, const Validation& validat
   for (const auto& set : validation.sets) sets.push_back(set_json(set));
   json hosts = hosts_json(configurations);
   json commands = source.commands.empty() ? all_commands(configurations) : json(source.commands);
-  return {{"schema_version", report_schema_version},
-          {"title", source.title},
-          {"question", validation.question},
-          {"headline", validation.best},
-          {"warnings", validation.warnings},
-          {"verdict", validation.verdict},
-          {"passed", validation.passed()},
-          {"state", name_of(validation.judgement.verdict)},
-          {"reasons", validation.judgement.reasons},
-          {"advice", validation.judgement.advice},
-          {"tolerance", validation.tolerance},
-          {"margin", CompareOptions().margin},
-          {"mape", validation.mape},
-          {"bias", validation.bias},
-          {"worst", {{"configuration", validation.worst_variant}, {"error", validation.worst}}},
-          {"sets", std::move(sets)},
-          {"configurations", std::move(configurations)},
-          {"hosts", std::move(hosts)},
-          {"profiles", source.profiles},
-          {"phases", phase_names},
-          {"commands", std::move(commands)}};
+  json document = {{"schema_version", report_schema_version},
+                   {"title", source.title},
+                   {"question", validation.question},
+                   {"headline", validation.best},
+                   {"warnings", validation.warnings},
+                   {"verdict", validation.verdict},
+                   {"passed", validation.passed()},
+                   {"state", name_of(validation.judgement.verdict)},
+                   {"reasons", validation.judgement.reasons},
+                   {"advice", validation.judgement.advice},
+                   {"tolerance", validation.tolerance},
+                   {"margin", CompareOptions().margin},
+                   {"mape", validation.mape},
+                   {"bias", validation.bias},
+                   {"worst", {{"configuration", validation.worst_variant}, {"error", validation.worst}}},
+                   {"sets", std::move(sets)},
+                   {"configurations", std::move(configurations)},
+                   {"hosts", std::move(hosts)},
+                   {"profiles", source.profiles},
+                   {"phases", phase_names},
+                   {"commands", std::move(commands)}};
+  if (!source.several_jobs.empty()) document["several_jobs"] = source.several_jobs;
+  return document;
 }
 
 json report_document(const std::vector<VariantResults>& variants, const Validation& validation,

@@ -85,6 +85,11 @@
 //                               ranks: [{label, simulated: slices, measured: slices, members: {simulated,
 //                               measured}: as members_in_window()}]}, slices: [[start_s, duration_s, phase,
 //                               step], ...], phase indexing `phases`}}]
+//   several_jobs     [{name, jobs: [{job, configuration (of which the figures of the job are), start_s},
+//   ...],
+//                      figures: [{key, name, unit, simulated, measured, error, noise_floor}, ...] of all of
+//                      these jobs}]: of experiments of several jobs, each of which is a configuration;
+//                      missing: there are none
 //   hosts            [{platform, host, configurations, bias, mape}]: of the step time of ranks on them
 //   profiles         [{path, configurations, settings_of (configuration whose settings were calibrated),
 //                      date, machine, software, other_load (of other programs), command, failure}]
@@ -107,6 +112,7 @@ struct ReportSource {
   std::string title;                       ///< the experiment's or suite's name
   std::vector<std::string> commands;       ///< empty: those that the results name
   std::vector<nlohmann::json> profiles{};  ///< as in the schema
+  std::vector<nlohmann::json> several_jobs{};
 };
 
 /// How many configurations are shown in detail when there are more: the worst, and as many evenly chosen.

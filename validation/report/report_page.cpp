@@ -8,6 +8,7 @@
 
 #include "validation/page/pieces.hpp"
 #include "validation/report/data_section.hpp"
+#include "validation/report/figures_csv.hpp"
 #include "validation/report/launches.hpp"
 #include "validation/report/members.hpp"
 #include "validation/report/opening.hpp"
@@ -15,7 +16,9 @@
 #include "validation/report/platform_drawing.hpp"
 #include "validation/report/report.hpp"
 #include "validation/report/report_tables.hpp"
+#include "validation/report/several_jobs.hpp"
 #include "validation/report/view.hpp"
+#include "workloads/files/whole_file.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -286,6 +289,7 @@ Page page_of_report(const json& document) {
     add_errors(document, page);
     add_phases_and_hosts(document, page);
     add_ranking(document, page);
+    add_several_jobs(document, page);
     add_data(document, page);
     add_members(document, page);
     add_launches(document, page);
@@ -374,6 +378,9 @@ Page summary_of(const json& document) {
     if (const auto target = target_text(*configuration); few && !target.empty())
       page.add(Note{fmt::format("{}: {}", name, target)});
   }
+  if (Table jobs = jobs_table(document); !jobs.rows.empty())
+    page.add(Heading{3, "Several jobs on one platform, simulated / measured"}, std::move(jobs), Note{""},
+             all_jobs_table(document));
   if (Table data = data_table(document); few && !data.rows.empty())
     page.add(Heading{3, "Samples from caches and stores, simulated / measured"}, std::move(data));
   if (Table members = members_table(document); few && !members.rows.empty()) {
@@ -413,6 +420,7 @@ std::string report_html(const json& document) {
 
 void write_report(const std::string& directory, const json& document) {
   write_report_files(directory, document, report_markdown(document), report_html(document));
+  write_whole_file(directory + "/figures.csv", figures_csv(document));
 }
 
 }  // namespace tandem::validation

@@ -30,6 +30,13 @@
 //                      target_speed_up (the baseline's time_to_target_s over its own), read_time_to_target_s,
 //                      read_target_speed_up: the same by the reading that the study's file describes
 //                      (CurveReading), experiment, environment (run.json without its experiment), command}]
+//                      Each of several jobs is a configuration, with job (its name), start_s,
+//                      alone_makespan_s and slow_down (null: it was not simulated alone), and jobs_hash
+//                      (digest of the keys of all jobs but their seeds).
+//   several_jobs     [{name, jobs: [{job, configuration (the name above), start_s}, ...], makespan_s,
+//                      jain_index, slow_down: {min, max}, shared_cache (as in summary.json; null as there),
+//                      least_capacity (as above, for the longest stall of a job)}]: of experiments of
+//                      several jobs; missing: there are none
 //   lines            [{name, configurations: [name, ...] by workers, workers: [number, ...], throughput:
 //   [...],
 //                      efficiency: [throughput per worker over that of the first point, ...],

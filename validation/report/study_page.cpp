@@ -11,6 +11,7 @@
 #include "validation/page/pieces.hpp"
 #include "validation/report/opening.hpp"
 #include "validation/report/platform_drawing.hpp"
+#include "validation/report/several_jobs.hpp"
 #include "validation/report/study.hpp"
 #include "validation/report/view.hpp"
 
@@ -251,9 +252,13 @@ double stall_with(const json& least, double capacity) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-/// One row per configuration with cache nodes, of studies with a limit for their stall.
+/// One row per configuration with cache nodes, whether of one job or of several, of studies with a limit for
+/// their stall.
 Table capacities_table(const json& document) {
   std::vector<const json*> having = those_that_worked(document);
+  // Several jobs have one capacity, which all of them need.
+  if (document.contains("several_jobs"))
+    for (const json* all : pointers_to(document.at("several_jobs"))) having.push_back(all);
   std::erase_if(having, [](const json* own) { return !own->value("least_capacity", json()).is_object(); });
   const auto of = [](auto cell) -> CellOf {
     return [cell](const json& own) { return Cell(cell(own.at("least_capacity"))); };
@@ -284,8 +289,9 @@ void add_capacities(const json& document, Page& page) {
   Table table = capacities_table(document);
   if (table.rows.empty()) return;
   page.add(Heading{2, "Least cache capacity"},
-           Note{"The least data.cache_capacity with which workers wait for samples no longer than the given "
-                "share of their steps in warm epochs, in steps of 0.5 % of the data set or of its largest "
+           Note{"The least data.cache_capacity with which the workers of each job wait for samples no longer "
+                "than the given share of their steps in warm epochs, in steps of 0.5 % of the data set or of "
+                "its largest "
                 "sample, whichever is more. The search assumes that a larger cache never makes workers wait "
                 "longer, and that mathematics is modelled."},
            std::move(table));
@@ -369,6 +375,7 @@ Page page_of_study(const json& document) {
   if (!worked.empty()) add_published(document, page);
   if (!worked.empty()) {
     add_seeds(document, page, 2);
+    add_jobs_of_study(document, page);
     add_capacities(document, page);
     add_scaling(document, page);
     add_accuracy(document, page);
@@ -468,6 +475,9 @@ std::string study_table(const json& document) {
                      "Exchanges", "Mean staleness", "Reads from the cache", "Share of the bound", "Stall",
                      "Time per warm epoch", "Workers", "Step time", "Computing", "Data", "Exchange"}));
   add_seeds(document, page, 3);
+  if (Table jobs = study_jobs_table(document); !jobs.rows.empty())
+    page.add(Heading{3, "Several jobs on one platform"}, study_all_jobs_table(document), Note{""},
+             std::move(jobs));
   if (Table least = capacities_table(document); !least.rows.empty()) page.add(Note{""}, std::move(least));
   if (Table knees = knees_table(document); !knees.rows.empty()) page.add(Note{""}, std::move(knees));
   if (Table published = published_table(document); !published.rows.empty())

@@ -270,7 +270,7 @@ LocatedExperiment load_located_job(const std::string& path, const Overrides& ove
     throw ConfigError(
         path +
         ": key 'jobs': expected an experiment of one job, found several jobs, which only tandem "
-        "simulate, run and show know");
+        "simulate, run, study, validate and show know");
   return located;
 }
 

@@ -99,6 +99,38 @@ TEST(Calibrations, AreSharedByWhatTheyDependOn) {
   EXPECT_EQ(plan_calibrations(suite, true).size(), 3U) << "each emulated cluster has its own";
 }
 
+/// Two jobs, "vision" and "late".
+SuiteConfiguration two_jobs(Experiment::Workload::Math math) {
+  SuiteConfiguration configuration = configuration_of("shared", math, 2);
+  for (const char* name : {"vision", "late"})
+    configuration.jobs.push_back({name, Seconds(0), configuration.experiment});
+  return configuration;
+}
+
+TEST(Plan, SeveralJobsAreOneTaskWithoutEnsembleAndWitness) {
+  Suite suite;
+  suite.configurations = {two_jobs(Experiment::Workload::Math::modelled)};
+  for (auto& job : suite.configurations[0].jobs) job.experiment.sync.algorithm = "asp";
+  suite.configurations[0].experiment.sync.algorithm = "asp";
+  EXPECT_EQ(plan(suite, "out", true).size(), 5U) << "three simulations and two runs";
+  suite.configurations[0].jobs[1].experiment.workload.math = Experiment::Workload::Math::real;
+  EXPECT_EQ(plan(suite, "out", true).size(), 3U) << "real mathematics takes as long as the run";
+}
+
+TEST(Calibrations, WithRealMathematicsAreOfOneWorkload) {
+  Suite suite;
+  suite.configurations = {two_jobs(Experiment::Workload::Math::real)};
+  EXPECT_EQ(plan_calibrations(suite, false).size(), 1U);
+  suite.configurations[0].jobs[1].experiment.workload.batch = 7;
+  EXPECT_THAT([&] { plan_calibrations(suite, false); },
+              ::testing::ThrowsMessage<ConfigError>(
+                  HasSubstr("'shared': expected the same workload in all jobs, because one calibration "
+                            "measures real mathematics of one workload, found another in job 'late'")));
+  for (auto& job : suite.configurations[0].jobs)
+    job.experiment.workload.math = Experiment::Workload::Math::modelled;
+  EXPECT_EQ(plan_calibrations(suite, false).size(), 1U);
+}
+
 /// Fabricates the results of each task, and counts attempts.
 class FakeRunner {
  public:
@@ -117,6 +149,15 @@ class FakeRunner {
       return testing::synthetic_run({.rounds = 6}, simulated ? "simulated" : "measured", {},
                                     static_cast<std::uint64_t>(task.repetition) + 1);
     };
+    runner.read_job = [read = runner.read, this](const Task& task, const std::string& job) {
+      jobs_read.push_back(fs::path(task.out).filename().string() + ' ' + job);
+      return read(task);
+    };
+    runner.read_all = [this](const Task& task) {
+      const std::string name = fs::path(task.out).filename();
+      return nlohmann::json{{"makespan_s", makespans.contains(name) ? makespans.at(name) : 10.0},
+                            {"jobs", {{"vision", {{"start_s", 0}}}, {"late", {{"start_s", 2}}}}}};
+    };
     runner.message = [this](const std::string& text) { messages.push_back(text); };
     runner.compared = [this](std::size_t configuration, const VariantResults& results, const Comparison&) {
       compared.push_back(configuration);
@@ -134,6 +175,8 @@ class FakeRunner {
   std::map<std::string, int> attempts;
   std::string failing;
   bool repetition_fails = false;
+  std::map<std::string, double> makespans;  ///< of several jobs, by folder of the task
+  std::vector<std::string> jobs_read;
   std::vector<std::string> messages;
   std::vector<std::size_t> compared;
   std::size_t measured = 0;
@@ -220,6 +263,46 @@ TEST_F(Campaign, FinishedTasksAndFailedCalibrationsAreNotCarriedOut) {
   EXPECT_EQ(fake_.attempts[run_], 1);
   EXPECT_EQ(results.configurations[1].failure, "the calibration failed");
   EXPECT_THAT(fake_.messages, IsEmpty());
+}
+
+/// All jobs are those of the simulation that took neither the shortest nor the longest time.
+TEST_F(Campaign, JobsAreComparedOneByOneAndTogether) {
+  Suite suite = suite_of(1, 1);
+  suite.configurations.push_back(two_jobs(Experiment::Workload::Math::modelled));
+  fake_.makespans = {{"simulated", 12}, {"simulated-1", 11}, {"simulated-2", 19}, {"measured-0", 9}};
+  const auto results = carry_out_all(suite);
+  ASSERT_EQ(results.configurations.size(), 3U);
+  EXPECT_EQ(results.configurations[1].name, "shared/vision");
+  EXPECT_EQ(results.configurations[2].name, "shared/late");
+  EXPECT_EQ(results.configurations[2].group, "all/late");
+  EXPECT_THAT(fake_.compared, ElementsAre(0, 1, 2));
+  EXPECT_THAT(fake_.jobs_read, ElementsAre("simulated vision", "measured-0 vision", "measured-1 vision",
+                                           "simulated late", "measured-0 late", "measured-1 late"));
+  ASSERT_EQ(results.several_jobs.size(), 1U);
+  EXPECT_EQ(results.several_jobs[0].name, "shared");
+  ASSERT_EQ(results.several_jobs[0].figures.size(), 1U);
+  EXPECT_EQ(results.several_jobs[0].figures[0].simulated, 12);
+  EXPECT_EQ(results.several_jobs[0].figures[0].measured, 9.5);
+}
+
+TEST_F(Campaign, AllJobsOfAConfigurationFailTogether) {
+  Suite suite = suite_of(1, 1);
+  suite.configurations.insert(suite.configurations.begin(), two_jobs(Experiment::Workload::Math::modelled));
+  Runner runner = fake_.runner();
+  runner.compared = [](std::size_t entry, const VariantResults&, const Comparison&) {
+    if (entry == 1) throw ConfigError("the profile was measured after the run");
+  };
+  const auto results = carry_out(suite, plan(suite, out_, false), runner);
+  for (const std::size_t i : {0U, 1U}) {
+    EXPECT_EQ(results.configurations[i].failure, "the profile was measured after the run");
+    EXPECT_FALSE(results.configurations[i].comparison);
+  }
+  EXPECT_EQ(results.configurations[2].failure, "");
+  EXPECT_TRUE(results.several_jobs.empty());
+  EXPECT_THAT(fake_.messages, ElementsAre("shared: the profile was measured after the run"));
+  const auto calibrations = carry_out(suite, plan(suite, out_, false), fake_.runner(), {"no calibration"});
+  EXPECT_EQ(calibrations.configurations[1].failure, "no calibration");
+  EXPECT_EQ(calibrations.configurations[2].failure, "");
 }
 
 TEST_F(Campaign, AnErrorOfAComparisonFailsItsConfiguration) {

@@ -229,5 +229,75 @@ TEST(ShippedSuites, HaveRowsOfEveryAlgorithmAndCollective) {
   for (const char* name : {"native", "auto"}) EXPECT_TRUE(all_reduces.contains(name)) << name;
 }
 
+class SuitesOfJobs : public Suites {
+ protected:
+  SuitesOfJobs() {
+    folder_.write("jobs.yaml",
+                  "platform: " + source +
+                      "/platforms/mixed_lab.xml\nstop: {rounds: 3}\nplacement: {servers: [server]}\n"
+                      "jobs:\n  vision: {placement.workers: [node-1]}\n"
+                      "  late: {placement.workers: [node-2], start: 1s, seed: 5}\n"
+                      "variants:\n  bsp: {}\n  big: {workload.batch: 99}\n");
+  }
+  const std::string head_ = "experiments: jobs.yaml\n";
+};
+
+TEST_F(SuitesOfJobs, HaveEntriesForEachJob) {
+  const auto suite = load(head_ + "grid:\n  jobs: {late: {start: [1s, 2s]}}\nalone: true\n");
+  EXPECT_THAT(names(suite), ElementsAre("late.start=1s/big", "late.start=1s/bsp", "late.start=2s/big",
+                                        "late.start=2s/bsp"));
+  EXPECT_TRUE(suite.with_alone);
+  EXPECT_TRUE(has_several_jobs(suite));
+  const auto& last = suite.configurations[2];
+  ASSERT_EQ(last.jobs.size(), 2U);
+  EXPECT_EQ(last.jobs[1].name, "late");
+  EXPECT_EQ(last.jobs[1].start, Seconds(2));
+  EXPECT_EQ(last.jobs[1].experiment.seed, 5U);
+  EXPECT_EQ(last.jobs[0].experiment.workload.batch, 99);
+  EXPECT_EQ(last.experiments().size(), 2U);
+  const auto entries = last.entries();
+  EXPECT_EQ(entries[1].name, "late.start=2s/big/late");
+  EXPECT_EQ(entries[1].group, "late.start=2s/late");
+  EXPECT_EQ(entries[1].algorithm, "big");
+  EXPECT_EQ(entries[1].job, "late");
+  // Configurations that differ in the start of a job alone are not the same.
+  EXPECT_NE(suite.configurations[0].keys(), last.keys());
+}
+
+TEST_F(SuitesOfJobs, KeysOfJobsHoldForOneOrForAll) {
+  const auto suite =
+      load(head_ + "variants: [bsp]\nset: {seed: 7}\ngrid: {jobs.vision.workload.batch: [4, 8]}\n");
+  EXPECT_THAT(names(suite), ElementsAre("vision.batch=4/bsp", "vision.batch=8/bsp"));
+  const auto& jobs = suite.configurations[1].jobs;
+  EXPECT_EQ(jobs[0].experiment.workload.batch, 8);
+  EXPECT_NE(jobs[1].experiment.workload.batch, 8);
+  for (const auto& job : jobs) EXPECT_EQ(job.experiment.seed, 7U);
+}
+
+TEST_F(SuitesOfJobs, OfAnExperimentAreThoseOfItsVariants) {
+  const auto suite = suite_of_experiment(folder_.path("jobs.yaml"), {"jobs.late.seed=9"}, "");
+  EXPECT_THAT(names(suite), ElementsAre("big", "bsp"));
+  EXPECT_EQ(suite.configurations[0].jobs[0].experiment.workload.batch, 99);
+  EXPECT_EQ(suite.configurations[1].jobs[1].experiment.seed, 9U);
+}
+
+TEST_F(SuitesOfJobs, RefuseKeysOfJobsThatDoNotExist) {
+  refuses(head_ + "grid:\n  jobs.lte.start: [1s]\n", "suite.yaml:3: key 'jobs.lte.start'",
+          "(vision | late), found 'lte'; did you mean 'late'?");
+  refuses(head_ + "set: {jobs.nobody.seed: 3}\n", "suite.yaml:2: key 'jobs.nobody.seed'",
+          "(vision | late), found 'nobody'");
+  refuses(head_ + "grid: {jobs.late.workload.bach: [1]}\n", "suite.yaml:2",
+          "unknown key 'jobs.late.workload.bach'; did you mean");
+  refuses(head_ + "grid: {jobs.late.start: [soon]}\n", "suite.yaml:2: key 'jobs.late.start'",
+          "expected time >= 0 (like 10s), found 'soon'");
+  refuses(head_ + "grid: {jobs.late: [1]}\n", "suite.yaml:2: key 'grid.jobs.late'",
+          "expected a key of a job, like jobs.NAME.seed");
+  refuses(experiment_line + "grid: {jobs.late.seed: [1]}\n", "suite.yaml:2: key 'jobs.late.seed'",
+          "is one job, found one of job 'late'");
+  refuses(experiment_line + "alone: true\n", "suite.yaml:2: key 'alone'",
+          "expected an experiment of several jobs (key jobs)");
+  refuses(head_ + "alone: often\n", "suite.yaml:2: key 'alone'", "expected true or false");
+}
+
 }  // namespace
 }  // namespace tandem::validation

@@ -139,5 +139,22 @@ TEST(ContentHash, DependsOnEveryKeyButTheName) {
   EXPECT_NE(study_id(study), study_id(changed));
 }
 
+TEST(Digests, OfSeveralJobsTellTheirKeysAndStartsApart) {
+  SuiteConfiguration one;
+  for (const char* name : {"vision", "late"}) one.jobs.push_back({name, Seconds(0), one.experiment});
+  SuiteConfiguration other = one;
+  EXPECT_EQ(content_hash(one), content_hash(other));
+  other.jobs[1].experiment.seed = 7;
+  EXPECT_NE(content_hash(one), content_hash(other));
+  EXPECT_EQ(hash_without_seeds(one), hash_without_seeds(other));
+  other.jobs[1].start = Seconds(2);
+  EXPECT_NE(hash_without_seeds(one), hash_without_seeds(other));
+  other = one;
+  other.jobs[1].experiment.workload.batch = 7;
+  EXPECT_NE(hash_without_seeds(one), hash_without_seeds(other));
+  // A cost for each job.
+  EXPECT_DOUBLE_EQ(expected_cost(one), 2 * expected_cost(SuiteConfiguration{}));
+}
+
 }  // namespace
 }  // namespace tandem::validation

@@ -62,7 +62,8 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
       node_(setting_.node_memory),
       transport_(all_.get(), slots_, node_, staging_, *time_),
       communicators_(all_.get(), setting_.most_communicators),
-      transfers_(setting_.parallel_transfers),
+      transfers_(
+          make_transfers(setting_.parallel_transfers, setting_.by_read_ring && setting_.transfers_overlap)),
       rank_(transport_.rank()),
       size_(transport_.size()) {
   check_mpi(MPI_Barrier(all_.get()), "MPI_Barrier");
@@ -161,7 +162,7 @@ Pending MpiContext::use_disk(int disk, const DiskAccess& access, Kernel transfer
   }
   std::shared_ptr<const Transfer> running;
   if (setting_.transfers_overlap) {
-    running = transfers_.start(disk, std::move(transfer));
+    running = transfers_->start(disk, std::move(transfer));
   } else {
     const auto done = std::make_shared<Transfer>();
     done->error = caught_error(transfer, [disk] { return failed_transfer(disk); });
@@ -363,6 +364,7 @@ bool MpiContext::hear_control_now_and_then() {
 
 bool MpiContext::is_done(const Pending& pending) {
   advance();
+  transfers_->ended();
   if (time_of_end(slots_[pending.slot()], time_->now())) return true;
   hear_control_now_and_then();
   return false;
@@ -426,7 +428,7 @@ void MpiContext::pause_until(const Awaited& awaited) {
   if (nothing_to_poll && awaited.has_transfer) {
     // Control messages are looked for meanwhile.
     constexpr Seconds longest{1e-3};
-    return transfers_.wait_for_end(awaited.transfers_ended, std::min(deadline.value_or(longest), longest));
+    return transfers_->wait_for_end(awaited.transfers_ended, std::min(deadline.value_or(longest), longest));
   }
   // Otherwise a call of MPI follows, which yields the core where ranks share it.
   if (!transport_.has_requests() && !nothing_to_poll) std::this_thread::yield();
@@ -451,7 +453,7 @@ Completion MpiContext::wait_any(std::span<Pending> pendings) {
     return wait_for_any(pendings);
   } catch (...) {
     // The caller may end, and what transfers use with it.
-    transfers_.wait_for_all();
+    transfers_->wait_for_all();
     throw;
   }
 }
@@ -459,7 +461,7 @@ Completion MpiContext::wait_any(std::span<Pending> pendings) {
 Completion MpiContext::wait_for_any(std::span<Pending> pendings) {
   for (time_->restart();;) {
     const bool moved = advance();
-    Awaited awaited{.transfers_ended = transfers_.ended()};
+    Awaited awaited{.transfers_ended = transfers_->ended()};
     const Seconds now = time_->now();
     std::optional<std::size_t> first;
     Seconds first_end;

@@ -20,7 +20,7 @@
 #include "runtime/mpi/host_time.hpp"
 #include "runtime/mpi/node_memory_path.hpp"
 #include "runtime/mpi/slots.hpp"
-#include "runtime/mpi/transfer_threads.hpp"
+#include "runtime/mpi/transfers.hpp"
 #include "runtime/mpi/transport.hpp"
 #include "workloads/context.hpp"
 
@@ -38,6 +38,9 @@ struct MpiSetting {
   /// Transfers run on threads of their own; else in the call that starts them, as under SMPI, whose clock
   /// would not wait for them.
   bool transfers_overlap = true;
+  /// Reads of files past the page cache are the kernel's (io_uring) where it permits that; else threads do
+  /// them.
+  bool by_read_ring = true;
   /// Where kernels compute, which must outlive the context; null: the host.
   ComputeDevice* device = nullptr;
   /// MPI reads and writes messages in device memory directly. Sums go through the host in any case.
@@ -63,10 +66,10 @@ struct MpiSetting {
 /// are each done one after the other; if a kernel takes too long, work that follows without a pause is
 /// shortened to make up for it.
 ///
-/// The transfer of an access to a disk runs on a thread (TransferThreads), and the access has ended when both
-/// the transfer and the emulated disk have. What a transfer uses must live until it was waited for, or until
-/// a wait has thrown: before an error leaves a wait, all transfers have ended. After other errors,
-/// end_transfers waits for them.
+/// The transfer of an access to a disk runs on a thread or, if it only reads files, in the kernel
+/// (Transfers), and the access has ended when both the transfer and the emulated disk have. What a transfer
+/// uses must live until it was waited for, or until a wait has thrown: before an error leaves a wait, all
+/// transfers have ended. After other errors, end_transfers waits for them.
 ///
 /// On a device that is not the host, a kernel queues its work, which is done when the device has finished it.
 /// Sums and compressions of a bucket, and concurrent work, do not wait for the device's other work. Messages
@@ -109,7 +112,7 @@ class MpiContext : public Context {
   /// The rank must then call `meet`, as all other ranks do at the end; there it discards messages of other
   /// ranks when they request it. Errors: WorldError where ranks cannot leave.
   void announce_departure() override;
-  void end_transfers() noexcept override { transfers_.wait_for_all(); }
+  void end_transfers() noexcept override { transfers_->wait_for_all(); }
 
   /// Waits until all ranks have called it, without occupying a CPU core. Collective.
   void meet();
@@ -162,7 +165,7 @@ class MpiContext : public Context {
   Transport transport_;
   Communicators communicators_;
   EmulatedUnits units_;
-  TransferThreads transfers_;
+  std::unique_ptr<Transfers> transfers_;
   Rank rank_ = 0;
   int size_ = 0;
   Seconds start_;

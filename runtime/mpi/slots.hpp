@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/gpu/device_copies.hpp"
-#include "runtime/mpi/transfer_threads.hpp"
+#include "runtime/mpi/transfers.hpp"
 #include "workloads/context.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 

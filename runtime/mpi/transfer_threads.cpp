@@ -1,47 +1,24 @@
 #include "runtime/mpi/transfer_threads.hpp"
 
-#include <pthread.h>
-
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <string>
 #include <utility>
 
-#include "policies/vocabulary/caught_error.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem {
-namespace {
-
-/// Signals are for the rank: it ends the job, or commits its state.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-Seconds steady_now() {
-  return Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
-
-}  // namespace
-
-std::string failed_transfer(int disk) { return "a transfer of disk " + std::to_string(disk) + " failed"; }
 
 std::shared_ptr<const Transfer> TransferThreads::start(int disk, std::function<void()> run) {
   auto transfer = std::make_shared<Transfer>();
   transfer->disk = disk;
   transfer->run = std::move(run);
+  add(transfer);
+  return transfer;
+}
+
+void TransferThreads::add(const std::shared_ptr<Transfer>& transfer) {
+  const int disk = transfer->disk;
   const std::lock_guard lock(mutex_);
   TANDEM_CHECK(!stops_, "disk", disk);
   Disk& used = disks_[disk];
@@ -52,7 +29,6 @@ std::shared_ptr<const Transfer> TransferThreads::start(int disk, std::function<v
   }
   ++started_;
   used.comes.notify_one();
-  return transfer;
 }
 
 /// Pre: the mutex is held.
@@ -78,13 +54,14 @@ void TransferThreads::serve(Disk& disk) {
     const std::shared_ptr<Transfer> transfer = std::move(disk.waiting.front());
     disk.waiting.pop_front();
     lock.unlock();
-    transfer->error = caught_error(transfer->run, [&] { return failed_transfer(transfer->disk); });
-    transfer->run = nullptr;
-    transfer->ended_at = steady_now();
-    transfer->has_ended.store(true, std::memory_order_release);
+    end_transfer(*transfer, transfer->run);
     lock.lock();
     ended_.fetch_add(1, std::memory_order_release);
     ends_.notify_one();
+    if (!on_end_) continue;
+    lock.unlock();
+    on_end_();
+    lock.lock();
   }
 }
 

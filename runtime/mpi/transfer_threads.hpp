@@ -6,53 +6,38 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "policies/vocabulary/units.hpp"
+#include "runtime/mpi/transfers.hpp"
 
 namespace tandem {
 
-/// One transfer. The thread that runs it writes `error` and `ended_at` before `has_ended`.
-struct Transfer {
-  int disk = 0;
-  std::function<void()> run;
-  std::exception_ptr error;  ///< what it threw
-  Seconds ended_at;          ///< by std::chrono::steady_clock
-  std::atomic<bool> has_ended = false;
-};
-
-/// How the text of an error begins that is not Tandem's own.
-std::string failed_transfer(int disk);
-
-/// Each disk has its own threads, which start when they are needed; its transfers begin in the order of their
-/// start. Used by one thread, which is called the rank here.
-class TransferThreads {
+/// Each disk has its own threads, which start when they are needed.
+class TransferThreads final : public Transfers {
  public:
-  /// `parallel`: transfers of a disk at the same time, at least 1; null: 1.
-  explicit TransferThreads(std::function<int(int disk)> parallel) : parallel_(std::move(parallel)) {}
+  /// `parallel`: transfers of a disk at the same time, at least 1; null: 1. `on_end`: called by a thread
+  /// after `ended` counts a transfer.
+  explicit TransferThreads(std::function<int(int disk)> parallel, std::function<void()> on_end = {})
+      : parallel_(std::move(parallel)), on_end_(std::move(on_end)) {}
   /// As stop().
-  ~TransferThreads() { stop(); }
+  ~TransferThreads() override { stop(); }
   TransferThreads(const TransferThreads&) = delete;
   TransferThreads& operator=(const TransferThreads&) = delete;
 
-  /// Pre: stop() has not been called. Errors: WorldError if the system gives no further thread, and the disk
-  /// has none.
-  std::shared_ptr<const Transfer> start(int disk, std::function<void()> run);
-  /// How many have ended so far.
-  std::uint64_t ended() const { return ended_.load(std::memory_order_acquire); }
-  /// Blocks until more than `seen` transfers have ended, or until the time has passed.
-  void wait_for_end(std::uint64_t seen, Seconds at_most);
-  /// Blocks until all transfers have ended.
-  void wait_for_all();
-  /// Waits for the transfers that have begun and discards the others. No thread is left.
-  void stop();
+  std::shared_ptr<const Transfer> start(int disk, std::function<void()> run) override;
+  /// Adds one that was made elsewhere, and whose `disk` and `run` are set. Any thread may call it. Errors: as
+  /// start().
+  void add(const std::shared_ptr<Transfer>& transfer);
+  std::uint64_t ended() override { return ended_.load(std::memory_order_acquire); }
+  void wait_for_end(std::uint64_t seen, Seconds at_most) override;
+  void wait_for_all() override;
+  void stop() override;
 
  private:
   struct Disk {
@@ -66,6 +51,7 @@ class TransferThreads {
   void serve(Disk& disk);
 
   std::function<int(int)> parallel_;
+  std::function<void()> on_end_;
   std::mutex mutex_;  ///< of all that follows
   std::map<int, Disk> disks_;
   std::condition_variable ends_;

@@ -10,6 +10,7 @@
 #include "runtime/mpi/cpu_wait.hpp"
 #include "runtime/mpi/cuda_aware.hpp"
 #include "runtime/mpi/mpi_check.hpp"
+#include "runtime/mpi/read_ring.hpp"
 #include "runtime/mpi/wire.hpp"
 #include "runtime/rank/host_disks.hpp"
 #include "runtime/rank/other_load.hpp"
@@ -99,25 +100,33 @@ bool reads_storage(const Roster& roster, Rank rank) {
          (role == Roster::Role::cache_node && roster.ranks_of(Roster::Role::store).empty());
 }
 
+nlohmann::json by_rank(const std::vector<std::string>& texts) {
+  nlohmann::json found = nlohmann::json::object();
+  for (std::size_t rank = 0; rank < texts.size(); ++rank)
+    if (!texts[rank].empty()) found["rank " + std::to_string(rank)] = texts[rank];
+  return found;
+}
+
 /// How cache nodes and stores read where data.cold asks for cold reads, by rank; rank 0 gets it, and prints
 /// what is not as asked. Collective.
-nlohmann::json cold_reads(const Job& job, Rank rank, MPI_Comm communicator) {
-  if (!job.spec().experiment.reads_cold()) return {};
+void describe_cold_reads(const Job& job, Rank rank, const MpiSetting& setting, MPI_Comm communicator,
+                         nlohmann::json& physics) {
+  if (!job.spec().experiment.reads_cold()) return;
   const bool reads = reads_storage(job.roster(), rank) && job.real_math();
   // Records are written into the result directory; images are read where they are.
   const SampleSet* images = job.data().samples();
   const auto way = [&] {
     return images != nullptr ? images->train.source->page_cache() : cold_reads_in(job.spec().directory);
   };
-  const auto ways = gather_texts(communicator, reads ? describe(way()) : "");
-  nlohmann::json cold = nlohmann::json::object();
-  for (std::size_t of = 0; of < ways.size(); ++of) {
-    if (ways[of].empty()) continue;
-    cold["rank " + std::to_string(of)] = ways[of];
+  const PageCache found = reads ? way() : PageCache::used;
+  const auto ways = gather_texts(communicator, reads ? describe(found) : "");
+  const std::string kernel = setting.by_read_ring && has_read_ring() ? "io_uring" : "threads";
+  const auto readers = gather_texts(communicator, found == PageCache::direct ? kernel : "");
+  for (std::size_t of = 0; of < ways.size(); ++of)
     if (ways[of] == describe(PageCache::unavoidable))
       print_note("data.cold: rank " + std::to_string(of) + " reads " + ways[of]);
-  }
-  return cold;
+  if (const auto cold = by_rank(ways); !cold.empty()) physics["cold_reads"] = cold;
+  if (const auto reads_by = by_rank(readers); !reads_by.empty()) physics["reads_by"] = reads_by;
 }
 
 }  // namespace
@@ -135,7 +144,7 @@ nlohmann::json describe_physics(const Job& job, Rank rank, const std::string& cl
     physics["network"] = "emulated cluster";
     physics["cluster"] = nlohmann::json::parse(cluster);
   }
-  if (const auto cold = cold_reads(job, rank, communicator); !cold.empty()) physics["cold_reads"] = cold;
+  describe_cold_reads(job, rank, setting, communicator, physics);
   if (setting.node_memory) physics["node_memory_message_bytes"] = setting.node_memory->largest();
   if (std::ranges::all_of(devices, [&](const auto& device) { return device == host; })) return physics;
   physics["device_messages"] = setting.direct_messages ? "direct" : "staged";

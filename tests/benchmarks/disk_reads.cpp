@@ -1,12 +1,17 @@
 // Random reads of a file in a mounted directory: the context, with as many reads in flight as a plain program
-// has threads, against that program; and fio's rate, where it is installed. The directory is that of
-// TANDEM_BENCHMARK_DIRECTORY, or the current one.
+// has threads, against that program; and fio's rate, where it is installed. The context reads by io_uring,
+// where there is one, and by its threads; into aligned memory, as fio does, and into memory that is not. All
+// take turns. The directory is that of TANDEM_BENCHMARK_DIRECTORY, or the current one.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +19,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "runtime/mpi/mpi_context.hpp"
+#include "runtime/mpi/read_ring.hpp"
 #include "tests/benchmarks/median.hpp"
 #include "tests/benchmarks/turns.hpp"
 #include "workloads/data/storage_file.hpp"
@@ -60,7 +66,7 @@ double fio_rate(std::int64_t bytes, int depth, bool cold) {
   const std::string out = file_path() + ".json";
   const std::string command =
       "fio --name=reads --readonly --rw=randread --ioengine=psync --thread --group_reporting --time_based "
-      "--runtime=2 --output-format=json --invalidate=0 --filename='" +
+      "--runtime=1 --output-format=json --invalidate=0 --filename='" +
       file_path() + "' --bs=" + std::to_string(bytes) + " --numjobs=" + std::to_string(depth) +
       " --direct=" + (cold ? "1" : "0") + " > '" + out + "' 2> /dev/null";
   const int status = std::system(command.c_str());
@@ -73,45 +79,69 @@ double fio_rate(std::int64_t bytes, int depth, bool cold) {
 
 constexpr Channel done{.stream = 7, .carries_note = false};
 
-/// The two ways to read, with the same offsets and as many reads at the same time.
+struct Freed {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+
+/// The ways to read, with the same offsets and as many reads at the same time.
 class Readers {
  public:
-  Readers(MpiContext& context, std::int64_t bytes, int depth, bool cold)
-      : context_(context),
-        file_(file_path(), cold),
-        offsets_(random_offsets(bytes, reads_per_turn, 7)),
-        targets_(static_cast<std::size_t>(depth), std::vector<std::byte>(static_cast<std::size_t>(bytes))) {}
+  Readers(std::int64_t bytes, int depth, bool cold)
+      : file_(file_path(), cold), offsets_(random_offsets(bytes, reads_per_turn, 7)) {
+    const auto size = static_cast<std::size_t>(bytes);
+    for (int i = 0; i < depth; ++i) {
+      memory_.emplace_back(static_cast<std::byte*>(std::aligned_alloc(alignment, size + alignment)));
+      std::fill_n(memory_.back().get(), size + alignment, std::byte{1});
+      aligned_.emplace_back(memory_.back().get(), size);
+      unaligned_.emplace_back(memory_.back().get() + 16, size);
+    }
+  }
 
   const StorageFile& file() const { return file_; }
 
   void plain() {
     std::vector<std::thread> threads;
-    for (std::size_t thread = 0; thread < targets_.size(); ++thread)
+    for (std::size_t thread = 0; thread < aligned_.size(); ++thread)
       threads.emplace_back([this, thread] {
-        for (std::size_t i = thread; i < offsets_.size(); i += targets_.size())
-          file_.read(offsets_[i], targets_[thread]);
+        for (std::size_t i = thread; i < offsets_.size(); i += aligned_.size())
+          file_.read(offsets_[i], aligned_[thread]);
       });
     for (auto& thread : threads) thread.join();
   }
 
-  void by_context() {
-    std::vector<Pending> flight(targets_.size());
+  void by_context(MpiContext& context, bool aligned) {
+    const auto& targets = aligned ? aligned_ : unaligned_;
+    std::vector<Pending> flight(targets.size());
     std::size_t next = 0;
     const auto start = [&](std::size_t i) {
-      flight[i] = context_.read(0, Bytes(std::ssize(targets_[i])),
-                                [this, i, offset = offsets_[next]] { file_.read(offset, targets_[i]); });
+      flight[i] = context.read(0, Bytes(std::ssize(targets[i])), file_.reading(offsets_[next], targets[i]));
       ++next;
     };
     for (std::size_t i = 0; i < flight.size(); ++i) start(i);
-    while (next < offsets_.size()) start(context_.wait_any(flight).index);
-    context_.wait_all(flight);
+    while (next < offsets_.size()) start(context.wait_any(flight).index);
+    context.wait_all(flight);
   }
 
  private:
-  MpiContext& context_;
+  static constexpr std::size_t alignment = 4096;
   StorageFile file_;
   std::vector<std::int64_t> offsets_;
-  std::vector<std::vector<std::byte>> targets_;
+  std::vector<std::unique_ptr<std::byte, Freed>> memory_;
+  std::vector<std::span<std::byte>> aligned_;
+  std::vector<std::span<std::byte>> unaligned_;
+};
+
+/// Of one way to read.
+struct Way {
+  const char* name;
+  std::function<void()> read;
+  std::vector<double> us = {};
+
+  void time() {
+    const auto start = std::chrono::steady_clock::now();
+    read();
+    us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+  }
 };
 
 /// Arguments: bytes of a read, reads at the same time, whether they pass by the page cache. Rank 0 reads;
@@ -120,44 +150,43 @@ void disk_reads(benchmark::State& state) {
   const std::int64_t bytes = state.range(0);
   const int depth = static_cast<int>(state.range(1));
   const bool cold = state.range(2) != 0;
-  MpiContext context(MPI_COMM_WORLD, {.parallel_transfers = [depth](int) { return depth; }});
+  const auto parallel = [depth](int) { return depth; };
+  MpiContext context(MPI_COMM_WORLD, {.parallel_transfers = parallel});
+  MpiContext by_threads(MPI_COMM_WORLD, {.parallel_transfers = parallel, .by_read_ring = false});
   if (context.rank() != 0) {
     for ([[maybe_unused]] auto iteration : state) state.SetIterationTime(1e-6);
     Pending end = context.receive(0, done, {});
     context.wait(end);
     return;
   }
-  Readers readers(context, bytes, depth, cold);
-  const auto timed_us = [](const auto& read) {
-    const auto start = std::chrono::steady_clock::now();
-    read();
-    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-  };
-  const auto plain = [&] { readers.plain(); };
-  const auto ours = [&] { readers.by_context(); };
-  timed_us(plain);
-  timed_us(ours);
-  std::vector<double> plain_us;
-  std::vector<double> ours_us;
-  bool plain_first = true;
+  Readers readers(bytes, depth, cold);
+  std::vector<Way> ways = {{"context", [&] { readers.by_context(context, true); }},
+                           {"unaligned", [&] { readers.by_context(context, false); }},
+                           {"threads", [&] { readers.by_context(by_threads, true); }},
+                           {"plain", [&] { readers.plain(); }}};
+  for (const Way& way : ways) way.read();
+  std::size_t first = 0;
+  std::vector<double> fio;
   for ([[maybe_unused]] auto iteration : state) {
-    if (plain_first) plain_us.push_back(timed_us(plain));
-    ours_us.push_back(timed_us(ours));
-    if (!plain_first) plain_us.push_back(timed_us(plain));
-    plain_first = !plain_first;
-    state.SetIterationTime(1e-6 * ours_us.back());
+    for (std::size_t i = 0; i < ways.size(); ++i) ways[(first + i) % ways.size()].time();
+    // As many of its runs as give a median, in between.
+    if (first++ % 3 == 0) fio.push_back(1e-6 * fio_rate(bytes, depth, cold));
+    state.SetIterationTime(1e-6 * ways.front().us.back());
   }
   // In bytes per microsecond.
   const double all = static_cast<double>(bytes) * reads_per_turn;
-  const double rate = all / median(ours_us);
-  state.counters["MB_per_s"] = rate;
-  state.counters["plain_MB_per_s"] = all / median(plain_us);
-  state.counters["of_plain"] = median(plain_us) / median(ours_us);
-  if (const double fio = 1e-6 * fio_rate(bytes, depth, cold); fio > 0.0) {
-    state.counters["fio_MB_per_s"] = fio;
-    state.counters["of_fio"] = rate / fio;
+  const auto rate = [&](std::size_t way) { return all / median(ways[way].us); };
+  for (std::size_t way = 0; way < ways.size(); ++way)
+    state.counters[std::string(ways[way].name) + "_MB_per_s"] = rate(way);
+  state.counters["of_plain"] = rate(0) / rate(3);
+  state.counters["of_threads"] = rate(0) / rate(2);
+  if (const double of_fio = median(fio); of_fio > 0.0) {
+    state.counters["fio_MB_per_s"] = of_fio;
+    state.counters["of_fio"] = rate(0) / of_fio;
+    state.counters["unaligned_of_fio"] = rate(1) / of_fio;
+    state.counters["threads_of_fio"] = rate(2) / of_fio;
   }
-  state.SetLabel(describe(readers.file().page_cache()));
+  state.SetLabel(std::string(describe(readers.file().page_cache())) + (has_read_ring() ? ", io_uring" : ""));
   Pending end = context.send(1, done, {}, {});
   context.wait(end);
 }

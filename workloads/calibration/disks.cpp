@@ -58,8 +58,7 @@ double requests_per_second(Context& context, const StorageFile& file, std::int64
   const auto start = [&](std::size_t i) {
     const auto places = static_cast<std::uint64_t>(file_bytes / bytes);
     const std::int64_t offset = static_cast<std::int64_t>(random.below(places)) * bytes;
-    flight[i] =
-        context.read(0, Bytes(bytes), [&file, &target = targets[i], offset] { file.read(offset, target); });
+    flight[i] = context.read(0, Bytes(bytes), file.reading(offset, targets[i]));
   };
   for (std::size_t i = 0; i < flight.size(); ++i) start(i);
   const Seconds began = context.now();

@@ -34,11 +34,20 @@ RecordStore::RecordStore(std::string path, const Dataset& dataset, const std::fu
   ::unlink(path_.c_str());
 }
 
-void RecordStore::read(SampleId id, std::span<std::byte> target) const {
+/// Where the record begins.
+std::int64_t RecordStore::place_of(SampleId id, std::span<std::byte> target) const {
   const std::int64_t begin = begin_of_.at(static_cast<std::size_t>(id));
   TANDEM_CHECK(begin >= 0, "sample", id, "is not in", path_);
   TANDEM_CHECK(std::ssize(target) == record_.count(), target.size(), record_.count());
-  file_->read(begin, target);
+  return begin;
+}
+
+void RecordStore::read(SampleId id, std::span<std::byte> target) const {
+  file_->read(place_of(id, target), target);
+}
+
+std::optional<PlannedRead> RecordStore::plan(SampleId id, std::span<std::byte> target) const {
+  return file_->plan(place_of(id, target), target);
 }
 
 std::optional<std::string> RecordStore::difference(SampleId id, std::span<const std::byte> read) const {

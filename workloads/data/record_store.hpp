@@ -22,11 +22,14 @@ class RecordStore final : public SampleSource {
   Bytes size(SampleId) const override { return record_; }
   /// Pre: it has the sample.
   void read(SampleId id, std::span<std::byte> target) const override;
+  std::optional<PlannedRead> plan(SampleId id, std::span<std::byte> target) const override;
   std::optional<std::string> difference(SampleId id, std::span<const std::byte> read) const override;
   PageCache page_cache() const override { return file_->page_cache(); }
   std::string name(SampleId id) const override;
 
  private:
+  std::int64_t place_of(SampleId id, std::span<std::byte> target) const;
+
   std::string path_;
   Bytes record_;
   std::vector<std::int64_t> begin_of_;    ///< by id, in the file; -1: not there

@@ -19,6 +19,11 @@ class SampleSource {
   virtual Bytes size(SampleId id) const = 0;
   /// Reads all of them into `target`, whose size is that. Errors: WorldError naming the file.
   virtual void read(SampleId id, std::span<std::byte> target) const = 0;
+  /// The same as data, for which `target` and the source must outlive it. Nullopt where it would block the
+  /// caller, or does not read past the page cache. Errors: none; those come with the read.
+  virtual std::optional<PlannedRead> plan(SampleId /*id*/, std::span<std::byte> /*target*/) const {
+    return std::nullopt;
+  }
   /// What is wrong with bytes that were read as this sample; nothing if they are right, or if it has no
   /// checksum.
   virtual std::optional<std::string> difference(SampleId, std::span<const std::byte>) const {

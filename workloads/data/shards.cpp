@@ -39,6 +39,11 @@ class OpenShards {
     }
     return files_[shard];
   }
+  /// Null: it is not open.
+  std::shared_ptr<const StorageFile> opened(std::uint32_t shard) {
+    const std::lock_guard lock(mutex_);
+    return files_[shard];
+  }
 
  private:
   static constexpr std::size_t most_open = 256;
@@ -63,6 +68,14 @@ class ShardSource final : public SampleSource {
   void read(SampleId id, std::span<std::byte> target) const override {
     const auto index = static_cast<std::size_t>(id);
     files_->open(part_.shards.at(index))->read(part_.offsets[index], target);
+  }
+  std::optional<PlannedRead> plan(SampleId id, std::span<std::byte> target) const override {
+    const auto index = static_cast<std::size_t>(id);
+    const auto file = files_->opened(part_.shards.at(index));
+    auto planned = file ? file->plan(part_.offsets[index], target) : std::nullopt;
+    if (planned)
+      planned->finish = [file, finish = std::move(planned->finish)](std::int64_t result) { finish(result); };
+    return planned;
   }
   std::optional<std::string> difference(SampleId id, std::span<const std::byte> read) const override {
     return difference_of(part_.manifest->checksums.at(static_cast<std::size_t>(id)), checksum_of(read));

@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -18,20 +22,60 @@
 namespace tandem {
 namespace {
 
-/// Of offset, size and memory of direct reads. Disks ask for 512 or 4096.
+/// That always suffices for direct reads.
 constexpr std::int64_t alignment = 4096;
 
-std::int64_t aligned_down(std::int64_t offset) { return offset / alignment * alignment; }
-std::int64_t aligned_up(std::int64_t offset) { return aligned_down(offset + alignment - 1); }
+std::int64_t rounded_down(std::int64_t offset, std::int64_t block) { return offset / block * block; }
+std::int64_t rounded_up(std::int64_t offset, std::int64_t block) {
+  return rounded_down(offset + block - 1, block);
+}
 
-struct Free {
-  void operator()(std::byte* memory) const { std::free(memory); }
+/// Aligned memory for direct reads, which is used again: new memory has no pages, and the kernel needs longer
+/// to provide those of 128 KiB than a good disk to read them.
+class SpareBlocks {
+ public:
+  /// Any thread may release it.
+  std::shared_ptr<std::byte> take(std::int64_t size) {
+    const std::size_t whole = std::bit_ceil(static_cast<std::size_t>(std::max(size, alignment)));
+    std::byte* memory = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      auto& spare = spare_[static_cast<std::size_t>(std::countr_zero(whole))];
+      if (!spare.empty()) {
+        memory = spare.back();
+        spare.pop_back();
+        kept_ -= whole;
+      }
+    }
+    if (memory == nullptr)
+      memory = static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(alignment), whole));
+    if (memory == nullptr) throw WorldError("no memory for reads of " + std::to_string(size) + " bytes");
+    return {memory, [this, whole](std::byte* unused) { keep(unused, whole); }};
+  }
+
+ private:
+  static constexpr std::size_t most_kept = std::size_t{32} << 20;
+
+  void keep(std::byte* memory, std::size_t whole) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (kept_ + whole <= most_kept) {
+        spare_[static_cast<std::size_t>(std::countr_zero(whole))].push_back(memory);
+        kept_ += whole;
+        return;
+      }
+    }
+    std::free(memory);
+  }
+
+  std::mutex mutex_;
+  std::array<std::vector<std::byte*>, 64> spare_;  ///< by the logarithm of the size
+  std::size_t kept_ = 0;                           ///< bytes
 };
-std::unique_ptr<std::byte, Free> aligned_memory(std::int64_t size) {
-  std::unique_ptr<std::byte, Free> memory(static_cast<std::byte*>(
-      std::aligned_alloc(static_cast<std::size_t>(alignment), static_cast<std::size_t>(size))));
-  if (!memory) throw WorldError("no memory for reads of " + std::to_string(size) + " bytes");
-  return memory;
+SpareBlocks& spare_blocks() {
+  // Never destroyed: threads may still release blocks when the process ends.
+  static auto* const blocks = new SpareBlocks;
+  return *blocks;
 }
 
 /// Its files have no other place than the page cache.
@@ -67,6 +111,7 @@ StorageFile::StorageFile(std::string path, bool cold)
   fdatasync(file_);
   if (opens_directly()) {
     page_cache_ = PageCache::direct;
+    find_alignment();
     return;
   }
   posix_fadvise(file_, 0, 0, POSIX_FADV_RANDOM);
@@ -79,6 +124,7 @@ StorageFile::StorageFile(std::string path, PageCache like)
       file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | (like == PageCache::direct ? O_DIRECT : 0))),
       page_cache_(like) {
   if (file_ < 0) fail("cannot open");
+  if (like == PageCache::direct) find_alignment();
 }
 
 StorageFile::~StorageFile() {
@@ -89,13 +135,29 @@ StorageFile::~StorageFile() {
 bool StorageFile::opens_directly() {
   const int direct = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
   if (direct < 0) return false;
-  const auto memory = aligned_memory(alignment);
+  const auto memory = spare_blocks().take(alignment);
   if (::pread(direct, memory.get(), static_cast<std::size_t>(alignment), 0) < 0) {
     ::close(direct);
     return false;
   }
   ::close(std::exchange(file_, direct));
   return true;
+}
+
+/// Where the kernel knows it (Linux 6.1) and it is no more than usual.
+void StorageFile::find_alignment() {
+#ifdef STATX_DIOALIGN
+  struct statx found {};
+  if (::statx(file_, "", AT_EMPTY_PATH, STATX_DIOALIGN, &found) != 0) return;
+  const auto is_usual = [](std::int64_t known) {
+    return known > 0 && known <= alignment && std::has_single_bit(static_cast<std::uint64_t>(known));
+  };
+  if ((found.stx_mask & STATX_DIOALIGN) == 0 || !is_usual(found.stx_dio_mem_align) ||
+      !is_usual(found.stx_dio_offset_align))
+    return;
+  memory_alignment_ = found.stx_dio_mem_align;
+  block_ = found.stx_dio_offset_align;
+#endif
 }
 
 void StorageFile::fail(const std::string& what) const {
@@ -110,43 +172,58 @@ void StorageFile::expect_size(Bytes expected) const {
                      std::to_string(expected.count()) + " bytes, found " + std::to_string(found));
 }
 
-/// As many bytes as there are, up to the end of the file.
-std::size_t StorageFile::read_some(std::int64_t offset, std::span<std::byte> target) const {
-  std::size_t done = 0;
-  while (done < target.size()) {
-    const ssize_t count =
-        ::pread(file_, target.data() + done, target.size() - done, offset + static_cast<off_t>(done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("cannot read");
-    if (count == 0) break;
-    done += static_cast<std::size_t>(count);
-    // A direct read ends within a block at the end of the file only.
-    if (page_cache_ == PageCache::direct && count % alignment != 0) break;
+/// Of the result of a read, whose wanted part are its first `needed` bytes, up to byte `end` of the file.
+void StorageFile::check(std::int64_t result, std::int64_t needed, std::int64_t end) const {
+  if (result < 0) {
+    errno = static_cast<int>(-result);
+    fail("cannot read");
   }
-  return done;
+  if (result < needed) throw WorldError("'" + path_ + "' ends before byte " + std::to_string(end));
 }
 
 void StorageFile::read(std::int64_t offset, std::span<std::byte> target) const {
-  if (page_cache_ == PageCache::direct) return read_directly(offset, target);
-  if (page_cache_ == PageCache::dropped) {
-    const std::int64_t begin = aligned_down(offset);
-    posix_fadvise(file_, begin, aligned_up(offset + std::ssize(target)) - begin, POSIX_FADV_DONTNEED);
+  if (page_cache_ == PageCache::direct) {
+    const PlannedRead planned = plan_direct(offset, target);
+    return planned.finish(read_and_wait(planned.read));
   }
-  if (read_some(offset, target) < target.size())
-    throw WorldError("'" + path_ + "' ends before byte " + std::to_string(offset + std::ssize(target)));
+  if (page_cache_ == PageCache::dropped) {
+    const std::int64_t begin = rounded_down(offset, alignment);
+    posix_fadvise(file_, begin, rounded_up(offset + std::ssize(target), alignment) - begin,
+                  POSIX_FADV_DONTNEED);
+  }
+  check(read_and_wait({file_, offset, target}), std::ssize(target), offset + std::ssize(target));
 }
 
-void StorageFile::read_directly(std::int64_t offset, std::span<std::byte> target) const {
-  const std::int64_t begin = aligned_down(offset), end = aligned_up(offset + std::ssize(target));
-  const std::int64_t before = offset - begin;
-  const bool fits = before == 0 && end - begin == std::ssize(target) &&
-                    reinterpret_cast<std::uintptr_t>(target.data()) % alignment == 0;
-  const auto memory = fits ? nullptr : aligned_memory(end - begin);
-  std::byte* const blocks = fits ? target.data() : memory.get();
-  const std::size_t there = read_some(begin, {blocks, static_cast<std::size_t>(end - begin)});
-  if (static_cast<std::int64_t>(there) < before + std::ssize(target))
-    throw WorldError("'" + path_ + "' ends before byte " + std::to_string(offset + std::ssize(target)));
-  if (!fits) std::memcpy(target.data(), blocks + before, target.size());
+std::optional<PlannedRead> StorageFile::plan(std::int64_t offset, std::span<std::byte> target) const {
+  if (page_cache_ != PageCache::direct) return std::nullopt;
+  return plan_direct(offset, target);
+}
+
+PlannedRead StorageFile::plan_direct(std::int64_t offset, std::span<std::byte> target) const {
+  const std::int64_t end = offset + std::ssize(target);
+  const std::int64_t first = rounded_down(offset, block_), last = rounded_up(end, block_);
+  const bool fits = first == offset && last == end &&
+                    reinterpret_cast<std::uintptr_t>(target.data()) % memory_alignment_ == 0;
+  if (fits)
+    return {{file_, offset, target, block_},
+            [this, target, end](std::int64_t result) { check(result, std::ssize(target), end); }};
+  const std::shared_ptr<std::byte> blocks = spare_blocks().take(last - first);
+  const std::int64_t before = offset - first;
+  return {{file_, first, {blocks.get(), static_cast<std::size_t>(last - first)}, block_},
+          [this, target, end, before, blocks](std::int64_t result) {
+            check(result, before + std::ssize(target), end);
+            if (!target.empty()) std::memcpy(target.data(), blocks.get() + before, target.size());
+          }};
+}
+
+std::function<void()> StorageFile::reading(std::int64_t offset, std::span<std::byte> target) const {
+  auto planned = plan(offset, target);
+  if (!planned) return [this, offset, target] { read(offset, target); };
+  return FileTransfer{{planned->read},
+                      [finish = std::move(planned->finish)](std::span<const std::int64_t> results) {
+                        finish(results.front());
+                        return std::function<void()>();
+                      }};
 }
 
 PageCache cold_reads_in(const std::string& directory) {

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "policies/vocabulary/units.hpp"
+#include "workloads/files/file_transfer.hpp"
 
 namespace tandem {
 
@@ -37,16 +39,25 @@ class StorageFile {
   void expect_size(Bytes expected) const;
   /// Fills `target` with the bytes from `offset` on. Errors: also for a file that ends before.
   void read(std::int64_t offset, std::span<std::byte> target) const;
+  /// The same as data; nullopt unless reads are direct, because others also copy from the page cache, which
+  /// belongs on a thread. The file must outlive it.
+  std::optional<PlannedRead> plan(std::int64_t offset, std::span<std::byte> target) const;
+  /// The same as a transfer for Context::read. The file must outlive it.
+  std::function<void()> reading(std::int64_t offset, std::span<std::byte> target) const;
 
  private:
   bool opens_directly();
-  void read_directly(std::int64_t offset, std::span<std::byte> target) const;
-  std::size_t read_some(std::int64_t offset, std::span<std::byte> target) const;
+  void find_alignment();
+  PlannedRead plan_direct(std::int64_t offset, std::span<std::byte> target) const;
+  void check(std::int64_t result, std::int64_t needed, std::int64_t end) const;
   [[noreturn]] void fail(const std::string& what) const;
 
   std::string path_;
   int file_ = -1;
   PageCache page_cache_ = PageCache::used;
+  /// Of direct reads; usual disks ask for 512 or 4096.
+  std::int64_t block_ = 4096;             ///< of offset and size
+  std::int64_t memory_alignment_ = 4096;  ///< of memory
 };
 
 /// How cold reads of a new file in `directory` meet the page cache. Errors: WorldError.

@@ -39,6 +39,7 @@ Kernel DiskSource::transfer(SampleRead& read, std::size_t begin, std::size_t end
     case SampleRead::What::samples:
     case SampleRead::What::instead_of_tier:
       if (samples_ == nullptr) break;
+      if (auto files = file_transfer(read, begin, end)) return std::move(*files);
       return [this, &read, begin, end] {
         for (std::size_t i = begin; i < end; ++i) read_sample(read, i);
       };
@@ -59,6 +60,44 @@ Kernel DiskSource::transfer(SampleRead& read, std::size_t begin, std::size_t end
       break;
   }
   return {};
+}
+
+/// Nullopt: threads have to read them. The rank itself compares what it gets with checksums, which must not
+/// keep it from its messages for long; and threads read large parts as fast.
+std::optional<FileTransfer> DiskSource::file_transfer(SampleRead& read, std::size_t begin, std::size_t end) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 10;
+  std::size_t bytes = 0;
+  for (std::size_t i = begin; i < end; ++i) bytes += read.targets[i].size();
+  if (bytes > most_bytes) return std::nullopt;
+  FileTransfer files;
+  std::vector<PlannedRead> plans;
+  for (std::size_t i = begin; i < end; ++i) {
+    auto planned = samples_->plan(read.ids[i], read.targets[i]);
+    if (!planned) return std::nullopt;
+    files.reads.push_back(planned->read);
+    plans.push_back(std::move(*planned));
+  }
+  files.then = [this, &read, begin, plans = std::move(plans)](std::span<const std::int64_t> results) {
+    std::vector<std::size_t> wrong;
+    for (std::size_t i = 0; i < plans.size(); ++i)
+      if (!is_right(read, begin + i, plans[i], results[i])) wrong.push_back(begin + i);
+    if (wrong.empty()) return std::function<void()>();
+    return std::function<void()>([this, &read, wrong = std::move(wrong)] {
+      for (const std::size_t position : wrong) read_sample(read, position);
+    });
+  };
+  return files;
+}
+
+/// Those that are not are read again, with pauses.
+bool DiskSource::is_right(const SampleRead& read, std::size_t position, const PlannedRead& planned,
+                          std::int64_t result) const {
+  try {
+    planned.finish(result);
+  } catch (const WorldError&) {
+    return false;
+  }
+  return !samples_->difference(read.ids[position], read.targets[position]);
 }
 
 void DiskSource::read_sample(SampleRead& read, std::size_t position) const {

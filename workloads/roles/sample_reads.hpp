@@ -14,6 +14,7 @@
 #include "workloads/context.hpp"
 #include "workloads/data/sample_source.hpp"
 #include "workloads/data/tier_file.hpp"
+#include "workloads/files/file_transfer.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/roles/given_samples.hpp"
 
@@ -116,6 +117,9 @@ class DiskSource : public SampleReads {
   void start(SampleRead& read);
   void start_part(SampleRead& read, std::size_t begin, std::size_t end);
   Kernel transfer(SampleRead& read, std::size_t begin, std::size_t end);
+  std::optional<FileTransfer> file_transfer(SampleRead& read, std::size_t begin, std::size_t end);
+  bool is_right(const SampleRead& read, std::size_t position, const PlannedRead& planned,
+                std::int64_t result) const;
   void read_sample(SampleRead& read, std::size_t position) const;
 
   Context& context_;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -77,6 +78,33 @@ TEST(StorageFile, SaysWhetherReadsAreCold) {
   EXPECT_EQ(cold.page_cache(), cold_reads_in(folder.path().string()));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1)
       << "the test file stays";
+}
+
+/// As with `read`: the same bytes at any place and to any memory, and the same errors.
+TEST(StorageFile, APlannedReadIsTheSameRead) {
+  const testing::TemporaryFolder folder;
+  constexpr std::int64_t size = 100'123;
+  const std::string path = written(folder, size);
+  EXPECT_FALSE(StorageFile(path, false).plan(0, {})) << "the page cache's bytes are copied on a thread";
+  const StorageFile file(path, true);
+  if (file.page_cache() != PageCache::direct) GTEST_SKIP() << describe(file.page_cache());
+  std::vector<std::byte> memory(60'000);
+  Rng random(5);
+  for (int i = 0; i < 300; ++i) {
+    const bool is_aligned = i % 3 == 0;
+    const auto offset = static_cast<std::int64_t>(random.below(10)) * 4096 + (is_aligned ? 0 : i);
+    const std::span<std::byte> target = std::span(memory).subspan(
+        static_cast<std::size_t>(i % 2), is_aligned ? 8192U : 1U + random.below(20'000));
+    const auto planned = file.plan(offset, target);
+    ASSERT_TRUE(planned);
+    planned->finish(read_and_wait(planned->read));
+    for (std::size_t at = 0; at < target.size(); ++at)
+      ASSERT_EQ(target[at], byte_at(offset + static_cast<std::int64_t>(at))) << offset;
+  }
+  const auto past = file.plan(size - 9, std::span(memory).first(10));
+  EXPECT_THROW(past->finish(read_and_wait(past->read)), WorldError);
+  EXPECT_THROW(past->finish(-EIO), WorldError);
+  EXPECT_THROW(file.reading(size - 9, std::span(memory).first(10))(), WorldError);
 }
 
 /// A file in memory cannot be read past it.

@@ -1,16 +1,20 @@
 // Accesses to a disk: their parts, and the writes that are left.
 #include "workloads/roles/sample_reads.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "policies/vocabulary/check.hpp"
 #include "tests/support/fake_context.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/records/recording_context.hpp"
@@ -115,6 +119,90 @@ TEST_F(DiskSources, AnAccessEndsWithItsLastPart) {
   EXPECT_EQ(read_from<NeverDone>(1, {1, 3, 5}).waits, 1);
   EXPECT_EQ(read_from<NeverDone>(2, {1, 3, 5}).waits, 2);
   EXPECT_EQ(read_from<NeverDone>(8, {1, 3, 5}).waits, 3);
+}
+
+/// Samples of one size in a file, where sample 5 is not what it should be; sample 3 is in a file that is
+/// gone. Only `read` brings these two.
+class PlannedSamples final : public SampleSource {
+ public:
+  PlannedSamples(const TemporaryFolder& folder, std::size_t bytes) : bytes_(bytes) {
+    std::string text;
+    for (char id = 0; id < 10; ++id) text += std::string(bytes_, id == 5 ? 'x' : id);
+    file_ = ::open(folder.write("samples.bin", text).c_str(), O_RDONLY);
+  }
+  ~PlannedSamples() override { ::close(file_); }
+  PlannedSamples(const PlannedSamples&) = delete;
+  PlannedSamples& operator=(const PlannedSamples&) = delete;
+
+  Bytes size(SampleId) const override { return Bytes(static_cast<std::int64_t>(bytes_)); }
+  void read(SampleId id, std::span<std::byte> target) const override {
+    was_read.push_back(id);
+    if (id == 9) throw WorldError("the disk is broken");
+    std::ranges::fill(target, static_cast<std::byte>(id));
+  }
+  std::optional<PlannedRead> plan(SampleId id, std::span<std::byte> target) const override {
+    const FileRead planned{id == 3 || id == 9 ? -1 : file_, static_cast<std::int64_t>(bytes_) * id, target};
+    return PlannedRead{planned, [target](std::int64_t result) {
+                         if (result != std::ssize(target)) throw WorldError("cannot be read");
+                       }};
+  }
+  std::optional<std::string> difference(SampleId id, std::span<const std::byte> found) const override {
+    const auto is_right = [id](std::byte byte) { return byte == static_cast<std::byte>(id); };
+    return std::ranges::all_of(found, is_right) ? std::nullopt : std::optional<std::string>("other bytes");
+  }
+  mutable std::vector<SampleId> was_read;
+
+ private:
+  std::size_t bytes_;
+  int file_;
+};
+
+/// The samples that `read` was asked for, in order, by a disk that serves two requests.
+std::vector<SampleId> read_planned(const PlannedSamples& samples, const std::vector<SampleId>& ids,
+                                   bool continues, std::vector<std::uint8_t>& failed) {
+  const auto bytes = static_cast<std::size_t>(samples.size(0).count());
+  const std::vector<Bytes> sizes(10, samples.size(0));
+  const cache::Manifest manifest{.samples = 10, .sizes = sizes};
+  std::vector<std::vector<std::byte>> targets(ids.size(), std::vector<std::byte>(bytes));
+  FakeWorld(1, 1).run([&](Context& context) {
+    DiskSource disk(context, manifest, 2, &samples, nullptr, continues);
+    SampleRead read{.ids = ids, .targets = {targets.begin(), targets.end()}};
+    read.size = Bytes(static_cast<std::int64_t>(bytes * ids.size()));
+    disk.add(std::move(read));
+    Pending wait;
+    std::optional<SampleRead> ended;
+    while (!ended) {
+      disk.put_next(wait);
+      context.wait(wait);
+      ended = disk.finish();
+    }
+    failed = ended->failed;
+  });
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    EXPECT_EQ(failed[i] == 0, !samples.difference(ids[i], targets[i])) << ids[i];
+  std::vector<SampleId> was_read = samples.was_read;
+  std::ranges::sort(was_read);
+  return was_read;
+}
+
+TEST_F(DiskSources, WhatAPlannedReadDoesNotBringRightIsReadOnceMore) {
+  const PlannedSamples samples(folder_, 1000);
+  std::vector<std::uint8_t> failed;
+  EXPECT_EQ(read_planned(samples, {1, 3, 4, 5, 7}, false, failed), (std::vector<SampleId>{3, 5}));
+  EXPECT_EQ(failed, std::vector<std::uint8_t>(5, 0));
+}
+
+TEST_F(DiskSources, APlannedReadThatNeverComesRightIsAFailedSample) {
+  const PlannedSamples samples(folder_, 1000);
+  std::vector<std::uint8_t> failed;
+  EXPECT_EQ(read_planned(samples, {1, 9, 2}, true, failed), (std::vector<SampleId>{9, 9, 9}));
+  EXPECT_EQ(failed, (std::vector<std::uint8_t>{0, 1, 0}));
+}
+
+TEST_F(DiskSources, LargePartsAreReadByThreads) {
+  const PlannedSamples samples(folder_, 40'000);
+  std::vector<std::uint8_t> failed;
+  EXPECT_EQ(read_planned(samples, {1, 2, 4, 6}, false, failed), (std::vector<SampleId>{1, 2, 4, 6}));
 }
 
 TEST_F(DiskSources, CountsWhatIsLeftToWrite) {

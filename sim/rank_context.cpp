@@ -481,6 +481,7 @@ void RankContext::block() {
 
 void RankContext::finish(std::uint32_t slot, bool succeeded) {
   if (operations_[slot].transfer) end_transfer(operations_[slot], succeeded);
+  if (operations_[slot].io) spare_ios_.push_back(std::move(operations_[slot].io));
   mark_ended(operations_[slot], succeeded ? State::done : State::failed);
   if (computing_ == &operations_[slot]) {
     action_ = nullptr;
@@ -493,7 +494,7 @@ void RankContext::finish(std::uint32_t slot, bool succeeded) {
 
 /// False: to wake the rank for this operation would be in vain. Looks through short lists only.
 bool RankContext::is_awaited(std::uint32_t slot) const {
-  constexpr std::size_t most = 8;
+  constexpr std::size_t most = 256;
   if (awaited_ != no_slot) return awaited_ == slot;
   if (awaited_any_.size() > most) return true;
   return std::ranges::any_of(awaited_any_,

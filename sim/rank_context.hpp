@@ -89,8 +89,8 @@ class RankContext final : public Context {
     Kernel transfer;                                        ///< of a disk access, until it runs
     std::exception_ptr error;                               ///< of the transfer of a disk
     std::shared_ptr<const AllReduceRendezvous> rendezvous;  ///< of an all-reduce that starts with this one
-    simgrid::s4u::ExecPtr exec;  ///< kept, like `io`, for the next operation of this slot
-    simgrid::s4u::IoPtr io;
+    simgrid::s4u::ExecPtr exec;                             ///< kept for the next operation of this slot
+    simgrid::s4u::IoPtr io;                                 ///< of a disk access while SimGrid times it
   };
 
   /// Messages of one (sender, channel): either receives wait in it, or messages do, never both.
@@ -154,6 +154,7 @@ class RankContext final : public Context {
   simgrid::s4u::Host& host_;
   int cores_for_compute_;
   std::vector<simgrid::s4u::Disk*> disks_;
+  std::vector<simgrid::s4u::IoPtr> spare_ios_;
 
   std::deque<Operation> operations_;
   /// By slot: 0 if the operation is pending and not timed. A server looks through a thousand receives for

@@ -70,15 +70,19 @@ void RankContext::end_transfer(Operation& operation, bool succeeded) {
       transfer, [&] { return "rank " + std::to_string(rank_) + ": " + describe(operation) + " failed"; });
 }
 
-// Activities are reused, which avoids creating them. It is essential for disks: SimGrid 3.32 keeps a list of
-// disk activities and never removes one. (For its list of messages, see take_off_list.)
+// Activities are reused, which avoids creating them. It is essential for disks: SimGrid 3.32 never removes
+// one from the list that it searches whenever a message ends, so a rank has no more of them than it has
+// accesses at the same time. (For messages in that list, see take_off_list.)
 
 void RankContext::start_disk_transfer(Operation& operation) {
   if (operation.is_timed) return end_at(operation);
-  if (!operation.io) {
+  if (spare_ios_.empty()) {
     operation.io = s4u::Io::init();
-    operation.io->set_data(static_cast<Finishable*>(&operation));
+  } else {
+    operation.io = std::move(spare_ios_.back());
+    spare_ios_.pop_back();
   }
+  operation.io->set_data(static_cast<Finishable*>(&operation));
   // Must not be STARTING before the disk is set, because SimGrid would then start it immediately.
   operation.io->set_state(s4u::Activity::State::INITED);
   operation.io->set_disk(disks_[static_cast<std::size_t>(operation.disk)]);

@@ -151,6 +151,95 @@ TEST_F(PeerTimes, ANodeServesOthersWhenItsOwnClientHasEnded) {
   EXPECT_NEAR(late, request(1) + from_peer(1, 1) + batch(1), precision_s);
 }
 
+/// Three nodes, each with one client, and room for all samples: sample i belongs to node i mod 3.
+class LargeReads : public PeerTimes {
+ protected:
+  LargeReads() {
+    experiment_.workload.train_samples = 1000;
+    experiment_.workload.batch = 200;
+    experiment_.placement.workers = lab::hosts(3);
+    experiment_.placement.cache_nodes = {"h5", "h6", "h7"};
+    experiment_.data.cache_capacity = Bytes(1000 * 3073);
+  }
+  static std::vector<SampleId> of_node(SampleId node, SampleId first, SampleId count) {
+    std::vector<SampleId> ids;
+    for (SampleId i = first; i < first + count; ++i) ids.push_back(3 * i + node);
+    return ids;
+  }
+  /// The node of the client has its own samples from then on.
+  static Client keeps(SampleId node, SampleId count) {
+    return
+        [=](CacheClient& client, Context& context) { answer_time(client, context, of_node(node, 0, count)); };
+  }
+  /// Nobody else sends anything then.
+  static constexpr double start_s = 5.0;
+};
+
+/// Each asks for more than a node has on its way to others at the same time.
+TEST_F(LargeReads, AnswersOfANodeLeaveOneAfterTheOther) {
+  double first = 0, second = 0;
+  const double apart_s = 2e-5;
+  const Journal journal = serve({keeps(0, 180),
+                                 [&](CacheClient& client, Context& context) {
+                                   sleep_until(context, start_s);
+                                   first = answer_time(client, context, of_node(0, 0, 90));
+                                 },
+                                 [&](CacheClient& client, Context& context) {
+                                   sleep_until(context, start_s + apart_s);
+                                   second = answer_time(client, context, of_node(0, 90, 90));
+                                 }});
+  EXPECT_NEAR(first, request(90) + from_peer(90, 90) + batch(90), precision_s);
+  // The second answer leaves when the first one has arrived.
+  EXPECT_NEAR(second, request(90) + from_peer(90, 90) - apart_s + batch(90) + batch(90), precision_s);
+  EXPECT_EQ(cache_sum(journal, "peer").samples, 180);
+}
+
+/// Answers that together are less than this share the link.
+TEST_F(LargeReads, SmallAnswersLeaveTogether) {
+  double first = 0, second = 0;
+  serve({keeps(0, 180),
+         [&](CacheClient& client, Context& context) {
+           sleep_until(context, start_s);
+           first = answer_time(client, context, of_node(0, 0, 60));
+         },
+         [&](CacheClient& client, Context& context) {
+           sleep_until(context, start_s);
+           second = answer_time(client, context, of_node(0, 90, 60));
+         }});
+  // The requests share the link into the node, too.
+  const double both =
+      2 * (8.0 * 60 + sizeof(Note)) / bandwidth + 2 * (record * 60 + sizeof(Note)) / bandwidth;
+  EXPECT_NEAR(first, request(60) + 2 * alpha + both + batch(60), precision_s);
+  EXPECT_NEAR(second, first, precision_s);
+}
+
+/// A batch needs so much from one node that the other one is asked later. What three batches need from that
+/// is one request.
+TEST_F(LargeReads, ANodeAsksForLimitedBytesAtATime) {
+  double last = 0;
+  const Journal journal = serve({keeps(0, 180), keeps(1, 10), [&](CacheClient& client, Context& context) {
+                                   sleep_until(context, start_s);
+                                   const Seconds start = context.now();
+                                   std::vector<SampleId> ids = of_node(0, 0, 180);
+                                   ids.push_back(1);
+                                   client.request(ids);
+                                   client.request({4});
+                                   client.request({7, 10});
+                                   client.receive();
+                                   client.receive();
+                                   client.receive();
+                                   last = (context.now() - start).count();
+                                 }});
+  EXPECT_EQ(messages(journal, "peer-data"), 2);
+  EXPECT_EQ(cache_sum(journal, "peer").samples, 184);
+  EXPECT_NEAR(cache_sum(journal, "peer").reading.count(), from_peer(180, 180) + from_peer(4, 4), precision_s);
+  // The batches go to the worker one after the other, over one link and with one latency.
+  EXPECT_NEAR(
+      last,
+      request(181) + from_peer(180, 180) + from_peer(4, 4) + batch(181) + batch(1) + batch(2) - 2 * alpha,
+      precision_s);
+}
+
 /// Without a limit on copies, a node keeps what it got from another one.
 TEST_F(PeerTimes, ACopyIsServedByTheNodeItself) {
   experiment_.data.copies = 0;

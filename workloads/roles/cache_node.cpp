@@ -141,7 +141,7 @@ void CacheNode::add_clients(std::span<const ServedJob> jobs) {
 CacheNode::~CacheNode() = default;
 
 void CacheNode::run() {
-  wait_.resize(clients_.size() + sources_.size() + (directory_ ? 1 : 0) + (watch_ ? watch_->size() : 0) +
+  wait_.resize(clients_.size() + sources_.size() + 1 + (directory_ ? 1 : 0) + (watch_ ? watch_->size() : 0) +
                (steward_ ? 1 : 0));
   if (steward_) wait_.back() = context_.receive(*steward_, protocol::membership, {});
   if (job_.spec().experiment.data.keep) begin_tier(job_);
@@ -156,21 +156,16 @@ void CacheNode::run() {
   if (steward_) end_membership();
 }
 
-/// What a worker that is gone has asked for is read to its end, and what is kept is written.
-bool CacheNode::is_over() const {
-  if (tier_index_ && disk_->to_write() > Bytes(0)) return false;
-  return open_ == 0 && ended_peer_reads_ && !awaits_workers() && !background_.is_running() &&
-         waiters_.empty() && tier_waiters_.empty() && (!watch_ || watch_->has_ended());
-}
-
 void CacheNode::serve() {
   const std::span<Pending> reads = std::span(wait_).subspan(clients_.size(), sources_.size());
-  const std::size_t of_directory = clients_.size() + sources_.size();
+  const std::size_t of_answers = clients_.size() + sources_.size();
+  const std::size_t of_directory = of_answers + 1;
   const std::size_t of_watch = of_directory + (directory_ ? 1 : 0);
   for (end_peer_reads(); !is_over(); end_peer_reads()) {
     listen_to_clients();
     read_in_background();
     for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->put_next(reads[i]);
+    answers_.put_next(wait_[of_answers]);
     if (directory_) directory_->put_next(wait_[of_directory]);
     if (watch_) watch_->listen(std::span(wait_).subspan(of_watch, watch_->size()));
     const Completion ended = context_.wait_any(wait_);
@@ -181,7 +176,9 @@ void CacheNode::serve() {
         advance_join(client, ended);
       else
         hear(client, ended.note);
-    } else if (ended.index < of_directory) {
+    } else if (ended.index == of_answers) {
+      drop_answer();
+    } else if (ended.index < of_answers) {
       SampleReads& source = *sources_[ended.index - clients_.size()];
       source.hear(ended.note);
       if (const auto read = source.finish()) take(*read);
@@ -240,10 +237,10 @@ void CacheNode::hear(Client& client, const Note& note) {
 
 /// It has received all of its batches.
 void CacheNode::end(Client& client) {
-  wait_for_sends(context_, client.batches);
   client.has_ended = true;
   --open_;
   if (client.is_peer) return;
+  wait_for_sends(context_, client.batches);
   NodeJob& job = *client.job;
   job.deliveries.end(number_of(client));
   --open_workers_;
@@ -336,7 +333,7 @@ void CacheNode::count(const cache::Decisions& decisions, NodeJob& job, std::int6
 /// Behind the client's batches that are on their way. There are at most as many as the client has requested
 /// in advance. The node does not wait for them: a client with a slow link must not delay the others.
 CacheNode::Batch& CacheNode::new_batch(Client& client) {
-  drop_sent(context_, client.batches, spare_);
+  if (!client.is_peer) drop_sent(context_, client.batches, spare_);
   Batch& batch = client.batches.emplace_back();
   batch.client = &client;
   return batch;
@@ -583,16 +580,19 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id, 
 
 /// A client gets its batches in the order of its requests.
 void CacheNode::send_complete(Client& client) {
-  const Channel channel = client.is_peer ? protocol::peer_data : protocol::batches;
   for (Batch& batch : client.batches) {
     if (batch.is_sent) continue;
     if (batch.missing > 0) return;
-    batch.send = context_.send(client.rank, channel, {batch.size, is_real_ ? batch.records.data() : nullptr},
-                               client.is_peer ? protocol::pack(batch.found)
-                                              : protocol::pack(protocol::Batch{.samples = batch.samples}));
     batch.is_sent = true;
     records_.note_done(context_.now());
-    if (directory_ && !client.is_peer) directory_->send_updates();
+    if (client.is_peer) {
+      answers_.add(client.rank, batch, batch.found);
+      continue;
+    }
+    batch.send =
+        context_.send(client.rank, protocol::batches, {batch.size, is_real_ ? batch.records.data() : nullptr},
+                      protocol::pack(protocol::Batch{.samples = batch.samples}));
+    if (directory_) directory_->send_updates();
   }
 }
 

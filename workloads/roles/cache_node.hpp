@@ -30,6 +30,7 @@
 #include "workloads/roles/directory_client.hpp"
 #include "workloads/roles/exchange_watch.hpp"
 #include "workloads/roles/node_job.hpp"
+#include "workloads/roles/peer_answers.hpp"
 #include "workloads/roles/peer_source.hpp"
 #include "workloads/roles/resident_lists.hpp"
 #include "workloads/roles/sample_message.hpp"
@@ -118,6 +119,7 @@ class CacheNode {
   void begin_job(NodeJob& job);
   void end_peer_reads();
   void answer_peer(Client& peer, std::int64_t epoch);
+  void drop_answer();
   void begin_request(Client& client);
   bool look_up(Client& client);
   void hear_directory(const Note& note);
@@ -204,7 +206,9 @@ class CacheNode {
   /// The stores, or the disk if it has the samples; the other cache nodes, if they are asked; then the disk
   /// of a tier that has no samples but those.
   std::vector<std::unique_ptr<SampleReads>> sources_;
+  PeerWindow peer_window_;
   std::vector<PeerSource*> peers_;  ///< of those
+  PeerAnswers answers_{context_};
   std::optional<DirectoryClient> directory_;
   std::optional<ExchangeWatch> watch_;  ///< where reads in the background wait for exchanges
   std::int64_t moment_ = 0;             ///< of the oldest of the last answers of the directory
@@ -217,9 +221,9 @@ class CacheNode {
   std::size_t open_workers_ = 0;      ///< of those
   bool ended_peer_reads_ = false;     ///< other nodes know that this one asks no more
   /// The next request of each client, or what one that joins waits for; the next end of a read of each
-  /// source; where there is a directory, its next answer; what each worker tells of its exchanges,
-  /// where reads wait for these; and where there is a steward, its next note. Empty:
-  /// none is awaited.
+  /// source; the next end of an answer to another node; where there is a directory, its next answer; what
+  /// each worker tells of its exchanges, where reads wait for these; and where there is a steward, its next
+  /// note. Empty: none is awaited.
   std::vector<Pending> wait_;
   Waiters waiters_;       ///< for samples in flight
   Waiters tier_waiters_;  ///< for samples that are read from the tier on the disk

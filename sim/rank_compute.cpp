@@ -1,5 +1,6 @@
 // The work of one simulated rank: one operation after the other on its device, slower while messages of the
 // rank are in flight; or concurrent work.
+#include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "sim/rank_context.hpp"
 
@@ -13,7 +14,7 @@ Pending RankContext::compute(const Work& work, Kernel kernel) {
   TANDEM_CHECK(alone_s >= 0, "price", alone_s, "rank", rank_);
   if (work.concurrent) {
     Pending pending = sleep(Seconds(alone_s));
-    operations_[pending.slot()].is_work = true;
+    operation(pending.slot()).is_work = true;
     return pending;
   }
   Operation& operation = new_operation(Kind::compute);
@@ -73,9 +74,9 @@ void RankContext::stretch_compute(double factor) {
 
 void RankContext::stop_work() {
   TANDEM_CHECK(world_.setting().stops_work, "the simulation was not set up for it; rank", rank_);
-  for (Operation& operation : operations_) {
-    const bool is_work = operation.kind == Kind::compute || operation.is_work;
-    if (operation.state == State::pending && is_work) stop(operation);
+  for (const auto& operation : operations_) {
+    const bool is_work = operation->kind == Kind::compute || operation->is_work;
+    if (operation->state == State::pending && is_work) stop(*operation);
   }
 }
 

@@ -15,6 +15,26 @@ namespace tandem::sim {
 
 namespace s4u = simgrid::s4u;
 
+namespace {
+
+constexpr std::uint64_t key_of(Rank from, Channel channel) {
+  return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(from)) << 32) |
+         static_cast<std::uint32_t>(channel.number());
+}
+
+/// Block by block, each without an exit, so that the compiler compares several entries in one instruction.
+bool is_among(std::span<const Pending> pendings, std::uint32_t slot) {
+  constexpr std::size_t block = 32;
+  for (; pendings.size() >= block; pendings = pendings.subspan(block)) {
+    std::uint32_t found = 0;
+    for (std::size_t i = 0; i < block; ++i) found |= pendings[i].slot() == slot ? 1U : 0U;
+    if (found != 0) return true;
+  }
+  return std::ranges::any_of(pendings, [slot](const Pending& p) { return p.slot() == slot; });
+}
+
+}  // namespace
+
 RankContext::RankContext(World& world, Rank rank, s4u::Host& host)
     : world_(world),
       rank_(rank),
@@ -34,13 +54,14 @@ const char* RankContext::name_of(Kind kind) {
 RankContext::Operation& RankContext::new_operation(Kind kind) {
   last_operation = {rank_, name_of(kind)};
   if (free_operation_ == no_slot) {
-    Operation& fresh = operations_.emplace_back();
+    Operation& fresh = *operations_.emplace_back(std::make_unique<Operation>());
     fresh.owner = this;
     fresh.slot = static_cast<std::uint32_t>(operations_.size() - 1);
-    may_have_ended_.push_back(0);
+    ends_.push_back(End::open);
+    end_dates_.push_back(0);
     free_operation_ = fresh.slot;
   }
-  Operation& operation = operations_[free_operation_];
+  Operation& operation = this->operation(free_operation_);
   free_operation_ = operation.next;
   operation.next = no_slot;
   operation.kind = kind;
@@ -48,9 +69,16 @@ RankContext::Operation& RankContext::new_operation(Kind kind) {
   operation.outcome = Outcome::done;
   operation.note = {};
   operation.is_work = false;
-  operation.is_timed = kind == Kind::sleep;
-  may_have_ended_[operation.slot] = operation.is_timed ? 1 : 0;
+  operation.is_timed = false;
+  ends_[operation.slot] = End::open;
   return operation;
+}
+
+void RankContext::end_on(Operation& operation, double date_s) {
+  operation.is_timed = true;
+  operation.amount = date_s;
+  ends_[operation.slot] = End::dated;
+  end_dates_[operation.slot] = date_s;
 }
 
 Pending RankContext::started(Operation& operation) {
@@ -65,40 +93,33 @@ Pending RankContext::done_at_once(Operation& operation, Outcome outcome) {
 }
 
 void RankContext::mark_ended(Operation& operation, State state) {
+  const double now_s = now().count();
   operation.state = state;
-  operation.ended_s = now().count();
-  may_have_ended_[operation.slot] = 1;
-  ++done_count_;
+  ends_[operation.slot] = End::ended;
+  end_dates_[operation.slot] = now_s;
+  if (done_count_++ == 0) first_end_s_ = now_s;
 }
 
 Pending RankContext::sleep(Seconds duration) {
   TANDEM_CHECK(duration.count() >= 0, "duration", duration.count(), "rank", rank_);
   Operation& operation = new_operation(Kind::sleep);
   if (duration.count() <= world_.precision_s()) return done_at_once(operation);
-  operation.amount = (now() + duration).count();
+  end_on(operation, (now() + duration).count());
   return started(operation);
 }
 
 // ---- Messages ----
 
 RankContext::Stream& RankContext::stream(Rank from, Channel channel) {
-  const auto key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(from)) << 32) |
-                   static_cast<std::uint32_t>(channel.number());
-  const auto [found, is_new] = streams_.try_emplace(key);
+  const auto [found, is_new] = streams_.try_emplace(key_of(from, channel));
   if (is_new) {
     found->second.carries_note = channel.carries_note;
-    found->second.next_of_peer = std::exchange(streams_of_[from], &found->second);
+    found->second.number = static_cast<std::uint32_t>(streams_.size());
+    if (lists_peers_) add_to_peer(from, found->second);
   }
   TANDEM_CHECK(found->second.carries_note == channel.carries_note, "channel", channel.number(), "from", from,
                "to", rank_, "both ends must agree whether it carries notes");
   return found->second;
-}
-
-template <class Use>
-void RankContext::for_each_stream(Rank from, const Use& use) {
-  const auto first = streams_of_.find(from);
-  if (first == streams_of_.end()) return;
-  for (Stream* at = first->second; at != nullptr; at = at->next_of_peer) use(*at);
 }
 
 template <class ElementOf, class Element>
@@ -109,18 +130,6 @@ void RankContext::append(Stream& stream, const ElementOf& element_of, Element& e
   else
     element_of(stream.tail).next = index;
   stream.tail = index;
-}
-
-template <class NextOf>
-bool RankContext::unlink(Stream& stream, const NextOf& next_of, std::uint32_t index) {
-  std::uint32_t before = no_slot;
-  for (std::uint32_t at = stream.head; at != no_slot; before = at, at = next_of(at)) {
-    if (at != index) continue;
-    (before == no_slot ? stream.head : next_of(before)) = next_of(at);
-    if (stream.tail == index) stream.tail = before;
-    return true;
-  }
-  return false;
 }
 
 void RankContext::deliver(const Message& message, const std::byte* bytes, Operation& receive) {
@@ -153,7 +162,7 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
 
   Stream& stream = receiver.stream(rank_, channel);
   if (stream.head != no_slot && stream.holds_receives) {
-    Operation& receive = receiver.operations_[stream.head];
+    Operation& receive = receiver.operation(stream.head);
     stream.head = receive.next;
     message.receive_slot = receive.slot;
     receiver.deliver(message, slice.data, receive);
@@ -205,7 +214,8 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
     }
     stream.holds_receives = true;
     append(
-        stream, [this](std::uint32_t i) -> Operation& { return operations_[i]; }, operation, operation.slot);
+        stream, [this](std::uint32_t i) -> Operation& { return this->operation(i); }, operation,
+        operation.slot);
     return Pending(operation.slot);
   }
   Message& message = world_.message(stream.head);
@@ -225,141 +235,6 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
     messages_to_start_.push_back(&message);
   }
   return Pending(operation.slot);
-}
-
-// ---- Cancelling and leaving ----
-
-void RankContext::end_early(Operation& operation, Outcome outcome) {
-  operation.outcome = outcome;
-  finish(operation.slot, true);
-}
-
-void RankContext::cancel(const Pending& pending) {
-  TANDEM_CHECK(!pending.empty(), "rank", rank_);
-  Operation& operation = operations_[pending.slot()];
-  if (is_done(pending)) return;
-  bool is_cancelled = false;
-  if (operation.kind == Kind::sleep && !operation.is_work) {
-    std::erase(to_start_, &operation);
-    is_cancelled = true;
-  } else if (operation.kind == Kind::send) {
-    is_cancelled = cancel_send(operation);
-  } else if (operation.kind == Kind::receive) {
-    Stream& from_peer = stream(operation.peer, operation.channel);
-    const auto next_of = [this](std::uint32_t slot) -> std::uint32_t& { return operations_[slot].next; };
-    is_cancelled = from_peer.holds_receives && unlink(from_peer, next_of, operation.slot);
-  }
-  if (is_cancelled) end_early(operation, Outcome::cancelled);
-}
-
-/// False: a receive has matched it, so it can no longer be cancelled.
-bool RankContext::cancel_send(const Operation& send) {
-  Stream& at_receiver = world_.rank(send.peer).stream(rank_, send.channel);
-  if (at_receiver.holds_receives) return false;
-  const auto next_of = [this](std::uint32_t i) -> std::uint32_t& { return world_.message(i).next; };
-  const auto is_of_send = [&send](const Message& message) {
-    return message.send_is_open && message.send_slot == send.slot;
-  };
-  std::uint32_t index = at_receiver.head;
-  while (index != no_slot && !is_of_send(world_.message(index))) index = next_of(index);
-  if (index == no_slot) return false;
-  unlink(at_receiver, next_of, index);
-  Message& message = world_.message(index);
-  if (throw_away(message)) messages_to_start_.push_back(&message);
-  return true;
-}
-
-/// Discards a message that no receive will match. It continues to its end, as in a real network; on MPI also
-/// one that waits for its receive: the receiver takes it and forgets it. True: that message is now to be
-/// started.
-bool RankContext::throw_away(Message& message) {
-  RankContext& sender = *message.sender;
-  message.bytes.reset();
-  message.send_slot = no_slot;
-  const bool has_ended = message.end != Message::End::open;
-  const bool has_set_out = !has_ended && std::erase(sender.messages_to_start_, &message) == 0;
-  message.is_thrown_away = has_set_out;
-  if (!has_set_out) message.connection->recycle(message);
-  return has_set_out && std::exchange(message.waits_for_receive, false);
-}
-
-Pending RankContext::disconnect(Rank peer) {
-  TANDEM_CHECK(peer >= 0 && peer < world_size() && peer != rank_, "peer", peer, "rank", rank_);
-  RankContext& other = world_.rank(peer);
-  Operation& operation = new_operation(Kind::disconnect);
-  operation.peer = peer;
-  ask(other, operation);
-  simgrid::kernel::actor::simcall_answered([this, peer, &other] {
-    start_all();
-    for_each_stream(peer, [this](Stream& held) {
-      if (held.holds_receives) end_receives(held, Outcome::cancelled);
-    });
-    other.for_each_stream(rank_, [&other](Stream& held) {
-      if (!held.holds_receives) other.discard_messages(held, Outcome::cancelled);
-    });
-  });
-  return Pending(operation.slot);
-}
-
-/// The question follows what is in flight from this rank, the answer what is in flight from the other one. As
-/// on MPI, discarded messages that waited for their receive come behind.
-void RankContext::ask(RankContext& other, Operation& operation) {
-  Message& question = connection_to(other).new_control();
-  question.asked_by = operation.slot;
-  messages_to_start_.push_back(&question);
-  other.connection_to(*this);
-}
-
-void RankContext::answer(RankContext& other, std::uint32_t asked_by) {
-  Message& answer = connection_to(other).new_control();
-  answer.receive_slot = asked_by;
-  answer.connection->start(answer);
-}
-
-/// Kernel context.
-void RankContext::end_receives(Stream& held, Outcome outcome) {
-  for (std::uint32_t at = held.head; at != no_slot;) {
-    const std::uint32_t next = operations_[at].next;
-    end_early(operations_[at], outcome);
-    at = next;
-  }
-  held.head = no_slot;
-}
-
-/// Those that no receive has matched. `outcome`: of their sends. Kernel context.
-void RankContext::discard_messages(Stream& held, Outcome outcome) {
-  for (std::uint32_t at = held.head; at != no_slot;) {
-    Message& message = world_.message(at);
-    at = message.next;
-    if (message.send_is_open)
-      message.sender->end_early(message.sender->operations_[message.send_slot], outcome);
-    if (throw_away(message)) message.connection->start(message);
-  }
-  held.head = no_slot;
-}
-
-void RankContext::announce_departure() {
-  TANDEM_CHECK(!has_left_, "rank", rank_, "has announced its departure before");
-  has_left_ = true;
-  world_.note_departure();
-  // In one call: other ranks wake up, and must not send to this rank before it is finished.
-  simgrid::kernel::actor::simcall_answered([this] {
-    for (auto& [key, held] : streams_) {
-      if (held.holds_receives)
-        end_receives(held, Outcome::cancelled);
-      else
-        discard_messages(held, Outcome::peer_left);
-    }
-    for (const auto& other : world_.ranks())
-      if (other.get() != this) other->lose_peer(rank_);
-  });
-}
-
-/// Ends the receives that wait for a message of a rank that has left. Kernel context.
-void RankContext::lose_peer(Rank peer) {
-  for_each_stream(peer, [this](Stream& held) {
-    if (held.holds_receives) end_receives(held, Outcome::peer_left);
-  });
 }
 
 // ---- All-reduce ----
@@ -410,12 +285,12 @@ void RankContext::start_all_reduce(Operation& operation) {
 
 bool RankContext::is_done(const Pending& pending) {
   TANDEM_CHECK(!pending.empty(), "rank", rank_);
-  const Operation& operation = operations_[pending.slot()];
+  const Operation& operation = this->operation(pending.slot());
   return operation.state != State::pending || operation.is_due(now().count(), world_.precision_s());
 }
 
 Completion RankContext::take(std::uint32_t slot, std::size_t index) {
-  Operation& operation = operations_[slot];
+  Operation& operation = this->operation(slot);
   if (operation.state == State::failed)
     throw WorldError("rank " + std::to_string(rank_) + ": " + describe(operation) +
                      " failed: " + world_.last_down());
@@ -426,7 +301,8 @@ Completion RankContext::take(std::uint32_t slot, std::size_t index) {
   ++operation.uses;
   operation.next = free_operation_;
   free_operation_ = slot;
-  if (operation.error) std::rethrow_exception(std::exchange(operation.error, nullptr));
+  if (operation.is_of_disk() && operation.error)
+    std::rethrow_exception(std::exchange(operation.error, nullptr));
   return {index, operation.note, std::nullopt, operation.outcome};
 }
 
@@ -434,18 +310,20 @@ Completion RankContext::wait(Pending& pending) {
   TANDEM_CHECK(!pending.empty(), "rank", rank_);
   const std::uint32_t slot = pending.release();
   awaited_ = slot;
-  while (operations_[slot].state == State::pending) block();
+  while (operation(slot).state == State::pending) block();
   return take(slot, 0);
 }
 
 Completion RankContext::wait_any(std::span<Pending> pendings) {
-  TANDEM_CHECK(std::any_of(pendings.begin(), pendings.end(), [](const Pending& p) { return !p.empty(); }),
-               "rank", rank_, "entries", pendings.size());
   awaited_ = no_slot;
   awaited_any_ = pendings;
+  if (pendings.size() <= awaited_few_.size())
+    std::ranges::transform(pendings, awaited_few_.begin(), [](const Pending& p) { return p.slot(); });
   for (;; block()) {
-    if (done_count_ == 0) continue;
-    if (const auto index = first_ended(pendings)) return take(pendings[*index].release(), *index);
+    if (done_count_ > 0)
+      if (const auto index = first_ended(pendings)) return take(pendings[*index].release(), *index);
+    TANDEM_CHECK(std::ranges::any_of(pendings, [](const Pending& p) { return !p.empty(); }), "rank", rank_,
+                 "entries", pendings.size());
   }
 }
 
@@ -453,19 +331,25 @@ Completion RankContext::wait_any(std::span<Pending> pendings) {
 /// their indices. A sleep that is due has not ended yet.
 std::optional<std::size_t> RankContext::first_ended(std::span<const Pending> pendings) const {
   const double now_s = now().count();
+  const double precision_s = world_.precision_s();
   std::optional<std::size_t> first;
   double first_s = 0;
   std::size_t unseen = done_count_;
   for (std::size_t i = 0; i < pendings.size() && unseen > 0; ++i) {
-    if (pendings[i].empty() || may_have_ended_[pendings[i].slot()] == 0) continue;
-    const Operation& operation = operations_[pendings[i].slot()];
-    const bool has_ended = operation.state != State::pending;
-    if (has_ended) --unseen;
-    if (!has_ended && !operation.is_due(now_s, world_.precision_s())) continue;
-    const double ended_s = has_ended ? operation.ended_s : now_s;
-    if (first && ended_s >= first_s - world_.precision_s()) continue;
+    if (pendings[i].empty()) continue;
+    const std::uint32_t slot = pendings[i].slot();
+    if (ends_[slot] == End::open) continue;
+    double ended_s = end_dates_[slot];
+    if (ends_[slot] == End::ended) {
+      --unseen;
+    } else {
+      if (ended_s > now_s + precision_s) continue;
+      ended_s = now_s;
+    }
+    if (first && ended_s >= first_s - precision_s) continue;
     first = i;
     first_s = ended_s;
+    if (first_end_s_ >= first_s - precision_s) break;
   }
   return first;
 }
@@ -480,10 +364,13 @@ void RankContext::block() {
 }
 
 void RankContext::finish(std::uint32_t slot, bool succeeded) {
-  if (operations_[slot].transfer) end_transfer(operations_[slot], succeeded);
-  if (operations_[slot].io) spare_ios_.push_back(std::move(operations_[slot].io));
-  mark_ended(operations_[slot], succeeded ? State::done : State::failed);
-  if (computing_ == &operations_[slot]) {
+  Operation& operation = this->operation(slot);
+  if (operation.is_of_disk()) {
+    if (operation.transfer) end_transfer(operation, succeeded);
+    if (operation.io) spare_ios_.push_back(std::move(operation.io));
+  }
+  mark_ended(operation, succeeded ? State::done : State::failed);
+  if (computing_ == &operation) {
     action_ = nullptr;
     if (succeeded) start_next_compute();
   }
@@ -492,13 +379,12 @@ void RankContext::finish(std::uint32_t slot, bool succeeded) {
   sleep_.wake();
 }
 
-/// False: to wake the rank for this operation would be in vain. Looks through short lists only.
+/// False: to wake the rank for this operation would be in vain.
 bool RankContext::is_awaited(std::uint32_t slot) const {
-  constexpr std::size_t most = 256;
   if (awaited_ != no_slot) return awaited_ == slot;
-  if (awaited_any_.size() > most) return true;
-  return std::ranges::any_of(awaited_any_,
-                             [slot](const Pending& p) { return !p.empty() && p.slot() == slot; });
+  if (awaited_any_.size() > awaited_few_.size()) return is_among(awaited_any_, slot);
+  const std::span few(awaited_few_.data(), awaited_any_.size());
+  return std::ranges::find(few, slot) != few.end();
 }
 
 void RankContext::end() {
@@ -577,13 +463,13 @@ std::string RankContext::describe(const Operation& operation) const {
 std::string RankContext::waiting_for() const {
   if (!blocked_) return {};
   const std::string self = "rank " + std::to_string(rank_) + " waits for ";
-  if (awaited_ != no_slot) return self + describe(operations_[awaited_]);
+  if (awaited_ != no_slot) return self + describe(operation(awaited_));
   constexpr std::size_t shown = 3;
   std::size_t count = 0;
   std::string list;
   for (const Pending& pending : awaited_any_) {
     if (pending.empty() || ++count > shown) continue;
-    list += (count > 1 ? " or " : "") + describe(operations_[pending.slot()]);
+    list += (count > 1 ? " or " : "") + describe(operation(pending.slot()));
   }
   if (count > shown) list += " or any of " + std::to_string(count - shown) + " more";
   return self + list;

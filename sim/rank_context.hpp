@@ -2,6 +2,7 @@
 // SimGrid reports their ends to the slots here. A rank sleeps until a slot that it waits for is done.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -68,6 +69,7 @@ class RankContext final : public Context {
     /// Sleeps, and accesses to a busy disk, are timed outside of SimGrid's models, whose rounding they must
     /// not lose a tie to.
     bool is_due(double now_s, double precision_s) const { return is_timed && amount <= now_s + precision_s; }
+    bool is_of_disk() const { return kind == Kind::read || kind == Kind::write; }
     RankContext* owner = nullptr;
     std::uint32_t slot = 0;
     std::uint32_t uses = 0;        ///< of this slot, so that a late timer knows that its sleep has ended
@@ -84,7 +86,6 @@ class RankContext final : public Context {
     double amount = 0;    ///< flops, bytes on an idle disk, seconds of an all-reduce, or the date of the end
     double behind_s = 0;  ///< of an all-reduce: see AllReduceTime
     double slowdown = 1;  ///< of a compute while messages are in flight
-    double ended_s = 0;   ///< when it ended, unless it is pending
     Note note;
     Kernel transfer;                                        ///< of a disk access, until it runs
     std::exception_ptr error;                               ///< of the transfer of a disk
@@ -97,13 +98,17 @@ class RankContext final : public Context {
   struct Stream {
     std::uint32_t head = no_slot;
     std::uint32_t tail = no_slot;
+    std::uint32_t number = 0;  ///< in the order in which they were made
     bool holds_receives = false;
     bool carries_note = false;
     Stream* next_of_peer = nullptr;  ///< another one of the same sender
   };
 
   static const char* name_of(Kind kind);
+  Operation& operation(std::uint32_t slot) { return *operations_[slot]; }
+  const Operation& operation(std::uint32_t slot) const { return *operations_[slot]; }
   Operation& new_operation(Kind kind);
+  void end_on(Operation& operation, double date_s);
   Pending started(Operation& operation);
   Pending done_at_once(Operation& operation, Outcome outcome = Outcome::done);
   void mark_ended(Operation& operation, State state);
@@ -113,6 +118,8 @@ class RankContext final : public Context {
   std::optional<std::size_t> first_ended(std::span<const Pending> pendings) const;
 
   Stream& stream(Rank from, Channel channel);
+  void add_to_peer(Rank from, Stream& stream);
+  void list_peers();
   /// Calls `use` for each stream of the sender.
   template <class Use>
   void for_each_stream(Rank from, const Use& use);
@@ -156,12 +163,15 @@ class RankContext final : public Context {
   std::vector<simgrid::s4u::Disk*> disks_;
   std::vector<simgrid::s4u::IoPtr> spare_ios_;
 
-  std::deque<Operation> operations_;
-  /// By slot: 0 if the operation is pending and not timed. A server looks through a thousand receives for
-  /// each message, so this is kept apart from the operations.
-  std::vector<std::uint8_t> may_have_ended_;
+  std::vector<std::unique_ptr<Operation>> operations_;
+  /// By slot. A server looks through a thousand receives for each message, so what it looks at is kept apart
+  /// from the operations.
+  enum class End : std::uint8_t { open, dated, ended };
+  std::vector<End> ends_;
+  std::vector<double> end_dates_;  ///< when it ended, or will end; of open operations: unspecified
   std::uint32_t free_operation_ = no_slot;
   std::size_t done_count_ = 0;      ///< done and not yet waited for
+  double first_end_s_ = 0;          ///< none of them ended before
   Operation* computing_ = nullptr;  ///< on the device, which does one operation after the other
   simgrid::kernel::resource::Action* action_ = nullptr;  ///< of `computing_`; null: it has ended
   std::deque<Operation*> computes_waiting_;              ///< for the device, in the order of their start
@@ -170,7 +180,9 @@ class RankContext final : public Context {
   std::vector<Operation*> to_start_;
   std::vector<Message*> messages_to_start_;  ///< own ones, and those to this rank that waited for its receive
   std::unordered_map<std::uint64_t, Stream> streams_;
-  std::unordered_map<Rank, Stream*> streams_of_;      ///< by sender: the first in its list
+  /// By sender: the first in its list. Empty until somebody asks for the streams of a sender.
+  std::unordered_map<Rank, Stream*> streams_of_;
+  bool lists_peers_ = false;                          ///< streams_of_ is in use
   std::unordered_map<Rank, Connection> connections_;  ///< by receiver; an entry says that a route exists
 
   ActorSleep sleep_;
@@ -178,6 +190,8 @@ class RankContext final : public Context {
   bool killed_ = false;              ///< its host went down, or another rank failed
   std::uint32_t awaited_ = no_slot;  ///< the slot waited for; no_slot: any of awaited_any_
   std::span<const Pending> awaited_any_;
+  /// The slots of awaited_any_, if it is short: its own memory is the stack of an actor that sleeps.
+  std::array<std::uint32_t, 8> awaited_few_{};
   bool ended_ = false;
   bool has_left_ = false;
   Seconds end_time_{0};

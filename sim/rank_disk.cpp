@@ -52,13 +52,11 @@ void RankContext::serve(Operation& operation, const DiskAccess& access) {
   const Seconds early(4 * world_.precision_s() + 16.0 / rate);
   const bool is_alone = queue.is_idle(now() + early);
   const Seconds end = queue.serve(now(), service, access.requests, moving);
-  operation.is_timed =
+  const bool is_timed =
       !is_alone || late > Seconds(0) || setting.disk_moving || (access.requests > 1 && service.parallel > 1);
-  may_have_ended_[operation.slot] = operation.is_timed ? 1 : 0;
-  operation.amount = operation.is_timed
-                         ? (end + late).count()
-                         : static_cast<double>(access.size.count()) +
-                               (service.latency * static_cast<double>(access.requests)).count() * rate;
+  if (is_timed) return end_on(operation, (end + late).count());
+  operation.amount = static_cast<double>(access.size.count()) +
+                     (service.latency * static_cast<double>(access.requests)).count() * rate;
 }
 
 /// Errors become those of the wait for it: nothing may be thrown in the kernel.

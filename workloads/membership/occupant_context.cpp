@@ -17,15 +17,12 @@ OccupantContext::OccupantContext(Context& inner, StewardLine& steward, const pro
   expect_departure(occupancy.departs);
 }
 
-Pending OccupantContext::keep(Pending inner) {
-  if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(open_.size()));
-    open_.emplace_back();
-  }
-  const std::uint32_t slot = free_.back();
-  free_.pop_back();
-  open_[slot] = std::move(inner);
-  return Pending(slot);
+/// Thousands of ranks start and wait in turn, so this and the waits touch little memory.
+Pending OccupantContext::keep(Pending started) {
+  const std::size_t slot = started.slot();
+  if (slot >= is_open_.size()) is_open_.resize(slot + 1, false);
+  is_open_[slot] = true;
+  return started;
 }
 
 void OccupantContext::check_presence() {
@@ -71,59 +68,59 @@ Pending OccupantContext::sleep(Seconds duration) {
 
 Completion OccupantContext::wait(Pending& pending) {
   check_presence();
-  Pending& open = open_[pending.slot()];
-  if (inner_.is_done(open)) {
-    free_.push_back(pending.release());
-    return inner_.wait(open);
-  }
-  // Thousands of ranks wait in turn, so this touches little memory.
-  while (true) {
+  while (!inner_.is_done(pending)) {
     std::array<Pending, 3> awaited;
-    awaited.front() = std::move(open);
-    Completion completion = wait_or_hear(awaited);
-    open = std::move(awaited.front());
-    if (completion.index == 0) {
-      free_.push_back(pending.release());
-      return completion;
-    }
+    if (const auto completion = wait_or_hear({&pending, 1}, awaited)) return *completion;
     check_presence();
   }
+  is_open_[pending.slot()] = false;
+  return inner_.wait(pending);
 }
 
 Completion OccupantContext::wait_any(std::span<Pending> pendings) {
-  const std::size_t asked = pendings.size();
-  if (asked == 1) return wait(pendings.front());
+  if (pendings.size() == 1) return wait(pendings.front());
   check_presence();
   while (true) {
-    awaited_.clear();
-    for (const Pending& pending : pendings)
-      awaited_.push_back(pending.empty() ? Pending() : std::move(open_[pending.slot()]));
-    awaited_.resize(asked + 2);
-    Completion completion = wait_or_hear(awaited_);
-    for (std::size_t i = 0; i < asked; ++i)
-      if (!awaited_[i].empty()) open_[pendings[i].slot()] = std::move(awaited_[i]);
-    if (completion.index < asked) {
-      free_.push_back(pendings[completion.index].release());
-      return completion;
-    }
+    awaited_.resize(pendings.size() + 2);
+    if (const auto completion = wait_or_hear(pendings, awaited_)) return *completion;
     check_presence();
   }
 }
 
-/// `awaited`: inner operations, then two empty entries for the departure and the steward's next note, whose
-/// end is dealt with here.
-Completion OccupantContext::wait_or_hear(std::span<Pending> awaited) {
-  const std::size_t asked = awaited.size() - 2;
+/// None: the departure is due, or the steward's note has been dealt with. `awaited` has an entry for each of
+/// `pendings` and two more.
+std::optional<Completion> OccupantContext::wait_or_hear(std::span<Pending> pendings,
+                                                        std::span<Pending> awaited) {
+  const std::size_t asked = pendings.size();
+  const auto entry_of = [](const Pending& pending) { return Pending(pending.slot()); };
+  std::ranges::transform(pendings, awaited.begin(), entry_of);
   awaited[asked] = std::move(departure_);
   awaited[asked + 1] = std::move(steward_.next());
-  Completion completion = inner_.wait_any(awaited);
-  departure_ = std::move(awaited[asked]);
-  steward_.next() = std::move(awaited[asked + 1]);
+  const auto put_back = [&] {
+    departure_ = std::move(awaited[asked]);
+    steward_.next() = std::move(awaited[asked + 1]);
+  };
+  const auto close = [&](Pending& pending) { is_open_[pending.release()] = false; };
+  Completion completion;
+  try {
+    completion = inner_.wait_any(awaited);
+  } catch (...) {
+    put_back();
+    // The operation that failed has been waited for; others have not.
+    for (std::size_t i = 0; i < asked; ++i)
+      if (awaited[i].empty() && !pendings[i].empty()) close(pendings[i]);
+    throw;
+  }
+  put_back();
+  if (completion.index < asked) {
+    close(pendings[completion.index]);
+    return completion;
+  }
   if (completion.index == asked + 1) {
     steward_.expect_next();
     hear(completion.note);
   }
-  return completion;
+  return std::nullopt;
 }
 
 Pending OccupantContext::disconnect(Rank peer) {
@@ -167,14 +164,16 @@ void OccupantContext::expect_departure(Seconds at) {
 /// freed. Notes between the steward and the slot name the occupant.
 void OccupantContext::depart() {
   inner_.stop_work();
-  for (const Pending& pending : open_)
-    if (!pending.empty()) inner_.cancel(pending);
+  std::vector<Pending> open;
+  for (std::size_t slot = 0; slot < is_open_.size(); ++slot)
+    if (is_open_[slot]) open.emplace_back(static_cast<std::uint32_t>(slot));
+  for (const Pending& pending : open) inner_.cancel(pending);
   std::vector<Pending> disconnecting;
   for (Rank peer = 0; peer < inner_.world_size(); ++peer)
     if (is_peer_[static_cast<std::size_t>(peer)] && peer != steward_.steward())
       disconnecting.push_back(inner_.disconnect(peer));
   inner_.wait_all(disconnecting);
-  inner_.wait_all(open_);
+  inner_.wait_all(open);
   end();
   throw OccupantDeparted();
 }

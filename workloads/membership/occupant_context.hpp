@@ -3,8 +3,8 @@
 // OccupantDeparted.
 #pragma once
 
-#include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,10 +34,10 @@ class OccupantContext final : public Context {
   Pending read(int disk, DiskAccess access, Kernel transfer) override;
   Pending write(int disk, DiskAccess access, Kernel transfer) override;
   Pending sleep(Seconds duration) override;
-  bool is_done(const Pending& pending) override { return inner_.is_done(open_[pending.slot()]); }
+  bool is_done(const Pending& pending) override { return inner_.is_done(pending); }
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
-  void cancel(const Pending& pending) override { inner_.cancel(open_[pending.slot()]); }
+  void cancel(const Pending& pending) override { inner_.cancel(pending); }
   void stop_work() override { inner_.stop_work(); }
   Pending disconnect(Rank peer) override;
   std::vector<Pending> disconnect_all(std::span<const Rank> peers) override;
@@ -48,9 +48,9 @@ class OccupantContext final : public Context {
   void end();
 
  private:
-  Pending keep(Pending inner);
+  Pending keep(Pending started);
   void check_presence();
-  Completion wait_or_hear(std::span<Pending> awaited);
+  std::optional<Completion> wait_or_hear(std::span<Pending> pendings, std::span<Pending> awaited);
   void hear(const Note& note);
   void expect_departure(Seconds at);
   [[noreturn]] void depart();
@@ -59,11 +59,10 @@ class OccupantContext final : public Context {
   StewardLine& steward_;
   int incarnation_;
   Seconds departs_{std::numeric_limits<double>::infinity()};
-  Pending departure_;                ///< sleeps until then
-  std::vector<Pending> open_;        ///< the inner operations, by the slots of those given out
-  std::vector<std::uint32_t> free_;  ///< slots without an operation
-  std::vector<bool> is_peer_;        ///< by rank: messages were exchanged with it since the last disconnect
-  std::vector<Pending> awaited_;     ///< see wait_or_hear
+  Pending departure_;          ///< sleeps until then
+  std::vector<bool> is_open_;  ///< by slot of the inner context: started by the occupant and not waited for
+  std::vector<bool> is_peer_;  ///< by rank: messages were exchanged with it since the last disconnect
+  std::vector<Pending> awaited_;  ///< see wait_or_hear
 };
 
 }  // namespace tandem

@@ -1,0 +1,177 @@
+// What a simulated rank cancels, discards and leaves open.
+#include <algorithm>
+#include <utility>
+
+#include "platforms/simgrid_version.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "sim/rank_context.hpp"
+
+namespace tandem::sim {
+
+void RankContext::add_to_peer(Rank from, Stream& stream) {
+  stream.next_of_peer = std::exchange(streams_of_[from], &stream);
+}
+
+/// Most simulations never ask for the streams of a sender, so they are listed when one does.
+void RankContext::list_peers() {
+  lists_peers_ = true;
+  std::vector<std::pair<Rank, Stream*>> in_order;
+  for (auto& [key, stream] : streams_) in_order.emplace_back(static_cast<Rank>(key >> 32), &stream);
+  std::ranges::sort(in_order, {}, [](const auto& entry) { return entry.second->number; });
+  for (const auto& [from, stream] : in_order) add_to_peer(from, *stream);
+}
+
+template <class Use>
+void RankContext::for_each_stream(Rank from, const Use& use) {
+  if (!lists_peers_) list_peers();
+  const auto first = streams_of_.find(from);
+  if (first == streams_of_.end()) return;
+  for (Stream* at = first->second; at != nullptr; at = at->next_of_peer) use(*at);
+}
+
+template <class NextOf>
+bool RankContext::unlink(Stream& stream, const NextOf& next_of, std::uint32_t index) {
+  std::uint32_t before = no_slot;
+  for (std::uint32_t at = stream.head; at != no_slot; before = at, at = next_of(at)) {
+    if (at != index) continue;
+    (before == no_slot ? stream.head : next_of(before)) = next_of(at);
+    if (stream.tail == index) stream.tail = before;
+    return true;
+  }
+  return false;
+}
+
+void RankContext::end_early(Operation& operation, Outcome outcome) {
+  operation.outcome = outcome;
+  finish(operation.slot, true);
+}
+
+void RankContext::cancel(const Pending& pending) {
+  TANDEM_CHECK(!pending.empty(), "rank", rank_);
+  Operation& operation = this->operation(pending.slot());
+  if (is_done(pending)) return;
+  bool is_cancelled = false;
+  if (operation.kind == Kind::sleep && !operation.is_work) {
+    std::erase(to_start_, &operation);
+    is_cancelled = true;
+  } else if (operation.kind == Kind::send) {
+    is_cancelled = cancel_send(operation);
+  } else if (operation.kind == Kind::receive) {
+    Stream& from_peer = stream(operation.peer, operation.channel);
+    const auto next_of = [this](std::uint32_t slot) -> std::uint32_t& { return this->operation(slot).next; };
+    is_cancelled = from_peer.holds_receives && unlink(from_peer, next_of, operation.slot);
+  }
+  if (is_cancelled) end_early(operation, Outcome::cancelled);
+}
+
+/// False: a receive has matched it, so it can no longer be cancelled.
+bool RankContext::cancel_send(const Operation& send) {
+  Stream& at_receiver = world_.rank(send.peer).stream(rank_, send.channel);
+  if (at_receiver.holds_receives) return false;
+  const auto next_of = [this](std::uint32_t i) -> std::uint32_t& { return world_.message(i).next; };
+  const auto is_of_send = [&send](const Message& message) {
+    return message.send_is_open && message.send_slot == send.slot;
+  };
+  std::uint32_t index = at_receiver.head;
+  while (index != no_slot && !is_of_send(world_.message(index))) index = next_of(index);
+  if (index == no_slot) return false;
+  unlink(at_receiver, next_of, index);
+  Message& message = world_.message(index);
+  if (throw_away(message)) messages_to_start_.push_back(&message);
+  return true;
+}
+
+/// Discards a message that no receive will match. It continues to its end, as in a real network; on MPI also
+/// one that waits for its receive: the receiver takes it and forgets it. True: that message is now to be
+/// started.
+bool RankContext::throw_away(Message& message) {
+  RankContext& sender = *message.sender;
+  message.bytes.reset();
+  message.send_slot = no_slot;
+  const bool has_ended = message.end != Message::End::open;
+  const bool has_set_out = !has_ended && std::erase(sender.messages_to_start_, &message) == 0;
+  message.is_thrown_away = has_set_out;
+  if (!has_set_out) message.connection->recycle(message);
+  return has_set_out && std::exchange(message.waits_for_receive, false);
+}
+
+Pending RankContext::disconnect(Rank peer) {
+  TANDEM_CHECK(peer >= 0 && peer < world_size() && peer != rank_, "peer", peer, "rank", rank_);
+  RankContext& other = world_.rank(peer);
+  Operation& operation = new_operation(Kind::disconnect);
+  operation.peer = peer;
+  ask(other, operation);
+  simgrid::kernel::actor::simcall_answered([this, peer, &other] {
+    start_all();
+    for_each_stream(peer, [this](Stream& held) {
+      if (held.holds_receives) end_receives(held, Outcome::cancelled);
+    });
+    other.for_each_stream(rank_, [&other](Stream& held) {
+      if (!held.holds_receives) other.discard_messages(held, Outcome::cancelled);
+    });
+  });
+  return Pending(operation.slot);
+}
+
+/// The question follows what is in flight from this rank, the answer what is in flight from the other one. As
+/// on MPI, discarded messages that waited for their receive come behind.
+void RankContext::ask(RankContext& other, Operation& operation) {
+  Message& question = connection_to(other).new_control();
+  question.asked_by = operation.slot;
+  messages_to_start_.push_back(&question);
+  other.connection_to(*this);
+}
+
+void RankContext::answer(RankContext& other, std::uint32_t asked_by) {
+  Message& answer = connection_to(other).new_control();
+  answer.receive_slot = asked_by;
+  answer.connection->start(answer);
+}
+
+/// Kernel context.
+void RankContext::end_receives(Stream& held, Outcome outcome) {
+  for (std::uint32_t at = held.head; at != no_slot;) {
+    const std::uint32_t next = operation(at).next;
+    end_early(operation(at), outcome);
+    at = next;
+  }
+  held.head = no_slot;
+}
+
+/// Those that no receive has matched. `outcome`: of their sends. Kernel context.
+void RankContext::discard_messages(Stream& held, Outcome outcome) {
+  for (std::uint32_t at = held.head; at != no_slot;) {
+    Message& message = world_.message(at);
+    at = message.next;
+    if (message.send_is_open)
+      message.sender->end_early(message.sender->operation(message.send_slot), outcome);
+    if (throw_away(message)) message.connection->start(message);
+  }
+  held.head = no_slot;
+}
+
+void RankContext::announce_departure() {
+  TANDEM_CHECK(!has_left_, "rank", rank_, "has announced its departure before");
+  has_left_ = true;
+  world_.note_departure();
+  // In one call: other ranks wake up, and must not send to this rank before it is finished.
+  simgrid::kernel::actor::simcall_answered([this] {
+    for (auto& [key, held] : streams_) {
+      if (held.holds_receives)
+        end_receives(held, Outcome::cancelled);
+      else
+        discard_messages(held, Outcome::peer_left);
+    }
+    for (const auto& other : world_.ranks())
+      if (other.get() != this) other->lose_peer(rank_);
+  });
+}
+
+/// Ends the receives that wait for a message of a rank that has left. Kernel context.
+void RankContext::lose_peer(Rank peer) {
+  for_each_stream(peer, [this](Stream& held) {
+    if (held.holds_receives) end_receives(held, Outcome::peer_left);
+  });
+}
+
+}  // namespace tandem::sim

@@ -218,7 +218,7 @@ std::string workers_text(const RunInfo& info) {
   return workers.empty() ? "" : fmt::format("with {} workers", fmt::join(workers, ", "));
 }
 
-/// The commits of which machines took the last copy of a part along.
+/// The commits that were lost with the last copy of one of their parts.
 std::string losses_text(const RunInfo& info) {
   std::vector<std::int64_t> rounds;
   for (const auto& generation : info.generations)
@@ -226,7 +226,7 @@ std::string losses_text(const RunInfo& info) {
       rounds.push_back(generation.at("lost_commit").get<std::int64_t>());
   if (rounds.empty()) return "";
   return fmt::format(
-      "\n  machines took the last copy of a part of a commit along, and the job started from "
+      "\n  commits were lost with the last copy of one of their parts, and the job started from "
       "an earlier one: round{} {}",
       rounds.size() == 1 ? "" : "s", fmt::join(rounds, ", "));
 }

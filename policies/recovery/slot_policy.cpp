@@ -151,9 +151,12 @@ bool SlotPolicy::has_waited_too_long(Seconds now) const {
 
 void SlotPolicy::give_up(Decisions& decisions) {
   gave_up_ = true;
-  decisions.emplace_back(GiveUp{"fewer than " + std::to_string(setting_.least) + " workers for " +
-                                number_text(setting_.give_up) + " s, now " +
-                                std::to_string(slots_.members())});
+  const std::string since = " for " + number_text(setting_.give_up) + " s";
+  if (setting_.least == 1)
+    decisions.emplace_back(GiveUp{"no worker" + since});
+  else
+    decisions.emplace_back(GiveUp{"fewer than " + std::to_string(setting_.least) + " workers" + since +
+                                  ", now " + std::to_string(slots_.members())});
 }
 
 /// Of the slots in which a machine may be requested now, the one that provisioning prefers; of equal ones

@@ -95,7 +95,7 @@ TEST_F(FewerOnMachines, HaveTwoCopiesOfEachPartBeforeTheNextCommit) {
       succeeds("simulate " + words + departs({{1, first_s}, {2, began_s + 1e-6}}) + "--out pair");
   EXPECT_EQ(rounds_of_generations(results("pair")), (Rounds{0, rounds[1], 0}));
   EXPECT_EQ(lost_commits(results("pair")), Rounds{rounds[1]});
-  EXPECT_NE(told.find(fmt::format("machines took the last copy of a part of a commit along, and the job "
+  EXPECT_NE(told.find(fmt::format("commits were lost with the last copy of one of their parts, and the job "
                                   "started from an earlier one: round {}",
                                   rounds[1])),
             std::string::npos)

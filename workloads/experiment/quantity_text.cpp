@@ -28,8 +28,8 @@ constexpr std::array<Unit, 10> size_units = {{{""},
                                               {"MiB", 0, 0x1p20},
                                               {"GiB", 0, 0x1p30},
                                               {"TiB", 0, 0x1p40}}};
-constexpr std::array<Unit, 7> time_units = {
-    {{""}, {"ns", -9}, {"us", -6}, {"ms", -3}, {"s"}, {"min", 0, 60}, {"h", 0, 3600}}};
+constexpr std::array<Unit, 8> time_units = {
+    {{""}, {"ns", -9}, {"us", -6}, {"ms", -3}, {"s"}, {"min", 0, 60}, {"h", 0, 3600}, {"d", 0, 86400}}};
 constexpr std::array<Unit, 14> rate_units = {{{""},
                                               {"Bps"},
                                               {"kBps", 3},

@@ -44,6 +44,7 @@ TEST(QuantityText, Times) {
   EXPECT_EQ(parse_seconds("10"), Seconds(10));
   EXPECT_EQ(parse_seconds("10s"), Seconds(10));
   EXPECT_EQ(parse_seconds("5min"), Seconds(300));
+  EXPECT_EQ(parse_seconds("1.5d"), Seconds(129600));
   EXPECT_EQ(parse_seconds("1.5h"), Seconds(5400));
   EXPECT_EQ(parse_seconds("250ms"), Seconds(0.25));
   EXPECT_EQ(parse_seconds("3us"), Seconds(3e-6));

@@ -163,6 +163,23 @@ TEST_F(ExperimentFile, ReplacingAnAlgorithmOnTheCommandLineDropsItsOptions) {
             OptionValue(std::int64_t{8}));
 }
 
+TEST_F(ExperimentFile, ReplacingTheCommonAlgorithmDropsOptionsOfVariantsThatItDoesNotHave) {
+  const std::string text = minimal +
+                           "checkpoint: {policy: fixed, options: {interval: 5}}\n"
+                           "variants: {a: {checkpoint.options: {interval: 8, margin: 0.2}}, b: {}, "
+                           "c: {checkpoint: {policy: fixed, options: {interval: 9}}}}\n";
+  const Experiment loaded = load(text, {{"checkpoint.policy", "budget"}});
+  for (const std::string variant : {"a", "b", "c"}) {
+    EXPECT_EQ(apply_variant(loaded, variant).checkpoint.policy, "budget");
+    EXPECT_FALSE(apply_variant(loaded, variant).checkpoint.options.contains("interval")) << variant;
+  }
+  EXPECT_EQ(apply_variant(loaded, "a").checkpoint.options.at("margin"), OptionValue(0.2));
+  const Experiment same = load(text, {{"checkpoint.policy", "fixed"}});
+  EXPECT_EQ(apply_variant(same, "a").checkpoint.options.at("interval"), OptionValue(8.0));
+  EXPECT_EQ(error_of(text, {{"checkpoint.policy", "budgt"}}).substr(0, 60),
+            "--set: key 'checkpoint.policy': expected a checkpointing pol");
+}
+
 // ---- What is rejected ----
 
 TEST_P(RefusedFile, SaysWhereAndWhy) { EXPECT_EQ(error_of(GetParam().text), GetParam().message); }

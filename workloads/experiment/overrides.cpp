@@ -139,7 +139,8 @@ void store_override(Experiment& experiment, const Assignment& assignment) {
   overrides[assignment.path] = member.empty() ? value : value.at(member);
 }
 
-/// The key of the options that belong to what this key names; empty when it has none.
+}  // namespace
+
 std::string options_of(const std::string& path) {
   if (path == "sync.algorithm") return "sync.options";
   if (path == "sync.compression") return "sync.compression_options";
@@ -154,6 +155,8 @@ std::string options_of(const std::string& path) {
   if (path == "checkpoint.policy") return "checkpoint.options";
   return "";
 }
+
+namespace {
 
 /// Drops the options of an algorithm that a variant no longer uses.
 void drop_options(Json& overrides, const std::string& path) {

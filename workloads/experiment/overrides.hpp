@@ -32,6 +32,10 @@ void apply_assignments(Experiment& experiment, std::vector<Assignment> assignmen
 /// Returns the assignments to variants. Errors: as apply_assignments.
 std::vector<Assignment> override_variants(Experiment& experiment, const std::vector<Assignment>& layer);
 
+/// The key of the options that belong to what this key names ("sync.options" of "sync.algorithm"); empty when
+/// it has none.
+std::string options_of(const std::string& path);
+
 /// The overrides of a stored variant; each with `place`.
 std::vector<Assignment> assignments_of_variant(const Experiment& experiment, const std::string& variant,
                                                const std::string& place);

@@ -93,6 +93,33 @@ void resolve_paths(std::vector<Assignment>& assignments, const std::vector<fs::p
                      std::make_move_iterator(options.end()));
 }
 
+/// Where an override names another algorithm (or policy ...), the variants that leave it to the experiment
+/// lose the options that the other one does not have. Pre: the overrides are not yet applied.
+void drop_foreign_options(Experiment& experiment, const std::vector<Assignment>& overrides) {
+  for (const Assignment& given : overrides) {
+    const auto* key = find_experiment_key(given.path);
+    if (key == nullptr || !given.variant.empty() || key->accepts.names == Names::none) continue;
+    const std::string options = options_of(given.path);
+    if (options.empty() || !given.value.is_string() || given.value == key_value(*key, experiment)) continue;
+    const std::string chosen = given.value.get<std::string>();
+    const auto catalogue = catalogue_of(key->accepts.names);
+    const auto names = catalogue.names();
+    if (std::ranges::find(names, chosen) == names.end()) continue;
+    const std::vector<OptionSpec>& specs = catalogue.find(chosen).options;
+    const auto is_foreign = [&](const std::string& path) {
+      return path.starts_with(options + '.') &&
+             std::ranges::find(specs, path.substr(options.size() + 1), &OptionSpec::name) == specs.end();
+    };
+    for (auto& [name, keys] : experiment.variants) {
+      if (keys.contains(given.path)) continue;
+      Json kept = Json::object();
+      for (const auto& [path, value] : keys.items())
+        if (!is_foreign(path)) kept[path] = value;
+      keys = std::move(kept);
+    }
+  }
+}
+
 std::vector<Assignment> assignments_of(const Overrides& overrides) {
   std::vector<Assignment> assignments;
   for (const auto& [key, text] : overrides)
@@ -291,6 +318,7 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   Experiment experiment;
   experiment.name = fs::path(path).stem().string();
   apply_assignments(experiment, from_file);
+  drop_foreign_options(experiment, from_overrides);
   const auto of_variants = override_variants(experiment, from_overrides);
   apply_assignments(experiment, from_overrides);
   Origins origins(path);

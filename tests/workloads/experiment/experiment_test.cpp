@@ -142,27 +142,6 @@ TEST_F(ExperimentFile, AnOverrideNeedNotSuitTheOtherVariants) {
   EXPECT_THROW(load_located(path, requested, ""), ConfigError);
 }
 
-TEST_F(ExperimentFile, TheCommandLineOverridesVariants) {
-  const std::string text = minimal + "variants: {a: {stop.rounds: 3, workload.bucket_bytes: 1MiB}, b: {}}\n";
-  const Experiment loaded = load(text, {{"stop.rounds", "7"}, {"workload.bucket_bytes", "2MiB"}});
-  for (const std::string variant : {"a", "b"}) {
-    EXPECT_EQ(apply_variant(loaded, variant).stop.rounds, 7) << variant;
-    EXPECT_EQ(apply_variant(loaded, variant).workload.bucket_bytes, Bytes(2 << 20)) << variant;
-  }
-  const Experiment own = load(text, {{"stop.rounds", "7"}, {"variants.a.stop.rounds", "9"}});
-  EXPECT_EQ(apply_variant(own, "a").stop.rounds, 9);
-  EXPECT_EQ(apply_variant(own, "b").stop.rounds, 7);
-}
-
-TEST_F(ExperimentFile, ReplacingAnAlgorithmOnTheCommandLineDropsItsOptions) {
-  const std::string text = minimal + "variants: {a: {sync.algorithm: local-sgd, sync.options.h: 8}}\n";
-  const Experiment loaded = load(text, {{"sync.algorithm", "asp"}});
-  EXPECT_EQ(apply_variant(loaded, "a").sync.algorithm, "asp");
-  EXPECT_TRUE(apply_variant(loaded, "a").sync.options.empty());
-  EXPECT_EQ(apply_variant(load(text, {{"sync.algorithm", "local-sgd"}}), "a").sync.options.at("h"),
-            OptionValue(std::int64_t{8}));
-}
-
 // ---- What is rejected ----
 
 TEST_P(RefusedFile, SaysWhereAndWhy) { EXPECT_EQ(error_of(GetParam().text), GetParam().message); }

@@ -1,0 +1,51 @@
+// What the command line changes in the variants of an experiment.
+#include <gtest/gtest.h>
+
+#include "tests/workloads/experiment/experiment_text.hpp"
+
+namespace tandem {
+namespace {
+
+using testing::ExperimentFile;
+using testing::minimal;
+
+TEST_F(ExperimentFile, TheCommandLineOverridesVariants) {
+  const std::string text = minimal + "variants: {a: {stop.rounds: 3, workload.bucket_bytes: 1MiB}, b: {}}\n";
+  const Experiment loaded = load(text, {{"stop.rounds", "7"}, {"workload.bucket_bytes", "2MiB"}});
+  for (const std::string variant : {"a", "b"}) {
+    EXPECT_EQ(apply_variant(loaded, variant).stop.rounds, 7) << variant;
+    EXPECT_EQ(apply_variant(loaded, variant).workload.bucket_bytes, Bytes(2 << 20)) << variant;
+  }
+  const Experiment own = load(text, {{"stop.rounds", "7"}, {"variants.a.stop.rounds", "9"}});
+  EXPECT_EQ(apply_variant(own, "a").stop.rounds, 9);
+  EXPECT_EQ(apply_variant(own, "b").stop.rounds, 7);
+}
+
+TEST_F(ExperimentFile, ReplacingAnAlgorithmOnTheCommandLineDropsItsOptions) {
+  const std::string text = minimal + "variants: {a: {sync.algorithm: local-sgd, sync.options.h: 8}}\n";
+  const Experiment loaded = load(text, {{"sync.algorithm", "asp"}});
+  EXPECT_EQ(apply_variant(loaded, "a").sync.algorithm, "asp");
+  EXPECT_TRUE(apply_variant(loaded, "a").sync.options.empty());
+  EXPECT_EQ(apply_variant(load(text, {{"sync.algorithm", "local-sgd"}}), "a").sync.options.at("h"),
+            OptionValue(std::int64_t{8}));
+}
+
+TEST_F(ExperimentFile, ReplacingTheCommonAlgorithmDropsOptionsOfVariantsThatItDoesNotHave) {
+  const std::string text = minimal +
+                           "checkpoint: {policy: fixed, options: {interval: 5}}\n"
+                           "variants: {a: {checkpoint.options: {interval: 8, margin: 0.2}}, b: {}, "
+                           "c: {checkpoint: {policy: fixed, options: {interval: 9}}}}\n";
+  const Experiment loaded = load(text, {{"checkpoint.policy", "budget"}});
+  for (const std::string variant : {"a", "b", "c"}) {
+    EXPECT_EQ(apply_variant(loaded, variant).checkpoint.policy, "budget");
+    EXPECT_FALSE(apply_variant(loaded, variant).checkpoint.options.contains("interval")) << variant;
+  }
+  EXPECT_EQ(apply_variant(loaded, "a").checkpoint.options.at("margin"), OptionValue(0.2));
+  const Experiment same = load(text, {{"checkpoint.policy", "fixed"}});
+  EXPECT_EQ(apply_variant(same, "a").checkpoint.options.at("interval"), OptionValue(8.0));
+  EXPECT_EQ(error_of(text, {{"checkpoint.policy", "budgt"}}).substr(0, 60),
+            "--set: key 'checkpoint.policy': expected a checkpointing pol");
+}
+
+}  // namespace
+}  // namespace tandem

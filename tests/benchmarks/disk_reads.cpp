@@ -66,7 +66,7 @@ double fio_rate(std::int64_t bytes, int depth, bool cold) {
   const std::string out = file_path() + ".json";
   const std::string command =
       "fio --name=reads --readonly --rw=randread --ioengine=psync --thread --group_reporting --time_based "
-      "--runtime=1 --output-format=json --invalidate=0 --filename='" +
+      "--runtime=400ms --output-format=json --invalidate=0 --filename='" +
       file_path() + "' --bs=" + std::to_string(bytes) + " --numjobs=" + std::to_string(depth) +
       " --direct=" + (cold ? "1" : "0") + " > '" + out + "' 2> /dev/null";
   const int status = std::system(command.c_str());
@@ -169,8 +169,8 @@ void disk_reads(benchmark::State& state) {
   std::vector<double> fio;
   for ([[maybe_unused]] auto iteration : state) {
     for (std::size_t i = 0; i < ways.size(); ++i) ways[(first + i) % ways.size()].time();
-    // As many of its runs as give a median, in between.
-    if (first++ % 3 == 0) fio.push_back(1e-6 * fio_rate(bytes, depth, cold));
+    ++first;
+    fio.push_back(1e-6 * fio_rate(bytes, depth, cold));
     state.SetIterationTime(1e-6 * ways.front().us.back());
   }
   // In bytes per microsecond.

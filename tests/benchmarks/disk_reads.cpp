@@ -28,7 +28,13 @@ namespace tandem {
 namespace {
 
 constexpr std::int64_t file_bytes = std::int64_t{256} << 20;
-constexpr int reads_per_turn = 512;
+/// A turn is short: a shared disk that has delivered much lately delivers less, whoever comes next.
+int reads_per_turn(std::int64_t bytes) {
+  constexpr std::int64_t most_bytes = std::int64_t{64} << 20;
+  return static_cast<int>(std::min<std::int64_t>(512, most_bytes / bytes));
+}
+/// Before each turn, as long as fio needs to start.
+constexpr auto rest = std::chrono::milliseconds(250);
 
 std::string directory() {
   const char* const chosen = std::getenv("TANDEM_BENCHMARK_DIRECTORY");
@@ -66,7 +72,7 @@ double fio_rate(std::int64_t bytes, int depth, bool cold) {
   const std::string out = file_path() + ".json";
   const std::string command =
       "fio --name=reads --readonly --rw=randread --ioengine=psync --thread --group_reporting --time_based "
-      "--runtime=1 --output-format=json --invalidate=0 --filename='" +
+      "--runtime=100ms --output-format=json --invalidate=0 --filename='" +
       file_path() + "' --bs=" + std::to_string(bytes) + " --numjobs=" + std::to_string(depth) +
       " --direct=" + (cold ? "1" : "0") + " > '" + out + "' 2> /dev/null";
   const int status = std::system(command.c_str());
@@ -87,7 +93,7 @@ struct Freed {
 class Readers {
  public:
   Readers(std::int64_t bytes, int depth, bool cold)
-      : file_(file_path(), cold), offsets_(random_offsets(bytes, reads_per_turn, 7)) {
+      : file_(file_path(), cold), offsets_(random_offsets(bytes, reads_per_turn(bytes), 7)) {
     const auto size = static_cast<std::size_t>(bytes);
     for (int i = 0; i < depth; ++i) {
       memory_.emplace_back(static_cast<std::byte*>(std::aligned_alloc(alignment, size + alignment)));
@@ -138,6 +144,7 @@ struct Way {
   std::vector<double> us = {};
 
   void time() {
+    std::this_thread::sleep_for(rest);
     const auto start = std::chrono::steady_clock::now();
     read();
     us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
@@ -169,12 +176,12 @@ void disk_reads(benchmark::State& state) {
   std::vector<double> fio;
   for ([[maybe_unused]] auto iteration : state) {
     for (std::size_t i = 0; i < ways.size(); ++i) ways[(first + i) % ways.size()].time();
-    // As many of its runs as give a median, in between.
-    if (first++ % 3 == 0) fio.push_back(1e-6 * fio_rate(bytes, depth, cold));
+    ++first;
+    fio.push_back(1e-6 * fio_rate(bytes, depth, cold));
     state.SetIterationTime(1e-6 * ways.front().us.back());
   }
   // In bytes per microsecond.
-  const double all = static_cast<double>(bytes) * reads_per_turn;
+  const double all = static_cast<double>(bytes) * reads_per_turn(bytes);
   const auto rate = [&](std::size_t way) { return all / median(ways[way].us); };
   for (std::size_t way = 0; way < ways.size(); ++way)
     state.counters[std::string(ways[way].name) + "_MB_per_s"] = rate(way);
@@ -200,7 +207,7 @@ void add_disk_benchmarks() {
         benchmark::RegisterBenchmark("disk_reads", disk_reads)
             ->ArgNames({"bytes", "depth", "cold"})
             ->Args({bytes, depth, cold})
-            ->Iterations(9)
+            ->Iterations(5)
             ->UseManualTime()
             ->Unit(benchmark::kMicrosecond);
 }

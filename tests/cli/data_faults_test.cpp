@@ -151,6 +151,28 @@ TEST_F(BadSamples, AMountedStorageIsReadByCacheNodes) {
   }
 }
 
+/// By the kernel (io_uring) or by threads, which the result says: the same samples, and the same notice of
+/// bad ones.
+TEST_F(BadSamples, AMountedStorageIsReadColdAsWell) {
+  make_shards();
+  const std::string mounted = of_shards + two_stores + "--set data.store=mounted --set run.devices=native ";
+  succeeds("simulate " + job(mounted) + " --out simulated");
+  succeeds("run " + job(mounted) + "--set data.cold=true --out cold");
+  EXPECT_TRUE(contents("cold/model.pt") == contents("simulated/model.pt"));
+  const auto physics = nlohmann::json::parse(contents("cold/run.json")).at("physics");
+  ASSERT_EQ(physics.at("cold_reads").size(), 2U) << physics;
+  for (const auto& [rank, way] : physics.at("cold_reads").items()) {
+    if (way.get<std::string>().find("O_DIRECT") == std::string::npos) continue;
+    const std::string by = physics.at("reads_by").at(rank);
+    EXPECT_TRUE(by == "io_uring" || by == "threads") << by;
+  }
+  corrupt("50");
+  const auto stopped = line_.tandem("run " + job(mounted) + "--set data.cold=true --out stopped");
+  EXPECT_EQ(stopped.exit_code, 70) << stopped.output;
+  for (const char* word : {"sample 49 (", "expected the checksum", "3 attempts"})
+    EXPECT_NE(stopped.output.find(word), std::string::npos) << word << '\n' << stopped.output;
+}
+
 class DyingStores : public RestartJobs, public ::testing::WithParamInterface<int> {
  protected:
   DyingStores() { write_platform(line_); }

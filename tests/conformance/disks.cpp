@@ -1,10 +1,17 @@
 // Conformance of disks: overlap with messages and sleeps, order, errors of transfers, cancelling.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <span>
 #include <thread>
 
 #include "policies/vocabulary/check.hpp"
 #include "tests/conformance/support.hpp"
+#include "workloads/files/file_transfer.hpp"
 
 namespace tandem::conformance {
 namespace {
@@ -137,6 +144,42 @@ void cancelling_does_not_affect_a_transfer(Context& context) {
   expect_equal(context, "transfers run", 1, transfers);
 }
 
+/// Reads of files are data, which a context may do in its own way: the results are the same, nothing cancels
+/// them, and errors of what follows them come at the wait.
+void reads_of_files_are_transfers(Context& context) {
+  const int file = ::open("/dev/zero", O_RDONLY);
+  std::vector<Buffer> targets(50, Buffer(300, std::byte{1}));
+  int right = 0;
+  std::vector<Pending> pendings;
+  for (std::size_t i = 0; i < targets.size(); i += 2) {
+    FileTransfer transfer{{{file, 0, targets[i]}, {-1, 0, targets[i + 1]}},
+                          [&right](std::span<const std::int64_t> results) {
+                            if (results[0] == 300 && results[1] == -EBADF) ++right;
+                            return std::function<void()>();
+                          }};
+    pendings.push_back(context.read(0, {Bytes(600), 2}, std::move(transfer)));
+    context.cancel(pendings.back());
+  }
+  for (Pending& pending : pendings)
+    expect(context, "outcome", context.wait(pending).outcome == Outcome::done);
+  ::close(file);
+  expect_equal(context, "transfers with the right results", 25, right);
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    expect_equal(context, "bytes read", i % 2 == 0 ? 300L : 0L, std::ranges::count(targets[i], std::byte{0}));
+  Pending broken = context.read(
+      0, Bytes(300),
+      FileTransfer{{{-1, 0, targets[0]}},
+                   [](std::span<const std::int64_t>) -> std::function<void()> { throw WorldError("gone"); }});
+  std::string text;
+  try {
+    context.wait(broken);
+  } catch (const WorldError& error) {
+    text = error.what();
+  }
+  expect_equal(context, "error", std::string("gone"), text);
+  moves_data_once(context);
+}
+
 void stopping_work_does_not_affect_a_transfer(Context& context) {
   int transfers = 0;
   Pending work = context.compute({Work::Kind::forward, 0, 20'000, Bytes(0)});
@@ -182,6 +225,7 @@ std::vector<Scenario> disk_scenarios() {
           {"errors_of_transfers_come_at_their_wait", 1, errors_of_transfers_come_at_their_wait},
           {"other_errors_of_transfers_are_world_errors", 1, other_errors_of_transfers_are_world_errors},
           {"cancelling_does_not_affect_a_transfer", 1, cancelling_does_not_affect_a_transfer},
+          {"reads_of_files_are_transfers", 1, reads_of_files_are_transfers},
           {"stopping_work_does_not_affect_a_transfer", 1, stopping_work_does_not_affect_a_transfer,
            /*withdraws=*/true, /*stops_work=*/true},
           {"accesses_and_messages_alternate", 3, accesses_and_messages_alternate}};

@@ -102,42 +102,6 @@ void CacheNode::add_sources(const Job& job, int index) {
   if (stores_ > 0 && data_.has_disk_tier()) add_disk();
 }
 
-void CacheNode::add_clients(std::span<const ServedJob> jobs) {
-  for (const ServedJob& served : jobs) {
-    NodeJob& job = jobs_.emplace_back(served, static_cast<int>(jobs_.size()), index_, clients_.size());
-    const Roster& roster = served.job->roster();
-    for (const std::size_t worker : tandem::clients_of(roster, index_)) {
-      Client& client = clients_.emplace_back();
-      client.rank = served.first + roster.workers()[worker];
-      client.job = &job;
-      client.worker = static_cast<int>(worker);
-      // Slots for spares are empty as the job begins.
-      client.has_ended = worker >= roster.first_workers().size();
-      if (!client.has_ended) continue;
-      client.incarnation = client.arrived = 0;
-      job.deliveries.end(number_of(client));
-      --job.open;
-    }
-    open_workers_ += job.open;
-  }
-  active_ = &jobs_.front();
-  if (const auto directory = job_.roster().directory())
-    directory_.emplace(context_, *directory, static_cast<int>(index_), data_.manifest(),
-                       jobs_.front().journal);
-  if (data_.reads_while_computing()) {
-    std::vector<Rank> own;
-    for (const Client& client : clients_) own.push_back(client.rank);
-    watch_.emplace(context_, own);
-  }
-  for (const PeerSource* source : peers_) {
-    Client& peer = clients_.emplace_back();
-    peer.rank = source->rank();
-    peer.job = &jobs_.front();
-    peer.is_peer = true;
-  }
-  open_ = open_workers_ + peers_.size();
-}
-
 CacheNode::~CacheNode() = default;
 
 void CacheNode::run() {
@@ -148,6 +112,7 @@ void CacheNode::run() {
   begin_job(jobs_.front());
   serve();
   for (NodeJob& job : jobs_) record_background(job);
+  if (jobs_.size() == 1) record_most(jobs_.front());
   // What is still to be written is of no use any more.
   for (Pending& last : std::span(wait_).subspan(clients_.size(), sources_.size()))
     if (!last.empty()) context_.wait(last);
@@ -252,6 +217,7 @@ void CacheNode::end(Client& client) {
   if (others_continue && data_.cache_factory().needs.manifest)
     apply(engine_.change_job({.job = job.number, .state = cache::JobChange::State::ends}), job,
           job.newest_epoch());
+  if (others_continue) probe_again(job);
 }
 
 /// Among the workers of its job.
@@ -273,9 +239,12 @@ void CacheNode::begin_batch(Client& client) {
   active_ = &job;
   job.last_epoch = std::max(job.last_epoch, epoch);
   if (directory_) tell_holders(client);
+  if (job.probe) tell(job, job.probe->begin_batch());
   const cache::Decisions& decisions = decide(client);
   job.deliveries.note(number_of(client), epoch, client.ids, decisions.serve);
+  if (jobs_.size() == 1) job.order.add(epoch, decisions.serve);
   Batch& batch = new_batch(client);
+  if (job.probe) batch.probe = job.probe->tag();
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());
   batch.epoch = epoch;
@@ -593,6 +562,7 @@ void CacheNode::send_complete(Client& client) {
     batch.is_sent = true;
     records_.note_done(context_.now());
     if (directory_ && !client.is_peer) directory_->send_updates();
+    note_sent(batch);
   }
 }
 

@@ -57,6 +57,7 @@ class CacheNode {
     std::size_t missing = 0;            ///< samples that are being read
     protocol::Found found = {};         ///< for another cache node
     bool is_lost = false;               ///< its worker is gone
+    BenefitProbe::Tag probe = {};
   };
   /// A worker, or another cache node.
   struct Client {
@@ -116,6 +117,9 @@ class CacheNode {
   std::size_t index_of(const Client& client) const;
   std::span<Client> clients_of(const NodeJob& job);
   void begin_job(NodeJob& job);
+  void probe_again(const NodeJob& other);
+  void tell(NodeJob& job, BenefitProbe::Change change);
+  void note_sent(const Batch& batch);
   void end_peer_reads();
   void answer_peer(Client& peer, std::int64_t epoch);
   void begin_request(Client& client);
@@ -140,6 +144,7 @@ class CacheNode {
   void end_in_background(const SampleRead& read);
   void note_first_epoch(NodeJob& job, std::int64_t epoch);
   void record_background(NodeJob& job);
+  void record_most(NodeJob& job);
   // Of a second tier that is kept (cache_node_kept.cpp):
   std::string find_left_tier(const Job& job) const;
   void begin_tier(const Job& job);

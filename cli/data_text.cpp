@@ -37,10 +37,14 @@ std::string part_line(const std::string& name, const json& part) {
   const auto of_bound = [&](const char* key) {
     return share_text(bound.is_object() ? bound.at(key) : json());
   };
+  // Results of older versions have none.
+  const json belady = part.value("belady", json::object());
   const json& time = part.at("epoch_time_s");
-  return fmt::format("\n  {:<16}{:>12}{:>10}{:>10}{:>10}{:>10}{:>12}  {}", name,
+  return fmt::format("\n  {:<16}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>12}  {}", name,
                      with_separators(part.at("requests")), share_text(part.at("byte_hit_ratio")),
-                     of_bound("byte_hit_ratio"), of_bound("attained"), share_text(part.at("stall")),
+                     of_bound("byte_hit_ratio"), of_bound("attained"),
+                     share_text(belady.value("byte_hit_ratio", json())),
+                     share_text(belady.value("attained", json())), share_text(part.at("stall")),
                      time.is_number() ? significant(time, 4) + " s" : "-", classes_text(part)) +
          oblivious_text(bound);
 }
@@ -74,8 +78,9 @@ std::string coverage_line(const json& data) {
 
 std::string data_lines(const json& data) {
   if (!data.is_object()) return "";
-  std::string text = fmt::format("\n  {:<16}{:>12}{:>10}{:>10}{:>10}{:>10}{:>12}  {}", "samples", "requests",
-                                 "hit bytes", "bound", "attained", "stall", "epoch", "from");
+  std::string text =
+      fmt::format("\n  {:<16}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>12}  {}", "samples", "requests",
+                  "hit bytes", "bound", "attained", "Belady", "attained", "stall", "epoch", "from");
   if (data.at("cold").is_object()) text += part_line("cold epoch", data.at("cold"));
   if (const json& warm = data.at("warm"); warm.is_object()) {
     const auto epochs = warm.at("epochs").get<std::int64_t>();

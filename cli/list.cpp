@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "platforms/description.hpp"
+#include "policies/cache/policy.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/choices.hpp"
@@ -22,6 +23,16 @@ namespace {
 /// Empty, or whether a synchronisation algorithm bears departures and arrivals of workers.
 std::string membership_of(Names names, const std::string& name) {
   return names == Names::sync ? sync::to_text(sync::catalog().find(name).make.membership) : "";
+}
+
+/// Empty, or what a cache policy must know besides the requests.
+std::string needs_of(Names names, const std::string& name) {
+  if (names != Names::cache) return "";
+  const cache::Factory& make = cache::catalog().find(name).make;
+  std::string text = cache::describe(make.needs);
+  if (make.deals_steps) text += ", equally many workers for each node";
+  if (make.plans_one_job) text += ", one job";
+  return text;
 }
 
 /// All entries, or the one of this name. Errors: ConfigError when there is none.
@@ -46,6 +57,8 @@ std::string names_text(Names names, const std::string& name) {
       text += fmt::format("  {:<{}}  other name: {}\n", "", width, fmt::join(entry.aliases, ", "));
     if (const std::string membership = membership_of(names, entry.name); !membership.empty())
       text += fmt::format("  {:<{}}  membership: {}\n", "", width, membership);
+    if (const std::string needs = needs_of(names, entry.name); !needs.empty())
+      text += fmt::format("  {:<{}}  needs: {}\n", "", width, needs);
     for (const auto& option : entry.options)
       text += fmt::format("    {:<{}}  {} [{}]: {}\n", option.name, width - 2, describe_type(option),
                           to_text(option.default_value), option.summary);
@@ -121,6 +134,7 @@ nlohmann::json names_document(Names names, const std::string& name) {
                     {"options", options}});
     if (const std::string membership = membership_of(names, entry.name); !membership.empty())
       list.back()["membership"] = membership;
+    if (const std::string needs = needs_of(names, entry.name); !needs.empty()) list.back()["needs"] = needs;
   }
   return list;
 }

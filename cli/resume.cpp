@@ -84,7 +84,7 @@ void expect_samples_in_place(const Experiment& experiment, const std::string& pa
         "{}: expected a job that can be resumed, found one whose sampler {} depends on what was cached when "
         "the epoch began, which checkpoints do not record",
         path, experiment.data.sampling));
-  if (experiment.data.cache != "locality-aware") return;
+  if (!cache::catalog().find(experiment.data.cache).make.deals_steps) return;
   throw ConfigError(fmt::format(
       "{}: expected a job that can be resumed, found one whose cache policy {} lets samples change places in "
       "a step, which checkpoints do not record",

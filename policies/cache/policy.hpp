@@ -73,9 +73,10 @@ struct EpochBegins {
   std::span<const std::uint8_t> low = {};  ///< L flags by id; empty: all are H
 };
 
-/// A job starts, ends, or was measured: `benefit` is the share of its step time that a cache saves.
+/// A job starts, ends, or was measured: `benefit` is the share of its step time that a cache saves. To
+/// measure it, the job bypasses the tiers for some batches, and returns to them (bypass.hpp).
 struct JobChange {
-  enum class State : std::uint8_t { starts, probed, ends };
+  enum class State : std::uint8_t { starts, probed, ends, bypasses, returns };
   int job = 0;
   State state = State::starts;
   double benefit = 0.0;
@@ -275,9 +276,13 @@ struct Factory {
   std::unique_ptr<CachePolicy> (*node)(const Setting&) = nullptr;
   /// For a trace; null: the policy needs more than one order of requests.
   Replay replay = nullptr;
-  bool knows_future = false;  ///< the trace must have the next request of each
-  Needs needs = {};           ///< of `node`
-  bool replaces = false;      ///< a node may deliver other samples than the wanted ones
+  bool knows_future = false;   ///< the trace must have the next request of each
+  Needs needs = {};            ///< of `node`
+  bool replaces = false;       ///< a node may deliver other samples than the wanted ones
+  bool plans_one_job = false;  ///< with the lists of one job, so several jobs cannot share it
+  /// Deals the samples of each step anew among the nodes: all nodes with workers have equally many, and no
+  /// checkpoint knows who got which.
+  bool deals_steps = false;
 };
 /// Those of cache nodes.
 const Catalog<Factory>& catalog();

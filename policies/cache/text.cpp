@@ -12,7 +12,7 @@ namespace tandem::cache {
 namespace {
 
 constexpr std::array outcome_names = {"here", "not-here", "gone", "bad"};
-constexpr std::array state_names = {"starts", "probed", "ends"};
+constexpr std::array state_names = {"starts", "probed", "ends", "bypasses", "returns"};
 
 // ---- Writing ----
 

@@ -49,7 +49,7 @@ Catalog<SamplerFactory>::Entry chunked() {
           "System for Large-Scale Deep Learning Training. ICPP 2020",
       .options = {{"chunk", "samples in a chunk", std::int64_t{256}, 1, 1e9},
                   {"group", "chunks whose samples are mixed", std::int64_t{8}, 1, 1e9}},
-      .make = {.make = make_sampler<Chunked>}};
+      .make = {.make = make_sampler<Chunked>, .visits_all = true}};
 }
 
 }  // namespace tandem::sampling

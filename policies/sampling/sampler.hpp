@@ -55,6 +55,7 @@ struct SamplerFactory {
   bool needs_losses = false;
   bool needs_cached = false;  ///< Known::is_cached
   bool may_repeat = false;    ///< a sample may be listed more than once
+  bool visits_all = false;    ///< each epoch has every sample once, but for what cannot be dealt equally
 };
 const Catalog<SamplerFactory>& samplers();
 

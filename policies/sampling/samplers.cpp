@@ -14,7 +14,7 @@ const Catalog<SamplerFactory>& samplers() {
                                                "order; data.split says which",
                                                "",
                                                {},
-                                               {}},
+                                               {.visits_all = true}},
                                               shuffled(),
                                               replacement(),
                                               importance(),

@@ -23,7 +23,7 @@ Catalog<SamplerFactory>::Entry shuffled() {
           .summary = "all samples in a new random order each epoch, dealt to the workers in turn",
           .paper = "",
           .options = {},
-          .make = {.make = make_sampler<Shuffled>}};
+          .make = {.make = make_sampler<Shuffled>, .visits_all = true}};
 }
 
 }  // namespace tandem::sampling

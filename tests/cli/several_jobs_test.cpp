@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -289,6 +290,62 @@ TEST_F(SharedCaches, PlanWithTheEpochsOfEachJob) {
   }
 }
 
+/// Two jobs, one after the other, whose samples all fit into the cache.
+std::string probing(const std::string& start) {
+  return sharing(set_size, "icache", ", seed: 9, start: " + start, "", 4);
+}
+const std::string probe_words =
+    "--set data.sampling=importance --set data.cache_options.split=1 --set data.cache_options.package=1 ";
+
+/// What two simulations tell, with the cache and without: the benefit of a job that is alone meanwhile.
+TEST_F(SharedCaches, MeasureWhatTheySaveEachJob) {
+  const auto step_time = [&](const std::string& directory) {
+    const Results result = results(directory);
+    std::int64_t last = 0;
+    for (const StepRecord& step : result.journal.steps) last = std::max<std::int64_t>(last, step.step);
+    std::vector<double> times;
+    for (const StepRecord& step : result.journal.steps)
+      if (step.step > last - 20) times.push_back(step.duration().count());
+    std::ranges::nth_element(times, times.begin() + std::ssize(times) / 2);
+    return times[times.size() / 2];
+  };
+  const std::string text_of_jobs = probing("1000s");
+  // Steps of little but waiting for batches.
+  const std::string words = probe_words +
+                            "--set workload.model=synthetic --set workload.synthetic_parameters=1000 --set "
+                            "workload.synthetic_forward=1kflop --set workload.synthetic_backward=1kflop ";
+  simulate(text_of_jobs, words + "--set data.cache_capacity=0");
+  const double first = step_time("out/alone/first"), second = step_time("out/alone/second");
+  simulate(text_of_jobs, words + "--set data.cache_options.probe=6");
+  const auto jobs = summary("out").at("shared_cache").at("jobs");
+  for (const auto& [name, without] : {std::pair("first", first), std::pair("second", second)}) {
+    SCOPED_TRACE(name);
+    const double with = step_time(std::string("out/alone/") + name);
+    EXPECT_GT(without, 1.04 * with) << "the cache saves something";
+    EXPECT_NEAR(jobs.at(name).at("benefit").get<double>(), (without - with) / without, 1e-6);
+    // Seven intervals of six steps and what comes before them, of each worker, bypass a cache that has all.
+    const std::int64_t workers = name == std::string("first") ? 1 : 2;
+    EXPECT_EQ(samples(std::string("out/jobs/") + name, "store"),
+              8 * 8 * workers + (name == std::string("first") ? set_size : 0));
+  }
+  const std::string events = text("out/jobs/first/decisions.csv");
+  for (const std::string job : {"job", "job job=1"})
+    for (const std::string state : {"bypasses", "returns", "probed benefit=0."})
+      EXPECT_NE(events.find(job + " state=" + state), std::string::npos) << job << state;
+}
+
+TEST_F(SharedCaches, AreMeasuredOnlyWhereJobsShareThem) {
+  const auto refused = line_.tandem(
+      "simulate " +
+      line_.experiment("data: {source: storage, cache: icache, sampling: importance, cache_capacity: 78500,\n"
+                       "       cache_options: {package: 4, probe: 6}}\n") +
+      " --set placement.cache_nodes=[server] --set sync.over=all-reduce --out out");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.output.find("'data.cache_options.probe': expected 0, because no other job shares"),
+            std::string::npos)
+      << refused.output;
+}
+
 TEST_F(SharedCaches, OfUnlikeJobsAreRefused) {
   const std::pair<const char*, const char*> changes[] = {
       {"--set jobs.first.data.cache=lru", "data."},
@@ -309,6 +366,36 @@ TEST_F(SharedCaches, OfUnlikeJobsAreRefused) {
 }
 
 #ifdef TANDEM_TESTS_RUN
+
+/// The benefit is measured in real time, so it differs; decisions follow from what was recorded of it. With
+/// real data: a wrong sample would change the model.
+TEST_F(SharedCaches, AreMeasuredInARunAndReplayed) {
+  const std::string evaluating = ", evaluate_every: 20, placement.evaluator: node-4";
+  const std::string words = line_.experiment(sharing(set_size, "icache", evaluating, evaluating)) +
+                            " --operations --decisions " + probe_words + "--set data.cache_options.probe=4";
+  const auto simulated = line_.tandem("simulate " + words + " --out simulated");
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+  const auto measured = line_.tandem("run " + words + " --out measured");
+  ASSERT_EQ(measured.exit_code, 0) << measured.output;
+  for (const std::string world : {"simulated", "measured"})
+    for (const char* name : {"first", "second"}) {
+      const double benefit = summary(world).at("shared_cache").at("jobs").at(name).at("benefit");
+      EXPECT_GE(benefit, 0.0) << world << name;
+      EXPECT_LT(benefit, 1.0) << world << name;
+    }
+  const std::string events = text("measured/jobs/first/decisions.csv");
+  EXPECT_NE(events.find("state=bypasses"), std::string::npos);
+  EXPECT_NE(events.find("state=returns"), std::string::npos);
+  for (const std::string name : {"first", "second"}) {
+    const auto one = results("simulated/jobs/" + name), other = results("measured/jobs/" + name);
+    const auto comparison = validation::compare(one, {other});
+    EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+    const auto alone = results("simulated/alone/" + name);
+    ASSERT_EQ(alone.journal.evaluations.size(), other.journal.evaluations.size());
+    for (std::size_t i = 0; i < alone.journal.evaluations.size(); ++i)
+      EXPECT_EQ(alone.journal.evaluations[i].accuracy, other.journal.evaluations[i].accuracy);
+  }
+}
 
 /// With real data: a wrong sample would change the model.
 TEST_F(SharedCaches, DoTheSameInASimulationAndInOneRun) {

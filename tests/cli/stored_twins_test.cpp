@@ -53,9 +53,11 @@ TEST_P(StoredTwins, StoresServeTheSameSamples) {
   for (const char* part : {"cold", "warm"}) {
     const auto& simulated = simulated_.summary.at("data").at(part);
     const auto& measured = measured_.summary.at("data").at(part);
-    for (const char* key : {"epochs", "requests", "byte_hit_ratio", "bound"})
+    for (const char* key : {"epochs", "requests", "byte_hit_ratio", "bound", "belady"})
       EXPECT_EQ(measured.at(key), simulated.at(key)) << part << ' ' << key;
     EXPECT_TRUE(measured.at("bound").is_object()) << part;
+    EXPECT_TRUE(measured.at("belady").at("missing").is_null()) << part;
+    EXPECT_LE(measured.at("byte_hit_ratio"), measured.at("belady").at("byte_hit_ratio")) << part;
   }
   EXPECT_EQ(measured_.summary.at("data").at("coverage"), simulated_.summary.at("data").at("coverage"));
   EXPECT_EQ(measured_.summary.at("data").at("coverage").at("distinct_share"), 1.0);

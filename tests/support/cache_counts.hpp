@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "workloads/records/cache_rows.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem::testing {
@@ -14,7 +15,8 @@ inline CacheRecord cache_sum(const Journal& journal, const std::string& from,
                              std::optional<std::int64_t> epoch = {}) {
   CacheRecord sum{.from = from};
   for (const CacheRecord& record : journal.caches) {
-    if ((!from.empty() && record.from != from) || (epoch && record.epoch != *epoch)) continue;
+    if (from.empty() ? is_estimate(record.from) : record.from != from) continue;
+    if (epoch && record.epoch != *epoch) continue;
     sum.samples += record.samples;
     sum.bytes += record.bytes;
     sum.blocked += record.blocked;

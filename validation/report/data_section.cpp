@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -78,6 +79,8 @@ Table data_table(const json& document) {
                           {"Part", true},
                           {"Bytes from own tiers"},
                           {"at most"},
+                          {"Belady"},
+                          {"attained"},
                           {"Stall"},
                           {"Time per epoch"},
                           {"Blocked for the store"}}};
@@ -87,15 +90,39 @@ Table data_table(const json& document) {
     for (const auto& [key, name] : data_parts) {
       const auto [simulated, measured] = part_of(data, key);
       if (!simulated.is_object() && !measured.is_object()) continue;
-      table.rows.push_back({{configuration->at("name").get<std::string>(), name,
-                             both_shares(simulated, measured, "/byte_hit_ratio"),
-                             both_shares(simulated, measured, "/bound/byte_hit_ratio"),
-                             both_shares(simulated, measured, "/stall"),
-                             both_at(simulated, measured, "/epoch_time_s", Unit::seconds),
-                             both_at(simulated, measured, "/classes/store/blocked_s", Unit::seconds)}});
+      table.rows.push_back(
+          {{configuration->at("name").get<std::string>(), name,
+            both_shares(simulated, measured, "/byte_hit_ratio"),
+            both_shares(simulated, measured, "/bound/byte_hit_ratio"),
+            both_shares(simulated, measured, "/belady/byte_hit_ratio"),
+            both_shares(simulated, measured, "/belady/attained"), both_shares(simulated, measured, "/stall"),
+            both_at(simulated, measured, "/epoch_time_s", Unit::seconds),
+            both_at(simulated, measured, "/classes/store/blocked_s", Unit::seconds)}});
     }
   }
   return table;
+}
+
+std::vector<std::string> missing_optima(const json& document) {
+  std::map<std::string, std::string> reasons;  // the configurations, by the reason
+  for (const json* configuration : compared_configurations(document)) {
+    const json data = configuration->value("data", json());
+    if (!data.is_object()) continue;
+    std::set<std::string> own;
+    for (const auto& [key, name] : data_parts) {
+      const auto [simulated, measured] = part_of(data, key);
+      for (const json* part : {&simulated, &measured})
+        if (const json why = data_value(*part, "/belady/missing"); why.is_string()) own.insert(why);
+    }
+    for (const std::string& why : own) {
+      std::string& names = reasons[why];
+      names += (names.empty() ? "" : ", ") + configuration->at("name").get<std::string>();
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [why, names] : reasons)
+    lines.push_back("No figure of Belady: " + why + " (" + names + ").");
+  return lines;
 }
 
 Table classes_table(const json& data) {
@@ -134,9 +161,12 @@ void add_data(const json& document, Page& page) {
       Heading{2, "Samples from caches and stores, simulated / measured"},
       Note{"Cold: the first epoch, in which caches fill. Bytes from own tiers: of all bytes that a node "
            "delivered. At most: no policy can deliver more from the tiers, since what is in none of them "
-           "when an epoch begins must be read. Stall: share of the steps that workers waited for batches. "
+           "when an epoch begins must be read. Belady: what the tiers could have delivered if the nodes had "
+           "known the order of all requests; attained: the share of that. Stall: share of the steps that "
+           "workers waited for batches. "
            "Blocked: how long batches waited at the nodes, counted for the place of their last sample."},
       std::move(table));
+  if (auto missing = missing_optima(document); !missing.empty()) page.add(Bullets{std::move(missing)});
 }
 
 }  // namespace tandem::validation

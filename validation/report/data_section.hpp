@@ -24,6 +24,8 @@ nlohmann::json data_of_result(const nlohmann::json& summary);
 
 /// One row per configuration and part (cold, warm); empty: no configuration has cache nodes.
 Table data_table(const nlohmann::json& document);
+/// Why Belady's bound is not known, in a sentence for each reason.
+std::vector<std::string> missing_optima(const nlohmann::json& document);
 /// One row per class and part, of a configuration with data_of_worlds().
 Table classes_table(const nlohmann::json& data);
 /// The same of a single result.

@@ -384,17 +384,31 @@ Page page_of_study(const json& document) {
     page.add(Heading{2, "Notes"}, Bullets{document.at("notes").get<std::vector<std::string>>()});
   if (worked.empty()) return page;
   const Table all = configurations_table(document);
-  page.add(
-      Heading{2, "Configurations"},
-      narrowed(all, {"Configuration", "Time to target", "Speed-up in time to target", "Throughput",
-                     "Speed-up", "Local steps per exchange", "Exchanges", "Mean staleness", "Best accuracy",
-                     "Reads from the cache", "Share of the bound", "Stall", "Time per warm epoch", "Workers",
-                     "Step time", "Bytes at the busiest server", "Messages at the busiest server",
-                     "Time to target, curves as published", "Speed-up, curves as published"}),
-      Heading{2, "Where workers' time went"}, Note{shares_definition},
-      charts_of(panels_of(document), "shares", "Shares of the makespan"),
-      narrowed(all, {"Configuration", "Computing", "Data", "Exchange", "communicating", "waiting", "Other",
-                     "Bytes sent per sample", "Bytes received per sample"}));
+  page.add(Heading{2, "Configurations"},
+           narrowed(all, {"Configuration",
+                          "Time to target",
+                          "Speed-up in time to target",
+                          "Throughput",
+                          "Speed-up",
+                          "Local steps per exchange",
+                          "Exchanges",
+                          "Mean staleness",
+                          "Best accuracy",
+                          "Reads from the cache",
+                          "Share of the bound",
+                          "Share of Belady's",
+                          "Stall",
+                          "Time per warm epoch",
+                          "Workers",
+                          "Step time",
+                          "Bytes at the busiest server",
+                          "Messages at the busiest server",
+                          "Time to target, curves as published",
+                          "Speed-up, curves as published"}),
+           Heading{2, "Where workers' time went"}, Note{shares_definition},
+           charts_of(panels_of(document), "shares", "Shares of the makespan"),
+           narrowed(all, {"Configuration", "Computing", "Data", "Exchange", "communicating", "waiting",
+                          "Other", "Bytes sent per sample", "Bytes received per sample"}));
   add_platforms(document, page);
   add_study_commands(document, page);
   return page;
@@ -445,6 +459,7 @@ Table configurations_table(const json& document) {
                  [](const json& own) { return Cell(three_digits(number_or_nan(own.at("best_accuracy")))); }},
                 {"Reads from the cache", hits_cell},
                 {"Share of the bound", warm_at("bound/attained", percent)},
+                {"Share of Belady's", warm_at("belady/attained", percent)},
                 {"Stall", warm_at("stall", percent)},
                 {"Time per warm epoch", warm_at("epoch_time_s", seconds_text)},
                 {"Workers", value_at("workers", Unit::count)},
@@ -472,8 +487,9 @@ std::string study_table(const json& document) {
   page.add(Note{""},
            narrowed(configurations_table(document),
                     {"Configuration", "Time to target", "Throughput", "Speed-up", "Local steps per exchange",
-                     "Exchanges", "Mean staleness", "Reads from the cache", "Share of the bound", "Stall",
-                     "Time per warm epoch", "Workers", "Step time", "Computing", "Data", "Exchange"}));
+                     "Exchanges", "Mean staleness", "Best accuracy", "Reads from the cache",
+                     "Share of the bound", "Share of Belady's", "Stall", "Time per warm epoch", "Workers",
+                     "Step time", "Computing", "Data", "Exchange"}));
   add_seeds(document, page, 3);
   if (Table jobs = study_jobs_table(document); !jobs.rows.empty())
     page.add(Heading{3, "Several jobs on one platform"}, study_all_jobs_table(document), Note{""},

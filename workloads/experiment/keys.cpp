@@ -180,9 +180,9 @@ std::vector<ExperimentKey> cache_keys() {
        {},
        "whether cache nodes ask each other before the store - none: no; partition: any policy that needs "
        "only requests, and node i mod the number of cache nodes owns sample i; ring: the same with owners on "
-       "a consistent hash ring; plan: the policy computes what each node keeps (data.cache "
-       "partitioned-minio, hoard, deepio, nopfs, foresight, locality-aware); directory: any policy that "
-       "needs only requests; nodes tell a rank (placement.directory) what they keep, and ask it which node "
+       "a consistent hash ring; plan: the policy computes what each node keeps (those that `tandem list "
+       "cache` says read from other nodes); directory: any policy that needs only requests; nodes tell a "
+       "rank (placement.directory) what they keep, and ask it which node "
        "has a sample. Nodes neither read nor keep anything for others: what the other node does not have "
        "comes from the store"},
       {KEY(data.copies), between(0, million),
@@ -193,8 +193,8 @@ std::vector<ExperimentKey> cache_keys() {
        {},
        "true: the jobs of the experiment (key jobs) that say so use the same cache nodes and stores, those "
        "of the first of them that begins. They have the same data set, cache, capacity and hosts for them. "
-       "Refused with data.cache foresight, locality-aware and nopfs, data.sampling shade, data.peers plan or "
-       "directory, data.background while-computing, and data.keep"},
+       "Refused with cache policies that plan with the lists of one job, samplers that depend on what is "
+       "cached, data.peers plan or directory, data.background while-computing, and data.keep"},
       {KEY(data.background),
        {},
        "when cache nodes begin reads in the background (data.cache icache, hoard, ...) - always: when no "

@@ -16,6 +16,14 @@ struct CacheNodePlace {
   const cache::Plan* plan = nullptr;  ///< of the whole run, for policies that need it
 };
 
+/// Of the policy, with defaults for those that are not stated.
+Options cache_options(const Experiment::Data& data);
+
+/// What the cache saves a job, for policies that weigh jobs by it (JobChange::benefit): as it is stated; and
+/// the steps in each phase of a BenefitProbe, if it is to be measured: 0: not.
+double stated_benefit(const Experiment::Data& data);
+std::int64_t probe_steps(const Experiment::Data& data);
+
 /// With the owners of samples, where nodes share their caches by them. `seed`: of the experiment. What the
 /// manifest views must outlive the policy.
 std::unique_ptr<cache::CachePolicy> make_cache_policy(const Experiment::Data& data, std::uint64_t seed,

@@ -6,6 +6,7 @@
 #include "policies/sampling/sampler.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/cache_policy.hpp"
 #include "workloads/job/peers_check.hpp"
 
 namespace tandem {
@@ -44,6 +45,9 @@ class DataChecker {
     if (data.source == DataSource::storage && (needs.ahead || needs.importance || needs.lists))
       check_planning_cache(needs);
     if (data.source == DataSource::storage && needs.plan) check_run_plan();
+    if (const auto steps = probe_steps(data); steps > 0 && !data.shared)
+      fail_at("data.cache_options.probe", "0, because no other job shares the cache nodes (data.shared)",
+              quote(steps));
     check_peers(experiment_, locate_);
     check_kept_tier();
     if (data.background == BackgroundReads::while_computing) check_background(needs);
@@ -111,9 +115,9 @@ class DataChecker {
     const std::string in_no_commit =
         ", because cache policy " + data.cache + " lets samples change places in ";
     const bool is_modelled = experiment_.workload.math == Experiment::Workload::Math::modelled;
-    // Locality-aware nodes exchange samples of a step among their workers.
     std::string why;
-    if (data.cache == "locality-aware") why = in_no_commit + "a step, which commits do not record";
+    if (cache::catalog().find(data.cache).make.deals_steps)
+      why = in_no_commit + "a step, which commits do not record";
     if (needs.ahead && is_modelled)
       why = in_no_commit + "an epoch, and workers with modelled mathematics do not learn which they got";
     if (!why.empty() && !experiment_.checkpoint.policy.empty())

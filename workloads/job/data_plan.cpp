@@ -59,10 +59,6 @@ void check_equal_nodes(const Experiment& experiment) {
   }
 }
 
-Options cache_options(const Experiment::Data& data) {
-  return Options::resolve(data.cache, cache::catalog().find(data.cache).options, data.cache_options);
-}
-
 }  // namespace
 
 /// The shards, computed when they are first needed.
@@ -131,7 +127,7 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
   check_capacity();
   plan_lists();
   if (!from_storage()) return;
-  if (setting_.cache == "locality-aware") check_equal_nodes(experiment);
+  if (cache_->deals_steps) check_equal_nodes(experiment);
   if (!cache_->needs.plan) return;
   dealt_->run = std::make_unique<const RunPlan>(
       experiment, workers, info_.train_samples, sampler_,

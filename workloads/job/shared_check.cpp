@@ -74,7 +74,7 @@ void check_alone(const LocatedJob& job) {
   if (experiment.data.source == DataSource::memory)
     refuse(job, "data.shared", "false, because workers have their samples in memory (data.source)", "'true'");
   const std::string& cache = experiment.data.cache;
-  if (cache == "foresight" || cache == "locality-aware" || cache::catalog().find(cache).make.needs.plan)
+  if (cache::catalog().find(cache).make.plans_one_job)
     refuse(job, "data.cache", "a policy that does not plan with the list of one job" + because, quote(cache));
   if (sampling::samplers().find(experiment.data.sampling).make.needs_cached)
     refuse(job, "data.sampling", "a sampler that does not depend on what is cached" + because,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 namespace tandem {
@@ -34,18 +35,32 @@ inline constexpr std::string_view repaired_row = "repaired";
 inline constexpr std::string_view lookup_messages_row = "lookup-messages";
 inline constexpr std::string_view update_messages_row = "update-messages";
 
+/// Of a cache node: the bytes that its tiers could have delivered at most, if it had known the order of
+/// requests: in its first epoch, and in the later ones up to that of the row.
+inline constexpr std::string_view belady_row = "belady";
+/// Cache nodes keep the order of so many requests of a job. Longer jobs would take much time and memory.
+inline constexpr std::int64_t most_ordered = 1 << 24;
+/// Of a cache node that measures what it saves a job: intervals between batches of a worker, as `samples`,
+/// and their sum, as time; from the cache, and bypassing it.
+inline constexpr std::string_view probe_with_row = "probe-with";
+inline constexpr std::string_view probe_without_row = "probe-without";
+
 inline bool is_of_directory(std::string_view from) {
   constexpr std::array rows = {lookup_row,   published_row,       withdrawn_row,
                                repaired_row, lookup_messages_row, update_messages_row};
   return std::ranges::find(rows, from) != rows.end();
 }
 
+/// Whether a row counts nothing that was moved.
+inline bool is_estimate(std::string_view from) {
+  return from == belady_row || from == probe_with_row || from == probe_without_row;
+}
 /// Whether a row counts what a cache node found in its second tier as it began.
 inline bool counts_left(std::string_view from) { return from == kept_row || from == spoiled_row; }
 /// Whether a row counts delivered samples.
 inline bool counts_delivered(std::string_view from) {
   return from != replaced_row && from != no_room_row && !counts_left(from) && from != background_row &&
-         from != wasted_row && from != peer_miss_row && !is_of_directory(from);
+         from != wasted_row && from != peer_miss_row && !is_of_directory(from) && !is_estimate(from);
 }
 inline bool counts_faults(std::string_view from) {
   return from == replaced_row || from == no_room_row || from == spoiled_row;

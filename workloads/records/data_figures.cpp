@@ -212,7 +212,7 @@ struct Sums {
 
   void add(const CacheRecord& record) {
     if (is_of_directory(record.from)) return add(directory[record.from], record);
-    if (counts_left(record.from)) return;
+    if (counts_left(record.from) || is_estimate(record.from)) return;
     add(classes[record.from], record);
     if (!is_delivered(record)) return;
     add(delivered, record);
@@ -278,6 +278,18 @@ json bound_json(const RunInfo& info, const Journal& journal, bool is_cold, const
   return all;
 }
 
+json belady_json(const RunInfo& info, const Journal& journal, bool is_cold, const Sums& sums) {
+  const OfflineOptimum optimum = offline_optimum(info, journal, is_cold);
+  json all = {{"byte_hit_ratio", nullptr}, {"attained", nullptr}, {"missing", nullptr}};
+  if (!optimum.missing.empty()) {
+    all["missing"] = optimum.missing;
+    return all;
+  }
+  all["byte_hit_ratio"] = optimum.bytes / static_cast<double>(sums.delivered.bytes);
+  if (optimum.bytes > 0) all["attained"] = static_cast<double>(sums.local.bytes) / optimum.bytes;
+  return all;
+}
+
 /// The cold epoch, or the later ones; null: there is none.
 json part_json(const RunInfo& info, const Journal& journal, bool is_cold) {
   const EpochRange range = range_of(info, journal, is_cold);
@@ -301,6 +313,7 @@ json part_json(const RunInfo& info, const Journal& journal, bool is_cold) {
                {"hit_ratio", share(sums.local.samples, sums.delivered.samples)},
                {"byte_hit_ratio", share(sums.local.bytes, sums.delivered.bytes)},
                {"bound", bound_json(info, journal, is_cold, sums)},
+               {"belady", belady_json(info, journal, is_cold, sums)},
                {"stall", number_json(stall_of(info, journal, is_cold))},
                {"epoch_time_s", end > first ? json(time.count() / static_cast<double>(end - first)) : json()},
                {"classes", sums.classes_json()}};
@@ -401,7 +414,7 @@ std::optional<LocalBound> local_bound(const RunInfo& info, const Journal& journa
   const EpochRange range = range_of(info, journal, is_cold);
   const auto recorded = recorded_epochs(journal);
   for (const CacheRecord& record : journal.caches)
-    if ((!is_delivered(record) && !is_of_directory(record.from)) ||
+    if ((!is_delivered(record) && !is_of_directory(record.from) && !is_estimate(record.from)) ||
         (range.has(record.epoch) && !recorded.contains(record.epoch)))
       return std::nullopt;
   const std::int64_t capacity = is_cold ? 0 : (data.cache_capacity + data.disk_capacity).count();
@@ -426,6 +439,43 @@ std::optional<LocalBound> local_bound(const RunInfo& info, const Journal& journa
   }
   if (is_dealt) bound.oblivious = oblivious;
   return bound;
+}
+
+OfflineOptimum offline_optimum(const RunInfo& info, const Journal& journal, bool is_cold) {
+  const auto missing = [](std::string why) { return OfflineOptimum{.missing = std::move(why)}; };
+  if (info.physics.contains(shared_cache_key)) return missing("other jobs fill the caches, too");
+  if (info.generations.is_array()) return missing("the job started again, with empty caches");
+  const auto has_row = [&](std::string_view from) {
+    return std::ranges::any_of(journal.caches,
+                               [&](const CacheRecord& row) { return row.from == from && row.samples > 0; });
+  };
+  if (has_row(background_row)) return missing("caches read samples before they were requested");
+  if (has_row(kept_row)) return missing("caches were not empty when the job began");
+  std::map<Rank, EpochRange> asked;  // by node
+  std::map<std::pair<Rank, std::int64_t>, std::int64_t> most;
+  std::int64_t requests = 0;
+  for (const CacheRecord& row : journal.caches) {
+    if (row.from == belady_row) most[{row.rank, row.epoch}] += row.bytes;
+    if (!is_delivered(row)) continue;
+    requests += row.samples;
+    EpochRange& range = asked.emplace(row.rank, EpochRange{row.epoch, row.epoch}).first->second;
+    range = {std::min(range.first, row.epoch), std::max(range.last, row.epoch)};
+  }
+  const EpochRange range = range_of(info, journal, is_cold);
+  const std::int64_t cold = range_of(info, journal, true).first;
+  OfflineOptimum optimum;
+  for (const auto& [node, of_node] : asked) {
+    // It asked for nothing in this part.
+    if (of_node.last < range.first) continue;
+    const auto row = most.find({node, std::min(of_node.last, range.last)});
+    if (row == most.end() && requests > most_ordered)
+      return missing("of more than " + std::to_string(most_ordered) +
+                     " requests, nodes do not keep the order");
+    if (row == most.end() || of_node.first != cold)
+      return missing("nodes did not record all requests, or began in different epochs");
+    optimum.bytes += static_cast<double>(row->second);
+  }
+  return optimum;
 }
 
 json data_figures(const RunInfo& info, const Journal& journal) {

@@ -54,6 +54,14 @@ struct LocalBound {
 /// background, and for epochs that were not recorded completely.
 std::optional<LocalBound> local_bound(const RunInfo& info, const Journal& journal, bool is_cold);
 
+/// The bytes that nodes could have delivered from their own tiers at most, if they had known the order of all
+/// requests (Belady's MIN), as they recorded it: of the cold epoch, or of the later ones.
+struct OfflineOptimum {
+  double bytes = 0.0;
+  std::string missing = {};  ///< why it is not known; empty: it is
+};
+OfflineOptimum offline_optimum(const RunInfo& info, const Journal& journal, bool is_cold);
+
 /// Null for jobs without cache nodes.
 nlohmann::json data_figures(const RunInfo& info, const Journal& journal);
 

@@ -44,7 +44,14 @@ bool SharedCache::has_bound() const { return visits_all && std::ranges::none_of(
 
 SharedCache::Use use_of_cache(const std::string& job, const Journal& journal) {
   SharedCache::Use use{.job = job};
+  CacheRecord with, without;
+  const auto add = [](CacheRecord& sum, const CacheRecord& record) {
+    sum.samples += record.samples;
+    sum.blocked += record.blocked;
+  };
   for (const CacheRecord& record : journal.caches) {
+    if (record.from == probe_with_row) add(with, record);
+    if (record.from == probe_without_row) add(without, record);
     if (record.from == background_row && record.samples > 0) use.reads_ahead = true;
     if (!counts_delivered(record.from)) continue;
     use.requests += record.samples;
@@ -52,6 +59,10 @@ SharedCache::Use use_of_cache(const std::string& job, const Journal& journal) {
     if (!record.from.starts_with("tier")) continue;
     use.hits += record.samples;
     use.hit_bytes += record.bytes;
+  }
+  if (with.samples > 0 && without.blocked > Seconds(0)) {
+    const auto mean = [](const CacheRecord& sum) { return sum.blocked / static_cast<double>(sum.samples); };
+    use.benefit = std::max(0.0, (mean(without) - mean(with)) / mean(without));
   }
   return use;
 }
@@ -63,6 +74,8 @@ json shared_cache_summary(const SharedCache& cache) {
   for (const SharedCache::Use& job : cache.jobs)
     jobs[job.job] = {{"requests", job.requests},
                      {"hit_ratio", job.requests > 0 ? json(share(job.hits, job.requests)) : json()}};
+  for (const SharedCache::Use& job : cache.jobs)
+    if (job.benefit) jobs[job.job]["benefit"] = *job.benefit;
   json summary = {{"jobs", std::move(jobs)},
                   {"requests", all.requests},
                   {"hit_ratio", share(all.hits, all.requests)},

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct SharedCache {
     std::string job = {};
     std::int64_t requests = 0, hits = 0;  ///< samples; a hit comes from a tier of the worker's node
     std::int64_t requested_bytes = 0, hit_bytes = 0;
-    bool reads_ahead = false;  ///< something was read before anybody waited for it
+    bool reads_ahead = false;            ///< something was read before anybody waited for it
+    std::optional<double> benefit = {};  ///< share of its step time that the cache saves, if it was measured
   };
   std::vector<Use> jobs;
   Bytes set{0};            ///< of all samples
@@ -36,8 +38,8 @@ struct SharedCache {
 /// `journal`: of one job.
 SharedCache::Use use_of_cache(const std::string& job, const Journal& journal);
 
-/// For summary.json: "jobs", "requests", "hit_ratio", "byte_hit_ratio", "bound" and "attained" (null where
-/// there is no bound). Null where nothing was requested.
+/// For summary.json: "jobs" (with "benefit", if it was measured), "requests", "hit_ratio", "byte_hit_ratio",
+/// "bound" and "attained" (null where there is no bound). Null where nothing was requested.
 nlohmann::json shared_cache_summary(const SharedCache& cache);
 /// The same in one line of text; empty where nothing was requested.
 std::string shared_cache_text(const SharedCache& cache);

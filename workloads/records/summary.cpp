@@ -102,6 +102,7 @@ json cache_of(const Journal& journal) {
       faults[key] = faults.value(key, std::int64_t{0}) + record.samples;
       continue;
     }
+    if (is_estimate(record.from)) continue;
     if (record.from == kept_row) {
       add(kept, record);
       continue;

@@ -102,52 +102,17 @@ void CacheNode::add_sources(const Job& job, int index) {
   if (stores_ > 0 && data_.has_disk_tier()) add_disk();
 }
 
-void CacheNode::add_clients(std::span<const ServedJob> jobs) {
-  for (const ServedJob& served : jobs) {
-    NodeJob& job = jobs_.emplace_back(served, static_cast<int>(jobs_.size()), index_, clients_.size());
-    const Roster& roster = served.job->roster();
-    for (const std::size_t worker : tandem::clients_of(roster, index_)) {
-      Client& client = clients_.emplace_back();
-      client.rank = served.first + roster.workers()[worker];
-      client.job = &job;
-      client.worker = static_cast<int>(worker);
-      // Slots for spares are empty as the job begins.
-      client.has_ended = worker >= roster.first_workers().size();
-      if (!client.has_ended) continue;
-      client.incarnation = client.arrived = 0;
-      job.deliveries.end(number_of(client));
-      --job.open;
-    }
-    open_workers_ += job.open;
-  }
-  active_ = &jobs_.front();
-  if (const auto directory = job_.roster().directory())
-    directory_.emplace(context_, *directory, static_cast<int>(index_), data_.manifest(),
-                       jobs_.front().journal);
-  if (data_.reads_while_computing()) {
-    std::vector<Rank> own;
-    for (const Client& client : clients_) own.push_back(client.rank);
-    watch_.emplace(context_, own);
-  }
-  for (const PeerSource* source : peers_) {
-    Client& peer = clients_.emplace_back();
-    peer.rank = source->rank();
-    peer.job = &jobs_.front();
-    peer.is_peer = true;
-  }
-  open_ = open_workers_ + peers_.size();
-}
-
 CacheNode::~CacheNode() = default;
 
 void CacheNode::run() {
-  wait_.resize(clients_.size() + sources_.size() + 1 + (directory_ ? 1 : 0) + (watch_ ? watch_->size() : 0) +
+  wait_.resize(clients_.size() + sources_.size() + (directory_ ? 1 : 0) + (watch_ ? watch_->size() : 0) +
                (steward_ ? 1 : 0));
   if (steward_) wait_.back() = context_.receive(*steward_, protocol::membership, {});
   if (job_.spec().experiment.data.keep) begin_tier(job_);
   begin_job(jobs_.front());
   serve();
   for (NodeJob& job : jobs_) record_background(job);
+  if (jobs_.size() == 1) record_most(jobs_.front());
   // What is still to be written is of no use any more.
   for (Pending& last : std::span(wait_).subspan(clients_.size(), sources_.size()))
     if (!last.empty()) context_.wait(last);
@@ -156,16 +121,21 @@ void CacheNode::run() {
   if (steward_) end_membership();
 }
 
+/// What a worker that is gone has asked for is read to its end, and what is kept is written.
+bool CacheNode::is_over() const {
+  if (tier_index_ && disk_->to_write() > Bytes(0)) return false;
+  return open_ == 0 && ended_peer_reads_ && !awaits_workers() && !background_.is_running() &&
+         waiters_.empty() && tier_waiters_.empty() && (!watch_ || watch_->has_ended());
+}
+
 void CacheNode::serve() {
   const std::span<Pending> reads = std::span(wait_).subspan(clients_.size(), sources_.size());
-  const std::size_t of_answers = clients_.size() + sources_.size();
-  const std::size_t of_directory = of_answers + 1;
+  const std::size_t of_directory = clients_.size() + sources_.size();
   const std::size_t of_watch = of_directory + (directory_ ? 1 : 0);
   for (end_peer_reads(); !is_over(); end_peer_reads()) {
     listen_to_clients();
     read_in_background();
     for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->put_next(reads[i]);
-    answers_.put_next(wait_[of_answers]);
     if (directory_) directory_->put_next(wait_[of_directory]);
     if (watch_) watch_->listen(std::span(wait_).subspan(of_watch, watch_->size()));
     const Completion ended = context_.wait_any(wait_);
@@ -176,9 +146,7 @@ void CacheNode::serve() {
         advance_join(client, ended);
       else
         hear(client, ended.note);
-    } else if (ended.index == of_answers) {
-      drop_answer();
-    } else if (ended.index < of_answers) {
+    } else if (ended.index < of_directory) {
       SampleReads& source = *sources_[ended.index - clients_.size()];
       source.hear(ended.note);
       if (const auto read = source.finish()) take(*read);
@@ -237,10 +205,10 @@ void CacheNode::hear(Client& client, const Note& note) {
 
 /// It has received all of its batches.
 void CacheNode::end(Client& client) {
+  wait_for_sends(context_, client.batches);
   client.has_ended = true;
   --open_;
   if (client.is_peer) return;
-  wait_for_sends(context_, client.batches);
   NodeJob& job = *client.job;
   job.deliveries.end(number_of(client));
   --open_workers_;
@@ -249,6 +217,7 @@ void CacheNode::end(Client& client) {
   if (others_continue && data_.cache_factory().needs.manifest)
     apply(engine_.change_job({.job = job.number, .state = cache::JobChange::State::ends}), job,
           job.newest_epoch());
+  if (others_continue) probe_again(job);
 }
 
 /// Among the workers of its job.
@@ -270,9 +239,12 @@ void CacheNode::begin_batch(Client& client) {
   active_ = &job;
   job.last_epoch = std::max(job.last_epoch, epoch);
   if (directory_) tell_holders(client);
+  if (job.probe) tell(job, job.probe->begin_batch());
   const cache::Decisions& decisions = decide(client);
   job.deliveries.note(number_of(client), epoch, client.ids, decisions.serve);
+  if (jobs_.size() == 1) job.order.add(epoch, decisions.serve);
   Batch& batch = new_batch(client);
+  if (job.probe) batch.probe = job.probe->tag();
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());
   batch.epoch = epoch;
@@ -333,7 +305,7 @@ void CacheNode::count(const cache::Decisions& decisions, NodeJob& job, std::int6
 /// Behind the client's batches that are on their way. There are at most as many as the client has requested
 /// in advance. The node does not wait for them: a client with a slow link must not delay the others.
 CacheNode::Batch& CacheNode::new_batch(Client& client) {
-  if (!client.is_peer) drop_sent(context_, client.batches, spare_);
+  drop_sent(context_, client.batches, spare_);
   Batch& batch = client.batches.emplace_back();
   batch.client = &client;
   return batch;
@@ -580,19 +552,17 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id, 
 
 /// A client gets its batches in the order of its requests.
 void CacheNode::send_complete(Client& client) {
+  const Channel channel = client.is_peer ? protocol::peer_data : protocol::batches;
   for (Batch& batch : client.batches) {
     if (batch.is_sent) continue;
     if (batch.missing > 0) return;
+    batch.send = context_.send(client.rank, channel, {batch.size, is_real_ ? batch.records.data() : nullptr},
+                               client.is_peer ? protocol::pack(batch.found)
+                                              : protocol::pack(protocol::Batch{.samples = batch.samples}));
     batch.is_sent = true;
     records_.note_done(context_.now());
-    if (client.is_peer) {
-      answers_.add(client.rank, batch, batch.found);
-      continue;
-    }
-    batch.send =
-        context_.send(client.rank, protocol::batches, {batch.size, is_real_ ? batch.records.data() : nullptr},
-                      protocol::pack(protocol::Batch{.samples = batch.samples}));
-    if (directory_) directory_->send_updates();
+    if (directory_ && !client.is_peer) directory_->send_updates();
+    note_sent(batch);
   }
 }
 

@@ -30,7 +30,6 @@
 #include "workloads/roles/directory_client.hpp"
 #include "workloads/roles/exchange_watch.hpp"
 #include "workloads/roles/node_job.hpp"
-#include "workloads/roles/peer_answers.hpp"
 #include "workloads/roles/peer_source.hpp"
 #include "workloads/roles/resident_lists.hpp"
 #include "workloads/roles/sample_message.hpp"
@@ -58,6 +57,7 @@ class CacheNode {
     std::size_t missing = 0;            ///< samples that are being read
     protocol::Found found = {};         ///< for another cache node
     bool is_lost = false;               ///< its worker is gone
+    BenefitProbe::Tag probe = {};
   };
   /// A worker, or another cache node.
   struct Client {
@@ -117,9 +117,11 @@ class CacheNode {
   std::size_t index_of(const Client& client) const;
   std::span<Client> clients_of(const NodeJob& job);
   void begin_job(NodeJob& job);
+  void probe_again(const NodeJob& other);
+  void tell(NodeJob& job, BenefitProbe::Change change);
+  void note_sent(const Batch& batch);
   void end_peer_reads();
   void answer_peer(Client& peer, std::int64_t epoch);
-  void drop_answer();
   void begin_request(Client& client);
   bool look_up(Client& client);
   void hear_directory(const Note& note);
@@ -142,6 +144,7 @@ class CacheNode {
   void end_in_background(const SampleRead& read);
   void note_first_epoch(NodeJob& job, std::int64_t epoch);
   void record_background(NodeJob& job);
+  void record_most(NodeJob& job);
   // Of a second tier that is kept (cache_node_kept.cpp):
   std::string find_left_tier(const Job& job) const;
   void begin_tier(const Job& job);
@@ -206,9 +209,7 @@ class CacheNode {
   /// The stores, or the disk if it has the samples; the other cache nodes, if they are asked; then the disk
   /// of a tier that has no samples but those.
   std::vector<std::unique_ptr<SampleReads>> sources_;
-  PeerWindow peer_window_;
   std::vector<PeerSource*> peers_;  ///< of those
-  PeerAnswers answers_{context_};
   std::optional<DirectoryClient> directory_;
   std::optional<ExchangeWatch> watch_;  ///< where reads in the background wait for exchanges
   std::int64_t moment_ = 0;             ///< of the oldest of the last answers of the directory
@@ -221,9 +222,9 @@ class CacheNode {
   std::size_t open_workers_ = 0;      ///< of those
   bool ended_peer_reads_ = false;     ///< other nodes know that this one asks no more
   /// The next request of each client, or what one that joins waits for; the next end of a read of each
-  /// source; the next end of an answer to another node; where there is a directory, its next answer; what
-  /// each worker tells of its exchanges, where reads wait for these; and where there is a steward, its next
-  /// note. Empty: none is awaited.
+  /// source; where there is a directory, its next answer; what each worker tells of its exchanges,
+  /// where reads wait for these; and where there is a steward, its next note. Empty:
+  /// none is awaited.
   std::vector<Pending> wait_;
   Waiters waiters_;       ///< for samples in flight
   Waiters tier_waiters_;  ///< for samples that are read from the tier on the disk

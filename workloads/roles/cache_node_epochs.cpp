@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/records/cache_rows.hpp"
 #include "workloads/roles/cache_node.hpp"
 
 namespace tandem {
@@ -15,6 +16,54 @@ void CacheNode::begin_job(NodeJob& job) {
   apply(engine_.change_job({.job = job.number, .state = cache::JobChange::State::starts}), job, 0);
   if (jobs_.size() > 1)
     apply(engine_.change_job({job.number, cache::JobChange::State::probed, job.benefit}), job, 0);
+  probe_again(job);
+}
+
+/// What a cache saves a job depends on the other ones.
+void CacheNode::probe_again(const NodeJob& other) {
+  for (NodeJob& job : jobs_)
+    if (&job != &other && job.probe && job.open > 0) tell(job, job.probe->begin_again());
+}
+
+void CacheNode::tell(NodeJob& job, BenefitProbe::Change change) {
+  if (change == BenefitProbe::Change::none) return;
+  const auto state = change == BenefitProbe::Change::bypasses ? cache::JobChange::State::bypasses
+                                                              : cache::JobChange::State::returns;
+  apply(engine_.change_job({.job = job.number, .state = state}), job, job.newest_epoch());
+}
+
+void CacheNode::note_sent(const Batch& batch) {
+  NodeJob& job = *batch.client->job;
+  if (batch.probe.phase == BenefitProbe::Phase::none) return;
+  const auto result =
+      job.probe->note_sent(number_of(*batch.client), batch.probe, batch.epoch, context_.now());
+  if (!result) return;
+  for (const auto& [row, intervals] :
+       {std::pair(probe_with_row, result->with), std::pair(probe_without_row, result->without)}) {
+    CacheRecord& record = job.record(job.newest_epoch(), std::string(row));
+    record.samples += intervals.count;
+    record.blocked += intervals.sum;
+  }
+  apply(engine_.change_job({job.number, cache::JobChange::State::probed, result->benefit()}), job,
+        job.newest_epoch());
+}
+
+/// Into caches.csv, unless something was read ahead. Whether the last epoch is complete may depend on other
+/// nodes, so there is a row without it, too.
+void CacheNode::record_most(NodeJob& job) {
+  const bool reads_ahead = engine_.total().read_in_background().samples > 0;
+  if (!job.has_first_epoch() || !job.order.is_complete() || reads_ahead) return;
+  const auto add = [&](std::int64_t first, std::int64_t last) {
+    const cache::Manifest& manifest = data_.manifest();
+    CacheRecord& row = job.record(last, std::string(belady_row));
+    row.bytes = job.order.most_from_tiers(first, last, data_.cache_tiers(), manifest).count();
+    if (manifest.sizes.empty() && manifest.each > Bytes(0)) row.samples = row.bytes / manifest.each.count();
+  };
+  const std::int64_t first = job.first_epoch, last = job.last_epoch;
+  add(first, first);
+  if (last > first) add(first + 1, last);
+  const bool is_complete = job_.spec().experiment.stop.epochs == static_cast<double>(last + 1);
+  if (last > first + 1 && !is_complete) add(first + 1, last - 1);
 }
 
 /// The next epoch of a job begins when none of its workers may still ask for samples of the one before.
@@ -37,6 +86,7 @@ void CacheNode::begin_due_epoch(NodeJob& job) {
 void CacheNode::begin_epoch(NodeJob& job, std::int64_t epoch) {
   record_background(job);
   active_ = &job;
+  if (job.probe) job.probe->begin_epoch();
   std::vector<float> losses;
   if (job.data.needs_losses()) {
     losses = receive_losses(job, epoch);

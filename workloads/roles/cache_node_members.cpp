@@ -1,12 +1,55 @@
-// How a cache node learns of workers that depart and join, and what it ends with those that are gone. What
-// it keeps stays: only the batches of such a worker are of no use any more.
+// The clients of a cache node: which there are, how it learns of workers that depart and join, and what it
+// ends with those that are gone. What it keeps stays: only the batches of such a worker are of no use any
+// more.
 #include <algorithm>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/cache_clients.hpp"
+#include "workloads/job/cache_policy.hpp"
 #include "workloads/roles/cache_node.hpp"
 
 namespace tandem {
+
+void CacheNode::add_clients(std::span<const ServedJob> jobs) {
+  for (const ServedJob& served : jobs) {
+    NodeJob& job = jobs_.emplace_back(served, static_cast<int>(jobs_.size()), index_, clients_.size());
+    const Roster& roster = served.job->roster();
+    for (const std::size_t worker : tandem::clients_of(roster, index_)) {
+      Client& client = clients_.emplace_back();
+      client.rank = served.first + roster.workers()[worker];
+      client.job = &job;
+      client.worker = static_cast<int>(worker);
+      // Slots for spares are empty as the job begins.
+      client.has_ended = worker >= roster.first_workers().size();
+      if (!client.has_ended) continue;
+      client.incarnation = client.arrived = 0;
+      job.deliveries.end(number_of(client));
+      --job.open;
+    }
+    open_workers_ += job.open;
+    const auto steps = probe_steps(served.job->spec().experiment.data);
+    // Batches that were requested in advance follow each other at the pace of the phase before.
+    if (jobs.size() > 1 && steps > 0 && job.clients > 0)
+      job.probe.emplace(job.clients, steps, job.data.prefetch() + 1);
+  }
+  active_ = &jobs_.front();
+  if (const auto directory = job_.roster().directory())
+    directory_.emplace(context_, *directory, static_cast<int>(index_), data_.manifest(),
+                       jobs_.front().journal);
+  if (data_.reads_while_computing()) {
+    std::vector<Rank> own;
+    for (const Client& client : clients_) own.push_back(client.rank);
+    watch_.emplace(context_, own);
+  }
+  for (const PeerSource* source : peers_) {
+    Client& peer = clients_.emplace_back();
+    peer.rank = source->rank();
+    peer.job = &jobs_.front();
+    peer.is_peer = true;
+  }
+  open_ = open_workers_ + peers_.size();
+}
 
 /// Workers may depart until all have ended, so notes may also come after the one that no worker joins any
 /// more.

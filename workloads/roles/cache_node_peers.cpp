@@ -14,7 +14,7 @@ void CacheNode::add_peers(const Job& job) {
   if (!data_.asks_peers()) return;
   for (const Rank node : job.roster().ranks_of(Roster::Role::cache_node)) {
     if (node == context_.rank()) continue;
-    auto peer = std::make_unique<PeerSource>(context_, node, data_.manifest(), peer_window_);
+    auto peer = std::make_unique<PeerSource>(context_, node, data_.manifest());
     peers_.push_back(peer.get());
     sources_.push_back(std::move(peer));
   }
@@ -61,20 +61,6 @@ void CacheNode::answer_peer(Client& peer, std::int64_t epoch) {
   for (const cache::Serve& serve : for_peer_.serve)
     if (const auto read = background_.hurry(serve.given)) begin(*read);
   send_complete(peer);
-}
-
-/// It has left.
-void CacheNode::drop_answer() {
-  auto& answer = static_cast<Batch&>(answers_.finish());
-  spare_.keep(std::move(answer.records));
-  answer.client->batches.remove_if([&answer](const Batch& batch) { return &batch == &answer; });
-}
-
-/// What a worker that is gone has asked for is read to its end, and what is kept is written.
-bool CacheNode::is_over() const {
-  if (tier_index_ && disk_->to_write() > Bytes(0)) return false;
-  return open_ == 0 && ended_peer_reads_ && !awaits_workers() && !background_.is_running() &&
-         waiters_.empty() && tier_waiters_.empty() && answers_.is_empty() && (!watch_ || watch_->has_ended());
 }
 
 /// What the node that was asked did not have is read from the store, if a batch waits for it. `needed`: of

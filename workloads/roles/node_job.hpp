@@ -10,20 +10,17 @@
 #include <string>
 
 #include "policies/cache/policy.hpp"
+#include "policies/cache/request_order.hpp"
 #include "workloads/data/cache_ledger.hpp"
 #include "workloads/job/cache_clients.hpp"
+#include "workloads/job/cache_policy.hpp"
+#include "workloads/records/cache_rows.hpp"
+#include "workloads/roles/benefit_probe.hpp"
 #include "workloads/roles/delivery_log.hpp"
 #include "workloads/roles/node_epoch.hpp"
 #include "workloads/roles/served_job.hpp"
 
 namespace tandem {
-
-/// Of the cache for the job, for policies that weigh jobs by it.
-inline double benefit_of(const Experiment::Data& data) {
-  const auto& entry = cache::catalog().find(data.cache);
-  const Options options = Options::resolve(data.cache, entry.options, data.cache_options);
-  return options.values().contains("benefit") ? options.real("benefit") : 1.0;
-}
 
 struct NodeJob {
   static constexpr std::int64_t no_epoch = std::numeric_limits<std::int64_t>::max();
@@ -38,8 +35,9 @@ struct NodeJob {
         first_client(client),
         clients(clients_of(served.job->roster(), node).size()),
         open(clients),
-        benefit(benefit_of(served.job->spec().experiment.data)),
-        deliveries(data.manifest(), rank, journal, clients) {
+        benefit(stated_benefit(served.job->spec().experiment.data)),
+        deliveries(data.manifest(), rank, journal, clients),
+        order(most_ordered * static_cast<std::int64_t>(clients) / std::max(1, served.job->data().workers())) {
     if (data.plans_caches()) epoch.emplace(served.job->roster(), data, node, number);
   }
 
@@ -61,9 +59,11 @@ struct NodeJob {
   std::size_t first_client;  ///< of the node's clients
   std::size_t clients;
   std::size_t open;  ///< clients that may send requests
-  double benefit;    ///< share of its step time that the cache saves
+  double benefit;    ///< share of its step time that the cache saves, as it is stated
   bool has_begun = false;
   DeliveryLog deliveries;
+  cache::RequestOrder order;                     ///< of the batches, where the job is the only one
+  std::optional<BenefitProbe> probe;             ///< where the benefit is measured
   std::optional<NodeEpoch> epoch;                ///< where the policy plans with epochs
   std::int64_t last_epoch = 0;                   ///< the newest one that was requested
   std::int64_t first_epoch = no_epoch;           ///< the oldest one that was requested

@@ -8,28 +8,10 @@
 
 namespace tandem {
 
-void PeerWindow::add(PeerSource& source) {
-  turns_.push_back(&source);
-  request_next();
-}
-
-void PeerWindow::note_ended(Bytes size) {
-  asked_for_ = asked_for_ - size;
-  request_next();
-}
-
-void PeerWindow::request_next() {
-  while (!turns_.empty() && asked_for_ < most) {
-    PeerSource& next = *turns_.front();
-    turns_.pop_front();
-    next.request_next();
-  }
-}
-
 void PeerSource::add(SampleRead read) {
   constexpr std::size_t most = protocol::Found::most;
   TANDEM_CHECK(read.others == 0, "packages are in stores, others:", read.others);
-  if (read.ids.size() <= most) return add_part(std::move(read));
+  if (read.ids.size() <= most) return request(std::move(read));
   for (std::size_t begin = 0; begin < read.ids.size(); begin += most) {
     const std::size_t count = std::min(most, read.ids.size() - begin);
     SampleRead part{.ids = {},
@@ -44,44 +26,14 @@ void PeerSource::add(SampleRead read) {
       if (!read.targets.empty()) part.targets.push_back(read.targets[i]);
       if (!read.records.empty()) part.records.push_back(std::move(read.records[i]));
     }
-    add_part(std::move(part));
+    request(std::move(part));
   }
-}
-
-namespace {
-
-/// So that both can be one read. Those in the background are counted by their ends.
-bool may_join(const SampleRead& read, const SampleRead& next) {
-  return read.why == cache::Why::demand && next.why == cache::Why::demand && read.job == next.job &&
-         read.epoch == next.epoch && read.moment == next.moment &&
-         read.ids.size() + next.ids.size() <= protocol::Found::most;
-}
-
-}  // namespace
-
-void PeerSource::add_part(SampleRead read) {
-  if (!waiting_.empty() && may_join(waiting_.back(), read)) {
-    SampleRead& last = waiting_.back();
-    last.ids.insert(last.ids.end(), read.ids.begin(), read.ids.end());
-    last.targets.insert(last.targets.end(), read.targets.begin(), read.targets.end());
-    last.size += read.size;
-    return;
-  }
-  waiting_.push_back(std::move(read));
-  window_.add(*this);
-}
-
-void PeerSource::request_next() {
-  SampleRead read = std::move(waiting_.front());
-  waiting_.pop_front();
-  request(std::move(read));
 }
 
 void PeerSource::request(SampleRead read) {
   Request& request = requests_.emplace_back(Request{.read = std::move(read)});
   SampleRead& own = request.read;
   own.started = context_.now();
-  window_.note_requested(own.size);
   if (!own.targets.empty() && is_one_piece(own.targets)) {
     request.into = own.targets.front().data();
   } else if (!own.targets.empty()) {
@@ -128,7 +80,7 @@ std::optional<SampleRead> PeerSource::finish() {
   SampleRead read = std::move(asked);
   const auto ids = std::exchange(read.ids, {});
   const auto targets = std::exchange(read.targets, {});
-  const Bytes asked_for = std::exchange(read.size, Bytes(0));
+  read.size = Bytes(0);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (!found_.has(i)) {
       read.not_here.push_back(ids[i]);
@@ -139,7 +91,6 @@ std::optional<SampleRead> PeerSource::finish() {
     if (!targets.empty()) read.targets.push_back(targets[i]);
   }
   read.duration = context_.now() - read.started;
-  window_.note_ended(asked_for);
   return read;
 }
 

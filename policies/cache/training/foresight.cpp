@@ -274,7 +274,8 @@ Catalog<Factory>::Entry foresight() {
       .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
                  return std::make_unique<Foresight>(setting);
                },
-               .needs = {.manifest = true, .lists = true, .peers = true, .idle = true}}};
+               .needs = {.manifest = true, .lists = true, .peers = true, .idle = true},
+               .plans_one_job = true}};
 }
 
 }  // namespace tandem::cache

@@ -377,6 +377,11 @@ Catalog<Factory>::Entry icache() {
             "share of its step time that the cache saves the job, (t without - t with) / t without, from two "
             "simulations or runs: the weight of its losses where jobs share the cache (data.shared)",
             1.0, 0.0, 1.0},
+           {"probe",
+            "several jobs: steps of each worker in which the benefit is measured with the cache, and as many "
+            "without it, in the second epoch of a job and again when another one begins or ends; until then "
+            "it is as stated. 0: it is not measured",
+            std::int64_t{0}, 0, 1e6},
            {"fair_share",
             "several jobs: a job with fewer H hits than this share of the mean counts twice as much in the "
             "next epoch; 0: off",

@@ -109,7 +109,9 @@ Catalog<Factory>::Entry locality_aware() {
                      return std::make_unique<LocalityAware>(setting);
                    },
                    .needs = {.manifest = true, .lists = true, .peers = true},
-                   .replaces = true}};
+                   .replaces = true,
+                   .plans_one_job = true,
+                   .deals_steps = true}};
 }
 
 }  // namespace tandem::cache

@@ -132,7 +132,8 @@ Catalog<Factory>::Entry nopfs() {
       .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
                  return std::make_unique<NoPfs>(setting);
                },
-               .needs = {.manifest = true, .plan = true, .rates = true, .peers = true}}};
+               .needs = {.manifest = true, .plan = true, .rates = true, .peers = true},
+               .plans_one_job = true}};
 }
 
 }  // namespace tandem::cache

@@ -48,6 +48,8 @@ TEST(DataSection, ColdAndWarmEpochsHaveRows) {
   EXPECT_EQ(table.rows[1].cells[2].text, "30.0 % / 29.0 %");
   // Nobody recorded what was requested.
   EXPECT_EQ(table.rows[1].cells[3].text, "-");
+  EXPECT_EQ(table.rows[1].cells[4].text, "-");
+  EXPECT_THAT(report_html(document), HasSubstr("No figure of Belady: nodes did not record all requests"));
   const json& configuration = document.at("configurations").at(0);
   const Table classes = classes_table(configuration.at("data"));
   ASSERT_EQ(classes.rows.size(), 3U);
@@ -57,6 +59,27 @@ TEST(DataSection, ColdAndWarmEpochsHaveRows) {
   ASSERT_EQ(epochs.size(), 2U);
   EXPECT_EQ(epochs.at(1).at("classes").at("tier0").at("samples"), 30);
   EXPECT_THAT(report_html(document), HasSubstr("Samples from caches and stores"));
+}
+
+/// 40 of the 100 samples, of which the simulation has 30 and the measurement 29.
+TEST(DataSection, WhatBeladyReachesIsBesideTheRatio) {
+  auto variant = with_two_epochs();
+  const auto record = [](Results& results) {
+    const Rank node = results.journal.caches.front().rank;
+    results.journal.caches.push_back({node, 0, "belady", 0, 0});
+    results.journal.caches.push_back({node, 1, "belady", 40, 400});
+    results.summary["data"] =
+        summarise(results.info, results.journal, Seconds(results.summary.at("makespan_s").get<double>()))
+            .at("data");
+  };
+  record(variant.simulated);
+  for (auto& run : variant.measured) record(run);
+  const json document = document_of(variant);
+  const Table table = data_table(document);
+  EXPECT_EQ(table.columns[4].name, "Belady");
+  EXPECT_EQ(table.rows[1].cells[4].text, "40.0 % / 40.0 %");
+  EXPECT_EQ(table.rows[1].cells[5].text, "75.0 % / 72.5 %");
+  EXPECT_TRUE(missing_optima(document).empty());
 }
 
 TEST(DataSection, JobsWithoutCacheNodesHaveNone) {

@@ -8,10 +8,12 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "workloads/records/cache_rows.hpp"
 #include "workloads/records/id_text.hpp"
 
 namespace tandem {
@@ -158,6 +160,66 @@ TEST_F(Data, SamplesThatAreVisitedTwiceMissOnceAtMost) {
   EXPECT_EQ(bound.at("name"), "residents");
   EXPECT_DOUBLE_EQ(bound.at("byte_hit_ratio"), 60.0 / 120);
   EXPECT_DOUBLE_EQ(bound.at("attained"), 54.0 / 60);
+}
+
+/// Each node recorded what it could have delivered: 18 and 22 samples, of which 15 and 20 were.
+TEST_F(Data, BeladysBoundIsWhatNodesRecorded) {
+  two_epochs();
+  const auto belady = [&](Rank rank, std::int64_t epoch, std::int64_t samples) {
+    journal_.caches.push_back({rank, epoch, "belady", samples, samples * size});
+  };
+  EXPECT_EQ(figures().at("warm").at("belady").at("missing"),
+            "nodes did not record all requests, or began in different epochs");
+  belady(1, 0, 0);
+  belady(2, 0, 0);
+  belady(1, 1, 18);
+  EXPECT_TRUE(figures().at("warm").at("belady").at("byte_hit_ratio").is_null()) << "node 2 has not";
+  belady(2, 1, 22);
+  const auto data = figures();
+  EXPECT_EQ(data.at("cold").at("belady").at("byte_hit_ratio"), 0.0);
+  EXPECT_TRUE(data.at("cold").at("belady").at("attained").is_null());
+  EXPECT_TRUE(data.at("cold").at("belady").at("missing").is_null());
+  EXPECT_DOUBLE_EQ(data.at("warm").at("belady").at("byte_hit_ratio"), 0.4);
+  EXPECT_DOUBLE_EQ(data.at("warm").at("belady").at("attained"), 35.0 / 40);
+  // It is no class, and the other bound is as before.
+  EXPECT_EQ(data.at("warm").at("classes").size(), 2U);
+  EXPECT_DOUBLE_EQ(data.at("warm").at("bound").at("byte_hit_ratio"), 0.4);
+  EXPECT_EQ(data.at("warm").at("requests"), 100);
+}
+
+/// A node that was asked for less has its row in an earlier epoch; the last epoch does not count.
+TEST_F(Data, BeladysBoundIsThatOfTheEpochsThatCount) {
+  info_.experiment.stop.epochs = 0;
+  for (const std::int64_t epoch : {0, 1, 2, 3}) rows(epoch, 1, 10, 40);
+  for (const std::int64_t epoch : {0, 1}) rows(epoch, 2, 10, 40);
+  for (const auto& [rank, epoch, samples] : {std::tuple(1, 0, 0), std::tuple(1, 3, 70), std::tuple(1, 2, 45),
+                                             std::tuple(2, 0, 0), std::tuple(2, 1, 15)})
+    journal_.caches.push_back({rank, epoch, "belady", samples, samples * size});
+  EXPECT_DOUBLE_EQ(offline_optimum(info_, journal_, false).bytes, (45 + 15) * size);
+  info_.experiment.stop.epochs = 4;
+  EXPECT_DOUBLE_EQ(offline_optimum(info_, journal_, false).bytes, (70 + 15) * size);
+}
+
+TEST_F(Data, BeladysBoundSaysWhyItIsMissing) {
+  const auto why = [&] { return offline_optimum(info_, journal_, false).missing; };
+  two_epochs();
+  for (const Rank rank : {1, 2})
+    for (const std::int64_t epoch : {0, 1}) journal_.caches.push_back({rank, epoch, "belady", 1, size});
+  EXPECT_EQ(why(), "");
+  journal_.caches.push_back({1, 1, "background", 30, 300, Seconds(0), Seconds(1)});
+  EXPECT_EQ(why(), "caches read samples before they were requested");
+  journal_.caches.back().from = "kept";
+  EXPECT_EQ(why(), "caches were not empty when the job began");
+  journal_.caches.pop_back();
+  info_.generations = nlohmann::json::array();
+  EXPECT_EQ(why(), "the job started again, with empty caches");
+  info_.physics["shared_cache"] = {"other"};
+  EXPECT_EQ(why(), "other jobs fill the caches, too");
+  info_ = {};
+  journal_.caches.clear();
+  rows(0, 1, 0, most_ordered);
+  rows(1, 1, 0, 1);
+  EXPECT_EQ(why(), "of more than 16777216 requests, nodes do not keep the order");
 }
 
 TEST_F(Data, AllSamplesFitIntoALargeCache) {

@@ -29,6 +29,21 @@ TEST(SharedCaches, CountWhatComesFromTheTiersOfANode) {
   EXPECT_FALSE(use_of_cache("a", journal_of({{"tier0", 3}})).reads_ahead);
 }
 
+/// Ten intervals of 0.2 s with the cache, and of 0.5 s without, on two nodes.
+TEST(SharedCaches, TellWhatACacheSavesTheJob) {
+  Journal journal = journal_of({{"tier0", 3}});
+  EXPECT_FALSE(use_of_cache("a", journal).benefit);
+  for (const Rank node : {1, 2}) {
+    journal.caches.push_back({.rank = node, .from = "probe-with", .samples = 5, .blocked = Seconds(1)});
+    journal.caches.push_back({.rank = node, .from = "probe-without", .samples = 5, .blocked = Seconds(2.5)});
+  }
+  const auto use = use_of_cache("a", journal);
+  EXPECT_EQ(use.requests, 3);
+  EXPECT_DOUBLE_EQ(use.benefit.value(), 0.6);
+  const auto summary = shared_cache_summary({.jobs = {use}, .set = Bytes(100), .capacity = Bytes(50)});
+  EXPECT_DOUBLE_EQ(summary.at("jobs").at("a").at("benefit").get<double>(), 0.6);
+}
+
 SharedCache::Use epochs(int count, std::int64_t hits = 0) {
   return {.requests = 100 * count, .hits = hits, .requested_bytes = 1000 * count, .hit_bytes = 10 * hits};
 }

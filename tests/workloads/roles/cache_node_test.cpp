@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -70,6 +71,33 @@ TEST_P(CachesOf, RecordedDecisionsReplay) {
     cache::Decisions decisions;
     cache::replay_event(*policy, record.event, decisions);
     EXPECT_EQ(record.decisions, cache::to_text(decisions)) << record.event;
+  }
+}
+
+/// The requests are random, so caches that know nothing of the future are far from it.
+TEST_P(CachesOf, DeliverNoMoreThanBeladysBound) {
+  const Experiment experiment = reading_with(GetParam());
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const std::vector<Journal> journals = serve(experiment, seed);
+    std::int64_t most = 0, local = 0, cold = 0, cold_most = 0;
+    for (const Journal& journal : journals)
+      for (const CacheRecord& row : journal.caches) {
+        const bool is_local = row.from.starts_with("tier");
+        if (row.epoch == 0) {
+          cold += is_local ? row.bytes : 0;
+          cold_most += row.from == "belady" ? row.bytes : 0;
+          continue;
+        }
+        local += is_local ? row.bytes : 0;
+        // That of all later epochs; others leave out the last one.
+        if (row.from != "belady") continue;
+        most = std::max(most, row.bytes);
+        EXPECT_EQ(row.samples * 785, row.bytes);
+      }
+    EXPECT_LE(local, most);
+    EXPECT_LE(cold, cold_most);
+    EXPECT_EQ(most > 0, GetParam().samples + GetParam().on_disk > 0);
   }
 }
 

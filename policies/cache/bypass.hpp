@@ -1,0 +1,14 @@
+// A cache that jobs can bypass, to measure what it saves them: what the policy would serve from a tier or
+// from another node comes from the store instead. The policy itself does not know; it keeps what it would.
+#pragma once
+
+#include <memory>
+
+#include "policies/cache/policy.hpp"
+
+namespace tandem::cache {
+
+/// A job bypasses it from JobChange::State::bypasses until `returns`, or until it ends.
+std::unique_ptr<CachePolicy> with_bypass(std::unique_ptr<CachePolicy> policy, int jobs);
+
+}  // namespace tandem::cache

@@ -64,12 +64,13 @@ class Uring final : public ReadRing {
   }
 
  private:
-  /// An entry that the kernel does not take now would go with the next one: it becomes one that does nothing.
+  /// The entry is the last one of the queue. If the kernel does not take it now, it would go with the next one:
+  /// it becomes one that does nothing.
   bool submit(io_uring_sqe* entry) {
     int taken = 0;
     do taken = io_uring_submit(&ring_);
-    while (taken == -EINTR);
-    if (taken > 0) return true;
+    while (taken == -EINTR || (taken > 0 && io_uring_sq_ready(&ring_) > 0));
+    if (io_uring_sq_ready(&ring_) == 0) return true;
     io_uring_prep_nop(entry);
     io_uring_sqe_set_data64(entry, 0);
     return false;

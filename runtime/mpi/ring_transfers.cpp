@@ -192,11 +192,12 @@ void RingTransfers::wait_for_all() {
   threads_.wait_for_all();
 }
 
-/// Of the helper: looks after the ring whenever the rank does not.
+/// Of the helper: looks after the ring whenever the rank does not. It lives until the ring is empty: the kernel
+/// may break off requests of a thread that ends.
 void RingTransfers::help() {
   std::unique_lock lock(mutex_);
   int idle = 0;
-  while (!stops_) {
+  while (!stops_ || open_ > 0) {
     helper_sleeps_ = idle > idle_looks;
     const std::uint64_t looks = looks_;
     if (helper_sleeps_)
@@ -205,11 +206,14 @@ void RingTransfers::help() {
       helper_wakes_.wait_for(lock, helper_patience);
     helper_sleeps_ = false;
     idle = open_ > 0 ? 0 : idle + 1;
-    while (!stops_ && open_ > 0 && !rank_waits_ && looks_ == looks) {
+    while (open_ > 0 && (stops_ || (!rank_waits_ && looks_ == looks))) {
       lock.unlock();
       ring_->wait(longest_wait);
       lock.lock();
       serve();
+      // What was taken here does not wake a rank that has begun to wait meanwhile.
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      if (rank_waits_) ring_->wake();
     }
   }
 }

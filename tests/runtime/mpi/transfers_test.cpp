@@ -344,8 +344,10 @@ TEST_P(AllTransfers, StopWaitsForReadsThatHaveBegun) {
     transfers->stop();
     std::vector<bool> ended;
     for (const auto& each : started) ended.push_back(each->has_ended);
+    const auto read = targets;
     std::this_thread::sleep_for(1ms);
     for (std::size_t i = 0; i < started.size(); ++i) EXPECT_EQ(started[i]->has_ended, ended[i]);
+    EXPECT_TRUE(targets == read) << "the kernel has written after the end";
   }
 }
 

@@ -21,6 +21,7 @@
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
+#include "runtime/process/killed_job.hpp"
 #include "validation/compare/disturbance.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
@@ -211,6 +212,7 @@ Preparation prepare(LoadedJob loaded, const std::string& profile_path, const Cal
 /// Starts the ranks once.
 int measure(const LoadedJob& loaded, const std::string& profile_path, const CalibrationPlace& place) {
   remove_leftovers();
+  const KilledJobGuard guard;
   Preparation prepared = prepare(loaded, profile_path, place, true);
   LaunchEvents events;
   events.error = print_line;

@@ -25,6 +25,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/process/commit_memory.hpp"
+#include "runtime/process/killed_job.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/data/dataset_memory.hpp"
@@ -211,6 +212,7 @@ int run_job(const RunOptions& options) {
   }
   if (options.check_only) return exit_success;
   if (options.print_command) return print_launch(job, options, std::move(setting));
+  const KilledJobGuard guard;
   const WriteLock lock = create_result_directory(out, options.job.force);
   const bool restarts = begin_generations(job);
   write_document(out + "/job.json", job);

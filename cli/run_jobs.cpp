@@ -16,6 +16,7 @@
 #include "cli/resume.hpp"
 #include "cli/several_jobs.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "runtime/process/killed_job.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/job/job_document.hpp"
 #include "workloads/job/job_ranks.hpp"
@@ -146,6 +147,7 @@ int run_jobs(LoadedJobs several, const RunOptions& options) {
   const JobRanks ranks = ranks_of(several, jobs);
   require_memory(jobs, ranks);
   remove_leftovers();
+  const KilledJobGuard guard;
   const Launch launch(several, options, out);
   const auto locks = create_directories_of_jobs(several, out, options.job.force);
   write_whole_file(out + "/job.json", document_of(several, jobs, ranks).dump(1) + '\n');

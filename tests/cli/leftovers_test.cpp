@@ -23,12 +23,27 @@ class Leftovers : public ::testing::Test {
   CommandLine line_;
 };
 
-/// mpirun and its ranks cannot remove their shared memory when all of them are killed.
+/// The processes of the job end by themselves. On an idle machine all of it takes less than two seconds.
+TEST_F(Leftovers, NothingIsLeftOfAJobWhoseCommandIsKilled) {
+  const auto killed =
+      line_.shell(killed_job(line_.experiment(), "grep -q tandem-rank killed/LOCK 2> /dev/null") +
+                  "ls /dev/shm | grep -q vader_segment || echo had none; kill -9 $run; wait $run; for i in "
+                  "$(seq 100); do left=$(" +
+                  list_processes("mpirun|tandem|tandem-guard|tandem-rank") +
+                  "); [ -z \"$left\" ] && break; sleep 0.1; done; echo left: $left");
+  EXPECT_EQ(killed.output.find("had none"), std::string::npos) << killed.output;
+  EXPECT_NE(killed.output.find("left:\n"), std::string::npos) << killed.output;
+  EXPECT_EQ(segments(), "");
+  EXPECT_NE(line_.tandem("clean --dry-run").output.find("nothing is left over"), std::string::npos);
+}
+
+/// mpirun and its ranks cannot remove their shared memory when all of them are killed, together with the
+/// process that would do it then.
 TEST_F(Leftovers, SharedMemoryOfAKilledJobIsListedAndRemoved) {
   const auto killed =
       line_.shell(killed_job(line_.experiment(), "grep -q tandem-rank killed/LOCK 2> /dev/null") +
                   "\"$TANDEM\" clean; kill -9 $run " +
-                  "$(for p in $(pgrep -x 'mpirun|tandem-rank'); do "
+                  "$(for p in $(pgrep -x 'mpirun|tandem-rank|tandem-guard'); do "
                   "[ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo $p; done); wait");
   EXPECT_NE(killed.output.find("nothing is left over"), std::string::npos) << "files of a living job\n"
                                                                            << killed.output;

@@ -52,7 +52,8 @@ class RestartJobs : public ResumeJobs {
                 fmt::format("sleep {:.2f}; ", death.delay_s) + "for r in " + death.ranks + "; do kill " +
                 death.signal + " $(rank $r); done; ";
     script += more + " wait $run; code=$?; cat told.txt; sleep 2; left=$(" +
-              list_processes("tandem|tandem-rank|mpirun") + "); [ -n \"$left\" ] && echo ORPHAN; exit $code";
+              list_processes("tandem|tandem-rank|tandem-guard|mpirun") +
+              "); [ -n \"$left\" ] && echo ORPHAN; exit $code";
     const auto result = line_.shell(script);
     EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
     return result;

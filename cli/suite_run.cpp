@@ -267,10 +267,22 @@ class SuiteRun {
     return most;
   }
 
+  /// Whether the results are of these jobs, which began then.
+  bool is_of_same_jobs(const Task& task) const {
+    const std::string file = task.out + "/" + jobs_file_name;
+    if (!fs::exists(file)) return false;
+    const json known = read_json_file(file, "a file of a result directory").at("experiment").at("jobs");
+    const auto& jobs = at(task.configuration).jobs;
+    return known.size() == jobs.size() && std::ranges::all_of(jobs, [&](const auto& job) {
+             return known.contains(job.name) && known.at(job.name).at("start_s") == job.start.count();
+           });
+  }
+
   /// Whether an interrupted suite has finished the task already, for the same experiment.
   bool is_finished(const Task& task) const {
     if (!options_.resume || fs::exists(task.out + "/INCOMPLETE")) return false;
     try {
+      if (has_jobs(task) && !is_of_same_jobs(task)) return false;
       JobOptions options = job_of(task.configuration, settings(task.configuration));
       std::vector<LoadedJob> jobs;
       if (!has_jobs(task)) jobs.push_back(load_job(options));

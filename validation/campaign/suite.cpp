@@ -9,6 +9,7 @@
 #include "policies/vocabulary/options.hpp"
 #include "validation/campaign/suite_file.hpp"
 #include "workloads/experiment/keys.hpp"
+#include "workloads/experiment/lifetime_file.hpp"
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/yaml.hpp"
@@ -67,8 +68,9 @@ std::string joined(const std::vector<std::string>& parts) {
 /// Paths are meant from the suite's folder, then from the working directory.
 std::string resolved_text(const std::string& key, const std::string& text, const fs::path& folder) {
   const auto* known = find_experiment_key(key_of_job(key).path);
-  const bool is_path =
-      key == "experiment" || (known != nullptr && (known->accepts.file_path || known->accepts.tensors));
+  const bool is_path = key == "experiment" ||
+                       (known != nullptr && (known->accepts.file_path || known->accepts.tensors)) ||
+                       (key_of_job(key).path == "transience.lifetime" && is_lifetime_file(text));
   std::error_code impossible;
   if (!is_path || text.empty() || !fs::exists(folder / text, impossible)) return text;
   return fs::proximate(fs::absolute(folder / text).lexically_normal()).string();

@@ -174,7 +174,7 @@ void assign_and_drop(const ExperimentKey& key, Experiment& experiment, const Ass
   const Json before = key_value(key, experiment);
   apply_one(key, experiment, assignment);
   const std::string options = options_of(key.path);
-  if (options.empty() || key_value(key, experiment) == before) return;
+  if (options.empty() || (!assignment.drops_options && key_value(key, experiment) == before)) return;
   std::get<OptionValues*>(find_experiment_key(options)->field(experiment))->clear();
 }
 
@@ -209,7 +209,7 @@ std::vector<Assignment> override_variants(Experiment& experiment, const std::vec
       const Json before = keys.at(assignment.path);
       store_override(experiment,
                      assignments.emplace_back(assignment.place, variant, assignment.path, assignment.value));
-      if (keys.at(assignment.path) != before) drop_options(keys, assignment.path);
+      if (assignment.drops_options || keys.at(assignment.path) != before) drop_options(keys, assignment.path);
     }
   return assignments;
 }

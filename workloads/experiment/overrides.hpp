@@ -19,6 +19,8 @@ struct Assignment {
   /// The job that overrides the key, in a file of several jobs; empty: none. Its path is empty where it only
   /// declares the job.
   std::string job = {};
+  bool drops_options =
+      false;  ///< all options that were set before go, because those that follow are complete
   /// "sync.algorithm", "variants.asp.sync.algorithm", "jobs.speech.sync.algorithm".
   std::string label() const;
 };

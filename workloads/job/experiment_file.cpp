@@ -72,6 +72,7 @@ std::vector<Assignment> read_lifetime(Assignment& assignment, const std::vector<
   const std::string path = absolute_path(assignment, folders);
   const LifetimeFile model = read_lifetime_file(path, catalogue_of(Names::lifetime).names());
   assignment.value = model.name;
+  assignment.drops_options = true;
   std::vector<Assignment> options;
   for (const auto& [name, value] : model.options.items())
     options.push_back({path, assignment.variant, "transience.options." + name, value, assignment.job});
@@ -120,11 +121,16 @@ void drop_foreign_options(Experiment& experiment, const std::vector<Assignment>&
   }
 }
 
+/// The last override of a key counts.
 std::vector<Assignment> assignments_of(const Overrides& overrides) {
   std::vector<Assignment> assignments;
   for (const auto& [key, text] : overrides)
-    for (auto& assignment : read_yaml_value(override_place, key, text))
+    for (auto& assignment : read_yaml_value(override_place, key, text)) {
+      if (!assignment.path.empty())
+        std::erase_if(assignments,
+                      [&](const Assignment& known) { return known.label() == assignment.label(); });
       assignments.push_back(std::move(assignment));
+    }
   return assignments;
 }
 
@@ -216,7 +222,8 @@ void check_key_of_job(const Assignment& assignment) {
   const std::string section = assignment.path.substr(0, assignment.path.find('.'));
   if (section == "jobs" || section == "variants" || section == "name")
     fail(assignment.place, assignment.label(), "a key that jobs can override", quote(section));
-  if (section == "platform" || section == "physics" || assignment.path == "run.devices")
+  if (section == "platform" || section == "physics" || assignment.path == "run.devices" ||
+      assignment.path == "repetitions")
     fail(assignment.place, assignment.label(), "a key that jobs can override: all of them share one",
          quote(assignment.path));
 }

@@ -67,6 +67,18 @@ TEST_F(LifetimeFileKey, ReplacesWhatIsBelow) {
   EXPECT_EQ(apply_variant(all, "other").transience.options, written_) << "an override is for all variants";
 }
 
+/// Also where the model has the same name: an option that the file lacks has its default.
+TEST_F(LifetimeFileKey, DropsAllOptionsOfTheModelBefore) {
+  const std::string below = with("weibull", "  options: {shape: 0.7, scale: 5h, limit: 24h}\n");
+  EXPECT_EQ(load(below, {{"transience.lifetime", folder_.path("model.json")}}).transience.options, written_);
+  folder_.write("other.json", R"({"name": "exponential", "options": {"mean": 3600.0}})");
+  const auto last = load(below, {{"transience.lifetime", folder_.path("model.json")},
+                                 {"transience.lifetime", folder_.path("other.json")}})
+                        .transience;
+  EXPECT_EQ(last.lifetime, "exponential");
+  EXPECT_EQ(last.options, (Options{{"mean", 3600.0}}));
+}
+
 TEST_F(LifetimeFileKey, RefusesBadFilesWithTheirLine) {
   EXPECT_EQ(error_of(with("absent.json")).substr(0, 118),
             "lab.yaml:4: key 'transience.lifetime': expected a lifetime model, or a file that `tandem fit "

@@ -292,7 +292,7 @@ TEST_F(SharedCaches, PlanWithTheEpochsOfEachJob) {
 
 /// Two jobs, one after the other, whose samples all fit into the cache.
 std::string probing(const std::string& start) {
-  return sharing(set_size, "icache", ", seed: 9, start: " + start, "", 4);
+  return sharing_jobs(set_size, "icache", ", seed: 9, start: " + start, "", 4);
 }
 const std::string probe_words =
     "--set data.sampling=importance --set data.cache_options.split=1 --set data.cache_options.package=1 ";
@@ -371,7 +371,7 @@ TEST_F(SharedCaches, OfUnlikeJobsAreRefused) {
 /// real data: a wrong sample would change the model.
 TEST_F(SharedCaches, AreMeasuredInARunAndReplayed) {
   const std::string evaluating = ", evaluate_every: 20, placement.evaluator: node-4";
-  const std::string words = line_.experiment(sharing(set_size, "icache", evaluating, evaluating)) +
+  const std::string words = line_.experiment(sharing_jobs(set_size, "icache", evaluating, evaluating)) +
                             " --operations --decisions " + probe_words + "--set data.cache_options.probe=4";
   const auto simulated = line_.tandem("simulate " + words + " --out simulated");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;

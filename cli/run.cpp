@@ -219,8 +219,7 @@ int run_job(const RunOptions& options) {
   // Rank 0 writes the results, and holds the lock too, in case this process is killed.
   lock.share();
   // Memory is shared within this machine.
-  std::unique_ptr<DatasetMemory> data;
-  if (!machines.is_used()) data = share_dataset(job.data().dataset());
+  const auto data = machines.is_used() ? nullptr : share_dataset(job.data().dataset());
   if (data) setting.program.insert(setting.program.end(), {"--data", data->path()});
   print_job(job);
   const auto memory = memory_of_hosts(job, out);

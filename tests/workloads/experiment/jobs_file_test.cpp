@@ -95,7 +95,7 @@ TEST_F(JobsFile, AnErrorOfAJobNamesThePlaceOfItsKey) {
 TEST_F(JobsFile, ReadersOfOneJobRefuseSeveral) {
   EXPECT_EQ(error_of(two),
             "lab.yaml: key 'jobs': expected an experiment of one job, found several jobs, which only tandem "
-            "simulate, run and show know");
+            "simulate, run, study, validate and show know");
 }
 
 const std::string sharing =

@@ -404,6 +404,17 @@ TEST_F(CommitFiles, OfTheLastCommitsRemainAndThoseOfEvaluations) {
   EXPECT_EQ(find_resume_point(*job_, directory_.string(), {}).round, 12);
 }
 
+TEST_F(CommitFiles, OfTheFirstCommitInEachSpanOfRoundsRemain) {
+  Experiment experiment = every(2, small_experiment(2));
+  experiment.stop.rounds = 15;
+  experiment.checkpoint.keep = 1;
+  experiment.checkpoint.keep_every = 5;
+  const Journal journal = train(experiment);
+  EXPECT_EQ(rounds_of(journal), (Rounds{2, 4, 6, 8, 10, 12, 14}));
+  for (const char* rank : {".server_0.state", ".worker_0.state", ".worker_1.state", ".pt"})
+    EXPECT_EQ(files(rank), (std::set<std::int64_t>{6, 10, 14})) << rank;
+}
+
 /// Where workers run at different speeds, no state of theirs is of use.
 TEST_F(CommitFiles, OfAsynchronousWorkersDoNotExist) {
   Experiment experiment = every(2, small_experiment(3));

@@ -553,7 +553,8 @@ void Commits::remove_old(int keep) {
   const KeepRule rule{.keep = keep,
                       .waits_for_complete = tells_complete() || needs_records,
                       // Another server may take a later one for the last that counts.
-                      .later_stay = needs_records};
+                      .later_stay = needs_records,
+                      .every = plan_.keep_every};
   std::vector<std::int64_t> rounds;
   for (const Written& one : written_) rounds.push_back(one.round);
   const auto removed = commits_to_remove(rounds, complete, rule);

@@ -14,6 +14,9 @@ struct KeepRule {
   bool waits_for_complete = false;
   /// Those after the latest complete one stay, too: another rank may take one of them for that.
   bool later_stay = false;
+  /// Rounds; the first commit of each span of so many stays, too, but for the span in which the job begins.
+  /// 0: none.
+  std::int64_t every = 0;
 };
 
 /// Of `written`, in the order of rounds. `complete`: the latest of them that is known to be complete, which

@@ -151,7 +151,8 @@ struct Experiment {
     std::map<std::string, OptionValue> options;
     CommitMode mode = CommitMode::blocking;
     CommitPlace to = CommitPlace::directory;
-    int keep = 2;  ///< last commits whose files remain; 0: all
+    int keep = 2;        ///< last commits whose files remain; 0: all
+    int keep_every = 0;  ///< rounds of a span whose first commit remains, too; 0: none
   } checkpoint;
 
   /// What follows a departure.

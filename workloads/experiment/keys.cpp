@@ -411,6 +411,10 @@ std::vector<ExperimentKey> run_keys() {
        "machine, also with --cluster, and have a folder per host: OUT/local/HOST, OUT/memory/HOST"},
       {KEY(checkpoint.keep), between(0, million),
        "number of last commits whose files remain; 0: all. Files of evaluations remain"},
+      {KEY(checkpoint.keep_every), between(0, billion),
+       "rounds: the files of the first commit in each span of so many rounds remain, too (but for the span "
+       "in "
+       "which training begins); 0: only the last ones. Needs checkpoint.to directory"},
       {KEY(target_accuracy), between(0, 1),
        "results report when the test accuracy first reaches this value; 0: no target"},
       {KEY(run.devices),

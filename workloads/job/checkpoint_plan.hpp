@@ -22,6 +22,7 @@ struct CommitPlan {
   CommitPlace to = CommitPlace::directory;
   checkpointing::Buddies buddies = {};  ///< of the hosts, where commits are in memory
   int keep = 0;                         ///< last commits whose files remain; 0: all
+  int keep_every = 0;                   ///< rounds of a span whose first commit remains, too; 0: none
   bool only_rounds = false;  ///< the policy only counts rounds, so all commits are known in advance
   /// Rounds from one commit to the next, which every rank counts; 0: the decider announces each commit.
   std::int64_t every = 0;

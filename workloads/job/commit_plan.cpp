@@ -92,7 +92,8 @@ CommitPlan plan_commits(const Experiment& experiment, const Roster& roster, cons
                   .options = Options::resolve(policy.name, policy.options, checkpoint.options),
                   .mode = checkpoint.mode,
                   .to = checkpoint.to,
-                  .keep = checkpoint.keep};
+                  .keep = checkpoint.keep,
+                  .keep_every = checkpoint.keep_every};
   plan.by_members = roster.steward() && exchange.route() != sync::Route::server;
   const auto coordinator = plan.by_members ? std::nullopt : roster.coordinator();
   plan.decider = coordinator.value_or(roster.first_worker());

@@ -157,6 +157,13 @@ class Checker {
     const auto& checkpoint = experiment_.checkpoint;
     if (const auto why = why_commits_in_directory(experiment_, CommitReaders::writers))
       fail_at("checkpoint.to", "directory, because " + *why, quote(to_text(checkpoint.to)));
+    if (checkpoint.keep_every > 0 && checkpoint.to != CommitPlace::directory)
+      fail_at(
+          "checkpoint.keep_every",
+          fmt::format("0, because checkpoint.to is {}: only the result directory keeps more than the last "
+                      "commits",
+                      to_text(checkpoint.to)),
+          fmt::format("'{}'", checkpoint.keep_every));
     if (checkpoint.policy.empty()) return;
     if (checkpoint.policy == "on-warning" && experiment_.recovery.mode != RecoveryMode::restart)
       fail_at("checkpoint.policy",

@@ -36,5 +36,26 @@ TEST(OldCommits, LaterOnesStayWhereAnotherServerMayCountThem) {
   EXPECT_EQ(commits_to_remove(Rounds{5, 10, 15, 20}, std::nullopt, rule), Rounds{});
 }
 
+TEST(OldCommits, TheFirstOfEachSpanOfRoundsStays) {
+  const KeepRule rule{.keep = 1, .every = 20};
+  EXPECT_EQ(commits_to_remove(Rounds{5, 10, 20, 25, 30}, 30, rule), (Rounds{5, 10, 25}));
+  EXPECT_EQ(commits_to_remove(Rounds{7, 14, 21, 28, 35, 42, 49}, 49, rule), (Rounds{7, 14, 28, 35}))
+      << "rounds of commits need not be multiples";
+}
+
+/// Each commit is written, then what is too much goes: the result is that of one removal at the end.
+TEST(OldCommits, OfSpansDoNotDependOnWhatWasRemovedBefore) {
+  const KeepRule rule{.keep = 2, .every = 10};
+  Rounds written, all;
+  for (std::int64_t round = 3; round < 100; round += 3 + round % 4) {
+    written.push_back(round);
+    all.push_back(round);
+    for (const std::int64_t gone : commits_to_remove(written, round, rule)) std::erase(written, gone);
+  }
+  for (const std::int64_t gone : commits_to_remove(all, all.back(), rule)) std::erase(all, gone);
+  EXPECT_EQ(written, all);
+  EXPECT_GT(written.size(), 10u);
+}
+
 }  // namespace
 }  // namespace tandem

@@ -122,6 +122,8 @@ void draw_policies_of_machines(Rng& rng, Experiment& experiment) {
   experiment.checkpoint.to = CommitPlace::directory;
   if (rng.below(2) == 0) {
     experiment.checkpoint.to = rng.below(2) == 0 ? CommitPlace::local : CommitPlace::directory;
+    if (experiment.checkpoint.to == CommitPlace::directory)
+      experiment.checkpoint.keep_every = static_cast<int>(rng.below(1000));
     const auto& policy = checkpointing::catalog().find("fixed");
     experiment.checkpoint.policy = policy.name;
     experiment.checkpoint.options = Options::resolve(policy.name, policy.options,

@@ -232,7 +232,7 @@ struct Reply {
   /// The job commits its state after this round, for which a coordinator of workers that come and go has
   /// written its part; 0, or an earlier one: no further commit is decided.
   std::int32_t commit_round = 0;
-  std::int32_t deals = 0;  ///< made since the job began, each of which a message brought before
+  std::int32_t deals = 0;  ///< made since the job began; a message before this one brings those that are new
 };
 
 /// The occupant of a worker's slot: the first one, which starts with the job, or one that starts now.

@@ -312,13 +312,15 @@ std::vector<std::int64_t> to_numbers(const MemberDeals::Change& change) {
   return numbers;
 }
 
-MemberDeals::Change change_from(std::span<const std::int64_t> numbers) {
+std::vector<MemberDeals::Change> changes_from(std::span<const std::int64_t> numbers, int count) {
   Reader reader(numbers);
-  MemberDeals::Change change;
-  change.closed = next_deal(reader);
-  for (const std::int64_t slot : reader.list()) change.slots.push_back(static_cast<int>(slot));
-  change.begin = reader.list();
-  return change;
+  std::vector<MemberDeals::Change> changes(static_cast<std::size_t>(count));
+  for (MemberDeals::Change& change : changes) {
+    change.closed = next_deal(reader);
+    for (const std::int64_t slot : reader.list()) change.slots.push_back(static_cast<int>(slot));
+    change.begin = reader.list();
+  }
+  return changes;
 }
 
 void DealsOfWorker::follow(const MemberDeals& deals, int slot) {

@@ -129,7 +129,8 @@ class MemberDeals {
 
 /// As numbers, for a message, and back.
 std::vector<std::int64_t> to_numbers(const MemberDeals::Change& change);
-MemberDeals::Change change_from(std::span<const std::int64_t> numbers);
+/// `count` changes whose numbers follow each other; numbers after them are not read.
+std::vector<MemberDeals::Change> changes_from(std::span<const std::int64_t> numbers, int count);
 
 /// The deals that one worker follows, one after the other.
 class DealsOfWorker {

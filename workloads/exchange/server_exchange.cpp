@@ -160,11 +160,12 @@ class ServerExchange : public Exchange {
 
   /// Of the deals that this worker has got, it knows the first ones. A newcomer knows all.
   void follow_deals(std::int32_t told) {
-    for (; deals_followed_ < told; ++deals_followed_) {
-      if (joins_) continue;
-      const auto numbers = receive_deals(sampling::MemberDeals::most_numbers_of_change(first_workers_));
-      if (!knows_samples_) continue;
-      deals_->follow(sampling::change_from(numbers));
+    const std::int32_t count = told - std::exchange(deals_followed_, told);
+    if (count == 0 || joins_) return;
+    const auto numbers = receive_deals(count * sampling::MemberDeals::most_numbers_of_change(first_workers_));
+    if (!knows_samples_) return;
+    for (const auto& change : sampling::changes_from(numbers, count)) {
+      deals_->follow(change);
       hooks_.dealt(*deals_);
     }
   }

@@ -77,7 +77,7 @@ class ParameterServer {
     bool has_place = true;                   ///< deals count its worker
     bool loads_ahead = false;                ///< its worker may have taken the batch of its next step
     std::size_t deals_told = 0;              ///< to its worker
-    std::vector<std::int64_t> deal_numbers;  ///< all of them, as a newcomer gets them
+    std::vector<std::int64_t> deal_numbers;  ///< of several, or of all, as a newcomer gets them
     std::vector<Pending> draining;           ///< what is open with earlier workers of its slot
     bool is_member() const { return is_present && !is_joining; }
   };
@@ -102,6 +102,7 @@ class ParameterServer {
   void deal_if_due();
   void tell_deals(Client& client);
   void tell_all_deals(Client& client);
+  void send_deals(Client& client, std::vector<std::int64_t>& numbers, std::int64_t count);
   void on_joined(int worker, int incarnation);
   void cancel_join(int worker);
   static void note_arrived(Client& client, const Completion& last);

@@ -157,13 +157,24 @@ Slice slice_of(std::vector<std::int64_t>& numbers, std::int64_t count) {
 
 }  // namespace
 
-/// Its reply follows.
+/// Its reply follows. One message has all that the worker has not heard of.
 void ParameterServer::tell_deals(Client& client) {
   deal_if_due();
-  for (; client.deals_told < dealt_.size(); ++client.deals_told) {
-    Dealt& dealt = dealt_[client.deals_told];
-    client.reply.push_back(context_.send(client.rank, protocol::deals, slice_of(dealt.numbers, dealt.count)));
+  const std::size_t first = std::exchange(client.deals_told, dealt_.size());
+  if (first == dealt_.size()) return;
+  if (first + 1 == dealt_.size()) return send_deals(client, dealt_.back().numbers, dealt_.back().count);
+  client.deal_numbers.clear();
+  std::int64_t count = 0;
+  for (std::size_t deal = first; deal < dealt_.size(); ++deal) {
+    std::ranges::copy(dealt_[deal].numbers, std::back_inserter(client.deal_numbers));
+    count += dealt_[deal].count;
   }
+  send_deals(client, client.deal_numbers, count);
+}
+
+/// `numbers`: stay until the reply has been sent.
+void ParameterServer::send_deals(Client& client, std::vector<std::int64_t>& numbers, std::int64_t count) {
+  client.reply.push_back(context_.send(client.rank, protocol::deals, slice_of(numbers, count)));
 }
 
 void ParameterServer::tell_all_deals(Client& client) {
@@ -171,8 +182,7 @@ void ParameterServer::tell_all_deals(Client& client) {
   client.deals_told = dealt_.size();
   const auto counted = counted_samples();
   if (knows_samples_) client.deal_numbers = deals_->to_numbers(counted);
-  client.reply.push_back(context_.send(client.rank, protocol::deals,
-                                       slice_of(client.deal_numbers, deals_->count_numbers(counted))));
+  send_deals(client, client.deal_numbers, deals_->count_numbers(counted));
 }
 
 /// With what counts of the present one; empty: all as when the job began.

@@ -302,10 +302,35 @@ TEST(MemberDeals, ComeBackFromNumbers) {
   const std::int64_t expected = deals.count_numbers_of_change();
   const auto change = to_numbers(deals.deal(Counts{20, 4, 18, 2}, counted));
   EXPECT_EQ(std::ssize(change), expected);
-  same.follow(change_from(change));
+  std::vector<std::int64_t> in_larger_memory = change;
+  in_larger_memory.push_back(7);
+  same.follow(changes_from(in_larger_memory, 1).front());
   EXPECT_EQ(same.before()->back(), deals.before()->back());
   EXPECT_EQ(same.place(3), deals.place(3));
   EXPECT_EQ(same.begin(3), deals.begin(3));
+}
+
+/// A worker that hears of several deals at the same time follows them in order.
+TEST(MemberDeals, SeveralChangesFollowEachOtherAsNumbers) {
+  const MemberDeals::Rules rules;
+  MemberDeals deals(3, 3, {}, rules), same(3, 3, {}, rules);
+  std::vector<std::int64_t> numbers;
+  const auto deal = [&](const Counts& taken) {
+    const auto change = to_numbers(deals.deal(taken, taken));
+    numbers.insert(numbers.end(), change.begin(), change.end());
+  };
+  deals.leave(1, 4);
+  deal({8, 4, 8});
+  deals.join(1, 4);
+  deal({12, 4, 16});
+  const auto changes = changes_from(numbers, 2);
+  ASSERT_EQ(changes.size(), 2U);
+  for (const auto& change : changes) same.follow(change);
+  EXPECT_EQ(*same.before(), *deals.before());
+  for (const int slot : {0, 1, 2}) {
+    EXPECT_EQ(same.place(slot), deals.place(slot));
+    EXPECT_EQ(same.begin(slot), deals.begin(slot));
+  }
 }
 
 TEST(MemberDeals, AWorkerThatHearsOfTwoDealsTakesNothingOfTheFirst) {

@@ -23,6 +23,18 @@ double rate_factor(RateScale rule, int workers, int members) {
   fail_check("a rule for the rate", __FILE__, __LINE__, std::to_string(static_cast<int>(rule)));
 }
 
+double RateRamp::factor(double target, std::int64_t round) {
+  if (!is_enabled()) return target;
+  if (target != state_.to) state_ = {.from = at(round), .to = target, .since = round};
+  return at(round);
+}
+
+double RateRamp::at(std::int64_t round) const {
+  const std::int64_t step = round - state_.since + 1;
+  if (step > rounds_) return state_.to;
+  return state_.from + (state_.to - state_.from) * static_cast<double>(step) / (rounds_ + 1);
+}
+
 std::vector<std::int64_t> batches(BatchRule rule, std::int64_t batch, int workers, int members) {
   TANDEM_CHECK(batch >= 1 && workers >= 1 && members >= 1, "batch", batch, "workers", workers, "members",
                members);

@@ -13,6 +13,31 @@ namespace tandem::recovery {
 /// training: Li, Walls, Guo, ICDCS 2020.
 double rate_factor(RateScale rule, int workers, int members);
 
+/// The factor after changes of the number of workers: in the rounds of the ramp it moves evenly to its new
+/// value. All that apply the same updates need the same state.
+class RateRamp {
+ public:
+  /// `rounds`: updates of so many rounds have factors between the two values; 0: none.
+  explicit RateRamp(int rounds) : rounds_(rounds) {}
+  /// In an update of `round`, where the factor for the present members is `target`. Pre: rounds do not
+  /// decrease.
+  double factor(double target, std::int64_t round);
+  bool is_enabled() const { return rounds_ > 0; }
+
+  struct State {
+    double from = 1.0;
+    double to = 1.0;
+    std::int64_t since = 0;  ///< the round of the first update on the way
+  };
+  State& state() { return state_; }
+
+ private:
+  double at(std::int64_t round) const;
+
+  int rounds_;
+  State state_;
+};
+
 /// Shape: samples per step of each member, in the order of their slots. keep: `batch` each; global: as evenly
 /// as possible, larger shares first, together workers * batch. Pre: all at least 1. With more members than
 /// samples, the last members have none.

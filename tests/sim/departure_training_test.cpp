@@ -105,6 +105,31 @@ TEST_F(Departures, CommitsContinueWhileWorkersComeAndGo) {
   EXPECT_NEAR((makespan_ - without).count(), 0.75 * blocked.count(), 1e-6);
 }
 
+TEST_F(Departures, TheServersLearningRateMovesWithTheNumberOfMembers) {
+  Experiment experiment = small_experiment(4);
+  experiment.stop = {.rounds = 8};
+  experiment.recovery.policy = "shrink";
+  depart_at(experiment, "2.5 remove a; 2.5 remove b");
+  const auto model_with = [&](RateScale scale, int ramp) {
+    experiment.recovery.scale_rate = scale;
+    experiment.recovery.ramp = ramp;
+    train(experiment);
+    return final_model();
+  };
+  const auto kept = model_with(RateScale::keep, 0), halved = model_with(RateScale::linear, 0);
+  // So slowly that the job ends before it has moved, and so fast that it is no ramp.
+  expect_close(model_with(RateScale::linear, 1'000'000'000), kept, 1e-6F);
+  EXPECT_EQ(model_with(RateScale::keep, 3), kept);
+  const auto between = model_with(RateScale::linear, 3);
+  const auto distance = [](const std::vector<float>& a, const std::vector<float>& b) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] - b[i]);
+    return sum;
+  };
+  EXPECT_GT(distance(between, kept), 0.0);
+  EXPECT_LT(distance(between, halved), distance(kept, halved));
+}
+
 TEST_F(Departures, TwoOfFourAreReplaced) {
   Experiment experiment = thousand_steps();
   experiment.recovery.policy = "replace";

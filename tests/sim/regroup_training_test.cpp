@@ -97,13 +97,17 @@ class Regrouping : public Training {
     }
     return batches;
   }
-  /// The model after rounds with these members.
-  std::vector<float> model_by_hand(const std::vector<std::vector<int>>& rounds) const {
+  /// The model after rounds with these members. `factors`: of each round, on the learning rate; empty: 1.
+  std::vector<float> model_by_hand(const std::vector<std::vector<int>>& rounds,
+                                   const std::vector<double>& factors = {}) const {
     const auto learner = make_job_learner(job_->replica_plan());
     const OptimizerSetting& setting = job_->exchange().optimizer_setting();
     std::vector<double> model(learner->model().begin(), learner->model().end());
     std::vector<double> velocity(model.size(), 0.0);
-    for (const auto& batches : batches_by_hand(rounds)) {
+    const auto batches_of_rounds = batches_by_hand(rounds);
+    for (std::size_t round = 0; round < rounds.size(); ++round) {
+      const auto& batches = batches_of_rounds[round];
+      const double rate = setting.learning_rate * (factors.empty() ? 1.0 : factors[round]);
       std::vector<double> mean(model.size(), 0.0);
       for (const auto& batch : batches) {
         const auto gradient = gradient_of(*learner, model, batch);
@@ -112,7 +116,7 @@ class Regrouping : public Training {
       }
       for (std::size_t i = 0; i < mean.size(); ++i) {
         velocity[i] = setting.momentum * velocity[i] + mean[i];
-        model[i] -= setting.learning_rate * velocity[i];
+        model[i] -= rate * velocity[i];
       }
     }
     return {model.begin(), model.end()};
@@ -253,6 +257,26 @@ TEST_F(Regrouping, ANewcomerHasTheModelOfTheOthers) {
   // The others have computed half of a step when the newcomer begins with it.
   expect_makespan(8.5);
   EXPECT_EQ(*expect_sum(experiment, journal).applied, 24 * (6 * 4 + 2 * 3));
+}
+
+/// Also for the newcomer in the first slot, which comes while it moves.
+TEST_F(Regrouping, TheLearningRateMovesWithTheNumberOfMembers) {
+  Experiment experiment = job();
+  experiment.stop = {.rounds = 8};
+  experiment.recovery.policy = "replace";
+  experiment.recovery.scale_rate = RateScale::linear;
+  experiment.transience.start = Seconds(2);
+  depart_at(experiment, "2.5 remove a; 2.5 add a");
+  const std::vector<int> all = {0, 1, 2, 3}, three = {1, 2, 3};
+  const std::vector<std::vector<int>> rounds = {all, all, three, three, all, all, all, all};
+  train(experiment);
+  expect_close(final_model(), model_by_hand(rounds, {1, 1, 0.75, 0.75, 1, 1, 1, 1}), 1e-5F);
+  experiment.recovery.ramp = 2;
+  train(experiment);
+  const double third = 0.25 / 3;
+  expect_close(final_model(),
+               model_by_hand(rounds, {1, 1, 1 - third, 1 - 2 * third, 0.75 + third, 0.75 + 2 * third, 1, 1}),
+               1e-5F);
 }
 
 /// Its duties, such as writing the models that are evaluated, are those of the next one.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/exchange/ramp_state.hpp"
 #include "workloads/job/memory_estimate.hpp"
 #include "workloads/vectors/device_state.hpp"
 #include "workloads/vectors/owned_mark.hpp"
@@ -45,7 +46,8 @@ Replica::Replica(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeD
       change_update_(exchange.update_rule(), exchange.global_rate(),
                      learner_ && exchange.route() == sync::Route::all_reduce ? model_.elements() : 0, device),
       payload_(exchange.payload()),
-      common_vectors_(common_vectors(exchange)) {
+      common_vectors_(common_vectors(exchange)),
+      ramp_(plan.rate_ramp) {
   if (learner_)
     learner_->after_backward([this](int bucket) { guard_.inspect(bucket, learner_->gradient()); });
   const sync::UpdateRule rule = exchange.update_rule();
@@ -136,12 +138,12 @@ Kernel Replica::adopt_sum(sync::Payload payload, double weight, UpdateTime time)
   return [this, payload, weight, time] {
     switch (payload) {
       case sync::Payload::gradient:
-        optimizer_.begin_update(time, rate_factor_);
+        optimizer_.begin_update(time, ramp_.factor(rate_factor_, time.round));
         return apply_update(optimizer_, model_, 0, learner_->model(), sum_of_gradients(), 1.0 / weight);
       case sync::Payload::change:
         if (tie_) give_way_to_centre(tie_->pull);
         change_update_.begin_update(optimizer_.rate_at(time));
-        return adopt_mean_change(1.0 / weight);
+        return adopt_mean_change(1.0 / weight, time.round);
       case sync::Payload::model:
         device_.scale(learner_->model().data(), model_.elements(), static_cast<float>(1.0 / weight));
     }
@@ -151,7 +153,7 @@ Kernel Replica::adopt_sum(sync::Payload payload, double weight, UpdateTime time)
 Kernel Replica::adopt_sum_of(int bucket, double weight, UpdateTime time) {
   if (!learner_) return {};
   return [this, bucket, weight, time] {
-    if (bucket + 1 == buckets()) optimizer_.begin_update(time, rate_factor_);
+    if (bucket + 1 == buckets()) optimizer_.begin_update(time, ramp_.factor(rate_factor_, time.round));
     const BucketDescription& extent = model_.buckets[static_cast<std::size_t>(bucket)];
     const auto begin = static_cast<std::size_t>(extent.offset);
     const auto size = static_cast<std::size_t>(extent.elements());
@@ -166,14 +168,15 @@ std::span<const float> Replica::sum_of_gradients() const {
   return incoming_.empty() ? learner_->gradient() : incoming_.span();
 }
 
-void Replica::adopt_mean_change(double share) {
+void Replica::adopt_mean_change(double share, std::int64_t round) {
+  const double factor = ramp_.factor(rate_factor_, round);
   const std::span<float> target = tie_ ? marked_.span() : learner_->model();
   const std::span<const float> base = marked_.span(), sum = change_.span();
   for (const auto& bucket : model_.buckets) {
     const auto begin = static_cast<std::size_t>(bucket.offset);
     const auto trained = static_cast<std::size_t>(bucket.parameters);
     change_update_.apply(target.subspan(begin, trained), base.subspan(begin, trained),
-                         sum.subspan(begin, trained), share, rate_factor_, bucket.offset);
+                         sum.subspan(begin, trained), share, factor, bucket.offset);
     const std::size_t rest = begin + trained;
     device_.move(target.data() + rest, base.data() + rest, sum.data() + rest, nullptr,
                  bucket.exchanged() - bucket.parameters,
@@ -235,12 +238,14 @@ void Replica::serialise(StateArchive& state) {
     serialise_floats(state, "centre", device_, marked_.span());
   }
   if (server_steps_) return;
+  tandem::serialise(state, ramp_);
   optimizer_.serialise(state);
   change_update_.serialise(state);
 }
 
 void Replica::serialise_common(StateArchive& state) {
   if (!learner_) return;
+  tandem::serialise(state, ramp_);
   const std::span<float> model = learner_->model();
   if (payload_ != sync::Payload::change) {
     serialise_floats(state, "model", device_, model);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/recovery/scaling.hpp"
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/finite_guard.hpp"
@@ -94,7 +95,7 @@ class Replica {
  private:
   std::span<float> payload_memory(sync::Payload payload);
   std::span<const float> sum_of_gradients() const;
-  void adopt_mean_change(double share);
+  void adopt_mean_change(double share, std::int64_t round);
   void give_way_to_centre(double share);
 
   ComputeDevice& device_;
@@ -105,8 +106,9 @@ class Replica {
   ChangeUpdate change_update_;
   std::optional<sync::ElasticTie> tie_;
   sync::Payload payload_;
-  int common_vectors_;  ///< of the model's size, in the state that workers have in common
-  double rate_factor_ = 1.0;
+  int common_vectors_;        ///< of the model's size, in the state that workers have in common
+  double rate_factor_ = 1.0;  ///< to which the ramp moves
+  recovery::RateRamp ramp_;
   bool server_has_model_;  ///< all of it, as it is after an exchange
   bool server_steps_;      ///< and it takes every step
   FloatArray marked_;      ///< the model at the start of the round, or the centre as last known

@@ -167,6 +167,7 @@ struct Experiment {
     int restarts = 10;   ///< most restarts of a job
     Seconds launch{0};   ///< in which the ranks of a restarted job get ready; 0: as the profile measured
     RateScale scale_rate = RateScale::keep;
+    int ramp = 0;  ///< rounds in which the learning rate moves to what scale_rate says
     BatchRule batch = BatchRule::keep;
     /// The policy itself continues a job with fewer workers, whatever `least` is.
     bool shrinks() const { return policy == "shrink" || policy == "liveput"; }

@@ -353,6 +353,10 @@ std::vector<ExperimentKey> transience_keys() {
        {},
        "the learning rate when n of n0 workers are present - keep: as configured; linear: times n / n0; "
        "sqrt: times the square root of n / n0; inverse-sqrt, for asynchronous algorithms: of n0 / n"},
+      {KEY(recovery.ramp), between(0, billion),
+       "rounds in which the learning rate moves evenly to what recovery.scale_rate says, each time the "
+       "number of "
+       "workers has changed; 0: at once"},
       {KEY(recovery.batch),
        {},
        "keep: each worker keeps its batch; global: the workers that are present share the batches of all"},

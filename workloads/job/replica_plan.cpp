@@ -75,7 +75,8 @@ ReplicaPlan plan_replica(const Experiment& experiment, const DatasetInfo& datase
           .learner = std::move(learner),
           .real_math = workload.math == Experiment::Workload::Math::real,
           .initial = workload.initial,
-          .non_finite = workload.non_finite};
+          .non_finite = workload.non_finite,
+          .rate_ramp = experiment.recovery.ramp};
 }
 
 }  // namespace tandem

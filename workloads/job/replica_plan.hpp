@@ -17,6 +17,7 @@ struct ReplicaPlan {
   bool real_math = false;
   std::string initial;                         ///< path of the checkpoint to start from; empty: from the seed
   OnNonFinite non_finite = OnNonFinite::stop;  ///< see Experiment::Workload
+  int rate_ramp = 0;                           ///< recovery.ramp
 };
 
 /// Errors: ConfigError, as describe_model.

@@ -7,6 +7,7 @@
 
 #include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/exchange/ramp_state.hpp"
 #include "workloads/job/progress.hpp"
 #include "workloads/job/worker_scaling.hpp"
 #include "workloads/protocol.hpp"
@@ -53,6 +54,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       batch_rule_(job.spec().experiment.recovery.batch),
       // Workers that update themselves scale their updates.
       rate_factor_(plan_.servers_send_means() ? 1.0 : rate_factor_of(job)),
+      ramp_(job.replica_plan().rate_ramp),
       present_(0),
       first_workers_(job.roster().first_workers().size()),
       knows_samples_(job.data().knows_samples()),
@@ -299,7 +301,7 @@ void ParameterServer::apply(double scale) {
   // The pushes of the round are counted by its last key.
   const std::int64_t round = is_last_key() && !counts_updates_ ? pushes_.current() : pushes_.rounds();
   Pending update = context_.compute({.kind = kind, .bytes = model_.selected_bytes()},
-                                    model_.apply(scale * rate_factor_, round));
+                                    model_.apply(scale * ramp_.factor(rate_factor_, round), round));
   context_.wait(update);
   if (!is_last_key()) return;
   // Every server counts its own updates; one of them records for all.
@@ -488,6 +490,7 @@ void ParameterServer::serialise(StateArchive& state) {
     state.number(of_worker + "batch", client.batch);
     state.number(of_worker + "local_steps", client.local_steps);
   }
+  tandem::serialise(state, ramp_);
   model_.serialise(state);
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/recovery/scaling.hpp"
 #include "policies/sampling/member_deals.hpp"
 #include "policies/sync/policy.hpp"
 #include "workloads/checkpoint/accuracy_stop.hpp"
@@ -206,7 +207,8 @@ class ParameterServer {
   std::vector<Accepted> accepted_;  ///< since the last update
   RateScale rate_scale_;
   BatchRule batch_rule_;
-  double rate_factor_;        ///< on the learning rate, with the members that there are
+  double rate_factor_;  ///< on the learning rate, with the members that there are
+  recovery::RateRamp ramp_;
   std::vector<int> batches_;  ///< by worker, that the members share; empty: as the policy says
   int present_;               ///< workers that have not left
   int members_ = 0;           ///< of them, those that take part

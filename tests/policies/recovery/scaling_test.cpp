@@ -27,6 +27,42 @@ TEST(RateFactor, ChangesInOneStepAsInSeveral) {
     EXPECT_DOUBLE_EQ(rate_factor(rule, 9, 5) * rate_factor(rule, 5, 2), rate_factor(rule, 9, 2));
 }
 
+TEST(RateRamp, MovesEvenlyToTheNewFactor) {
+  RateRamp ramp(3);
+  EXPECT_EQ(ramp.factor(1.0, 0), 1.0);
+  EXPECT_EQ(ramp.factor(0.6, 10), 0.9);
+  EXPECT_DOUBLE_EQ(ramp.factor(0.6, 11), 0.8);
+  EXPECT_EQ(ramp.factor(0.6, 11), ramp.factor(0.6, 11)) << "several updates of a round have one factor";
+  EXPECT_DOUBLE_EQ(ramp.factor(0.6, 12), 0.7);
+  EXPECT_EQ(ramp.factor(0.6, 13), 0.6);
+  EXPECT_EQ(ramp.factor(0.6, 1000), 0.6);
+}
+
+/// A worker that comes back in the middle turns it round.
+TEST(RateRamp, BeginsWhereTheLastOneWas) {
+  RateRamp ramp(3);
+  ramp.factor(0.6, 10);
+  EXPECT_DOUBLE_EQ(ramp.factor(0.6, 11), 0.8);
+  // Of the way from 0.7, which this update would have had.
+  EXPECT_DOUBLE_EQ(ramp.factor(1.0, 12), 0.775);
+  EXPECT_DOUBLE_EQ(ramp.factor(1.0, 15), 1.0);
+}
+
+TEST(RateRamp, OfNoRoundsIsAStep) {
+  RateRamp ramp(0);
+  EXPECT_FALSE(ramp.is_enabled());
+  EXPECT_EQ(ramp.factor(0.25, 0), 0.25);
+  EXPECT_EQ(ramp.factor(1.0, 1), 1.0);
+}
+
+TEST(RateRamp, WithTheSameStateIsTheSame) {
+  RateRamp ramp(5), other(5);
+  ramp.factor(0.5, 7);
+  other.state() = ramp.state();
+  for (const std::int64_t round : {8, 9, 12, 40})
+    EXPECT_EQ(other.factor(0.5, round), ramp.factor(0.5, round));
+}
+
 TEST(Batches, AreKeptOrDealt) {
   using Sizes = std::vector<std::int64_t>;
   EXPECT_EQ(batches(BatchRule::keep, 32, 4, 3), (Sizes{32, 32, 32}));

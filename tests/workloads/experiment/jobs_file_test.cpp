@@ -219,6 +219,12 @@ INSTANTIATE_TEST_SUITE_P(
             "lab.yaml:6: key 'jobs.a.data.cache': expected a policy that does not plan with the list of one "
             "job, "
             "because several jobs share the cache nodes (data.shared), found 'foresight'"},
+        Refusal{"ProbeOfOne",
+                sharing +
+                    "  a: {data.cache: icache, data.sampling: importance, data.cache_options.probe: 4}\n  b: "
+                    "{data.shared: false}\n",
+                "lab.yaml:6: key 'jobs.a.data.cache_options.probe': expected 0, because no other job shares "
+                "the cache nodes (data.shared), found '4'"},
         Refusal{"SharedPlan",
                 sharing + "  a: {data.cache: hoard, data.sampling: shuffled, data.peers: plan}\n",
                 "lab.yaml:6: key 'jobs.a.data.peers': expected none, partition or ring, because several jobs "

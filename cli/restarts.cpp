@@ -27,6 +27,7 @@
 #include "workloads/job/recovery_plan.hpp"
 #include "workloads/job/workers_of_generation.hpp"
 #include "workloads/job/zones.hpp"
+#include "workloads/records/membership_file.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -295,6 +296,13 @@ void remove_generation_files(const Job& job, const std::string& out) {
   for (const auto& own : {"/local", "/memory"}) std::filesystem::remove_all(out + own);
 }
 
+void write_known_membership(const std::string& out, const RestartSteward& steward,
+                            std::optional<Seconds> until) {
+  std::vector<MembershipRecord> known = steward.membership();
+  if (until) std::erase_if(known, [&](const MembershipRecord& change) { return change.time > *until; });
+  add_to_membership_file(out, known);
+}
+
 RestartSteward make_restart_steward(const Job& job) { return steward_of(job, {}); }
 
 std::string describe(const RestartSteward::End& end) {
@@ -481,9 +489,15 @@ std::optional<int> MeasuredGenerations::wait(const GenerationResult& result, Sec
   return tandem::cli::wait(signals_, next - now().value_or(next));
 }
 
+void MeasuredGenerations::write_membership(bool as_drawn) {
+  if (steward_) write_known_membership(out_, *steward_, as_drawn ? std::nullopt : now());
+}
+
 void MeasuredGenerations::tell(const std::string& note) { print_note(note); }
 
-GenerationResult launch_generations(Job& job, const std::string& out, GenerationWorld& world) {
+namespace {
+
+GenerationResult run_generations(Job& job, const std::string& out, GenerationWorld& world) {
   const int most = job.spec().experiment.recovery.restarts;
   const std::int64_t first_round = job.resume() == nullptr ? 0 : job.resume()->round;
   Attempts attempts(first_round);
@@ -540,6 +554,19 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
     result = world.launch();
   }
   return result;
+}
+
+}  // namespace
+
+GenerationResult launch_generations(Job& job, const std::string& out, GenerationWorld& world) {
+  try {
+    GenerationResult result = run_generations(job, out, world);
+    if (result.exit_code != exit_success) world.write_membership(result.drawn.has_value());
+    return result;
+  } catch (const WorldError&) {
+    world.write_membership(false);
+    throw;
+  }
 }
 
 }  // namespace tandem::cli

@@ -59,6 +59,9 @@ class GenerationWorld {
   virtual const std::vector<int>* members() const = 0;
   /// Machines have departed during that time that took commits along: restart_point() may be another one.
   virtual bool has_lost_more() const = 0;
+  /// The job ends without results: what is known of its machines stays in membership.csv. `as_drawn`: its
+  /// last generation ended as it was drawn.
+  virtual void write_membership(bool as_drawn) = 0;
   /// For the user.
   virtual void tell(const std::string& note) = 0;
 };
@@ -78,6 +81,7 @@ class MeasuredGenerations final : public GenerationWorld {
   std::optional<int> wait(const GenerationResult& result, Seconds pause) override;
   const std::vector<int>* members() const override;
   bool has_lost_more() const override { return has_lost_more_; }
+  void write_membership(bool as_drawn) override;
   void tell(const std::string& note) override;
 
  private:
@@ -108,6 +112,10 @@ void remove_generation_files(const Job& job, const std::string& out);
 bool outlives_ranks(const Job& job);
 /// What would have helped a job that a death has ended; empty: nothing.
 std::string advice_after_death(const Job& job, const GuardedResult& result);
+
+/// Adds what the steward knows of the machines, until that time (none: all), to membership.csv in `out`.
+void write_known_membership(const std::string& out, const RestartSteward& steward,
+                            std::optional<Seconds> until);
 
 /// Whether outlives_ranks. The job then gets its first generation.
 bool begin_generations(Job& job);

@@ -185,6 +185,10 @@ std::optional<ResumePoint> SimulatedGenerations::restart_point(GenerationResult&
   return point_;
 }
 
+void SimulatedGenerations::write_membership(bool as_drawn) {
+  write_known_membership(out_, steward_, as_drawn ? std::nullopt : std::optional(began_));
+}
+
 std::optional<int> SimulatedGenerations::wait(const GenerationResult&, Seconds) {
   launched_ = steward_.begin_next();
   has_lost_more_ = lose_machines(job_, steward_.departed_meanwhile());

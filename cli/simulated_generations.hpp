@@ -32,6 +32,7 @@ class SimulatedGenerations final : public GenerationWorld {
     return recovers_in_place(job_) ? nullptr : &steward_.members();
   }
   bool has_lost_more() const override { return has_lost_more_; }
+  void write_membership(bool as_drawn) override;
   void tell(const std::string&) override {}
 
   /// The whole job, once it has ended.

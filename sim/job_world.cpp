@@ -239,6 +239,7 @@ JobRun run_of(const SharingJob& sharing, std::vector<Journal> journals, Seconds 
              .warnings = result.warnings,
              .is_cut = result.is_cut};
   if (times.all_reduces().used()) run.physics["native_all_reduce"] = times.all_reduces().origin();
+  for (Journal& own : journals) own.complete();
   const Generation* const generation = run.is_cut ? nullptr : job.generation();
   if (generation == nullptr) {
     for (Journal& own : journals) run.journal.append(std::move(own));

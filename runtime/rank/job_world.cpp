@@ -205,6 +205,7 @@ JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const
   JobRun run;
   if (clocks != nullptr) run.clocks = clocks->finish(context);
   std::vector<double> ends_s(context.rank() == 0 ? static_cast<std::size_t>(context.world_size()) : 0);
+  journal.complete();
   check_mpi(MPI_Gather(&own_end, 1, MPI_DOUBLE, ends_s.data(), 1, MPI_DOUBLE, 0, communicator), "MPI_Gather");
   std::optional<JobRecords> records;
   if (job.generation() != nullptr) records.emplace(job, recorded.earlier);
@@ -248,6 +249,7 @@ JobRun run_sharing_job(const SharedLaunch& launch, MpiContext& context, Context&
   own.missed_deadlines = context.late_devices();
   own.cpu_wait = cpu_wait().value_or(Seconds(0)) - waited_before;
   context.meet();
+  for (Journal& journal : journals) journal.complete();
   SharedRecords records = gather_records(launch, journals, end);
   return {.journal = std::move(records.journal), .makespan = records.makespan};
 }

@@ -406,6 +406,8 @@ TEST_F(DeadWorkers, BelowTheLeastEndTheJob) {
             std::string::npos)
       << told.output;
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
+  EXPECT_EQ(line_.shell("cut -d, -f2,5 out/membership.csv | grep departed | paste -sd ' '").output,
+            "1,departed 0,departed\n");
 }
 
 /// Other policies start them again on their machines, which are still there; servers always are.

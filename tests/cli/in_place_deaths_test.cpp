@@ -102,6 +102,17 @@ INSTANTIATE_TEST_SUITE_P(Peers, InPlaceDeath,
                                                               "sync.over=peers"),
                                             ::testing::Values("3")));
 
+/// Its results are never written, but what happened to the machines is known.
+TEST_F(InPlaceJobs, AnIncompleteJobTellsOfItsMachines) {
+  const auto told = killed(in_place(1000000, "--set recovery.restarts=0 --set recovery.policy=replace ",
+                                    departing("20 remove a; 30 remove b; 35 add b")),
+                           {{has_checkpoint(20), "3", 0.6}});
+  EXPECT_EQ(told.exit_code, 70) << told.output;
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
+  EXPECT_EQ(line_.shell("cut -d, -f2,5 out/membership.csv | grep 'joined\\|departed' | paste -sd ' '").output,
+            "0,joined 1,joined 2,joined 3,joined 0,departed 1,departed 1,joined\n");
+}
+
 /// The order of messages decides: the model may be another one.
 class InPlaceDeathByTiming : public InPlaceDeath {};
 

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <set>
 #include <string_view>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/experiment/keys.hpp"
 
 namespace tandem {
 namespace {
@@ -158,27 +159,83 @@ std::string options_of(const std::string& path) {
 
 namespace {
 
-/// Drops the options of an algorithm that a variant no longer uses.
-void drop_options(Json& overrides, const std::string& path) {
-  const std::string options = options_of(path);
-  if (options.empty()) return;
-  Json kept = Json::object();
-  for (const auto& [key, value] : overrides.items())
-    if (!key.starts_with(options + '.')) kept[key] = value;
-  overrides = std::move(kept);
+std::vector<const ExperimentKey*> keys_with_options() {
+  std::vector<const ExperimentKey*> keys;
+  for (const auto& key : experiment_keys())
+    if (!options_of(key.path).empty()) keys.push_back(&key);
+  return keys;
 }
 
-/// Sets a key and drops the options of the algorithm that it replaces. Pre: the table lists an algorithm
-/// before its options, and assignments come in the order of the table.
-void assign_and_drop(const ExperimentKey& key, Experiment& experiment, const Assignment& assignment) {
+/// The policy of a layer is replaced.
+struct Replacement {
+  const ExperimentKey& key;
+  Json old;
+  Json next;
+  bool is_named;  ///< by the layer itself
+  bool is_forced = false;
+  bool drops(const std::string& option, const HasOption& has_option) const {
+    if (!old.is_string() || !next.is_string() || (old == next && !is_forced)) return false;
+    return has_option(key, old.get<std::string>(), option) &&
+           (is_named || !has_option(key, next.get<std::string>(), option));
+  }
+  bool drops_path(const std::string& path, const HasOption& has_option) const {
+    const std::string begin = options_of(key.path) + '.';
+    return path.starts_with(begin) && drops(path.substr(begin.size()), has_option);
+  }
+};
+
+/// Null: the layer does not set it.
+const Assignment* assignment_of(const std::vector<Assignment>& layer, const std::string& path,
+                                const std::string& variant, const std::string& job) {
+  const auto found = std::ranges::find_if(layer, [&](const Assignment& one) {
+    return one.path == path && one.variant == variant && one.job == job;
+  });
+  return found == layer.end() ? nullptr : &*found;
+}
+
+/// Sets a key. Pre: the table lists a policy before its options, and assignments come in the order of the
+/// table.
+void assign_and_drop(const ExperimentKey& key, Experiment& experiment, const Assignment& assignment,
+                     const HasOption& has_option) {
   const Json before = key_value(key, experiment);
   apply_one(key, experiment, assignment);
   const std::string options = options_of(key.path);
-  if (options.empty() || (!assignment.drops_options && key_value(key, experiment) == before)) return;
-  std::get<OptionValues*>(find_experiment_key(options)->field(experiment))->clear();
+  if (options.empty()) return;
+  const Replacement replaced{key, before, key_value(key, experiment), true, assignment.drops_options};
+  std::erase_if(*std::get<OptionValues*>(find_experiment_key(options)->field(experiment)),
+                [&](const auto& option) { return replaced.drops(option.first, has_option); });
+}
+
+/// A layer sets another policy in a variant, or under it.
+void drop_options_of_variant(Json& keys, const std::string& variant, const Experiment& experiment,
+                             const std::vector<Assignment>& layer, const HasOption& has_option) {
+  for (const ExperimentKey* key : keys_with_options()) {
+    const Assignment* given = assignment_of(layer, key->path, variant, "");
+    if (given == nullptr) given = assignment_of(layer, key->path, "", "");
+    if (given == nullptr) continue;
+    const bool is_named = keys.contains(key->path);
+    const Replacement replaced{*key, is_named ? keys.at(key->path) : key_value(*key, experiment),
+                               given->value, is_named, given->drops_options};
+    Json kept = Json::object();
+    for (const auto& [path, value] : keys.items())
+      if (!replaced.drops_path(path, has_option)) kept[path] = value;
+    keys = std::move(kept);
+  }
+}
+
+/// What a layer makes of the policy of a job, which names it or not.
+const Assignment* replaced_in_job(const std::vector<Assignment>& layer, const std::string& path,
+                                  const std::string& variant, const std::string& job, bool is_named) {
+  const Assignment* const of_all = assignment_of(layer, path, "", "");
+  if (const auto* own = assignment_of(layer, path, "", job)) return own;
+  if (is_named && of_all == nullptr) return nullptr;
+  const auto* of_variant = variant.empty() ? nullptr : assignment_of(layer, path, variant, "");
+  return of_variant != nullptr ? of_variant : of_all;
 }
 
 }  // namespace
+
+bool has_any_option(const ExperimentKey&, const std::string&, const std::string&) { return true; }
 
 std::string Assignment::label() const {
   if (!job.empty()) return "jobs." + job + (path.empty() ? "" : '.' + path);
@@ -186,7 +243,8 @@ std::string Assignment::label() const {
   return "variants." + variant + (path.empty() ? "" : '.' + path);
 }
 
-void apply_assignments(Experiment& experiment, std::vector<Assignment> assignments) {
+void apply_assignments(Experiment& experiment, std::vector<Assignment> assignments,
+                       const HasOption& has_option) {
   for (const auto& assignment : assignments) {
     if (assignment.path.empty() && assignment.variant.empty())
       fail(assignment.place, "", "the name of a key or a variant", "nothing");
@@ -196,22 +254,49 @@ void apply_assignments(Experiment& experiment, std::vector<Assignment> assignmen
                    [](const auto& a, const auto& b) { return position(a) < position(b); });
   for (const auto& assignment : assignments)
     if (assignment.variant.empty())
-      assign_and_drop(*find_experiment_key(assignment.path), experiment, assignment);
+      assign_and_drop(*find_experiment_key(assignment.path), experiment, assignment, has_option);
   for (const auto& assignment : assignments)
     if (!assignment.variant.empty()) store_override(experiment, assignment);
 }
 
-std::vector<Assignment> override_variants(Experiment& experiment, const std::vector<Assignment>& layer) {
+std::vector<Assignment> override_variants(Experiment& experiment, const std::vector<Assignment>& layer,
+                                          const HasOption& has_option) {
+  for (auto& [variant, keys] : experiment.variants)
+    drop_options_of_variant(keys, variant, experiment, layer, has_option);
   std::vector<Assignment> assignments;
   for (const auto& assignment : layer)
-    for (auto& [variant, keys] : experiment.variants) {
-      if (!assignment.variant.empty() || !keys.contains(assignment.path)) continue;
-      const Json before = keys.at(assignment.path);
-      store_override(experiment,
-                     assignments.emplace_back(assignment.place, variant, assignment.path, assignment.value));
-      if (assignment.drops_options || keys.at(assignment.path) != before) drop_options(keys, assignment.path);
-    }
+    for (const auto& [variant, keys] : experiment.variants)
+      if (assignment.variant.empty() && !assignment.is_implied && keys.contains(assignment.path))
+        store_override(experiment, assignments.emplace_back(assignment.place, variant, assignment.path,
+                                                            assignment.value));
   return assignments;
+}
+
+void override_jobs(std::vector<Assignment>& of_jobs, const Experiment& experiment, const std::string& variant,
+                   const std::vector<Assignment>& layer, const HasOption& has_option) {
+  const auto below = [&](const ExperimentKey& key) {
+    const auto keys = experiment.variants.find(variant);
+    const bool is_of_variant = keys != experiment.variants.end() && keys->second.contains(key.path);
+    return is_of_variant ? keys->second.at(key.path) : key_value(key, experiment);
+  };
+  std::set<std::string> jobs;
+  for (const Assignment& one : of_jobs) jobs.insert(one.job);
+  for (const std::string& job : jobs)
+    for (const ExperimentKey* key : keys_with_options()) {
+      const Assignment* named = assignment_of(of_jobs, key->path, "", job);
+      const Assignment* given = replaced_in_job(layer, key->path, variant, job, named != nullptr);
+      if (given == nullptr) continue;
+      const Replacement replaced{*key, named != nullptr ? named->value : below(*key), given->value,
+                                 named != nullptr, given->drops_options};
+      std::erase_if(of_jobs, [&](const Assignment& one) {
+        return one.job == job && replaced.drops_path(one.path, has_option);
+      });
+    }
+  for (const Assignment& given : layer)
+    if (given.job.empty() && given.variant.empty() && !given.is_implied)
+      std::erase_if(of_jobs, [&](const Assignment& one) { return one.path == given.path; });
+  std::ranges::copy_if(layer, std::back_inserter(of_jobs),
+                       [](const Assignment& given) { return !given.job.empty(); });
 }
 
 std::vector<Assignment> assignments_of_variant(const Experiment& experiment, const std::string& variant,

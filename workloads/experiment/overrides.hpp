@@ -2,11 +2,13 @@
 // of the assignment. Reads no files.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "workloads/experiment/experiment.hpp"
+#include "workloads/experiment/keys.hpp"
 
 namespace tandem {
 
@@ -19,20 +21,40 @@ struct Assignment {
   /// The job that overrides the key, in a file of several jobs; empty: none. Its path is empty where it only
   /// declares the job.
   std::string job = {};
-  bool drops_options =
-      false;  ///< all options that were set before go, because those that follow are complete
+  /// It replaces a policy also by one of the same name: the options that come with it are complete.
+  bool drops_options = false;
+  /// An option that comes with another value (the file of a model): it overrides no variant and no job.
+  bool is_implied = false;
   /// "sync.algorithm", "variants.asp.sync.algorithm", "jobs.speech.sync.algorithm".
   std::string label() const;
 };
 
+/// Whether what `key` names (an algorithm, a policy, ...) has an option. What no catalogue has, has any.
+using HasOption =
+    std::function<bool(const ExperimentKey& key, const std::string& name, const std::string& option)>;
+bool has_any_option(const ExperimentKey& key, const std::string& name, const std::string& option);
+
+// Where an assignment replaces a policy by another one, a layer (the experiment, a variant, a job) loses
+// options of the old one: all if the layer itself names the policy, to which they belong; else those that the
+// new one does not have. Options that the old one does not have stay: they are meant for the new one, or
+// mistyped, which is then told.
+
 /// Applies one layer (a file, the overrides, a variant) to the experiment. Keys are set in the order of the
-/// table of keys, so the order of the assignments does not matter. When an algorithm changes, the options of
-/// the old one are dropped. Errors: ConfigError naming place, key, expected and found.
-void apply_assignments(Experiment& experiment, std::vector<Assignment> assignments);
+/// table of keys, so the order of the assignments does not matter. Errors: ConfigError naming place, key,
+/// expected and found.
+void apply_assignments(Experiment& experiment, std::vector<Assignment> assignments,
+                       const HasOption& has_option = has_any_option);
 
 /// Applies a layer also to the variants: where a variant sets a key of the layer, it gets the layer's value.
-/// Returns the assignments to variants. Errors: as apply_assignments.
-std::vector<Assignment> override_variants(Experiment& experiment, const std::vector<Assignment>& layer);
+/// Returns the assignments to variants. Pre: the layer is not yet applied to the experiment. Errors: as
+/// apply_assignments.
+std::vector<Assignment> override_variants(Experiment& experiment, const std::vector<Assignment>& layer,
+                                          const HasOption& has_option);
+
+/// The same for what jobs set over an experiment and its variant (empty: none), and for the layer's
+/// assignments to jobs, which are added. Pre: the layer is not yet applied to the experiment or its variants.
+void override_jobs(std::vector<Assignment>& of_jobs, const Experiment& experiment, const std::string& variant,
+                   const std::vector<Assignment>& layer, const HasOption& has_option);
 
 /// The key of the options that belong to what this key names ("sync.options" of "sync.algorithm"); empty when
 /// it has none.

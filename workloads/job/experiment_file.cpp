@@ -75,7 +75,12 @@ std::vector<Assignment> read_lifetime(Assignment& assignment, const std::vector<
   assignment.drops_options = true;
   std::vector<Assignment> options;
   for (const auto& [name, value] : model.options.items())
-    options.push_back({path, assignment.variant, "transience.options." + name, value, assignment.job});
+    options.push_back({.place = path,
+                       .variant = assignment.variant,
+                       .path = "transience.options." + name,
+                       .value = value,
+                       .job = assignment.job,
+                       .is_implied = true});
   return options;
 }
 
@@ -94,31 +99,13 @@ void resolve_paths(std::vector<Assignment>& assignments, const std::vector<fs::p
                      std::make_move_iterator(options.end()));
 }
 
-/// Where an override names another algorithm (or policy ...), the variants that leave it to the experiment
-/// lose the options that the other one does not have. Pre: the overrides are not yet applied.
-void drop_foreign_options(Experiment& experiment, const std::vector<Assignment>& overrides) {
-  for (const Assignment& given : overrides) {
-    const auto* key = find_experiment_key(given.path);
-    if (key == nullptr || !given.variant.empty() || key->accepts.names == Names::none) continue;
-    const std::string options = options_of(given.path);
-    if (options.empty() || !given.value.is_string() || given.value == key_value(*key, experiment)) continue;
-    const std::string chosen = given.value.get<std::string>();
-    const auto catalogue = catalogue_of(key->accepts.names);
-    const auto names = catalogue.names();
-    if (std::ranges::find(names, chosen) == names.end()) continue;
-    const std::vector<OptionSpec>& specs = catalogue.find(chosen).options;
-    const auto is_foreign = [&](const std::string& path) {
-      return path.starts_with(options + '.') &&
-             std::ranges::find(specs, path.substr(options.size() + 1), &OptionSpec::name) == specs.end();
-    };
-    for (auto& [name, keys] : experiment.variants) {
-      if (keys.contains(given.path)) continue;
-      Json kept = Json::object();
-      for (const auto& [path, value] : keys.items())
-        if (!is_foreign(path)) kept[path] = value;
-      keys = std::move(kept);
-    }
-  }
+bool has_option(const ExperimentKey& key, const std::string& name, const std::string& option) {
+  if (name.empty()) return false;
+  const auto catalogue = catalogue_of(key.accepts.names);
+  const auto names = catalogue.names();
+  if (std::ranges::find(names, name) == names.end()) return true;
+  const auto& options = catalogue.find(name).options;
+  return std::ranges::find(options, option, &OptionSpec::name) != options.end();
 }
 
 /// The last override of a key counts.
@@ -164,7 +151,8 @@ class Origins {
 /// Not complete.
 Experiment changed_by_variant(const Experiment& experiment, const std::string& variant) {
   Experiment changed = experiment;
-  apply_assignments(changed, assignments_of_variant(experiment, variant, "variant '" + variant + "'"));
+  apply_assignments(changed, assignments_of_variant(experiment, variant, "variant '" + variant + "'"),
+                    has_option);
   changed.name += '/' + variant;
   changed.variants.clear();
   return changed;
@@ -199,13 +187,6 @@ std::vector<Assignment> take_of_jobs(std::vector<Assignment>& assignments) {
   std::vector<Assignment> taken(std::make_move_iterator(first), std::make_move_iterator(assignments.end()));
   assignments.erase(first, assignments.end());
   return taken;
-}
-
-/// An override of a key of the experiment also replaces what jobs set there, as it does in variants.
-void replace_in_jobs(std::vector<Assignment>& of_jobs, const std::vector<Assignment>& overrides) {
-  for (const Assignment& given : overrides)
-    if (given.job.empty() && given.variant.empty())
-      std::erase_if(of_jobs, [&](const Assignment& one) { return one.path == given.path; });
 }
 
 Seconds start_of(const Assignment& assignment) {
@@ -262,7 +243,7 @@ std::vector<LocatedJob> split_into_jobs(const Experiment& experiment,
       check_key_of_job(one);
       own.push_back(one);
     }
-    apply_assignments(job.experiment, own);
+    apply_assignments(job.experiment, own, has_option);
     // A name has at most one slash, which that of a variant has already.
     job.experiment.name += (job.experiment.name.find('/') == std::string::npos ? '/' : '-') + job.name;
     job.experiment.variants.clear();
@@ -319,15 +300,14 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   resolve_paths(from_file, {folder, "."});
   resolve_paths(from_overrides, {".", folder});
   std::vector<Assignment> of_jobs = take_of_jobs(from_file);
-  replace_in_jobs(of_jobs, from_overrides);
-  for (auto& assignment : take_of_jobs(from_overrides)) of_jobs.push_back(std::move(assignment));
 
   Experiment experiment;
   experiment.name = fs::path(path).stem().string();
-  apply_assignments(experiment, from_file);
-  drop_foreign_options(experiment, from_overrides);
-  const auto of_variants = override_variants(experiment, from_overrides);
-  apply_assignments(experiment, from_overrides);
+  apply_assignments(experiment, from_file, has_option);
+  override_jobs(of_jobs, experiment, variant, from_overrides, has_option);
+  take_of_jobs(from_overrides);
+  const auto of_variants = override_variants(experiment, from_overrides, has_option);
+  apply_assignments(experiment, from_overrides, has_option);
   Origins origins(path);
   origins.add(from_file);
   origins.add(of_variants);
@@ -360,7 +340,7 @@ Experiment with_overrides(Experiment experiment, const Overrides& overrides, con
   for (const Assignment& one : assignments)
     if (!one.job.empty()) fail(one.place, one.label(), "a key of one job", "one of several jobs");
   resolve_paths(assignments, {"."});
-  apply_assignments(experiment, assignments);
+  apply_assignments(experiment, assignments, has_option);
   Origins origins(place);
   origins.add(assignments);
   complete_experiment(experiment, origins.of(""));

@@ -8,6 +8,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/overrides.hpp"
+#include "workloads/job/cache_policy.hpp"
 
 namespace tandem {
 namespace {
@@ -86,18 +87,28 @@ void check_alone(const LocatedJob& job) {
     refuse(job, "data.peers", "none, partition or ring" + because, quote(to_text(experiment.data.peers)));
 }
 
+/// What a cache saves is measured against the other jobs.
+void check_probe(const LocatedJob& job) {
+  if (const auto steps = probe_steps(job.experiment.data); steps > 0)
+    refuse(job, "data.cache_options.probe", "0, because no other job shares the cache nodes (data.shared)",
+           quote(steps));
+}
+
 }  // namespace
 
 void check_sharing(const std::vector<LocatedJob>& jobs) {
   const LocatedJob* first = nullptr;
+  int sharing = 0;
   for (const LocatedJob& job : jobs) {
     if (!job.experiment.data.shared) continue;
     check_alone(job);
+    ++sharing;
     if (first == nullptr)
       first = &job;
     else
       expect_alike(*first, job);
   }
+  if (sharing == 1) check_probe(*first);
 }
 
 }  // namespace tandem

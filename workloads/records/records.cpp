@@ -28,6 +28,10 @@ OperationRecord record_of_copy(Rank rank, bool out, std::int64_t bytes, Seconds 
       .rank = rank, .kind = "copy", .work = out ? "out" : "in", .bytes = bytes, .start = start, .end = end};
 }
 
+void Journal::complete() {
+  for (const auto& add_figures : std::exchange(later, {})) add_figures(*this);
+}
+
 void Journal::note_applied(Rank worker, int staleness_of_push, std::int64_t samples) {
   const std::pair place{worker, staleness_of_push};
   const auto place_of = [](const StalenessRecord& record) {
@@ -67,6 +71,7 @@ void Journal::append(Journal&& other) {
   move_to_end(staleness, other.staleness);
   move_to_end(operations, other.operations);
   merge_by_time(membership, other.membership);
+  move_to_end(later, other.later);
   missed_deadlines += other.missed_deadlines;
   dropped_samples += other.dropped_samples;
   counted_rounds += other.counted_rounds;

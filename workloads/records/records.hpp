@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -196,6 +197,11 @@ struct Journal {
   std::int64_t accepted_samples = 0;
   std::int64_t dropped_samples = 0;  ///< of pushes that the first server shard dropped because they were late
 
+  /// Adds figures that follow from what the rank recorded, and take long to compute. Not sent to other ranks.
+  std::vector<std::function<void(Journal&)>> later;
+
+  /// Computes them, once. To be called on each rank when the time of the job has ended.
+  void complete();
   /// Records that a push of `worker` became part of an update. See StalenessRecord.
   void note_applied(Rank worker, int staleness, std::int64_t samples);
   void append(Journal&& other);

@@ -49,21 +49,25 @@ void CacheNode::note_sent(const Batch& batch) {
 }
 
 /// Into caches.csv, unless something was read ahead. Whether the last epoch is complete may depend on other
-/// nodes, so there is a row without it, too.
+/// nodes, so there is a row without it, too. To replay millions of requests takes seconds.
 void CacheNode::record_most(NodeJob& job) {
   const bool reads_ahead = engine_.total().read_in_background().samples > 0;
   if (!job.has_first_epoch() || !job.order.is_complete() || reads_ahead) return;
-  const auto add = [&](std::int64_t first, std::int64_t last) {
-    const cache::Manifest& manifest = data_.manifest();
-    CacheRecord& row = job.record(last, std::string(belady_row));
-    row.bytes = job.order.most_from_tiers(first, last, data_.cache_tiers(), manifest).count();
-    if (manifest.sizes.empty() && manifest.each > Bytes(0)) row.samples = row.bytes / manifest.each.count();
-  };
   const std::int64_t first = job.first_epoch, last = job.last_epoch;
-  add(first, first);
-  if (last > first) add(first + 1, last);
   const bool is_complete = job_.spec().experiment.stop.epochs == static_cast<double>(last + 1);
-  if (last > first + 1 && !is_complete) add(first + 1, last - 1);
+  std::vector<std::pair<std::int64_t, std::int64_t>> parts = {{first, first}};
+  if (last > first) parts.emplace_back(first + 1, last);
+  if (last > first + 1 && !is_complete) parts.emplace_back(first + 1, last - 1);
+  job.journal.later.emplace_back(
+      [&data = data_, rank = job.rank, order = std::move(job.order), parts](Journal& journal) {
+        const cache::Manifest& manifest = data.manifest();
+        for (const auto& [begin, end] : parts) {
+          CacheRecord& row = cache_record(journal.caches, rank, end, std::string(belady_row));
+          row.bytes = order.most_from_tiers(begin, end, data.cache_tiers(), manifest).count();
+          if (manifest.sizes.empty() && manifest.each > Bytes(0))
+            row.samples = row.bytes / manifest.each.count();
+        }
+      });
 }
 
 /// The next epoch of a job begins when none of its workers may still ask for samples of the one before.

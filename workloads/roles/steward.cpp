@@ -17,6 +17,7 @@ Steward::Steward(const Job& job, Context& context, Journal& journal)
     : job_(job),
       context_(context),
       journal_(journal),
+      known_(job.spec().directory),
       machines_(job.spec().experiment.transience, fates_of(job), job.roster().workers().size()),
       policy_(make_recovery_policy(job)),
       deciders_(job.roster().deciders()),
@@ -244,8 +245,7 @@ void Steward::carry_out(const recovery::Decisions& decisions) {
 
 void Steward::pause(bool paused) {
   constexpr int no_slot = -1;
-  journal_.membership.push_back(
-      {.time = now() - began_, .slot = no_slot, .event = paused ? "paused" : "resumed", .epoch = epoch_});
+  note({.time = now() - began_, .slot = no_slot, .event = paused ? "paused" : "resumed", .epoch = epoch_});
   is_paused_ = paused;
   tell_deciders(protocol::pack(protocol::Training{.paused = paused}));
 }
@@ -306,13 +306,21 @@ void Steward::tell(Rank rank, Channel channel, const Note& note, Slice slice) {
 
 void Steward::record(int slot, const std::string& event, const std::string& cause) {
   const Slot& of = slots_[static_cast<std::size_t>(slot)];
-  journal_.membership.push_back({.time = now() - began_,
-                                 .slot = slot,
-                                 .incarnation = of.incarnation,
-                                 .host = job_.roster().host_of(of.rank),
-                                 .event = event,
-                                 .cause = cause,
-                                 .epoch = epoch_});
+  note({.time = now() - began_,
+        .slot = slot,
+        .incarnation = of.incarnation,
+        .host = job_.roster().host_of(of.rank),
+        .event = event,
+        .cause = cause,
+        .epoch = epoch_});
+}
+
+/// `change`: with its time in this launch.
+void Steward::note(const MembershipRecord& change) {
+  journal_.membership.push_back(change);
+  MembershipRecord of_job = change;
+  of_job.time += began_;
+  known_.add(of_job);
 }
 
 }  // namespace tandem

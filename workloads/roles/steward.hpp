@@ -21,6 +21,7 @@
 #include "workloads/membership/agreement.hpp"
 #include "workloads/membership/machines.hpp"
 #include "workloads/protocol.hpp"
+#include "workloads/records/membership_file.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {
@@ -77,11 +78,13 @@ class Steward {
   Note regroup_note(int slot) const;
   void tell(Rank rank, Channel channel, const Note& note, Slice slice = {});
   void record(int slot, const std::string& event, const std::string& cause = "");
+  void note(const MembershipRecord& change);
 
   const Job& job_;
   Context& context_;
   Journal& journal_;
-  Seconds began_{};  ///< this launch, since the job began
+  MembershipFile known_;  ///< the same as in the journal
+  Seconds began_{};       ///< this launch, since the job began
   /// Before this launch: what happened then is decided again, and nobody is told. None: now.
   std::optional<Seconds> past_;
   Machines machines_;

@@ -8,8 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -105,6 +108,32 @@ TEST(StorageFile, APlannedReadIsTheSameRead) {
   EXPECT_THROW(past->finish(read_and_wait(past->read)), WorldError);
   EXPECT_THROW(past->finish(-EIO), WorldError);
   EXPECT_THROW(file.reading(size - 9, std::span(memory).first(10))(), WorldError);
+}
+
+/// Others go through memory of their own.
+TEST(StorageFile, APlannedReadOfWholeBlocksGoesIntoAlignedMemory) {
+  const testing::TemporaryFolder folder;
+  constexpr std::size_t block = 4096;
+  const StorageFile file(written(folder, 100'123), true);
+  if (file.page_cache() != PageCache::direct) GTEST_SKIP() << describe(file.page_cache());
+  const std::unique_ptr<std::byte, decltype(&std::free)> memory(
+      static_cast<std::byte*>(std::aligned_alloc(block, 4 * block)), &std::free);
+  const std::span<std::byte> aligned(memory.get(), 4 * block);
+  const auto expect_read = [&](std::int64_t offset, std::span<std::byte> target, bool goes_there) {
+    const auto planned = file.plan(offset, target);
+    ASSERT_TRUE(planned);
+    EXPECT_EQ(planned->read.target.data() == target.data(), goes_there) << offset;
+    planned->finish(read_and_wait(planned->read));
+    for (std::size_t at = 0; at < target.size(); ++at)
+      ASSERT_EQ(target[at], byte_at(offset + static_cast<std::int64_t>(at))) << offset;
+  };
+  expect_read(2 * block, aligned.first(3 * block), true);
+  expect_read(2 * block, aligned.subspan(1, block), false);
+  expect_read(2 * block, aligned.first(block + 1), false);
+  expect_read(2 * block + 1, aligned.first(block), false);
+  // The file ends within its last block.
+  const auto past = file.plan(24 * block, aligned.first(block));
+  EXPECT_THROW(past->finish(read_and_wait(past->read)), WorldError);
 }
 
 /// A file in memory cannot be read past it.

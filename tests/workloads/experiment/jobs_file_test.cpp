@@ -62,6 +62,32 @@ TEST_F(JobsFile, OverridesAndVariantsHoldForAllJobsOrForOne) {
   EXPECT_EQ(batches({}, "big"), (std::vector<int>{99, 99, 2}));
 }
 
+TEST_F(JobsFile, AnOverrideOfAnAlgorithmTakesItsOptionsAlong) {
+  auto options = [&](const std::string& jobs, const Overrides& overrides, const std::string& variant = "") {
+    const std::string text = minimal + "checkpoint: {policy: fixed, options: {interval: 5}}\n" +
+                             "variants: {own: {checkpoint.policy: budget}}\njobs: {a: {" + jobs + "}}\n";
+    return located(text, overrides, variant).jobs.at(0).experiment.checkpoint.options;
+  };
+  EXPECT_EQ(options("checkpoint.options.interval: 8", {}).at("interval"), OptionValue(8.0));
+  for (const std::string jobs :
+       {"checkpoint.options.interval: 8", "checkpoint: {policy: fixed, options: {interval: 8}}"})
+    for (const std::string key : {"checkpoint.policy", "jobs.a.checkpoint.policy"})
+      EXPECT_FALSE(options(jobs, {{key, "budget"}}).contains("interval")) << jobs << key;
+  // Without an algorithm of its own, it keeps what the other one has, too.
+  EXPECT_EQ(
+      options("checkpoint.options.on_warning: false", {{"checkpoint.policy", "young"}}).at("on_warning"),
+      OptionValue(false));
+  EXPECT_EQ(options("checkpoint.options.margin: 0.2", {{"checkpoint.policy", "budget"}}).at("margin"),
+            OptionValue(0.2));
+  EXPECT_EQ(options("checkpoint.options.margin: 0.2", {{"variants.own.checkpoint.policy", "budget"}}, "own")
+                .at("margin"),
+            OptionValue(0.2));
+  const auto mistyped = [&] {
+    options("checkpoint.options.intervall: 8", {{"checkpoint.policy", "budget"}});
+  };
+  EXPECT_THROW(mistyped(), ConfigError);
+}
+
 TEST_F(JobsFile, WhatAllJobsHaveNeedNotMakeAJob) {
   const std::string common = minimal + "data: {source: storage}\n";
   EXPECT_NE(refusal(common).find("placement.cache_nodes"), std::string::npos) << refusal(common);
@@ -193,6 +219,12 @@ INSTANTIATE_TEST_SUITE_P(
             "lab.yaml:6: key 'jobs.a.data.cache': expected a policy that does not plan with the list of one "
             "job, "
             "because several jobs share the cache nodes (data.shared), found 'foresight'"},
+        Refusal{"ProbeOfOne",
+                sharing +
+                    "  a: {data.cache: icache, data.sampling: importance, data.cache_options.probe: 4}\n  b: "
+                    "{data.shared: false}\n",
+                "lab.yaml:6: key 'jobs.a.data.cache_options.probe': expected 0, because no other job shares "
+                "the cache nodes (data.shared), found '4'"},
         Refusal{"SharedPlan",
                 sharing + "  a: {data.cache: hoard, data.sampling: shuffled, data.peers: plan}\n",
                 "lab.yaml:6: key 'jobs.a.data.peers': expected none, partition or ring, because several jobs "

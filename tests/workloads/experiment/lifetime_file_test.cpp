@@ -79,6 +79,23 @@ TEST_F(LifetimeFileKey, DropsAllOptionsOfTheModelBefore) {
   EXPECT_EQ(last.options, (Options{{"mean", 3600.0}}));
 }
 
+TEST_F(LifetimeFileKey, LeavesTheOptionsByWhichVariantsDiffer) {
+  const std::string text = with("weibull", "  options: {shape: 0.7, limit: 24h}\n") +
+                           "variants: {short: {transience.options.scale: 1h}, long: "
+                           "{transience.options.scale: 6h}, mean: {transience: {lifetime: exponential, "
+                           "options: {mean: 1h}}}}\n";
+  const Experiment fitted = load(text, {{"transience.lifetime", folder_.path("model.json")}});
+  const auto options_of = [&](const std::string& variant) {
+    return apply_variant(fitted, variant).transience.options;
+  };
+  EXPECT_EQ(options_of("short"), (Options{{"lost", 0.25}, {"scale", 3600.0}, {"shape", 0.5}}));
+  EXPECT_EQ(options_of("long"), (Options{{"lost", 0.25}, {"scale", 21600.0}, {"shape", 0.5}}));
+  EXPECT_EQ(options_of("mean"), written_);
+  const Experiment given =
+      load(text, {{"transience.lifetime", folder_.path("model.json")}, {"transience.options.scale", "2h"}});
+  EXPECT_EQ(apply_variant(given, "long").transience.options.at("scale"), OptionValue(7200.0));
+}
+
 TEST_F(LifetimeFileKey, RefusesBadFilesWithTheirLine) {
   EXPECT_EQ(error_of(with("absent.json")).substr(0, 118),
             "lab.yaml:4: key 'transience.lifetime': expected a lifetime model, or a file that `tandem fit "

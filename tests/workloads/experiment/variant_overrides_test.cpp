@@ -47,5 +47,41 @@ TEST_F(ExperimentFile, ReplacingTheCommonAlgorithmDropsOptionsOfVariantsThatItDo
             "--set: key 'checkpoint.policy': expected a checkpointing pol");
 }
 
+const std::string committing = minimal + "checkpoint: {policy: fixed, options: {interval: 5}}\n";
+
+/// It is an option of neither policy.
+TEST_F(ExperimentFile, ReplacingAnAlgorithmHidesNoMistypedOption) {
+  const std::string of_base = minimal + "checkpoint: {policy: fixed, options: {intervall: 5}}\n";
+  EXPECT_NE(error_of(of_base, {{"checkpoint.policy", "budget"}}).find("'intervall'"), std::string::npos);
+  for (const std::string keys :
+       {"{checkpoint.options.intervall: 8}", "{checkpoint: {policy: fixed, options: {intervall: 8}}}"}) {
+    const std::string error =
+        error_of(committing + "variants: {a: " + keys + "}\n", {{"checkpoint.policy", "budget"}});
+    EXPECT_NE(error.find("'intervall'"), std::string::npos) << error;
+  }
+}
+
+TEST_F(ExperimentFile, AVariantWhoseAlgorithmIsGivenHasTheOptionsOfThatOne) {
+  const std::string text = committing + "variants: {a: {checkpoint.options.interval: 8}, b: {}}\n";
+  const Experiment loaded =
+      load(text, {{"checkpoint.policy", "budget"}, {"variants.a.checkpoint.policy", "fixed"}});
+  EXPECT_EQ(apply_variant(loaded, "a").checkpoint.policy, "fixed");
+  EXPECT_EQ(apply_variant(loaded, "a").checkpoint.options.at("interval"), OptionValue(8.0));
+  EXPECT_EQ(apply_variant(loaded, "b").checkpoint.policy, "budget");
+  const Experiment other = load(text, {{"variants.a.checkpoint.policy", "budget"}});
+  EXPECT_FALSE(apply_variant(other, "a").checkpoint.options.contains("interval"));
+  EXPECT_EQ(apply_variant(other, "b").checkpoint.options.at("interval"), OptionValue(5.0));
+}
+
+/// Here the options of the experiment belong to no policy yet.
+TEST_F(ExperimentFile, OptionsWithoutAnAlgorithmAreForTheOneThatIsGiven) {
+  const Experiment loaded =
+      load(minimal + "checkpoint: {options: {interval: 5}}\n", {{"checkpoint.policy", "fixed"}});
+  EXPECT_EQ(loaded.checkpoint.options.at("interval"), OptionValue(5.0));
+  const Experiment off =
+      load(committing + "variants: {a: {checkpoint.options.interval: 8}}\n", {{"checkpoint.policy", ""}});
+  EXPECT_TRUE(apply_variant(off, "a").checkpoint.options.empty());
+}
+
 }  // namespace
 }  // namespace tandem

@@ -19,6 +19,7 @@
 #include "tests/support/cache_counts.hpp"
 #include "tests/support/unnamed_file.hpp"
 #include "tests/workloads/roles/cache_nodes.hpp"
+#include "workloads/records/cache_rows.hpp"
 #include "workloads/records/recording_context.hpp"
 
 namespace tandem {
@@ -99,6 +100,24 @@ TEST_P(CachesOf, DeliverNoMoreThanBeladysBound) {
     EXPECT_LE(cold, cold_most);
     EXPECT_EQ(most > 0, GetParam().samples + GetParam().on_disk > 0);
   }
+}
+
+/// It takes seconds for millions of requests, which are no part of a measured job.
+TEST_F(CacheNodes, BeladysBoundIsComputedAfterTheTimeOfTheJob) {
+  const Job job(reading(3, {"a"}), lab(), folder_.path().string());
+  std::vector<Journal> journals = run_ranks(job, 1);
+  const auto rows = [&] {
+    std::ptrdiff_t count = 0;
+    for (const Journal& journal : journals)
+      count += std::ranges::count(journal.caches, belady_row, &CacheRecord::from);
+    return count;
+  };
+  EXPECT_EQ(rows(), 0);
+  for (Journal& journal : journals) journal.complete();
+  const std::ptrdiff_t all = rows();
+  EXPECT_GT(all, 0);
+  for (Journal& journal : journals) journal.complete();
+  EXPECT_EQ(rows(), all) << "once";
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, CachesOf,

@@ -1,0 +1,40 @@
+#include "workloads/records/membership_file.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/records/columns.hpp"
+
+namespace tandem {
+namespace {
+
+std::string path_in(const std::string& directory) { return directory + "/membership.csv"; }
+
+}  // namespace
+
+void MembershipFile::add(const MembershipRecord& change) {
+  if (directory_.empty()) return;
+  std::string text = to_csv(std::vector<MembershipRecord>{change});
+  if (file_.is_open())
+    text.erase(0, text.find('\n') + 1);
+  else
+    file_.open(path_in(directory_), std::ios::binary);
+  file_ << text << std::flush;
+}
+
+void add_to_membership_file(const std::string& directory, const std::vector<MembershipRecord>& changes) {
+  const std::string path = path_in(directory);
+  std::vector<MembershipRecord> all;
+  if (std::ifstream file(path, std::ios::binary); file)
+    all = from_csv<MembershipRecord>(path, {std::istreambuf_iterator<char>(file), {}});
+  all.insert(all.end(), changes.begin(), changes.end());
+  std::ranges::stable_sort(all, {}, &MembershipRecord::time);
+  std::ofstream file(path, std::ios::binary);
+  file << to_csv(all);
+  file.close();
+  if (!file) throw WorldError("cannot write " + path);
+}
+
+}  // namespace tandem

@@ -1,0 +1,117 @@
+"""Reads figures from what the programs print. A figure is {"name", "figure", "value"}: `name` says of what."""
+import json
+import math
+import os
+import re
+
+# What Google Benchmark writes about every benchmark besides its counters.
+_NO_COUNTERS = {"family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
+                "real_time", "cpu_time", "error_occurred"}
+_MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
+
+
+def figure(name, key, value):
+    return {"name": name, "figure": key, "value": value}
+
+
+def read_json(path):
+    """None if the file is missing, or cut off because its program was ended."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return None
+
+
+def _whole_benchmarks(text):
+    """The benchmarks of a file that may be cut off behind one of them."""
+    try:
+        return json.loads(text)["benchmarks"]
+    except ValueError:
+        kept = text.rpartition("\n    }")[0]
+    try:
+        return json.loads(kept + "}]}")["benchmarks"] if kept else []
+    except ValueError:
+        return []
+
+
+def of_benchmarks(path):
+    """The counters of each benchmark, its time in microseconds and its rate in TB/s; and the messages of those that
+    failed. Names lose what they say about how time was taken."""
+    if not os.path.exists(path):
+        return [], []
+    with open(path, encoding="utf-8") as file:
+        benchmarks = _whole_benchmarks(file.read())
+    found, errors = [], []
+    for one in benchmarks:
+        name = re.sub(r"/(manual_time|real_time|iterations:\d+)", "", one["name"])
+        message = one.get("error_message") or one.get("skip_message")
+        if message:
+            errors.append("%s: %s" % (name, message))
+            continue
+        found.append(figure(name, "time_us", one["real_time"] * _MICROSECONDS[one["time_unit"]]))
+        for key, value in one.items():
+            if key in _NO_COUNTERS or isinstance(value, (str, bool)) or not math.isfinite(value):
+                continue
+            found.append(figure(name, "tb_per_s", value / 1e12) if key == "bytes_per_second" else figure(name, key, value))
+    return found, errors
+
+
+def of_tests(path, output, name):
+    """Counts of tests; or, where none ran or all were skipped, why. Skipped tests are not counted as passed."""
+    report = read_json(path)
+    if report is None:
+        return [], ""
+    tests = [test for suite in report["testsuites"] for test in suite["testsuite"]]
+    skipped = [test for test in tests if test.get("result") == "SKIPPED"]
+    failed = sum(1 for test in tests if test.get("failures"))
+    if not tests:
+        return [], "no test ran"
+    if len(skipped) == len(tests):
+        reason = re.search(r": Skipped\n(.+)", output)
+        return [], reason[1].strip() if reason else "all tests were skipped"
+    return [figure(name, "failed_tests", failed), figure(name, "passed_tests", len(tests) - failed - len(skipped)),
+            figure(name, "skipped_tests", len(skipped))], ""
+
+
+_EXCHANGE_HEAD = re.compile(r"(\d+) ranks on one GPU, (\S+) of side (\d+), (\w+), batch (\d+) each")
+_EXCHANGE_LINES = ((r"step_compute_alone\s+([\d.]+) ms", "alone_ms"), (r"step_with_exchange\s+([\d.]+) ms", "with_ms"),
+                   (r"with / alone\s+([\d.]+)", "of_alone"), (r"with / \(alone \+ that\) ([\d.]+)", "of_bound"))
+
+
+def of_exchange(text):
+    """The lines of gpu_exchange."""
+    found, name = [], None
+    for line in text.splitlines():
+        head = _EXCHANGE_HEAD.search(line)
+        if head:
+            name = "%s_ranks/%s/%s/%s" % (head[1], head[2], head[3], head[4])
+        for pattern, key in _EXCHANGE_LINES:
+            match = re.search(pattern, line)
+            if match and name:
+                found.append(figure(name, key, float(match[1])))
+    return found
+
+
+def of_validation(path):
+    """Errors of the step time of each configuration of a report.json, by the name of its variant."""
+    report = read_json(path) or {"configurations": []}
+    found = []
+    for configuration in report["configurations"]:
+        name = configuration["name"].rpartition("/")[2]
+        for one in configuration.get("figures") or []:
+            if one["key"] == "step_time" and one["rank"] == -1 and one["error"] is not None:
+                found += [figure(name, "step_time_error", abs(one["error"])), figure(name, "simulated_s", one["simulated"]),
+                          figure(name, "measured_s", one["measured"])]
+    return found
+
+
+def of_models(folder, jobs):
+    """Whether the two runs of each job wrote the same model, bit by bit; jobs of which a model is missing are left out."""
+    found = []
+    for job in jobs:
+        models = [os.path.join(folder, "%s-%d" % (job, run), "model.pt") for run in (1, 2)]
+        if all(os.path.exists(model) for model in models):
+            first, second = (open(model, "rb").read() for model in models)
+            found.append(figure(job, "different_models", int(first != second)))
+    return found

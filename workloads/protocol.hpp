@@ -38,10 +38,12 @@ enum class Stream : std::int16_t {
   loss_tables,       ///< first worker -> worker: those of all samples of the epoch
   pulls,             ///< worker -> server: Pull, one for each piece of a reply, by bucket
   membership,   ///< steward -> worker's slot: Occupancy, End; -> server: Departed, Joined, Training, End;
-                ///< -> cache node: Departed, Joined, End
-  ends_of_job,  ///< server, cache node -> steward: End
-  arrivals,     ///< worker that joins -> server, cache node: Arrived
-  welcomes,     ///< server -> worker that joins: Welcome; cache node -> it: its incarnation, too
+                ///< -> cache node: Departed, Joined, End; where cache nodes depart, NodeDeparted, NodeJoined
+                ///< -> worker's slot, store, and the latter -> the cache node that joins
+  ends_of_job,  ///< server, cache node, store -> steward: End; cache node that joins -> it: Arrived
+  arrivals,     ///< rank that joins -> one that serves it (server, cache node, store): Arrived
+  welcomes,     ///< server -> worker that joins: Welcome; cache node, store -> rank that joins: its
+                ///< incarnation, too
   commits,      ///< -> rank that decides about commits: Stored; back: Complete
   groups,       ///< steward -> worker without server: Regroup, Members, End; back: Arrived, Quiet, Finished
   states,       ///< worker -> one that joins or is behind: the state of training; as a job starts again, the
@@ -59,7 +61,8 @@ enum class Stream : std::int16_t {
   directory,   ///< cache node -> directory: LookUp, Update, Repair, End; sample ids
   holders,     ///< back: Located; a number for each id of a LookUp
   given,       ///< worker -> cache node, as a job is resumed in an epoch: what came for the places before
-  phases       ///< worker -> cache node: Exchanging, End
+  phases,      ///< worker -> cache node: Exchanging, End
+  occupancies  ///< steward -> slot of a cache node that may depart: Occupancy, End
 };
 
 struct StreamTraits {
@@ -67,7 +70,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 41> stream_traits = {
+inline constexpr std::array<StreamTraits, 42> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
@@ -78,7 +81,7 @@ inline constexpr std::array<StreamTraits, 41> stream_traits = {
      {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false},
      {"reads", true},        {"read-data", false},   {"importance", false},   {"peer-reads", true},
      {"peer-data", true},    {"directory", true},    {"holders", true},       {"given", false},
-     {"phases", true}}};
+     {"phases", true},       {"occupancies", true}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -130,6 +133,7 @@ inline constexpr Channel directory = channel(Stream::directory);
 inline constexpr Channel holders = channel(Stream::holders);
 inline constexpr Channel given = channel(Stream::given);
 inline constexpr Channel phases = channel(Stream::phases);
+inline constexpr Channel occupancies = channel(Stream::occupancies);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
 constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
@@ -181,15 +185,17 @@ enum class Kind : std::int32_t {
   update,
   repair,
   located,
-  exchanging
+  exchanging,
+  node_departed,
+  node_joined
 };
-inline constexpr std::array<const char*, 41> kind_names = {
-    "none",    "push",       "report", "leave",     "reply",    "answer",    "request",
-    "batch",   "checkpoint", "end",    "call",      "stepped",  "clock",     "announcement",
-    "traffic", "verdict",    "pull",   "occupancy", "departed", "joined",    "training",
-    "arrived", "welcome",    "stored", "regroup",   "quiet",    "members",   "finished",
-    "warned",  "complete",   "copied", "fetch",     "kept",     "last_copy", "read",
-    "found",   "look_up",    "update", "repair",    "located",  "exchanging"};
+inline constexpr std::array<const char*, 43> kind_names = {
+    "none",       "push",          "report",     "leave",    "reply",    "answer",       "request", "batch",
+    "checkpoint", "end",           "call",       "stepped",  "clock",    "announcement", "traffic", "verdict",
+    "pull",       "occupancy",     "departed",   "joined",   "training", "arrived",      "welcome", "stored",
+    "regroup",    "quiet",         "members",    "finished", "warned",   "complete",     "copied",  "fetch",
+    "kept",       "last_copy",     "read",       "found",    "look_up",  "update",       "repair",  "located",
+    "exchanging", "node_departed", "node_joined"};
 
 /// A push is complete.
 struct Push {
@@ -257,6 +263,20 @@ struct Joined {
   std::int32_t incarnation = 0;
 };
 
+/// The job has noticed that the machine of a cache node is gone.
+struct NodeDeparted {
+  static constexpr Kind kind = Kind::node_departed;
+  std::int32_t node = 0;  ///< its index
+  std::int32_t incarnation = 0;
+};
+
+/// A cache node is there again.
+struct NodeJoined {
+  static constexpr Kind kind = Kind::node_joined;
+  std::int32_t node = 0;  ///< its index
+  std::int32_t incarnation = 0;
+};
+
 /// Servers answer no push while training is paused.
 struct Training {
   static constexpr Kind kind = Kind::training;
@@ -268,6 +288,8 @@ struct Training {
 struct Arrived {
   static constexpr Kind kind = Kind::arrived;
   std::int32_t incarnation = 0;
+  std::int32_t receiver = 1;  ///< incarnation of the cache node that is meant; a later one ignores it
+  bool ends = false;          ///< the sender will not ask for anything
 };
 
 /// What the server knows of the slot in which a worker joins. The model follows.

@@ -61,13 +61,9 @@ class AllReduceExchange : public Exchange {
       samples_ += contribution.samples * std::ssize(workers_);
   }
 
-  void wait_progressing(Pending& until) override {
-    if (group_ != nullptr && group_->reduces->running())
-      group_->reduces->wait_progressing(until);
-    else if (coordinator_)
-      coordinator_->wait_progressing(until);
-    else
-      context_.wait(until);
+  Completion wait_progressing(Pending& until) override {
+    if (group_ != nullptr && group_->reduces->running()) return group_->reduces->wait_progressing(until);
+    return coordinator_ ? coordinator_->wait_progressing(until) : context_.wait(until);
   }
 
   ExchangeResult finish() override {

@@ -78,7 +78,7 @@ void CoordinatorClient::report(const Contribution& contribution, int version) {
   tell(note_of_report(contribution, version));
 }
 
-void CoordinatorClient::wait_progressing(Pending& until) {
+Completion CoordinatorClient::wait_progressing(Pending& until) {
   auto& [answer, awaited] = either_;
   awaited = std::move(until);
   while (!answers_.empty()) {
@@ -86,11 +86,11 @@ void CoordinatorClient::wait_progressing(Pending& until) {
     const Completion done = context_.wait_any(either_);
     if (awaited.empty()) {
       answers_.front() = std::move(answer);
-      return;
+      return done;
     }
     take_answer(done.note);
   }
-  context_.wait(awaited);
+  return context_.wait(awaited);
 }
 
 /// An answer to a report of an earlier round is ignored.

@@ -39,7 +39,7 @@ class CoordinatorClient {
   /// The answers received since the last exchange together: ready if one of them was.
   std::optional<bool> coordinator_answer() const { return answer_; }
   /// Waits for `until`, and receives answers meanwhile.
-  void wait_progressing(Pending& until);
+  Completion wait_progressing(Pending& until);
   /// The exchange has ended with this version of the model; earlier answers are void.
   void begin_round(int version);
   /// Receives all outstanding answers.

@@ -84,8 +84,8 @@ class Exchange {
   virtual void begin(const sync::Exchange& exchange) = 0;
   /// The payload of this bucket is complete. Buckets in backward order.
   virtual void bucket_ready(int bucket, const Contribution& contribution) = 0;
-  /// Waits for `until` while the exchange progresses.
-  virtual void wait_progressing(Pending& until) = 0;
+  /// Waits for `until` while the exchange progresses, and returns how it ended.
+  virtual Completion wait_progressing(Pending& until) = 0;
   /// Waits for the end of the exchange; with sync.overlap "both" only until its result is known: every bucket
   /// must then be awaited before the next exchange begins.
   virtual ExchangeResult finish() = 0;

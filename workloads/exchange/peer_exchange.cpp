@@ -64,13 +64,14 @@ class PeerExchange : public Exchange {
   // The whole model was sent when the exchange began.
   void bucket_ready(int, const Contribution&) override {}
 
-  void wait_progressing(Pending& until) override {
-    if (inbox_.size() == 1) {
-      context_.wait(until);
-      return;
-    }
+  Completion wait_progressing(Pending& until) override {
+    if (inbox_.size() == 1) return context_.wait(until);
     inbox_.back() = std::move(until);
-    while (!inbox_.back().empty()) serve(context_.wait_any(inbox_));
+    while (true) {
+      const Completion done = context_.wait_any(inbox_);
+      serve(done);
+      if (inbox_.back().empty()) return done;
+    }
   }
 
   ExchangeResult finish() override {

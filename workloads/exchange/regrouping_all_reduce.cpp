@@ -58,8 +58,11 @@ class RegroupingAllReduce final : public RegroupingRounds {
     reply_ = coordinator_->expect_reply();
   }
 
-  void wait_progressing(Pending& until) override {
-    while (!until.empty()) wait_for(&until);
+  Completion wait_progressing(Pending& until) override {
+    while (true) {
+      const auto done = wait_for(&until);
+      if (until.empty()) return *done;
+    }
   }
 
   Arrival join(int incarnation) override {
@@ -142,8 +145,8 @@ class RegroupingAllReduce final : public RegroupingRounds {
   }
 
   /// Waits for one of: `until` if it is not null; a note of the steward; an answer of the coordinator.
-  /// Without `until` also for the end of the all-reduces.
-  void wait_for(Pending* until) {
+  /// Without `until` also for the end of the all-reduces, about which nothing is returned.
+  std::optional<Completion> wait_for(Pending* until) {
     enum : std::size_t { asked, note, answer };
     std::array<Pending, 3> awaited;
     Pending* const next_answer = coordinator_ ? coordinator_->next_answer() : nullptr;
@@ -160,10 +163,11 @@ class RegroupingAllReduce final : public RegroupingRounds {
     if (until != nullptr) *until = std::move(awaited[asked]);
     regrouping_.next() = std::move(awaited[note]);
     if (next_answer != nullptr) *next_answer = std::move(awaited[answer]);
-    if (!done) return;
+    if (!done) return done;
     if (done->index == note) regrouping_.hear(done->note);
     if (done->index == answer) coordinator_->take_answer(done->note);
     if (done->index == asked && until == &reply_) last_reply_ = coordinator_->take_reply(done->note);
+    return done;
   }
 
   ExchangeResult complete() override {

@@ -30,8 +30,11 @@ class RegroupingPeers final : public RegroupingRounds {
   // The whole model was sent when the exchange began.
   void bucket_ready(int, const Contribution& contribution) override { samples_ = contribution.samples; }
 
-  void wait_progressing(Pending& until) override {
-    while (!until.empty()) wait_for(until);
+  Completion wait_progressing(Pending& until) override {
+    while (true) {
+      const Completion done = wait_for(until);
+      if (until.empty()) return done;
+    }
   }
 
   void leave() override {
@@ -73,12 +76,13 @@ class RegroupingPeers final : public RegroupingRounds {
   }
 
   /// Waits for it, or for a note of the steward.
-  void wait_for(Pending& until) {
+  Completion wait_for(Pending& until) {
     std::array<Pending, 2> awaited = {std::move(until), std::move(regrouping_.next())};
     const Completion done = context_.wait_any(awaited);
     until = std::move(awaited[0]);
     regrouping_.next() = std::move(awaited[1]);
     if (done.index == 1) regrouping_.hear(done.note);
+    return done;
   }
 
   ExchangeResult complete() override {

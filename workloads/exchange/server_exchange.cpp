@@ -59,7 +59,7 @@ class ServerExchange : public Exchange {
   }
 
   // Started messages progress during any wait of the worker.
-  void wait_progressing(Pending& until) override { coordinator_.wait_progressing(until); }
+  Completion wait_progressing(Pending& until) override { return coordinator_.wait_progressing(until); }
 
   ExchangeResult finish() override {
     if (by_key_)

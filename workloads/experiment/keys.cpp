@@ -172,7 +172,8 @@ std::vector<ExperimentKey> cache_keys() {
        {},
        "true: what is in the second tier of a cache node (data.disk_capacity) outlives its process, in files "
        "of the result directory (tier_N.bin and tier_N.index). A node of a job that starts again "
-       "(recovery.mode) or is resumed begins with what is left there of the same host's disk, after it has "
+       "(recovery.mode) or is resumed, or whose machine comes back in place, begins with what is left there "
+       "of the same host's disk, after it has "
        "compared all of it with its checksums; summary.json counts it (cache.kept, cache.spoiled). false: "
        "caches begin empty. Refused on several machines, with data.peers directory, with cache policies "
        "that need more than requests, and with data.shared"},
@@ -319,7 +320,8 @@ std::vector<ExperimentKey> transience_keys() {
        "`tandem fit lifetimes --out` wrote; transience.options then replace single ones of its options. In "
        "place over servers, an "
        "all-reduce or peers; with recovery.mode restart everywhere. Machines without workers depart only "
-       "where their host says so (tandem:lifetime), and then the job starts again from its last commit"},
+       "where their host says so (tandem:lifetime), and then the job starts again from its last commit; in "
+       "place, cache nodes depart and come back alone"},
       {KEY(transience.options), {}, "options of the lifetime model; see `tandem list lifetime`"},
       {KEY(transience.limit), at_least(0),
        "longest lifetime of a machine, as providers have; 0: that of the options"},

@@ -12,6 +12,7 @@
 #include "policies/lifetimes/fates_by_slot.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/option_durations.hpp"
+#include "workloads/job/departing_nodes.hpp"
 #include "workloads/job/needed_machines.hpp"
 #include "workloads/job/zones.hpp"
 
@@ -78,6 +79,8 @@ std::unique_ptr<lifetimes::Fates> fates_of(const Job& job) {
   const auto& experiment = job.spec().experiment;
   std::vector<std::string> needed;
   for (const NeededMachine& machine : needed_machines(job)) needed.push_back(machine.host);
+  for (const std::size_t node : departing_cache_nodes(job))
+    needed.push_back(job.roster().host_of(job.roster().ranks_of(Roster::Role::cache_node)[node]));
   const auto zones = zones_of(job, needed);
   std::map<Model, std::size_t> numbers;
   std::vector<std::unique_ptr<lifetimes::Fates>> models;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "workloads/job/commit_plan.hpp"
+#include "workloads/job/departing_nodes.hpp"
 #include "workloads/job/fates_of_job.hpp"
 #include "workloads/job/needed_machines.hpp"
 #include "workloads/job/recovery_plan.hpp"

@@ -10,6 +10,7 @@
 
 #include "workloads/cost/decoding_name.hpp"
 #include "workloads/job/commit_plan.hpp"
+#include "workloads/job/departing_nodes.hpp"
 #include "workloads/job/fates_of_job.hpp"
 #include "workloads/job/memory_estimate.hpp"
 #include "workloads/job/needed_machines.hpp"
@@ -271,6 +272,8 @@ void warn_of_unused_lifetimes(const Job& job, std::vector<std::string>& warnings
   std::set<std::string> departing;
   for (const Rank worker : job.roster().workers()) departing.insert(job.roster().host_of(worker));
   for (const NeededMachine& machine : needed_machines(job)) departing.insert(machine.host);
+  for (const std::size_t node : departing_cache_nodes(job))
+    departing.insert(job.roster().host_of(job.roster().ranks_of(Roster::Role::cache_node)[node]));
   std::set<std::string> unused;
   for (Rank rank = 0; rank < job.roster().size(); ++rank) {
     const std::string& host = job.roster().host_of(rank);

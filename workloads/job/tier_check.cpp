@@ -63,25 +63,4 @@ void check_tiers(const Job& job) {
       flaw->role, flaw->host, flaw->should_stay ? "may depart" : "stays"));
 }
 
-void check_storage_hosts(const Job& job) {
-  const Roster& roster = job.roster();
-  if (!roster.steward()) return;
-  const auto has_worker = [&](const std::string& host) {
-    return std::ranges::any_of(roster.workers(), [&](Rank worker) { return roster.host_of(worker) == host; });
-  };
-  for (const auto& [role, key] : {std::pair(RankAssignment::Role::cache_node, "placement.cache_nodes"),
-                                  std::pair(RankAssignment::Role::store, "placement.stores"),
-                                  std::pair(RankAssignment::Role::directory, "placement.directory")})
-    for (const Rank rank : roster.ranks_of(role)) {
-      const std::string& host = roster.host_of(rank);
-      if (!may_depart(job, rank, has_worker(host))) continue;
-      throw ConfigError(fmt::format(
-          "{}: expected hosts whose machines stay (of no worker, or with tandem:lifetime never), because "
-          "workers come and go while cache nodes, stores and the directory stay (recovery.mode in-place), "
-          "found '{}', whose "
-          "machine may depart",
-          key, host));
-    }
-}
-
 }  // namespace tandem

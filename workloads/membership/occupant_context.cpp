@@ -9,9 +9,11 @@
 
 namespace tandem {
 
-OccupantContext::OccupantContext(Context& inner, StewardLine& steward, const protocol::Occupancy& occupancy)
+OccupantContext::OccupantContext(Context& inner, StewardLine& steward, const protocol::Occupancy& occupancy,
+                                 CacheNodeStanding* node)
     : inner_(inner),
       steward_(steward),
+      node_(node),
       incarnation_(occupancy.incarnation),
       is_peer_(static_cast<std::size_t>(inner.world_size()), false) {
   expect_departure(occupancy.departs);
@@ -141,6 +143,12 @@ void OccupantContext::hear(const Note& note) {
   if (protocol::holds<protocol::End>(note)) {
     steward_.put_back(note);
     return end();
+  }
+  if (node_ != nullptr && node_->hear(note)) {
+    if (!node_->has_departed()) return;
+    node_->disconnect(inner_);
+    is_peer_[static_cast<std::size_t>(node_->node())] = false;
+    return;
   }
   const auto occupancy = protocol::unpack<protocol::Occupancy>(note);
   if (occupancy.incarnation == incarnation_) return expect_departure(occupancy.departs);

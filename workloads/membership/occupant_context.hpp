@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
+#include "workloads/membership/cache_node_standing.hpp"
 #include "workloads/membership/steward_line.hpp"
 
 namespace tandem {
@@ -19,8 +20,10 @@ struct OccupantDeparted {};
 /// Decorates the context of a slot's rank. The steward says when the machine departs.
 class OccupantContext final : public Context {
  public:
-  /// The arguments must outlive it.
-  OccupantContext(Context& inner, StewardLine& steward, const protocol::Occupancy& occupancy);
+  /// The arguments must outlive it. `node`: the cache node of the occupant, a worker, if it may depart: what
+  /// is open with the node ends with `cancelled` when the steward says that it has departed.
+  OccupantContext(Context& inner, StewardLine& steward, const protocol::Occupancy& occupancy,
+                  CacheNodeStanding* node = nullptr);
 
   Rank rank() const override { return inner_.rank(); }
   int world_size() const override { return inner_.world_size(); }
@@ -57,6 +60,7 @@ class OccupantContext final : public Context {
 
   Context& inner_;
   StewardLine& steward_;
+  CacheNodeStanding* node_;
   int incarnation_;
   Seconds departs_{std::numeric_limits<double>::infinity()};
   Pending departure_;          ///< sleeps until then

@@ -13,12 +13,15 @@ namespace tandem {
 class StewardLine {
  public:
   /// `context` must outlive it.
-  StewardLine(Context& context, Rank steward)
-      : context_(context), steward_(steward), next_(context.receive(steward, protocol::membership, {})) {}
+  StewardLine(Context& context, Rank steward, Channel channel = protocol::membership)
+      : context_(context),
+        steward_(steward),
+        channel_(channel),
+        next_(context.receive(steward, channel, {})) {}
 
   /// The receive of the next note; after a wait has emptied it, call expect_next().
   Pending& next() { return next_; }
-  void expect_next() { next_ = context_.receive(steward_, protocol::membership, {}); }
+  void expect_next() { next_ = context_.receive(steward_, channel_, {}); }
   /// Waits for the next note.
   Note wait() {
     if (kept_) return *std::exchange(kept_, std::nullopt);
@@ -38,6 +41,7 @@ class StewardLine {
  private:
   Context& context_;
   Rank steward_;
+  Channel channel_;
   Pending next_;
   std::optional<Note> kept_;
 };

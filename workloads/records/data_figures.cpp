@@ -80,6 +80,18 @@ std::optional<double> bytes_of_set(const std::vector<const DeliveryRecord*>& rec
   return static_cast<double>(bytes);
 }
 
+/// A cache node departed while the job continued.
+bool has_lost_caches(const RunInfo& info, const Journal& journal) {
+  const auto is_of_node = [&](const MembershipRecord& change) {
+    if (change.slot >= 0 || change.event != "departed") return false;
+    for (std::size_t rank = 0; rank < info.roles.size(); ++rank)
+      if (info.roles[rank] == "cache-node" && host_of(info, static_cast<Rank>(rank)) == change.host)
+        return true;
+    return false;
+  };
+  return !info.experiment.starts_again() && std::ranges::any_of(journal.membership, is_of_node);
+}
+
 // ---- Coverage ----
 
 /// The lag of losses that come from visits; none: importance does not, or there is none.
@@ -386,7 +398,9 @@ std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal) {
   std::vector<Seconds> times;
   if (info.generations.is_array() || journal.steps.empty() || journal.caches.empty()) return times;
   // Samples that a worker had requested and took along are trained by nobody, or again.
-  const auto is_departure = [](const MembershipRecord& change) { return change.event == "departed"; };
+  const auto is_departure = [](const MembershipRecord& change) {
+    return change.slot >= 0 && change.event == "departed";
+  };
   if (std::ranges::any_of(journal.membership, is_departure)) return times;
   const auto steps = trained_steps(journal);
   Seconds begin = std::ranges::min(journal.steps, {}, &StepRecord::start).start;
@@ -409,7 +423,7 @@ std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal) {
 
 std::optional<LocalBound> local_bound(const RunInfo& info, const Journal& journal, bool is_cold) {
   // Other jobs bring samples into the cache.
-  if (info.physics.contains(shared_cache_key)) return std::nullopt;
+  if (info.physics.contains(shared_cache_key) || has_lost_caches(info, journal)) return std::nullopt;
   const auto& data = info.experiment.data;
   const EpochRange range = range_of(info, journal, is_cold);
   const auto recorded = recorded_epochs(journal);
@@ -445,6 +459,7 @@ OfflineOptimum offline_optimum(const RunInfo& info, const Journal& journal, bool
   const auto missing = [](std::string why) { return OfflineOptimum{.missing = std::move(why)}; };
   if (info.physics.contains(shared_cache_key)) return missing("other jobs fill the caches, too");
   if (info.generations.is_array()) return missing("the job started again, with empty caches");
+  if (has_lost_caches(info, journal)) return missing("a cache node departed with its cache");
   const auto has_row = [&](std::string_view from) {
     return std::ranges::any_of(journal.caches,
                                [&](const CacheRecord& row) { return row.from == from && row.samples > 0; });

@@ -4,17 +4,17 @@
 
 namespace tandem {
 
-BatchPipeline::BatchPipeline(const Job& job, Context& context, Replica& replica, Exchange& exchange,
-                             int worker)
+BatchPipeline::BatchPipeline(const Job& job, Context& context, Journal& journal, Replica& replica,
+                             Exchange& exchange, int worker, CacheNodeStanding* node)
     : context_(context),
       replica_(replica),
       exchange_(exchange),
       visits_(job.roster(), job.data(), context, worker,
               [&exchange](Pending& until) { exchange.wait_progressing(until); }),
       data_(job.data()),
-      loader_(make_loader(job.roster(), job.data(), context, visits_, worker,
-                          GivenSamples(job.spec().experiment),
-                          [&exchange](Pending& until) { exchange.wait_progressing(until); })),
+      loader_(make_loader(
+          job.roster(), job.data(), context, visits_, worker, GivenSamples(job.spec().experiment),
+          [&exchange](Pending& until) { return exchange.wait_progressing(until); }, {node, &journal})),
       decoder_(job.data(), job.data().from_storage(), GivenSamples(job.spec().experiment).is_sent()),
       record_bytes_(job.data().info().record_bytes()),
       loads_ahead_(job.loads_ahead(context.rank())),

@@ -18,8 +18,10 @@ namespace tandem {
 
 class BatchPipeline {
  public:
-  /// Its waits let `exchange` progress. The arguments must outlive it.
-  BatchPipeline(const Job& job, Context& context, Replica& replica, Exchange& exchange, int worker);
+  /// Its waits let `exchange` progress. `node`: the worker's cache node, if that may depart; else null. The
+  /// arguments must outlive it.
+  BatchPipeline(const Job& job, Context& context, Journal& journal, Replica& replica, Exchange& exchange,
+                int worker, CacheNodeStanding* node);
 
   /// Waits until the batch of this step is decoded, and returns its samples. `batch`: samples to request.
   int load(int batch, int step);

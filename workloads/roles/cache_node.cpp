@@ -55,11 +55,15 @@ int largest_own_batch(std::span<const ServedJob> jobs) {
 
 }  // namespace
 
-CacheNode::CacheNode(std::span<const ServedJob> jobs, Context& context, int index)
+CacheNode::CacheNode(std::span<const ServedJob> jobs, Context& context, int index, const Life& life)
     : job_(*jobs.front().job),
       data_(job_.data()),
       context_(context),
-      records_(*jobs.front().job, context.rank(), *jobs.front().journal),
+      life_(life),
+      own_records_(life.records == nullptr
+                       ? std::make_optional<RecordFiles>(job_, context.rank(), *jobs.front().journal)
+                       : std::nullopt),
+      records_(life.records == nullptr ? *own_records_ : *life.records),
       engine_(make_engine(jobs, context.rank(), index)),
       given_(jobs.front().job->spec().experiment),
       is_real_(data_.dataset() != nullptr),
@@ -107,8 +111,10 @@ CacheNode::~CacheNode() = default;
 void CacheNode::run() {
   wait_.resize(clients_.size() + sources_.size() + (directory_ ? 1 : 0) + (watch_ ? watch_->size() : 0) +
                (steward_ ? 1 : 0));
-  if (steward_) wait_.back() = context_.receive(*steward_, protocol::membership, {});
+  const bool joins = life_.incarnation > 1;
+  if (steward_ && !joins) wait_.back() = context_.receive(*steward_, protocol::membership, {});
   if (job_.spec().experiment.data.keep) begin_tier(job_);
+  if (joins) join();
   begin_job(jobs_.front());
   serve();
   for (NodeJob& job : jobs_) record_background(job);
@@ -203,23 +209,6 @@ void CacheNode::hear(Client& client, const Note& note) {
   begin_due_epoch(job);
 }
 
-/// It has received all of its batches.
-void CacheNode::end(Client& client) {
-  wait_for_sends(context_, client.batches);
-  client.has_ended = true;
-  --open_;
-  if (client.is_peer) return;
-  NodeJob& job = *client.job;
-  job.deliveries.end(number_of(client));
-  --open_workers_;
-  if (directory_) directory_->send_updates();
-  const bool others_continue = --job.open == 0 && open_workers_ > 0;
-  if (others_continue && data_.cache_factory().needs.manifest)
-    apply(engine_.change_job({.job = job.number, .state = cache::JobChange::State::ends}), job,
-          job.newest_epoch());
-  if (others_continue) probe_again(job);
-}
-
 /// Among the workers of its job.
 std::size_t CacheNode::number_of(const Client& client) const {
   return index_of(client) - client.job->first_client;
@@ -248,6 +237,10 @@ void CacheNode::begin_batch(Client& client) {
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());
   batch.epoch = epoch;
+  if (life_.records != nullptr) {
+    batch.asked_for = client.ids;
+    batch.counted = counted_;
+  }
   const bool has_waited = std::exchange(client.lookups, 0) > 0;
   batch.asked = has_waited ? client.asked : context_.now();
   // Before the moves, which may evict what this batch is served.

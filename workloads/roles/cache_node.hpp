@@ -6,7 +6,7 @@
 // anything for them. Where a directory knows who has what, a request is decided when that has answered. It
 // may serve several jobs (data.shared), each of which has epochs and records of its own. Workers may come and
 // go: what is open with one that is gone ends, and another one in its slot begins when nothing of that is
-// left.
+// left. The node may depart itself, and another one come in its slot (CacheNodeSlot).
 #pragma once
 
 #include <algorithm>
@@ -24,6 +24,7 @@
 #include "workloads/context.hpp"
 #include "workloads/data/cache_engine.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/membership/joining_client.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/background_queue.hpp"
@@ -40,14 +41,29 @@ namespace tandem {
 
 class CacheNode {
  public:
+  /// One of several that live in the slot of the node, one after the other.
+  struct Life {
+    int incarnation = 1;             ///< a later one than the first joins the job
+    RecordFiles* records = nullptr;  ///< that this one's continue; null: it has its own, and stays
+  };
   /// What it is given must outlive it. `jobs`: that it serves, its own one first; they have the same data
   /// set, cache and nodes. `index`: among the cache nodes.
-  CacheNode(std::span<const ServedJob> jobs, Context& context, int index);
+  /// `life`: of a node that may depart.
+  CacheNode(std::span<const ServedJob> jobs, Context& context, int index, const Life& life);
+  CacheNode(std::span<const ServedJob> jobs, Context& context, int index)
+      : CacheNode(jobs, context, index, Life()) {}
   ~CacheNode();
   void run();
+  /// Its machine has departed: what it has not sent was not delivered.
+  void record_departure();
 
  private:
   struct Client;
+  /// In order, of one batch.
+  struct Count {
+    std::string from;
+    SampleCount delivered = {};
+  };
   struct Batch : SampleMessage {
     Client* client = nullptr;
     std::int32_t samples = 0;
@@ -58,27 +74,22 @@ class CacheNode {
     protocol::Found found = {};         ///< for another cache node
     bool is_lost = false;               ///< its worker is gone
     BenefitProbe::Tag probe = {};
+    // Of a node that may depart:
+    std::vector<SampleId> asked_for = {};
+    std::vector<Count> counted = {};  ///< as in caches.csv
   };
-  /// A worker, or another cache node.
-  struct Client {
-    Rank rank = 0;
+  /// A worker, or another cache node. Workers may depart, and others join.
+  struct Client : JoiningClient {
     NodeJob* job = nullptr;  ///< of a worker; of another cache node, the own one of this node
     bool is_peer = false;
     std::vector<SampleId> ids;  ///< of the request being received
     std::list<Batch> batches;   ///< not sent, or on their way; in the order of the requests
     protocol::Request request;
-    bool is_held = false;    ///< the request is for an epoch that has not begun, or waits for the directory
-    int lookups = 0;         ///< for the request
-    Seconds asked{};         ///< when it has come, if there were lookups
-    bool has_ended = false;  ///< it sends no further request, or nobody is there
-    // Where machines of workers may depart:
-    int worker = -1;                     ///< among those of the job
-    bool is_joining = false;             ///< waits until nothing of its slot's last worker is left
-    int incarnation = 1;                 ///< of the worker that joins, or has joined
-    int arrived = 1;                     ///< incarnation of the last worker that has arrived
-    std::int32_t welcomed = 0;           ///< incarnation of the last worker that was welcomed
-    std::vector<Pending> draining = {};  ///< its welcome, and what is open with earlier workers of the slot
-    std::list<Batch> lost = {};          ///< of these
+    bool is_held = false;  ///< the request is for an epoch that has not begun, or waits for the directory
+    int lookups = 0;       ///< for the request
+    Seconds asked{};       ///< when it has come, if there were lookups
+    int worker = -1;       ///< among those of the job
+    std::list<Batch> lost = {};  ///< of earlier workers of the slot
   };
   /// A batch waits for a sample.
   struct Waiter {
@@ -87,12 +98,6 @@ class CacheNode {
     std::string counted;  ///< the row of caches.csv that has it; empty for another cache node
   };
   using Waiters = std::unordered_multimap<SampleId, Waiter>;
-
-  /// In order, of one batch.
-  struct Count {
-    std::string from;
-    SampleCount delivered = {};
-  };
 
   void add_sources(const Job& job, int index);
   void add_peers(const Job& job);
@@ -110,7 +115,11 @@ class CacheNode {
   void on_joined(Client& client, int incarnation);
   void advance_join(Client& client, const Completion& last);
   void drop_lost();
+  void end_client(Client& client);
   void end_membership();
+  // Of one that may depart itself (cache_node_departure.cpp):
+  void join();
+  void take_back(const Batch& batch);
   /// A worker may ask for samples, now or when it joins.
   bool awaits_workers() const { return open_workers_ > 0 || (steward_ && !no_more_join_); }
   std::size_t number_of(const Client& client) const;
@@ -184,7 +193,9 @@ class CacheNode {
   Context& context_;
   std::deque<NodeJob> jobs_;   ///< its own one first
   NodeJob* active_ = nullptr;  ///< that last asked for samples, or began an epoch
-  RecordFiles records_;
+  Life life_;
+  std::optional<RecordFiles> own_records_;
+  RecordFiles& records_;
   CacheEngine engine_;
   GivenSamples given_;
   bool is_real_;        ///< math

@@ -38,6 +38,7 @@ std::string CacheNode::find_left_tier(const Job& job) const {
   };
   const Generation* const launch = job.generation();
   const std::string& own = job.spec().directory;
+  if (life_.incarnation > 1) return has_tier(own) ? own : "";
   if (launch != nullptr && launch->number() > 0 && has_tier(own)) return own;
   const ResumePoint* from = job.resume();
   if (launch != nullptr && launch->origin) from = &*launch->origin;

@@ -20,10 +20,9 @@ void CacheNode::add_clients(std::span<const ServedJob> jobs) {
       client.rank = served.first + roster.workers()[worker];
       client.job = &job;
       client.worker = static_cast<int>(worker);
-      // Slots for spares are empty as the job begins.
-      client.has_ended = worker >= roster.first_workers().size();
-      if (!client.has_ended) continue;
-      client.incarnation = client.arrived = 0;
+      // Slots for spares are empty as the job begins. A node that joins is told who is there.
+      if (worker < roster.first_workers().size() && life_.incarnation == 1) continue;
+      client.be_absent();
       job.deliveries.end(number_of(client));
       --job.open;
     }
@@ -79,36 +78,40 @@ CacheNode::Client* CacheNode::client_of(int worker) {
   return found == clients_.end() ? nullptr : &*found;
 }
 
-namespace {
-
-template <class Client>
-void hear_arrival(Client& client, const Completion& last) {
-  if (last.outcome == Outcome::done && protocol::holds<protocol::Arrived>(last.note))
-    client.arrived = protocol::unpack<protocol::Arrived>(last.note).incarnation;
-}
-
-}  // namespace
-
 /// Ends what is open between this node and the worker. What is still being read or sent ends later: other
 /// workers must not wait for that.
 void CacheNode::on_departed(Client& client) {
   // It has ended by itself.
   if (client.has_ended && !client.is_joining) return;
-  client.draining.push_back(context_.disconnect(client.rank));
-  if (Pending& open = wait_[index_of(client)]; !open.empty()) {
-    if (context_.is_done(open))
-      hear_arrival(client, context_.wait(open));
-    else
-      client.draining.push_back(std::move(open));
-  }
+  client.leave(context_, wait_[index_of(client)], life_.incarnation);
   for (Batch& batch : client.batches) batch.is_lost = true;
   client.lost.splice(client.lost.end(), client.batches);
-  client.is_held = client.is_joining = false;
-  client.has_ended = true;
+  client.is_held = false;
+  end_client(client);
+}
+
+/// It asks for nothing more.
+void CacheNode::end_client(Client& client) {
   --open_;
+  if (client.is_peer) return;
   --open_workers_;
   --client.job->open;
   client.job->deliveries.end(number_of(client));
+}
+
+/// It has received all of its batches.
+void CacheNode::end(Client& client) {
+  wait_for_sends(context_, client.batches);
+  client.has_ended = true;
+  end_client(client);
+  if (client.is_peer) return;
+  NodeJob& job = *client.job;
+  if (directory_) directory_->send_updates();
+  const bool others_continue = job.open == 0 && open_workers_ > 0;
+  if (others_continue && data_.cache_factory().needs.manifest)
+    apply(engine_.change_job({.job = job.number, .state = cache::JobChange::State::ends}), job,
+          job.newest_epoch());
+  if (others_continue) probe_again(job);
 }
 
 /// Batches of a worker that is gone, when nothing reads into them or sends them any more.
@@ -125,32 +128,17 @@ void CacheNode::drop_lost() {
 /// A new worker in the slot of one that is gone, or in one for spares.
 void CacheNode::on_joined(Client& client, int incarnation) {
   TANDEM_CHECK(client.has_ended && !client.is_joining, "worker", client.worker);
-  client.is_joining = true;
-  client.incarnation = incarnation;
+  client.begin(incarnation);
   ++open_;
   ++open_workers_;
   ++client.job->open;
   advance_join(client, {});
 }
 
-/// `last`: what the join has waited for. A later worker than the one that joins may have arrived: then the
-/// note about the departure of this one follows.
+/// `last`: what the join has waited for.
 void CacheNode::advance_join(Client& client, const Completion& last) {
-  hear_arrival(client, last);
-  Pending& next = wait_[index_of(client)];
-  if (!client.draining.empty()) {
-    next = std::move(client.draining.back());
-    client.draining.pop_back();
-  } else if (client.arrived < client.incarnation) {
-    next = context_.receive(client.rank, protocol::arrivals, {});
-  } else {
-    client.is_joining = client.has_ended = false;
-    client.welcomed = client.incarnation;
-    client.draining.push_back(
-        context_.send(client.rank, protocol::welcomes,
-                      {Bytes(sizeof(client.welcomed)), reinterpret_cast<std::byte*>(&client.welcomed)},
-                      protocol::pack(protocol::Welcome{.incarnation = client.incarnation})));
-  }
+  const auto join = client.advance(context_, last, wait_[index_of(client)], life_.incarnation);
+  if (join == JoiningClient::Join::declined) end_client(client);
 }
 
 void CacheNode::end_membership() {

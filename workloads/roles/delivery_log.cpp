@@ -1,6 +1,7 @@
 #include "workloads/roles/delivery_log.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -24,6 +25,18 @@ void DeliveryLog::note(std::size_t client, std::int64_t epoch, std::span<const S
     open.requested.push_back(asked);
     if (differs) open.delivered.push_back(given);
   }
+}
+
+void DeliveryLog::take_back(std::int64_t epoch, std::span<const SampleId> requested) {
+  const auto open = open_.find(epoch);
+  TANDEM_CHECK(open != open_.end() && open->second.delivered.empty(), "epoch", epoch);
+  std::vector<SampleId>& noted = open->second.requested;
+  for (const SampleId id : requested) {
+    const auto last = std::find(noted.rbegin(), noted.rend(), id);
+    TANDEM_CHECK(last != noted.rend(), "sample", id, "epoch", epoch);
+    noted.erase(std::next(last).base());
+  }
+  if (noted.empty()) open_.erase(open);
 }
 
 void DeliveryLog::end(std::size_t client) {

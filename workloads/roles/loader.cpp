@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/cache_clients.hpp"
+#include "workloads/membership/joining_client.hpp"
 #include "workloads/protocol.hpp"
+#include "workloads/roles/direct_reads.hpp"
 
 namespace tandem {
 namespace {
@@ -61,7 +64,8 @@ class MemoryLoader : public Loader {
 class StorageLoader : public Loader {
  public:
   StorageLoader(const Roster& roster, const DataPlan& data, Context& context, SampleVisits& visits,
-                int worker, const GivenSamples& given, std::function<void(Pending&)> wait)
+                int worker, const GivenSamples& given, std::function<Completion(Pending&)> wait,
+                const DepartingNode& departing)
       : context_(context),
         wait_(std::move(wait)),
         visits_(visits),
@@ -69,11 +73,13 @@ class StorageLoader : public Loader {
         manifest_(data.manifest()),
         given_(given),
         real_(data.dataset() != nullptr),
-        ahead_(data.prefetch()) {
+        ahead_(data.prefetch()),
+        standing_(departing.standing) {
     const auto node = cache_node_of(roster, static_cast<std::size_t>(worker));
     node_ = roster.ranks_of(Roster::Role::cache_node)[node];
     is_first_ = clients_of(roster, node).front() == static_cast<std::size_t>(worker);
     tells_losses_ = is_first_ && data.plans_caches() && data.needs_losses();
+    if (standing_ != nullptr) direct_.emplace(roster, data, context, given, wait_, *departing.journal);
   }
 
   ResidentSet residents() override {
@@ -89,17 +95,23 @@ class StorageLoader : public Loader {
   }
 
   void begin_step(int samples) override {
+    ask_again();
     for (++begun_; requested_ < begun_ + ahead_ && !visits_.awaits_losses(); ++requested_) request(samples);
   }
-  bool has_next() override { return !in_flight_.empty() && context_.is_done(in_flight_.front().batch); }
+  bool has_next() override {
+    if (in_flight_.empty()) return false;
+    ask_again();
+    const Request& next = in_flight_.front();
+    if (next.is_direct) return direct_->has(next.from_stores);
+    return next.batch.empty() || context_.is_done(next.batch);
+  }
   bool may_have_next() const override { return requested_ > 0; }
 
   Batch next(int) override {
     TANDEM_CHECK(!in_flight_.empty(), "steps", begun_, "ahead", ahead_);
+    await(in_flight_.front());
     current_ = std::move(in_flight_.front());
     in_flight_.pop_front();
-    wait_(current_.request);
-    wait_(current_.batch);
     const std::span<const std::byte> stored = delivered();
     list_.clear();
     if (real_ && given_.is_sent()) {
@@ -119,34 +131,37 @@ class StorageLoader : public Loader {
 
   std::int64_t taken() const override { return taken_; }
 
-  /// The node says when nothing of the slot's last worker is left. One that has not noticed a departure yet
-  /// may welcome the worker that is gone.
+  /// The node says when nothing of the slot's last worker is left.
   void join(int incarnation) override {
-    Pending arrival = context_.send(node_, protocol::arrivals, {},
-                                    protocol::pack(protocol::Arrived{.incarnation = incarnation}));
-    for (std::int32_t welcomed = 0; welcomed != incarnation;) {
-      Pending welcome = context_.receive(node_, protocol::welcomes,
-                                         {Bytes(sizeof(welcomed)), reinterpret_cast<std::byte*>(&welcomed)});
-      wait_(welcome);
+    incarnation_ = incarnation;
+    if (standing_ == nullptr) {
+      constexpr int only_one = 1;
+      join_server(context_, node_, incarnation, only_one, wait_, [] { return true; });
+      return;
     }
-    wait_(arrival);
+    direct_->join(incarnation);
+    is_served();
   }
 
   void note_exchange(bool begins) override {
     if (data_.reads_while_computing()) tell(protocol::pack(protocol::Exchanging{begins}));
   }
   void close() override {
-    for (auto& each : in_flight_) {
-      context_.wait(each.request);
-      context_.wait(each.batch);
+    for (Request& each : in_flight_) {
+      if (each.is_direct) direct_->await(each.from_stores);
+      for (Pending* open : {&each.request, &each.batch})
+        if (!open->empty()) context_.wait(*open);
     }
     in_flight_.clear();
     if (!told_.empty()) context_.wait(told_);
     if (!told_given_.empty()) context_.wait(told_given_);
     if (data_.reads_while_computing()) tell(protocol::pack(protocol::End{}));
     context_.wait_all(phases_);
-    Pending end = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::End{}));
-    context_.wait(end);
+    if (standing_ == nullptr || is_connected()) {
+      Pending end = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::End{}));
+      context_.wait(end);
+    }
+    if (direct_) direct_->close();
   }
 
  private:
@@ -155,7 +170,11 @@ class StorageLoader : public Loader {
     std::int64_t epoch = 0;
     std::vector<std::byte> records;
     Pending request;
-    Pending batch;
+    Pending batch;  ///< empty: it has arrived
+    // Where the node may depart:
+    int node = 0;            ///< incarnation that was asked
+    bool is_direct = false;  ///< the stores were asked instead
+    DirectReads::Batch from_stores = {};
   };
 
   void request(int samples) {
@@ -165,9 +184,16 @@ class StorageLoader : public Loader {
     taken_ += std::ssize(order.samples.ids);
     if (tells_losses_) tell_losses();
     if (requested_ == 0 && data_.cache_factory().needs.ahead) tell_given();
-    const auto count = std::ssize(order.samples.ids);
     const Bytes size = most_bytes(order.samples.ids) + given_.size(order.samples.ids.size());
     if (real_) order.records.resize(static_cast<std::size_t>(size.count()));
+    if (is_served())
+      ask_node(order, size);
+    else
+      ask_stores(order);
+  }
+  void ask_node(Request& order, Bytes size) {
+    const auto count = std::ssize(order.samples.ids);
+    if (standing_ != nullptr) order.node = standing_->incarnation();
     order.batch = context_.receive(node_, protocol::batches, {size, real_ ? order.records.data() : nullptr});
     // The ids travel in both maths: the cache decides by them.
     order.request = context_.send(
@@ -177,6 +203,45 @@ class StorageLoader : public Loader {
         protocol::pack(protocol::Request{.samples = static_cast<std::int32_t>(count),
                                          .epoch = order.epoch,
                                          .position = data_.has_lists() ? visits_.position() : 0}));
+  }
+  void ask_stores(Request& order) {
+    order.is_direct = true;
+    order.from_stores = {.ids = order.samples.ids, .epoch = order.epoch, .records = order.records};
+    direct_->ask(order.from_stores);
+  }
+
+  bool is_connected() const { return !standing_->has_departed() && standing_->is_answered(); }
+  /// Whether the node takes requests. One that has come back is joined first.
+  bool is_served() {
+    if (standing_ == nullptr) return true;
+    while (!standing_->has_departed() && !standing_->is_answered()) {
+      standing_->await_ends(wait_);
+      const int node = standing_->incarnation();
+      const auto is_there = [&] { return standing_->incarnation() == node; };
+      if (join_server(context_, node_, incarnation_, node, wait_, is_there)) standing_->note_answered(node);
+    }
+    return !standing_->has_departed();
+  }
+  /// The stores, for what the node was asked for that has departed and will not send it. What was being sent
+  /// arrives.
+  void ask_again() {
+    if (standing_ == nullptr) return;
+    for (Request& order : in_flight_) {
+      const bool was_asked = !order.is_direct && !order.batch.empty();
+      if (!was_asked || order.node == standing_->incarnation() || !context_.is_done(order.batch)) continue;
+      if (context_.wait(order.batch).outcome != Outcome::done) ask_stores(order);
+    }
+  }
+  void await(Request& order) {
+    const Seconds began = context_.now();
+    if (!order.request.empty()) wait_(order.request);
+    if (!order.batch.empty() && wait_(order.batch).outcome != Outcome::done) {
+      ask_stores(order);
+      ask_again();
+    }
+    if (!order.is_direct) return;
+    direct_->await(order.from_stores);
+    direct_->note(order.from_stores, context_.now() - began);
   }
   /// Of the message with a batch, whichever samples it has.
   Bytes most_bytes(const std::vector<SampleId>& ids) const {
@@ -239,7 +304,7 @@ class StorageLoader : public Loader {
   }
 
   Context& context_;
-  std::function<void(Pending&)> wait_;
+  std::function<Completion(Pending&)> wait_;
   SampleVisits& visits_;
   const DataPlan& data_;
   const cache::Manifest& manifest_;
@@ -260,16 +325,20 @@ class StorageLoader : public Loader {
   std::vector<Pending> phases_;  ///< messages on their way
   std::deque<Request> in_flight_;
   Request current_;
-  std::vector<SampleId> list_;  ///< what the current batch has
+  std::vector<SampleId> list_;   ///< what the current batch has
+  CacheNodeStanding* standing_;  ///< null: the node stays
+  int incarnation_ = 1;          ///< of this worker in its slot
+  std::optional<DirectReads> direct_;
 };
 
 }  // namespace
 
 std::unique_ptr<Loader> make_loader(const Roster& roster, const DataPlan& data, Context& context,
                                     SampleVisits& visits, int worker, const GivenSamples& given,
-                                    std::function<void(Pending&)> wait) {
+                                    std::function<Completion(Pending&)> wait, const DepartingNode& node) {
   if (data.from_storage())
-    return std::make_unique<StorageLoader>(roster, data, context, visits, worker, given, std::move(wait));
+    return std::make_unique<StorageLoader>(roster, data, context, visits, worker, given, std::move(wait),
+                                           node);
   return std::make_unique<MemoryLoader>(data, visits);
 }
 

@@ -1,4 +1,5 @@
-// The source of a worker's batches: its own memory, or a cache node in front of storage.
+// The source of a worker's batches: its own memory, or a cache node in front of storage; while that is away,
+// the stores.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,8 @@
 #include "workloads/context.hpp"
 #include "workloads/job/data_plan.hpp"
 #include "workloads/job/roster.hpp"
+#include "workloads/membership/cache_node_standing.hpp"
+#include "workloads/records/records.hpp"
 #include "workloads/roles/given_samples.hpp"
 #include "workloads/roles/resident_lists.hpp"
 #include "workloads/roles/sample_visits.hpp"
@@ -54,10 +57,16 @@ class Loader {
   virtual void close() = 0;
 };
 
+/// What a loader needs besides where the cache node of its worker may depart.
+struct DepartingNode {
+  CacheNodeStanding* standing = nullptr;  ///< null: it stays
+  Journal* journal = nullptr;             ///< of the reads without it
+};
+
 /// The loader of worker number `worker`, which takes the samples of `visits`. `wait`: waits for an operation,
-/// and may let others progress meanwhile. The other arguments must outlive the loader.
+/// and may let others progress meanwhile; returns how it ended. The other arguments must outlive the loader.
 std::unique_ptr<Loader> make_loader(const Roster& roster, const DataPlan& data, Context& context,
                                     SampleVisits& visits, int worker, const GivenSamples& given,
-                                    std::function<void(Pending&)> wait);
+                                    std::function<Completion(Pending&)> wait, const DepartingNode& node);
 
 }  // namespace tandem

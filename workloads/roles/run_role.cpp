@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "workloads/checkpoint/memory_copies.hpp"
+#include "workloads/job/departing_nodes.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/roles/cache_node.hpp"
+#include "workloads/roles/cache_node_slot.hpp"
 #include "workloads/roles/directory.hpp"
 #include "workloads/roles/evaluator.hpp"
 #include "workloads/roles/keeper.hpp"
@@ -67,6 +69,9 @@ void run_role(const Job& job, Context& context, Journal& journal) {
     case RankAssignment::Role::coordinator:
       return run(ParameterServer(job, context, journal, assignment.index), context);
     case RankAssignment::Role::cache_node:
+      if (may_cache_node_depart(job, static_cast<std::size_t>(assignment.index)))
+        return run(CacheNodeSlot(job, context, journal, assignment.index), context);
+      [[fallthrough]];
     case RankAssignment::Role::store: {
       const ServedJob served{.job = &job, .journal = &journal};
       return serve({&served, 1}, context);

@@ -21,14 +21,13 @@ Steward::Steward(const Job& job, Context& context, Journal& journal)
       machines_(job.spec().experiment.transience, fates_of(job), job.roster().workers().size()),
       policy_(make_recovery_policy(job)),
       deciders_(job.roster().deciders()),
-      nodes_(job.roster().ranks_of(Roster::Role::cache_node)),
-      running_deciders_(deciders_.size()),
-      running_nodes_(nodes_.size()) {
+      running_deciders_(deciders_.size()) {
   if (job.generation() != nullptr) began_ = job.generation()->began;
   for (const Rank worker : job.roster().workers()) slots_.push_back({.rank = worker});
   if (job.exchange().route() != sync::Route::server)
     agreement_.emplace(static_cast<int>(slots_.size()),
                        static_cast<int>(job.roster().first_workers().size()));
+  add_nodes();
 }
 
 void Steward::run() {
@@ -36,6 +35,7 @@ void Steward::run() {
   while (!is_over()) wait_for_events();
   if (agreement_) end_groups();
   for (const Slot& slot : slots_) tell(slot.rank, protocol::membership, protocol::pack(protocol::End{}));
+  end_nodes();
   context_.wait_all(told_);
   if (awaited_.back().empty()) return;
   context_.cancel(awaited_.back());
@@ -47,12 +47,13 @@ bool Steward::is_training_over() const {
 }
 
 /// A worker may depart while it ends what it has with its cache node, which must hear of it.
-bool Steward::is_over() const { return is_training_over() && running_nodes_ == 0; }
+bool Steward::is_over() const { return is_training_over() && have_nodes_ended() && running_stores_ == 0; }
 
 void Steward::start() {
   for (const Rank decider : deciders_)
     awaited_.push_back(context_.receive(decider, protocol::ends_of_job, {}));
-  for (const Rank node : nodes_) awaited_.push_back(context_.receive(node, protocol::ends_of_job, {}));
+  for (const Node& node : nodes_) awaited_.push_back(context_.receive(node.rank, protocol::ends_of_job, {}));
+  for (const Rank store : stores_) awaited_.push_back(context_.receive(store, protocol::ends_of_job, {}));
   awaited_.resize(awaited_.size() + (agreement_ ? slots_.size() : 0) + 1);
   for (int slot = 0; agreement_ && slot < static_cast<int>(slots_.size()); ++slot) listen_to_group(slot);
   const Generation* const launch = job_.generation();
@@ -69,6 +70,7 @@ void Steward::occupy_first_slots() {
     record(static_cast<int>(slot), "joined");
     announce(static_cast<int>(slot));
   }
+  occupy_nodes();
   give(recovery::Started{Seconds(0), static_cast<int>(workers)});
 }
 
@@ -99,22 +101,31 @@ void Steward::begin_again() {
       note_left(index, first_occupant);
     }
   }
+  begin_nodes_again();
   if (is_paused_) tell_deciders(protocol::pack(protocol::Training{.paused = true}));
 }
 
 /// Since the job began.
 Seconds Steward::now() const { return past_.value_or(began_ + context_.now()); }
 
+namespace {
+
+std::optional<Seconds> earlier(std::optional<Seconds> one, std::optional<Seconds> other) {
+  return one && (!other || *one <= *other) ? one : other;
+}
+
+}  // namespace
+
+std::optional<Seconds> Steward::next_of_workers() const { return earlier(machines_.next(), tick_); }
+
 std::optional<Seconds> Steward::next_event() const {
-  std::optional<Seconds> next = machines_.next();
-  if (tick_ && (!next || *tick_ < *next)) next = tick_;
-  return next;
+  return earlier(next_of_workers(), node_machines_ ? node_machines_->next() : std::nullopt);
 }
 
 void Steward::wait_for_events() {
   const std::optional<Seconds> next = next_event();
   // Without machines, and without one that will come, nothing would ever happen.
-  if (!next && !is_training_over() && (!is_ending_ || agreement_) &&
+  if (!next_of_workers() && !is_training_over() && (!is_ending_ || agreement_) &&
       std::ranges::none_of(slots_, &Slot::is_member))
     throw WorldError(
         "the job gives up: the machines of all workers have departed, and no replacement can come up "
@@ -130,19 +141,37 @@ void Steward::wait_for_events() {
       context_.cancel(awaited_.back());
       context_.wait(awaited_.back());
     }
-    const std::size_t listeners = deciders_.size() + nodes_.size();
+    const std::size_t first_store = deciders_.size() + nodes_.size();
+    const std::size_t listeners = first_store + stores_.size();
     if (completion.index < deciders_.size())
       hear_end(completion.index);
+    else if (completion.index < first_store)
+      hear_node(completion.index - deciders_.size(), completion.note);
     else if (completion.index < listeners)
-      --running_nodes_;
+      --running_stores_;
     else
       hear_group(static_cast<int>(completion.index - listeners), completion.note);
   }
   if (agreement_ && !is_training_over()) advance_agreement();
+  end_stores();
+}
+
+/// Of workers first, of two at the same time.
+bool Steward::handle_next(Seconds time) {
+  const auto of_workers = machines_.next();
+  const auto of_nodes = node_machines_ ? node_machines_->next() : std::nullopt;
+  const bool is_of_node = of_nodes && (!of_workers || *of_nodes < *of_workers);
+  if (!is_of_node && !of_workers) return false;
+  if ((is_of_node ? *of_nodes : *of_workers) > time) return false;
+  const auto event = (is_of_node ? *node_machines_ : machines_).take(time);
+  if (event && is_of_node) handle_node(*event);
+  if (event && !is_of_node) handle(*event);
+  return true;
 }
 
 void Steward::pass_time(Seconds time) {
-  while (const auto event = machines_.take(time)) handle(*event);
+  while (handle_next(time)) {
+  }
   if (!tick_ || *tick_ > time) return;
   tick_.reset();
   give(recovery::Tick{time});
@@ -213,6 +242,7 @@ void Steward::note_left(int slot, int incarnation) {
   const Note note = protocol::pack(protocol::Departed{.worker = slot, .incarnation = incarnation});
   tell_deciders(note);
   tell_nodes(note);
+  tell_stores(note);
 }
 
 /// Once workers can no longer join, nothing is left to decide.
@@ -269,6 +299,7 @@ void Steward::note_joined(int slot) {
   const Note note = protocol::pack(protocol::Joined{.worker = slot, .incarnation = incarnation});
   tell_deciders(note);
   tell_nodes(note);
+  tell_stores(note);
 }
 
 /// To the slot: its occupant, and when that departs, if this is known.
@@ -290,12 +321,6 @@ protocol::Occupancy Steward::occupancy_of(const Slot& slot, int incarnation, Sec
 
 void Steward::tell_deciders(const Note& note) {
   for (const Rank decider : deciders_) tell(decider, protocol::membership, note);
-}
-
-/// To those that have not ended.
-void Steward::tell_nodes(const Note& note) {
-  for (std::size_t node = 0; node < nodes_.size(); ++node)
-    if (!awaited_[deciders_.size() + node].empty()) tell(nodes_[node], protocol::membership, note);
 }
 
 /// All receivers expect notes at any time, so no note waits.

@@ -4,10 +4,14 @@
 #include <string>
 #include <utility>
 
+#include "workloads/job/departing_nodes.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {
 namespace {
+
+/// A store stays.
+constexpr int only_one = 1;
 
 std::shared_ptr<const SampleSource> own_samples(const Job& job, int index) {
   const std::size_t stores = job.roster().ranks_of(Roster::Role::store).size();
@@ -25,46 +29,76 @@ Store::Store(std::span<const ServedJob> jobs, Context& context, int index)
       given_(jobs.front().job->spec().experiment),
       disk_(context, data_.manifest(), parallel_requests(*jobs.front().job, context.rank()), samples_.get(),
             nullptr, given_.is_sent()) {
-  for (const Rank node : jobs.front().job->roster().ranks_of(Roster::Role::cache_node))
-    readers_.emplace_back().node = node;
+  add_readers(*jobs.front().job);
+}
+
+void Store::add_readers(const Job& job) {
+  const Roster& roster = job.roster();
+  for (const Rank node : roster.ranks_of(Roster::Role::cache_node)) readers_.emplace_back().rank = node;
+  cache_nodes_ = readers_.size();
+  workers_ = workers_of_departing_nodes(job);
+  if (!workers_.empty()) steward_ = roster.steward();
+  for (const std::size_t worker : workers_) {
+    Reader& reader = readers_.emplace_back();
+    reader.rank = roster.workers()[worker];
+    // Slots for spares are empty as the job begins.
+    if (worker >= roster.first_workers().size()) reader.be_absent();
+  }
+  open_ = static_cast<std::size_t>(std::ranges::count(readers_, false, &Reader::has_ended));
 }
 
 void Store::run() {
-  std::vector<Pending> wait;
-  for (Reader& reader : readers_) wait.push_back(listen(reader));
-  wait.emplace_back();
-  for (std::size_t open = readers_.size(); open > 0;) {
-    disk_.put_next(wait.back());
-    const Completion ended = context_.wait_any(wait);
-    if (ended.index == readers_.size()) {
-      if (const auto read = disk_.finish()) send(*read);
-      continue;
-    }
-    Reader& reader = readers_[ended.index];
-    if (protocol::holds<protocol::End>(ended.note)) {
-      wait_for_sends(context_, reader.messages);
-      --open;
-      continue;
-    }
-    const auto read = protocol::unpack<protocol::Read>(ended.note);
-    reader.ids.resize(static_cast<std::size_t>(read.samples));
-    begin_read(ended.index, read.how);
-    wait[ended.index] = listen(reader);
+  const std::size_t of_disk = readers_.size(), of_steward = of_disk + 1;
+  wait_.resize(readers_.size() + 1 + (steward_ ? 1 : 0));
+  if (steward_) wait_[of_steward] = context_.receive(*steward_, protocol::membership, {});
+  for (std::size_t reader = 0; reader < readers_.size(); ++reader)
+    if (!readers_[reader].has_ended) listen(reader);
+  while (!is_over()) {
+    disk_.put_next(wait_[of_disk]);
+    const Completion ended = context_.wait_any(wait_);
+    if (ended.index < of_disk)
+      hear(ended.index, ended);
+    else if (ended.index == of_steward)
+      hear_steward(ended.note);
+    else if (const auto read = disk_.finish())
+      send(*read);
   }
+  if (steward_) end_membership();
 }
 
-Pending Store::listen(Reader& reader) {
-  reader.ids.resize(most_of_read_);
-  return context_.receive(reader.node, protocol::reads,
-                          {Bytes(static_cast<std::int64_t>(reader.ids.size() * sizeof(SampleId))),
-                           reinterpret_cast<std::byte*>(reader.ids.data())});
+bool Store::is_over() const { return open_ == 0 && (!steward_ || no_more_join_); }
+
+void Store::listen(std::size_t reader) {
+  Reader& from = readers_[reader];
+  from.ids.resize(most_of_read_);
+  wait_[reader] = context_.receive(from.rank, protocol::reads,
+                                   {Bytes(static_cast<std::int64_t>(from.ids.size() * sizeof(SampleId))),
+                                    reinterpret_cast<std::byte*>(from.ids.data())});
+}
+
+void Store::hear(std::size_t index, const Completion& ended) {
+  Reader& reader = readers_[index];
+  if (reader.is_joining) {
+    if (reader.advance(context_, ended, wait_[index], only_one) == JoiningClient::Join::joined) listen(index);
+    return;
+  }
+  if (protocol::holds<protocol::End>(ended.note)) {
+    wait_for_sends(context_, reader.messages);
+    reader.has_ended = true;
+    --open_;
+    return;
+  }
+  const auto read = protocol::unpack<protocol::Read>(ended.note);
+  reader.ids.resize(static_cast<std::size_t>(read.samples));
+  begin_read(index, read.how);
+  listen(index);
 }
 
 /// The disk reads into the message.
 void Store::begin_read(std::size_t reader, protocol::Read::How how) {
   auto& messages = readers_[reader].messages;
   drop_sent(context_, messages, spare_);
-  SampleMessage& message = messages.emplace_back();
+  Message& message = messages.emplace_back();
   SampleRead read{
       .ids = readers_[reader].ids, .is_package = how == protocol::Read::How::package, .reader = reader};
   for (const SampleId id : read.ids) read.size += data_.manifest().size_of(id);
@@ -87,15 +121,90 @@ void Store::begin_read(std::size_t reader, protocol::Read::How how) {
 
 void Store::send(const SampleRead& read) {
   Reader& reader = readers_[read.reader];
-  SampleMessage& message = *std::ranges::find(reader.messages, false, &SampleMessage::is_sent);
+  const auto read_first = std::ranges::find(reader.messages, false, &SampleMessage::is_sent);
+  Message& message = *read_first;
+  if (message.is_lost) {
+    spare_.keep(std::move(message.records));
+    reader.messages.erase(read_first);
+    return;
+  }
   if (samples_ && read.what == SampleRead::What::samples) {
     const auto numbers = std::span(message.records).subspan(static_cast<std::size_t>(read.size.count()));
     for (std::size_t i = 0; i < read.ids.size(); ++i)
       given_.set(numbers, i, read.has_failed(i) ? bad_sample : read.ids[i]);
   }
-  message.send = context_.send(reader.node, protocol::read_data,
+  message.send = context_.send(reader.rank, protocol::read_data,
                                {message.size, samples_ ? message.records.data() : nullptr});
   message.is_sent = true;
+}
+
+// ---- Readers that depart and join ----
+
+Store::Reader* Store::reader_of_worker(int worker) {
+  const auto found = std::ranges::find(workers_, static_cast<std::size_t>(worker));
+  return found == workers_.end()
+             ? nullptr
+             : &readers_[cache_nodes_ + static_cast<std::size_t>(found - workers_.begin())];
+}
+
+void Store::hear_steward(const Note& note) {
+  switch (protocol::kind_of(note)) {
+    case protocol::Kind::departed:
+      on_departed(reader_of_worker(protocol::unpack<protocol::Departed>(note).worker));
+      break;
+    case protocol::Kind::joined: {
+      const auto joined = protocol::unpack<protocol::Joined>(note);
+      on_joined(reader_of_worker(joined.worker), joined.incarnation);
+      break;
+    }
+    case protocol::Kind::node_departed:
+      on_departed(&readers_[static_cast<std::size_t>(protocol::unpack<protocol::NodeDeparted>(note).node)]);
+      break;
+    case protocol::Kind::node_joined: {
+      const auto joined = protocol::unpack<protocol::NodeJoined>(note);
+      on_joined(&readers_[static_cast<std::size_t>(joined.node)], joined.incarnation);
+      break;
+    }
+    case protocol::Kind::end:
+      no_more_join_ = true;
+      break;
+    default:
+      TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from the steward");
+  }
+  wait_.back() = context_.receive(*steward_, protocol::membership, {});
+}
+
+/// Null: a worker that never asks this store. What is being read for it is read to its end.
+void Store::on_departed(Reader* reader) {
+  // It may have ended by itself.
+  if (reader == nullptr || (reader->has_ended && !reader->is_joining)) return;
+  const auto index = static_cast<std::size_t>(reader - readers_.data());
+  reader->leave(context_, wait_[index], only_one);
+  for (Message& message : reader->messages) message.is_lost = true;
+  --open_;
+}
+
+void Store::on_joined(Reader* reader, int incarnation) {
+  if (reader == nullptr) return;
+  const auto index = static_cast<std::size_t>(reader - readers_.data());
+  ++open_;
+  reader->begin(incarnation);
+  if (reader->advance(context_, {}, wait_[index], only_one) == JoiningClient::Join::joined) listen(index);
+}
+
+void Store::end_membership() {
+  for (Pending& open : std::span(wait_).first(readers_.size() + 1))
+    if (!open.empty()) context_.wait(open);
+  disk_.close();
+  for (Reader& reader : readers_) {
+    context_.wait_all(reader.draining);
+    for (Message& message : reader.messages)
+      if (message.is_sent) context_.wait(message.send);
+  }
+  Pending end = context_.send(*steward_, protocol::ends_of_job, {}, protocol::pack(protocol::End{}));
+  context_.wait(end);
+  context_.cancel(wait_.back());
+  context_.wait(wait_.back());
 }
 
 }  // namespace tandem

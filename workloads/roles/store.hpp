@@ -1,14 +1,17 @@
 // A store, the remote tier: has samples on the disk of its host, and sends them to cache nodes on request.
+// Where cache nodes may depart, their workers may ask it, too, and any of these may depart and others join.
 #pragma once
 
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/membership/joining_client.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/roles/sample_message.hpp"
 #include "workloads/roles/sample_reads.hpp"
@@ -24,12 +27,23 @@ class Store {
   void run();
 
  private:
-  struct Reader {
-    Rank node = 0;
-    std::vector<SampleId> ids;          ///< of the request being received
-    std::list<SampleMessage> messages;  ///< being read, or on their way; in the order of the requests
+  struct Message : SampleMessage {
+    bool is_lost = false;  ///< its reader is gone
   };
-  Pending listen(Reader& reader);
+  /// A cache node, or a worker.
+  struct Reader : JoiningClient {
+    std::vector<SampleId> ids;    ///< of the request being received
+    std::list<Message> messages;  ///< being read, or on their way; in the order of the requests
+  };
+  void add_readers(const Job& job);
+  Reader* reader_of_worker(int worker);
+  bool is_over() const;
+  void listen(std::size_t reader);
+  void hear(std::size_t reader, const Completion& ended);
+  void hear_steward(const Note& note);
+  void on_departed(Reader* reader);
+  void on_joined(Reader* reader, int incarnation);
+  void end_membership();
   void begin_read(std::size_t reader, protocol::Read::How how);
   void send(const SampleRead& read);
 
@@ -39,7 +53,14 @@ class Store {
   std::shared_ptr<const SampleSource> samples_;  ///< null when math is modelled
   GivenSamples given_;
   DiskSource disk_;
-  std::vector<Reader> readers_;
+  std::vector<Reader> readers_;  ///< cache nodes, then workers
+  std::size_t cache_nodes_;
+  std::vector<std::size_t> workers_;  ///< of the readers behind cache nodes, their indices
+  std::size_t open_ = 0;              ///< readers that may send requests
+  std::optional<Rank> steward_;       ///< where readers may depart
+  bool no_more_join_ = false;
+  /// The next request of each reader, or what one that joins waits for; the disk; the steward's next note.
+  std::vector<Pending> wait_;
   SpareRecords spare_;
 };
 

@@ -45,26 +45,25 @@ std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replic
 
 }  // namespace
 
-Worker::Worker(const Job& job, Context& context, Journal& journal, int index, int incarnation,
-               RecordFiles* records)
+Worker::Worker(const Job& job, Context& context, Journal& journal, int index, int incarnation, Slot slot)
     : job_(job),
       plan_(job.exchange()),
       assignment_(job.roster().assignment(context.rank())),
       context_(context),
       journal_(journal),
-      replica_(is_arrival(job, index, incarnation) ? job.replica_plan_of_arrival() : job.replica_plan(), plan_,
-               context.device(), index),
+      replica_(is_arrival(job, index, incarnation) ? job.replica_plan_of_arrival() : job.replica_plan(),
+               plan_, context.device(), index),
       policy_(plan_.algorithm().make.make_worker(plan_.sync_setting(), index)),
       exchange_(make_exchange(job, context, replica_, *policy_, incarnation)),
       deferred_(job.checkpoints().schedule(), context, replica_, *exchange_,
                 [this](Phase phase) { end_phase(phase); }),
-      batches_(job, context, replica_, *exchange_, index),
+      batches_(job, context, journal, replica_, *exchange_, index, slot.node),
       checkpoints_(job, context),
       accuracy_stop_(job, context),
       states_(job, context.rank()),
-      own_records_(records == nullptr ? std::make_optional<RecordFiles>(job, context.rank(), journal)
-                                      : std::nullopt),
-      records_(records == nullptr ? *own_records_ : *records),
+      own_records_(slot.records == nullptr ? std::make_optional<RecordFiles>(job, context.rank(), journal)
+                                           : std::nullopt),
+      records_(slot.records == nullptr ? *own_records_ : *slot.records),
       commits_(job, context, journal),
       evaluations_(job.checkpoints().schedule()),
       incarnation_(incarnation),
@@ -97,9 +96,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
   on_members(members, false);
 }
 
-bool Worker::joins() const {
-  return is_arrival(job_, assignment_.index, incarnation_);
-}
+bool Worker::joins() const { return is_arrival(job_, assignment_.index, incarnation_); }
 
 void Worker::run() {
   if (joins()) join();

@@ -19,6 +19,7 @@
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/replica.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/membership/cache_node_standing.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/batch_pipeline.hpp"
 #include "workloads/roles/evaluation.hpp"
@@ -28,12 +29,17 @@ namespace tandem {
 
 class Worker {
  public:
+  /// What the workers of a slot have in common.
+  struct Slot {
+    RecordFiles* records = nullptr;     ///< that this one's continue; null: it has its own
+    CacheNodeStanding* node = nullptr;  ///< its cache node, if that may depart
+  };
   /// The arguments must outlive it. `index`: among the workers.
   /// `incarnation`: in its slot. A later one than the first, and any in a slot for spares, joins the job: it
-  /// takes the state of training from the others; the journal has the earlier steps of its slot, and
-  /// `records` continue those of earlier workers there. Null: it has its own.
-  Worker(const Job& job, Context& context, Journal& journal, int index, int incarnation = 1,
-         RecordFiles* records = nullptr);
+  /// takes the state of training from the others; the journal has the earlier steps of its slot.
+  Worker(const Job& job, Context& context, Journal& journal, int index, int incarnation, Slot slot);
+  Worker(const Job& job, Context& context, Journal& journal, int index)
+      : Worker(job, context, journal, index, 1, {}) {}
   void run();
   /// Its machine has departed: records the step in progress, if its gradient was computed. What it has done
   /// for all at the end, another worker does again.

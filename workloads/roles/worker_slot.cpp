@@ -4,10 +4,23 @@
 #include <limits>
 #include <optional>
 
+#include "workloads/job/cache_clients.hpp"
+#include "workloads/job/departing_nodes.hpp"
 #include "workloads/membership/occupant_context.hpp"
 #include "workloads/roles/worker.hpp"
 
 namespace tandem {
+namespace {
+
+std::optional<CacheNodeStanding> standing_of(const Job& job, std::size_t worker) {
+  const auto nodes = job.roster().ranks_of(Roster::Role::cache_node);
+  if (nodes.empty() || departing_cache_nodes(job).empty()) return std::nullopt;
+  const std::size_t node = cache_node_of(job.roster(), worker);
+  if (!may_cache_node_depart(job, node)) return std::nullopt;
+  return CacheNodeStanding(nodes[node]);
+}
+
+}  // namespace
 
 WorkerSlot::WorkerSlot(const Job& job, Context& context, Journal& journal, int index)
     : job_(job),
@@ -15,6 +28,7 @@ WorkerSlot::WorkerSlot(const Job& job, Context& context, Journal& journal, int i
       journal_(journal),
       index_(index),
       steward_(context, *job.roster().steward()),
+      node_(standing_of(job, static_cast<std::size_t>(index))),
       records_(job, context.rank(), journal) {}
 
 void WorkerSlot::run() {
@@ -29,24 +43,37 @@ void WorkerSlot::run() {
   while (true) {
     const Note note = steward_.wait();
     if (protocol::holds<protocol::End>(note)) return steward_.close();
+    if (node_ && node_->hear(note)) {
+      if (ended_ > 0) node_->decline(context_, ended_);
+      continue;
+    }
     const auto next = protocol::unpack<protocol::Occupancy>(note);
     // Else it is about the occupant that has ended.
-    if (next.incarnation > occupancy.incarnation) live(occupancy = next);
+    if (next.incarnation <= occupancy.incarnation) continue;
+    if (node_) node_->begin_worker();
+    live(occupancy = next);
   }
 }
 
 void WorkerSlot::live(const protocol::Occupancy& occupancy) {
-  OccupantContext context(context_, steward_, occupancy);
+  OccupantContext context(context_, steward_, occupancy, node_ ? &*node_ : nullptr);
+  ended_ = 0;
   std::optional<Worker> worker;
   const TransferGuard transfers(context);
   try {
-    worker.emplace(job_, context, journal_, index_, occupancy.incarnation, &records_);
+    worker.emplace(job_, context, journal_, index_, occupancy.incarnation,
+                   Worker::Slot{&records_, node_ ? &*node_ : nullptr});
     worker->run();
     context.end();
+    ended_ = occupancy.incarnation;
   } catch (const OccupantDeparted&) {
     record_gone(occupancy);
     if (worker) worker->record_interrupted_step();
   }
+  if (!node_) return;
+  node_->await_ends([this](Pending& end) { return context_.wait(end); });
+  // It may have come back since the worker asked last.
+  if (ended_ > 0) node_->decline(context_, ended_);
 }
 
 void WorkerSlot::record_gone(const protocol::Occupancy& occupancy) {

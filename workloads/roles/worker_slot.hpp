@@ -2,9 +2,12 @@
 // of the one before.
 #pragma once
 
+#include <optional>
+
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/membership/cache_node_standing.hpp"
 #include "workloads/membership/steward_line.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
@@ -27,6 +30,8 @@ class WorkerSlot {
   Journal& journal_;
   int index_;
   StewardLine steward_;
+  std::optional<CacheNodeStanding> node_;  ///< none: it stays
+  int ended_ = 0;                          ///< incarnation of the last worker, if that has ended by itself
   RecordFiles records_;
 };
 

@@ -1,0 +1,22 @@
+// The cache nodes whose machines depart while the job continues: where workers recover in place, those on
+// hosts with a lifetime of their own. Their workers read from the stores until they are back.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+
+/// Their indices, among the cache nodes, in ascending order.
+std::vector<std::size_t> departing_cache_nodes(const Job& job);
+bool may_cache_node_depart(const Job& job, std::size_t node);
+/// The workers that such nodes serve, in ascending order: stores serve them, too.
+std::vector<std::size_t> workers_of_departing_nodes(const Job& job);
+
+/// Pre: the job recovers in place. Errors: ConfigError when a cache node, store or directory is on a host
+/// whose machine may depart, and cannot do that.
+void check_storage_hosts(const Job& job);
+
+}  // namespace tandem

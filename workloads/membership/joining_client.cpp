@@ -1,0 +1,55 @@
+#include "workloads/membership/joining_client.hpp"
+
+#include <utility>
+
+namespace tandem {
+
+/// One that means an earlier incarnation of the server was sent before its sender knew.
+void JoiningClient::hear(const Completion& last, int server) {
+  if (last.outcome != Outcome::done || !protocol::holds<protocol::Arrived>(last.note)) return;
+  const auto heard = protocol::unpack<protocol::Arrived>(last.note);
+  if (heard.receiver != server) return;
+  arrived = heard.incarnation;
+  has_declined = heard.ends;
+}
+
+void JoiningClient::leave(Context& context, Pending& open, int server) {
+  draining.push_back(context.disconnect(rank));
+  if (!open.empty()) {
+    if (context.is_done(open))
+      hear(context.wait(open), server);
+    else
+      draining.push_back(std::move(open));
+  }
+  is_joining = false;
+  has_ended = true;
+}
+
+void JoiningClient::begin(int of_occupant) {
+  is_joining = true;
+  incarnation = of_occupant;
+}
+
+JoiningClient::Join JoiningClient::advance(Context& context, const Completion& last, Pending& next,
+                                           int server) {
+  hear(last, server);
+  if (!draining.empty()) {
+    next = std::move(draining.back());
+    draining.pop_back();
+    return Join::waits;
+  }
+  if (arrived < incarnation) {
+    next = context.receive(rank, protocol::arrivals, {});
+    return Join::waits;
+  }
+  is_joining = false;
+  if (has_declined && arrived == incarnation) return Join::declined;
+  has_ended = false;
+  welcomed = incarnation;
+  draining.push_back(context.send(rank, protocol::welcomes,
+                                  {Bytes(sizeof(welcomed)), reinterpret_cast<std::byte*>(&welcomed)},
+                                  protocol::pack(protocol::Welcome{.incarnation = incarnation})));
+  return Join::joined;
+}
+
+}  // namespace tandem

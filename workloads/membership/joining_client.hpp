@@ -1,0 +1,64 @@
+// A client of a rank that serves several, in whose slot one after the other may live: what is open with one
+// that is gone ends, and the next one begins when nothing of that is left.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+
+struct JoiningClient {
+  Rank rank = 0;
+  bool has_ended = false;              ///< it sends no further request, or nobody is there
+  bool is_joining = false;             ///< waits until nothing of its slot's last occupant is left
+  int incarnation = 1;                 ///< of the occupant that joins, or has joined
+  int arrived = 1;                     ///< incarnation of the last occupant that has arrived
+  bool has_declined = false;           ///< that one will ask for nothing
+  std::int32_t welcomed = 0;           ///< incarnation of the last occupant that was welcomed
+  std::vector<Pending> draining = {};  ///< its welcome, and what is open with earlier occupants
+
+  /// Nobody is in its slot as the job begins, or as the server joins it.
+  void be_absent() {
+    has_ended = true;
+    incarnation = arrived = 0;
+  }
+  /// It is gone. `open`: the next message that is awaited from it, or empty. `server`: incarnation of the
+  /// rank that serves.
+  void leave(Context& context, Pending& open, int server);
+  /// Another one begins; `advance` follows.
+  void begin(int of_occupant);
+
+  enum class Join { waits, joined, declined };
+  /// `last`: what the join has waited for; nothing at first. `next`: becomes what it waits for next. A later
+  /// occupant than the one that joins may have arrived: then the note about the departure of this one
+  /// follows.
+  Join advance(Context& context, const Completion& last, Pending& next, int server);
+
+ private:
+  void hear(const Completion& last, int server);
+};
+
+/// The handshake of a rank that joins one that serves it, at the same time as JoiningClient::advance there.
+/// `receiver`: its incarnation. `wait`: returns how the operation ended. False: `is_there` was false.
+template <class Wait, class IsThere>
+bool join_server(Context& context, Rank server, int incarnation, int receiver, const Wait& wait,
+                 const IsThere& is_there) {
+  Pending arrival =
+      context.send(server, protocol::arrivals, {},
+                   protocol::pack(protocol::Arrived{.incarnation = incarnation, .receiver = receiver}));
+  // A server that has not noticed a departure yet may welcome the one that is gone.
+  std::int32_t welcomed = 0;
+  while (welcomed != incarnation && is_there()) {
+    std::int32_t heard = 0;
+    Pending welcome = context.receive(server, protocol::welcomes,
+                                      {Bytes(sizeof(heard)), reinterpret_cast<std::byte*>(&heard)});
+    if (wait(welcome).outcome == Outcome::done) welcomed = heard;
+  }
+  wait(arrival);
+  return welcomed == incarnation;
+}
+
+}  // namespace tandem

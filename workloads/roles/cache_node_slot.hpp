@@ -1,0 +1,32 @@
+// The place of a cache node whose machine may depart: one node after the other lives in it. Each begins with
+// empty tiers, but for what its disk has kept (data.keep).
+#pragma once
+
+#include "workloads/checkpoint/record_files.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/membership/steward_line.hpp"
+#include "workloads/protocol.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+class CacheNodeSlot {
+ public:
+  /// The arguments must outlive it. `index`: among the cache nodes.
+  CacheNodeSlot(const Job& job, Context& context, Journal& journal, int index);
+  /// Until the steward says that the job has ended.
+  void run();
+
+ private:
+  void live(const protocol::Occupancy& occupancy);
+
+  const Job& job_;
+  Context& context_;
+  Journal& journal_;
+  int index_;
+  StewardLine steward_;
+  RecordFiles records_;
+};
+
+}  // namespace tandem

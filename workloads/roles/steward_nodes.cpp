@@ -1,0 +1,200 @@
+// The steward of cache nodes whose machines depart: workers and stores hear when one is gone and when it is
+// back, the node itself which workers are there.
+#include <algorithm>
+#include <limits>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/job/cache_clients.hpp"
+#include "workloads/job/departing_nodes.hpp"
+#include "workloads/job/fates_of_job.hpp"
+#include "workloads/job/needed_machines.hpp"
+#include "workloads/roles/steward.hpp"
+
+namespace tandem {
+
+void Steward::add_nodes() {
+  const Roster& roster = job_.roster();
+  for (const Rank rank : roster.ranks_of(Roster::Role::cache_node)) nodes_.push_back({.rank = rank});
+  const auto departing = departing_cache_nodes(job_);
+  if (departing.empty()) return;
+  stores_ = roster.ranks_of(Roster::Role::store);
+  running_stores_ = stores_.size();
+  clients_of_ = clients_of_nodes(roster);
+  // As fates_of orders them.
+  std::size_t machines = hosts_of_machines(job_).size();
+  for (const std::size_t node : departing) nodes_[node].machine = static_cast<int>(machines++);
+  node_machines_.emplace(job_.spec().experiment.transience, fates_of(job_), machines);
+}
+
+void Steward::occupy_nodes() {
+  for (std::size_t index = 0; index < nodes_.size(); ++index) {
+    Node& node = nodes_[index];
+    if (node.machine < 0) continue;
+    node.incarnation = node_machines_->occupy(node.machine, Seconds(0));
+    record_node(node, "joined");
+    announce_node(index);
+  }
+}
+
+/// As for slots of workers: all begin this launch with the first node in each slot.
+void Steward::begin_nodes_again() {
+  for (std::size_t index = 0; index < nodes_.size(); ++index) {
+    Node& node = nodes_[index];
+    if (node.machine < 0) continue;
+    node.before = std::max(0, node.announced - 1);
+    constexpr int first = 1;
+    if (!node.is_present) {
+      note_node_left(index, first);
+    } else if (!node.is_gone) {
+      announce_node(index);
+      node.is_starting = false;
+    }
+  }
+}
+
+/// With the node of a slot that says so itself, all are told that it is there.
+void Steward::hear_node(std::size_t index, const Note& note) {
+  Node& node = nodes_[index];
+  if (!protocol::holds<protocol::Arrived>(note)) {
+    node.has_ended = true;
+    return;
+  }
+  awaited_[deciders_.size() + index] = context_.receive(node.rank, protocol::ends_of_job, {});
+  const int arrived = protocol::unpack<protocol::Arrived>(note).incarnation;
+  if (node.is_starting && arrived == node.announced - node.before) welcome_node(index);
+}
+
+void Steward::welcome_node(std::size_t index) {
+  Node& node = nodes_[index];
+  node.is_starting = false;
+  node.is_present = true;
+  record_node(node, "joined");
+  const Note joined = protocol::pack(protocol::NodeJoined{.node = static_cast<std::int32_t>(index),
+                                                          .incarnation = node.announced - node.before});
+  tell(node.rank, protocol::membership, joined);
+  for (const std::size_t worker : clients_of_[index])
+    if (const Slot& slot = slots_[worker]; slot.is_member)
+      tell(node.rank, protocol::membership,
+           protocol::pack(protocol::Joined{.worker = static_cast<std::int32_t>(worker),
+                                           .incarnation = slot.incarnation - slot.before}));
+  if (is_ending_) tell(node.rank, protocol::membership, protocol::pack(protocol::End{}));
+  tell_stores(joined);
+  tell_clients(index, joined);
+}
+
+/// One that is away does not come back once no worker joins any more.
+bool Steward::have_nodes_ended() const {
+  return std::ranges::all_of(nodes_, [this](const Node& node) {
+    return node.has_ended || (is_ending_ && !node.is_present && !node.is_starting);
+  });
+}
+
+/// When no node, and no worker, joins any more.
+void Steward::end_stores() {
+  if (has_ended_stores_ || !is_ending_ || !have_nodes_ended()) return;
+  has_ended_stores_ = true;
+  tell_stores(protocol::pack(protocol::End{}));
+}
+
+void Steward::end_nodes() {
+  for (std::size_t index = 0; index < nodes_.size(); ++index) {
+    const Node& node = nodes_[index];
+    if (node.machine < 0) continue;
+    tell(node.rank, protocol::occupancies, protocol::pack(protocol::End{}));
+    Pending& awaited = awaited_[deciders_.size() + index];
+    if (awaited.empty()) continue;
+    context_.cancel(awaited);
+    context_.wait(awaited);
+  }
+}
+
+void Steward::handle_node(const MachineEvent& event) {
+  using What = MachineEvent::What;
+  const auto found = std::ranges::find(nodes_, event.slot, &Node::machine);
+  Node& node = *found;
+  const auto index = static_cast<std::size_t>(found - nodes_.begin());
+  switch (event.what) {
+    case What::warned:
+      return record_node(node, "warned");
+    case What::departed:
+      record_node(node, "departed", to_text(event.how));
+      if (node.announced != event.incarnation) return;
+      node.is_gone = true;
+      if (!node.departs_by_itself && !node.has_ended)
+        tell(node.rank, protocol::occupancies,
+             protocol::pack(protocol::Occupancy{.incarnation = event.incarnation - node.before,
+                                                .departs = event.at - began_,
+                                                .before = node.before}));
+      return;
+    case What::noticed:
+      record_node(node, "noticed", to_text(event.how));
+      if (node.announced == event.incarnation) {
+        if (node.is_present && !node.has_ended) note_node_left(index, event.incarnation - node.before);
+        node.is_present = node.is_starting = false;
+      }
+      if (is_ending_ || node.has_ended) return;
+      record_node(node, "requested");
+      return node_machines_->request(event.slot, now());
+    case What::ready:
+      node.incarnation = event.incarnation;
+      record_node(node, "ready");
+      if (is_ending_ || node.has_ended) return;
+      node.is_starting = true;
+      announce_node(index);
+      if (past_) welcome_node(index);
+      return;
+    case What::refused:
+      return record_node(node, "refused");
+  }
+}
+
+/// `incarnation`: as this launch counts.
+void Steward::note_node_left(std::size_t index, int incarnation) {
+  const Note note = protocol::pack(
+      protocol::NodeDeparted{.node = static_cast<std::int32_t>(index), .incarnation = incarnation});
+  tell_stores(note);
+  tell_clients(index, note);
+}
+
+/// To the slot of the node: who lives there, and when that departs, if this is known.
+void Steward::announce_node(std::size_t index) {
+  Node& node = nodes_[index];
+  const auto departs = node_machines_->known_departure(node.machine);
+  node.announced = node.incarnation;
+  node.is_gone = false;
+  node.departs_by_itself = departs.has_value();
+  constexpr Seconds never(std::numeric_limits<double>::infinity());
+  tell(node.rank, protocol::occupancies,
+       protocol::pack(protocol::Occupancy{.incarnation = node.incarnation - node.before,
+                                          .departs = departs.value_or(never) - began_,
+                                          .before = node.before}));
+}
+
+/// To those that are there.
+void Steward::tell_nodes(const Note& note) {
+  for (const Node& node : nodes_)
+    if (node.is_present && !node.has_ended) tell(node.rank, protocol::membership, note);
+}
+
+/// To the slots of the workers that the node serves.
+void Steward::tell_clients(std::size_t index, const Note& note) {
+  for (const std::size_t worker : clients_of_[index]) tell(slots_[worker].rank, protocol::membership, note);
+}
+
+void Steward::tell_stores(const Note& note) {
+  for (const Rank store : stores_) tell(store, protocol::membership, note);
+}
+
+/// Rows of machines without workers have no slot.
+void Steward::record_node(const Node& node, const std::string& event, const std::string& cause) {
+  constexpr int of_no_worker = -1;
+  journal_.membership.push_back({.time = now() - began_,
+                                 .slot = of_no_worker,
+                                 .incarnation = node.incarnation,
+                                 .host = job_.roster().host_of(node.rank),
+                                 .event = event,
+                                 .cause = cause,
+                                 .epoch = epoch_});
+}
+
+}  // namespace tandem

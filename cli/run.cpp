@@ -212,8 +212,9 @@ int run_job(const RunOptions& options) {
   }
   if (options.check_only) return exit_success;
   if (options.print_command) return print_launch(job, options, std::move(setting));
-  const KilledJobGuard guard;
   const WriteLock lock = create_result_directory(out, options.job.force);
+  const auto memory = memory_of_hosts(job, out);
+  const KilledJobGuard guard(memory.get());
   const bool restarts = begin_generations(job);
   write_document(out + "/job.json", job);
   // Rank 0 writes the results, and holds the lock too, in case this process is killed.
@@ -222,7 +223,6 @@ int run_job(const RunOptions& options) {
   const auto data = machines.is_used() ? nullptr : share_dataset(job.data().dataset());
   if (data) setting.program.insert(setting.program.end(), {"--data", data->path()});
   print_job(job);
-  const auto memory = memory_of_hosts(job, out);
   const char* const where = place_of_ranks(options, machines);
   const auto launch_once = [&](const std::function<std::optional<PlannedKill>()>& kill) {
     LaunchSetting own = setting;

@@ -106,10 +106,28 @@ void put_ranks(LaunchSetting& setting, const Job& job, const ClusterUse* cluster
   if (machines.is_used()) machines.put_ranks(setting, job);
 }
 
+/// The latest complete checkpoint before the end of the job, if there is one at its end, too: what follows
+/// the last round may fail.
+std::optional<std::int64_t> round_before_end(const Job& job, const std::string& out) {
+  bool has_end = false;
+  for (const std::int64_t round : rounds_of_job(job, out)) {
+    try {
+      const ResumePoint point = find_resume_point(job, out, round);
+      if (!job.stop().is_reached(progress_at(job, point)))
+        return has_end ? std::optional(round) : std::nullopt;
+      has_end = true;
+    } catch (const ConfigError&) {
+      // Incomplete, or of other workers.
+    }
+  }
+  return std::nullopt;
+}
+
 /// The command that continues a job which has ended early; empty: it has no checkpoint with values.
 std::string command_to_resume(const Job& job, const RunOptions& options, const std::string& out) {
   if (!job.real_math() || rounds_of_job(job, out).empty()) return "";
   std::string command = "tandem run --resume " + shell_word(out);
+  if (const auto round = round_before_end(job, out)) command += fmt::format(" --resume-from {}", *round);
   for (const auto& word : words_of(options.machines)) command += ' ' + shell_word(word);
   if (!options.cluster.empty()) command += " --cluster " + shell_word(options.cluster);
   return command;
@@ -158,9 +176,8 @@ void report_failure(const GuardedResult& result, const Job& job, const RunOption
                            role_name(assignment.role), assignment.host);
   }
   leave_failed(out, result.exit_code, message);
-  // An error that a rank reports also ends a job that outlives ranks, and may not come again.
-  const bool by_error = result.exit_code == exit_environment_error && outlives_ranks(job);
-  if (result.exit_code > exit_of_signal || by_error)
+  // What an error of the environment needs (room on a disk, a machine) may be there later.
+  if (result.exit_code > exit_of_signal || result.exit_code == exit_environment_error)
     if (const auto command = command_to_resume(job, options, out); !command.empty())
       message += "\n  to resume it: " + command;
   if (const auto advice = advice_after_death(job, result); !advice.empty()) message += "\n  " + advice;
@@ -212,8 +229,9 @@ int run_job(const RunOptions& options) {
   }
   if (options.check_only) return exit_success;
   if (options.print_command) return print_launch(job, options, std::move(setting));
-  const KilledJobGuard guard;
   const WriteLock lock = create_result_directory(out, options.job.force);
+  const auto memory = memory_of_hosts(job, out);
+  const KilledJobGuard guard(memory.get());
   const bool restarts = begin_generations(job);
   write_document(out + "/job.json", job);
   // Rank 0 writes the results, and holds the lock too, in case this process is killed.
@@ -222,7 +240,6 @@ int run_job(const RunOptions& options) {
   const auto data = machines.is_used() ? nullptr : share_dataset(job.data().dataset());
   if (data) setting.program.insert(setting.program.end(), {"--data", data->path()});
   print_job(job);
-  const auto memory = memory_of_hosts(job, out);
   const char* const where = place_of_ranks(options, machines);
   const auto launch_once = [&](const std::function<std::optional<PlannedKill>()>& kill) {
     LaunchSetting own = setting;

@@ -103,6 +103,7 @@ void add_several(const validation::SuiteConfiguration& configuration, json entry
   all["least_capacity"] = entry.value("least_capacity", json());
   const auto entries = configuration.entries();
   for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!configuration.shown.empty() && !configuration.shown.contains(entries[i].job)) continue;
     const auto names = names_of(entries[i]);
     json document = std::move(entry.at("jobs").at(i));
     name_document(names, document);

@@ -54,9 +54,10 @@ void check_configurations(const validation::Suite& suite, PlatformCache& platfor
 
 void add_suite_options(CLI::App& command, SuiteInputOptions& options) {
   command.get_option("EXPERIMENT")->description("Experiment or suite file (YAML)");
-  one_at_a_time(
-      command.add_option("--only", options.only,
-                         "Only the configuration NAME, or all whose names begin with NAME/; may be repeated"))
+  one_at_a_time(command.add_option(
+                    "--only", options.only,
+                    "Only the configuration NAME, or all whose names begin with NAME/, or of several jobs "
+                    "the one of CONFIGURATION/JOB; may be repeated"))
       ->type_name("NAME");
   command.add_flag("--list", options.list, "Print the names of the configurations and stop");
 }

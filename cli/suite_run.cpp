@@ -51,7 +51,7 @@ class SuiteRun {
   SuiteRun(const validation::Suite& suite, const SuiteRunOptions& options)
       : suite_(suite), options_(options), machine_words_(cli::words_of(options.machines)) {
     for (std::size_t i = 0; i < suite.configurations.size(); ++i)
-      entries_.resize(entries_.size() + suite.configurations[i].entries().size(), i);
+      entries_.resize(entries_.size() + suite.configurations[i].shown_entries().size(), i);
     documents_.resize(entries_.size());
     failures_.resize(suite.configurations.size());
     profile_of_.resize(suite.configurations.size());
@@ -98,10 +98,10 @@ class SuiteRun {
 
   /// With a given profile all configurations share it.
   void name_profiles() {
-    std::vector<validation::CalibrationGroup> groups =
-        validation::plan_calibrations(suite_, options_.on_cluster || is_real());
-    if (!options_.profile.empty()) {
-      groups.resize(1);
+    std::vector<validation::CalibrationGroup> groups(1);
+    if (options_.profile.empty()) {
+      groups = validation::plan_calibrations(suite_, options_.on_cluster || is_real());
+    } else {
       groups[0].configurations.resize(suite_.configurations.size());
       std::iota(groups[0].configurations.begin(), groups[0].configurations.end(), std::size_t{0});
     }
@@ -323,8 +323,10 @@ void check_before_running(const validation::Suite& suite, const SuiteRunOptions&
   if (options.on_machines && validation::has_several_jobs(suite))
     throw ConfigError(
         "--hosts, --hostfile, --slurm: expected this machine, or --cluster, with several jobs (key jobs)");
-  validation::plan_calibrations(suite, options.on_cluster || options.on_machines);
-  if (options.profile.empty()) return;
+  if (options.profile.empty()) {
+    validation::plan_calibrations(suite, options.on_cluster || options.on_machines);
+    return;
+  }
   std::vector<std::string> directories;
   for (const auto& configuration : suite.configurations)
     directories.push_back(options.out + '/' + configuration.folder);

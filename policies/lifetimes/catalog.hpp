@@ -19,7 +19,10 @@ struct Factory {
   std::unique_ptr<Fates> (*fates)(const FatesSetting&) = nullptr;
 };
 
-/// Every entry has the options `limit`, `minimum` and `lost`.
+/// An option that does not change the model itself: one who knows the hosts makes others in its place.
+inline constexpr const char* by_host_option = "by_host";
+
+/// Every entry has the options `limit`, `minimum`, `lost` and `by_host`.
 const Catalog<Factory>& catalog();
 
 /// The lifetime of one machine, with minimum and limit. Errors: ConfigError, also if the model has none.

@@ -1,15 +1,20 @@
 #include "runtime/process/commit_memory.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <sstream>
+#include <chrono>
+#include <cstdio>
 #include <string_view>
 #include <system_error>
+#include <thread>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/process/process_list.hpp"
@@ -32,29 +37,21 @@ fs::path place_of(const fs::path& link) {
   return fs::weakly_canonical(absolute.parent_path()) / absolute.filename();
 }
 
-/// Reads until the job has ended, then moves or removes the folder. When the job's process was killed, its
-/// ranks end first; one that still writes makes a copy fail, which is then repeated. What cannot be copied
-/// stays.
-Process start_guard(const fs::path& folder, const std::string& link, bool keeps, const Descriptor& life) {
-  const Descriptor nowhere = create_file("/dev/null");
-  const std::string script =
-      R"(read -r _; kill -0 "$3" 2> /dev/null || sleep 1; )" +
-      std::string(
-          keeps ? R"(for pause in 0 1 1 1 1; do sleep $pause; rm -rf "$2.copy"; )"
-                  R"(cp -R "$1" "$2.copy" && rm -f "$2" && mv "$2.copy" "$2" && rm -rf "$1" && exit 0; )"
-                  R"(done; rm -rf "$2.copy"; exit 1)"
-                : R"(rm -f "$2"; rm -rf "$1")");
-  // In a group of its own, so that Ctrl-C ends the job first.
-  return start_program({.words = {"sh", "-c", script, "sh", folder.string(), place_of(link).string(),
-                                  std::to_string(getpid())},
-                        .input = life.number(),
-                        .output = nowhere.number(),
-                        .errors = nowhere.number(),
-                        .own_group = true});
+/// Waits for one who only looks whether it is locked.
+Descriptor locked(const fs::path& folder) {
+  Descriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock.is_open() || flock(lock.number(), LOCK_EX) != 0)
+    throw WorldError(fmt::format("commits cannot be kept in memory, folder '{}': {}", folder.string(),
+                                 std::generic_category().message(errno)));
+  return lock;
 }
 
-Process make_folder(const fs::path& folder, const std::string& link, bool keeps, Descriptor& life) {
-  Pipe pipe = make_pipe();
+bool is_locked(const fs::path& folder) {
+  const Descriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return lock.is_open() && flock(lock.number(), LOCK_EX | LOCK_NB) != 0;
+}
+
+fs::path make_folder(fs::path folder, const fs::path& link) {
   std::error_code error;
   fs::create_directory(folder, error);
   if (!error) fs::permissions(folder, fs::perms::owner_all, error);
@@ -63,8 +60,16 @@ Process make_folder(const fs::path& folder, const std::string& link, bool keeps,
   if (error)
     throw WorldError(
         fmt::format("commits cannot be kept in memory, folder '{}': {}", folder.string(), error.message()));
-  life = std::move(pipe.write_end);
-  return start_guard(folder, link, keeps, pipe.read_end);
+  return folder;
+}
+
+fs::path copy_of(const fs::path& link) { return link.string() + ".copy"; }
+
+/// So that at any time one of both is there; where the file system cannot do that, almost.
+void exchange(const fs::path& one, const fs::path& other) {
+  if (renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) return;
+  fs::remove(other);
+  fs::rename(one, other);
 }
 
 bool is_of_ended_process(const std::string& identity) {
@@ -73,52 +78,72 @@ bool is_of_ended_process(const std::string& identity) {
   return process > 0 && process_identity(process) != identity;
 }
 
-/// `words`: program and arguments of a process, each between zero bytes.
-bool has_process_with(const std::function<bool(const std::string& words)>& matches) {
-  const auto found = processes_where([&](const fs::path& process) {
-    const std::ifstream file(process / "cmdline", std::ios::binary);
-    std::ostringstream words;
-    words << '\0' << file.rdbuf();
-    return matches(words.str());
-  });
-  return !found.empty();
-}
-
-bool has_guard(const fs::path& folder) {
-  const std::string word = '\0' + folder.string() + '\0';
-  return has_process_with([&](const std::string& words) { return words.find(word) != std::string::npos; });
-}
-
-/// While a guard lives, the commits are still being saved.
+/// Not while a process is still saving the commits.
 bool is_abandoned(const fs::path& path) {
   const std::string name = path.filename().string();
   struct stat status {};
   if (!name.starts_with(name_begin) || lstat(path.c_str(), &status) != 0) return false;
   if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid()) return false;
-  return is_of_ended_process(name.substr(name_begin.size())) && !has_guard(path);
+  return is_of_ended_process(name.substr(name_begin.size())) && !is_locked(path);
 }
 
 }  // namespace
 
 CommitMemory::CommitMemory(const std::string& link, bool keeps)
-    : folder_(folder_of(getpid())), guard_(make_folder(folder_, link, keeps, life_)) {}
+    : folder_(make_folder(folder_of(getpid()), link)),
+      link_(place_of(link)),
+      keeps_(keeps),
+      lock_(locked(folder_)) {}
 
 CommitMemory::~CommitMemory() { end(); }
 
+/// Ranks of a killed job that still write make a copy fail, which is then repeated.
 std::optional<fs::path> CommitMemory::end() {
-  life_.close();
-  return guard_.wait().succeeded() ? std::nullopt : std::optional(folder_);
+  constexpr int attempts = 5;
+  constexpr std::chrono::seconds pause(1);
+  std::error_code error;
+  if (std::exchange(has_ended_, true)) return left();
+  for (int attempt = 0; attempt < attempts && fs::exists(folder_, error); ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(pause);
+    if (try_to_save()) break;
+  }
+  if (left()) fs::remove_all(copy_of(link_), error);
+  return left();
+}
+
+std::optional<fs::path> CommitMemory::left() const {
+  std::error_code error;
+  return fs::exists(folder_, error) ? std::optional(folder_) : std::nullopt;
+}
+
+/// The link goes last, as long as it leads to the folder.
+bool CommitMemory::try_to_save() const {
+  const fs::path copy = copy_of(link_);
+  try {
+    fs::remove_all(copy);
+    // It is a folder if only the memory could not be removed.
+    if (keeps_ && !fs::is_directory(fs::symlink_status(link_))) {
+      fs::copy(folder_, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+      exchange(copy, link_);
+    }
+    fs::remove_all(folder_);
+    fs::remove(keeps_ ? copy : link_);
+    return true;
+  } catch (const fs::filesystem_error&) {
+    return false;
+  }
 }
 
 bool is_saving_commits(const fs::path& link) {
-  const std::string place = '\0' + place_of(link).string() + '\0';
-  const std::string folder = '\0' + (fs::path(shared_memory_folder) / name_begin).string();
-  return has_process_with([&](const std::string& words) {
-    const auto found = words.find(folder);
-    if (found == std::string::npos || words.find(place) == std::string::npos) return false;
-    const std::size_t begin = found + folder.size();
-    return is_of_ended_process(words.substr(begin, words.find('\0', begin) - begin));
-  });
+  const fs::path place = place_of(link);
+  const auto leads_to_saved = [](const fs::path& path) {
+    std::error_code missing;
+    const fs::path folder = fs::read_symlink(path, missing);
+    const std::string name = folder.filename().string();
+    return !missing && name.starts_with(name_begin) && is_of_ended_process(name.substr(name_begin.size())) &&
+           is_locked(folder);
+  };
+  return leads_to_saved(place) || leads_to_saved(copy_of(place));
 }
 
 std::vector<fs::path> abandoned_commit_memory(const fs::path& folder) {

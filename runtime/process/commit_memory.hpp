@@ -1,5 +1,5 @@
 // The folder in shared memory that stands for the memory of a job's hosts (checkpoint.to buddy): it outlives
-// the ranks, but not the job.
+// the ranks, but not the job. Starts no process.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "runtime/process/descriptor.hpp"
-#include "runtime/process/process.hpp"
 #include "runtime/process/shared_memory.hpp"
 
 namespace tandem {
@@ -16,22 +15,28 @@ namespace tandem {
 class CommitMemory {
  public:
   /// Makes an empty folder, to which `link` refers from then on. `keeps`: at the end its content is copied to
-  /// where the link was; otherwise nothing stays there. The end is that of this object or, if it is killed,
-  /// of this process. Errors: WorldError.
+  /// where the link was; otherwise nothing stays there. Errors: WorldError.
   CommitMemory(const std::string& link, bool keeps);
-  /// Ends it if that has not been done.
+  /// Ends it if that has not been done. If this process may be killed, a KilledJobGuard does it then.
   ~CommitMemory();
   CommitMemory(const CommitMemory&) = delete;
   CommitMemory& operator=(const CommitMemory&) = delete;
 
-  /// Waits until the folder is gone. If its content could not be copied in several attempts (the disk is
-  /// full), it is still there, and is returned; the link remains.
+  /// Removes the folder. If its content could not be copied in several attempts (the disk is full), it is
+  /// still there, and is returned; the link remains. Tries it once, and does nothing if the folder is gone.
   std::optional<std::filesystem::path> end();
+  /// While it is open, in this process or a copy of it, nobody takes the folder for an abandoned one.
+  int descriptor() const { return lock_.number(); }
 
  private:
+  bool try_to_save() const;
+  std::optional<std::filesystem::path> left() const;
+
   std::filesystem::path folder_;
-  Descriptor life_;  ///< closed at the end
-  Process guard_;
+  std::filesystem::path link_;
+  bool keeps_;
+  Descriptor lock_;
+  bool has_ended_ = false;
 };
 
 /// Whether the process of the job to which that link belongs was killed, and its commits are still being

@@ -35,12 +35,24 @@ void remove_abandoned() {
   }
 }
 
-/// In the other process. It keeps nothing open of what the launcher has.
-int guard(int life, const std::string& launcher) {
+/// All but standard input, output and error, and one more, unless it is -1.
+void close_others(int kept) {
+  constexpr unsigned first = STDERR_FILENO + 1, last = std::numeric_limits<unsigned>::max();
+  const auto number = static_cast<unsigned>(kept);
+  if (kept < 0) {
+    close_range(first, last, 0);
+    return;
+  }
+  if (number > first) close_range(first, number - 1, 0);
+  close_range(number + 1, last, 0);
+}
+
+/// In the other process. It keeps nothing open of what the launcher has, except the memory.
+int guard(int life, const std::string& launcher, CommitMemory* memory) {
   prctl(PR_SET_PDEATHSIG, 0);
   prctl(PR_SET_NAME, "tandem-guard");
   if (dup2(life, STDIN_FILENO) < 0) return EXIT_FAILURE;
-  close_range(STDERR_FILENO + 1, std::numeric_limits<unsigned>::max(), 0);
+  close_others(memory == nullptr ? -1 : memory->descriptor());
   char nothing = 0;
   while (read(STDIN_FILENO, &nothing, 1) > 0) continue;
   for (Seconds waited{}; waited < limit; waited += pause) {
@@ -48,10 +60,11 @@ int guard(int life, const std::string& launcher) {
     usleep(static_cast<useconds_t>(pause.count() * 1e6));
   }
   remove_abandoned();
+  if (memory != nullptr) memory->end();
   return EXIT_SUCCESS;
 }
 
-Process start_guard(Descriptor& life) {
+Process start_guard(Descriptor& life, CommitMemory* memory) {
   const std::string identity = process_identity(getpid());
   setenv(variable, identity.c_str(), 1);
   Pipe pipe = make_pipe();
@@ -59,12 +72,17 @@ Process start_guard(Descriptor& life) {
   const Descriptor nowhere = create_file("/dev/null");
   sigset_t all;
   sigfillset(&all);
-  return start_function([&] { return guard(pipe.read_end.number(), std::string(variable) + '=' + identity); },
-                        {.output = nowhere.number(), .own_group = true, .blocked_signals = all});
+  return start_function(
+      [&] { return guard(pipe.read_end.number(), std::string(variable) + '=' + identity, memory); },
+      {.output = nowhere.number(), .own_group = true, .blocked_signals = all});
 }
 
 }  // namespace
 
-KilledJobGuard::KilledJobGuard() : guard_(start_guard(life_)) {}
+KilledJobGuard::KilledJobGuard(CommitMemory* memory) : memory_(memory), guard_(start_guard(life_, memory)) {}
+
+KilledJobGuard::~KilledJobGuard() {
+  if (memory_ != nullptr) memory_->end();
+}
 
 }  // namespace tandem

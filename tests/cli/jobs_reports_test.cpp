@@ -206,12 +206,15 @@ TEST_F(JobsReports, AValidationComparesEachJobAndItsSlowDown) {
     EXPECT_TRUE(std::filesystem::exists(path(std::string("out/job/trace-") + job + ".json"))) << job;
 }
 
-/// Its classes are compared by job. A finished run is kept when the validation is resumed.
+/// Its classes are compared by job. A finished run is kept when the validation is resumed, unless its jobs
+/// begin at other times then.
 TEST_F(JobsReports, AValidationOfASharedCacheComparesWhereSamplesCameFrom) {
   line_.experiment(sharing_jobs(100, "minio", ", seed: 9"));
-  line_.write("suite.yaml",
-              "experiments: experiment.yaml\nset: {workload.math: modelled, warmup_steps: 1}\n"
-              "grid: {data.cache: [minio, lru]}\ntolerance: 1000\n");
+  const auto write_suite_with = [&](const std::string& more) {
+    line_.write("suite.yaml", "experiments: experiment.yaml\nset: {workload.math: modelled, warmup_steps: 1" +
+                                  more + "}\ngrid: {data.cache: [minio, lru]}\ntolerance: 1000\n");
+  };
+  write_suite_with("");
   const auto result = line_.tandem("validate suite.yaml --out out");
   const json report = read("out/report.json");
   expect_concluded(result, report);
@@ -235,6 +238,14 @@ TEST_F(JobsReports, AValidationOfASharedCacheComparesWhereSamplesCameFrom) {
   expect_concluded(resumed, read("out/report.json"));
   EXPECT_EQ(std::filesystem::last_write_time(path("out/minio/measured-0/jobs.json")), kept);
   EXPECT_TRUE(std::filesystem::exists(path("out/lru/measured-0/jobs/second/run.json")));
+
+  write_suite_with(", jobs.second.start: 0.2s");
+  line_.write("out/INCOMPLETE", "");
+  expect_concluded(line_.tandem("validate suite.yaml --out out --resume"), read("out/report.json"));
+  for (const char* world : {"simulated", "measured-0"}) {
+    const json jobs = read(std::string("out/minio/") + world + "/jobs.json").at("experiment").at("jobs");
+    EXPECT_EQ(jobs.at("second").at("start_s"), 0.2) << world;
+  }
 }
 
 #endif

@@ -120,6 +120,27 @@ TEST_F(ResumeJobs, AKilledRunResumesFromItsLatestCompleteCheckpoint) {
   expect_same_end("whole", "resumed", round);
 }
 
+/// The model is the last file that the job writes: there may be a checkpoint at its end, too.
+TEST_F(ResumeJobs, AJobWhoseModelCannotBeWrittenSaysHowToResume) {
+  for (const int rounds : {40, 41}) {
+    SCOPED_TRACE(rounds);
+    const std::string words = experiment(rounds, "--set optimizer.momentum=0.9");
+    const std::string out = "out-" + std::to_string(rounds);
+    const auto told = line_.shell("\"$TANDEM\" run " + words + " --out " + out + " & job=$!; while [ ! -e " +
+                                  out + "/INCOMPLETE ]; do sleep 0.01; done; mkdir -p " + out +
+                                  "/model.pt/in-the-way; wait $job");
+    EXPECT_EQ(told.exit_code, 70) << told.output;
+    EXPECT_NE(told.output.find("cannot write " + out + "/model.pt"), std::string::npos) << told.output;
+    const std::string line = "to resume it: tandem ";
+    const auto begin = told.output.find(line);
+    ASSERT_NE(begin, std::string::npos) << told.output;
+    const std::string command = told.output.substr(begin + line.size());
+    succeeds(command.substr(0, command.find('\n')) + " --force --out resumed");
+    succeeds("simulate " + words + " --force --out whole");
+    expect_same_end("whole", "resumed", rounds == 41 ? 40 : 38);
+  }
+}
+
 TEST_F(ResumeJobs, ATimingDrivenJobResumes) {
   succeeds("run " + experiment(4, "--set sync.algorithm=asp") + " --out first");
   const std::string told = succeeds("run --resume first --set stop.rounds=8 --out second");

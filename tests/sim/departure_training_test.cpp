@@ -35,8 +35,11 @@ class Departures : public Training {
     experiment.transience.options["events"] = events;
   }
   void set_lifetime(const std::string& host, const std::string& text) {
+    set_property(host, "tandem:lifetime", text);
+  }
+  void set_property(const std::string& host, const std::string& name, const std::string& text) {
     const auto end = platform_.find("</host>", platform_.find("'" + host + "'"));
-    platform_.insert(end, "<prop id='tandem:lifetime' value='" + text + "'/>");
+    platform_.insert(end, "<prop id='" + name + "' value='" + text + "'/>");
   }
   /// A worker whose last push came just before the job's last one takes one step more.
   void expect_end(double least_s, double most_s) const {
@@ -289,6 +292,43 @@ TEST_F(Departures, HostsHaveLifetimesOfTheirOwn) {
   std::map<int, std::string> causes;
   for (const auto& record : changes_with(journal, "departed")) causes[record.slot] = record.cause;
   EXPECT_EQ(causes, (std::map<int, std::string>{{0, "lost"}, {3, "revoked"}}));
+}
+
+TEST_F(Departures, FollowTheModelOfTheGroupOfTheirHost) {
+  for (int host = 1; host <= 4; ++host) set_property("host-" + std::to_string(host), "region", "eu");
+  set_property("host-1", "tandem:zone", "old");
+  set_property("host-2", "tandem:zone", "new");
+  set_property("host-3", "tandem:zone", "new");
+  set_lifetime("host-4", "never");
+  Experiment experiment = thousand_steps();
+  experiment.transience.lifetime = "fixed";
+  experiment.transience.options["by_host"] =
+      "region=us zone=old: fixed time=10; region=eu zone=old: fixed time=60.5; region=eu zone=new: never";
+  const Journal journal = train(experiment);
+  ASSERT_EQ(count_of_changes(journal, "noticed"), 1);
+  EXPECT_EQ(changes_with(journal, "departed").front().slot, 0);
+  EXPECT_EQ(changes_with(journal, "departed").front().time, Seconds(60.5));
+
+  experiment.transience.options["by_host"] = "region=us: never; region=asia zone=old: never";
+  const auto refusal = [&] {
+    try {
+      train(experiment);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(
+      refusal(),
+      "transience.options.by_host: host 'host-1': expected properties of a group (region=us | "
+      "region=asia zone=old), or an empty option, for one model of all machines, found region=eu zone=old");
+  experiment.transience.options["by_host"] = "region=eu: fixed tim=3";
+  EXPECT_NE(refusal().find("'tim'"), std::string::npos) << refusal();
+  experiment.recovery.mode = RecoveryMode::restart;
+  experiment.recovery.policy = "liveput";
+  experiment.transience.lifetime = "exponential";
+  experiment.transience.options = {{"by_host", "region=eu: never"}};
+  EXPECT_NE(refusal().find("liveput knows only one lifetime"), std::string::npos) << refusal();
 }
 
 /// SimGrid's own profiles mean departures and returns, here of the first two workers; nothing ends in

@@ -61,7 +61,7 @@ class Campaign {
       : suite_(suite), tasks_(tasks), runner_(runner) {
     for (std::size_t i = 0; i < suite.configurations.size(); ++i) {
       first_entries_.push_back(results_.configurations.size());
-      for (const auto& entry : suite.configurations[i].entries())
+      for (const auto& entry : suite.configurations[i].shown_entries())
         results_.configurations.push_back({.name = entry.name,
                                            .group = entry.group,
                                            .algorithm = entry.algorithm,
@@ -186,9 +186,10 @@ class Campaign {
     const auto middle = draws.begin() + std::ssize(draws) / 2;
     std::ranges::nth_element(draws, middle);
     const Task& simulation = *middle->second;
-    for (std::size_t i = 0; i < configuration.jobs.size(); ++i) {
+    const auto shown = configuration.shown_entries();
+    for (std::size_t i = 0; i < shown.size(); ++i) {
       const std::size_t entry = first_entries_[index] + i;
-      const std::string& job = configuration.jobs[i].name;
+      const std::string& job = shown[i].job;
       VariantResults variant = empty_variant(results_.configurations[entry]);
       variant.draws = static_cast<int>(draws.size());
       variant.simulated = runner_.read_job(simulation, job);

@@ -355,6 +355,18 @@ class Expansion {
 
 }  // namespace
 
+namespace {
+
+/// "wide/bsp" of a job with asp: "wide/asp".
+std::string with_algorithm(const std::string& label, const std::string& common, const std::string& own) {
+  if (own == common) return label;
+  const auto at = ('/' + label + '/').find('/' + common + '/');
+  if (at == std::string::npos) return label + '/' + own;
+  return std::string(label).replace(at, common.size(), own);
+}
+
+}  // namespace
+
 std::vector<const Experiment*> SuiteConfiguration::experiments() const {
   if (jobs.empty()) return {&experiment};
   std::vector<const Experiment*> all;
@@ -366,8 +378,15 @@ std::vector<SuiteEntry> SuiteConfiguration::entries() const {
   if (jobs.empty()) return {{name, group, algorithm, line}};
   std::vector<SuiteEntry> all;
   for (const auto& job : jobs)
-    all.push_back(
-        {name + '/' + job.name, group + '/' + job.name, algorithm, line + '/' + job.name, job.name});
+    all.push_back({name + '/' + job.name, group + '/' + job.name,
+                   with_algorithm(algorithm, experiment.sync.algorithm, job.experiment.sync.algorithm),
+                   line + '/' + job.name, job.name});
+  return all;
+}
+
+std::vector<SuiteEntry> SuiteConfiguration::shown_entries() const {
+  auto all = entries();
+  if (!shown.empty()) std::erase_if(all, [this](const SuiteEntry& one) { return !shown.contains(one.job); });
   return all;
 }
 
@@ -429,24 +448,40 @@ Suite suite_of_experiment(const std::string& path, const std::vector<std::string
 
 void keep_only(Suite& suite, const std::vector<std::string>& names) {
   if (names.empty()) return;
-  const auto picks = [](const std::string& name, const SuiteConfiguration& configuration) {
-    return configuration.name == name || configuration.name.starts_with(name + '/');
+  const auto picks = [](const std::string& name, const std::string& known) {
+    return known == name || known.starts_with(name + '/');
   };
+  std::set<std::string> picking;
   std::vector<std::string> known;
-  for (const auto& configuration : suite.configurations) known.push_back(configuration.name);
+  std::vector<SuiteConfiguration> kept;
+  for (auto& configuration : suite.configurations) {
+    bool is_whole = false;
+    known.push_back(configuration.name);
+    for (const auto& name : names)
+      if (picks(name, configuration.name)) {
+        is_whole = true;
+        picking.insert(name);
+      }
+    for (const auto& entry : configuration.entries()) {
+      if (entry.job.empty()) continue;
+      known.push_back(entry.name);
+      if (std::ranges::find(names, entry.name) == names.end()) continue;
+      picking.insert(entry.name);
+      configuration.shown.insert(entry.job);
+    }
+    if (is_whole || !configuration.shown.empty()) {
+      if (is_whole) configuration.shown.clear();
+      kept.push_back(std::move(configuration));
+    }
+  }
   for (const auto& name : names) {
-    if (std::any_of(suite.configurations.begin(), suite.configurations.end(),
-                    [&](const auto& configuration) { return picks(name, configuration); }))
-      continue;
+    if (picking.contains(name)) continue;
     const std::string nearest = nearest_name(name, known);
     throw ConfigError("--only: no configuration '" + name + "'" +
                       (nearest.empty() ? "; names look like '" + known.front() + "'"
                                        : "; did you mean '" + nearest + "'?"));
   }
-  std::erase_if(suite.configurations, [&](const auto& configuration) {
-    return std::none_of(names.begin(), names.end(),
-                        [&](const auto& name) { return picks(name, configuration); });
-  });
+  suite.configurations = std::move(kept);
 }
 
 }  // namespace tandem::validation

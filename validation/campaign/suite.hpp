@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct SuiteJob {
 struct SuiteEntry {
   std::string name;  ///< "quad/mlp/bsp"; of a job: "quad/mlp/bsp/JOB"
   std::string group;
-  std::string algorithm;
+  std::string algorithm;  ///< of the configuration; of a job with another one, that one in its place
   std::string line;
   std::string job = {};  ///< empty: the configuration is one job
 };
@@ -42,11 +43,14 @@ struct SuiteConfiguration {
   std::vector<std::string> settings;  ///< "key=value", to be given to simulate and run in this order
   Experiment experiment;              ///< without the defaults of placement; of several jobs, not complete
   std::vector<SuiteJob> jobs = {};    ///< in their order in the file; empty: it is one job
+  std::set<std::string> shown = {};   ///< jobs that were picked alone; empty: all
 
   /// Of its jobs.
   std::vector<const Experiment*> experiments() const;
   /// Jobs of one name are compared with each other, so that the name of the job is part of their group.
   std::vector<SuiteEntry> entries() const;
+  /// Those of them that a report shows.
+  std::vector<SuiteEntry> shown_entries() const;
   /// All keys but names. Two configurations with the same keys are the same.
   nlohmann::json keys() const;
 };
@@ -75,8 +79,9 @@ Suite suite_of_experiment(const std::string& path, const std::vector<std::string
 /// Whether a configuration has several jobs.
 bool has_several_jobs(const Suite& suite);
 
-/// Keeps the configurations with these names, or below them ("quad" keeps "quad/mlp/bsp"). Errors:
-/// ConfigError for a name that picks nothing, with the nearest.
+/// Keeps the configurations with these names, or below them ("quad" keeps "quad/mlp/bsp"). With the name of
+/// one of several jobs ("quad/mlp/bsp/JOB"), all jobs of the configuration are carried out, and this one is
+/// shown. Errors: ConfigError for a name that picks nothing, with the nearest.
 void keep_only(Suite& suite, const std::vector<std::string>& names);
 
 }  // namespace tandem::validation

@@ -215,10 +215,13 @@ void CacheEngine::add_demand(CacheLedger& ledger) {
     const auto first = static_cast<std::uint32_t>(decisions_.ids.size());
     for (const Serve& serve : decisions_.serve) {
       if (serve.from != place) continue;
-      if (std::exchange(state(serve.given).in_flight, true))
+      SampleState& sample = state(serve.given);
+      if (std::exchange(sample.in_flight, true)) {
         ++ledger.joined;
-      else
+      } else {
         decisions_.ids.push_back(serve.given);
+        sample.is_kept = sample.tier != cache::outside;
+      }
     }
     const auto count = static_cast<std::uint32_t>(decisions_.ids.size()) - first;
     if (count > 0) decisions_.fetch.push_back({first, count, place, Why::demand});
@@ -261,6 +264,7 @@ void CacheEngine::move(int job) {
     TANDEM_CHECK(sample.tier == from && from != to, "sample", id, "is in tier", int{sample.tier},
                  "moved from", from, "to", to);
     sample.tier = static_cast<std::int8_t>(to);
+    sample.is_kept = false;
     if (from != cache::outside)
       used_[static_cast<std::size_t>(from)] = used_[static_cast<std::size_t>(from)] - size;
     if (to == cache::outside) {

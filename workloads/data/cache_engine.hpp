@@ -38,7 +38,17 @@ class CacheEngine {
   const cache::Decisions& idle(Bytes room);
 
   /// Whether the sample is in a tier now, so that a peer or a batch can have it.
-  bool has(SampleId id) const { return state(id).tier != cache::outside && !state(id).in_flight; }
+  bool has(SampleId id) const {
+    return state(id).tier != cache::outside && (!state(id).in_flight || state(id).is_kept);
+  }
+  /// Whether a batch that was served the sample must wait for its read.
+  bool must_wait(const cache::Serve& serve) const {
+    const bool is_here = serve.from.where == cache::Where::tier && state(serve.given).is_kept;
+    return state(serve.given).in_flight && !is_here;
+  }
+  /// The tier had the sample before the read that is under way, or was the last one: for a job that bypasses
+  /// the tier.
+  bool is_kept(SampleId id) const { return state(id).is_kept; }
   /// That holds the sample, or will when it arrives; cache::outside: none.
   int tier_of(SampleId id) const { return state(id).tier; }
   bool in_flight(SampleId id) const { return state(id).in_flight; }
@@ -56,6 +66,7 @@ class CacheEngine {
   struct SampleState {
     std::int8_t tier = cache::outside;
     bool in_flight = false;
+    bool is_kept = false;     ///< see is_kept()
     bool unused = false;      ///< read in the background and not delivered yet
     bool is_awaited = false;  ///< in flight, and a batch was served it, wherever the read was decided
   };

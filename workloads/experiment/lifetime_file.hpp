@@ -15,8 +15,10 @@ struct LifetimeFile {
   nlohmann::json options;  ///< name -> number, text, true or false
 };
 
-/// Other keys of the file are ignored: where the model comes from, the models of groups. Errors: ConfigError
-/// naming file, line and key when the file cannot be read, is not such a model, or the model is not `known`.
+/// Models of groups of machines become the option by_host of the model: groups are known by their values in
+/// the columns by which they were fitted, which are properties of hosts. Other keys of the file are ignored.
+/// Errors: ConfigError naming file, line and key when the file cannot be read, is not such a model, or a
+/// model is not `known`.
 LifetimeFile read_lifetime_file(const std::string& path, const std::vector<std::string>& known);
 
 }  // namespace tandem

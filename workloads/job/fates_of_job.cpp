@@ -62,8 +62,47 @@ Model model_of(const std::string& text) {
   return model;
 }
 
-Model model_of(const Experiment::Transience& setting) {
+/// "region", "tandem:region"; empty: the host has neither.
+std::string property_of(const platforms::Host& host, const std::string& name) {
+  for (const auto& id : {name, "tandem:" + name})
+    if (const auto found = host.properties.find(id); found != host.properties.end()) return found->second;
+  return "";
+}
+
+/// The model of the first of the groups ("region=eu device=k80: weibull scale=2h") that the host fits.
+Model model_for_host(const std::string& groups, const platforms::Host& host) {
+  std::string known, found;
+  std::istringstream list(groups);
+  for (std::string group; std::getline(list, group, ';');) {
+    const auto colon = group.find(':');
+    if (colon == std::string::npos)
+      throw ConfigError("expected 'PROPERTY=VALUE ...: MODEL OPTION=VALUE ...', found '" + group + "'");
+    std::string wanted, own;
+    std::istringstream words(group.substr(0, colon));
+    for (std::string word; words >> word;) {
+      const std::string name = word.substr(0, word.find('='));
+      const char* const separator = wanted.empty() ? "" : " ";
+      wanted += separator + word;
+      own += separator + name + '=' + property_of(host, name);
+    }
+    if (own == wanted) return model_of(group.substr(colon + 1));
+    known += (known.empty() ? "" : " | ") + wanted;
+    found = own;
+  }
+  throw ConfigError("expected properties of a group (" + known +
+                    "), or an empty option, for one model of all machines, found " + found);
+}
+
+/// Of machines on a host without a lifetime of its own.
+Model model_of(const Experiment::Transience& setting, const platforms::Host& host) {
   Model model{setting.lifetime, setting.options};
+  if (const std::string groups = groups_of_hosts(setting); !groups.empty()) {
+    try {
+      model = model_for_host(groups, host);
+    } catch (const ConfigError& error) {
+      throw ConfigError("transience.options.by_host: host '" + host.name + "': " + error.what());
+    }
+  }
   if (setting.limit > Seconds(0)) model.options["limit"] = setting.limit.count();
   return model;
 }
@@ -73,6 +112,11 @@ Model model_of(const Experiment::Transience& setting) {
 std::string lifetime_model_of(const Job& job, Rank rank) {
   const std::string text = lifetime_text_of(job.devices().host_of(rank));
   return text.substr(0, text.find(' '));
+}
+
+std::string groups_of_hosts(const Experiment::Transience& transience) {
+  const auto found = transience.options.find(lifetimes::by_host_option);
+  return found == transience.options.end() ? "" : std::get<std::string>(found->second);
 }
 
 std::unique_ptr<lifetimes::Fates> fates_of(const Job& job) {
@@ -88,7 +132,7 @@ std::unique_ptr<lifetimes::Fates> fates_of(const Job& job) {
   const auto add = [&](const platforms::Host& host) {
     const std::string text = lifetime_text_of(host);
     try {
-      const Model model = text.empty() ? model_of(experiment.transience) : model_of(text);
+      const Model model = text.empty() ? model_of(experiment.transience, host) : model_of(text);
       const auto [number, is_new] = numbers.emplace(model, models.size());
       if (is_new) models.push_back(lifetimes::make_fates(model.name, model.options, experiment.seed, zones));
       of_slot.push_back(number->second);

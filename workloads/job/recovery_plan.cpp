@@ -56,6 +56,10 @@ std::unique_ptr<recovery::Policy> make_recovery_policy(const Job& job) {
 
 void check_known_lifetimes(const Job& job) {
   if (job.spec().experiment.recovery.policy != "liveput") return;
+  if (!groups_of_hosts(job.spec().experiment.transience).empty())
+    throw ConfigError(
+        "recovery.policy: expected another policy, because liveput knows only one lifetime of all machines, "
+        "found models by host (transience.options.by_host)");
   for (const Rank worker : job.roster().workers())
     if (!lifetime_model_of(job, worker).empty())
       throw ConfigError(

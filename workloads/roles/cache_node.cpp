@@ -324,7 +324,7 @@ void CacheNode::give(Batch& batch, std::size_t position, SampleId given) const {
 }
 
 /// Copies what is in memory. The batch waits for samples in flight, also for those that a tier will hold, and
-/// for those that are read from the disk.
+/// for those that are read from the disk. What another job reads past the tiers is here meanwhile.
 void CacheNode::collect(Batch& batch, const cache::Decisions& decisions) {
   if (is_real_) spare_.give(batch);
   for (std::size_t position = 0; position < decisions.serve.size(); ++position) {
@@ -334,7 +334,7 @@ void CacheNode::collect(Batch& batch, const cache::Decisions& decisions) {
     };
     if (is_real_ && has_ids(batch))
       std::memcpy(batch.records.data() + position * sizeof(SampleId), &id, sizeof(SampleId));
-    if (engine_.in_flight(id)) {
+    if (engine_.must_wait(decisions.serve[position])) {
       Waiter& waiter = waiters_.insert({id, {&batch, position, counted()}})->second;
       if (waiter.counted == from_peer && not_at_peer_.contains(id)) count_peer_miss(id, waiter);
       ++batch.missing;
@@ -469,7 +469,8 @@ void CacheNode::settle(const SampleRead& read, std::size_t position) {
   keep(id, bytes);
   if ((from_tier || instead) && engine_.tier_of(id) <= 0) remove_from_disk(id);
   // A full disk would have no room again.
-  if (!from_tier && is_there && engine_.tier_of(id) > 0 && !(instead && tier_is_full_))
+  const bool is_new = instead || !engine_.is_kept(id);
+  if (!from_tier && is_there && is_new && engine_.tier_of(id) > 0 && !(instead && tier_is_full_))
     write(id, {bytes.begin(), bytes.end()});
 }
 

@@ -1,7 +1,9 @@
 // The memory of a job's hosts ends with the job, however that ends, and its content is kept if it is wanted.
 #include "runtime/process/commit_memory.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/process/killed_job.hpp"
 #include "runtime/process/process.hpp"
 #include "runtime/process/process_list.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -70,7 +73,8 @@ TEST_F(CommitMemoryTest, OrOfWhichNothingStays) {
 /// A process that is killed removes nothing itself.
 TEST_F(CommitMemoryTest, IsKeptWhenItsProcessIsKilled) {
   Process process = start_function([this] {
-    const CommitMemory memory(link(), true);
+    CommitMemory memory(link(), true);
+    const KilledJobGuard guard(&memory);
     write_part();
     pause();
     return 0;
@@ -123,11 +127,10 @@ TEST_F(CommitMemoryTest, OfDeadProcessesIsFound) {
 TEST_F(CommitMemoryTest, OfADeadProcessIsNotFoundWhileItsGuardLives) {
   const fs::path memory = folder_.path() / "tandem_commits.1.1";
   fs::create_directories(memory);
-  Process guard =
-      start_program({.words = {"sh", "-c", "sleep 60; :", "sh", memory.string()}, .own_group = true});
+  Descriptor of_guard(open(memory.c_str(), O_RDONLY | O_DIRECTORY));
+  ASSERT_EQ(flock(of_guard.number(), LOCK_EX), 0);
   EXPECT_TRUE(abandoned_commit_memory(folder_.path()).empty());
-  guard.kill();
-  guard.wait();
+  of_guard.close();
   EXPECT_EQ(abandoned_commit_memory(folder_.path()), std::vector<fs::path>{memory});
 }
 

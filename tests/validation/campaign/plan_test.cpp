@@ -117,6 +117,33 @@ TEST(Plan, SeveralJobsAreOneTaskWithoutEnsembleAndWitness) {
   EXPECT_EQ(plan(suite, "out", true).size(), 3U) << "real mathematics takes as long as the run";
 }
 
+TEST(SeveralJobs, HaveAlgorithmsOfTheirOwnAndMayBeShownAlone) {
+  Suite suite;
+  suite.configurations = {two_jobs(Experiment::Workload::Math::modelled),
+                          configuration_of("other", Experiment::Workload::Math::modelled, 1)};
+  SuiteConfiguration& shared = suite.configurations[0];
+  shared.algorithm = "wide/bsp";
+  shared.experiment.sync.algorithm = shared.jobs[0].experiment.sync.algorithm = "bsp";
+  shared.jobs[1].experiment.sync.algorithm = "asp";
+  const auto entries = shared.entries();
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].algorithm, "wide/bsp");
+  EXPECT_EQ(entries[1].algorithm, "wide/asp");
+  EXPECT_EQ(shared.shown_entries().size(), 2U);
+
+  Suite late = suite;
+  keep_only(late, {"shared/late"});
+  ASSERT_EQ(late.configurations.size(), 1U);
+  EXPECT_EQ(late.configurations[0].jobs.size(), 2U) << "both are carried out";
+  ASSERT_EQ(late.configurations[0].shown_entries().size(), 1U);
+  EXPECT_EQ(late.configurations[0].shown_entries()[0].name, "shared/late");
+  Suite both = suite;
+  keep_only(both, {"shared/late", "shared"});
+  EXPECT_EQ(both.configurations[0].shown_entries().size(), 2U);
+  EXPECT_THAT([&] { keep_only(suite, {"shared/lat"}); },
+              ::testing::ThrowsMessage<ConfigError>(HasSubstr("did you mean 'shared/late'?")));
+}
+
 TEST(Calibrations, WithRealMathematicsAreOfOneWorkload) {
   Suite suite;
   suite.configurations = {two_jobs(Experiment::Workload::Math::real)};

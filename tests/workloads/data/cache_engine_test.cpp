@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/cache/bypass.hpp"
 #include "policies/cache/training/kept.hpp"
 
 namespace tandem {
@@ -166,6 +167,43 @@ TEST(SharedEngine, ReadsCountForTheJobForWhichTheyAre) {
   engine.arrived(0, missed);
   EXPECT_EQ(engine.ledger(0, 0).peer_misses, 1);
   EXPECT_EQ(engine.ledger(1, 0).peer_misses, 0);
+}
+
+/// A job that bypasses the cache does not make the others wait for its reads.
+TEST(SharedEngine, WhatATierHasIsThereWhileAJobReadsItPastTheTier) {
+  auto lru = cache::catalog().find("lru").make.node(
+      {.tiers = {Bytes(20)}, .jobs = 2, .manifest = {.samples = 8, .each = size}});
+  CacheEngine engine(cache::with_bypass(std::move(lru), 2), {Bytes(20)},
+                     cache::Manifest{.samples = 8, .each = size}, 2);
+  const auto want = [&](int job, SampleId id) {
+    const std::vector<cache::Sample> now = {{id, size}};
+    cache::Want want;
+    want.job = job;
+    want.now = now;
+    return engine.must_wait(engine.want(want).serve.front());
+  };
+  const auto arrives = [&](SampleId id) {
+    const std::vector<Arrived> arrived = {{id, size, cache::store(), Why::demand, Arrived::Outcome::here}};
+    engine.arrived(0, arrived);
+  };
+  EXPECT_TRUE(want(0, 3));
+  EXPECT_TRUE(want(1, 3)) << "it is not here yet";
+  EXPECT_FALSE(engine.has(3));
+  arrives(3);
+  EXPECT_FALSE(want(1, 3));
+  engine.change_job({.job = 0, .state = cache::JobChange::State::bypasses});
+  EXPECT_TRUE(want(0, 3));
+  EXPECT_TRUE(engine.in_flight(3));
+  EXPECT_TRUE(engine.has(3));
+  EXPECT_FALSE(want(1, 3));
+  arrives(3);
+  EXPECT_TRUE(engine.is_kept(3)) << "it need not be written again";
+  // Once it is evicted, the read is that of all.
+  EXPECT_TRUE(want(0, 3));
+  want(1, 4);
+  want(1, 5);
+  EXPECT_EQ(engine.tier_of(3), cache::outside);
+  EXPECT_TRUE(want(1, 3));
 }
 
 }  // namespace

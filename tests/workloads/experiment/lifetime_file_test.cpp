@@ -33,7 +33,8 @@ class LifetimeFileKey : public ExperimentFile {
     folder_.write("bad.json", text);
     return error_of(with("bad.json"));
   }
-  const Options written_ = {{"lost", 0.25}, {"scale", 7200.0}, {"shape", 0.5}};
+  const Options written_ = {
+      {"by_host", "region=eu: never"}, {"lost", 0.25}, {"scale", 7200.0}, {"shape", 0.5}};
 };
 
 TEST_F(LifetimeFileKey, IsNameAndOptionsOfAModel) {
@@ -45,11 +46,34 @@ TEST_F(LifetimeFileKey, IsNameAndOptionsOfAModel) {
   EXPECT_EQ(to_json(load(to_yaml(experiment))), to_json(experiment));
 }
 
+/// Their columns are properties of hosts.
+TEST_F(LifetimeFileKey, GroupsAreModelsOfTheirHosts) {
+  folder_.write("groups.json", R"({"name": "exponential", "options": {"mean": 3600.0}, "groups": [
+ {"name": "weibull", "options": {"scale": 7200.0, "shape": 0.5}, "values": {"device": "k80", "region": "eu"}},
+ {"name": "empirical", "options": {"times": "1,2"}, "values": {"device": "k80", "region": "us"}}]})");
+  EXPECT_EQ(load(with("groups.json")).transience.options,
+            (Options{{"by_host",
+                      "device=k80 region=eu: weibull scale=7200.0 shape=0.5; device=k80 region=us: empirical "
+                      "times=1,2"},
+                     {"mean", 3600.0}}));
+  EXPECT_EQ(load(with("groups.json"), {{"transience.lifetime", "never"}}).transience.options, Options());
+  EXPECT_EQ(error_of_file("{\"name\": \"never\", \"options\": {}, \"groups\": [\n{\"name\": \"nver\", "
+                          "\"options\": {}, \"values\": {}}]}")
+                .substr(0, 70),
+            "bad.json:2: not a lifetime model: /groups/0/name: expected never | fix");
+  EXPECT_EQ(error_of_file("{\"name\": \"never\", \"options\": {}, \"groups\": [\n{\"name\": \"never\", "
+                          "\"options\": {}, \"values\": {\"region\": \"a b\"}}]}"),
+            "bad.json:2: not a lifetime model: /groups/0/values/region: expected text without spaces, "
+            "semicolons and colons, found 'a b'");
+}
+
 TEST_F(LifetimeFileKey, OptionsReplaceSingleOnesOfTheFile) {
   const auto transience = load(with("model.json", "  options: {scale: 1h}\n")).transience;
-  EXPECT_EQ(transience.options, (Options{{"lost", 0.25}, {"scale", 3600.0}, {"shape", 0.5}}));
+  EXPECT_EQ(transience.options,
+            (Options{{"by_host", "region=eu: never"}, {"lost", 0.25}, {"scale", 3600.0}, {"shape", 0.5}}));
   const auto given = load(with("model.json"), {{"transience.options.shape", "0.9"}}).transience;
-  EXPECT_EQ(given.options, (Options{{"lost", 0.25}, {"scale", 7200.0}, {"shape", 0.9}}));
+  EXPECT_EQ(given.options,
+            (Options{{"by_host", "region=eu: never"}, {"lost", 0.25}, {"scale", 7200.0}, {"shape", 0.9}}));
 }
 
 TEST_F(LifetimeFileKey, ReplacesWhatIsBelow) {
@@ -88,8 +112,10 @@ TEST_F(LifetimeFileKey, LeavesTheOptionsByWhichVariantsDiffer) {
   const auto options_of = [&](const std::string& variant) {
     return apply_variant(fitted, variant).transience.options;
   };
-  EXPECT_EQ(options_of("short"), (Options{{"lost", 0.25}, {"scale", 3600.0}, {"shape", 0.5}}));
-  EXPECT_EQ(options_of("long"), (Options{{"lost", 0.25}, {"scale", 21600.0}, {"shape", 0.5}}));
+  EXPECT_EQ(options_of("short"),
+            (Options{{"by_host", "region=eu: never"}, {"lost", 0.25}, {"scale", 3600.0}, {"shape", 0.5}}));
+  EXPECT_EQ(options_of("long"),
+            (Options{{"by_host", "region=eu: never"}, {"lost", 0.25}, {"scale", 21600.0}, {"shape", 0.5}}));
   EXPECT_EQ(options_of("mean"), written_);
   const Experiment given =
       load(text, {{"transience.lifetime", folder_.path("model.json")}, {"transience.options.scale", "2h"}});

@@ -357,8 +357,7 @@ std::vector<ExperimentKey> transience_keys() {
        "sqrt: times the square root of n / n0; inverse-sqrt, for asynchronous algorithms: of n0 / n"},
       {KEY(recovery.ramp), between(0, billion),
        "rounds in which the learning rate moves evenly to what recovery.scale_rate says, each time the "
-       "number of "
-       "workers has changed; 0: at once"},
+       "number of workers has changed; 0: at once"},
       {KEY(recovery.batch),
        {},
        "keep: each worker keeps its batch; global: the workers that are present share the batches of all"},
@@ -419,8 +418,7 @@ std::vector<ExperimentKey> run_keys() {
        "number of last commits whose files remain; 0: all. Files of evaluations remain"},
       {KEY(checkpoint.keep_every), between(0, billion),
        "rounds: the files of the first commit in each span of so many rounds remain, too (but for the span "
-       "in "
-       "which training begins); 0: only the last ones. Needs checkpoint.to directory"},
+       "in which training begins); 0: only the last ones. Needs checkpoint.to directory"},
       {KEY(target_accuracy), between(0, 1),
        "results report when the test accuracy first reaches this value; 0: no target"},
       {KEY(run.devices),

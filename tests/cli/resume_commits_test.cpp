@@ -235,6 +235,8 @@ TEST_F(ResumeCommits, PoliciesThatTheRouteCannotCarryAreRefused) {
   refuses("--set checkpoint.policy=fixed --set checkpoint.options.intervall=3", "intervall");
   refuses("--set checkpoint.policy=fixed --set checkpoint.options.interval=2.5", "a whole number of rounds");
   refuses("--set checkpoint.keep=-1", "checkpoint.keep");
+  refuses("--set checkpoint.keep_every=10",
+          "key 'checkpoint.keep_every': expected 0, because checkpoint.policy is empty");
   refuses("--set checkpoint.policy=fixed --set checkpoint.to=local --set checkpoint.keep_every=10",
           "key 'checkpoint.keep_every': expected 0, because checkpoint.to is local");
 }

@@ -429,6 +429,21 @@ TEST_F(CommitFiles, OfAsynchronousWorkersDoNotExist) {
   EXPECT_EQ(files(".pt"), (std::set<std::int64_t>{10, 12}));
 }
 
+/// A worker cannot write its part of the first commit of a span: the next one stays.
+TEST_F(CommitFiles, OfAnIncompleteCommitAreNotThoseOfASpan) {
+  Experiment experiment = every(2, small_experiment(2));
+  experiment.sync.over = sync::Route::all_reduce;
+  experiment.placement.servers = {};
+  experiment.stop.rounds = 15;
+  experiment.checkpoint.keep = 1;
+  experiment.checkpoint.keep_every = 5;
+  std::filesystem::create_directories(directory_ / "checkpoints" / "round_00000006.worker_1.state.partial" /
+                                      "full");
+  EXPECT_EQ(rounds_of(train(experiment)), (Rounds{2, 4, 8, 10, 12, 14}));
+  for (const char* rank : {".worker_0.state", ".worker_1.state", ".pt"})
+    EXPECT_EQ(files(rank), (std::set<std::int64_t>{8, 10, 14})) << rank;
+}
+
 TEST_F(CommitFiles, OfOneCommitRemainWithKeepOne) {
   Experiment experiment = every(2, small_experiment(2));
   experiment.sync.over = sync::Route::all_reduce;

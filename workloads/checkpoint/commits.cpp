@@ -261,11 +261,7 @@ void Commits::begin(std::int64_t round) {
   }
   // Otherwise it would stay until another commit is complete.
   const auto failed = last_.take_failed();
-  std::erase_if(written_, [&](const Written& one) {
-    const bool has_failed = std::ranges::find(failed, one.round) != failed.end();
-    if (has_failed) remove(one);
-    return has_failed;
-  });
+  remove_written([&](const Written& one) { return std::ranges::find(failed, one.round) != failed.end(); });
   // Where ranks count, others may still write the last commit.
   remove_old(plan_.every > 0 ? std::max(plan_.keep, 2) : plan_.keep);
   begun_ = round;
@@ -550,6 +546,10 @@ void Commits::remove_old(int keep) {
                                            [&](const Written& one) { return is_complete(one.round); });
   const bool needs_records = recorded_ && !tells_complete();
   const auto complete = newest == written_.rend() ? std::nullopt : std::optional(newest->round);
+  // One that lacks parts would stay as the first of its span, instead of one that can be used. Later ones may
+  // still be written.
+  if (plan_.keep_every > 0 && complete && !tells_complete())
+    remove_written([&](const Written& one) { return one.round < *complete && !is_complete(one.round); });
   const KeepRule rule{.keep = keep,
                       .waits_for_complete = tells_complete() || needs_records,
                       // Another server may take a later one for the last that counts.
@@ -559,15 +559,20 @@ void Commits::remove_old(int keep) {
   for (const Written& one : written_) rounds.push_back(one.round);
   const auto removed = commits_to_remove(rounds, complete, rule);
   if (!complete && rule.waits_for_complete) return;
-  std::erase_if(written_, [&](const Written& one) {
-    const bool goes = std::ranges::find(removed, one.round) != removed.end();
-    if (goes) remove(one);
-    return goes;
-  });
+  remove_written([&](const Written& one) { return std::ranges::find(removed, one.round) != removed.end(); });
   // What other generations had here, or its ranks got as they began.
   const bool had_others = job_.is_restarted() && !job_.generation()->hosts.empty();
   if (had_others && plan_.are_on_machines() && complete.value_or(0) > job_.resume()->round)
     remove_rounds_before(directory_, written_.front().round);
+}
+
+template <class Goes>
+void Commits::remove_written(const Goes& goes) {
+  std::erase_if(written_, [&](const Written& one) {
+    const bool is_removed = goes(one);
+    if (is_removed) remove(one);
+    return is_removed;
+  });
 }
 
 void Commits::remove(const Written& one) const {

@@ -142,6 +142,8 @@ class Commits {
   void complete();
   bool list_members() const;
   void remove_old(int keep);
+  template <class Goes>
+  void remove_written(const Goes& goes);
   bool confirms_records() const { return plan_.confirms_records && job_.generation() != nullptr; }
   /// The decider tells the other ranks which commits are complete.
   bool tells_complete() const { return confirms_records() || (plan_.keep > 0 && plan_.are_parts_apart); }

@@ -357,7 +357,7 @@ std::vector<ExperimentKey> transience_keys() {
        "sqrt: times the square root of n / n0; inverse-sqrt, for asynchronous algorithms: of n0 / n"},
       {KEY(recovery.ramp), between(0, billion),
        "rounds in which the learning rate moves evenly to what recovery.scale_rate says, each time the "
-       "number of workers has changed; 0: at once"},
+       "number of workers has changed; 0: at once. No effect where that is keep"},
       {KEY(recovery.batch),
        {},
        "keep: each worker keeps its batch; global: the workers that are present share the batches of all"},

@@ -157,6 +157,9 @@ class Checker {
     const auto& checkpoint = experiment_.checkpoint;
     if (const auto why = why_commits_in_directory(experiment_, CommitReaders::writers))
       fail_at("checkpoint.to", "directory, because " + *why, quote(to_text(checkpoint.to)));
+    if (checkpoint.keep_every > 0 && checkpoint.policy.empty())
+      fail_at("checkpoint.keep_every", "0, because checkpoint.policy is empty",
+              fmt::format("'{}'", checkpoint.keep_every));
     if (checkpoint.keep_every > 0 && checkpoint.to != CommitPlace::directory)
       fail_at(
           "checkpoint.keep_every",

@@ -12,6 +12,7 @@
 #include "tests/support/cache_counts.hpp"
 #include "tests/support/membership_checks.hpp"
 #include "workloads/records/data_figures.hpp"
+#include "workloads/records/id_text.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -159,6 +160,54 @@ TEST_F(NodeDepartures, ANodeComesBackEmpty) {
     EXPECT_EQ(epoch.distinct, 96) << epoch.epoch;
     EXPECT_EQ(epoch.omitted + epoch.repeated, 0) << epoch.epoch;
   }
+  // What caches could have delivered at most, they could not have kept.
+  info.hosts = {"host-1", "host-0", "host-5", "host-6", "host-0"};
+  const auto warm = data_figures(info, journal).at("warm");
+  EXPECT_TRUE(warm.at("bound").is_null());
+  EXPECT_EQ(warm.at("belady").at("missing"), "a cache node departed with its cache");
+}
+
+/// Batches that were requested in advance, at the border of two epochs, are counted once: by the node that
+/// has sent them, or as read from the store.
+TEST_F(NodeDepartures, SamplesAreDeliveredOnce) {
+  for (int tenths = 3; tenths < 30; ++tenths) {
+    set_platform("fixed time=" + std::to_string(0.1 * tenths + 0.033));
+    Experiment experiment = modelled(3, 2);
+    experiment.workload.train_samples = 12;
+    experiment.transience.detect = Seconds(0.3);
+    experiment.transience.start = Seconds(0.4);
+    experiment.stop = {.rounds = 16};
+    const auto check = [](const Journal& journal) {
+      std::int64_t recorded = 0;
+      for (const DeliveryRecord& record : journal.deliveries) recorded += record.samples;
+      EXPECT_EQ(recorded, delivered(journal));
+      EXPECT_GE(delivered(journal), 48);
+      EXPECT_LE(delivered(journal), 48 + 3 * 3);
+      std::map<std::int64_t, std::vector<std::uint32_t>> requested;
+      for (const DeliveryRecord& record : journal.deliveries)
+        add_ids(record.requested, requested.try_emplace(record.epoch, 12).first->second);
+      for (std::int64_t epoch = 0; epoch < 4; ++epoch)
+        EXPECT_EQ(std::ranges::count(requested[epoch], 1U), 12) << epoch;
+    };
+    train_apart(experiment, "once", check);
+  }
+}
+
+/// One node departs, and the workers of the other one do not notice.
+TEST_F(NodeDepartures, OtherNodesServeTheirWorkers) {
+  set_platform("fixed time=10.05");
+  Experiment experiment = modelled(2, 0);
+  experiment.placement.cache_nodes = {"host-5", "host-0"};
+  experiment.stop = {.rounds = 40};
+  const Journal journal = train(experiment);
+  std::map<Rank, std::int64_t> read;
+  for (const CacheRecord& record : journal.caches)
+    if (is_delivered(record)) read[record.rank] += record.samples;
+  // Workers, server, cache nodes.
+  EXPECT_GT(read[0], 8);
+  EXPECT_EQ(read[1], 0);
+  EXPECT_EQ(read[0] + read[3], 40);
+  EXPECT_EQ(read[4], 40);
 }
 
 TEST_F(NodeDepartures, ADiskKeepsItsTierForTheNextNode) {
@@ -193,6 +242,8 @@ TEST_P(ModelsWithDepartures, AreThoseOfAJobWithout) {
   experiment.sync.collective = "ring";
   experiment.data.sampling = sampler;
   experiment.data.cache_capacity = Bytes(40 * 785);
+  if (prefetch == 2) experiment.placement.stores.push_back("host-0");
+  if (prefetch == 1) experiment.data.bad_sample = BadSample::replace;
   experiment.transience.notice = Seconds(notice_s);
   experiment.stop = {.rounds = 40};
   set_platform("never");

@@ -230,14 +230,14 @@ void CacheNode::begin_batch(Client& client) {
   if (directory_) tell_holders(client);
   if (job.probe) tell(job, job.probe->begin_batch());
   const cache::Decisions& decisions = decide(client);
-  job.deliveries.note(number_of(client), epoch, client.ids, decisions.serve);
+  if (!may_depart()) job.deliveries.note(number_of(client), epoch, client.ids, decisions.serve);
   if (jobs_.size() == 1) job.order.add(epoch, decisions.serve);
   Batch& batch = new_batch(client);
   if (job.probe) batch.probe = job.probe->tag();
   lay_out(batch, decisions);
   batch.samples = static_cast<std::int32_t>(decisions.serve.size());
   batch.epoch = epoch;
-  if (life_.records != nullptr) {
+  if (may_depart()) {
     batch.asked_for = client.ids;
     batch.counted = counted_;
   }
@@ -264,7 +264,8 @@ const cache::Decisions& CacheNode::decide(const Client& client) {
       job.journal.requests.push_back({job.rank, want.epoch, id, data_.manifest().size_of(id).count()});
   const cache::Decisions& decisions = engine_.want(want);
   if (job.epoch) job.epoch->note_served(decisions.serve);
-  count(decisions, job, want.epoch);
+  count(decisions);
+  if (!may_depart()) note_counted(job, want.epoch, counted_);
   return decisions;
 }
 
@@ -280,7 +281,7 @@ cache::Want CacheNode::want_of(const Client& client) {
   return want;
 }
 
-void CacheNode::count(const cache::Decisions& decisions, NodeJob& job, std::int64_t epoch) {
+void CacheNode::count(const cache::Decisions& decisions) {
   counted_.clear();
   for (const cache::Serve& serve : decisions.serve) {
     const std::string from = class_of(serve);
@@ -288,7 +289,10 @@ void CacheNode::count(const cache::Decisions& decisions, NodeJob& job, std::int6
     Count& count = of != counted_.end() ? *of : counted_.emplace_back(Count{.from = from});
     count.delivered.add(data_.manifest().size_of(serve.given));
   }
-  for (const auto& [from, delivered] : counted_) {
+}
+
+void CacheNode::note_counted(NodeJob& job, std::int64_t epoch, const std::vector<Count>& counted) {
+  for (const auto& [from, delivered] : counted) {
     CacheRecord& row = job.record(epoch, from);
     row.samples += delivered.samples;
     row.bytes += delivered.bytes;
@@ -491,6 +495,10 @@ bool CacheNode::recount(SampleId id, Waiter& waiter, const std::string& to) {
   if (waiter.counted.empty() || waiter.counted == substituted || waiter.counted == to) return false;
   const std::int64_t bytes = data_.manifest().size_of(id).count();
   for (const auto& [from, sign] : {std::pair(waiter.counted, -1), std::pair(to, 1)}) {
+    if (may_depart()) {
+      waiter.batch->counted.push_back({.from = from, .delivered = {.samples = sign, .bytes = sign * bytes}});
+      continue;
+    }
     CacheRecord& row = waiter.batch->client->job->record(waiter.batch->epoch, from);
     row.samples += sign;
     row.bytes += sign * bytes;
@@ -554,6 +562,10 @@ void CacheNode::send_complete(Client& client) {
                                client.is_peer ? protocol::pack(batch.found)
                                               : protocol::pack(protocol::Batch{.samples = batch.samples}));
     batch.is_sent = true;
+    if (may_depart() && !client.is_peer) {
+      note_counted(*client.job, batch.epoch, batch.counted);
+      client.job->deliveries.note(number_of(client), batch.epoch, batch.asked_for);
+    }
     records_.note_done(context_.now());
     if (directory_ && !client.is_peer) directory_->send_updates();
     note_sent(batch);

@@ -54,7 +54,7 @@ class CacheNode {
       : CacheNode(jobs, context, index, Life()) {}
   ~CacheNode();
   void run();
-  /// Its machine has departed: what it has not sent was not delivered.
+  /// Its machine has departed.
   void record_departure();
 
  private:
@@ -74,7 +74,7 @@ class CacheNode {
     protocol::Found found = {};         ///< for another cache node
     bool is_lost = false;               ///< its worker is gone
     BenefitProbe::Tag probe = {};
-    // Of a node that may depart:
+    // Of a node that may depart, which records what it has sent:
     std::vector<SampleId> asked_for = {};
     std::vector<Count> counted = {};  ///< as in caches.csv
   };
@@ -119,7 +119,7 @@ class CacheNode {
   void end_membership();
   // Of one that may depart itself (cache_node_departure.cpp):
   void join();
-  void take_back(const Batch& batch);
+  bool may_depart() const { return life_.records != nullptr; }
   /// A worker may ask for samples, now or when it joins.
   bool awaits_workers() const { return open_workers_ > 0 || (steward_ && !no_more_join_); }
   std::size_t number_of(const Client& client) const;
@@ -160,7 +160,8 @@ class CacheNode {
   void note_in_tier(SampleId id, bool is_there);
   void remove_from_disk(SampleId id);
   void record_kept(NodeJob& job);
-  void count(const cache::Decisions& decisions, NodeJob& job, std::int64_t epoch);
+  void count(const cache::Decisions& decisions);
+  static void note_counted(NodeJob& job, std::int64_t epoch, const std::vector<Count>& counted);
   Batch& new_batch(Client& client);
   bool has_ids(const Batch& batch) const;
   void lay_out(Batch& batch, const cache::Decisions& decisions) const;

@@ -1,9 +1,4 @@
-// A cache node that may depart itself: how it joins the job when it comes back, and what it takes back when
-// it is gone.
-#include <algorithm>
-#include <string>
-
-#include "policies/vocabulary/check.hpp"
+// A cache node that may depart itself: how it joins the job when it comes back.
 #include "workloads/roles/cache_node.hpp"
 
 namespace tandem {
@@ -27,23 +22,9 @@ void CacheNode::join() {
   wait_.back() = context_.receive(*steward_, protocol::membership, {});
 }
 
-/// Nobody got it.
-void CacheNode::take_back(const Batch& batch) {
-  NodeJob& job = *batch.client->job;
-  for (const auto& [from, delivered] : batch.counted) {
-    CacheRecord& row = job.record(batch.epoch, from);
-    row.samples -= delivered.samples;
-    row.bytes -= delivered.bytes;
-  }
-  job.deliveries.take_back(batch.epoch, batch.asked_for);
-}
-
 void CacheNode::record_departure() {
-  for (Client& client : clients_) {
-    for (const Batch& batch : client.batches)
-      if (!batch.is_sent) take_back(batch);
+  for (Client& client : clients_)
     if (!client.has_ended || client.is_joining) end_client(client);
-  }
 }
 
 }  // namespace tandem

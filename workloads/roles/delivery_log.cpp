@@ -1,7 +1,6 @@
 #include "workloads/roles/delivery_log.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -27,16 +26,10 @@ void DeliveryLog::note(std::size_t client, std::int64_t epoch, std::span<const S
   }
 }
 
-void DeliveryLog::take_back(std::int64_t epoch, std::span<const SampleId> requested) {
-  const auto open = open_.find(epoch);
-  TANDEM_CHECK(open != open_.end() && open->second.delivered.empty(), "epoch", epoch);
-  std::vector<SampleId>& noted = open->second.requested;
-  for (const SampleId id : requested) {
-    const auto last = std::find(noted.rbegin(), noted.rend(), id);
-    TANDEM_CHECK(last != noted.rend(), "sample", id, "epoch", epoch);
-    noted.erase(std::next(last).base());
-  }
-  if (noted.empty()) open_.erase(open);
+void DeliveryLog::note(std::size_t client, std::int64_t epoch, std::span<const SampleId> delivered) {
+  std::vector<cache::Serve> serves;
+  for (const SampleId id : delivered) serves.push_back({.asked = id, .given = id, .from = cache::store()});
+  note(client, epoch, delivered, serves);
 }
 
 void DeliveryLog::end(std::size_t client) {

@@ -22,9 +22,8 @@ class DeliveryLog {
   /// journal.
   void note(std::size_t client, std::int64_t epoch, std::span<const SampleId> requested,
             std::span<const cache::Serve> serves);
-  /// A batch of that epoch, of what was requested, was not delivered after all. Pre: the epoch has not been
-  /// left, and samples have not changed places.
-  void take_back(std::int64_t epoch, std::span<const SampleId> requested);
+  /// The same of samples that it gets as it asks for them.
+  void note(std::size_t client, std::int64_t epoch, std::span<const SampleId> delivered);
   /// The client asks for nothing more.
   void end(std::size_t client);
 

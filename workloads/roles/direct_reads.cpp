@@ -96,14 +96,12 @@ CacheRecord& DirectReads::row_of(const Batch& batch) {
 
 void DirectReads::note(const Batch& batch, Seconds blocked) {
   CacheRecord& row = row_of(batch);
-  std::vector<cache::Serve> serves;
   for (const SampleId id : batch.ids) {
     ++row.samples;
     row.bytes += manifest_.size_of(id).count();
-    serves.push_back({.asked = id, .given = id, .from = cache::store()});
   }
   row.blocked += blocked;
-  deliveries_.note(0, batch.epoch, batch.ids, serves);
+  deliveries_.note(0, batch.epoch, batch.ids);
 }
 
 void DirectReads::close() {

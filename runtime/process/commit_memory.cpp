@@ -116,18 +116,23 @@ std::optional<fs::path> CommitMemory::left() const {
   return fs::exists(folder_, error) ? std::optional(folder_) : std::nullopt;
 }
 
+/// Nobody has put something else there: the content that was saved, or another job its own memory.
+bool CommitMemory::owns_link() const {
+  const fs::file_status status = fs::symlink_status(link_);
+  return !fs::exists(status) || (fs::is_symlink(status) && fs::read_symlink(link_) == folder_);
+}
+
 /// The link goes last, as long as it leads to the folder.
 bool CommitMemory::try_to_save() const {
   const fs::path copy = copy_of(link_);
   try {
     fs::remove_all(copy);
-    // It is a folder if only the memory could not be removed.
-    if (keeps_ && !fs::is_directory(fs::symlink_status(link_))) {
+    if (keeps_ && owns_link()) {
       fs::copy(folder_, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
       exchange(copy, link_);
     }
     fs::remove_all(folder_);
-    fs::remove(keeps_ ? copy : link_);
+    if (keeps_ || owns_link()) fs::remove(keeps_ ? copy : link_);
     return true;
   } catch (const fs::filesystem_error&) {
     return false;

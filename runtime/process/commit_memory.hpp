@@ -29,6 +29,7 @@ class CommitMemory {
   int descriptor() const { return lock_.number(); }
 
  private:
+  bool owns_link() const;
   bool try_to_save() const;
   std::optional<std::filesystem::path> left() const;
 

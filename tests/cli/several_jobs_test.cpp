@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -332,6 +333,42 @@ TEST_F(SharedCaches, MeasureWhatTheySaveEachJob) {
   for (const std::string job : {"job", "job job=1"})
     for (const std::string state : {"bypasses", "returns", "probed benefit=0."})
       EXPECT_NE(events.find(job + " state=" + state), std::string::npos) << job << state;
+}
+
+/// Of a cache that has all samples, only batches that bypass it wait, not those for which the other job
+/// happens to want the same samples at that time. The disk is slow, so that this happens.
+TEST_F(SharedCaches, AreMeasuredWithoutMakingOtherJobsWait) {
+  ASSERT_EQ(line_
+                .shell("sed 's|<disk id=\"disk\" \\([^/]*\\)/>|<disk id=\"disk\" \\1><prop "
+                       "id=\"tandem:latency\" value=\"50ms\"/></disk>|' '" TANDEM_SOURCE_DIR
+                       "/platforms/mixed_lab.xml' > slow.xml; grep -q 50ms slow.xml")
+                .exit_code,
+            0);
+  simulate(probing("0s"), probe_words + "--set platform=slow.xml --set data.cache_options.probe=6");
+  for (const auto& [job, workers] : {std::pair("first", 1), std::pair("second", 2)}) {
+    SCOPED_TRACE(job);
+    const Journal journal = results(std::string("out/jobs/") + job).journal;
+    std::map<int, std::vector<Seconds>> requested, answered;  // by worker, at the node
+    for (const OperationRecord& operation : journal.operations) {
+      if (operation.kind == "receive" && operation.channel == "requests")
+        requested[operation.peer].push_back(operation.end);
+      if (operation.kind == "send" && operation.channel == "batches" && operation.rank >= workers)
+        answered[operation.peer].push_back(operation.start);
+    }
+    const std::size_t batches_of_epoch = set_size / 8 / static_cast<std::size_t>(workers);
+    std::int64_t waited = 0;
+    for (auto& [worker, times] : answered) {
+      std::ranges::sort(times);
+      std::ranges::sort(requested[worker]);
+      ASSERT_EQ(times.size(), 4 * batches_of_epoch);
+      for (std::size_t i = batches_of_epoch; i < times.size(); ++i)
+        waited += times[i] - requested[worker][i] > Seconds(1e-3) ? 1 : 0;
+    }
+    const std::string directory = std::string("out/jobs/") + job;
+    const std::int64_t bypassed = samples(directory, "store") - samples(directory, "store", 0);
+    EXPECT_GT(bypassed, 0);
+    EXPECT_EQ(waited, bypassed / 8);
+  }
 }
 
 TEST_F(SharedCaches, AreMeasuredOnlyWhereJobsShareThem) {

@@ -115,6 +115,19 @@ TEST_F(CommitMemoryTest, IsCopiedAnewWhereAnUnfinishedCopyWasLeft) {
   EXPECT_FALSE(fs::exists(link() + ".copy"));
 }
 
+/// A job that replaces the results has its own memory there.
+TEST_F(CommitMemoryTest, LeavesTheLinkOfAnotherJobAlone) {
+  for (const bool keeps : {true, false}) {
+    CommitMemory memory(link(), keeps);
+    write_part();
+    fs::remove(link());
+    fs::create_directory_symlink(folder_.path(), link());
+    EXPECT_EQ(memory.end(), std::nullopt);
+    EXPECT_FALSE(fs::exists(memory_of(getpid())));
+    EXPECT_EQ(fs::read_symlink(link()), folder_.path());
+  }
+}
+
 TEST_F(CommitMemoryTest, OfDeadProcessesIsFound) {
   fs::create_directories(folder_.path() / "tandem_commits.1.1/host");
   fs::create_directories(folder_.path() / ("tandem_commits." + process_identity(getpid())));

@@ -1,13 +1,15 @@
 #!/bin/bash
 # How long `tandem simulate` takes for 64 workers, each with a cache node, and 1.28 million images of ImageNet's
-# sizes on four stores, for three epochs: processor time and memory for each cache policy.
-#   tests/benchmarks/cache_scale.sh TANDEM [POLICY...]
+# sizes on four stores, for three epochs: processor time and memory for each cache policy. Events that are less
+# than 10 us apart happen at the same time, unless PRECISION says otherwise (SimGrid's own: 1e-9, in seconds).
+#   [PRECISION=1e-5] tests/benchmarks/cache_scale.sh TANDEM [POLICY...]
 set -euo pipefail
 tandem=$(realpath "$1")
 shift
 policies=("$@")
 [ ${#policies[@]} -gt 0 ] || policies=(minio nopfs nopfs-alone icache)
 nodes=64 stores=4
+precision=${PRECISION:-1e-5}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -20,7 +22,8 @@ names() { # names PREFIX COUNT: "[p0, p1, ...]"
 
 {
   echo '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
-  echo '<platform version="4.1"><zone id="room" routing="Floyd">'
+  echo "<platform version=\"4.1\"><config><prop id=\"surf/precision\" value=\"$precision\"/></config>"
+  echo '<zone id="room" routing="Floyd">'
   for ((i = 0; i < nodes; ++i)); do
     echo "<host id=\"n$i\" speed=\"28Gf\" core=\"12\"><disk id=\"d\" read_bw=\"2GBps\" write_bw=\"1GBps\"/><prop id=\"device\" value=\"v100\"/><prop id=\"memory\" value=\"256GiB\"/></host>"
     echo "<link id=\"l$i\" bandwidth=\"1.25GBps\" latency=\"20us\" sharing_policy=\"SPLITDUPLEX\"/>"

@@ -306,25 +306,40 @@ TEST_F(GpuSession, ABundleHasTheScriptAndWhatItsProgramsLoad) {
             json({"gpu_device_test"}));
 }
 
-TEST_F(GpuSession, EmulatedStepsRunTheSamePathAndReachNothing) {
-  gpu("");
-  const auto result = session("--emulated " TANDEM_EMULATED_STEPS " steps_224", TANDEM_BUILD_DIR);
-  EXPECT_EQ(result.status.shell_code(), 0) << result.output;
-  EXPECT_EQ(result.output.find("reached"), std::string::npos) << result.output;
-  std::istringstream steps(TANDEM_EMULATED_STEPS);
-  for (std::string name; steps >> name;) {
-    const json step = record(name);
-    EXPECT_EQ(step.at("status"), "done") << name << ": " << step.at("reason") << '\n' << result.output;
-    EXPECT_TRUE(step.at("emulated").get<bool>());
-    EXPECT_FALSE(step.at("figures").empty()) << name;
-    for (const json& target : step.at("targets"))
-      EXPECT_EQ(target.at("verdict"), target.at("text") == "at most 0" ? "emulated" : "skipped") << name;
+/// Steps with emulated CUDA, one name after the other.
+class EmulatedSession : public GpuSession {
+ protected:
+  void expect_measured(const std::string& names) const {
+    gpu("");
+    const auto result = session("--emulated " + names + " steps_224", TANDEM_BUILD_DIR);
+    EXPECT_EQ(result.status.shell_code(), 0) << result.output;
+    EXPECT_EQ(result.output.find("reached"), std::string::npos) << result.output;
+    std::istringstream steps(names);
+    for (std::string name; steps >> name;) {
+      const json step = record(name);
+      EXPECT_EQ(step.at("status"), "done") << name << ": " << step.at("reason") << '\n' << result.output;
+      EXPECT_TRUE(step.at("emulated").get<bool>());
+      EXPECT_FALSE(step.at("figures").empty()) << name;
+      for (const json& target : step.at("targets"))
+        EXPECT_EQ(target.at("verdict"), target.at("text") == "at most 0" ? "emulated" : "skipped") << name;
+    }
+    EXPECT_EQ(record("steps_224").at("reason"), "no GPU");
   }
-  EXPECT_EQ(record("steps_224").at("reason"), "no GPU");
+};
+
+TEST_F(EmulatedSession, StepsRunTheSamePathAndReachNothing) {
+  expect_measured(TANDEM_EMULATED_STEPS);
   const auto made = session("--report");
   ASSERT_EQ(made.status.shell_code(), 0) << made.output;
   const std::string report = text_of(folder_.path(made.output.substr(0, made.output.find('\n'))));
   EXPECT_NE(report.find("**CUDA was emulated on the processor.**"), std::string::npos) << report;
+}
+
+TEST_F(EmulatedSession, EmulatedPredictions) {
+  const std::string steps = TANDEM_EMULATED_PREDICTIONS;
+  if (steps.empty()) GTEST_SKIP() << "built without SimGrid, MPI or libtorch";
+  expect_measured(steps);
+  EXPECT_EQ(record("validate").at("figures").at(0).at("figure"), "step_time_error");
 }
 
 }  // namespace

@@ -111,19 +111,17 @@ class Session:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
         return record
 
-    def _reason_to_skip(self, step, commands):
-        if self.setting.emulated and not step.emulated:
-            return "no GPU"
-        if not self.setting.emulated and self.machine["gpu"] is None:
-            return "no GPU"
+    def _reason_to_skip(self, commands):
         for word in (word for command in commands for word in command.words):
             if isinstance(word, Program) and self.programs.find(word) is None:
                 return "no %s in %s (built without CUDA, MPI, libtorch or SimGrid?)" % (word, self.programs.bin)
         return ""
 
     def _measure(self, step, record, folder):
+        if not step.emulated if self.setting.emulated else self.machine["gpu"] is None:
+            return "skipped", "no GPU"
         commands = step.commands(self.setting)
-        skip = self._reason_to_skip(step, commands)
+        skip = self._reason_to_skip(commands)
         if skip:
             return "skipped", skip
         deadline = time.monotonic() + self.limit_s

@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <iterator>
+#include <utility>
 
 #include "runtime/gpu/cuda_check.hpp"
 #include "runtime/gpu/cuda_codecs.hpp"
@@ -81,6 +83,7 @@ CudaDevice::~CudaDevice() {
 }
 
 void CudaDevice::release_all() noexcept {
+  free_released();
   // A broken device reports an error to each of these; the call that broke it has reported it already.
   for (const cudaEvent_t event : marks_) static_cast<void>(cudaEventDestroy(event));
   if (smallest_flaw_ != nullptr) static_cast<void>(cudaFree(smallest_flaw_));
@@ -114,11 +117,12 @@ void CudaDevice::queue(const char* name, cudaError_t (*launcher)(Wanted...), Giv
 std::byte* CudaDevice::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   enter();
+  free_released();
   void* memory = nullptr;
   const cudaError_t error = cudaMalloc(&memory, bytes);
   if (error != cudaSuccess) fail_cuda(error, "cudaMalloc", gpu_, describe_memory(bytes));
   auto* const own = static_cast<std::byte*>(memory);
-  ranges_.emplace(own, bytes);
+  ranges_.emplace(own, Range{bytes, /*is_pinned=*/false});
   // Not in the queue, which may be long: concurrent copies may write the memory immediately.
   cudaError_t cleared = cudaMemsetAsync(own, 0, bytes, second_);
   if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(second_);
@@ -129,37 +133,51 @@ std::byte* CudaDevice::allocate(std::size_t bytes) {
   return own;
 }
 
-void CudaDevice::release(std::byte* memory) noexcept {
+void CudaDevice::give_back(std::byte* memory) noexcept {
   if (memory == nullptr) return;
-  ranges_.erase(memory);
+  const auto found = ranges_.find(memory);
+  if (std::uncaught_exceptions() > 0) {
+    found->second.is_released = has_released_ = true;
+    return;
+  }
   static_cast<void>(cudaSetDevice(gpu_));
-  static_cast<void>(cudaFree(memory));
+  free(memory, found->second);
+  ranges_.erase(found);
+}
+
+void CudaDevice::free(std::byte* memory, const Range& range) noexcept {
+  static_cast<void>(range.is_pinned ? cudaFreeHost(memory) : cudaFree(memory));
+}
+
+/// Pre: the GPU is the current one.
+void CudaDevice::free_released() noexcept {
+  if (!std::exchange(has_released_, false)) return;
+  std::erase_if(ranges_, [](const auto& item) {
+    if (item.second.is_released) free(item.first, item.second);
+    return item.second.is_released;
+  });
 }
 
 bool CudaDevice::owns(const void* memory) const {
   const auto* const place = static_cast<const std::byte*>(memory);
   const auto after = ranges_.upper_bound(place);
   if (place == nullptr || after == ranges_.begin()) return false;
-  const auto& [begin, bytes] = *std::prev(after);
-  return place < begin + bytes;
+  const auto& [begin, range] = *std::prev(after);
+  return !range.is_pinned && !range.is_released && place < begin + range.bytes;
 }
 
 std::byte* CudaDevice::allocate_pinned(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   enter();
+  free_released();
   void* memory = nullptr;
   const cudaError_t error = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
   if (error != cudaSuccess)
     fail_cuda(error, "cudaHostAlloc", gpu_, "; requested " + std::to_string(bytes) + " bytes of host memory",
               /*of_host=*/true);
   std::memset(memory, 0, bytes);
+  ranges_.emplace(static_cast<std::byte*>(memory), Range{bytes, /*is_pinned=*/true});
   return static_cast<std::byte*>(memory);
-}
-
-void CudaDevice::release_pinned(std::byte* memory) noexcept {
-  if (memory == nullptr) return;
-  static_cast<void>(cudaSetDevice(gpu_));
-  static_cast<void>(cudaFreeHost(memory));
 }
 
 // ---- The queue ----

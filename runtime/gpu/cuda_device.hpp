@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,7 +16,9 @@
 namespace tandem {
 
 /// Several may coexist in a process, also on the same GPU: each call makes its GPU the thread's current one
-/// and leaves it so. Memory is released, and codecs are destroyed, before the device is.
+/// and leaves it so. Memory is released, and codecs are destroyed, before the device is. What is released
+/// while an exception is under way is freed later: freeing waits for all work of the GPU, which may wait for
+/// other ranks.
 class CudaDevice final : public ComputeDevice {
  public:
   /// `gpu`: its number among those that CUDA_VISIBLE_DEVICES leaves. Errors: WorldError, also where this
@@ -33,10 +36,10 @@ class CudaDevice final : public ComputeDevice {
   void enter() const;
 
   std::byte* allocate(std::size_t bytes) override;
-  void release(std::byte* memory) noexcept override;
+  void release(std::byte* memory) noexcept override { give_back(memory); }
   bool owns(const void* memory) const override;
   std::byte* allocate_pinned(std::size_t bytes) override;
-  void release_pinned(std::byte* memory) noexcept override;
+  void release_pinned(std::byte* memory) noexcept override { give_back(memory); }
 
   void copy(void* to, const void* from, std::size_t bytes) override;
   void finish() override;
@@ -84,6 +87,14 @@ class CudaDevice final : public ComputeDevice {
   /// enter(), then a launcher with its arguments on the queue.
   template <class... Wanted, class... Given>
   void queue(const char* name, cudaError_t (*launcher)(Wanted...), Given... given) const;
+  struct Range {
+    std::size_t bytes;
+    bool is_pinned;
+    bool is_released = false;  ///< but not freed yet
+  };
+  void give_back(std::byte* memory) noexcept;
+  static void free(std::byte* memory, const Range& range) noexcept;
+  void free_released() noexcept;
   DeviceMark mark_on(cudaStream_t stream);
   DeviceMark copy_concurrently(cudaStream_t stream, void* to, const void* from, std::size_t bytes,
                                cudaMemcpyKind kind);
@@ -96,7 +107,8 @@ class CudaDevice final : public ComputeDevice {
   cudaStream_t out_ = nullptr;
   cudaStream_t in_ = nullptr;
   unsigned long long* smallest_flaw_ = nullptr;
-  std::map<const std::byte*, std::size_t> ranges_;
+  std::map<std::byte*, Range, std::less<>> ranges_;  ///< all memory, by its first byte
+  bool has_released_ = false;                        ///< some of it is not freed yet
   std::vector<cudaEvent_t> marks_;
   std::vector<DeviceMark> free_marks_;  ///< has room for all
 };

@@ -133,6 +133,29 @@ TEST_F(CudaErrors, ReportsTheAvailableMemory) {
             "memory");
 }
 
+// CUDA frees memory only when all work of the GPU has ended, and that may wait for a rank that waits for this
+// one.
+TEST_F(CudaErrors, MemoryReleasedByAnErrorIsFreedLater) {
+  CudaDevice device(0);
+  const DeviceArray<std::byte> held(device, 100);
+  const auto before = cuda_on_host::remaining();
+  const std::byte* lost = nullptr;
+  EXPECT_EQ(error_of([&] {
+              const DeviceArray<std::byte> own(device, 200);
+              const PinnedArray<std::byte> pinned(device, 300);
+              lost = own.data();
+              throw WorldError("no file");
+            }),
+            "no file");
+  EXPECT_FALSE(device.owns(lost));
+  EXPECT_EQ(cuda_on_host::calls()["cudaFree"] + cuda_on_host::calls()["cudaFreeHost"], 0);
+  EXPECT_EQ(cuda_on_host::remaining().device_bytes, before.device_bytes + 200);
+  EXPECT_EQ(cuda_on_host::remaining().pinned_bytes, before.pinned_bytes + 300);
+  const DeviceArray<std::byte> next(device, 1);
+  EXPECT_EQ(cuda_on_host::remaining().device_bytes, before.device_bytes + 1);
+  EXPECT_EQ(cuda_on_host::remaining().pinned_bytes, before.pinned_bytes);
+}
+
 TEST_F(CudaErrors, WaitingLeavesNoError) {
   cuda_on_host::reset(Settings{.longest_delay_us = 100000});
   CudaDevice device(0);

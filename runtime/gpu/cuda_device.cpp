@@ -64,13 +64,14 @@ CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
   name_ = "cuda:" + std::to_string(gpu_) + " (" + properties.name + ')';
   check_code(properties.major, properties.minor);
   try {
-    for (cudaStream_t* stream : {&second_, &out_, &in_})
+    for (cudaStream_t* stream : {&first_, &second_, &out_, &in_})
       check_cuda(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", gpu_);
     check_cuda(cudaMalloc(reinterpret_cast<void**>(&smallest_flaw_), sizeof(kernels::no_flaw)), "cudaMalloc",
                gpu_);
+    queue_ = first_;
     // All its bytes are equal.
-    check_cuda(cudaMemsetAsync(smallest_flaw_, 0xff, sizeof(kernels::no_flaw), first_queue()),
-               "cudaMemsetAsync", gpu_);
+    check_cuda(cudaMemsetAsync(smallest_flaw_, 0xff, sizeof(kernels::no_flaw), queue_), "cudaMemsetAsync",
+               gpu_);
   } catch (const WorldError&) {
     release_all();
     throw;
@@ -87,7 +88,7 @@ void CudaDevice::release_all() noexcept {
   // A broken device reports an error to each of these; the call that broke it has reported it already.
   for (const cudaEvent_t event : marks_) static_cast<void>(cudaEventDestroy(event));
   if (smallest_flaw_ != nullptr) static_cast<void>(cudaFree(smallest_flaw_));
-  for (const cudaStream_t stream : {in_, out_, second_})
+  for (const cudaStream_t stream : {in_, out_, second_, first_})
     if (stream != nullptr) static_cast<void>(cudaStreamDestroy(stream));
 }
 
@@ -190,8 +191,7 @@ void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
 
 void CudaDevice::finish() {
   enter();
-  // The streams of copies do not wait for the default stream, nor it for them.
-  for (const cudaStream_t stream : {first_queue(), second_, out_, in_})
+  for (const cudaStream_t stream : {first_, second_, out_, in_})
     check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", gpu_);
 }
 

@@ -1,6 +1,6 @@
-// A GPU as a compute device: memory, queue and arithmetic through CUDA. The queue is the legacy
-// default stream, where libtorch computes too, so that both are in order. Copies outside the queue and the
-// second queue have streams of their own.
+// A GPU as a compute device: memory, queue and arithmetic through CUDA. Both queues and the copies outside
+// them have streams of their own, which wait for no other stream, and for which no other stream waits: CUDA's
+// default stream would hold up the streams of a CUDA-aware MPI.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -30,6 +30,7 @@ class CudaDevice final : public ComputeDevice {
 
   std::string name() const override { return name_; }
   std::optional<int> libtorch_gpu() const override;
+  void* libtorch_stream() const override { return first_; }
   bool is_host() const override { return false; }
   int gpu() const { return gpu_; }
   /// Makes the GPU the thread's current one.
@@ -78,9 +79,7 @@ class CudaDevice final : public ComputeDevice {
                                                  const compression::Setting& setting) override;
 
  private:
-  /// Never cudaStreamPerThread, whatever stream 0 means with the compiler's flags.
-  static cudaStream_t first_queue() { return cudaStreamLegacy; }
-  void use_second_queue(bool second) noexcept override { queue_ = second ? second_ : first_queue(); }
+  void use_second_queue(bool second) noexcept override { queue_ = second ? second_ : first_; }
   /// Errors: WorldError where the kernels were not built for a GPU of this compute capability, which is the
   /// current one.
   void check_code(int major, int minor) const;
@@ -102,7 +101,8 @@ class CudaDevice final : public ComputeDevice {
 
   int gpu_;
   std::string name_;
-  cudaStream_t queue_ = first_queue();  ///< in use
+  cudaStream_t queue_ = nullptr;  ///< in use
+  cudaStream_t first_ = nullptr;
   cudaStream_t second_ = nullptr;
   cudaStream_t out_ = nullptr;
   cudaStream_t in_ = nullptr;

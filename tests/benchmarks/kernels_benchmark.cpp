@@ -169,7 +169,7 @@ void measure_top_k(benchmark::State& state, CudaDevice& device, bool feeds_back)
   const Vectors vectors(device, state.range(0) * kibibyte);
   const auto codec = device.make_codec("top-k", setting_of("top-k", vectors.count));
   const auto message = vectors.message.span().first(static_cast<std::size_t>(codec->message_bytes()));
-  const auto torch = make_torch_top_k(device.gpu(), vectors[0], vectors.count,
+  const auto torch = make_torch_top_k(device.gpu(), device.libtorch_stream(), vectors[0], vectors.count,
                                       static_cast<std::int64_t>(message.size() / 8));
   Seconds own;
   Seconds signed_torch;

@@ -96,6 +96,12 @@ at::Device torch_device(const LearnerSetting& setting) {
   return {at::kCUDA, static_cast<at::DeviceIndex>(*setting.gpu)};
 }
 
+// As c10::cuda::getStreamFromExternal makes it, whose header only a libtorch with CUDA has.
+StreamInUse::StreamInUse(at::Device device, void* stream) {
+  if (stream == nullptr || !device.is_cuda()) return;
+  guard_.reset_stream(c10::Stream(c10::Stream::UNSAFE, device, reinterpret_cast<c10::StreamId>(stream)));
+}
+
 at::Tensor tensor_over(void* data, at::IntArrayRef shape, at::ScalarType type, at::Device device) {
   return at::for_blob(data, shape)
       .options(at::TensorOptions().dtype(type).device(device))

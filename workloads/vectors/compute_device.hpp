@@ -31,6 +31,9 @@ class ComputeDevice {
   virtual std::string name() const = 0;
   /// The number under which libtorch computes on it; none: libtorch computes on the processor.
   virtual std::optional<int> libtorch_gpu() const { return {}; }
+  /// The queue as a stream of that GPU, CUDA's handle: libtorch has to compute there, so that both are in
+  /// order. Null: libtorch's own default.
+  virtual void* libtorch_stream() const { return nullptr; }
   /// The processor may access its memory, and calls are done when they return.
   virtual bool is_host() const = 0;
 

@@ -266,6 +266,7 @@ TEST_F(CudaErrors, DevicesCoexist) {
     EXPECT_EQ(cuda_on_host::launches(), (std::map<int, int>{{0, round}}));
     const DeviceMark of_second = second.copy_out(pinned.get(), reinterpret_cast<std::byte*>(two.data()), 40);
     const DeviceMark of_first = first.mark();
+    first.finish();
     second.finish();
     EXPECT_TRUE(first.has_reached(of_first));
     EXPECT_TRUE(second.has_reached(of_second));

@@ -2,7 +2,8 @@
 // against the headers of this folder, and executes them. The threads of a block are fibers that take turns in
 // a seeded order, so that a missing barrier is detected; a barrier that not all threads reach is an error,
 // and so is an unaligned load of a pack (checked by the compiler, see CMakeLists.txt). The default stream
-// works synchronously; each other stream has a thread and random delays.
+// works synchronously; each other stream has a thread and random delays, and only copies of pageable memory
+// wait for their stream.
 //
 // Not covered: speed; the memory model of a GPU (threads switch only at barriers and votes, and atomics are
 // never torn); nvcc's code generation, including registers and rounding by fused multiplications; accesses

@@ -331,14 +331,18 @@ cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStre
 
 namespace {
 /// Checks one side of a copy: it must lie within one allocation if it begins in one, and in device memory if
-/// required. For copies concurrent with the queue the other side must be pinned: CUDA does not check that,
-/// but copies of pageable memory are not concurrent.
+/// required. For copies that name their direction, and are not in the default stream, the other side must be
+/// pinned: CUDA does not check that, but copies of pageable memory are not concurrent.
 bool is_side(const void* memory, std::size_t bytes, bool must_be_device, bool must_be_pinned) {
   const World& all = world();
   if (must_be_device) return is_within(all.device_ranges, memory, bytes);
   if (begins_within(all.device_ranges, memory)) return is_within(all.device_ranges, memory, bytes);
   const bool is_pinned = begins_within(all.pinned_ranges, memory);
   return is_pinned ? is_within(all.pinned_ranges, memory, bytes) : !must_be_pinned;
+}
+bool is_pageable_memory(const void* memory) {
+  const std::lock_guard lock(world().mutex);
+  return !begins_within(world().device_ranges, memory) && !begins_within(world().pinned_ranges, memory);
 }
 }  // namespace
 
@@ -349,11 +353,15 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     const std::lock_guard lock(world().mutex);
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    const bool is_concurrent = !is_default(stream);
+    const bool is_concurrent = !is_default(stream) && kind != cudaMemcpyDefault;
     if (!is_side(to, bytes, to_device, is_concurrent) || !is_side(from, bytes, from_device, is_concurrent))
       return said(cudaErrorInvalidValue);
   }
-  return submit(stream, [=] { std::memmove(to, from, bytes); });
+  const bool is_pageable = is_pageable_memory(to) || is_pageable_memory(from);
+  const cudaError_t error = submit(stream, [=] { std::memmove(to, from, bytes); });
+  // As CUDA: the caller may change or free pageable memory at once.
+  if (error == cudaSuccess && is_pageable && !is_default(stream)) stream->wait();
+  return error;
 }
 
 // ---- Streams ----

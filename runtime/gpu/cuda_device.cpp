@@ -8,6 +8,7 @@
 
 #include "runtime/gpu/cuda_check.hpp"
 #include "runtime/gpu/cuda_codecs.hpp"
+#include "runtime/gpu/cuda_stream.hpp"
 #include "runtime/gpu/kernels.hpp"
 
 namespace tandem {
@@ -64,8 +65,8 @@ CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
   name_ = "cuda:" + std::to_string(gpu_) + " (" + properties.name + ')';
   check_code(properties.major, properties.minor);
   try {
-    for (cudaStream_t* stream : {&first_, &second_, &out_, &in_})
-      check_cuda(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", gpu_);
+    first_ = make_stream(gpu_, Urgency::computing);
+    for (cudaStream_t* stream : {&second_, &out_, &in_}) *stream = make_stream(gpu_, Urgency::communication);
     check_cuda(cudaMalloc(reinterpret_cast<void**>(&smallest_flaw_), sizeof(kernels::no_flaw)), "cudaMalloc",
                gpu_);
     queue_ = first_;

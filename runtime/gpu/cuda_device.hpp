@@ -1,6 +1,7 @@
 // A GPU as a compute device: memory, queue and arithmetic through CUDA. Both queues and the copies outside
 // them have streams of their own, which wait for no other stream, and for which no other stream waits: CUDA's
-// default stream would hold up the streams of a CUDA-aware MPI.
+// default stream would hold up the streams of a CUDA-aware MPI. The GPU prefers the second queue and the
+// copies to the first queue.
 #pragma once
 
 #include <cuda_runtime_api.h>

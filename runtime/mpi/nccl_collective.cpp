@@ -14,6 +14,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/gpu/cuda_check.hpp"
+#include "runtime/gpu/cuda_stream.hpp"
 #include "runtime/gpu/device_collective.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/nccl_library.hpp"
@@ -133,8 +134,7 @@ const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> memb
   // While NCCL waits for all members, MPI messages make no progress, and a late member may be waiting for
   // one.
   check_mpi(MPI_Barrier(among), "MPI_Barrier");
-  check_cuda(cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags",
-             *gpu_);
+  group.stream = make_stream(*gpu_, Urgency::communication);
   check_nccl(library_.comm_init_rank(&group.communicator, static_cast<int>(members.size()), id, rank),
              "ncclCommInitRank");
   ++lists_;

@@ -286,6 +286,11 @@ TEST_F(CudaErrors, MarksAreReused) {
   EXPECT_EQ(cuda_on_host::remaining().events, 1);
 }
 
+TEST_F(CudaErrors, TheSecondQueueAndCopiesPrecedeComputing) {
+  const CudaDevice device(0);
+  EXPECT_EQ(cuda_on_host::streams_by_priority(), (std::map<int, int>{{0, 1}, {-5, 3}}));
+}
+
 TEST_F(CudaErrors, CopiesOutsideTheQueueArePinned) {
   CudaDevice device(0);
   const DeviceArray<std::byte> own(device, 64);

@@ -149,6 +149,8 @@ TEST_F(NcclCollectives, AListHasOneCommunicatorAndStream) {
   EXPECT_EQ(calls["ncclCommInitRank"], 1);
   EXPECT_EQ(calls["ncclAllReduce"], 5);
   EXPECT_EQ(calls["cudaEventCreateWithFlags"], 1) << "slots of completed sums are reused";
+  EXPECT_EQ(cuda_on_host::streams_by_priority(), (std::map<int, int>{{0, 1}, {-5, 4}}))
+      << "only the device's queue is less urgent";
   if (takes_part({0, 1})) sum_once({0, 1}, 10);
   EXPECT_EQ(cuda_on_host::calls()["ncclCommInitRank"], takes_part({0, 1}) ? 2 : 1);
 }

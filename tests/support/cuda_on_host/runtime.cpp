@@ -21,8 +21,11 @@ using Clock = std::chrono::steady_clock;
 
 /// Runs its operations one after the other in a separate thread.
 struct CUstream_st {
-  explicit CUstream_st(int of_device, const tandem::cuda_on_host::Settings& settings)
-      : device(of_device), longest_delay_us(settings.longest_delay_us), random(settings.seed) {
+  CUstream_st(int of_device, int of_priority, const tandem::cuda_on_host::Settings& settings)
+      : device(of_device),
+        priority(of_priority),
+        longest_delay_us(settings.longest_delay_us),
+        random(settings.seed) {
     worker = std::thread([this] { work(); });
   }
   ~CUstream_st() {
@@ -46,6 +49,7 @@ struct CUstream_st {
   }
 
   int device;
+  int priority;
 
  private:
   void work() {
@@ -199,6 +203,12 @@ std::map<int, int> launches() {
 void note_launch() {
   const std::lock_guard lock(world().mutex);
   ++world().launches[current_device];
+}
+std::map<int, int> streams_by_priority() {
+  const std::lock_guard lock(world().mutex);
+  std::map<int, int> numbers;
+  for (const CUstream_st* stream : world().streams) ++numbers[stream->priority];
+  return numbers;
 }
 Settings settings() {
   const std::lock_guard lock(world().mutex);
@@ -366,13 +376,33 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 
 // ---- Streams ----
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-  TANDEM_BEGIN_CALL();
+namespace {
+constexpr int least_priority = 0;
+constexpr int greatest_priority = -5;
+
+cudaError_t make_stream(cudaStream_t* stream, unsigned flags, int priority) {
   // Blocking streams would have to wait for the default stream.
   if (flags != cudaStreamNonBlocking) return said(cudaErrorNotSupported);
-  *stream = new CUstream_st(current_device, settings());
+  *stream =
+      new CUstream_st(current_device, std::clamp(priority, greatest_priority, least_priority), settings());
   const std::lock_guard lock(world().mutex);
   world().streams.push_back(*stream);
+  return cudaSuccess;
+}
+}  // namespace
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  TANDEM_BEGIN_CALL();
+  return make_stream(stream, flags, least_priority);
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+  TANDEM_BEGIN_CALL();
+  return make_stream(stream, flags, priority);
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  TANDEM_BEGIN_CALL();
+  *least = least_priority;
+  *greatest = greatest_priority;
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {

@@ -121,7 +121,11 @@ std::byte* CudaDevice::allocate(std::size_t bytes) {
   enter();
   free_released();
   void* memory = nullptr;
-  const cudaError_t error = cudaMalloc(&memory, bytes);
+  cudaError_t error = cudaMalloc(&memory, bytes);
+  if (error == cudaErrorMemoryAllocation && frees_cache()) {
+    static_cast<void>(cudaGetLastError());
+    error = cudaMalloc(&memory, bytes);
+  }
   if (error != cudaSuccess) fail_cuda(error, "cudaMalloc", gpu_, describe_memory(bytes));
   auto* const own = static_cast<std::byte*>(memory);
   ranges_.emplace(own, Range{bytes, /*is_pinned=*/false});

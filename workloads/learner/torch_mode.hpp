@@ -28,6 +28,10 @@ class StreamInUse {
   c10::OptionalStreamGuard guard_;
 };
 
+/// Gives GPU memory that libtorch keeps for later tensors back to CUDA. Does nothing in a libtorch without
+/// CUDA.
+void empty_libtorch_cache();
+
 /// A tensor over memory that it does not own.
 at::Tensor tensor_over(void* data, at::IntArrayRef shape, at::ScalarType type, at::Device device);
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "runtime/gpu/cuda_codecs.hpp"
 #include "runtime/gpu/cuda_device.hpp"
@@ -171,6 +172,28 @@ TEST_F(CudaErrors, WaitingLeavesNoError) {
     device.forget(mark);
   }
   EXPECT_GT(waited, 0);
+}
+
+// libtorch keeps the memory of tensors that it has released for later ones.
+TEST_F(CudaErrors, AShortageFreesWhatAnotherLibraryKeepsAndTriesOnceMore) {
+  cuda_on_host::reset(Settings{.memory_bytes = 10000});
+  CudaDevice device(0);
+  void* kept = nullptr;
+  ASSERT_EQ(cudaMalloc(&kept, 6000), cudaSuccess);
+  int shortages = 0;
+  device.on_shortage([&] {
+    ++shortages;
+    cudaFree(std::exchange(kept, nullptr));
+  });
+  { const DeviceArray<std::byte> fits(device, 1000); }
+  EXPECT_EQ(shortages, 0);
+  { const DeviceArray<std::byte> fits_without_them(device, 5000); }
+  EXPECT_EQ(shortages, 1);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_EQ(error_of([&] { device.allocate(10000); }),
+            "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation); requested 10000 bytes, 9992 of "
+            "10000 are free");
+  EXPECT_EQ(shortages, 2);
 }
 
 // Callers that know the job add advice to an out-of-memory error, and only to that.

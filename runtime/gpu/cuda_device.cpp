@@ -58,6 +58,14 @@ Gpus visible_gpus() {
                    cudaGetErrorName(error) + ')');
 }
 
+Bytes gpu_memory(int number) {
+  check_cuda(cudaSetDevice(number), "cudaSetDevice", number);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo", number);
+  return Bytes(static_cast<std::int64_t>(total));
+}
+
 CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
   enter();
   cudaDeviceProp properties;

@@ -174,6 +174,15 @@ TEST_F(CudaErrors, WaitingLeavesNoError) {
   EXPECT_GT(waited, 0);
 }
 
+TEST_F(CudaErrors, MemoryOfAGpuIsThatInUseAndTheRest) {
+  cuda_on_host::reset(Settings{.memory_bytes = 10000});
+  CudaDevice device(1);
+  const DeviceArray<std::byte> held(device, 6000);
+  EXPECT_EQ(gpu_memory(1), Bytes(10000));
+  EXPECT_EQ(error_of([] { gpu_memory(2); }),
+            "cudaSetDevice on cuda:2: cudaErrorInvalidDevice (cudaErrorInvalidDevice)");
+}
+
 // libtorch keeps the memory of tensors that it has released for later ones.
 TEST_F(CudaErrors, AShortageFreesWhatAnotherLibraryKeepsAndTriesOnceMore) {
   cuda_on_host::reset(Settings{.memory_bytes = 10000});

@@ -208,8 +208,8 @@ class Context {
       if (!pending.empty()) wait(pending);
   }
 
-  /// Blocks until real transfers use no memory of the rank any more. For a rank that ends by an error: others
-  /// wait for each operation.
+  /// Blocks until real transfers and sums use no memory of the rank any more. For a rank that ends by an
+  /// error: others wait for each operation.
   virtual void end_transfers() noexcept {}
 };
 

@@ -35,7 +35,8 @@ enum class RateDecay : std::uint8_t { constant, step, cosine };
 /// (native).
 enum class DeviceSpeed : std::uint8_t { emulated, native };
 /// run.device_messages: whether messages of a rank on a GPU pass through the memory of its host (staged) or
-/// not (direct); automatic: direct if the MPI can read GPU memory.
+/// not (direct, which needs an MPI that can read GPU memory); automatic: staged, as long as no measurement
+/// shows that direct messages are faster.
 enum class DeviceMessages : std::uint8_t { automatic, staged, direct };
 /// physics.network: that of the platform file, or the calibrated one.
 enum class NetworkSource : std::uint8_t { platform, profile };

@@ -2,10 +2,13 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <iterator>
+#include <utility>
 
 #include "runtime/gpu/cuda_check.hpp"
 #include "runtime/gpu/cuda_codecs.hpp"
+#include "runtime/gpu/cuda_stream.hpp"
 #include "runtime/gpu/kernels.hpp"
 
 namespace tandem {
@@ -55,6 +58,14 @@ Gpus visible_gpus() {
                    cudaGetErrorName(error) + ')');
 }
 
+Bytes gpu_memory(int number) {
+  check_cuda(cudaSetDevice(number), "cudaSetDevice", number);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo", number);
+  return Bytes(static_cast<std::int64_t>(total));
+}
+
 CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
   enter();
   cudaDeviceProp properties;
@@ -62,13 +73,14 @@ CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
   name_ = "cuda:" + std::to_string(gpu_) + " (" + properties.name + ')';
   check_code(properties.major, properties.minor);
   try {
-    for (cudaStream_t* stream : {&second_, &out_, &in_})
-      check_cuda(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", gpu_);
+    first_ = make_stream(gpu_, Urgency::computing);
+    for (cudaStream_t* stream : {&second_, &out_, &in_}) *stream = make_stream(gpu_, Urgency::communication);
     check_cuda(cudaMalloc(reinterpret_cast<void**>(&smallest_flaw_), sizeof(kernels::no_flaw)), "cudaMalloc",
                gpu_);
+    queue_ = first_;
     // All its bytes are equal.
-    check_cuda(cudaMemsetAsync(smallest_flaw_, 0xff, sizeof(kernels::no_flaw), first_queue()),
-               "cudaMemsetAsync", gpu_);
+    check_cuda(cudaMemsetAsync(smallest_flaw_, 0xff, sizeof(kernels::no_flaw), queue_), "cudaMemsetAsync",
+               gpu_);
   } catch (const WorldError&) {
     release_all();
     throw;
@@ -81,10 +93,11 @@ CudaDevice::~CudaDevice() {
 }
 
 void CudaDevice::release_all() noexcept {
+  free_released();
   // A broken device reports an error to each of these; the call that broke it has reported it already.
   for (const cudaEvent_t event : marks_) static_cast<void>(cudaEventDestroy(event));
   if (smallest_flaw_ != nullptr) static_cast<void>(cudaFree(smallest_flaw_));
-  for (const cudaStream_t stream : {in_, out_, second_})
+  for (const cudaStream_t stream : {in_, out_, second_, first_})
     if (stream != nullptr) static_cast<void>(cudaStreamDestroy(stream));
 }
 
@@ -114,11 +127,16 @@ void CudaDevice::queue(const char* name, cudaError_t (*launcher)(Wanted...), Giv
 std::byte* CudaDevice::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   enter();
+  free_released();
   void* memory = nullptr;
-  const cudaError_t error = cudaMalloc(&memory, bytes);
+  cudaError_t error = cudaMalloc(&memory, bytes);
+  if (error == cudaErrorMemoryAllocation && frees_cache()) {
+    static_cast<void>(cudaGetLastError());
+    error = cudaMalloc(&memory, bytes);
+  }
   if (error != cudaSuccess) fail_cuda(error, "cudaMalloc", gpu_, describe_memory(bytes));
   auto* const own = static_cast<std::byte*>(memory);
-  ranges_.emplace(own, bytes);
+  ranges_.emplace(own, Range{bytes, /*is_pinned=*/false});
   // Not in the queue, which may be long: concurrent copies may write the memory immediately.
   cudaError_t cleared = cudaMemsetAsync(own, 0, bytes, second_);
   if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(second_);
@@ -129,37 +147,51 @@ std::byte* CudaDevice::allocate(std::size_t bytes) {
   return own;
 }
 
-void CudaDevice::release(std::byte* memory) noexcept {
+void CudaDevice::give_back(std::byte* memory) noexcept {
   if (memory == nullptr) return;
-  ranges_.erase(memory);
+  const auto found = ranges_.find(memory);
+  if (std::uncaught_exceptions() > 0) {
+    found->second.is_released = has_released_ = true;
+    return;
+  }
   static_cast<void>(cudaSetDevice(gpu_));
-  static_cast<void>(cudaFree(memory));
+  free(memory, found->second);
+  ranges_.erase(found);
+}
+
+void CudaDevice::free(std::byte* memory, const Range& range) noexcept {
+  static_cast<void>(range.is_pinned ? cudaFreeHost(memory) : cudaFree(memory));
+}
+
+/// Pre: the GPU is the current one.
+void CudaDevice::free_released() noexcept {
+  if (!std::exchange(has_released_, false)) return;
+  std::erase_if(ranges_, [](const auto& item) {
+    if (item.second.is_released) free(item.first, item.second);
+    return item.second.is_released;
+  });
 }
 
 bool CudaDevice::owns(const void* memory) const {
   const auto* const place = static_cast<const std::byte*>(memory);
   const auto after = ranges_.upper_bound(place);
   if (place == nullptr || after == ranges_.begin()) return false;
-  const auto& [begin, bytes] = *std::prev(after);
-  return place < begin + bytes;
+  const auto& [begin, range] = *std::prev(after);
+  return !range.is_pinned && !range.is_released && place < begin + range.bytes;
 }
 
 std::byte* CudaDevice::allocate_pinned(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   enter();
+  free_released();
   void* memory = nullptr;
   const cudaError_t error = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
   if (error != cudaSuccess)
     fail_cuda(error, "cudaHostAlloc", gpu_, "; requested " + std::to_string(bytes) + " bytes of host memory",
               /*of_host=*/true);
   std::memset(memory, 0, bytes);
+  ranges_.emplace(static_cast<std::byte*>(memory), Range{bytes, /*is_pinned=*/true});
   return static_cast<std::byte*>(memory);
-}
-
-void CudaDevice::release_pinned(std::byte* memory) noexcept {
-  if (memory == nullptr) return;
-  static_cast<void>(cudaSetDevice(gpu_));
-  static_cast<void>(cudaFreeHost(memory));
 }
 
 // ---- The queue ----
@@ -172,8 +204,7 @@ void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
 
 void CudaDevice::finish() {
   enter();
-  // The streams of copies do not wait for the default stream, nor it for them.
-  for (const cudaStream_t stream : {first_queue(), second_, out_, in_})
+  for (const cudaStream_t stream : {first_, second_, out_, in_})
     check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", gpu_);
 }
 

@@ -1,10 +1,12 @@
-// A GPU as a compute device: memory, queue and arithmetic through CUDA. The queue is the legacy
-// default stream, where libtorch computes too, so that both are in order. Copies outside the queue and the
-// second queue have streams of their own.
+// A GPU as a compute device: memory, queue and arithmetic through CUDA. Both queues and the copies outside
+// them have streams of their own, which wait for no other stream, and for which no other stream waits: CUDA's
+// default stream would hold up the streams of a CUDA-aware MPI. The GPU prefers the second queue and the
+// copies to the first queue.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,7 +17,9 @@
 namespace tandem {
 
 /// Several may coexist in a process, also on the same GPU: each call makes its GPU the thread's current one
-/// and leaves it so. Memory is released, and codecs are destroyed, before the device is.
+/// and leaves it so. Memory is released, and codecs are destroyed, before the device is. What is released
+/// while an exception is under way is freed later: freeing waits for all work of the GPU, which may wait for
+/// other ranks.
 class CudaDevice final : public ComputeDevice {
  public:
   /// `gpu`: its number among those that CUDA_VISIBLE_DEVICES leaves. Errors: WorldError, also where this
@@ -27,16 +31,17 @@ class CudaDevice final : public ComputeDevice {
 
   std::string name() const override { return name_; }
   std::optional<int> libtorch_gpu() const override;
+  void* libtorch_stream() const override { return first_; }
   bool is_host() const override { return false; }
   int gpu() const { return gpu_; }
   /// Makes the GPU the thread's current one.
   void enter() const;
 
   std::byte* allocate(std::size_t bytes) override;
-  void release(std::byte* memory) noexcept override;
+  void release(std::byte* memory) noexcept override { give_back(memory); }
   bool owns(const void* memory) const override;
   std::byte* allocate_pinned(std::size_t bytes) override;
-  void release_pinned(std::byte* memory) noexcept override;
+  void release_pinned(std::byte* memory) noexcept override { give_back(memory); }
 
   void copy(void* to, const void* from, std::size_t bytes) override;
   void finish() override;
@@ -75,15 +80,21 @@ class CudaDevice final : public ComputeDevice {
                                                  const compression::Setting& setting) override;
 
  private:
-  /// Never cudaStreamPerThread, whatever stream 0 means with the compiler's flags.
-  static cudaStream_t first_queue() { return cudaStreamLegacy; }
-  void use_second_queue(bool second) noexcept override { queue_ = second ? second_ : first_queue(); }
+  void use_second_queue(bool second) noexcept override { queue_ = second ? second_ : first_; }
   /// Errors: WorldError where the kernels were not built for a GPU of this compute capability, which is the
   /// current one.
   void check_code(int major, int minor) const;
   /// enter(), then a launcher with its arguments on the queue.
   template <class... Wanted, class... Given>
   void queue(const char* name, cudaError_t (*launcher)(Wanted...), Given... given) const;
+  struct Range {
+    std::size_t bytes;
+    bool is_pinned;
+    bool is_released = false;  ///< but not freed yet
+  };
+  void give_back(std::byte* memory) noexcept;
+  static void free(std::byte* memory, const Range& range) noexcept;
+  void free_released() noexcept;
   DeviceMark mark_on(cudaStream_t stream);
   DeviceMark copy_concurrently(cudaStream_t stream, void* to, const void* from, std::size_t bytes,
                                cudaMemcpyKind kind);
@@ -91,12 +102,14 @@ class CudaDevice final : public ComputeDevice {
 
   int gpu_;
   std::string name_;
-  cudaStream_t queue_ = first_queue();  ///< in use
+  cudaStream_t queue_ = nullptr;  ///< in use
+  cudaStream_t first_ = nullptr;
   cudaStream_t second_ = nullptr;
   cudaStream_t out_ = nullptr;
   cudaStream_t in_ = nullptr;
   unsigned long long* smallest_flaw_ = nullptr;
-  std::map<const std::byte*, std::size_t> ranges_;
+  std::map<std::byte*, Range, std::less<>> ranges_;  ///< all memory, by its first byte
+  bool has_released_ = false;                        ///< some of it is not freed yet
   std::vector<cudaEvent_t> marks_;
   std::vector<DeviceMark> free_marks_;  ///< has room for all
 };

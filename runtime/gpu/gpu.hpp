@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "policies/vocabulary/units.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {
@@ -19,5 +20,7 @@ struct Gpus {
 Gpus visible_gpus();
 /// Pre: `number` is less than their count. Errors: WorldError.
 std::unique_ptr<ComputeDevice> make_gpu(int number);
+/// All memory of the GPU, also what is in use. Pre and errors: as make_gpu.
+Bytes gpu_memory(int number);
 
 }  // namespace tandem

@@ -6,8 +6,16 @@ namespace tandem {
 
 Gpus visible_gpus() { return {.count = 0, .why_none = "this tandem-rank was built without CUDA"}; }
 
-std::unique_ptr<ComputeDevice> make_gpu(int number) {
+namespace {
+
+[[noreturn]] void fail(int number) {
   throw WorldError("GPU " + std::to_string(number) + ": " + visible_gpus().why_none);
 }
+
+}  // namespace
+
+std::unique_ptr<ComputeDevice> make_gpu(int number) { fail(number); }
+
+Bytes gpu_memory(int number) { fail(number); }
 
 }  // namespace tandem

@@ -22,7 +22,7 @@ bool messages_are_direct(DeviceMessages setting, bool able) {
     throw ConfigError(
         "key 'run.device_messages': expected auto or staged, because this MPI does not read the memory of "
         "GPUs, found 'direct'");
-  return able && setting != DeviceMessages::staged;
+  return setting == DeviceMessages::direct;
 }
 
 }  // namespace tandem

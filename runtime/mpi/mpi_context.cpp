@@ -76,6 +76,11 @@ MpiContext::~MpiContext() {
     if (slots_[number].state == Slot::State::messages) slots_[number].block.abandon();
 }
 
+void MpiContext::end_transfers() noexcept {
+  if (setting_.collective && std::uncaught_exceptions() > 0) setting_.collective->abort();
+  transfers_->wait_for_all();
+}
+
 Seconds MpiContext::now() const { return time_->now() - start_; }
 
 Pending MpiContext::occupy(EmulatedUnit& unit, std::optional<Seconds> duration, const Kernel& kernel,

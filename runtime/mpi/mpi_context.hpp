@@ -112,7 +112,8 @@ class MpiContext : public Context {
   /// The rank must then call `meet`, as all other ranks do at the end; there it discards messages of other
   /// ranks when they request it. Errors: WorldError where ranks cannot leave.
   void announce_departure() override;
-  void end_transfers() noexcept override { transfers_->wait_for_all(); }
+  /// After an error, also ends the sums of the device collective.
+  void end_transfers() noexcept override;
 
   /// Waits until all ranks have called it, without occupying a CPU core. Collective.
   void meet();

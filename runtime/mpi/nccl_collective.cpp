@@ -4,20 +4,25 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/gpu/cuda_check.hpp"
+#include "runtime/gpu/cuda_stream.hpp"
 #include "runtime/gpu/device_collective.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/nccl_library.hpp"
 
 namespace tandem {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 /// Which GPU a rank has: the same bytes are the same GPU, on whatever machine. Zeros: none that takes part.
 using Identity = std::array<char, sizeof(cudaUUID_t) + 1>;
@@ -36,11 +41,12 @@ class NcclCollective final : public DeviceCollective {
  public:
   /// Without a library, this rank only knows who takes part.
   NcclCollective(std::optional<NcclLibrary> library, std::optional<int> gpu, std::vector<Identity> identities,
-                 std::size_t most_lists)
+                 std::size_t most_lists, Seconds longest)
       : library_(library.value_or(NcclLibrary{})),
         gpu_(gpu),
         identities_(std::move(identities)),
-        most_lists_(most_lists) {}
+        most_lists_(most_lists),
+        longest_(longest) {}
   ~NcclCollective() override;
   NcclCollective(const NcclCollective&) = delete;
   NcclCollective& operator=(const NcclCollective&) = delete;
@@ -49,24 +55,30 @@ class NcclCollective final : public DeviceCollective {
   std::optional<std::uint32_t> start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
                                      std::int64_t bytes) override;
   bool has_ended(std::uint32_t sum) override;
+  void abort() noexcept override;
 
  private:
   struct Group {
     ncclComm_t communicator = nullptr;  ///< null: a member sums over as many lists as it may
     cudaStream_t stream = nullptr;
+    const std::vector<Rank>* members = nullptr;
   };
   struct Sum {
     cudaEvent_t end = nullptr;
     const Group* group = nullptr;
+    Clock::time_point start = {};
   };
   void check_nccl(ncclResult_t code, const char* call) const;
   const Group& group_of(std::span<const Rank> members, MPI_Comm among);
   bool all_have_room(MPI_Comm among) const;
+  void check_members(const Sum& sum);
 
   NcclLibrary library_;
   std::optional<int> gpu_;
   std::vector<Identity> identities_;  ///< by rank
   std::size_t most_lists_;
+  Seconds longest_;
+  bool is_aborted_ = false;
   std::size_t lists_ = 0;  ///< with a communicator
   std::map<std::vector<Rank>, Group> groups_;
   std::vector<Sum> sums_;
@@ -76,13 +88,18 @@ class NcclCollective final : public DeviceCollective {
 NcclCollective::~NcclCollective() {
   // To end properly is a matter of all members, who do so in one order; a rank that leaves by an exception
   // must not wait for them.
-  const bool leaves = std::uncaught_exceptions() > 0;
+  if (std::uncaught_exceptions() > 0) abort();
   for (const Sum& sum : sums_) cudaEventDestroy(sum.end);
   for (const auto& [members, group] : groups_) {
-    if (group.communicator != nullptr)
-      leaves ? library_.comm_abort(group.communicator) : library_.comm_destroy(group.communicator);
+    if (group.communicator != nullptr) library_.comm_destroy(group.communicator);
     if (group.stream != nullptr) cudaStreamDestroy(group.stream);
   }
+}
+
+void NcclCollective::abort() noexcept {
+  is_aborted_ = true;
+  for (auto& [members, group] : groups_)
+    if (group.communicator != nullptr) library_.comm_abort(std::exchange(group.communicator, nullptr));
 }
 
 void NcclCollective::check_nccl(ncclResult_t code, const char* call) const {
@@ -107,6 +124,7 @@ bool NcclCollective::all_have_room(MPI_Comm among) const {
 const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> members, MPI_Comm among) {
   const auto [found, is_new] = groups_.try_emplace({members.begin(), members.end()});
   Group& group = found->second;
+  group.members = &found->first;
   if (!is_new || !all_have_room(among)) return group;
   int rank = 0;
   check_mpi(MPI_Comm_rank(among, &rank), "MPI_Comm_rank");
@@ -116,8 +134,7 @@ const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> memb
   // While NCCL waits for all members, MPI messages make no progress, and a late member may be waiting for
   // one.
   check_mpi(MPI_Barrier(among), "MPI_Barrier");
-  check_cuda(cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags",
-             *gpu_);
+  group.stream = make_stream(*gpu_, Urgency::communication);
   check_nccl(library_.comm_init_rank(&group.communicator, static_cast<int>(members.size()), id, rank),
              "ncclCommInitRank");
   ++lists_;
@@ -126,7 +143,7 @@ const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> memb
 
 std::optional<std::uint32_t> NcclCollective::start(std::span<const Rank> members, MPI_Comm among,
                                                    std::byte* memory, std::int64_t bytes) {
-  TANDEM_CHECK(gpu_ && can(members), "members", members.size());
+  TANDEM_CHECK(gpu_ && can(members) && !is_aborted_, "members", members.size());
   check_cuda(cudaSetDevice(*gpu_), "cudaSetDevice", *gpu_);
   const Group& group = group_of(members, among);
   if (group.communicator == nullptr) return std::nullopt;
@@ -142,6 +159,7 @@ std::optional<std::uint32_t> NcclCollective::start(std::span<const Rank> members
   const std::uint32_t number = free_.back();
   Sum& sum = sums_[number];
   sum.group = &group;
+  sum.start = Clock::now();
   check_cuda(cudaEventRecord(sum.end, group.stream), "cudaEventRecord", *gpu_);
   free_.pop_back();
   return number;
@@ -149,18 +167,33 @@ std::optional<std::uint32_t> NcclCollective::start(std::span<const Rank> members
 
 bool NcclCollective::has_ended(std::uint32_t number) {
   const Sum& sum = sums_.at(number);
+  TANDEM_CHECK(!is_aborted_, "sum", number);
   const cudaError_t code = cudaEventQuery(sum.end);
   if (code == cudaErrorNotReady) {
     static_cast<void>(cudaGetLastError());
-    // NCCL would wait for ever for a member that has failed.
-    ncclResult_t state = ncclSuccess;
-    check_nccl(library_.comm_get_async_error(sum.group->communicator, &state), "ncclCommGetAsyncError");
-    check_nccl(state, "ncclAllReduce");
+    check_members(sum);
     return false;
   }
   check_cuda(code, "ncclAllReduce", *gpu_);
   free_.push_back(number);
   return true;
+}
+
+/// NCCL itself would wait for ever for a member that has failed, and does not notice one that hangs.
+void NcclCollective::check_members(const Sum& sum) {
+  ncclResult_t state = ncclSuccess;
+  check_nccl(library_.comm_get_async_error(sum.group->communicator, &state), "ncclCommGetAsyncError");
+  if (state != ncclSuccess) abort();
+  check_nccl(state, "ncclAllReduce");
+  const std::chrono::duration<double> taken = Clock::now() - sum.start;
+  if (Seconds(taken.count()) <= longest_) return;
+  abort();
+  std::string members;
+  for (const Rank member : *sum.group->members) members += ' ' + std::to_string(member);
+  char longest[32];
+  std::snprintf(longest, sizeof longest, "%g s", longest_.count());
+  throw WorldError("ncclAllReduce of ranks" + members + " has not ended after " + longest +
+                   ": one of them hangs (set NCCL_DEBUG=INFO for details)");
 }
 
 bool have_several(const std::vector<Identity>& gpus) {
@@ -185,7 +218,7 @@ void leave_out_without_library(MPI_Comm communicator, bool is_missing, const std
 }  // namespace
 
 std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, std::optional<int> gpu,
-                                                         std::size_t most_lists) {
+                                                         std::size_t most_lists, Seconds longest) {
   int size = 0;
   check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
   const Identity own = identity_of(gpu);
@@ -198,7 +231,7 @@ std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, 
   const auto library = gpu ? nccl_of_process(reason) : std::nullopt;
   leave_out_without_library(communicator, gpu && !library, reason, gpus);
   if (!have_several(gpus)) return nullptr;
-  return std::make_shared<NcclCollective>(library, gpu, std::move(gpus), most_lists);
+  return std::make_shared<NcclCollective>(library, gpu, std::move(gpus), most_lists, longest);
 }
 
 }  // namespace tandem

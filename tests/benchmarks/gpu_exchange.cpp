@@ -1,7 +1,7 @@
 // Time that exchanging gradients adds to a step of ranks that share one GPU: whole jobs of workers without
 // any exchange, with a ring all-reduce of buckets that overlaps backward, and with the same all-reduce after
-// backward. Started without mpirun, the program runs itself under mpirun with 2 and 4 ranks. Without a GPU it
-// prints a message and measures nothing.
+// backward. Started without mpirun, the program runs itself under mpirun with 2 and 4 ranks. Jobs for which
+// the GPU has too little memory are skipped. Without a GPU it prints a message and measures nothing.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -24,6 +24,7 @@
 #include "tests/benchmarks/median.hpp"
 #include "tests/benchmarks/rank_benchmark.hpp"
 #include "workloads/job/job_document.hpp"
+#include "workloads/job/memory_estimate.hpp"
 #include "workloads/records/journal_bytes.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -174,15 +175,30 @@ double unhideable(const ModelDescription& model, double exchange_ms, double back
   return std::max({0.0, exchange_ms - backward_ms, exchange_ms * last / all});
 }
 
-void print(const Job& job, const Steps& alone, const Steps& during, const Steps& after) {
+std::string title_of(const Job& job) {
   const auto& workload = job.spec().experiment.workload;
+  return fmt::format("{} ranks on one GPU, {} of side {}, {}, batch {} each, {} buckets",
+                     job.roster().assignments().size(), workload.model, workload.image_size,
+                     to_text(workload.precision), workload.batch, job.model().buckets.size());
+}
+
+/// Of all ranks, on their GPU: with CUDA's context and the libraries' kernels and workspaces of each.
+Bytes needed_memory(const Job& job) {
+  constexpr Bytes of_libraries{std::int64_t{1} << 30};
+  Bytes needed{0};
+  for (Rank rank = 0; rank < job.roster().size(); ++rank) {
+    const RankMemory memory = estimate_memory(job, rank);
+    needed += memory.total() - memory.data + of_libraries;
+  }
+  return needed;
+}
+
+void print(const Job& job, const Steps& alone, const Steps& during, const Steps& after) {
   const double alone_ms = median(alone.whole);
   const double during_ms = median(during.whole);
   const double exchange_ms = std::max(0.0, median(after.whole) - alone_ms);
   const double bound_ms = alone_ms + unhideable(job.model(), exchange_ms, median(alone.backward));
-  fmt::print("{} ranks on one GPU, {} of side {}, {}, batch {} each, {} buckets\n",
-             job.roster().assignments().size(), workload.model, workload.image_size,
-             to_text(workload.precision), workload.batch, job.model().buckets.size());
+  fmt::print("{}\n", title_of(job));
   fmt::print("  step_compute_alone    {:9.3f} ms (backward {:.3f})\n", alone_ms, median(alone.backward));
   fmt::print("  step_with_exchange    {:9.3f} ms (waiting for the exchange {:.3f})\n", during_ms,
              median(during.waiting));
@@ -207,6 +223,14 @@ void measure(const Flags& flags, const std::string& model, Precision precision, 
   std::vector<Job> jobs;
   for (const Exchange exchange : {Exchange::none, Exchange::during_backward, Exchange::after_backward})
     jobs.push_back(make_job(flags, model, precision, exchange, ranks));
+  // All jobs have the same parts; that with an exchange has the most. All ranks come to the same decision.
+  const Bytes needed = needed_memory(jobs[1]);
+  if (const Bytes there = gpu_memory(0); needed > there) {
+    if (is_first)
+      fmt::print("{}: skipped, they need about {} and the GPU has {}\n", title_of(jobs[1]), readable(needed),
+                 readable(there));
+    return;
+  }
   std::vector<Steps> steps(jobs.size());
   const int last_step = warm_up_steps + positive(flags, "steps");
   const int turns = positive(flags, "turns");

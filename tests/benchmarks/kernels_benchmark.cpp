@@ -27,6 +27,9 @@ namespace tandem {
 namespace {
 
 constexpr int repeats = 10;
+/// Of every benchmark: enough for a mean, and a minute for all of them. By time alone, Google's library would
+/// need half an hour.
+constexpr int iterations = 20;
 constexpr std::int64_t kibibyte = 1024;
 
 /// Vectors of the same number of bytes with normally distributed values, and a message.
@@ -169,7 +172,7 @@ void measure_top_k(benchmark::State& state, CudaDevice& device, bool feeds_back)
   const Vectors vectors(device, state.range(0) * kibibyte);
   const auto codec = device.make_codec("top-k", setting_of("top-k", vectors.count));
   const auto message = vectors.message.span().first(static_cast<std::size_t>(codec->message_bytes()));
-  const auto torch = make_torch_top_k(device.gpu(), vectors[0], vectors.count,
+  const auto torch = make_torch_top_k(device.gpu(), device.libtorch_stream(), vectors[0], vectors.count,
                                       static_cast<std::int64_t>(message.size() / 8));
   Seconds own;
   Seconds signed_torch;
@@ -237,7 +240,7 @@ using Sizes = std::vector<std::int64_t>;
 void register_one(const std::string& name, const Sizes& kibibytes,
                   const std::function<void(benchmark::State&)>& run) {
   auto* const registered = benchmark::RegisterBenchmark(name.c_str(), run);
-  registered->UseManualTime()->Unit(benchmark::kMicrosecond)->ArgName("KiB");
+  registered->Iterations(iterations)->UseManualTime()->Unit(benchmark::kMicrosecond)->ArgName("KiB");
   for (const std::int64_t size : kibibytes) registered->Arg(size);
 }
 

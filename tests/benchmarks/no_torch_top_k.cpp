@@ -3,6 +3,6 @@
 
 namespace tandem {
 
-std::function<void(bool)> make_torch_top_k(int, float*, std::int64_t, std::int64_t) { return {}; }
+std::function<void(bool)> make_torch_top_k(int, void*, float*, std::int64_t, std::int64_t) { return {}; }
 
 }  // namespace tandem

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <vector>
 
 #include "tests/cli/command.hpp"
+#include "tests/cli/gpu_lab.hpp"
 #include "tests/cli/rank_world.hpp"
 #include "validation/compare/gates.hpp"
 #include "workloads/cost/profile.hpp"
@@ -21,13 +20,6 @@
 
 namespace tandem::testing {
 namespace {
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // Every additional rank makes each of the many jobs a quarter slower; a simulation trains the same model in a
 // single process.
@@ -44,13 +36,7 @@ struct Case {
 
 class GpuRanks : public ::testing::TestWithParam<Case> {
  protected:
-  /// The mixed lab, with a GPU number on each host that gets a GPU.
-  std::string platform(bool servers_too) const {
-    const std::string host = servers_too ? "(<host id=\"[^>]*>)" : "(<host id=\"node[^>]*>)";
-    return line_.write(
-        "lab.xml", std::regex_replace(text_of(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml"), std::regex(host),
-                                      "$1<prop id=\"tandem:gpu\" value=\"0\"/>"));
-  }
+  std::string platform(bool servers_too) const { return gpu_lab(line_, servers_too); }
   /// The same lab, where the workers' devices are GPUs of the catalogue; no host has a GPU number.
   std::string catalogue_platform() const {
     return line_.write(
@@ -287,7 +273,7 @@ TEST_F(GpuRanks, RunJsonRecordsTheTransportOfMessagesAndSums) {
   const auto on_devices = on_gpus(training() + " " + sums + "--set platform=" + platform(true));
   ASSERT_EQ(on_devices.exit_code, 0) << on_devices.output;
   EXPECT_EQ(physics().at("computed_on").at(0), "cuda:0 (CUDA on the host)");
-  EXPECT_TRUE(physics().at("device_messages") == "staged" || physics().at("device_messages") == "direct");
+  EXPECT_EQ(physics().at("device_messages"), "staged");
   EXPECT_EQ(physics().at("native_sums"), "MPI");
   EXPECT_FALSE(physics().contains("notes"));
   const auto on_processors = on_gpus(training() + " " + sums + "--force");
@@ -309,8 +295,8 @@ TEST_F(GpuRanks, MpiMayUseItsTransportForGpuMemory) {
   };
   const std::string open = "--mca btl '^tcp,";
   const std::string gpus = "--set platform=" + platform(true);
-  EXPECT_NE(command(gpus).find(open), std::string::npos);
-  for (const std::string& settings : {gpus + " --set run.device_messages=staged", std::string()})
+  EXPECT_NE(command(gpus + " --set run.device_messages=direct").find(open), std::string::npos);
+  for (const std::string& settings : {gpus, gpus + " --set run.device_messages=staged", std::string()})
     EXPECT_NE(command(settings).find("--mca btl self,vader"), std::string::npos) << settings;
 }
 

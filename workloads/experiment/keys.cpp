@@ -428,7 +428,7 @@ std::vector<ExperimentKey> run_keys() {
       {KEY(run.device_messages),
        {},
        "measured runs with ranks on GPUs - staged: messages pass through host memory; direct: from GPU "
-       "to GPU, which needs a CUDA-aware MPI; auto: direct if the MPI is CUDA-aware"},
+       "to GPU, which needs a CUDA-aware MPI; auto: staged"},
       {KEY(run.slowdown_probability), between(0, 1),
        "probability that an emulated device is slow during a step of its worker; drawn from the seed, with "
        "the same slow steps in simulation and measurement"},

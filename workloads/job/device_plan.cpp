@@ -138,7 +138,7 @@ std::optional<int> DevicePlan::gpu_of(Rank rank) const {
 }
 
 bool DevicePlan::may_send_device_memory() const {
-  if (spec_.experiment.run.device_messages == DeviceMessages::staged) return false;
+  if (spec_.experiment.run.device_messages != DeviceMessages::direct) return false;
   for (Rank rank = 0; rank < roster_.size(); ++rank)
     if (gpu_of(rank)) return true;
   return false;

@@ -57,19 +57,21 @@ ShardLayout lay_out_shards(const ModelDescription& model, sharding::Policy polic
   std::sort(holdings.begin(), holdings.end(),
             [](const Holding& a, const Holding& b) { return a.piece.begin < b.piece.begin; });
   ShardLayout layout(static_cast<std::size_t>(shards));
-  auto next = holdings.begin();
+  std::size_t held = 0;
   const int last = static_cast<int>(model.buckets.size()) - 1;
   for (int index = 0; index <= last; ++index) {
     const BucketDescription& bucket = model.buckets[static_cast<std::size_t>(index)];
     const std::int64_t end = bucket.offset + bucket.exchanged();
-    for (std::int64_t at = bucket.offset; at < end; at = next++->piece.end) {
+    auto next = std::ranges::lower_bound(holdings, bucket.offset, {},
+                                         [](const Holding& holding) { return holding.piece.begin; });
+    for (std::int64_t at = bucket.offset; at < end; at = next++->piece.end, ++held) {
       TANDEM_CHECK(next != holdings.end(), "no shard holds element", at);
       TANDEM_CHECK(next->piece.begin == at && next->piece.size() > 0 && next->piece.end <= end, "element", at,
                    "piece", next->piece.begin, next->piece.end, "bucket ends at", end);
       add(layout.at(static_cast<std::size_t>(next->shard)), next->piece, bucket, index);
     }
   }
-  TANDEM_CHECK(next == holdings.end(), "more is held than travels");
+  TANDEM_CHECK(held == holdings.size(), "more is held than travels");
   for (ShardPieces& pieces : layout)
     if (pieces.empty() || pieces.back().bucket != last)
       pieces.push_back({.bucket = last,

@@ -31,6 +31,7 @@ BatchLoader::BatchLoader(const DatasetInfo& info, ComputeDevice& compute_device,
   // Always computed by the processor, so that the values are the same everywhere.
   for (std::int64_t value = 0; value < scaled.numel(); ++value)
     values[value] = (static_cast<float>(value) / largest - info.mean) / info.deviation;
+  const StreamInUse stream(device, compute_device.libtorch_stream());
   scaled_ = scaled.to(device);
 }
 

@@ -53,6 +53,7 @@ void FlatLearner::within_memory(std::int64_t images, const Work& work) const {
 template <class Work>
 void FlatLearner::compute(std::int64_t images, const Work& work) {
   mode_.apply();
+  const StreamInUse stream(device(), compute_device_.libtorch_stream());
   // On a GPU, libtorch queues its work after the device's; the processor would overtake it.
   if (!setting_.gpu) compute_device_.finish();
   within_memory(images, work);
@@ -102,6 +103,7 @@ at::Tensor FlatLearner::loss_of(const at::Tensor& outputs, const at::Tensor& lab
 
 std::span<const float> FlatLearner::sample_losses() {
   TANDEM_CHECK(sample_losses_.defined(), "sample losses before forward, or not kept");
+  const StreamInUse stream(device(), compute_device_.libtorch_stream());
   const at::Tensor losses = sample_losses_.to(at::kCPU, at::kFloat).contiguous();
   fetched_losses_.assign(losses.data_ptr<float>(), losses.data_ptr<float>() + losses.numel());
   return fetched_losses_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 /// Increase it when descriptions of the same model change.
-constexpr int cache_version = 2;
+constexpr int cache_version = 3;
 /// With which this program was built: another one may order tensors and count operations differently. Empty:
 /// without libtorch, or its version is not known.
 constexpr const char* own_torch = TANDEM_TORCH_VERSION;
@@ -47,9 +48,12 @@ json describe(const ModelDescription& model) {
 /// Whether tensors and buckets are those of one model, whatever wrote them.
 bool is_sound(const ModelDescription& model) {
   std::int64_t of_buckets = 0, of_tensors = 0;
-  for (const auto& bucket : model.buckets) {
-    if (bucket.offset != of_buckets || bucket.parameters < 0 || bucket.statistics < 0) return false;
-    of_buckets += bucket.elements();
+  std::vector<const BucketDescription*> buckets;
+  for (const auto& bucket : model.buckets) buckets.push_back(&bucket);
+  std::ranges::sort(buckets, {}, [](const auto* bucket) { return bucket->offset; });
+  for (const auto* bucket : buckets) {
+    if (bucket->offset != of_buckets || bucket->parameters < 0 || bucket->statistics < 0) return false;
+    of_buckets += bucket->elements();
   }
   for (const auto& tensor : model.tensors) {
     const std::int64_t elements = tensor.elements();

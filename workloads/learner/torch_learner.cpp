@@ -10,6 +10,7 @@
 #include "workloads/learner/flat_learner.hpp"
 #include "workloads/learner/out_of_memory.hpp"
 #include "workloads/learner/script_learner.hpp"
+#include "workloads/learner/torch_mode.hpp"
 #include "workloads/learner/torch_network.hpp"
 #include "workloads/model/plan.hpp"
 #include "workloads/vectors/no_memory.hpp"
@@ -110,6 +111,7 @@ class TorchLearner final : public FlatLearner {
 }  // namespace
 
 std::unique_ptr<Learner> make_torch_learner(const LearnerSetting& setting, ComputeDevice& compute_device) {
+  if (setting.gpu) compute_device.on_shortage(empty_libtorch_cache);
   try {
     if (is_script(setting.model)) return make_script_learner(setting, compute_device);
     return std::make_unique<TorchLearner>(setting, plan_model(setting), compute_device);

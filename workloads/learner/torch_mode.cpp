@@ -9,6 +9,12 @@
 #include <mutex>
 #include <string>
 
+// Made by the build of a libtorch with CUDA; Debian's package has the other headers as well.
+#if __has_include(<c10/cuda/impl/cuda_cmake_macros.h>)
+#define TANDEM_TORCH_HAS_CUDA
+#include <c10/cuda/CUDACachingAllocator.h>
+#endif
+
 #include "policies/vocabulary/check.hpp"
 #include "workloads/learner/torch_learner.hpp"
 
@@ -94,6 +100,18 @@ at::Device torch_device(const LearnerSetting& setting) {
   // To be set before the first use of cuBLAS; the size that libtorch uses on new GPUs anyway.
   if (setting.deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   return {at::kCUDA, static_cast<at::DeviceIndex>(*setting.gpu)};
+}
+
+// As c10::cuda::getStreamFromExternal makes it, whose header only a libtorch with CUDA has.
+StreamInUse::StreamInUse(at::Device device, void* stream) {
+  if (stream == nullptr || !device.is_cuda()) return;
+  guard_.reset_stream(c10::Stream(c10::Stream::UNSAFE, device, reinterpret_cast<c10::StreamId>(stream)));
+}
+
+void empty_libtorch_cache() {
+#ifdef TANDEM_TORCH_HAS_CUDA
+  c10::cuda::CUDACachingAllocator::emptyCache();
+#endif
 }
 
 at::Tensor tensor_over(void* data, at::IntArrayRef shape, at::ScalarType type, at::Device device) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <c10/core/StreamGuard.h>
 
 #include <cstdint>
 
@@ -16,6 +17,20 @@ void use_one_thread();
 
 /// Where libtorch computes. Errors: WorldError for a GPU that it does not have.
 at::Device torch_device(const LearnerSetting& setting);
+
+/// During its lifetime, the work of libtorch that this thread starts on the GPU `device` is done in `stream`,
+/// CUDA's handle. With a null handle, or on the processor, nothing changes.
+class StreamInUse {
+ public:
+  StreamInUse(at::Device device, void* stream);
+
+ private:
+  c10::OptionalStreamGuard guard_;
+};
+
+/// Gives GPU memory that libtorch keeps for later tensors back to CUDA. Does nothing in a libtorch without
+/// CUDA.
+void empty_libtorch_cache();
 
 /// A tensor over memory that it does not own.
 at::Tensor tensor_over(void* data, at::IntArrayRef shape, at::ScalarType type, at::Device device);

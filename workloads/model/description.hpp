@@ -20,9 +20,11 @@ struct TensorDescription {
 };
 
 /// A stretch of consecutive layers whose values travel as one message. Buckets are numbered in backward
-/// order: bucket 0 holds the last layers. The flat layout of model, gradient and change is the same: bucket
-/// after bucket, within a bucket first the trained elements, then the statistics, both in forward order of
-/// their tensors.
+/// order: bucket 0 holds the last layers. The flat layout of model, gradient and change is the same, without
+/// gaps: in a bucket first the trained elements, then the statistics. Buckets, and tensors in both parts of a
+/// bucket, whose size is a multiple of 256 bytes come first and the others in the order of the power of two
+/// that divides it, so that as many tensors as possible are aligned as GPU kernels want them; otherwise
+/// buckets are in their own order, and tensors in forward order.
 struct BucketDescription {
   std::int64_t offset = 0;        ///< first element in the flat layout
   std::int64_t parameters = 0;    ///< trained elements

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "policies/vocabulary/rng.hpp"
@@ -215,26 +216,60 @@ class Walk {
   bool is_kept_ = false;  ///< the current value is among them
 };
 
-/// Puts segments [first, last) into the next bucket and gives their tensors positions.
+/// How many floats the memory behind so many floats is aligned to, if these are: a power of two, at most 64
+/// (256 bytes, as CUDA aligns new memory).
+std::int64_t alignment_behind(std::int64_t elements) {
+  constexpr std::int64_t most = 64;
+  return elements == 0 ? most : std::min(most, elements & -elements);
+}
+
+/// Tensors [first, last) that are statistics, or are not, in the order in which they lie in memory: behind
+/// one with an odd number of elements, as the bias of ten classes, no other one would be aligned.
+std::vector<TensorDescription*> in_memory_order(std::vector<TensorDescription>& tensors, std::size_t first,
+                                                std::size_t last, bool statistic) {
+  std::vector<TensorDescription*> ordered;
+  for (std::size_t index = first; index < last; ++index)
+    if (tensors[index].statistic == statistic) ordered.push_back(&tensors[index]);
+  std::ranges::stable_sort(ordered, std::ranges::greater(),
+                           [](const auto* tensor) { return alignment_behind(tensor->elements()); });
+  return ordered;
+}
+
+/// Puts segments [first, last) into the next bucket and gives their tensors positions in it.
 void add_bucket(ModelDescription& description, const std::vector<SegmentShare>& shares, std::size_t first,
                 std::size_t last) {
-  auto& tensors = description.tensors;
-  auto& buckets = description.buckets;
   BucketDescription bucket;
-  bucket.offset = description.elements();
   for (const bool statistic : {false, true}) {
     auto& count = statistic ? bucket.statistics : bucket.parameters;
-    for (std::size_t index = shares[first].first; index < shares[last - 1].last; ++index) {
-      if (tensors[index].statistic != statistic) continue;
-      tensors[index].offset = bucket.offset + bucket.elements();
-      count += tensors[index].elements();
+    for (auto* tensor :
+         in_memory_order(description.tensors, shares[first].first, shares[last - 1].last, statistic)) {
+      tensor->offset = bucket.elements();
+      count += tensor->elements();
     }
   }
   for (std::size_t segment = first; segment < last; ++segment) {
     bucket.forward += shares[segment].forward;
     bucket.backward += shares[segment].backward;
   }
-  buckets.push_back(bucket);
+  description.buckets.push_back(bucket);
+}
+
+/// Gives buckets and their tensors positions in the flat layout.
+void place_buckets(ModelDescription& description, const std::vector<SegmentShare>& shares,
+                   const std::vector<int>& bucket_of_segment) {
+  std::vector<BucketDescription*> ordered;
+  for (auto& bucket : description.buckets) ordered.push_back(&bucket);
+  std::ranges::stable_sort(ordered, std::ranges::greater(),
+                           [](const auto* bucket) { return alignment_behind(bucket->elements()); });
+  std::int64_t next = 0;
+  for (auto* bucket : ordered) {
+    bucket->offset = next;
+    next += bucket->elements();
+  }
+  for (std::size_t segment = 0; segment < shares.size(); ++segment)
+    for (std::size_t index = shares[segment].first; index < shares[segment].last; ++index)
+      description.tensors[index].offset +=
+          description.buckets[static_cast<std::size_t>(bucket_of_segment[segment])].offset;
 }
 
 std::int64_t elements_of(const std::vector<TensorDescription>& tensors, const SegmentShare& share) {
@@ -259,6 +294,7 @@ std::vector<int> cut_into_buckets(ModelDescription& description, const std::vect
     last = segment;
     gathered = Bytes(0);
   }
+  place_buckets(description, shares, bucket_of_segment);
   return bucket_of_segment;
 }
 

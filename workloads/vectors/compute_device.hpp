@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,6 +32,9 @@ class ComputeDevice {
   virtual std::string name() const = 0;
   /// The number under which libtorch computes on it; none: libtorch computes on the processor.
   virtual std::optional<int> libtorch_gpu() const { return {}; }
+  /// The queue as a stream of that GPU, CUDA's handle: libtorch has to compute there, so that both are in
+  /// order. Null: libtorch's own default.
+  virtual void* libtorch_stream() const { return nullptr; }
   /// The processor may access its memory, and calls are done when they return.
   virtual bool is_host() const = 0;
 
@@ -43,6 +47,9 @@ class ComputeDevice {
   /// Host memory to and from which the device copies fastest; every processor may access it.
   virtual std::byte* allocate_pinned(std::size_t bytes) = 0;
   virtual void release_pinned(std::byte* memory) noexcept = 0;
+  /// `free_cache` frees what another user of the device's memory keeps unused. It is called when memory is
+  /// insufficient; the allocation is then tried once more.
+  void on_shortage(std::function<void()> free_cache) { free_cache_ = std::move(free_cache); }
 
   // ---- The queue ----
   /// Between any memory. Host memory must not change until the queue has done the copy.
@@ -109,11 +116,19 @@ class ComputeDevice {
   virtual std::unique_ptr<compression::Codec> make_codec(const std::string& method,
                                                          const compression::Setting& setting) = 0;
 
+ protected:
+  /// False if there is nobody to ask.
+  bool frees_cache() const {
+    if (free_cache_) free_cache_();
+    return free_cache_ != nullptr;
+  }
+
  private:
   friend class SecondQueue;
   virtual void use_second_queue(bool second) noexcept = 0;
 
   std::optional<DeviceMark> kernel_end_;
+  std::function<void()> free_cache_;
 };
 
 /// During its lifetime, calls go to the device's second queue, which does not wait for the first: for

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "runtime/gpu/cuda_codecs.hpp"
 #include "runtime/gpu/cuda_device.hpp"
@@ -133,6 +134,29 @@ TEST_F(CudaErrors, ReportsTheAvailableMemory) {
             "memory");
 }
 
+// CUDA frees memory only when all work of the GPU has ended, and that may wait for a rank that waits for this
+// one.
+TEST_F(CudaErrors, MemoryReleasedByAnErrorIsFreedLater) {
+  CudaDevice device(0);
+  const DeviceArray<std::byte> held(device, 100);
+  const auto before = cuda_on_host::remaining();
+  const std::byte* lost = nullptr;
+  EXPECT_EQ(error_of([&] {
+              const DeviceArray<std::byte> own(device, 200);
+              const PinnedArray<std::byte> pinned(device, 300);
+              lost = own.data();
+              throw WorldError("no file");
+            }),
+            "no file");
+  EXPECT_FALSE(device.owns(lost));
+  EXPECT_EQ(cuda_on_host::calls()["cudaFree"] + cuda_on_host::calls()["cudaFreeHost"], 0);
+  EXPECT_EQ(cuda_on_host::remaining().device_bytes, before.device_bytes + 200);
+  EXPECT_EQ(cuda_on_host::remaining().pinned_bytes, before.pinned_bytes + 300);
+  const DeviceArray<std::byte> next(device, 1);
+  EXPECT_EQ(cuda_on_host::remaining().device_bytes, before.device_bytes + 1);
+  EXPECT_EQ(cuda_on_host::remaining().pinned_bytes, before.pinned_bytes);
+}
+
 TEST_F(CudaErrors, WaitingLeavesNoError) {
   cuda_on_host::reset(Settings{.longest_delay_us = 100000});
   CudaDevice device(0);
@@ -148,6 +172,37 @@ TEST_F(CudaErrors, WaitingLeavesNoError) {
     device.forget(mark);
   }
   EXPECT_GT(waited, 0);
+}
+
+TEST_F(CudaErrors, MemoryOfAGpuIsThatInUseAndTheRest) {
+  cuda_on_host::reset(Settings{.memory_bytes = 10000});
+  CudaDevice device(1);
+  const DeviceArray<std::byte> held(device, 6000);
+  EXPECT_EQ(gpu_memory(1), Bytes(10000));
+  EXPECT_EQ(error_of([] { gpu_memory(2); }),
+            "cudaSetDevice on cuda:2: cudaErrorInvalidDevice (cudaErrorInvalidDevice)");
+}
+
+// libtorch keeps the memory of tensors that it has released for later ones.
+TEST_F(CudaErrors, AShortageFreesWhatAnotherLibraryKeepsAndTriesOnceMore) {
+  cuda_on_host::reset(Settings{.memory_bytes = 10000});
+  CudaDevice device(0);
+  void* kept = nullptr;
+  ASSERT_EQ(cudaMalloc(&kept, 6000), cudaSuccess);
+  int shortages = 0;
+  device.on_shortage([&] {
+    ++shortages;
+    cudaFree(std::exchange(kept, nullptr));
+  });
+  { const DeviceArray<std::byte> fits(device, 1000); }
+  EXPECT_EQ(shortages, 0);
+  { const DeviceArray<std::byte> fits_without_them(device, 5000); }
+  EXPECT_EQ(shortages, 1);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_EQ(error_of([&] { device.allocate(10000); }),
+            "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation); requested 10000 bytes, 9992 of "
+            "10000 are free");
+  EXPECT_EQ(shortages, 2);
 }
 
 // Callers that know the job add advice to an out-of-memory error, and only to that.
@@ -243,6 +298,7 @@ TEST_F(CudaErrors, DevicesCoexist) {
     EXPECT_EQ(cuda_on_host::launches(), (std::map<int, int>{{0, round}}));
     const DeviceMark of_second = second.copy_out(pinned.get(), reinterpret_cast<std::byte*>(two.data()), 40);
     const DeviceMark of_first = first.mark();
+    first.finish();
     second.finish();
     EXPECT_TRUE(first.has_reached(of_first));
     EXPECT_TRUE(second.has_reached(of_second));
@@ -260,6 +316,11 @@ TEST_F(CudaErrors, MarksAreReused) {
   CudaDevice device(0);
   for (int mark = 0; mark < 100; ++mark) device.forget(device.mark());
   EXPECT_EQ(cuda_on_host::remaining().events, 1);
+}
+
+TEST_F(CudaErrors, TheSecondQueueAndCopiesPrecedeComputing) {
+  const CudaDevice device(0);
+  EXPECT_EQ(cuda_on_host::streams_by_priority(), (std::map<int, int>{{0, 1}, {-5, 3}}));
 }
 
 TEST_F(CudaErrors, CopiesOutsideTheQueueArePinned) {

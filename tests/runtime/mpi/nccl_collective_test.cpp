@@ -149,6 +149,8 @@ TEST_F(NcclCollectives, AListHasOneCommunicatorAndStream) {
   EXPECT_EQ(calls["ncclCommInitRank"], 1);
   EXPECT_EQ(calls["ncclAllReduce"], 5);
   EXPECT_EQ(calls["cudaEventCreateWithFlags"], 1) << "slots of completed sums are reused";
+  EXPECT_EQ(cuda_on_host::streams_by_priority(), (std::map<int, int>{{0, 1}, {-5, 4}}))
+      << "only the device's queue is less urgent";
   if (takes_part({0, 1})) sum_once({0, 1}, 10);
   EXPECT_EQ(cuda_on_host::calls()["ncclCommInitRank"], takes_part({0, 1}) ? 2 : 1);
 }
@@ -317,6 +319,92 @@ TEST_F(NcclCollectives, LeavingByAnExceptionDoesNotWait) {
       going().start(all, others, reinterpret_cast<std::byte*>(vector.data()), 100 * sizeof(float));
     });
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// The error has nothing to do with the sum, whose members never come: to release the vector at once would
+// wait for them.
+TEST_F(NcclCollectives, LeavingByAnExceptionReleasesMemoryBehindItsSums) {
+  const Members all = everybody();
+  sum_once(all, 100);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const MPI_Comm others = among(all);
+  const std::string error = leave([&] {
+    const FloatArray vector = own_vector(100);
+    if (world_rank() == 0) return;
+    going().start(all, others, reinterpret_cast<std::byte*>(vector.data()), 100 * sizeof(float));
+    throw WorldError("no file");
+  });
+  EXPECT_EQ(error, world_rank() == 0 ? "leaves" : "no file");
+}
+
+/// Counts the communicators that were aborted before its own destruction.
+class AbortsBefore {
+ public:
+  explicit AbortsBefore(int& aborts) : aborts_(aborts) {}
+  ~AbortsBefore() { aborts_ = cuda_on_host::calls()["ncclCommAbort"]; }
+  AbortsBefore(const AbortsBefore&) = delete;
+  AbortsBefore& operator=(const AbortsBefore&) = delete;
+
+ private:
+  int& aborts_;
+};
+
+// Roles have a guard of transfers behind all that these use.
+TEST_F(NcclCollectives, AContextEndsItsSumsBeforeAFailingRoleReleasesAnything) {
+  const Members all = everybody();
+  sum_once(all, 100);
+  MPI_Barrier(MPI_COMM_WORLD);
+  int aborts = 0;
+  try {
+    MpiContext context(MPI_COMM_WORLD,
+                       {.device = &*device_, .collective = std::exchange(collective_, nullptr)});
+    const FloatArray vector = own_vector(100);
+    const AbortsBefore before(aborts);
+    const TransferGuard transfers(context);
+    const Slice slice{Bytes(400), reinterpret_cast<std::byte*>(vector.data())};
+    Pending sum = context.all_reduce(all, Channel{.stream = 1}, slice);
+    context.wait(sum);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (world_rank() != 0) sum = context.all_reduce(all, Channel{.stream = 1}, slice);
+    throw WorldError("no file");
+  } catch (const WorldError& error) {
+    EXPECT_STREQ(error.what(), "no file");
+  }
+  EXPECT_EQ(aborts, 1);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_F(NcclCollectives, AMemberThatHangsEndsTheSumsOfTheOthers) {
+  const Members all = everybody();
+  const auto watched = make_device_collective(MPI_COMM_WORLD, world_rank(), most_device_lists, Seconds(3));
+  const FloatArray vector = own_vector(100);
+  const auto sum = [&] {
+    const auto number = start_with(*watched, all, vector);
+    while (!watched->has_ended(*number)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  };
+  sum();
+  std::string error;
+  try {
+    if (world_rank() != 0) sum();
+  } catch (const WorldError& caught) {
+    error = caught.what();
+  }
+  std::string members;
+  for (const Rank member : all) members += ' ' + std::to_string(member);
+  int has_noticed =
+      error == "ncclAllReduce of ranks" + members +
+                   " has not ended after 3 s: one of them hangs (set NCCL_DEBUG=INFO for details)"
+          ? 1
+          : 0;
+  if (world_rank() != 0) {
+    // The others may find that the one that has noticed it first has left.
+    EXPECT_TRUE(has_noticed == 1 || error.find("remote process exited") != std::string::npos) << error;
+    // The stuck sum has ended, or these would wait for it.
+    read(vector);
+    device_->release(device_->allocate(10));
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &has_noticed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  EXPECT_EQ(has_noticed, 1);
 }
 
 // A rank that polls late may find that another one has already left.

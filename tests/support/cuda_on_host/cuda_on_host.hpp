@@ -2,13 +2,15 @@
 // against the headers of this folder, and executes them. The threads of a block are fibers that take turns in
 // a seeded order, so that a missing barrier is detected; a barrier that not all threads reach is an error,
 // and so is an unaligned load of a pack (checked by the compiler, see CMakeLists.txt). The default stream
-// works synchronously; each other stream has a thread and random delays.
+// works synchronously; each other stream has a thread and random delays, and only copies of pageable memory
+// wait for their stream.
 //
-// Not covered: speed; the memory model of a GPU (threads switch only at barriers and votes, and atomics are
-// never torn); nvcc's code generation, including registers and rounding by fused multiplications; accesses
-// from the wrong side, since both sides are host memory; errors that a real kernel reports only later; the
-// order of the legacy stream relative to other blocking streams, which the emulation does not have. Therefore
-// the same tests run on a GPU if there is one (tests/runtime/gpu/compute_device_test.cpp).
+// Not covered: speed, and the priorities of streams; the memory model of a GPU (threads switch only at
+// barriers and votes, and atomics are never torn); nvcc's code generation, including registers and rounding
+// by fused multiplications; accesses from the wrong side, since both sides are host memory; errors that a
+// real kernel reports only later; the order of the legacy stream relative to other blocking streams, which
+// the emulation does not have. Therefore the same tests run on a GPU if there is one
+// (tests/runtime/gpu/compute_device_test.cpp).
 //
 // Like CUDA's, its state belongs to the process. The environment variables CUDA_ON_HOST_MEMORY and
 // CUDA_ON_HOST_PINNED (bytes), CUDA_ON_HOST_COUNT_ERROR (the number of a cudaError_t) and CUDA_ON_HOST_DRIVER
@@ -54,6 +56,8 @@ struct Remaining {
   bool operator==(const Remaining&) const = default;
 };
 Remaining remaining();
+/// The number of streams with each priority, which are 0 to -5, the most urgent. They change nothing here.
+std::map<int, int> streams_by_priority();
 /// The reason of the last kernel failure.
 std::string last_failure();
 

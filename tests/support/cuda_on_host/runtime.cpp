@@ -21,8 +21,11 @@ using Clock = std::chrono::steady_clock;
 
 /// Runs its operations one after the other in a separate thread.
 struct CUstream_st {
-  explicit CUstream_st(int of_device, const tandem::cuda_on_host::Settings& settings)
-      : device(of_device), longest_delay_us(settings.longest_delay_us), random(settings.seed) {
+  CUstream_st(int of_device, int of_priority, const tandem::cuda_on_host::Settings& settings)
+      : device(of_device),
+        priority(of_priority),
+        longest_delay_us(settings.longest_delay_us),
+        random(settings.seed) {
     worker = std::thread([this] { work(); });
   }
   ~CUstream_st() {
@@ -46,6 +49,7 @@ struct CUstream_st {
   }
 
   int device;
+  int priority;
 
  private:
   void work() {
@@ -200,6 +204,12 @@ void note_launch() {
   const std::lock_guard lock(world().mutex);
   ++world().launches[current_device];
 }
+std::map<int, int> streams_by_priority() {
+  const std::lock_guard lock(world().mutex);
+  std::map<int, int> numbers;
+  for (const CUstream_st* stream : world().streams) ++numbers[stream->priority];
+  return numbers;
+}
 Settings settings() {
   const std::lock_guard lock(world().mutex);
   return world().settings;
@@ -331,14 +341,18 @@ cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStre
 
 namespace {
 /// Checks one side of a copy: it must lie within one allocation if it begins in one, and in device memory if
-/// required. For copies concurrent with the queue the other side must be pinned: CUDA does not check that,
-/// but copies of pageable memory are not concurrent.
+/// required. For copies that name their direction, and are not in the default stream, the other side must be
+/// pinned: CUDA does not check that, but copies of pageable memory are not concurrent.
 bool is_side(const void* memory, std::size_t bytes, bool must_be_device, bool must_be_pinned) {
   const World& all = world();
   if (must_be_device) return is_within(all.device_ranges, memory, bytes);
   if (begins_within(all.device_ranges, memory)) return is_within(all.device_ranges, memory, bytes);
   const bool is_pinned = begins_within(all.pinned_ranges, memory);
   return is_pinned ? is_within(all.pinned_ranges, memory, bytes) : !must_be_pinned;
+}
+bool is_pageable_memory(const void* memory) {
+  const std::lock_guard lock(world().mutex);
+  return !begins_within(world().device_ranges, memory) && !begins_within(world().pinned_ranges, memory);
 }
 }  // namespace
 
@@ -349,22 +363,46 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     const std::lock_guard lock(world().mutex);
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    const bool is_concurrent = !is_default(stream);
+    const bool is_concurrent = !is_default(stream) && kind != cudaMemcpyDefault;
     if (!is_side(to, bytes, to_device, is_concurrent) || !is_side(from, bytes, from_device, is_concurrent))
       return said(cudaErrorInvalidValue);
   }
-  return submit(stream, [=] { std::memmove(to, from, bytes); });
+  const bool is_pageable = is_pageable_memory(to) || is_pageable_memory(from);
+  const cudaError_t error = submit(stream, [=] { std::memmove(to, from, bytes); });
+  // As CUDA: the caller may change or free pageable memory at once.
+  if (error == cudaSuccess && is_pageable && !is_default(stream)) stream->wait();
+  return error;
 }
 
 // ---- Streams ----
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-  TANDEM_BEGIN_CALL();
+namespace {
+constexpr int least_priority = 0;
+constexpr int greatest_priority = -5;
+
+cudaError_t make_stream(cudaStream_t* stream, unsigned flags, int priority) {
   // Blocking streams would have to wait for the default stream.
   if (flags != cudaStreamNonBlocking) return said(cudaErrorNotSupported);
-  *stream = new CUstream_st(current_device, settings());
+  *stream =
+      new CUstream_st(current_device, std::clamp(priority, greatest_priority, least_priority), settings());
   const std::lock_guard lock(world().mutex);
   world().streams.push_back(*stream);
+  return cudaSuccess;
+}
+}  // namespace
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  TANDEM_BEGIN_CALL();
+  return make_stream(stream, flags, least_priority);
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+  TANDEM_BEGIN_CALL();
+  return make_stream(stream, flags, priority);
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  TANDEM_BEGIN_CALL();
+  *least = least_priority;
+  *greatest = greatest_priority;
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {

@@ -123,6 +123,28 @@ TEST_F(LearnerOnGpu, LossFallsInEveryPrecision) {
     }
 }
 
+// The memory of a tensor that was released stays with libtorch until somebody needs it.
+TEST_F(LearnerOnGpu, MemoryThatLibtorchKeepsIsThereForTheDevice) {
+  const auto dataset = images(8, "synthetic-colour");
+  const auto there = learner({.model = "resnet18", .dataset = dataset->info()});
+  constexpr std::int64_t piece = std::int64_t{1} << 30;
+  const auto gigabyte = [] {
+    return at::empty({piece}, at::TensorOptions().dtype(at::kByte).device(at::Device(at::kCUDA, 0)));
+  };
+  std::size_t pieces = 0;
+  {
+    std::vector<at::Tensor> all;
+    try {
+      for (;;) all.push_back(gigabyte());
+    } catch (const c10::Error&) {
+      pieces = all.size();
+    }
+  }
+  ASSERT_GT(pieces, 1U);
+  const DeviceArray<std::byte> own(device(), (pieces - 1) * static_cast<std::size_t>(piece));
+  EXPECT_NE(own.data(), nullptr);
+}
+
 TEST_F(LearnerOnGpu, ReportsInsufficientMemory) {
   const auto dataset = images(8, "synthetic-colour");
   LearnerSetting setting{.model = "resnet18", .dataset = dataset->info(), .bucket_bytes = Bytes(0)};

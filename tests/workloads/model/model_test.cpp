@@ -72,6 +72,17 @@ TEST(DescribeModel, FlopsOfResnetAreAsPublished) {
   EXPECT_NEAR(describe_model(setting("resnet18", 3, 32)).forward().count(), 2 * 0.5565e9, 0.02e9);
 }
 
+/// The end of buckets that follow each other in memory, in whatever order.
+std::int64_t end_without_gaps(std::vector<BucketDescription> buckets) {
+  std::ranges::sort(buckets, {}, &BucketDescription::offset);
+  std::int64_t next = 0;
+  for (const auto& bucket : buckets) {
+    EXPECT_EQ(bucket.offset, next);
+    next += bucket.elements();
+  }
+  return next;
+}
+
 TEST(DescribeModel, BucketsCoverTheFlatLayoutWithoutGaps) {
   for (const auto& [model, channels, side] :
        std::vector<std::tuple<std::string, int, int>>{{"mlp", 1, 28}, {"lenet", 1, 28}, {"resnet18", 3, 32}})
@@ -79,15 +90,9 @@ TEST(DescribeModel, BucketsCoverTheFlatLayoutWithoutGaps) {
                                      std::int64_t{4} << 20, std::int64_t{1} << 40}) {
       SCOPED_TRACE(model + " bucket_bytes " + std::to_string(bytes));
       const auto description = describe_model(setting(model, channels, side, bytes));
-      std::int64_t next = 0;
-      for (std::size_t index = 0; index < description.buckets.size(); ++index) {
-        const auto& bucket = description.buckets[index];
-        EXPECT_EQ(bucket.offset, next);
-        next += bucket.elements();
-        if (index + 1 < description.buckets.size()) {
-          EXPECT_GE(bucket.bytes().count(), bytes);
-        }
-      }
+      const std::int64_t next = end_without_gaps(description.buckets);
+      for (std::size_t index = 0; index + 1 < description.buckets.size(); ++index)
+        EXPECT_GE(description.buckets[index].bytes().count(), bytes);
       if (bytes == 0 || bytes == std::int64_t{1} << 40) {
         EXPECT_EQ(description.buckets.size(), 1U);
       }
@@ -116,7 +121,26 @@ TEST(DescribeModel, BucketZeroHoldsTheLastLayers) {
   EXPECT_EQ(description.buckets[0].parameters, 500 * 10 + 10);
   EXPECT_EQ(description.buckets[3].parameters, 20 * 25 + 20);
   EXPECT_EQ(description.tensors.front().name, "conv1.weight");
-  EXPECT_EQ(description.tensors.back().offset, 5'000);
+  EXPECT_EQ(description.tensors.back().offset, description.buckets[0].offset + 5'000);
+}
+
+// An engine of cuDNN may need 16 or 32 bytes, and our kernels read 16 at once. Behind the ten biases of the
+// last layer, in the first bucket, everything else would be aligned to 8 bytes.
+TEST(DescribeModel, TensorsAreAlignedWhateverTheNumberOfClasses) {
+  for (const auto& [model, aligned] : std::vector<std::pair<std::string, std::int64_t>>{
+           {"resnet18", 64}, {"resnet50", 64}, {"vgg16", 64}, {"mobilenet-v2", 8}, {"inception-v3", 8}})
+    for (const int classes : {10, 100, 1000})
+      for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1} << 20, std::int64_t{4} << 20}) {
+        SCOPED_TRACE(model + ' ' + std::to_string(classes) + " bucket_bytes " + std::to_string(bytes));
+        LearnerSetting wanted = setting(model, 3, 224, bytes);
+        wanted.dataset.classes = classes;
+        const auto description = describe_model(wanted);
+        for (const auto& tensor : description.tensors)
+          if (!tensor.statistic && tensor.elements() % aligned == 0) {
+            EXPECT_EQ(tensor.offset % aligned, 0) << tensor.name;
+          }
+        end_without_gaps(description.buckets);
+      }
 }
 
 TEST(DescribeModel, RefusesImagesThatAreTooSmall) {

@@ -300,7 +300,12 @@ void write_known_membership(const std::string& out, const RestartSteward& stewar
                             std::optional<Seconds> until) {
   std::vector<MembershipRecord> known = steward.membership();
   if (until) std::erase_if(known, [&](const MembershipRecord& change) { return change.time > *until; });
-  add_to_membership_file(out, known);
+  // The error that has ended the job is the one to be told.
+  try {
+    add_to_membership_file(out, known);
+  } catch (const std::exception& error) {
+    print_note(fmt::format("what is known of the machines is not in membership.csv: {}", error.what()));
+  }
 }
 
 RestartSteward make_restart_steward(const Job& job) { return steward_of(job, {}); }
@@ -490,7 +495,9 @@ std::optional<int> MeasuredGenerations::wait(const GenerationResult& result, Sec
 }
 
 void MeasuredGenerations::write_membership(bool as_drawn) {
-  if (steward_) write_known_membership(out_, *steward_, as_drawn ? std::nullopt : now());
+  if (steward_)
+    write_known_membership(out_, *steward_,
+                           as_drawn ? std::nullopt : std::optional(now().value_or(Seconds(0))));
 }
 
 void MeasuredGenerations::tell(const std::string& note) { print_note(note); }
@@ -561,7 +568,9 @@ GenerationResult run_generations(Job& job, const std::string& out, GenerationWor
 GenerationResult launch_generations(Job& job, const std::string& out, GenerationWorld& world) {
   try {
     GenerationResult result = run_generations(job, out, world);
-    if (result.exit_code != exit_success) world.write_membership(result.drawn.has_value());
+    // After a signal, what is drawn for the pause has not happened yet.
+    const bool as_drawn = result.drawn.has_value() && result.exit_code < exit_of_signal;
+    if (result.exit_code != exit_success) world.write_membership(as_drawn);
     return result;
   } catch (const WorldError&) {
     world.write_membership(false);

@@ -106,28 +106,30 @@ void put_ranks(LaunchSetting& setting, const Job& job, const ClusterUse* cluster
   if (machines.is_used()) machines.put_ranks(setting, job);
 }
 
-/// The latest complete checkpoint before the end of the job, if there is one at its end, too: what follows
-/// the last round may fail.
-std::optional<std::int64_t> round_before_end(const Job& job, const std::string& out) {
+/// " --resume-from ROUND" where the latest complete checkpoint is at the end of the job, and another one
+/// before it: what follows the last round may fail. None: there is nothing before the end.
+std::optional<std::string> words_for_round(const Job& job, const std::string& out) {
   bool has_end = false;
   for (const std::int64_t round : rounds_of_job(job, out)) {
     try {
       const ResumePoint point = find_resume_point(job, out, round);
       if (!job.stop().is_reached(progress_at(job, point)))
-        return has_end ? std::optional(round) : std::nullopt;
+        return has_end ? fmt::format(" --resume-from {}", round) : std::string();
       has_end = true;
     } catch (const ConfigError&) {
       // Incomplete, or of other workers.
     }
   }
-  return std::nullopt;
+  return has_end ? std::nullopt : std::optional(std::string());
 }
 
-/// The command that continues a job which has ended early; empty: it has no checkpoint with values.
+/// The command that continues a job which has ended early; empty: it has no checkpoint with values before its
+/// end.
 std::string command_to_resume(const Job& job, const RunOptions& options, const std::string& out) {
   if (!job.real_math() || rounds_of_job(job, out).empty()) return "";
-  std::string command = "tandem run --resume " + shell_word(out);
-  if (const auto round = round_before_end(job, out)) command += fmt::format(" --resume-from {}", *round);
+  const auto round = words_for_round(job, out);
+  if (!round) return "";
+  std::string command = "tandem run --resume " + shell_word(out) + *round;
   for (const auto& word : words_of(options.machines)) command += ' ' + shell_word(word);
   if (!options.cluster.empty()) command += " --cluster " + shell_word(options.cluster);
   return command;

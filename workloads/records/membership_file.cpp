@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <system_error>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/records/columns.hpp"
@@ -31,10 +32,16 @@ void add_to_membership_file(const std::string& directory, const std::vector<Memb
     all = from_csv<MembershipRecord>(path, {std::istreambuf_iterator<char>(file), {}});
   all.insert(all.end(), changes.begin(), changes.end());
   std::ranges::stable_sort(all, {}, &MembershipRecord::time);
-  std::ofstream file(path, std::ios::binary);
+  // What is there already stays if the disk is full.
+  const std::string whole = path + ".new";
+  std::ofstream file(whole, std::ios::binary);
   file << to_csv(all);
   file.close();
-  if (!file) throw WorldError("cannot write " + path);
+  std::error_code error;
+  if (file) std::filesystem::rename(whole, path, error);
+  if (file && !error) return;
+  std::filesystem::remove(whole, error);
+  throw WorldError("cannot write " + path);
 }
 
 }  // namespace tandem

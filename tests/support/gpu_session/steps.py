@@ -160,7 +160,7 @@ def _validate():
 
 def _sanitize(tool):
     def commands(setting):
-        return [Command([os.path.join(setting.root, "tests", "sanitize_gpu"), setting.build, tool], fine=(0, 1, 77))]
+        return [Command([os.path.join(setting.root, "tests", "sanitize_gpu"), tool, setting.build], fine=(0, 1, 77))]
 
     def read(_, output):
         skipped = re.search(r"sanitize_gpu: (.*), nothing checked", output)
@@ -168,7 +168,7 @@ def _sanitize(tool):
             return Outcome([], skip=skipped[1])
         counts = [int(count) for count in re.findall(r"(?:ERROR SUMMARY|RACECHECK SUMMARY): (\d+)", output)]
         return Outcome([figures.figure(tool, "errors", sum(counts))] if counts else [])
-    return Step("sanitize_" + tool, "the device tests under compute-sanitizer's " + tool, "tests/sanitize_gpu BUILD " + tool,
+    return Step("sanitize_" + tool, "the device tests under compute-sanitizer's " + tool, "tests/sanitize_gpu %s BUILD" % tool,
                 commands, read)
 
 

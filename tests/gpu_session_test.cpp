@@ -276,6 +276,15 @@ TEST_F(GpuSession, JobsThatTrainAnotherModelAreFound) {
   expect_text(result, "ranks: different_models at most 0: missed by 1 (1, top-k-none; 1 of 8)\n");
 }
 
+TEST_F(GpuSession, SanitizerErrorsAreAdded) {
+  const std::string sanitizer =
+      folder_.write("path/compute-sanitizer", "#!/bin/sh\necho '===== ERROR SUMMARY: 2 errors'\n");
+  fs::permissions(sanitizer, fs::perms::owner_all);
+  program("gpu_device_test", "echo tested");
+  const auto result = session("sanitize_synccheck");
+  expect_text(result, "sanitize_synccheck: errors at most 0: missed by 2 (2, synccheck; 1 of 1)\n");
+}
+
 TEST_F(GpuSession, ABundleHasTheScriptAndWhatItsProgramsLoad) {
   program("tandem-rank", "exit 1");
   fs::remove(folder_.path("build/bin/tandem-rank"));

@@ -282,7 +282,7 @@ TEST_F(GpuSession, SanitizerErrorsAreAdded) {
   fs::permissions(sanitizer, fs::perms::owner_all);
   program("gpu_device_test", "echo tested");
   const auto result = session("sanitize_synccheck");
-  expect_text(result, "sanitize_synccheck: errors at most 0: missed by ");
+  expect_text(result, "sanitize_synccheck: errors at most 0: missed by 2 (2, synccheck; 1 of 1)\n");
 }
 
 TEST_F(GpuSession, ABundleHasTheScriptAndWhatItsProgramsLoad) {

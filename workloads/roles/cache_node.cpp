@@ -247,8 +247,7 @@ void CacheNode::begin_batch(Client& client) {
   collect(batch, decisions);
   read_tier(batch);
   apply(decisions, job, epoch);
-  for (const cache::Serve& serve : decisions.serve)
-    if (const auto read = background_.hurry(serve.given)) begin(*read);
+  for (const cache::Serve& serve : decisions.serve) hurry(serve.given);
   is_idle_due_ = reads_ahead_;
   // What was awaited is here meanwhile.
   if (has_waited && batch.missing == 0)

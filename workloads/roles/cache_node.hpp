@@ -148,8 +148,9 @@ class CacheNode {
   cache::Want want_of(const Client& client);
   void apply(const cache::Decisions& decisions, const NodeJob& job, std::int64_t epoch);
   void read_in_background();
-  void begin(const BackgroundQueue::Read& read);
-  void begin_part(std::size_t source, const BackgroundQueue::Read& part);
+  void hurry(SampleId id);
+  void begin(const BackgroundQueue::Read& read, bool is_awaited = false);
+  void begin_part(std::size_t source, const BackgroundQueue::Read& part, bool is_awaited);
   void end_in_background(const SampleRead& read);
   void note_first_epoch(NodeJob& job, std::int64_t epoch);
   void record_background(NodeJob& job);

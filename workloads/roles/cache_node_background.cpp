@@ -21,8 +21,15 @@ void CacheNode::read_in_background() {
   if (const auto read = background_.next()) begin(*read);
 }
 
+/// A batch waits for the sample, which the policy may have decided to read ahead.
+void CacheNode::hurry(SampleId id) {
+  if (const auto read = background_.hurry(id)) return begin(*read, true);
+  if (!background_.is_running() || !from_peers_.contains(id)) return;
+  for (PeerSource* peer : peers_) peer->hurry(id);
+}
+
 /// From each of the stores what it has, or from another cache node.
-void CacheNode::begin(const BackgroundQueue::Read& read) {
+void CacheNode::begin(const BackgroundQueue::Read& read, bool is_awaited) {
   for (std::size_t source = 0; source < reads_.size(); ++source) {
     BackgroundQueue::Read part = read;
     part.ids.clear();
@@ -32,14 +39,15 @@ void CacheNode::begin(const BackgroundQueue::Read& read) {
       part.ids.push_back(read.ids[i]);
       part.others += i + read.others < read.ids.size() ? 0 : 1;
     }
-    if (!part.ids.empty()) begin_part(source, part);
+    if (!part.ids.empty()) begin_part(source, part, is_awaited);
   }
 }
 
-void CacheNode::begin_part(std::size_t source, const BackgroundQueue::Read& part) {
+void CacheNode::begin_part(std::size_t source, const BackgroundQueue::Read& part, bool is_awaited) {
   SampleRead read{.ids = part.ids,
                   .what = part.is_new_package ? SampleRead::What::new_package : SampleRead::What::samples,
                   .why = part.why,
+                  .is_awaited = is_awaited,
                   .is_package = part.is_package() && !part.is_new_package,
                   .others = part.others,
                   .job = part.job,
@@ -51,8 +59,7 @@ void CacheNode::begin_part(std::size_t source, const BackgroundQueue::Read& part
     if (!is_real_ || part.is_new_package) continue;
     read.targets.emplace_back(read.records.emplace_back(static_cast<std::size_t>(size.count())));
   }
-  background_.note_begun(part.from.where == cache::Where::peer ? PeerSource::requests_for(read.ids.size())
-                                                               : 1);
+  background_.note_begun(sources_[source]->reads_of(read.ids));
   sources_[source]->add(std::move(read));
 }
 

@@ -58,8 +58,7 @@ void CacheNode::answer_peer(Client& peer, std::int64_t epoch) {
   lay_out(batch, for_peer_);
   collect(batch, for_peer_);
   read_tier(batch);
-  for (const cache::Serve& serve : for_peer_.serve)
-    if (const auto read = background_.hurry(serve.given)) begin(*read);
+  for (const cache::Serve& serve : for_peer_.serve) hurry(serve.given);
   send_complete(peer);
 }
 
@@ -93,8 +92,7 @@ void CacheNode::note_arrived(const SampleRead& read, std::size_t needed) {
   for (const SampleId id : read.not_here) {
     if (engine_.in_flight(id) && !from_peers_.contains(id)) not_at_peer_.insert(id);
     // The policy may have decided to read it in the background.
-    if (!waiters_.contains(id)) continue;
-    if (const auto hurried = background_.hurry(id)) begin(*hurried);
+    if (waiters_.contains(id)) hurry(id);
   }
 }
 

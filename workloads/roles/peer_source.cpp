@@ -8,32 +8,74 @@
 
 namespace tandem {
 
-void PeerSource::add(SampleRead read) {
-  constexpr std::size_t most = protocol::Found::most;
-  TANDEM_CHECK(read.others == 0, "packages are in stores, others:", read.others);
-  if (read.ids.size() <= most) return request(std::move(read));
-  for (std::size_t begin = 0; begin < read.ids.size(); begin += most) {
-    const std::size_t count = std::min(most, read.ids.size() - begin);
-    SampleRead part{.ids = {},
-                    .why = read.why,
-                    .job = read.job,
-                    .epoch = read.epoch,
-                    .from = read.from,
-                    .moment = read.moment};
-    for (std::size_t i = begin; i < begin + count; ++i) {
-      part.ids.push_back(read.ids[i]);
-      part.size += manifest_.size_of(read.ids[i]);
-      if (!read.targets.empty()) part.targets.push_back(read.targets[i]);
-      if (!read.records.empty()) part.records.push_back(std::move(read.records[i]));
+std::vector<std::size_t> PeerSource::ends_of_parts(std::span<const SampleId> ids) const {
+  std::vector<std::size_t> ends;
+  std::size_t begin = 0;
+  Bytes size{0};
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const Bytes own = manifest_.size_of(ids[i]);
+    if (i > begin && (size + own > most_of_part || i - begin == protocol::Found::most)) {
+      ends.push_back(i);
+      begin = i;
+      size = Bytes(0);
     }
-    request(std::move(part));
+    size += own;
+  }
+  ends.push_back(ids.size());
+  return ends;
+}
+
+/// The samples from `begin` to before `end`.
+SampleRead PeerSource::take_part(SampleRead& read, std::size_t begin, std::size_t end) const {
+  SampleRead part{.ids = {},
+                  .why = read.why,
+                  .job = read.job,
+                  .epoch = read.epoch,
+                  .from = read.from,
+                  .moment = read.moment};
+  for (std::size_t i = begin; i < end; ++i) {
+    part.ids.push_back(read.ids[i]);
+    part.size += manifest_.size_of(read.ids[i]);
+    if (!read.targets.empty()) part.targets.push_back(read.targets[i]);
+    if (!read.records.empty()) part.records.push_back(std::move(read.records[i]));
+  }
+  return part;
+}
+
+void PeerSource::add(SampleRead read) {
+  TANDEM_CHECK(read.others == 0, "packages are in stores, others:", read.others);
+  auto& waiting = read.why == cache::Why::demand || read.is_awaited ? on_demand_ : ahead_;
+  const auto ends = ends_of_parts(read.ids);
+  if (ends.size() == 1) {
+    waiting.push_back(std::move(read));
+  } else {
+    for (std::size_t begin = 0; const std::size_t end : ends)
+      waiting.push_back(take_part(read, std::exchange(begin, end), end));
+  }
+  request_next();
+}
+
+void PeerSource::hurry(SampleId id) {
+  const auto part = std::ranges::find_if(
+      ahead_, [id](const SampleRead& read) { return std::ranges::find(read.ids, id) != read.ids.end(); });
+  if (part == ahead_.end()) return;
+  on_demand_.push_back(std::move(*part));
+  ahead_.erase(part);
+}
+
+void PeerSource::request_next() {
+  while (requested_ < window && !(on_demand_.empty() && ahead_.empty())) {
+    auto& waiting = on_demand_.empty() ? ahead_ : on_demand_;
+    request(std::move(waiting.front()));
+    waiting.pop_front();
   }
 }
 
-void PeerSource::request(SampleRead read) {
-  Request& request = requests_.emplace_back(Request{.read = std::move(read)});
+void PeerSource::request(SampleRead part) {
+  Request& request = requests_.emplace_back(Request{.read = std::move(part)});
   SampleRead& own = request.read;
   own.started = context_.now();
+  requested_ += own.size;
   if (!own.targets.empty() && is_one_piece(own.targets)) {
     request.into = own.targets.front().data();
   } else if (!own.targets.empty()) {
@@ -80,7 +122,7 @@ std::optional<SampleRead> PeerSource::finish() {
   SampleRead read = std::move(asked);
   const auto ids = std::exchange(read.ids, {});
   const auto targets = std::exchange(read.targets, {});
-  read.size = Bytes(0);
+  requested_ -= std::exchange(read.size, Bytes(0));
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (!found_.has(i)) {
       read.not_here.push_back(ids[i]);
@@ -91,6 +133,7 @@ std::optional<SampleRead> PeerSource::finish() {
     if (!targets.empty()) read.targets.push_back(targets[i]);
   }
   read.duration = context_.now() - read.started;
+  request_next();
   return read;
 }
 

@@ -41,6 +41,7 @@ struct SampleRead {
   std::vector<std::span<std::byte>> targets = {};
   What what = What::samples;
   cache::Why why = cache::Why::demand;
+  bool is_awaited = false;  ///< a batch waits for a sample of it, though it was decided ahead
   bool is_package = false;  ///< one request to the disk
   /// The last ones of `ids` come with a package, and the node has them or reads them otherwise.
   std::size_t others = 0;
@@ -61,11 +62,13 @@ struct SampleRead {
   bool has_failed(std::size_t position) const { return !failed.empty() && failed[position] != 0; }
 };
 
-/// Its reads end in the order in which they were added.
+/// Its reads end in the order in which they are begun, as a rule that in which they were added.
 class SampleReads {
  public:
   virtual ~SampleReads() = default;
   virtual void add(SampleRead read) = 0;
+  /// How many reads become of one of these samples. Each ends by itself.
+  virtual std::size_t reads_of(std::span<const SampleId> /*ids*/) const { return 1; }
   /// Puts an operation of the oldest read into `wait`, if that is empty and there is a read.
   virtual void put_next(Pending& wait) = 0;
   /// Tells it what came with the operation that put_next gave, before `finish`.

@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -37,19 +38,16 @@ class LearnerLoop {
   void step(Records records) {
     learner_->load(records);
     wait();
-    guard_.begin(learner_->model());
-    learner_->forward();
+    compute([] {});
+  }
+
+  /// As a worker whose device is a GPU: trains on the batch of the previous call, and loads this one during
+  /// the last bucket's backward; the first call trains on its own batch.
+  void step_loading_ahead(Records next) {
+    if (!has_batch_) learner_->load(next);
+    has_batch_ = true;
     wait();
-    const double loss = learner_->loss();
-    benchmark::DoNotOptimize(loss);
-    const int buckets = static_cast<int>(learner_->description().buckets.size());
-    for (int bucket = 0; bucket < buckets; ++bucket) {
-      learner_->backward(bucket);
-      wait();
-      guard_.conclude(bucket, loss, learner_->model(), learner_->gradient());
-    }
-    update();
-    wait();
+    compute([&] { learner_->load(next); });
   }
 
   /// Queues everything at once and waits at the end: the lower bound of a step without waits in between.
@@ -70,9 +68,27 @@ class LearnerLoop {
   Learner& learner() { return *learner_; }
 
  private:
+  /// `during_last`: once the device has all work of the step but the update.
+  void compute(const std::function<void()>& during_last) {
+    guard_.begin(learner_->model());
+    learner_->forward();
+    wait();
+    const double loss = learner_->loss();
+    benchmark::DoNotOptimize(loss);
+    const int buckets = static_cast<int>(learner_->description().buckets.size());
+    for (int bucket = 0; bucket < buckets; ++bucket) {
+      learner_->backward(bucket);
+      const DeviceMark end = device_.kernel_end();
+      if (bucket + 1 == buckets) during_last();
+      wait_for(end);
+      guard_.conclude(bucket, loss, learner_->model(), learner_->gradient());
+    }
+    update();
+    wait();
+  }
   /// Waits for the end of the last kernel.
-  void wait() {
-    const DeviceMark end = device_.kernel_end();
+  void wait() { wait_for(device_.kernel_end()); }
+  void wait_for(DeviceMark end) {
     while (!device_.has_reached(end)) continue;
     device_.forget(end);
   }
@@ -84,6 +100,7 @@ class LearnerLoop {
   std::unique_ptr<Learner> learner_;
   FiniteGuard guard_;
   Sgd sgd_;
+  bool has_batch_ = false;
 };
 
 }  // namespace tandem

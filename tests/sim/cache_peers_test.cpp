@@ -12,6 +12,7 @@
 #include "policies/vocabulary/rng.hpp"
 #include "tests/sim/cache_times.hpp"
 #include "workloads/data/training_replay.hpp"
+#include "workloads/roles/peer_source.hpp"
 
 namespace tandem::sim {
 namespace {
@@ -149,6 +150,125 @@ TEST_F(PeerTimes, ANodeServesOthersWhenItsOwnClientHasEnded) {
            late = answer_time(client, context, {2});
          }});
   EXPECT_NEAR(late, request(1) + from_peer(1, 1) + batch(1), precision_s);
+}
+
+/// Three nodes, each with one client, and room for all samples: sample i belongs to node i mod 3. Reads of
+/// other nodes are so large that they are requested in parts.
+class LargeReads : public PeerTimes {
+ protected:
+  LargeReads() {
+    experiment_.workload.train_samples = 2000;
+    experiment_.workload.batch = 500;
+    experiment_.placement.workers = lab::hosts(3);
+    experiment_.placement.cache_nodes = {"h5", "h6", "h7"};
+    experiment_.data.cache_capacity = Bytes(2000 * 3073);
+  }
+  static std::vector<SampleId> of_node(SampleId node, SampleId first, SampleId count) {
+    std::vector<SampleId> ids;
+    for (SampleId i = first; i < first + count; ++i) ids.push_back(3 * i + node);
+    return ids;
+  }
+  /// The node of the client has its own samples from then on.
+  static Client keeps(SampleId node, SampleId count) {
+    return
+        [=](CacheClient& client, Context& context) { answer_time(client, context, of_node(node, 0, count)); };
+  }
+  /// The samples of a part, and of the last part of so many.
+  static constexpr int part = static_cast<int>(PeerSource::most_of_part.count()) / 3073;
+  static int rest(int samples) { return samples - (samples - 1) / part * part; }
+  static double bytes_s(int samples) { return (record * samples + sizeof(Note)) / bandwidth; }
+  /// Nobody else sends anything then.
+  static constexpr double start_s = 20.0;
+};
+
+/// The next part is requested before the one before it has come, so the link does not rest.
+TEST_F(LargeReads, TakeNoLongerThanAllAtOnce) {
+  constexpr int samples = 450, parts = 6;
+  double all = 0;
+  const Journal journal = serve({keeps(0, samples), stays_away, [&](CacheClient& client, Context& context) {
+                                   sleep_until(context, start_s);
+                                   all = answer_time(client, context, of_node(0, 0, samples));
+                                 }});
+  EXPECT_EQ(messages(journal, "peer-data"), parts);
+  EXPECT_EQ(cache_sum(journal, "peer").samples, samples);
+  EXPECT_EQ(cache_sum(journal, "peer").bytes, samples * 3073);
+  EXPECT_NEAR(
+      all,
+      request(samples) + from_peer(part, samples) + (parts - 1) * sizeof(Note) / bandwidth + batch(samples),
+      1e-7);
+}
+
+/// Their samples are on their disks, which takes much longer than sending them.
+class LargeReadsOfDisks : public LargeReads {
+ protected:
+  LargeReadsOfDisks() {
+    experiment_.data.cache_capacity = Bytes(0);
+    experiment_.data.disk_capacity = Bytes(2000 * 3073);
+  }
+};
+
+TEST_F(LargeReadsOfDisks, DisksOfTwoNodesServeAThirdAtTheSameTime) {
+  constexpr int samples = 200;
+  double both = 0;
+  const Journal journal =
+      serve({keeps(0, samples), keeps(1, samples), [&](CacheClient& client, Context& context) {
+               sleep_until(context, start_s);
+               auto ids = of_node(0, 0, samples);
+               const auto others = of_node(1, 0, samples);
+               ids.insert(ids.end(), others.begin(), others.end());
+               both = answer_time(client, context, std::move(ids));
+             }});
+  EXPECT_EQ(cache_sum(journal, "peer").samples, 2 * samples);
+  EXPECT_EQ(messages(journal, "peer-data"), 6);
+  // The last parts of both share the link.
+  const double requested = request(2 * samples) + alpha + 2 * (8.0 * part + sizeof(Note)) / bandwidth;
+  EXPECT_NEAR(both, requested + disk(samples) + alpha + 2 * bytes_s(rest(samples)) + batch(2 * samples),
+              1e-6);
+}
+
+/// The first node has its samples in memory, and the second one on its disk.
+TEST_F(LargeReads, ANodeThatAnswersLateDelaysNoOther) {
+  constexpr int samples = 200;
+  double first = 0, second = 0;
+  serve({keeps(0, samples),
+         // What the second node begins to read then, it has later.
+         [&](CacheClient& client, Context& context) {
+           sleep_until(context, start_s);
+           answer_time(client, context, of_node(1, 0, samples));
+         },
+         [&](CacheClient& client, Context& context) {
+           sleep_until(context, start_s + 0.001);
+           const Seconds start = context.now();
+           client.request(of_node(1, 0, samples));
+           client.request(of_node(0, 0, samples));
+           client.receive();
+           first = (context.now() - start).count();
+           client.receive();
+           second = (context.now() - start).count();
+         }});
+  EXPECT_GT(first, disk(samples) - 0.001);
+  // It is there, and follows on the link to the client.
+  EXPECT_NEAR(second - first, bytes_s(samples), 1e-6);
+}
+
+/// Its link passes a hundredth of what others do.
+TEST_F(LargeReads, ANodeThatReceivesSlowlyDelaysNoOther) {
+  constexpr int samples = 200;
+  slow_link_ = "l6";
+  double slow = 0, fast = 0;
+  serve({keeps(0, samples),
+         [&](CacheClient& client, Context& context) {
+           sleep_until(context, start_s);
+           slow = answer_time(client, context, of_node(0, 0, samples));
+         },
+         [&](CacheClient& client, Context& context) {
+           sleep_until(context, start_s + 0.001);
+           fast = answer_time(client, context, of_node(0, 0, samples));
+         }});
+  EXPECT_GT(slow, 100 * bytes_s(samples));
+  // The slow one takes a hundredth of the link.
+  EXPECT_GT(fast, request(samples) + from_peer(part, samples) + batch(samples));
+  EXPECT_LT(fast, request(samples) + 1.02 * from_peer(part, samples) + batch(samples));
 }
 
 /// Without a limit on copies, a node keeps what it got from another one.

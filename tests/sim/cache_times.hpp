@@ -14,6 +14,7 @@
 #include "platforms/load.hpp"
 #include "policies/cache/shared.hpp"
 #include "policies/sampling/sampler.hpp"
+#include "policies/vocabulary/check.hpp"
 #include "sim/job_world.hpp"
 #include "tests/sim/lab.hpp"
 #include "tests/support/cache_client.hpp"
@@ -55,7 +56,14 @@ class CacheTimes : public ::testing::Test {
   using Client = std::function<void(CacheClient&, Context&)>;
   /// Each client's program; returns what the ranks recorded.
   Journal serve(const std::vector<Client>& clients) {
-    const lab::TemporaryFile file("platform.xml", lab::star(8, {}, disk_));
+    std::string platform = lab::star(8, {}, disk_);
+    if (!slow_link_.empty()) {
+      const std::string link = "<link id=\"" + slow_link_ + "\" bandwidth=\"";
+      const auto at = platform.find(link + "1.25GBps");
+      TANDEM_CHECK(at != std::string::npos, "link", slow_link_);
+      platform.replace(at, link.size() + 8, link + "12.5MBps");
+    }
+    const lab::TemporaryFile file("platform.xml", platform);
     experiment_.platform = file.path();
     job_ = std::make_unique<Job>(experiment_, platforms::load_platform(file.path()), folder_.path().string());
     std::vector<Journal> journals(static_cast<std::size_t>(job_->roster().size()));
@@ -98,6 +106,7 @@ class CacheTimes : public ::testing::Test {
 
   std::string disk_ =
       "<disk id='disk' read_bw='100MBps' write_bw='50MBps'><prop id='tandem:latency' value='5ms'/></disk>";
+  std::string slow_link_;  ///< of the star, with a hundredth of the others' bandwidth; empty: none
   bool keeps_operations_ = false;
   Experiment experiment_;
   std::unique_ptr<Job> job_;

@@ -61,6 +61,40 @@ TEST(Physics, FlagsOfThePlatformFileTakePrecedence) {
   EXPECT_EQ("LV08", physics["set_by_platform_file"]["network/model"]);
 }
 
+/// When two messages end that share a link, if events so far apart are at the same time.
+std::array<double, 2> ends_with_precision(const std::string& seconds) {
+  std::array<double, 2> ends{};
+  const std::string config =
+      "<prop id=\"surf/precision\" value=\"" + seconds + "\"/><prop id=\"network/optim\" value=\"Lazy\"/>";
+  lab::run(lab::star(3, "", "", config), lab::hosts(3), [&](Context& context) {
+    const std::array<std::int64_t, 2> sizes{125'000, 130'000};
+    if (context.rank() > 0) {
+      const auto index = static_cast<std::size_t>(context.rank() - 1);
+      lab::receive(context, 0, sizes[index]);
+      ends[index] = context.now().count();
+      return;
+    }
+    Pending one = context.send(1, {1, false}, {Bytes(sizes[0]), nullptr});
+    Pending other = context.send(2, {1, false}, {Bytes(sizes[1]), nullptr});
+    context.wait(one);
+    context.wait(other);
+  });
+  return ends;
+}
+
+TEST(Physics, MessagesEndOneAfterTheOther) {
+  const auto ends = ends_with_precision("1e-9");
+  EXPECT_NEAR(ends[0], lab::alpha + 2 * 125'000 / bandwidth, precision_s);
+  EXPECT_NEAR(ends[1], lab::alpha + 255'000 / bandwidth, 2 * precision_s);
+}
+
+/// 4 us apart, these end together, so the simulator computes the shares of the others once.
+TEST(Physics, MessagesThatEndWithinThePrecisionEndTogether) {
+  const auto ends = ends_with_precision("1e-5");
+  EXPECT_NEAR(ends[0], lab::alpha + 2 * 125'000 / bandwidth, precision_s);
+  EXPECT_NEAR(ends[1], ends[0], precision_s);
+}
+
 TEST(Physics, MeasuredSegmentsApplyToEverySize) {
   const std::vector<Profile::NetworkSegment> network{
       {0, 12e-6, 2e-9}, {4096, 30e-6, 0.9e-9}, {65536, 95e-6, 0.31e-9}};

@@ -21,6 +21,9 @@ using testing::CacheClient;
 using testing::CacheNodes;
 using testing::FakeWorld;
 
+/// So large that a node asks another one in several parts for what a batch needs.
+constexpr const char* photographs = "synthetic-imagenet";
+
 struct Sharing {
   const char* name;
   const char* policy;
@@ -31,20 +34,26 @@ struct Sharing {
   int stores = 1;
   int nodes = 3;
   int workers = 4;
+  const char* dataset = "synthetic";
 };
 
 /// Nodes that ask each other: in every order of events, each client gets the samples that it asked for, all
 /// nodes end, and each delivered sample counts once.
 class SharingNodes : public CacheNodes, public ::testing::WithParamInterface<Sharing> {
  protected:
+  static std::int64_t record_of(const Sharing& setting) {
+    return setting.dataset == photographs ? 112898 : 785;
+  }
   static Experiment sharing(const Sharing& setting) {
     const std::vector<std::string> hosts = {"a", "b", "c"};
     Experiment experiment = reading(setting.workers, {hosts.begin(), hosts.begin() + setting.nodes});
+    experiment.workload.dataset = setting.dataset;
+    const std::int64_t record = record_of(setting);
     experiment.data.cache = setting.policy;
     experiment.data.peers = setting.peers;
     experiment.data.copies = setting.copies;
-    experiment.data.cache_capacity = Bytes(setting.samples * 785);
-    experiment.data.disk_capacity = Bytes(setting.on_disk * 785);
+    experiment.data.cache_capacity = Bytes(setting.samples * record);
+    experiment.data.disk_capacity = Bytes(setting.on_disk * record);
     if (setting.stores > 0) experiment.placement.stores = {"d"};
     if (setting.peers == Peers::directory) experiment.placement.directory = "d";
     return experiment;
@@ -61,7 +70,7 @@ TEST_P(SharingNodes, EveryBatchHasItsSamples) {
       for (const CacheRecord& row : journal.caches) {
         EXPECT_GE(row.samples, 0) << row.from;
         if (!row.from.ends_with("-messages")) {
-          EXPECT_EQ(row.bytes, row.samples * 785) << row.from;
+          EXPECT_EQ(row.bytes, row.samples * record_of(GetParam())) << row.from;
         }
         if (counts_delivered(row.from)) delivered += row.samples;
       }
@@ -102,6 +111,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Sharing{"DirectoryOfOneNode", "lru", Peers::directory, 1, 8, 0, 1, 1},
                       Sharing{"Hoard", "hoard", Peers::plan},
                       Sharing{"HoardOfDisks", "hoard", Peers::plan, 0, 5, 0, 0}),
+    [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Photographs, SharingNodes,
+    ::testing::Values(Sharing{"Partition", "lru", Peers::partition, 1, 8, 0, 1, 3, 4, photographs},
+                      Sharing{"Directory", "lru", Peers::directory, 2, 5, 0, 1, 3, 4, photographs},
+                      Sharing{"Hoard", "hoard", Peers::plan, 0, 5, 4, 1, 3, 4, photographs}),
     [](const auto& each) { return each.param.name; });
 
 class NodesOfADirectory : public CacheNodes {

@@ -81,6 +81,11 @@ constexpr Gpu real = {"Gpu", false,
                       "--set workload.model=resnet18 --set workload.batch=32 --set stop.rounds=20 "
                       "--set workload.train_samples=1280 --set workload.bucket_bytes=1MiB"};
 
+std::string name_of_job(const ::testing::TestParamInfo<GpuJobs::ParamType>& instance) {
+  const auto& [gpu, exchange, overlap] = instance.param;
+  return std::string(gpu.name) + '_' + exchange.name + '_' + overlap;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Deterministic, GpuJobs,
     ::testing::Combine(
@@ -92,10 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
                                    "--set sync.over=all-reduce --set sync.collective=ring "
                                    "--set workload.precision=bf16"}),
         ::testing::Values("none", "backward")),
-    [](const auto& instance) {
-      const auto& [gpu, exchange, overlap] = instance.param;
-      return std::string(gpu.name) + '_' + exchange.name + '_' + overlap;
-    });
+    name_of_job);
 
 }  // namespace
 }  // namespace tandem::testing

@@ -38,12 +38,10 @@ enum class Stream : std::int16_t {
   loss_tables,       ///< first worker -> worker: those of all samples of the epoch
   pulls,             ///< worker -> server: Pull, one for each piece of a reply, by bucket
   membership,   ///< steward -> worker's slot: Occupancy, End; -> server: Departed, Joined, Training, End;
-                ///< -> cache node: Departed, Joined, End; where cache nodes depart, NodeDeparted, NodeJoined
-                ///< -> worker's slot, store, and the latter -> the cache node that joins
+                ///< -> cache node, store: Departed, Joined, End; -> all but servers: NodeDeparted, NodeJoined
   ends_of_job,  ///< server, cache node, store -> steward: End; cache node that joins -> it: Arrived
   arrivals,     ///< rank that joins -> one that serves it (server, cache node, store): Arrived
-  welcomes,     ///< server -> worker that joins: Welcome; cache node, store -> rank that joins: its
-                ///< incarnation, too
+  welcomes,     ///< server -> rank that joins: Welcome; cache node, store -> it: its incarnation, too
   commits,      ///< -> rank that decides about commits: Stored; back: Complete
   groups,       ///< steward -> worker without server: Regroup, Members, End; back: Arrived, Quiet, Finished
   states,       ///< worker -> one that joins or is behind: the state of training; as a job starts again, the
@@ -263,19 +261,14 @@ struct Joined {
   std::int32_t incarnation = 0;
 };
 
-/// The job has noticed that the machine of a cache node is gone.
-struct NodeDeparted {
-  static constexpr Kind kind = Kind::node_departed;
-  std::int32_t node = 0;  ///< its index
-  std::int32_t incarnation = 0;
+/// The job has noticed that the machine of a cache node is gone, or a node is there again.
+template <Kind change>
+struct NodeChange {
+  static constexpr Kind kind = change;
+  std::int32_t node = 0, incarnation = 0;  ///< its index among the cache nodes; of its machine
 };
-
-/// A cache node is there again.
-struct NodeJoined {
-  static constexpr Kind kind = Kind::node_joined;
-  std::int32_t node = 0;  ///< its index
-  std::int32_t incarnation = 0;
-};
+using NodeDeparted = NodeChange<Kind::node_departed>;
+using NodeJoined = NodeChange<Kind::node_joined>;
 
 /// Servers answer no push while training is paused.
 struct Training {
@@ -283,8 +276,7 @@ struct Training {
   bool paused = false;
 };
 
-/// The sender joins, and nothing is left of what earlier occupants of its slot have sent. To a server, or
-/// where there is none to the steward.
+/// The sender joins, and nothing is left of what earlier occupants of its slot have sent.
 struct Arrived {
   static constexpr Kind kind = Kind::arrived;
   std::int32_t incarnation = 0;

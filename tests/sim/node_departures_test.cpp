@@ -318,6 +318,18 @@ TEST_F(NodeDepartures, ALaunchInTheMiddleBeginsWithTheNodesThatThereAre) {
   EXPECT_GE(direct(journal, 1).samples, 7);
 }
 
+/// Its workers have joined it as the launch begins.
+TEST_F(NodeDepartures, ALaunchBeforeADepartureReadsFromTheNode) {
+  set_platform("fixed time=18");
+  Experiment experiment = modelled(1, 1);
+  experiment.transience.start = Seconds(10'000);
+  experiment.stop = {.rounds = 40};
+  generation_ = launched_again(5, 6);
+  const Journal journal = train(experiment);
+  EXPECT_EQ(trained(journal), 40);
+  EXPECT_GT(trained(journal) - direct(journal, 1).samples, 5) << "from the node";
+}
+
 TEST_F(NodeDepartures, WhatANodeThatDepartsCannotDoIsRefused) {
   set_platform("fixed time=10");
   const auto refused = [&](const std::function<void(Experiment&)>& change) -> std::string {

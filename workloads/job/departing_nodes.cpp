@@ -56,8 +56,7 @@ void refuse_host(const char* key, const std::string& host, const std::string& ot
   throw ConfigError(fmt::format(
       "{}: expected hosts whose machines stay (of no worker, or with tandem:lifetime never){}, because "
       "workers come and go while cache nodes, stores and the directory stay (recovery.mode in-place), "
-      "found '{}', whose "
-      "machine may depart",
+      "found '{}', whose machine may depart",
       key, others, host));
 }
 

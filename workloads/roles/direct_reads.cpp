@@ -105,7 +105,6 @@ void DirectReads::note(const Batch& batch, Seconds blocked) {
 }
 
 void DirectReads::close() {
-  deliveries_.end(0);
   for (Store& store : stores_) store.source.close();
 }
 

@@ -34,6 +34,11 @@ class DirectReads {
   DirectReads(const Roster& roster, const DataPlan& data, Context& context, const GivenSamples& given,
               std::function<Completion(Pending&)> wait, Journal& journal);
 
+  DirectReads(const DirectReads&) = delete;
+  DirectReads& operator=(const DirectReads&) = delete;
+  /// What the worker got counts, also if it departs.
+  ~DirectReads() { deliveries_.end(0); }
+
   /// Of a worker that joins in its slot, before it asks for anything.
   void join(int incarnation);
   /// Asks the stores for the batch.

@@ -15,7 +15,7 @@ Evaluation::Evaluation(const Job& job, Context& context, Journal& journal)
       context_(context),
       journal_(journal),
       learner_(job.real_math() ? make_job_learner(job.replica_plan_of_arrival(), context.device())
-                                : nullptr) {}
+                               : nullptr) {}
 
 double Evaluation::evaluate(const Subject& subject, const std::function<std::vector<float>()>& values) {
   const double unknown = std::numeric_limits<double>::quiet_NaN();

@@ -108,10 +108,12 @@ void Steward::end_nodes() {
   }
 }
 
+/// The machine of a node that has done its work takes nothing along.
 void Steward::handle_node(const MachineEvent& event) {
   using What = MachineEvent::What;
   const auto found = std::ranges::find(nodes_, event.slot, &Node::machine);
   Node& node = *found;
+  if (node.has_ended) return;
   const auto index = static_cast<std::size_t>(found - nodes_.begin());
   switch (event.what) {
     case What::warned:
@@ -120,7 +122,7 @@ void Steward::handle_node(const MachineEvent& event) {
       record_node(node, "departed", to_text(event.how));
       if (node.announced != event.incarnation) return;
       node.is_gone = true;
-      if (!node.departs_by_itself && !node.has_ended)
+      if (!node.departs_by_itself)
         tell(node.rank, protocol::occupancies,
              protocol::pack(protocol::Occupancy{.incarnation = event.incarnation - node.before,
                                                 .departs = event.at - began_,
@@ -129,16 +131,16 @@ void Steward::handle_node(const MachineEvent& event) {
     case What::noticed:
       record_node(node, "noticed", to_text(event.how));
       if (node.announced == event.incarnation) {
-        if (node.is_present && !node.has_ended) note_node_left(index, event.incarnation - node.before);
+        if (node.is_present) note_node_left(index, event.incarnation - node.before);
         node.is_present = node.is_starting = false;
       }
-      if (is_ending_ || node.has_ended) return;
+      if (is_ending_) return;
       record_node(node, "requested");
       return node_machines_->request(event.slot, now());
     case What::ready:
       node.incarnation = event.incarnation;
       record_node(node, "ready");
-      if (is_ending_ || node.has_ended) return;
+      if (is_ending_) return;
       node.is_starting = true;
       announce_node(index);
       if (past_) welcome_node(index);
@@ -188,13 +190,13 @@ void Steward::tell_stores(const Note& note) {
 /// Rows of machines without workers have no slot.
 void Steward::record_node(const Node& node, const std::string& event, const std::string& cause) {
   constexpr int of_no_worker = -1;
-  journal_.membership.push_back({.time = now() - began_,
-                                 .slot = of_no_worker,
-                                 .incarnation = node.incarnation,
-                                 .host = job_.roster().host_of(node.rank),
-                                 .event = event,
-                                 .cause = cause,
-                                 .epoch = epoch_});
+  note({.time = now() - began_,
+        .slot = of_no_worker,
+        .incarnation = node.incarnation,
+        .host = job_.roster().host_of(node.rank),
+        .event = event,
+        .cause = cause,
+        .epoch = epoch_});
 }
 
 }  // namespace tandem

@@ -83,7 +83,7 @@ void Store::hear(std::size_t index, const Completion& ended) {
     return;
   }
   if (protocol::holds<protocol::End>(ended.note)) {
-    wait_for_sends(context_, reader.messages);
+    wait_for_sent(reader);
     reader.has_ended = true;
     --open_;
     return;
@@ -92,6 +92,13 @@ void Store::hear(std::size_t index, const Completion& ended) {
   reader.ids.resize(static_cast<std::size_t>(read.samples));
   begin_read(index, read.how);
   listen(index);
+}
+
+/// What is being read for one that was here before is never sent.
+void Store::wait_for_sent(Reader& reader) {
+  for (Message& message : reader.messages)
+    if (message.is_sent) context_.wait(message.send);
+  std::erase_if(reader.messages, [](const Message& message) { return message.is_sent; });
 }
 
 /// The disk reads into the message.
@@ -198,8 +205,7 @@ void Store::end_membership() {
   disk_.close();
   for (Reader& reader : readers_) {
     context_.wait_all(reader.draining);
-    for (Message& message : reader.messages)
-      if (message.is_sent) context_.wait(message.send);
+    wait_for_sent(reader);
   }
   Pending end = context_.send(*steward_, protocol::ends_of_job, {}, protocol::pack(protocol::End{}));
   context_.wait(end);

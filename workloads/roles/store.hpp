@@ -44,6 +44,7 @@ class Store {
   void on_departed(Reader* reader);
   void on_joined(Reader* reader, int incarnation);
   void end_membership();
+  void wait_for_sent(Reader& reader);
   void begin_read(std::size_t reader, protocol::Read::How how);
   void send(const SampleRead& read);
 

@@ -15,12 +15,12 @@
 #include "workloads/records/cache_rows.hpp"
 
 namespace tandem {
-namespace {
 
-/// The first occupant of a slot that is empty as the job begins joins, too.
 bool is_arrival(const Job& job, int index, int incarnation) {
   return incarnation > 1 || index >= std::ssize(job.roster().first_workers());
 }
+
+namespace {
 
 std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replica& replica,
                                         const sync::WorkerPolicy& policy, int incarnation) {

@@ -27,6 +27,10 @@
 
 namespace tandem {
 
+/// Whether the occupant of a worker's slot joins a job that has begun; the first occupant of a slot that is
+/// empty as the job begins does, too. `incarnation`: as this launch counts.
+bool is_arrival(const Job& job, int index, int incarnation);
+
 class Worker {
  public:
   /// What the workers of a slot have in common.

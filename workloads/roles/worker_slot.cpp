@@ -14,7 +14,7 @@ namespace {
 
 std::optional<CacheNodeStanding> standing_of(const Job& job, std::size_t worker) {
   const auto nodes = job.roster().ranks_of(Roster::Role::cache_node);
-  if (nodes.empty() || departing_cache_nodes(job).empty()) return std::nullopt;
+  if (nodes.empty()) return std::nullopt;
   const std::size_t node = cache_node_of(job.roster(), worker);
   if (!may_cache_node_depart(job, node)) return std::nullopt;
   return CacheNodeStanding(nodes[node]);
@@ -50,7 +50,7 @@ void WorkerSlot::run() {
     const auto next = protocol::unpack<protocol::Occupancy>(note);
     // Else it is about the occupant that has ended.
     if (next.incarnation <= occupancy.incarnation) continue;
-    if (node_) node_->begin_worker();
+    if (node_ && is_arrival(job_, index_, next.incarnation)) node_->begin_worker();
     live(occupancy = next);
   }
 }

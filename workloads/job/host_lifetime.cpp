@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "policies/lifetimes/catalog.hpp"
+#include "policies/lifetimes/fates.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/option_durations.hpp"
 
@@ -99,7 +100,17 @@ std::string groups_of_hosts(const Experiment::Transience& transience) {
 std::vector<LifetimeGroup> lifetime_groups_of(const std::string& text) {
   std::vector<LifetimeGroup> groups;
   std::istringstream list(text);
-  for (std::string one; std::getline(list, one, ';');) groups.push_back(group_of(one));
+  for (std::string one; std::getline(list, one, ';');) {
+    try {
+      groups.push_back(group_of(one));
+      const LifetimeModel& model = groups.back().model;
+      const std::vector<std::size_t> zone_of_one_slot = {0};
+      lifetimes::make_fates(model.name, model.options, 1, zone_of_one_slot);
+    } catch (const ConfigError& error) {
+      throw ConfigError("group '" + one.substr(std::min(one.find_first_not_of(' '), one.size())) +
+                        "': " + error.what());
+    }
+  }
   return groups;
 }
 

@@ -110,6 +110,9 @@ class TransienceChecker {
     const std::string groups = groups_of_hosts(experiment_.transience);
     if (groups.empty()) return;
     const Origin origin = locate_("transience.options.by_host");
+    if (!experiment_.transience.may_depart())
+      fail(origin.place, origin.label,
+           "an empty option, because no machine departs (transience.lifetime is never)", quote(groups));
     try {
       lifetime_groups_of(groups);
     } catch (const ConfigError& error) {

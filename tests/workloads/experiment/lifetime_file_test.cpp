@@ -88,6 +88,13 @@ TEST_F(LifetimeFileKey, AllGroupsAreChecked) {
   EXPECT_EQ(error_of_groups("weibull", "region=eu: never; region=us: fixed time=3"), "no error");
 }
 
+TEST_F(LifetimeFileKey, GroupsNeedMachinesThatDepart) {
+  EXPECT_EQ(error_of(with("never", "  options: {by_host: 'region=eu: fixed time=3'}\n")),
+            "lab.yaml:4: key 'transience.options.by_host': expected an empty option, because no machine "
+            "departs (transience.lifetime is never), found 'region=eu: fixed time=3'");
+  EXPECT_EQ(error_of(with("never", "  options: {by_host: ''}\n")), "no error");
+}
+
 TEST_F(LifetimeFileKey, OptionsReplaceSingleOnesOfTheFile) {
   const auto transience = load(with("model.json", "  options: {scale: 1h}\n")).transience;
   EXPECT_EQ(transience.options,

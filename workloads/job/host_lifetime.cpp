@@ -11,6 +11,7 @@
 #include "policies/lifetimes/fates.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/option_durations.hpp"
+#include "workloads/experiment/percent_text.hpp"
 
 namespace tandem {
 namespace {
@@ -34,11 +35,11 @@ OptionValue value_of(const std::string& text, const std::string& name,
   return text;
 }
 
-/// "NAME=VALUE". `what`: for the error.
+/// "NAME=VALUE", of which both may be percent-encoded. `what`: for the error.
 std::pair<std::string, std::string> setting_of(const std::string& word, const std::string& what) {
   const auto equals = word.find('=');
   if (equals == std::string::npos) throw ConfigError("expected " + what + ", found '" + word + "'");
-  return {word.substr(0, equals), word.substr(equals + 1)};
+  return {percent_decoded(word.substr(0, equals)), percent_decoded(word.substr(equals + 1))};
 }
 
 /// "weibull shape=0.5 scale=6h". Errors: ConfigError.
@@ -64,7 +65,8 @@ std::string property_of(const platforms::Host& host, const std::string& name) {
 
 std::string text_of(const std::map<std::string, std::string>& properties) {
   std::string text;
-  for (const auto& [name, value] : properties) text += (text.empty() ? "" : " ") + name + '=' + value;
+  for (const auto& [name, value] : properties)
+    text += (text.empty() ? "" : " ") + percent_encoded(name) + '=' + percent_encoded(value);
   return text;
 }
 

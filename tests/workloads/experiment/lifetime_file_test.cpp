@@ -62,10 +62,10 @@ TEST_F(LifetimeFileKey, GroupsAreModelsOfTheirHosts) {
                           "\"options\": {}, \"values\": {}}]}")
                 .substr(0, 70),
             "bad.json:2: not a lifetime model: /groups/0/name: expected never | fix");
-  EXPECT_EQ(error_of_file("{\"name\": \"never\", \"options\": {}, \"groups\": [\n{\"name\": \"never\", "
-                          "\"options\": {}, \"values\": {\"region\": \"a b\"}}]}"),
-            "bad.json:2: not a lifetime model: /groups/0/values/region: expected text without spaces, "
-            "semicolons and colons, found 'a b'");
+  folder_.write("words.json", R"({"name": "exponential", "options": {}, "groups": [
+ {"name": "never", "options": {}, "values": {"region": "US East", "my zone": "a:b;c=50%"}}]})");
+  EXPECT_EQ(load(with("words.json")).transience.options,
+            (Options{{"by_host", "my%20zone=a%3Ab%3Bc%3D50%25 region=US%20East: never"}}));
 }
 
 /// As the experiment is loaded: no host belongs to the groups.

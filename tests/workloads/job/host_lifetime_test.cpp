@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/percent_text.hpp"
+
 namespace tandem {
 namespace {
 
@@ -41,6 +46,19 @@ TEST(HostLifetime, SaysWhichMachinesDepart) {
   EXPECT_TRUE(
       lifetimes.may_depart(host_with({{"region", "us"}, {"tandem:lifetime", "fixed time=5"}}), false));
   EXPECT_TRUE(LifetimesOfHosts(transience_with("")).may_depart(us, true));
+}
+
+/// As files of `tandem fit lifetimes` have them.
+TEST(HostLifetime, GroupsHaveAnyValues) {
+  for (const std::string value : {"US East", "a:b;c", "50% = %20", "", "tab\tand\nline", "Zürich"}) {
+    const LifetimesOfHosts lifetimes(transience_with("region=other: never; region=" + percent_encoded(value) +
+                                                     ": fixed time=5; region=last: never"));
+    const LifetimeModel fixed{"fixed", {{"time", std::int64_t{5}}}};
+    EXPECT_EQ(lifetimes.of(host_with({{"region", value}})), fixed) << value;
+  }
+  EXPECT_THROW(lifetime_groups_of("region=50%: never"), ConfigError);
+  EXPECT_THROW(lifetime_groups_of("region=%4: never"), ConfigError);
+  EXPECT_THROW(lifetime_groups_of("region=%-4: never"), ConfigError);
 }
 
 }  // namespace

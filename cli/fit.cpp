@@ -319,14 +319,16 @@ class LifetimesFit {
   int draws_;
 };
 
-/// Name and options of a lifetime model, and of those of the groups.
+/// A group in which no machine departed has none.
+bool has_model(const json& group) { return group.contains("chosen"); }
+
+/// Name and options of a lifetime model, and of those of the groups; a group without one has that of all.
 void write_model(const std::string& path, const json& document) {
   json model = document.at("chosen");
   model["source"] = document.at("source");
   if (document.contains("groups"))
     for (const auto& group : document.at("groups")) {
-      if (!group.contains("chosen")) continue;
-      json of_group = group.at("chosen");
+      json of_group = has_model(group) ? group.at("chosen") : document.at("chosen");
       of_group["values"] = group.at("values");
       model["groups"].push_back(std::move(of_group));
     }
@@ -353,6 +355,9 @@ void print_result(const FitOptions& options, const json& document, const std::st
   if (!options.out.empty()) {
     write_model(options.out, document);
     print_note("the model is in " + options.out);
+    for (const auto& group : document.value("groups", json::array()))
+      if (!has_model(group))
+        print_note(group_name(group) + ": too few departures to fit; its model is that of all machines");
   }
   if (!options.report.empty()) {
     std::filesystem::create_directories(options.report);

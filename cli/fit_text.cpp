@@ -117,15 +117,18 @@ std::string duration_text(const json& seconds) {
   return three_digits(value) + " s";
 }
 
+std::string group_name(const json& group) {
+  std::string name;
+  for (const auto& [column, value] : group.at("values").items())
+    name += (name.empty() ? "" : ", ") + column + ' ' + value.get<std::string>();
+  return name;
+}
+
 std::string lifetimes_text(const json& document) {
   std::string text = document.at("file").get<std::string>() + ": " + sample_text(document);
   if (document.contains("groups"))
-    for (const auto& group : document.at("groups")) {
-      std::string name;
-      for (const auto& [column, value] : group.at("values").items())
-        name += (name.empty() ? "" : ", ") + column + ' ' + value.get<std::string>();
-      text += '\n' + name + ": " + sample_text(group);
-    }
+    for (const auto& group : document.at("groups"))
+      text += '\n' + group_name(group) + ": " + sample_text(group);
   text += '\n' + comparison_text(document);
   return text + fmt::format("Intervals: {} at {}.\n", document.at("intervals").get<std::string>(),
                             percent(document.at("confidence").get<double>()));

@@ -65,10 +65,11 @@ Entry with_common_options(Entry entry) {
                            "depart then",
                            0.0, 0.0, infinity});
   entry.options.push_back({"lost", "share of departures that come without a notice", 0.0, 0.0, 1.0});
-  entry.options.push_back({by_host_option,
-                           "other models by properties of hosts, each of which must fit one: region=eu "
-                           "device=k80: weibull scale=2h; region=us device=k80: never",
-                           std::string()});
+  entry.options.push_back(
+      {by_host_option,
+       "other models by properties of hosts, each of which must fit one: region=eu "
+       "device=k80: weibull scale=2h; region=US%20East device=k80: never (%20: a blank, as in URLs)",
+       std::string()});
   return entry;
 }
 

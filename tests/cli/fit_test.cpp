@@ -113,6 +113,28 @@ TEST_F(FitLifetimes, TheModelFileIsALifetimeModel) {
   EXPECT_EQ(line_.shell("ls model.json*").output, "model.json\n") << "nothing unfinished is left";
 }
 
+/// No machine of the south departed.
+TEST_F(FitLifetimes, AGroupWithoutDeparturesHasTheModelOfAll) {
+  line_.write("quiet.csv",
+              "region,cause,duration\nnorth,revoked,10\nnorth,revoked,20\nnorth,revoked,40\n"
+              "south,alive,50\nsouth,alive,60\n");
+  const auto result =
+      line_.tandem("fit lifetimes quiet.csv --by region --model exponential --out model.json 2>&1");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(
+      result.output.find("region south: too few departures to fit; its model is that of all machines\n"),
+      std::string::npos)
+      << result.output;
+  EXPECT_EQ(result.output.find("region north: too few"), std::string::npos) << result.output;
+  const json written = json::parse(line_.shell("cat model.json").output);
+  ASSERT_EQ(written.at("groups").size(), 2U);
+  const json& south = written.at("groups")[1];
+  EXPECT_EQ(south.at("values"), json({{"region", "south"}}));
+  EXPECT_EQ(south.at("name"), written.at("name"));
+  EXPECT_EQ(south.at("options"), written.at("options"));
+  EXPECT_NE(written.at("groups")[0].at("options"), written.at("options"));
+}
+
 TEST_F(FitLifetimes, AnExperimentTakesTheModelFile) {
   line_.write("regions.csv", regions());
   document("regions.csv --bootstrap 0 --model weibull --out model.json");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "workloads/experiment/json_file.hpp"
+#include "workloads/experiment/percent_text.hpp"
 
 namespace tandem {
 
@@ -30,10 +31,8 @@ void expect_model(const JsonFile& file, const Pointer& at, const std::vector<std
 /// A word of the text that describes a group.
 std::string word_of(const JsonFile& file, const Pointer& at, const std::string& name) {
   const json& value = file.document().at(at);
-  std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-  if (text.find_first_of(" ;:") != std::string::npos)
-    file.fail(at, "text without spaces, semicolons and colons", "'" + text + "'");
-  return name + '=' + std::move(text);
+  return percent_encoded(name) + '=' +
+         percent_encoded(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
 /// "region=eu device=k80: weibull scale=7200.0 shape=0.5".

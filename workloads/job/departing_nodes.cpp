@@ -10,7 +10,7 @@
 #include "policies/sampling/sampler.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/cache_clients.hpp"
-#include "workloads/job/fates_of_job.hpp"
+#include "workloads/job/host_lifetime.hpp"
 
 namespace tandem {
 namespace {
@@ -18,10 +18,7 @@ namespace {
 using Role = RankAssignment::Role;
 
 /// Of the host itself (property tandem:lifetime).
-bool has_own_lifetime(const Job& job, Rank rank) {
-  const std::string model = lifetime_model_of(job, rank);
-  return !model.empty() && model != "never";
-}
+bool has_own_lifetime(const Job& job, Rank rank) { return has_own_departures(job.devices().host_of(rank)); }
 
 /// Other than this one.
 const RankAssignment* other_rank_on_host(const Roster& roster, Rank rank) {
@@ -96,10 +93,11 @@ std::vector<std::size_t> workers_of_departing_nodes(const Job& job) {
 void check_storage_hosts(const Job& job) {
   const Roster& roster = job.roster();
   if (!roster.steward()) return;
+  const LifetimesOfHosts lifetimes(job.spec().experiment.transience);
   const auto may_depart = [&](Rank rank) {
-    if (!lifetime_model_of(job, rank).empty()) return has_own_lifetime(job, rank);
-    return std::ranges::any_of(roster.workers(),
-                               [&](Rank worker) { return roster.host_of(worker) == roster.host_of(rank); });
+    const bool has_worker = std::ranges::any_of(
+        roster.workers(), [&](Rank worker) { return roster.host_of(worker) == roster.host_of(rank); });
+    return lifetimes.may_depart(job.devices().host_of(rank), has_worker);
   };
   for (const auto& [role, key] :
        {std::pair(Role::cache_node, "placement.cache_nodes"), std::pair(Role::store, "placement.stores"),

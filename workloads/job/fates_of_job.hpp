@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "policies/lifetimes/fates.hpp"
 #include "workloads/job/job.hpp"
@@ -16,11 +15,5 @@ namespace tandem {
 /// have the model of their group. Errors: ConfigError naming the host, what was
 /// expected and found.
 std::unique_ptr<lifetimes::Fates> fates_of(const Job& job);
-
-/// The models by properties of hosts (option by_host of the lifetime model); empty: all have the same.
-std::string groups_of_hosts(const Experiment::Transience& transience);
-
-/// The name of the model that the host of a rank has of its own; empty: it has none.
-std::string lifetime_model_of(const Job& job, Rank rank);
 
 }  // namespace tandem

@@ -11,7 +11,7 @@
 #include "workloads/cost/decoding_name.hpp"
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/job/departing_nodes.hpp"
-#include "workloads/job/fates_of_job.hpp"
+#include "workloads/job/host_lifetime.hpp"
 #include "workloads/job/memory_estimate.hpp"
 #include "workloads/job/needed_machines.hpp"
 #include "workloads/job/shard_shares.hpp"
@@ -277,8 +277,7 @@ void warn_of_unused_lifetimes(const Job& job, std::vector<std::string>& warnings
   std::set<std::string> unused;
   for (Rank rank = 0; rank < job.roster().size(); ++rank) {
     const std::string& host = job.roster().host_of(rank);
-    const std::string model = lifetime_model_of(job, rank);
-    if (!model.empty() && model != "never" && !departing.contains(host)) unused.insert(host);
+    if (has_own_departures(job.devices().host_of(rank)) && !departing.contains(host)) unused.insert(host);
   }
   if (unused.empty()) return;
   const std::string others =

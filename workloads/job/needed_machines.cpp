@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "workloads/job/host_lifetime.hpp"
 #include "workloads/job/workers_of_generation.hpp"
 
 namespace tandem {
@@ -22,18 +23,7 @@ std::string text_of(const std::vector<std::string>& roles) {
   return text;
 }
 
-bool may_depart(const platforms::Host& host) {
-  const std::string text = lifetime_text_of(host);
-  const std::string model = text.substr(0, text.find(' '));
-  return !model.empty() && model != "never";
-}
-
 }  // namespace
-
-std::string lifetime_text_of(const platforms::Host& host) {
-  const auto found = host.properties.find("tandem:lifetime");
-  return found == host.properties.end() ? "" : found->second;
-}
 
 std::vector<NeededMachine> needed_machines(const Experiment& experiment,
                                            const platforms::Description& platform) {
@@ -45,7 +35,7 @@ std::vector<NeededMachine> needed_machines(const Experiment& experiment,
   std::vector<NeededMachine> machines;
   std::vector<std::vector<std::string>> roles;
   for (const RankAssignment& assignment : roster.assignments()) {
-    if (of_workers.contains(assignment.host) || !may_depart(platform.host(assignment.host))) continue;
+    if (of_workers.contains(assignment.host) || !has_own_departures(platform.host(assignment.host))) continue;
     // In place, it departs alone.
     if (assignment.role == RankAssignment::Role::cache_node && !experiment.starts_again()) continue;
     const auto found = std::ranges::find(machines, assignment.host, &NeededMachine::host);

@@ -31,7 +31,4 @@ bool recovers_in_place(const Job& job);
 /// needed machines. In place, the workers' are in the list, too, but end none.
 std::vector<std::string> hosts_of_machines(const Job& job);
 
-/// What the platform file says of lifetimes on the host; empty: nothing.
-std::string lifetime_text_of(const platforms::Host& host);
-
 }  // namespace tandem

@@ -8,7 +8,7 @@
 
 #include "policies/lifetimes/catalog.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/job/fates_of_job.hpp"
+#include "workloads/job/host_lifetime.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/job/zones.hpp"
 
@@ -61,7 +61,7 @@ void check_known_lifetimes(const Job& job) {
         "recovery.policy: expected another policy, because liveput knows only one lifetime of all machines, "
         "found models by host (transience.options.by_host)");
   for (const Rank worker : job.roster().workers())
-    if (!lifetime_model_of(job, worker).empty())
+    if (!lifetime_text_of(job.devices().host_of(worker)).empty())
       throw ConfigError(
           fmt::format("recovery.policy: expected another policy, because liveput knows only "
                       "transience.lifetime, found tandem:lifetime of host '{}'",

@@ -10,21 +10,15 @@
 
 #include "policies/provisioning/tiers.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/job/fates_of_job.hpp"
+#include "workloads/job/host_lifetime.hpp"
 
 namespace tandem {
 namespace {
 
-/// Without a lifetime of its own, a host has that of the experiment if it has workers.
-bool may_depart(const Job& job, Rank rank, bool has_worker) {
-  const std::string own = lifetime_model_of(job, rank);
-  const std::string model = own.empty() && has_worker ? job.spec().experiment.transience.lifetime : own;
-  return !model.empty() && model != "never";
-}
-
 std::vector<provisioning::TieredHost> tiered_hosts(const Job& job) {
   std::map<std::string, provisioning::TieredHost> hosts;
   const Roster& roster = job.roster();
+  const LifetimesOfHosts lifetimes(job.spec().experiment.transience);
   for (std::size_t rank = 0; rank < roster.assignments().size(); ++rank) {
     const RankAssignment& assignment = roster.assignment(static_cast<Rank>(rank));
     // Keepers are where the parts of commits are.
@@ -36,7 +30,8 @@ std::vector<provisioning::TieredHost> tiered_hosts(const Job& job) {
     else if (host.stable_role.empty())
       host.stable_role = role_name(assignment.role);
     const bool is_worker = assignment.role == RankAssignment::Role::worker;
-    if (may_depart(job, static_cast<Rank>(rank), is_worker)) host.may_depart = true;
+    if (lifetimes.may_depart(job.devices().host_of(static_cast<Rank>(rank)), is_worker))
+      host.may_depart = true;
   }
   std::vector<provisioning::TieredHost> all;
   for (auto& [name, host] : hosts) all.push_back(std::move(host));

@@ -14,6 +14,7 @@
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/all_reduce_plan.hpp"
+#include "workloads/job/host_lifetime.hpp"
 #include "workloads/job/recovery_plan.hpp"
 
 namespace tandem {
@@ -33,6 +34,7 @@ class TransienceChecker {
       : experiment_(experiment), locate_(locate) {}
 
   void run() const {
+    check_groups_of_hosts();
     check_revoke();
     check_spares();
     if (!experiment_.transience.may_depart()) return;
@@ -101,6 +103,21 @@ class TransienceChecker {
                             const std::string& found) const {
     const Origin origin = locate_(path);
     fail(origin.place, origin.label, expected + ", because machines may depart (transience.lifetime)", found);
+  }
+
+  /// Of all groups, also of those to which no host belongs.
+  void check_groups_of_hosts() const {
+    const std::string groups = groups_of_hosts(experiment_.transience);
+    if (groups.empty()) return;
+    const Origin origin = locate_("transience.options.by_host");
+    if (!experiment_.transience.may_depart())
+      fail(origin.place, origin.label,
+           "an empty option, because no machine departs (transience.lifetime is never)", quote(groups));
+    try {
+      lifetime_groups_of(groups);
+    } catch (const ConfigError& error) {
+      throw ConfigError(origin.place + ": key '" + origin.label + "': " + error.what());
+    }
   }
 
   void check_revoke() const {

@@ -50,21 +50,49 @@ TEST_F(LifetimeFileKey, IsNameAndOptionsOfAModel) {
 TEST_F(LifetimeFileKey, GroupsAreModelsOfTheirHosts) {
   folder_.write("groups.json", R"({"name": "exponential", "options": {"mean": 3600.0}, "groups": [
  {"name": "weibull", "options": {"scale": 7200.0, "shape": 0.5}, "values": {"device": "k80", "region": "eu"}},
- {"name": "empirical", "options": {"times": "1,2"}, "values": {"device": "k80", "region": "us"}}]})");
+ {"name": "empirical", "options": {"survival": "0.5,0", "times": "1,2"},
+  "values": {"device": "k80", "region": "us"}}]})");
   EXPECT_EQ(load(with("groups.json")).transience.options,
             (Options{{"by_host",
                       "device=k80 region=eu: weibull scale=7200.0 shape=0.5; device=k80 region=us: empirical "
-                      "times=1,2"},
+                      "survival=0.5,0 times=1,2"},
                      {"mean", 3600.0}}));
   EXPECT_EQ(load(with("groups.json"), {{"transience.lifetime", "never"}}).transience.options, Options());
   EXPECT_EQ(error_of_file("{\"name\": \"never\", \"options\": {}, \"groups\": [\n{\"name\": \"nver\", "
                           "\"options\": {}, \"values\": {}}]}")
                 .substr(0, 70),
             "bad.json:2: not a lifetime model: /groups/0/name: expected never | fix");
-  EXPECT_EQ(error_of_file("{\"name\": \"never\", \"options\": {}, \"groups\": [\n{\"name\": \"never\", "
-                          "\"options\": {}, \"values\": {\"region\": \"a b\"}}]}"),
-            "bad.json:2: not a lifetime model: /groups/0/values/region: expected text without spaces, "
-            "semicolons and colons, found 'a b'");
+  folder_.write("words.json", R"({"name": "exponential", "options": {}, "groups": [
+ {"name": "never", "options": {}, "values": {"region": "US East", "my zone": "a:b;c=50%"}}]})");
+  EXPECT_EQ(load(with("words.json")).transience.options,
+            (Options{{"by_host", "my%20zone=a%3Ab%3Bc%3D50%25 region=US%20East: never"}}));
+}
+
+/// As the experiment is loaded: no host belongs to the groups.
+TEST_F(LifetimeFileKey, AllGroupsAreChecked) {
+  const auto error_of_groups = [this](const std::string& lifetime, const std::string& groups) {
+    return error_of(with(lifetime, "  options: {by_host: '" + groups + "'}\n"));
+  };
+  const std::string key = "lab.yaml:4: key 'transience.options.by_host': ";
+  EXPECT_EQ(error_of_groups("weibull", "region=eu: never; region=us: fixed tim=3")
+                .find(key + "group 'region=us: fixed tim=3': "),
+            0U);
+  EXPECT_EQ(
+      error_of_groups("weibull", "region=eu: never; region=us: wei").find(key + "group 'region=us: wei': "),
+      0U);
+  EXPECT_EQ(
+      error_of_groups("weibull", "region=us: fixed time=-1").find(key + "group 'region=us: fixed time=-1': "),
+      0U);
+  EXPECT_EQ(error_of_groups("weibull", "region: never"),
+            key + "group 'region: never': expected PROPERTY=VALUE, found 'region'");
+  EXPECT_EQ(error_of_groups("weibull", "region=eu: never; region=us: fixed time=3"), "no error");
+}
+
+TEST_F(LifetimeFileKey, GroupsNeedMachinesThatDepart) {
+  EXPECT_EQ(error_of(with("never", "  options: {by_host: 'region=eu: fixed time=3'}\n")),
+            "lab.yaml:4: key 'transience.options.by_host': expected an empty option, because no machine "
+            "departs (transience.lifetime is never), found 'region=eu: fixed time=3'");
+  EXPECT_EQ(error_of(with("never", "  options: {by_host: ''}\n")), "no error");
 }
 
 TEST_F(LifetimeFileKey, OptionsReplaceSingleOnesOfTheFile) {

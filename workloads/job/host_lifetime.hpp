@@ -1,0 +1,62 @@
+// The lifetime models of machines by their host: what the host says of its own, its group, or the experiment.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "platforms/description.hpp"
+#include "policies/vocabulary/options.hpp"
+#include "workloads/experiment/experiment.hpp"
+
+namespace tandem {
+
+/// A lifetime model of the catalogue with options.
+struct LifetimeModel {
+  std::string name;
+  std::map<std::string, OptionValue> options;
+  auto operator<=>(const LifetimeModel&) const = default;
+};
+
+/// What the platform file says of lifetimes on the host (property tandem:lifetime); empty: nothing.
+std::string lifetime_text_of(const platforms::Host& host);
+
+/// Whether a lifetime of the host's own lets its machines depart.
+bool has_own_departures(const platforms::Host& host);
+
+/// The models by properties of hosts (option by_host of the lifetime model); empty: all have the same.
+std::string groups_of_hosts(const Experiment::Transience& transience);
+
+/// Hosts with these properties ("region", or "tandem:region"), and the model of their machines.
+struct LifetimeGroup {
+  std::map<std::string, std::string> properties;
+  LifetimeModel model;
+};
+
+/// Of "region=eu device=k80: weibull scale=2h; region=US%20East device=k80: never": names and values may be
+/// percent-encoded.
+/// Errors: ConfigError naming the group, what was expected and found, also for a model or an option.
+std::vector<LifetimeGroup> lifetime_groups_of(const std::string& text);
+
+class LifetimesOfHosts {
+ public:
+  /// Errors: ConfigError for bad groups.
+  explicit LifetimesOfHosts(const Experiment::Transience& transience);
+
+  /// Of a machine of a worker: the host's own, that of the host's group, or the experiment's; the first that
+  /// there is. Errors: ConfigError for a bad text of the host, and for a host without a group if there are
+  /// groups.
+  LifetimeModel of(const platforms::Host& host) const;
+
+  /// Machines of hosts without workers depart only if they have a lifetime of their own. Errors: as of().
+  bool may_depart(const platforms::Host& host, bool has_worker) const;
+
+ private:
+  const LifetimeModel& of_group(const platforms::Host& host) const;
+
+  LifetimeModel common_;
+  double limit_s_;  ///< of all machines but those of hosts with a lifetime of their own; 0: none
+  std::vector<LifetimeGroup> groups_;
+};
+
+}  // namespace tandem

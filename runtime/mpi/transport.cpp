@@ -410,7 +410,9 @@ void Transport::hear_verdict(Rank from, const Control& verdict) {
 }
 
 Pending Transport::disconnect(Rank peer) {
-  for (std::uint32_t number = 0; number < slots_.size(); ++number) {
+  // The newest first: else the message of a cancelled receive might meet a later one, whose memory may be
+  // smaller.
+  for (const std::uint32_t number : std::vector(owners_.rbegin(), owners_.rend())) {
     Slot& slot = slots_[number];
     const bool is_open = slot.state == Slot::State::messages && slot.direction == Slot::Direction::receive &&
                          slot.peer == peer && !slot.is_drain;

@@ -256,7 +256,7 @@ TEST_F(NeededMachines, GiveUpWhenNoMachineCanBeHad) {
             std::string::npos)
       << told.output;
   EXPECT_EQ(line_.shell("cut -d, -f2,4,5 out/membership.csv | grep '^-1,s,' | paste -sd ' '").output,
-            "-1,s,departed -1,s,noticed -1,s,requested -1,s,refused\n");
+            "-1,s,joined -1,s,departed -1,s,noticed -1,s,requested -1,s,refused\n");
 }
 
 }  // namespace

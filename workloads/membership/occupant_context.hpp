@@ -3,6 +3,7 @@
 // OccupantDeparted.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -63,9 +64,12 @@ class OccupantContext final : public Context {
   CacheNodeStanding* node_;
   int incarnation_;
   Seconds departs_{std::numeric_limits<double>::infinity()};
-  Pending departure_;          ///< sleeps until then
-  std::vector<bool> is_open_;  ///< by slot of the inner context: started by the occupant and not waited for
-  std::vector<bool> is_peer_;  ///< by rank: messages were exchanged with it since the last disconnect
+  Pending departure_;  ///< sleeps until then
+  static constexpr std::uint64_t not_open = 0;
+  /// By slot of the inner context: in which order operations were started that have not been waited for.
+  std::vector<std::uint64_t> opened_;
+  std::uint64_t last_opened_ = not_open;
+  std::vector<bool> is_peer_;     ///< by rank: messages were exchanged with it since the last disconnect
   std::vector<Pending> awaited_;  ///< see wait_or_hear
 };
 

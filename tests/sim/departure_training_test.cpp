@@ -113,17 +113,21 @@ TEST_F(Departures, TheServersLearningRateMovesWithTheNumberOfMembers) {
   experiment.stop = {.rounds = 8};
   experiment.recovery.policy = "shrink";
   depart_at(experiment, "2.5 remove a; 2.5 remove b");
-  const auto model_with = [&](RateScale scale, int ramp) {
+  const auto train_with = [&](RateScale scale, int ramp, const std::string& folder) {
     experiment.recovery.scale_rate = scale;
     experiment.recovery.ramp = ramp;
-    train(experiment);
-    return final_model();
+    train_apart(experiment, folder);
   };
-  const auto kept = model_with(RateScale::keep, 0), halved = model_with(RateScale::linear, 0);
-  // So slowly that the job ends before it has moved, and so fast that it is no ramp.
-  expect_close(model_with(RateScale::linear, 1'000'000'000), kept, 1e-6F);
-  EXPECT_EQ(model_with(RateScale::keep, 3), kept);
-  const auto between = model_with(RateScale::linear, 3);
+  train_with(RateScale::keep, 0, "kept");
+  train_with(RateScale::keep, 3, "kept_by_a_ramp");
+  train_with(RateScale::linear, 0, "halved");
+  train_with(RateScale::linear, 3, "between");
+  // So slowly that the job ends before it has moved.
+  experiment.recovery.ramp = 1'000'000'000;
+  train(experiment);
+  const auto kept = model_in("kept"), halved = model_in("halved"), between = model_in("between");
+  EXPECT_EQ(model_in("kept_by_a_ramp"), kept);
+  expect_close(final_model(), kept, 1e-6F);
   const auto distance = [](const std::vector<float>& a, const std::vector<float>& b) {
     double sum = 0.0;
     for (std::size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] - b[i]);
@@ -302,17 +306,11 @@ TEST_F(Departures, FollowTheModelOfTheGroupOfTheirHost) {
   set_lifetime("host-4", "never");
   Experiment experiment = thousand_steps();
   experiment.transience.lifetime = "fixed";
-  experiment.transience.options["by_host"] =
-      "region=us zone=old: fixed time=10; region=eu zone=old: fixed time=60.5; region=eu zone=new: never";
-  const Journal journal = train(experiment);
-  ASSERT_EQ(count_of_changes(journal, "noticed"), 1);
-  EXPECT_EQ(changes_with(journal, "departed").front().slot, 0);
-  EXPECT_EQ(changes_with(journal, "departed").front().time, Seconds(60.5));
-
-  experiment.transience.options["by_host"] = "region=us: never; region=asia zone=old: never";
+  Experiment refused = experiment;
+  refused.transience.options["by_host"] = "region=us: never; region=asia zone=old: never";
   const auto refusal = [&] {
     try {
-      train(experiment);
+      train(refused);
     } catch (const ConfigError& error) {
       return std::string(error.what());
     }
@@ -322,13 +320,20 @@ TEST_F(Departures, FollowTheModelOfTheGroupOfTheirHost) {
       refusal(),
       "transience.options.by_host: host 'host-1': expected properties of a group (region=us | "
       "region=asia zone=old), or an empty option, for one model of all machines, found region=eu zone=old");
-  experiment.transience.options["by_host"] = "region=eu: fixed tim=3";
+  refused.transience.options["by_host"] = "region=eu: fixed tim=3";
   EXPECT_NE(refusal().find("'tim'"), std::string::npos) << refusal();
-  experiment.recovery.mode = RecoveryMode::restart;
-  experiment.recovery.policy = "liveput";
-  experiment.transience.lifetime = "exponential";
-  experiment.transience.options = {{"by_host", "region=eu: never"}};
+  refused.recovery.mode = RecoveryMode::restart;
+  refused.recovery.policy = "liveput";
+  refused.transience.lifetime = "exponential";
+  refused.transience.options = {{"by_host", "region=eu: never"}};
   EXPECT_NE(refusal().find("liveput knows only one lifetime"), std::string::npos) << refusal();
+
+  experiment.transience.options["by_host"] =
+      "region=us zone=old: fixed time=10; region=eu zone=old: fixed time=60.5; region=eu zone=new: never";
+  const Journal journal = train(experiment);
+  ASSERT_EQ(count_of_changes(journal, "noticed"), 1);
+  EXPECT_EQ(changes_with(journal, "departed").front().slot, 0);
+  EXPECT_EQ(changes_with(journal, "departed").front().time, Seconds(60.5));
 }
 
 /// SimGrid's own profiles mean departures and returns, here of the first two workers; nothing ends in

@@ -97,7 +97,8 @@ class Regrouping : public Training {
     }
     return batches;
   }
-  /// The model after rounds with these members. `factors`: of each round, on the learning rate; empty: 1.
+  /// The model after rounds with these members. `factors`: of each round, on the learning rate of its
+  /// gradients; empty: 1.
   std::vector<float> model_by_hand(const std::vector<std::vector<int>>& rounds,
                                    const std::vector<double>& factors = {}) const {
     const auto learner = make_job_learner(job_->replica_plan());
@@ -107,7 +108,7 @@ class Regrouping : public Training {
     const auto batches_of_rounds = batches_by_hand(rounds);
     for (std::size_t round = 0; round < rounds.size(); ++round) {
       const auto& batches = batches_of_rounds[round];
-      const double rate = setting.learning_rate * (factors.empty() ? 1.0 : factors[round]);
+      const double factor = factors.empty() ? 1.0 : factors[round];
       std::vector<double> mean(model.size(), 0.0);
       for (const auto& batch : batches) {
         const auto gradient = gradient_of(*learner, model, batch);
@@ -115,8 +116,8 @@ class Regrouping : public Training {
           mean[i] += gradient[i] / static_cast<double>(batches.size());
       }
       for (std::size_t i = 0; i < mean.size(); ++i) {
-        velocity[i] = setting.momentum * velocity[i] + mean[i];
-        model[i] -= rate * velocity[i];
+        velocity[i] = setting.momentum * velocity[i] + factor * mean[i];
+        model[i] -= setting.learning_rate * velocity[i];
       }
     }
     return {model.begin(), model.end()};

@@ -60,6 +60,8 @@ class Programs:
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("GTEST_")}
         if emulated:
             self.environment.setdefault("OMP_NUM_THREADS", "1")
+            # Bytes of an emulated GPU: two ranks with libtorch's reserves need more than its default.
+            self.environment.setdefault("CUDA_ON_HOST_MEMORY", "4000000000")
         if os.geteuid() == 0:
             self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         if bundle.is_bundle(root):

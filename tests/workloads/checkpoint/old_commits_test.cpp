@@ -54,7 +54,7 @@ TEST(OldCommits, OfSpansDoNotDependOnWhatWasRemovedBefore) {
   }
   for (const std::int64_t gone : commits_to_remove(all, all.back(), rule)) std::erase(all, gone);
   EXPECT_EQ(written, all);
-  EXPECT_GT(written.size(), 10u);
+  EXPECT_EQ(written.size(), 10u);
 }
 
 }  // namespace

@@ -192,9 +192,10 @@ TEST(BetterPolicy, SpreadsALargeTensor) {
   EXPECT_EQ(better(model_of(one_large(), 4), "round-robin", 1), "none");
 }
 
-/// 600 of 1200 elements are one tensor between others: two messages on one shard, one on the other.
+/// 500 of 1,000 elements are one tensor between others, which the layout leaves there because their sizes
+/// have the same power of two: two messages on one shard, one on the other.
 TEST(BetterPolicy, HasFewerMessagesWhereBytesAreEven) {
-  const ModelDescription model = model_of({"400B", "2400B", "400B", "400B", "400B", "400B", "400B"}, 0);
+  const ModelDescription model = model_of({"400B", "2000B", "400B", "400B", "400B", "400B"}, 0);
   const auto own = shares(model, "balanced", 2);
   EXPECT_DOUBLE_EQ(own.front().bytes.share(), 0.5);
   EXPECT_DOUBLE_EQ(own.front().messages.share(), 2.0 / 3);

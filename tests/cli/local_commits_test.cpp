@@ -20,13 +20,13 @@ class LocalCommits : public ResumeJobs {
  protected:
   /// Workers a and b, steps of a second, and a server s whose disk reads 100 MB/s. A model of 50 MB crosses
   /// the network in half a second.
-  std::string job(const std::string& settings) const {
+  std::string job(const std::string& settings, const std::string& latency = "0us") const {
     const auto route = [](const std::string& from, const std::string& to) {
       return fmt::format("<route src='{}' dst='{}'><link_ctn id='{}{}'/></route>", from, to, from, to);
     };
     std::string links;
     for (const char* pair : {"ab", "as", "bs"})
-      links += fmt::format("<link id='{}' bandwidth='100MBps' latency='0us'/>", pair);
+      links += fmt::format("<link id='{}' bandwidth='100MBps' latency='{}'/>", pair, latency);
     line_.write("platform.xml",
                 "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
                 "<platform version=\"4.1\"><config><prop id='network/bandwidth-factor' value='1'/><prop "
@@ -82,6 +82,30 @@ TEST_F(LocalCommits, TheDiskOfAServerSurvivesTheMachineOfAWorker) {
                    makespan(simulate(stays + "--set checkpoint.to=directory", "shared_stays")));
   // Nothing can be resumed from states without values.
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "local/local"));
+}
+
+/// The machine of the worker that writes checkpoints departs at any time around a commit: also after the
+/// commit is complete, and before that worker has heard of it and saves the checkpoint to evaluate.
+TEST_F(LocalCommits, NoEvaluationIsLeftOutWhenTheWriterDeparts) {
+  const auto evaluated = [](const Results& all) {
+    std::vector<std::int64_t> rounds;
+    for (const auto& evaluation : all.journal.evaluations) rounds.push_back(evaluation.round);
+    return rounds;
+  };
+  const std::string words =
+      job("--set placement={workers:[a,b]} --set sync.algorithm=bsp --set sync.over=all-reduce "
+          "--set checkpoint.to=buddy --set evaluate_every=2 --set stop.rounds=6 ",
+          "200ms");
+  const auto expected = evaluated(simulate(words + lives("1e9;1e9"), "stays"));
+  ASSERT_EQ(expected.size(), 3U);
+  bool continues_later = false;
+  for (double departs = 2.0; departs < 9.0; departs += 0.1) {
+    SCOPED_TRACE(departs);
+    const Results all = simulate(words + lives(fmt::format("{},1e9;1e9", departs)), "departs");
+    EXPECT_EQ(evaluated(all), expected);
+    continues_later = continues_later || rounds_of_generations(all).back() == 4;
+  }
+  EXPECT_TRUE(continues_later);
 }
 
 /// Workers whose states belong to a commit take it along; the command says so before.

@@ -26,9 +26,7 @@ void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<
                             bool is_last) {
   schedule_.begin_again(round);
   const Seconds taken = context_.now();
-  if (generation_ != nullptr && is_enabled())
-    write_announced(plan_.directory,
-                    {.round = round, .samples = samples, .taken = generation_->began + taken});
+  note_due(round, samples);
   Kernel write;
   // The first worker's duties may have moved to another one, which has the model.
   if (!values.empty() || (plan_.has_states && context_.rank() == plan_.writer))
@@ -43,6 +41,12 @@ void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<
   }
   announce(protocol::pack(protocol::Checkpoint{
       .round = round, .samples = samples, .taken = taken, .decides = plan_.stop_accuracy > 0.0 && !is_last}));
+}
+
+void CheckpointWriter::note_due(std::int64_t round, std::int64_t samples) {
+  if (generation_ == nullptr || !is_enabled()) return;
+  write_announced(plan_.directory,
+                  {.round = round, .samples = samples, .taken = generation_->began + context_.now()});
 }
 
 void CheckpointWriter::finish(std::int64_t round, std::span<const float> values) {

@@ -24,6 +24,9 @@ class CheckpointWriter {
   /// Writes `values` (empty when math is modelled), then notifies the evaluator. `is_last`: the job ends
   /// after this round, so no rank waits for its accuracy (AccuracyStop).
   void save(std::int64_t round, std::int64_t samples, std::span<const float> values, bool is_last);
+  /// A commit after this round is about to be written, and the checkpoint after it. A job that starts again
+  /// from the commit then evaluates this round, even if the checkpoint was never written.
+  void note_due(std::int64_t round, std::int64_t samples);
   /// Another rank writes the checkpoint that is due.
   void leave_out(std::int64_t round) { schedule_.begin_again(round); }
   /// Writes `model.pt`, and notifies the evaluator to end.

@@ -522,14 +522,14 @@ void ParameterServer::save_state(std::int64_t round) {
 /// written theirs when it has.
 void ParameterServer::commit() {
   const std::int64_t round = pushes_.rounds();
+  const bool is_evaluated = checkpoints_.is_due(round), is_writer = context_.rank() == writer_;
+  if (is_evaluated && is_writer) checkpoints_.note_due(round, samples_);
   if (steward_ && gets_pushes_) commits_.set_recorded(recorded_by_all());
   commits_.begin(round);
-  Commits::Part part{.is_whole = records_.try_save({.round = round})};
+  Commits::Part part{.model_stays = is_evaluated, .is_whole = records_.try_save({.round = round})};
   if (commits_.keeps_files()) part.state = current_state();
   events_.flush_if_possible();
-  const bool is_writer = context_.rank() == writer_;
   if (holds_model_ && is_writer) part.model = gather_model();
-  part.model_stays = checkpoints_.is_due(round);
   commits_.write(std::move(part));
   if (holds_model_ && !is_writer) gather_model();
   holds_replies_ = false;

@@ -426,6 +426,9 @@ bool Worker::ends_with_commit() {
 }
 
 void Worker::commit() {
+  const bool is_evaluated = checkpoints_.is_due(progress_.job_rounds());
+  if (is_evaluated && writes_checkpoints())
+    checkpoints_.note_due(progress_.job_rounds(), progress_.job_samples());
   commits_.begin(round_of_checkpoints());
   Commits::Part part{.is_whole = records_.try_save(record_mark())};
   if (commits_.keeps_files()) part.state = current_state();
@@ -433,7 +436,7 @@ void Worker::commit() {
     const auto values = replica_.values();
     part.model.assign(values.begin(), values.end());
   }
-  part.model_stays = checkpoints_.is_due(progress_.job_rounds()) || (stopping_ && has_own_model_);
+  part.model_stays = is_evaluated || (stopping_ && has_own_model_);
   commits_.write(std::move(part));
 }
 

@@ -70,11 +70,14 @@ TEST_F(CommitMemoryTest, OrOfWhichNothingStays) {
   EXPECT_FALSE(fs::exists(fs::symlink_status(link())));
 }
 
-/// A process that is killed removes nothing itself.
+/// A process that is killed removes nothing itself: its guard saves the memory when the programs that the
+/// process has started are gone.
 TEST_F(CommitMemoryTest, IsKeptWhenItsProcessIsKilled) {
-  Process process = start_function([this] {
+  Pipe until_closed = make_pipe();
+  Process process = start_function([&] {
     CommitMemory memory(link(), true);
     const KilledJobGuard guard(&memory);
+    const Process program = start_program({.words = {"cat"}, .input = until_closed.read_end.number()});
     write_part();
     pause();
     return 0;
@@ -87,6 +90,7 @@ TEST_F(CommitMemoryTest, IsKeptWhenItsProcessIsKilled) {
   process.wait();
   EXPECT_TRUE(is_saving_commits(link()));
   EXPECT_TRUE(std::ranges::count(abandoned_commit_memory(), memory) == 0);
+  until_closed.write_end.close();
   EXPECT_TRUE(waits_for([&] { return !is_saving_commits(link()); }));
   EXPECT_FALSE(fs::exists(memory));
   EXPECT_FALSE(fs::is_symlink(link()));

@@ -35,7 +35,7 @@ class RankContext final : public Context {
   bool is_done(const Pending& pending) override;
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
-  void cancel(const Pending& pending) override;
+  void cancel_all(std::span<const Pending> pendings) override;
   void stop_work() override;
   Pending disconnect(Rank peer) override;
   void announce_departure() override;
@@ -129,6 +129,7 @@ class RankContext final : public Context {
   /// Removes an element from the stream; false: the stream does not contain it.
   template <class NextOf>
   static bool unlink(Stream& stream, const NextOf& next_of, std::uint32_t index);
+  void cancel_one(const Pending& pending);
   bool cancel_send(const Operation& send);
   bool throw_away(Message& message);
   void ask(RankContext& other, Operation& operation);

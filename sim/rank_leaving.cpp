@@ -46,8 +46,13 @@ void RankContext::end_early(Operation& operation, Outcome outcome) {
   finish(operation.slot, true);
 }
 
-void RankContext::cancel(const Pending& pending) {
-  TANDEM_CHECK(!pending.empty(), "rank", rank_);
+/// No time passes in between.
+void RankContext::cancel_all(std::span<const Pending> pendings) {
+  for (const Pending& pending : pendings)
+    if (!pending.empty()) cancel_one(pending);
+}
+
+void RankContext::cancel_one(const Pending& pending) {
   Operation& operation = this->operation(pending.slot());
   if (is_done(pending)) return;
   bool is_cancelled = false;

@@ -178,7 +178,10 @@ class Context {
   /// bytes of a cancelled send never arrive; the receive takes the next message. On MPI, the wait for a
   /// cancelled send may last until the peer has posted receives for the earlier messages of the channel.
   /// Operations that have matched, work, disk transfers and all-reduces are not affected. Pre: not empty.
-  virtual void cancel(const Pending& pending) = 0;
+  void cancel(const Pending& pending) { cancel_all({&pending, 1}); }
+  /// Cancels several as one: no message meets one of them because another of them no longer takes it. Its
+  /// memory may be too small for that message. Empty entries are skipped.
+  virtual void cancel_all(std::span<const Pending> pendings) = 0;
   /// Stops all work of this rank whose time is simulated or emulated: it ends with `cancelled`, and the
   /// device is free. Its kernels have run. Work in the queue of a real device and disk transfers continue.
   virtual void stop_work() = 0;

@@ -105,7 +105,7 @@ class MpiContext : public Context {
   Completion wait_any(std::span<Pending> pendings) override;
   /// Transport explains how long the wait for a cancelled send takes. Errors: WorldError where messages
   /// cannot be cancelled.
-  void cancel(const Pending& pending) override;
+  void cancel_all(std::span<const Pending> pendings) override;
   void stop_work() override;
   /// Errors: WorldError where messages cannot be cancelled.
   Pending disconnect(Rank peer) override;

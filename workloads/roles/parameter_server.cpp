@@ -86,7 +86,7 @@ void ParameterServer::run() {
   commits_.start(pushes_.rounds());
   leave_spares_out();
   for (int worker = 0; worker < static_cast<int>(clients_.size()); ++worker)
-    if (clients_[static_cast<std::size_t>(worker)].is_present) listen(worker);
+    if (clients_[static_cast<std::size_t>(worker)].is_present()) listen(worker);
   if (steward_) inbox_[steward_entry()] = context_.receive(*steward_, protocol::membership, {});
   while (!is_over()) {
     if (is_paused_) {
@@ -328,7 +328,7 @@ void ParameterServer::discard(const sync::Discard& decision) {
 
 void ParameterServer::reply(const sync::Reply& decision) {
   // Its last push was complete, and its machine is gone.
-  if (!clients_[static_cast<std::size_t>(decision.worker)].is_present) return;
+  if (!clients_[static_cast<std::size_t>(decision.worker)].is_present()) return;
   // The worker's next push will overwrite its slot.
   if (model_.has_accepted(decision.worker)) fold();
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];

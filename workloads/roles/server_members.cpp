@@ -12,6 +12,12 @@
 #include "workloads/roles/parameter_server.hpp"
 
 namespace tandem {
+namespace {
+
+/// A server stays.
+constexpr int only_one = 1;
+
+}  // namespace
 
 /// Where workers may join, the steward says when no more do.
 bool ParameterServer::is_over() const { return present_ == 0 && (!steward_ || no_more_join_); }
@@ -41,9 +47,9 @@ void ParameterServer::hear_steward(const Note& note) {
 /// The worker's machine is gone. A push that has arrived as a whole still counts.
 void ParameterServer::on_departed(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  if (!client.is_present) return lose_place(worker);  // it has ended by itself
+  if (!client.is_present()) return lose_place(worker);  // it has ended by itself
   if (client.is_joining) return cancel_join(worker);
-  set_presence(client, false);
+  set_member(client, false);
   const auto push = drop_messages(worker);
   if (push) {
     begin_answer(client);
@@ -90,23 +96,17 @@ std::optional<protocol::Push> ParameterServer::drop_messages(int worker) {
 /// It has departed again.
 void ParameterServer::cancel_join(int worker) {
   const auto index = static_cast<std::size_t>(worker);
-  Client& client = clients_[index];
-  set_presence(client, false);
+  clients_[index].leave(context_, inbox_[index], only_one);
   --present_;
   lose_place(worker);
-  client.draining.push_back(context_.disconnect(client.rank));
-  if (context_.is_done(inbox_[index]))
-    note_arrived(client, context_.wait(inbox_[index]));
-  else
-    client.draining.push_back(std::move(inbox_[index]));
   ask_for_end();
 }
 
 /// Slots for spares are empty as the job begins.
 void ParameterServer::leave_spares_out() {
   for (std::size_t worker = first_workers_; worker < workers(); ++worker) {
-    clients_[worker].incarnation = clients_[worker].arrived = 0;
     leave(static_cast<int>(worker));
+    clients_[worker].be_absent();
   }
 }
 
@@ -202,38 +202,22 @@ std::vector<std::int64_t> ParameterServer::counted_samples() const {
 /// left on either side.
 void ParameterServer::on_joined(int worker, int incarnation) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  TANDEM_CHECK(!client.is_present, "worker", worker);
-  constexpr bool is_joining = true;
-  set_presence(client, true, is_joining);
-  client.incarnation = incarnation;
+  TANDEM_CHECK(!client.is_present(), "worker", worker);
+  client.begin(incarnation);
   take_place(worker);
   ++present_;
   advance_join(worker, {});
-}
-
-/// A later worker may arrive before the steward's notes about it do.
-void ParameterServer::note_arrived(Client& client, const Completion& last) {
-  if (last.outcome == Outcome::done && protocol::holds<protocol::Arrived>(last.note))
-    client.arrived = protocol::unpack<protocol::Arrived>(last.note).incarnation;
 }
 
 /// `last`: what the join has waited for.
 void ParameterServer::advance_join(int worker, const Completion& last) {
   const auto index = static_cast<std::size_t>(worker);
   Client& client = clients_[index];
-  note_arrived(client, last);
-  if (!client.draining.empty()) {
-    inbox_[index] = std::move(client.draining.back());
-    client.draining.pop_back();
-  } else if (client.arrived < client.incarnation) {
-    inbox_[index] = context_.receive(client.rank, protocol::arrivals, {});
-  } else {
-    // It takes nothing before it hears of the deal.
-    deal_if_due();
-    // If a later one has arrived, the note about the departure of this one follows.
-    set_presence(client, true);
-    welcome(worker);
-  }
+  if (!client.await_arrival(context_, last, inbox_[index], only_one)) return;
+  // It takes nothing before it hears of the deal.
+  deal_if_due();
+  set_member(client, true);
+  welcome(worker);
 }
 
 /// The worker gets what the others have.
@@ -292,11 +276,10 @@ std::int64_t ParameterServer::recorded_by_all() const {
   return last;
 }
 
-void ParameterServer::set_presence(Client& client, bool is_present, bool is_joining) {
-  members_ -= client.is_member() ? 1 : 0;
-  client.is_present = is_present;
-  client.is_joining = is_joining;
-  members_ += client.is_member() ? 1 : 0;
+void ParameterServer::set_member(Client& client, bool is_member) {
+  members_ += static_cast<int>(is_member) - static_cast<int>(client.is_member());
+  client.has_ended = !is_member;
+  client.is_joining = false;
 }
 
 /// The set of members has changed.
@@ -315,7 +298,7 @@ void ParameterServer::rescale() {
 
 /// The worker is absent from now on.
 void ParameterServer::leave(int worker) {
-  set_presence(clients_[static_cast<std::size_t>(worker)], false);
+  set_member(clients_[static_cast<std::size_t>(worker)], false);
   --present_;
   if (steward_) rescale();
   const sync::Left event{now_of_policy(), worker};

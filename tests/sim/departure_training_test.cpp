@@ -108,6 +108,36 @@ TEST_F(Departures, CommitsContinueWhileWorkersComeAndGo) {
   EXPECT_NEAR((makespan_ - without).count(), 0.75 * blocked.count(), 1e-6);
 }
 
+/// The first worker pushes after a second and departs; the round waits for the last one, which takes two.
+TEST_F(Departures, ThePushOfALostWorkerCountsOrIsDropped) {
+  price_ = [](Rank rank, const Work& work) {
+    return Seconds(work.kind != Work::Kind::forward ? 0.0 : rank == 2 ? 2.0 : 1.0);
+  };
+  Experiment experiment = small_experiment(3);
+  experiment.stop = {.rounds = 1};
+  experiment.recovery.policy = "shrink";
+  const auto expect = [&](LossRule rule, double departs_s, SampleCounts expected, const std::string& folder) {
+    SCOPED_TRACE(folder);
+    experiment.recovery.on_loss = rule;
+    depart_at(experiment, std::to_string(departs_s) + " remove a");
+    const auto check = [&](const Journal& journal) {
+      RunInfo info;
+      info.experiment = experiment;
+      const SampleCounts samples = expect_samples_add_up(info, journal);
+      EXPECT_EQ(samples.applied, expected.applied);
+      EXPECT_EQ(samples.dropped, expected.dropped);
+    };
+    EXPECT_NEAR(train_apart(experiment, folder, check).count(), 2.0, 0.01);
+  };
+  expect(LossRule::keep, 1.5, {.applied = 96, .dropped = 0}, "kept");
+  expect(LossRule::drop, 1.5, {.applied = 64, .dropped = 32}, "dropped");
+  experiment.recovery.on_loss = LossRule::keep;
+  depart_at(experiment, "0.5 remove a");
+  train(experiment);
+  EXPECT_EQ(model_in("dropped"), final_model());
+  EXPECT_NE(model_in("kept"), final_model());
+}
+
 TEST_F(Departures, TheServersLearningRateMovesWithTheNumberOfMembers) {
   Experiment experiment = small_experiment(4);
   experiment.stop = {.rounds = 8};

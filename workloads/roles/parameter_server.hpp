@@ -107,7 +107,8 @@ class ParameterServer {
   int batch_of(const sync::Reply& decision) const;
   Note note_of_reply(const sync::Reply& decision) const;
   void rescale();
-  void leave(int worker);
+  void leave(int worker, bool drops = false);
+  void drop_accepted(int worker);
   void ask_for_end();
   void tell_steward_end();
   void record_end();
@@ -199,8 +200,7 @@ class ParameterServer {
   std::vector<Pending> inbox_;
   sync::ServerDecisions decisions_;
   std::vector<Accepted> accepted_;  ///< since the last update
-  RateScale rate_scale_;
-  BatchRule batch_rule_;
+  const Experiment::Recovery& recovery_;
   double rate_factor_;  ///< on the learning rate, with the members that there are
   recovery::RateRamp ramp_;
   std::vector<int> batches_;  ///< by worker, that the members share; empty: as the policy says

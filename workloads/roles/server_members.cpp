@@ -44,14 +44,15 @@ void ParameterServer::hear_steward(const Note& note) {
   inbox_[steward_entry()] = context_.receive(*steward_, protocol::membership, {});
 }
 
-/// The worker's machine is gone. A push that has arrived as a whole still counts.
+/// The worker's machine is gone. A push that has arrived as a whole still counts (recovery.on_loss: keep).
 void ParameterServer::on_departed(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
   if (!client.is_present()) return lose_place(worker);  // it has ended by itself
   if (client.is_joining) return cancel_join(worker);
   set_member(client, false);
   const auto push = drop_messages(worker);
-  if (push) {
+  const bool drops = recovery_.on_loss == LossRule::drop;
+  if (push && !drops) {
     begin_answer(client);
     model_.note_push(worker, push->version);
     on_push(worker, *push);
@@ -59,7 +60,7 @@ void ParameterServer::on_departed(int worker) {
   lose_place(worker);
   client.waits = false;
   client.unanswered = 0;
-  leave(worker);
+  leave(worker, drops);
   checkpoint_if_due();
 }
 
@@ -287,21 +288,21 @@ void ParameterServer::rescale() {
   const int count = std::max(1, members_);
   pushes_.set_events_per_round(count);
   const int all = static_cast<int>(first_workers_);
-  rate_factor_ = recovery::rate_factor(rate_scale_, all, count);
-  if (batch_rule_ == BatchRule::keep) return;
+  rate_factor_ = recovery::rate_factor(recovery_.scale_rate, all, count);
+  if (recovery_.batch == BatchRule::keep) return;
   batches_.assign(workers(), 0);
-  const auto shares = recovery::batches(batch_rule_, plan_.sync_setting().batch, all, count);
+  const auto shares = recovery::batches(recovery_.batch, plan_.sync_setting().batch, all, count);
   std::size_t next = 0;
   for (std::size_t worker = 0; worker < workers(); ++worker)
     if (clients_[worker].is_member()) batches_[worker] = std::max(1, static_cast<int>(shares[next++]));
 }
 
 /// The worker is absent from now on.
-void ParameterServer::leave(int worker) {
+void ParameterServer::leave(int worker, bool drops) {
   set_member(clients_[static_cast<std::size_t>(worker)], false);
   --present_;
   if (steward_) rescale();
-  const sync::Left event{now_of_policy(), worker};
+  const sync::Left event{now_of_policy(), worker, drops};
   for (key_ = 0; !is_last_key(); ++key_) {
     key_policies_[key_]->on_left(event, decisions_);
     carry_out();
@@ -309,6 +310,14 @@ void ParameterServer::leave(int worker) {
   policy_->on_left(event, decisions_);
   execute(logged(event));
   ask_for_end();
+}
+
+/// Of a worker that is gone. No push of an earlier worker in its slot remains, since these were dropped, too.
+void ParameterServer::drop_accepted(int worker) {
+  if (recovery_.on_loss == LossRule::keep) return;
+  model_.drop(worker);
+  const Rank rank = clients_[static_cast<std::size_t>(worker)].rank;
+  std::erase_if(accepted_, [rank](const Accepted& push) { return push.rank == rank; });
 }
 
 /// The coordinator knows that the job ends; the steward, that no worker joins any more.

@@ -37,6 +37,7 @@ class RankContext final : public Context {
   Completion wait_any(std::span<Pending> pendings) override;
   void cancel_all(std::span<const Pending> pendings) override;
   void stop_work() override;
+  std::int64_t discarded_messages() const override { return discarded_; }
   Pending disconnect(Rank peer) override;
   void announce_departure() override;
 
@@ -135,7 +136,7 @@ class RankContext final : public Context {
   void ask(RankContext& other, Operation& operation);
   void lose_peer(Rank peer);
   void end_receives(Stream& held, Outcome outcome);
-  void discard_messages(Stream& held, Outcome outcome);
+  std::int64_t discard_messages(Stream& held, Outcome outcome);
   void stop(Operation& work);
   void hand_over(const Message& message);
   void deliver(const Message& message, const std::byte* bytes, Operation& receive);
@@ -195,6 +196,7 @@ class RankContext final : public Context {
   std::array<std::uint32_t, 8> awaited_few_{};
   bool ended_ = false;
   bool has_left_ = false;
+  std::int64_t discarded_ = 0;  ///< messages to this rank
   Seconds end_time_{0};
 };
 

@@ -200,6 +200,9 @@ class Context {
       if (peer != rank()) disconnecting.push_back(disconnect(peer));
     return disconnecting;
   }
+  /// Messages to this rank that their senders cancelled or discarded before it received them: what ranks said
+  /// that were gone, or were taken for gone. For records only.
+  virtual std::int64_t discarded_messages() const { return 0; }
   /// Announces that this rank leaves for good. Messages that it has sent can still be received; its receives
   /// that have not matched a message are cancelled. On other ranks, receives that match no message of this
   /// rank, and sends that match no receive of it, end with `peer_left`, whether they are started before or

@@ -107,6 +107,7 @@ class MpiContext : public Context {
   /// cannot be cancelled.
   void cancel_all(std::span<const Pending> pendings) override;
   void stop_work() override;
+  std::int64_t discarded_messages() const override { return transport_.discarded(); }
   /// Errors: WorldError where messages cannot be cancelled.
   Pending disconnect(Rank peer) override;
   /// The rank must then call `meet`, as all other ranks do at the end; there it discards messages of other

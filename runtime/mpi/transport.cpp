@@ -380,6 +380,7 @@ void Transport::answer_cancel(Rank from, const Control& question) {
   const auto behind =
       std::ranges::upper_bound(incoming.cancelled, message.number, {}, &IncomingChannel::Cancelled::number);
   incoming.cancelled.insert(behind, message);
+  ++discarded_;
   drain(from, question.channel, incoming);
 }
 
@@ -446,6 +447,7 @@ void Transport::discard(Rank from, const Control& last) {
     all.push_back({number, last.size});
   if (all.empty()) return;
   // They include those that were cancelled before.
+  discarded_ += std::ssize(all) - std::ssize(incoming.cancelled);
   incoming.cancelled = std::move(all);
   drain(from, last.channel, incoming);
 }

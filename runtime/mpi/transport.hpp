@@ -63,6 +63,8 @@ class Transport {
   void cancel(std::span<const std::uint32_t> numbers);
   /// See Context::disconnect. Pre: no copy out of the device is in flight.
   Pending disconnect(Rank peer);
+  /// See Context::discarded_messages.
+  std::int64_t discarded() const { return discarded_; }
   /// See Context::announce_departure. Pre: no copy out of the device is in flight.
   void announce_departure();
   /// Handles control messages of other ranks about cancelled messages and departures. True if there was one.
@@ -132,6 +134,7 @@ class Transport {
   std::set<Rank> departed_;
   std::vector<std::uint32_t> drains_;  ///< that have not ended
   std::int64_t disconnects_ = 0;
+  std::int64_t discarded_ = 0;  ///< messages to this rank
 };
 
 }  // namespace tandem

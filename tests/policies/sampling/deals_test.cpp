@@ -324,7 +324,8 @@ TEST(ListsOfDeals, AFurtherDealCostsAsMuchAsEachBefore) {
     for_checks += lists - before;
     EXPECT_EQ(found.epoch, expected.epoch);
     ASSERT_EQ(found.list == nullptr, expected.list == nullptr);
-    if (found.list) EXPECT_EQ(found.list->ids, expected.list->ids);
+    if (!found.list) return;
+    EXPECT_EQ(found.list->ids, expected.list->ids);
   });
   // The first one, those of the epochs in progress, and one for each of at most 4 samples that come back.
   EXPECT_LE(lists - for_checks, 8 * 2000);

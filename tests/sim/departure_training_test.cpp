@@ -129,8 +129,8 @@ TEST_F(Departures, ThePushOfALostWorkerCountsOrIsDropped) {
     };
     EXPECT_NEAR(train_apart(experiment, folder, check).count(), 2.0, 0.01);
   };
-  expect(LossRule::keep, 1.5, {.applied = 96, .dropped = 0}, "kept");
-  expect(LossRule::drop, 1.5, {.applied = 64, .dropped = 32}, "dropped");
+  expect(LossRule::keep, 1.5, {.dropped = 0, .applied = 96}, "kept");
+  expect(LossRule::drop, 1.5, {.dropped = 32, .applied = 64}, "dropped");
   experiment.recovery.on_loss = LossRule::keep;
   depart_at(experiment, "0.5 remove a");
   train(experiment);

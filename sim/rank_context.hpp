@@ -35,8 +35,9 @@ class RankContext final : public Context {
   bool is_done(const Pending& pending) override;
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
-  void cancel(const Pending& pending) override;
+  void cancel_all(std::span<const Pending> pendings) override;
   void stop_work() override;
+  std::int64_t discarded_messages() const override { return discarded_; }
   Pending disconnect(Rank peer) override;
   void announce_departure() override;
 
@@ -129,12 +130,13 @@ class RankContext final : public Context {
   /// Removes an element from the stream; false: the stream does not contain it.
   template <class NextOf>
   static bool unlink(Stream& stream, const NextOf& next_of, std::uint32_t index);
+  void cancel_one(const Pending& pending);
   bool cancel_send(const Operation& send);
   bool throw_away(Message& message);
   void ask(RankContext& other, Operation& operation);
   void lose_peer(Rank peer);
   void end_receives(Stream& held, Outcome outcome);
-  void discard_messages(Stream& held, Outcome outcome);
+  std::int64_t discard_messages(Stream& held, Outcome outcome);
   void stop(Operation& work);
   void hand_over(const Message& message);
   void deliver(const Message& message, const std::byte* bytes, Operation& receive);
@@ -194,6 +196,7 @@ class RankContext final : public Context {
   std::array<std::uint32_t, 8> awaited_few_{};
   bool ended_ = false;
   bool has_left_ = false;
+  std::int64_t discarded_ = 0;  ///< messages to this rank
   Seconds end_time_{0};
 };
 

@@ -46,8 +46,13 @@ void RankContext::end_early(Operation& operation, Outcome outcome) {
   finish(operation.slot, true);
 }
 
-void RankContext::cancel(const Pending& pending) {
-  TANDEM_CHECK(!pending.empty(), "rank", rank_);
+/// No time passes in between.
+void RankContext::cancel_all(std::span<const Pending> pendings) {
+  for (const Pending& pending : pendings)
+    if (!pending.empty()) cancel_one(pending);
+}
+
+void RankContext::cancel_one(const Pending& pending) {
   Operation& operation = this->operation(pending.slot());
   if (is_done(pending)) return;
   bool is_cancelled = false;
@@ -76,6 +81,7 @@ bool RankContext::cancel_send(const Operation& send) {
   while (index != no_slot && !is_of_send(world_.message(index))) index = next_of(index);
   if (index == no_slot) return false;
   unlink(at_receiver, next_of, index);
+  ++world_.rank(send.peer).discarded_;
   Message& message = world_.message(index);
   if (throw_away(message)) messages_to_start_.push_back(&message);
   return true;
@@ -107,7 +113,7 @@ Pending RankContext::disconnect(Rank peer) {
       if (held.holds_receives) end_receives(held, Outcome::cancelled);
     });
     other.for_each_stream(rank_, [&other](Stream& held) {
-      if (!held.holds_receives) other.discard_messages(held, Outcome::cancelled);
+      if (!held.holds_receives) other.discarded_ += other.discard_messages(held, Outcome::cancelled);
     });
   });
   return Pending(operation.slot);
@@ -138,16 +144,19 @@ void RankContext::end_receives(Stream& held, Outcome outcome) {
   held.head = no_slot;
 }
 
-/// Those that no receive has matched. `outcome`: of their sends. Kernel context.
-void RankContext::discard_messages(Stream& held, Outcome outcome) {
+/// Those that no receive has matched; returns how many. `outcome`: of their sends. Kernel context.
+std::int64_t RankContext::discard_messages(Stream& held, Outcome outcome) {
+  std::int64_t count = 0;
   for (std::uint32_t at = held.head; at != no_slot;) {
     Message& message = world_.message(at);
     at = message.next;
+    ++count;
     if (message.send_is_open)
       message.sender->end_early(message.sender->operation(message.send_slot), outcome);
     if (throw_away(message)) message.connection->start(message);
   }
   held.head = no_slot;
+  return count;
 }
 
 void RankContext::announce_departure() {

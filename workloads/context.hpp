@@ -178,7 +178,10 @@ class Context {
   /// bytes of a cancelled send never arrive; the receive takes the next message. On MPI, the wait for a
   /// cancelled send may last until the peer has posted receives for the earlier messages of the channel.
   /// Operations that have matched, work, disk transfers and all-reduces are not affected. Pre: not empty.
-  virtual void cancel(const Pending& pending) = 0;
+  void cancel(const Pending& pending) { cancel_all({&pending, 1}); }
+  /// Cancels several as one: no message meets one of them because another of them no longer takes it. Its
+  /// memory may be too small for that message. Empty entries are skipped.
+  virtual void cancel_all(std::span<const Pending> pendings) = 0;
   /// Stops all work of this rank whose time is simulated or emulated: it ends with `cancelled`, and the
   /// device is free. Its kernels have run. Work in the queue of a real device and disk transfers continue.
   virtual void stop_work() = 0;
@@ -197,6 +200,9 @@ class Context {
       if (peer != rank()) disconnecting.push_back(disconnect(peer));
     return disconnecting;
   }
+  /// Messages to this rank that their senders cancelled or discarded before it received them: what ranks said
+  /// that were gone, or were taken for gone. For records only.
+  virtual std::int64_t discarded_messages() const { return 0; }
   /// Announces that this rank leaves for good. Messages that it has sent can still be received; its receives
   /// that have not matched a message are cancelled. On other ranks, receives that match no message of this
   /// rank, and sends that match no receive of it, end with `peer_left`, whether they are started before or

@@ -8,27 +8,11 @@
 #include <span>
 #include <vector>
 
+#include "policies/sampling/deal_history.hpp"
 #include "policies/sampling/partition.hpp"
 #include "policies/sampling/sampler.hpp"
 
 namespace tandem::sampling {
-
-/// Samples of an earlier deal that its worker should have taken and has not.
-struct Returned {
-  std::int64_t deal = 0;   ///< among all deals, the oldest first
-  std::int64_t place = 0;  ///< of its worker
-  std::int64_t first = 0;  ///< samples of the worker since that deal, before these
-  std::int64_t count = 0;
-  bool operator==(const Returned&) const = default;
-};
-
-/// Workers among whom samples were dealt, until others continued.
-struct Deal {
-  int workers = 0;
-  std::vector<std::int64_t> taken = {};  ///< samples of each, since they were dealt
-  std::vector<Returned> returned = {};   ///< meanwhile; they are dealt with what is left
-  bool operator==(const Deal&) const = default;
-};
 
 /// What each of `workers` workers visits before its new shard, after these deals (the oldest first). What the
 /// workers of a deal had left of their epochs is dealt by the split as all samples are; those that were
@@ -37,6 +21,16 @@ struct Deal {
 /// Pre: at least one deal. Errors: as Split::deal.
 std::vector<Rest> rests_after(const Split& split, Setting setting, std::span<const Deal> deals, int workers);
 
+/// The same while deals are appended. Pre: always the same split and setting.
+class RestsOfDeals {
+ public:
+  std::shared_ptr<const std::vector<Rest>> after(const Split& split, const Setting& setting,
+                                                 const DealHistory& deals, int workers);
+
+ private:
+  FirstsOfDeals<std::vector<Rest>> firsts_;
+};
+
 /// The list from which workers continue where all take their parts of common lists.
 struct RestList {
   std::int64_t epoch = 0;  ///< of the list
@@ -44,9 +38,19 @@ struct RestList {
   std::shared_ptr<const EpochList> list = nullptr;
   double share = 1.0;  ///< of the epoch's samples that are left
 };
-/// The same where workers take parts of common lists. `list_of`: the whole list of an epoch; all are equally
-/// long. Too few ids for one per worker are left out, as at the end of every list.
-RestList rest_list_after(const std::function<std::shared_ptr<const EpochList>(std::int64_t epoch)>& list_of,
-                         std::span<const Deal> deals, int workers);
+/// The whole list of an epoch; all are equally long.
+using ListOfEpoch = std::function<std::shared_ptr<const EpochList>(std::int64_t epoch)>;
+/// The same where workers take parts of common lists. Too few ids for one per worker are left out, as at the
+/// end of every list.
+RestList rest_list_after(const ListOfEpoch& list_of, std::span<const Deal> deals, int workers);
+
+/// The same while deals are appended. Pre: always the same lists.
+class ListsOfDeals {
+ public:
+  RestList after(const ListOfEpoch& list_of, const DealHistory& deals, int workers);
+
+ private:
+  FirstsOfDeals<RestList> firsts_;
+};
 
 }  // namespace tandem::sampling

@@ -63,7 +63,8 @@ Deal next_deal(Reader& reader) {
 
 }  // namespace
 
-MemberDeals::MemberDeals(std::size_t slots, std::size_t workers, Deals before, const Rules& rules)
+MemberDeals::MemberDeals(std::size_t slots, std::size_t workers, std::span<const Deal> before,
+                         const Rules& rules)
     : rules_(rules),
       deals_at_begin_(before.size()),
       all_slots_(static_cast<std::int64_t>(slots)),
@@ -71,9 +72,9 @@ MemberDeals::MemberDeals(std::size_t slots, std::size_t workers, Deals before, c
       places_(present_),
       slots_(rules.knows_samples ? slots : 0),
       open_(rules.knows_samples ? workers : 0),
-      before_(std::make_shared<const Deals>(std::move(before))) {
+      before_(before) {
   TANDEM_CHECK(workers > 0 && workers <= slots, slots, workers);
-  for (const Deal& deal : *before_) closed_numbers_ += count_numbers_of(deal);
+  for (const Deal& deal : before) closed_numbers_ += count_numbers_of(deal);
   if (!rules_.knows_samples) return;
   for (std::size_t slot = 0; slot < workers; ++slot)
     slots_[slot] = {.is_present = true, .place = static_cast<int>(slot)};
@@ -144,7 +145,7 @@ MemberDeals::Change MemberDeals::deal(std::span<const std::int64_t> taken,
     if (one.place != nowhere) {
       change.closed.taken[static_cast<std::size_t>(one.place)] = until - one.begin;
       if (until > std::max(one.begin, counted[slot]))
-        one.held.push_back({std::ssize(*before_), one.place, one.begin, until});
+        one.held.push_back({static_cast<std::int64_t>(before_.size()), one.place, one.begin, until});
     }
     change.slots.push_back(static_cast<int>(slot));
     change.begin.push_back(until);
@@ -165,9 +166,7 @@ void MemberDeals::follow(const Change& change) {
 
 void MemberDeals::append(Deal deal) {
   closed_numbers_ += count_numbers_of(deal);
-  auto deals = std::make_shared<Deals>(*before_);
-  deals->push_back(std::move(deal));
-  before_ = std::move(deals);
+  before_.append(std::move(deal));
 }
 
 void MemberDeals::put(std::span<const int> slots, std::span<const std::int64_t> begin) {
@@ -211,7 +210,7 @@ bool MemberDeals::settle(std::span<const int> slots, std::span<const std::int64_
 
 bool MemberDeals::has_changed() const {
   if (!rules_.deals_again) return false;
-  if (before_->size() != deals_at_begin_) return true;
+  if (before_.size() != deals_at_begin_) return true;
   for (std::size_t place = 0; place < open_.size(); ++place)
     if (slots_[place].place != static_cast<int>(place) || slots_[place].begin != 0) return true;
   return false;
@@ -230,7 +229,7 @@ Deals MemberDeals::all(std::span<const std::int64_t> counted) const {
     if (slots_[slot].place != nowhere)
       present.taken[static_cast<std::size_t>(slots_[slot].place)] =
           std::max<std::int64_t>(0, counted[slot] - slots_[slot].begin);
-  Deals deals = *before_;
+  Deals deals = before_.list();
   deals.push_back(std::move(present));
   return deals;
 }
@@ -264,7 +263,7 @@ std::vector<std::int64_t> MemberDeals::to_numbers(std::span<const std::int64_t> 
   std::vector<std::int64_t> open;
   for (const auto& one : open_) open.push_back(one.value_or(none));
   append_deal(numbers, {.taken = open, .returned = returned_});
-  for (const Deal& deal : *before_) append_deal(numbers, deal);
+  for (std::size_t deal = 0; deal < before_.size(); ++deal) append_deal(numbers, before_[deal]);
   return numbers;
 }
 
@@ -290,12 +289,8 @@ void MemberDeals::restore(std::span<const std::int64_t> numbers) {
     open_.push_back(taken == none ? std::nullopt : std::optional(taken));
   returned_ = std::move(present.returned);
   closed_numbers_ = 0;
-  Deals deals;
-  while (!reader.at_end()) {
-    deals.push_back(next_deal(reader));
-    closed_numbers_ += count_numbers_of(deals.back());
-  }
-  before_ = std::make_shared<const Deals>(std::move(deals));
+  before_ = {};
+  while (!reader.at_end()) append(next_deal(reader));
 }
 
 void MemberDeals::restore(const Counts& counts) {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,8 +11,6 @@
 #include "policies/sampling/deals.hpp"
 
 namespace tandem::sampling {
-
-using Deals = std::vector<Deal>;
 
 /// Workers live in slots; each deal has places, one for each worker that it was made for. A worker that joins
 /// continues in a place whose worker has left. When none is left over on either side, nothing is dealt.
@@ -29,7 +26,7 @@ class MemberDeals {
     bool deals_again = true;
   };
   /// The workers of the first `workers` slots begin. `before`: deals to others before.
-  MemberDeals(std::size_t slots, std::size_t workers, Deals before, const Rules& rules);
+  MemberDeals(std::size_t slots, std::size_t workers, std::span<const Deal> before, const Rules& rules);
 
   /// The worker of the slot is gone; one that waits for a place takes its place. `counted`: samples that
   /// count of all workers that were in the slot. Pre: there is one.
@@ -67,7 +64,7 @@ class MemberDeals {
               std::span<const std::int64_t> counted);
 
   /// Before the present one, the oldest first.
-  const std::shared_ptr<const Deals>& before() const { return before_; }
+  const DealHistory& before() const { return before_; }
   /// Other workers than those that began have samples, or other numbers of them.
   bool has_changed() const;
   /// The same with the present one as it is. `counted`: by slot.
@@ -123,8 +120,8 @@ class MemberDeals {
   std::vector<Slot> slots_;
   /// By place: what was taken there, where nobody continues; none: its worker is there.
   std::vector<std::optional<std::int64_t>> open_;
-  std::vector<Returned> returned_;       ///< since the present deal
-  std::shared_ptr<const Deals> before_;  ///< workers share it
+  std::vector<Returned> returned_;  ///< since the present deal
+  DealHistory before_;
 };
 
 /// As numbers, for a message, and back.
@@ -136,7 +133,7 @@ std::vector<MemberDeals::Change> changes_from(std::span<const std::int64_t> numb
 class DealsOfWorker {
  public:
   struct Part {
-    std::shared_ptr<const Deals> before;
+    DealHistory before;
     int places = 0;
     int place = 0;
     std::int64_t begin = 0;  ///< samples of its slot that are taken before

@@ -138,6 +138,8 @@ struct Report {
 struct Left {
   Seconds now;
   int worker;
+  /// Its push of the round in progress is dropped. Only to algorithms whose rounds are updates (Membership).
+  bool drops = false;
 };
 /// A worker that was absent takes part from now on, with a new object for its side of the algorithm. It has
 /// no push in flight.
@@ -154,7 +156,7 @@ struct Accept {
   int worker;
   double weight = 1.0;
 };
-/// Drops the worker's push.
+/// Drops the worker's push; that of a worker that has left is taken out of the aggregate.
 struct Discard {
   int worker;
 };
@@ -223,8 +225,8 @@ inline UpdateRule plain_update(const Setting&) { return PlainUpdate{}; }
 struct Membership {
   enum class Bears { departures_and_arrivals, departures_only, neither } bears = Bears::neither;
   std::string how = "not stated";  ///< what happens then; or why the algorithm does not bear the others
-  /// On the server route: each update ends a round, however many workers are present. Otherwise a round is one
-  /// push per worker that is present.
+  /// On the server route: each update ends a round, however many workers are present. Otherwise a round is
+  /// one push per worker that is present.
   bool rounds_are_updates = false;
 };
 /// "departures and arrivals: a newcomer is waited for from the next round on".

@@ -48,7 +48,8 @@ struct EventText {
            " now=" + number_text(e.now);
   }
   std::string operator()(const Left& e) const {
-    return "left worker=" + std::to_string(e.worker) + " now=" + number_text(e.now);
+    return "left worker=" + std::to_string(e.worker) + (e.drops ? " drops=1" : "") +
+           " now=" + number_text(e.now);
   }
   std::string operator()(const Joined& e) const {
     return "joined worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
@@ -98,7 +99,9 @@ struct DecisionText {
 
 std::string to_text(const Membership& membership) {
   constexpr std::array names = {"departures and arrivals", "departures only", "neither"};
-  return names.at(static_cast<std::size_t>(membership.bears)) + (": " + membership.how);
+  return names.at(static_cast<std::size_t>(membership.bears)) + (": " + membership.how) +
+         (membership.rounds_are_updates ? "; over servers, recovery.on_loss says whether its push counts"
+                                        : "");
 }
 
 std::string to_text(const ServerEvent& event) { return std::visit(EventText{}, event); }
@@ -118,7 +121,9 @@ ServerEvent parse_server_event(const std::string& text) {
   if (fields.name() == "report")
     return Report{fields.seconds("now"), fields.number<int>("worker"), fields.number<int>("version"),
                   fields.number<int>("steps"), fields.seconds("duration")};
-  if (fields.name() == "left") return Left{fields.seconds("now"), fields.number<int>("worker")};
+  if (fields.name() == "left")
+    return Left{fields.seconds("now"), fields.number<int>("worker"),
+                fields.has("drops") && fields.yes("drops")};
   if (fields.name() == "joined")
     return Joined{fields.seconds("now"), fields.number<int>("worker"), fields.number<int>("version")};
   fields.fail();

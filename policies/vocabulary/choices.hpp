@@ -81,6 +81,8 @@ enum class RevokeMode : std::uint8_t { none, kill };
 enum class RateScale : std::uint8_t { keep, linear, sqrt, inverse_sqrt };
 /// recovery.batch: each worker keeps its batch, or those that are present share the batches of all.
 enum class BatchRule : std::uint8_t { keep, global };
+/// recovery.on_loss: a push of a worker that is gone counts in the round in progress, or not.
+enum class LossRule : std::uint8_t { keep, drop };
 
 template <class Choice>
 struct ChoiceName {
@@ -169,6 +171,9 @@ inline constexpr std::array<ChoiceName<RateScale>, 4> choice_names<RateScale> = 
 template <>
 inline constexpr std::array<ChoiceName<BatchRule>, 2> choice_names<BatchRule> = {
     {{BatchRule::keep, "keep"}, {BatchRule::global, "global"}}};
+template <>
+inline constexpr std::array<ChoiceName<LossRule>, 2> choice_names<LossRule> = {
+    {{LossRule::keep, "keep"}, {LossRule::drop, "drop"}}};
 
 template <>
 inline constexpr std::array<ChoiceName<Peers>, 5> choice_names<Peers> = {{{Peers::none, "none"},

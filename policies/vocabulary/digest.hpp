@@ -12,6 +12,7 @@ class Digest {
   void add(std::string_view bytes) {
     for (const char byte : bytes) value_ = (value_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
   }
+  bool operator==(const Digest&) const = default;
   /// 16 hexadecimal digits.
   std::string text() const {
     constexpr const char* digits = "0123456789abcdef";

@@ -207,17 +207,22 @@ Pending MpiContext::receive(Rank from, Channel channel, Slice slice) {
   return transport_.receive(from, channel, slice);
 }
 
-void MpiContext::cancel(const Pending& pending) {
-  TANDEM_CHECK(!pending.empty(), "rank", rank_);
-  if (is_done(pending)) return;
-  Slot& slot = slots_[pending.slot()];
-  if (slot.state == Slot::State::timed && slot.is_sleep) {
-    slot.outcome = Outcome::cancelled;
-    slot.end(time_->now());
-  } else if (slot.state == Slot::State::messages && slot.direction != Slot::Direction::none) {
-    if (!setting_.can_cancel) throw WorldError("messages cannot be cancelled under SMPI");
-    transport_.cancel(pending.slot());
+void MpiContext::cancel_all(std::span<const Pending> pendings) {
+  std::vector<std::uint32_t> messages;
+  advance();
+  for (const Pending& pending : pendings) {
+    if (pending.empty()) continue;
+    Slot& slot = slots_[pending.slot()];
+    if (time_of_end(slot, time_->now())) continue;
+    if (slot.state == Slot::State::timed && slot.is_sleep) {
+      slot.outcome = Outcome::cancelled;
+      slot.end(time_->now());
+    } else if (slot.state == Slot::State::messages && slot.direction != Slot::Direction::none) {
+      if (!setting_.can_cancel) throw WorldError("messages cannot be cancelled under SMPI");
+      messages.push_back(pending.slot());
+    }
   }
+  if (!messages.empty()) transport_.cancel(messages);
 }
 
 void MpiContext::stop_work() {

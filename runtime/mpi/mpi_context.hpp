@@ -105,8 +105,9 @@ class MpiContext : public Context {
   Completion wait_any(std::span<Pending> pendings) override;
   /// Transport explains how long the wait for a cancelled send takes. Errors: WorldError where messages
   /// cannot be cancelled.
-  void cancel(const Pending& pending) override;
+  void cancel_all(std::span<const Pending> pendings) override;
   void stop_work() override;
+  std::int64_t discarded_messages() const override { return transport_.discarded(); }
   /// Errors: WorldError where messages cannot be cancelled.
   Pending disconnect(Rank peer) override;
   /// The rank must then call `meet`, as all other ranks do at the end; there it discards messages of other

@@ -297,13 +297,26 @@ bool Transport::advance() {
 
 // ---- Withdrawing and leaving ----
 
-void Transport::cancel(std::uint32_t number) {
-  Slot& slot = slots_[number];
-  if (slot.direction == Slot::Direction::receive) {
-    if (cancel_receive(number)) slot.outcome = Outcome::cancelled;
-  } else if (slot.direction == Slot::Direction::send && !slot.awaits_verdict) {
+void Transport::cancel(std::span<const std::uint32_t> numbers) {
+  cancel_receives([&](std::uint32_t number) { return std::ranges::find(numbers, number) != numbers.end(); },
+                  Outcome::cancelled);
+  for (const std::uint32_t number : numbers) {
+    Slot& slot = slots_[number];
+    if (slot.direction != Slot::Direction::send || slot.awaits_verdict) continue;
     slot.outcome = Outcome::cancelled;
     request_cancel(number);
+  }
+}
+
+/// The newest first: else the message of a cancelled receive might meet a later one, whose memory may be
+/// smaller. MPI may match messages between two of the calls. `outcome`: of those that matched none.
+template <class IsMeant>
+void Transport::cancel_receives(const IsMeant& is_meant, Outcome outcome) {
+  for (const std::uint32_t number : std::vector(owners_.rbegin(), owners_.rend())) {
+    Slot& slot = slots_[number];
+    const bool is_open =
+        slot.state == Slot::State::messages && slot.direction == Slot::Direction::receive && !slot.is_drain;
+    if (is_open && is_meant(number) && cancel_receive(number)) slot.outcome = outcome;
   }
 }
 
@@ -367,6 +380,7 @@ void Transport::answer_cancel(Rank from, const Control& question) {
   const auto behind =
       std::ranges::upper_bound(incoming.cancelled, message.number, {}, &IncomingChannel::Cancelled::number);
   incoming.cancelled.insert(behind, message);
+  ++discarded_;
   drain(from, question.channel, incoming);
 }
 
@@ -410,14 +424,7 @@ void Transport::hear_verdict(Rank from, const Control& verdict) {
 }
 
 Pending Transport::disconnect(Rank peer) {
-  // The newest first: else the message of a cancelled receive might meet a later one, whose memory may be
-  // smaller.
-  for (const std::uint32_t number : std::vector(owners_.rbegin(), owners_.rend())) {
-    Slot& slot = slots_[number];
-    const bool is_open = slot.state == Slot::State::messages && slot.direction == Slot::Direction::receive &&
-                         slot.peer == peer && !slot.is_drain;
-    if (is_open && cancel_receive(number)) slot.outcome = Outcome::cancelled;
-  }
+  cancel_receives([&](std::uint32_t number) { return slots_[number].peer == peer; }, Outcome::cancelled);
   for (const auto& [key, outgoing] : outgoing_)
     if (static_cast<Rank>(key >> 32U) == peer)
       tell(peer, {Control::What::discard, outgoing.channel, outgoing.number, outgoing.largest});
@@ -440,6 +447,7 @@ void Transport::discard(Rank from, const Control& last) {
     all.push_back({number, last.size});
   if (all.empty()) return;
   // They include those that were cancelled before.
+  discarded_ += std::ssize(all) - std::ssize(incoming.cancelled);
   incoming.cancelled = std::move(all);
   drain(from, last.channel, incoming);
 }
@@ -509,15 +517,15 @@ void Transport::announce_departure() {
 void Transport::hear_departure(Rank who) {
   departed_.insert(who);
   const bool is_own = who == rank_;
+  cancel_receives([&](std::uint32_t number) { return is_own || slots_[number].peer == who; },
+                  is_own ? Outcome::cancelled : Outcome::peer_left);
   for (std::uint32_t number = 0; number < slots_.size(); ++number) {
     Slot& slot = slots_[number];
-    if (slot.state != Slot::State::messages || slot.is_drain) continue;
-    if (slot.direction == Slot::Direction::receive && (is_own || slot.peer == who)) {
-      if (cancel_receive(number)) slot.outcome = is_own ? Outcome::cancelled : Outcome::peer_left;
-    } else if (slot.direction == Slot::Direction::send && slot.peer == who && !slot.awaits_verdict) {
-      slot.outcome = Outcome::peer_left;
-      request_cancel(number);
-    }
+    if (slot.state != Slot::State::messages || slot.direction != Slot::Direction::send || slot.peer != who ||
+        slot.awaits_verdict)
+      continue;
+    slot.outcome = Outcome::peer_left;
+    request_cancel(number);
   }
 }
 

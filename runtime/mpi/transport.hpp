@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -58,10 +59,12 @@ class Transport {
   /// Memory for payloads that are never read.
   std::byte* scratch(Bytes size);
 
-  /// See Context::cancel. Pre: the slot is one of a message that has not ended.
-  void cancel(std::uint32_t number);
+  /// See Context::cancel_all. Pre: the slots are those of messages that had not ended.
+  void cancel(std::span<const std::uint32_t> numbers);
   /// See Context::disconnect. Pre: no copy out of the device is in flight.
   Pending disconnect(Rank peer);
+  /// See Context::discarded_messages.
+  std::int64_t discarded() const { return discarded_; }
   /// See Context::announce_departure. Pre: no copy out of the device is in flight.
   void announce_departure();
   /// Handles control messages of other ranks about cancelled messages and departures. True if there was one.
@@ -105,6 +108,8 @@ class Transport {
   void hear_verdict(Rank from, const Control& verdict);
   void hear_departure(Rank who);
   void discard(Rank from, const Control& last);
+  template <class IsMeant>
+  void cancel_receives(const IsMeant& is_meant, Outcome outcome);
   bool cancel_receive(std::uint32_t number);
   bool cancel_request(std::uint32_t number);
   void drain(Rank from, Channel channel, IncomingChannel& incoming);
@@ -129,6 +134,7 @@ class Transport {
   std::set<Rank> departed_;
   std::vector<std::uint32_t> drains_;  ///< that have not ended
   std::int64_t disconnects_ = 0;
+  std::int64_t discarded_ = 0;  ///< messages to this rank
 };
 
 }  // namespace tandem

@@ -1,4 +1,6 @@
 // `tandem run` with machines that depart: ranks of a real mpirun lose and get workers as in the simulation.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -144,6 +146,52 @@ TEST_F(StateFiles, MakeWorkersDepartInBothWorlds) {
     EXPECT_EQ(departures(found), (std::vector<Fate>{{1, 1, "lost"}, {1, 2, "lost"}}));
     EXPECT_EQ(count_of_changes(found.journal, "joined"), 4 + 2);
     expect_sound(found);
+  }
+}
+
+class LossRules : public DepartureJobs {};
+
+/// Each worker departs three times and comes back; some have pushed and wait for the others then.
+TEST_F(LossRules, PushesOfLostWorkersAreDroppedInBothWorlds) {
+  std::string events;
+  for (int departure = 0; departure < 12; ++departure) {
+    const char slot = "abcd"[departure % 4];
+    events += fmt::format("{} remove {}; {} add {}; ", 10 + 4 * departure, slot, 11 + 4 * departure, slot);
+  }
+  events.resize(events.size() - 2);
+  const std::string job = experiment(
+      150, "--set transience.lifetime=trace --set 'transience.options.events=" + events +
+               "' --set transience.start=1 --set transience.time_scale=100 --set physics.ensemble=0 "
+               "--set recovery.on_loss=drop --decisions");
+  succeeds("simulate " + job + " --out simulated");
+  succeeds("run " + job + " --out measured");
+  for (const char* world : {"simulated", "measured"}) {
+    SCOPED_TRACE(world);
+    const Results found = results(world);
+    EXPECT_EQ(departures(found).size(), 12U);
+    expect_sound(found);
+    EXPECT_EQ(std::ranges::count_if(found.journal.decisions,
+                                    [](const DecisionRecord& decision) {
+                                      return decision.event.starts_with("left ") &&
+                                             decision.event.find("drops=1") != std::string::npos;
+                                    }),
+              12);
+  }
+  const Results simulated = results("simulated");
+  EXPECT_GT(sample_counts(simulated.info, simulated.journal).dropped, 0);
+  expect_replayed(simulated, results("measured"));
+}
+
+TEST_F(LossRules, ThatDropNothingAreRefused) {
+  for (const auto& [settings, why] : std::vector<std::pair<std::string, std::string>>{
+           {"--set sync.algorithm=asp", "keep with asp, which has no rounds that wait for others"},
+           {"--set sync.over=all-reduce", "keep without servers, where a round is done again"},
+           {"--set recovery.mode=restart --set recovery.policy=restart", "keep where the job starts again"},
+           {"--set recovery.on_loss=lose", "expected keep or drop, found 'lose'"}}) {
+    const auto told = line_.tandem(
+        "simulate " + experiment(10, transient + "--set recovery.on_loss=drop " + settings) + " --out out");
+    EXPECT_EQ(told.exit_code, 2) << told.output;
+    EXPECT_NE(told.output.find(why), std::string::npos) << told.output;
   }
 }
 

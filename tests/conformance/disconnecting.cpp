@@ -1,6 +1,7 @@
 // Conformance of ranks that disconnect: nothing that one has sent, and the other has not received, arrives
 // afterwards.
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "policies/vocabulary/rng.hpp"
@@ -235,6 +236,28 @@ void cancelled_messages_before_a_disconnect(Context& context) {
       }
 }
 
+/// Each message that was cancelled or discarded counts once; those that arrive do not.
+void messages_that_never_arrive_are_counted(Context& context) {
+  if (context.rank() == 0) {
+    Sender before(context, 1, 50), after(context, 1, 51);
+    for (const Channel channel : all_channels) {
+      for (const std::size_t size : {std::size_t{300}, large, std::size_t{600}}) before.send(channel, size);
+      if (channel.carries_note) before.cancel_last();
+    }
+    disconnect_now(context, 1);
+    before.wait();
+    tell(context, 1);
+    for (const Channel channel : all_channels) after.send(channel, 500);
+    after.wait();
+    hear(context, 1);
+    return expect_equal(context, "own discarded messages", std::int64_t{0}, context.discarded_messages());
+  }
+  hear(context, 0);
+  for (const Channel channel : all_channels) expect_message(context, 0, channel, 51, 500);
+  expect_equal(context, "discarded messages", 3 * std::ssize(all_channels), context.discarded_messages());
+  tell(context, 0);
+}
+
 void disconnecting_leaves_other_ranks(Context& context) {
   const Rank rank = context.rank();
   if (rank == 0) {
@@ -309,6 +332,7 @@ std::vector<Scenario> disconnecting_scenarios() {
       {"both_sides_disconnect_at_once", 2, both_sides_disconnect_at_once},
       {"messages_that_have_matched_arrive", 2, messages_that_have_matched_arrive},
       {"cancelled_messages_before_a_disconnect", 2, cancelled_messages_before_a_disconnect},
+      {"messages_that_never_arrive_are_counted", 2, messages_that_never_arrive_are_counted},
       {"disconnecting_leaves_other_ranks", 3, disconnecting_leaves_other_ranks},
       {"generations_never_mix", 2, generations_never_mix}};
   for (Scenario& scenario : scenarios) scenario.withdraws = true;

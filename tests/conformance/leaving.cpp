@@ -73,6 +73,38 @@ void other_receives_take_what_a_cancelled_one_leaves(Context& context) {
     }
 }
 
+/// A message comes while its receive and a later, smaller one are cancelled, with many between the two.
+void several_receives_are_cancelled_as_one(Context& context) {
+  constexpr int between = 400;
+  constexpr std::size_t size = 300;
+  for (std::uint32_t round = 0; round < 20; ++round) {
+    const Channel channel = round % 2 == 0 ? plain : noted;
+    if (context.rank() == 0) {
+      receive_now(context, 1, other, {});
+      Buffer bytes = pattern(round, size);
+      send_now(context, 1, channel, slice_of(bytes), numbered_note(round));
+      continue;
+    }
+    Buffer large_enough(size), too_small(20);
+    std::vector<Pending> receives;
+    receives.push_back(context.receive(0, channel, slice_of(large_enough)));
+    for (int bucket = 0; bucket < between; ++bucket)
+      receives.push_back(context.receive(0, {other.stream, true, bucket}, {}));
+    receives.push_back(context.receive(0, channel, slice_of(too_small)));
+    // An entry that is empty, too.
+    receives.emplace_back();
+    send_now(context, 0, other, {});
+    context.cancel_all(receives);
+    const bool has_come = outcome_of(context, receives.front()) == "done";
+    receives.pop_back();
+    for (Pending& receive : std::span(receives).subspan(1))
+      expect_equal(context, "outcome", "cancelled", outcome_of(context, receive));
+    if (!has_come) receive_now(context, 0, channel, slice_of(large_enough));
+    expect_pattern(context, "message", round, large_enough, size);
+    expect(context, "memory of the smaller receive is untouched", is_untouched(too_small));
+  }
+}
+
 void a_cancelled_sleep_ends_at_once(Context& context) {
   Pending sleep = context.sleep(Seconds(1000));
   context.cancel(sleep);
@@ -334,6 +366,7 @@ std::vector<Scenario> leaving_scenarios() {
   std::vector<Scenario> scenarios = {
       {"a_cancelled_receive_leaves_its_message", 2, a_cancelled_receive_leaves_its_message},
       {"other_receives_take_what_a_cancelled_one_leaves", 2, other_receives_take_what_a_cancelled_one_leaves},
+      {"several_receives_are_cancelled_as_one", 2, several_receives_are_cancelled_as_one},
       {"a_cancelled_send_never_arrives", 2, a_cancelled_send_never_arrives},
       {"messages_around_cancelled_ones_arrive", 2, messages_around_cancelled_ones_arrive},
       {"a_cancelled_send_arrives_completely_or_not_at_all", 2,

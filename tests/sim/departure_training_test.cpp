@@ -108,6 +108,65 @@ TEST_F(Departures, CommitsContinueWhileWorkersComeAndGo) {
   EXPECT_NEAR((makespan_ - without).count(), 0.75 * blocked.count(), 1e-6);
 }
 
+/// The first worker pushes after a second and departs; the round waits for the last one, which takes two.
+TEST_F(Departures, ThePushOfALostWorkerCountsOrIsDropped) {
+  price_ = [](Rank rank, const Work& work) {
+    return Seconds(work.kind != Work::Kind::forward ? 0.0 : rank == 2 ? 2.0 : 1.0);
+  };
+  Experiment experiment = small_experiment(3);
+  experiment.stop = {.rounds = 1};
+  experiment.recovery.policy = "shrink";
+  const auto expect = [&](LossRule rule, double departs_s, SampleCounts expected, const std::string& folder) {
+    SCOPED_TRACE(folder);
+    experiment.recovery.on_loss = rule;
+    depart_at(experiment, std::to_string(departs_s) + " remove a");
+    const auto check = [&](const Journal& journal) {
+      RunInfo info;
+      info.experiment = experiment;
+      const SampleCounts samples = expect_samples_add_up(info, journal);
+      EXPECT_EQ(samples.applied, expected.applied);
+      EXPECT_EQ(samples.dropped, expected.dropped);
+    };
+    EXPECT_NEAR(train_apart(experiment, folder, check).count(), 2.0, 0.01);
+  };
+  expect(LossRule::keep, 1.5, {.dropped = 0, .applied = 96}, "kept");
+  expect(LossRule::drop, 1.5, {.dropped = 32, .applied = 64}, "dropped");
+  experiment.recovery.on_loss = LossRule::keep;
+  depart_at(experiment, "0.5 remove a");
+  train(experiment);
+  EXPECT_EQ(model_in("dropped"), final_model());
+  EXPECT_NE(model_in("kept"), final_model());
+}
+
+/// The steward's note to the last worker is on its way for 0.2 s. Meanwhile the server has given it up, and
+/// it pushes. The job is that in which it knows when it departs, and says nothing.
+TEST_F(Departures, WhatARankSaysThatWasDeclaredDeadIsDropped) {
+  platform_ = TemporaryPlatform::star(5, 1e12, 0.2);
+  Experiment experiment = small_experiment(4);
+  experiment.stop = {.rounds = 3};
+  experiment.recovery.policy = "shrink";
+  experiment.transience.detect = Seconds(0.02);
+  experiment.transience.lifetime = "capacity-trace";
+  experiment.transience.options = {{"counts", std::string("4,3")}, {"gap", 0.95}};
+  const auto check = [&](bool speaks, const Journal& journal) {
+    ASSERT_EQ(count_of_changes(journal, "gone"), 1);
+    EXPECT_NEAR(changes_with(journal, "noticed").front().time.count(), 0.97, 0.001);
+    EXPECT_NEAR(changes_with(journal, "gone").front().time.count(), speaks ? 1.15 : 0.95, 0.001);
+    EXPECT_EQ(journal.discarded_messages > 0, speaks) << journal.discarded_messages;
+    RunInfo info;
+    info.experiment = experiment;
+    // Of its step.
+    EXPECT_EQ(expect_samples_add_up(info, journal).lost, speaks ? 24 : 0);
+    for (const auto& record : journal.staleness) EXPECT_NE(record.rank, 3);
+  };
+  train_apart(experiment, "speaks", [&](const Journal& journal) { check(true, journal); });
+  depart_at(experiment, "0 add a; 0 add b; 0 add c; 0 add d; 0.95 remove d");
+  experiment.transience.options.erase("counts");
+  experiment.transience.options.erase("gap");
+  check(false, train(experiment));
+  EXPECT_EQ(model_in("speaks"), final_model());
+}
+
 TEST_F(Departures, TheServersLearningRateMovesWithTheNumberOfMembers) {
   Experiment experiment = small_experiment(4);
   experiment.stop = {.rounds = 8};

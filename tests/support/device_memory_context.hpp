@@ -48,7 +48,8 @@ class DeviceMemoryContext final : public Context {
   }
   Pending sleep(Seconds duration) override { return inner_.sleep(duration); }
   bool is_done(const Pending& pending) override { return inner_.is_done(pending); }
-  void cancel(const Pending& pending) override { inner_.cancel(pending); }
+  void cancel_all(std::span<const Pending> pendings) override { inner_.cancel_all(pendings); }
+  std::int64_t discarded_messages() const override { return inner_.discarded_messages(); }
   void stop_work() override { inner_.stop_work(); }
   Pending disconnect(Rank peer) override { return inner_.disconnect(peer); }
   void announce_departure() override { inner_.announce_departure(); }

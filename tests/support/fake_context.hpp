@@ -145,8 +145,12 @@ class FakeContext final : public Context {
     return operations_[pending.slot()]->can_end();
   }
 
-  void cancel(const Pending& pending) override {
+  void cancel_all(std::span<const Pending> pendings) override {
     const std::lock_guard lock(world_.mutex_);
+    for (const Pending& pending : pendings)
+      if (!pending.empty()) cancel_locked(pending);
+  }
+  void cancel_locked(const Pending& pending) {
     const auto& operation = operations_[pending.slot()];
     const bool is_message = operation->kind == Kind::send || operation->kind == Kind::receive;
     if (!is_message || operation->matched || operation->outcome != Outcome::done) return;

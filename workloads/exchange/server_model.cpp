@@ -90,6 +90,11 @@ void ServerModel::accept(int worker, double weight) {
   pusher_ = worker;
 }
 
+void ServerModel::drop(int worker) {
+  TANDEM_CHECK(has_accepted(worker), "no accepted push of worker", worker);
+  std::erase_if(accepted_, [worker](const auto& one) { return one.first == worker; });
+}
+
 bool ServerModel::has_accepted(int worker) const {
   return std::any_of(accepted_.begin(), accepted_.end(),
                      [&](const auto& one) { return one.first == worker; });

@@ -45,6 +45,8 @@ class ServerModel {
   Kernel decompress();
   /// Adds the worker's slot to the aggregate.
   void accept(int worker, double weight);
+  /// Takes the worker's slot out again. Pre: it has not been folded.
+  void drop(int worker);
   bool has_accepted(int worker) const;
   int accepted() const { return static_cast<int>(accepted_.size()); }
   /// Sums what was accepted, in worker order, into the aggregate; afterwards the slots may be overwritten.

@@ -169,6 +169,7 @@ struct Experiment {
     RateScale scale_rate = RateScale::keep;
     int ramp = 0;  ///< rounds in which the learning rate moves to what scale_rate says
     BatchRule batch = BatchRule::keep;
+    LossRule on_loss = LossRule::keep;
     /// The policy itself continues a job with fewer workers, whatever `least` is.
     bool shrinks() const { return policy == "shrink" || policy == "liveput"; }
   } recovery;

@@ -361,6 +361,10 @@ std::vector<ExperimentKey> transience_keys() {
       {KEY(recovery.batch),
        {},
        "keep: each worker keeps its batch; global: the workers that are present share the batches of all"},
+      {KEY(recovery.on_loss),
+       {},
+       "what becomes of the push of a worker that is gone, in a round over servers that waits for others - "
+       "keep: it counts; drop: it does not. Jobs that continue in place, and algorithms with such rounds"},
       {KEY(recovery.give_up), at_least(0),
        "longest time to wait for that many workers, in seconds of the job; 0: no limit"},
       {KEY(recovery.mode),

@@ -69,16 +69,17 @@ struct DataPlan::Dealt {
   sampling::Shards shards;
   std::vector<sampling::Rest> first;  ///< by worker, before its shard; empty: nothing
 
-  /// A later deal, as all workers of this process know it.
+  // Of later deals, for all workers of this process:
   struct Later {
-    sampling::Deals before;
     int places = 0;
     sampling::Shards shards;
-    std::vector<sampling::Rest> rests;
   };
   static constexpr std::size_t kept = 2;
   std::mutex mutex;
-  std::vector<std::shared_ptr<const Later>> later;
+  std::vector<Later> later;
+  std::shared_ptr<const Labelled> labelled;  ///< from the first later deal on
+  sampling::RestsOfDeals rests;
+  sampling::ListsOfDeals lists;
   std::unique_ptr<const RunPlan> run;  ///< for cache policies that plan with the whole run
 
   const sampling::Shards& get() {
@@ -253,28 +254,27 @@ sampling::ShardVisits DataPlan::shard_visits(int worker) const {
 bool DataPlan::deals_again() const { return has_lists() || !dealt_->split->replicates; }
 
 sampling::ShardVisits DataPlan::shard_visits(const sampling::DealsOfWorker::Part& part) const {
-  if (part.before->empty()) return shard_visits(part.place);
+  if (part.before.empty()) return shard_visits(part.place);
   const std::lock_guard lock(dealt_->mutex);
+  if (!dealt_->labelled) dealt_->labelled = std::make_shared<const Labelled>(*this);
+  const sampling::Setting& setting = dealt_->labelled->setting;
   auto& later = dealt_->later;
-  auto found = std::ranges::find_if(
-      later, [&](const auto& one) { return one->places == part.places && one->before == *part.before; });
+  auto found = std::ranges::find(later, part.places, &Dealt::Later::places);
   if (found == later.end()) {
-    auto deal = std::make_shared<Dealt::Later>(Dealt::Later{*part.before, part.places, {}, {}});
-    const Labelled labelled(*this);
-    sampling::Setting setting = labelled.setting;
-    setting.workers = part.places;
-    deal->shards = dealt_->split->deal(setting);
-    deal->rests = sampling::rests_after(*dealt_->split, setting, deal->before, part.places);
+    sampling::Setting of_places = setting;
+    of_places.workers = part.places;
     if (later.size() == Dealt::kept) later.erase(later.begin());
-    found = later.insert(later.end(), std::move(deal));
+    found = later.insert(later.end(), {part.places, dealt_->split->deal(of_places)});
   }
   const auto place = static_cast<std::size_t>(part.place);
-  return {(*found)->shards.at(place), seed_, part.place, (*found)->rests.at(place)};
+  const auto rests = dealt_->rests.after(*dealt_->split, setting, part.before, part.places);
+  return {found->shards.at(place), seed_, part.place, rests->at(place)};
 }
 
 sampling::RestList DataPlan::rest_list(const sampling::DealsOfWorker::Part& part) const {
-  return sampling::rest_list_after([this](std::int64_t epoch) { return epoch_list(epoch, {}, {}); },
-                                   *part.before, part.places);
+  const std::lock_guard lock(dealt_->mutex);
+  return dealt_->lists.after([this](std::int64_t epoch) { return epoch_list(epoch, {}, {}); }, part.before,
+                             part.places);
 }
 
 void DataPlan::continue_after(std::span<const sampling::Deal> deals) {

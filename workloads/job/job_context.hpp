@@ -36,7 +36,8 @@ class JobContext final : public Context {
   bool is_done(const Pending& pending) override { return inner_.is_done(pending); }
   Completion wait(Pending& pending) override { return inner_.wait(pending); }
   Completion wait_any(std::span<Pending> pendings) override { return inner_.wait_any(pendings); }
-  void cancel(const Pending& pending) override { inner_.cancel(pending); }
+  std::int64_t discarded_messages() const override { return inner_.discarded_messages(); }
+  void cancel_all(std::span<const Pending> pendings) override { inner_.cancel_all(pendings); }
   void stop_work() override { inner_.stop_work(); }
   Pending disconnect(Rank peer) override { return inner_.disconnect(of_inner(peer)); }
   void announce_departure() override { inner_.announce_departure(); }

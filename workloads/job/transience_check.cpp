@@ -168,6 +168,7 @@ class TransienceChecker {
     if (recovery.policy == "liveput" && !has_distribution(experiment_.transience))
       fail_at("transience.lifetime", "a model with a distribution of lifetimes for recovery.policy liveput",
               quote(experiment_.transience.lifetime));
+    check_loss("where the job starts again (recovery.mode), and nothing of a round in progress remains");
     if (experiment_.stop.seconds > Seconds(0))
       fail_at("stop.seconds",
               "stop.rounds or stop.epochs for a job that starts again, which counts no time that was lost",
@@ -200,12 +201,21 @@ class TransienceChecker {
               quote(algorithm.name) + ": " + membership.how);
     if (experiment_.recovery.batch == BatchRule::global && algorithm.make.varies_batch)
       fail_at("recovery.batch", own_batches(), quote(to_text(experiment_.recovery.batch)));
+    if (experiment_.sync.over != sync::Route::server)
+      check_loss("without servers, where a round is done again without the lost worker");
+    if (!membership.rounds_are_updates)
+      check_loss("with " + algorithm.name + ", which has no rounds that wait for others");
     if (experiment_.sync.over == sync::Route::server) return check_servers();
     if (experiment_.sync.over == sync::Route::peers && algorithm.make.timing_driven)
       fail_at("sync.algorithm",
               "an algorithm of rounds over peers: without them, the first worker counts the steps of all",
               quote(algorithm.name));
     check_members();
+  }
+
+  void check_loss(const std::string& where_only_kept) const {
+    if (experiment_.recovery.on_loss != LossRule::keep)
+      fail_at("recovery.on_loss", "keep " + where_only_kept, quote(to_text(experiment_.recovery.on_loss)));
   }
 
   /// Workers that exchange directly.

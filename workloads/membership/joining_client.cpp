@@ -30,18 +30,21 @@ void JoiningClient::begin(int of_occupant) {
   incarnation = of_occupant;
 }
 
-JoiningClient::Join JoiningClient::advance(Context& context, const Completion& last, Pending& next,
-                                           int server) {
+bool JoiningClient::await_arrival(Context& context, const Completion& last, Pending& next, int server) {
   hear(last, server);
   if (!draining.empty()) {
     next = std::move(draining.back());
     draining.pop_back();
-    return Join::waits;
+    return false;
   }
-  if (arrived < incarnation) {
-    next = context.receive(rank, protocol::arrivals, {});
-    return Join::waits;
-  }
+  if (arrived >= incarnation) return true;
+  next = context.receive(rank, protocol::arrivals, {});
+  return false;
+}
+
+JoiningClient::Join JoiningClient::advance(Context& context, const Completion& last, Pending& next,
+                                           int server) {
+  if (!await_arrival(context, last, next, server)) return Join::waits;
   is_joining = false;
   if (has_declined && arrived == incarnation) return Join::declined;
   has_ended = false;

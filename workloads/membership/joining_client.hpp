@@ -2,6 +2,7 @@
 // that is gone ends, and the next one begins when nothing of that is left.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace tandem {
 
 struct JoiningClient {
   Rank rank = 0;
+  int worker = -1;                     ///< its slot among the workers of its job; -1: it is no worker
   bool has_ended = false;              ///< it sends no further request, or nobody is there
   bool is_joining = false;             ///< waits until nothing of its slot's last occupant is left
   int incarnation = 1;                 ///< of the occupant that joins, or has joined
@@ -31,15 +33,25 @@ struct JoiningClient {
   /// Another one begins; `advance` follows.
   void begin(int of_occupant);
 
+  bool is_present() const { return !has_ended || is_joining; }
+  /// False: the join waits for `next`. True: nothing of earlier occupants is left, and the one that joins has
+  /// arrived. `last`: what the join has waited for; nothing at first. A later occupant than the one that
+  /// joins may have arrived: then the note about the departure of this one follows.
+  bool await_arrival(Context& context, const Completion& last, Pending& next, int server);
   enum class Join { waits, joined, declined };
-  /// `last`: what the join has waited for; nothing at first. `next`: becomes what it waits for next. A later
-  /// occupant than the one that joins may have arrived: then the note about the departure of this one
-  /// follows.
+  /// The same, and welcomes the one that has arrived.
   Join advance(Context& context, const Completion& last, Pending& next, int server);
 
  private:
   void hear(const Completion& last, int server);
 };
+
+/// The client of a worker among those of its server; null: another one serves that worker.
+template <class Clients>
+auto* client_of_worker(Clients& clients, int worker) {
+  const auto found = std::ranges::find(clients, worker, &JoiningClient::worker);
+  return found == clients.end() ? nullptr : &*found;
+}
 
 /// The handshake of a rank that joins one that serves it, at the same time as JoiningClient::advance there.
 /// `receiver`: its incarnation. `wait`: returns how the operation ended. False: `is_there` was false.

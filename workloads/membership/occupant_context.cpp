@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -23,8 +22,8 @@ OccupantContext::OccupantContext(Context& inner, StewardLine& steward, const pro
 /// Thousands of ranks start and wait in turn, so this and the waits touch little memory.
 Pending OccupantContext::keep(Pending started) {
   const std::size_t slot = started.slot();
-  if (slot >= opened_.size()) opened_.resize(slot + 1, not_open);
-  opened_[slot] = ++last_opened_;
+  if (slot >= is_open_.size()) is_open_.resize(slot + 1, false);
+  is_open_[slot] = true;
   return started;
 }
 
@@ -76,7 +75,7 @@ Completion OccupantContext::wait(Pending& pending) {
     if (const auto completion = wait_or_hear({&pending, 1}, awaited)) return *completion;
     check_presence();
   }
-  opened_[pending.slot()] = not_open;
+  is_open_[pending.slot()] = false;
   return inner_.wait(pending);
 }
 
@@ -103,7 +102,7 @@ std::optional<Completion> OccupantContext::wait_or_hear(std::span<Pending> pendi
     departure_ = std::move(awaited[asked]);
     steward_.next() = std::move(awaited[asked + 1]);
   };
-  const auto close = [&](Pending& pending) { opened_[pending.release()] = not_open; };
+  const auto close = [&](Pending& pending) { is_open_[pending.release()] = false; };
   Completion completion;
   try {
     completion = inner_.wait_any(awaited);
@@ -174,11 +173,9 @@ void OccupantContext::expect_departure(Seconds at) {
 void OccupantContext::depart() {
   inner_.stop_work();
   std::vector<Pending> open;
-  for (std::size_t slot = 0; slot < opened_.size(); ++slot)
-    if (opened_[slot] != not_open) open.emplace_back(static_cast<std::uint32_t>(slot));
-  // Else the message of a cancelled receive might meet a later one, whose memory may be smaller.
-  std::ranges::sort(open, std::greater(), [this](const Pending& pending) { return opened_[pending.slot()]; });
-  for (const Pending& pending : open) inner_.cancel(pending);
+  for (std::size_t slot = 0; slot < is_open_.size(); ++slot)
+    if (is_open_[slot]) open.emplace_back(static_cast<std::uint32_t>(slot));
+  inner_.cancel_all(open);
   std::vector<Pending> disconnecting;
   for (Rank peer = 0; peer < inner_.world_size(); ++peer)
     if (is_peer_[static_cast<std::size_t>(peer)] && peer != steward_.steward())

@@ -3,7 +3,6 @@
 // OccupantDeparted.
 #pragma once
 
-#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -41,7 +40,8 @@ class OccupantContext final : public Context {
   bool is_done(const Pending& pending) override { return inner_.is_done(pending); }
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
-  void cancel(const Pending& pending) override { inner_.cancel(pending); }
+  std::int64_t discarded_messages() const override { return inner_.discarded_messages(); }
+  void cancel_all(std::span<const Pending> pendings) override { inner_.cancel_all(pendings); }
   void stop_work() override { inner_.stop_work(); }
   Pending disconnect(Rank peer) override;
   std::vector<Pending> disconnect_all(std::span<const Rank> peers) override;
@@ -64,11 +64,8 @@ class OccupantContext final : public Context {
   CacheNodeStanding* node_;
   int incarnation_;
   Seconds departs_{std::numeric_limits<double>::infinity()};
-  Pending departure_;  ///< sleeps until then
-  static constexpr std::uint64_t not_open = 0;
-  /// By slot of the inner context: in which order operations were started that have not been waited for.
-  std::vector<std::uint64_t> opened_;
-  std::uint64_t last_opened_ = not_open;
+  Pending departure_;             ///< sleeps until then
+  std::vector<bool> is_open_;     ///< by slot of the inner context: started, and not waited for
   std::vector<bool> is_peer_;     ///< by rank: messages were exchanged with it since the last disconnect
   std::vector<Pending> awaited_;  ///< see wait_or_hear
 };

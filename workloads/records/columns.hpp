@@ -196,6 +196,7 @@ template <class J, class Visitor>
 void visit_membership_figures(J& journal, Visitor&& figure) {
   figure("counted_rounds", journal.counted_rounds);
   figure("accepted_samples", journal.accepted_samples);
+  figure("discarded_messages", journal.discarded_messages);
 }
 
 /// Calls `moment(field)` for each moment of a rank's own clock in its records; durations are none. The moment

@@ -31,7 +31,7 @@ class Distribution {
 /// job starts again, lost samples are not among the processed ones, which a measurement does not know.
 struct SampleCounts {
   std::int64_t processed = 0;
-  std::int64_t dropped = 0;  ///< with pushes that the server dropped because they were late
+  std::int64_t dropped = 0;  ///< with pushes that the server dropped: late, or of lost workers
   /// Part of an update of the model. None over peers, where every worker has its own model.
   std::optional<std::int64_t> applied{};
   /// Pushed, but the job ended before the update they would have joined. None over peers.

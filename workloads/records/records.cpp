@@ -76,6 +76,7 @@ void Journal::append(Journal&& other) {
   dropped_samples += other.dropped_samples;
   counted_rounds += other.counted_rounds;
   accepted_samples += other.accepted_samples;
+  discarded_messages += other.discarded_messages;
   failed_commits += other.failed_commits;
   skipped_steps += other.skipped_steps;
   cpu_wait = std::max(cpu_wait, other.cpu_wait);

@@ -195,7 +195,8 @@ struct Journal {
   /// has accepted for an update that never came.
   std::int64_t counted_rounds = 0;
   std::int64_t accepted_samples = 0;
-  std::int64_t dropped_samples = 0;  ///< of pushes that the first server shard dropped because they were late
+  std::int64_t discarded_messages = 0;  ///< where workers may depart: see Context::discarded_messages
+  std::int64_t dropped_samples = 0;     ///< of pushes that the first server shard dropped
 
   /// Adds figures that follow from what the rank recorded, and take long to compute. Not sent to other ranks.
   std::vector<std::function<void(Journal&)>> later;

@@ -88,7 +88,6 @@ class CacheNode {
     bool is_held = false;  ///< the request is for an epoch that has not begun, or waits for the directory
     int lookups = 0;       ///< for the request
     Seconds asked{};       ///< when it has come, if there were lookups
-    int worker = -1;       ///< among those of the job
     std::list<Batch> lost = {};  ///< of earlier workers of the slot
   };
   /// A batch waits for a sample.
@@ -110,7 +109,6 @@ class CacheNode {
   void end(Client& client);
   // Where machines of workers may depart (cache_node_members.cpp):
   void hear_steward(const Note& note);
-  Client* client_of(int worker);
   void on_departed(Client& client);
   void on_joined(Client& client, int incarnation);
   void advance_join(Client& client, const Completion& last);

@@ -55,12 +55,14 @@ void CacheNode::add_clients(std::span<const ServedJob> jobs) {
 void CacheNode::hear_steward(const Note& note) {
   switch (protocol::kind_of(note)) {
     case protocol::Kind::departed:
-      if (Client* const client = client_of(protocol::unpack<protocol::Departed>(note).worker))
+      if (Client* const client =
+              client_of_worker(clients_, protocol::unpack<protocol::Departed>(note).worker))
         on_departed(*client);
       break;
     case protocol::Kind::joined: {
       const auto joined = protocol::unpack<protocol::Joined>(note);
-      if (Client* const client = client_of(joined.worker)) on_joined(*client, joined.incarnation);
+      if (Client* const client = client_of_worker(clients_, joined.worker))
+        on_joined(*client, joined.incarnation);
       break;
     }
     case protocol::Kind::end:
@@ -70,12 +72,6 @@ void CacheNode::hear_steward(const Note& note) {
       TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from the steward");
   }
   wait_.back() = context_.receive(*steward_, protocol::membership, {});
-}
-
-/// Null: another node serves the worker.
-CacheNode::Client* CacheNode::client_of(int worker) {
-  const auto found = std::ranges::find(clients_, worker, &Client::worker);
-  return found == clients_.end() ? nullptr : &*found;
 }
 
 /// Ends what is open between this node and the worker. What is still being read or sent ends later: other

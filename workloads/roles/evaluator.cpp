@@ -38,8 +38,7 @@ void Evaluator::run() {
     next[arrived.index] = context_.receive(writers[arrived.index], protocol::checkpoints, {});
     evaluate(protocol::unpack<protocol::Checkpoint>(arrived.note));
   }
-  for (const Pending& other : next)
-    if (!other.empty()) context_.cancel(other);
+  context_.cancel_all(next);
   context_.wait_all(next);
 }
 

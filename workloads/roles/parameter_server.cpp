@@ -50,8 +50,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       events_(job.real_math() && job.checkpoints().keeps_states()
                   ? events_path(job.spec().directory, assignment_)
                   : ""),
-      rate_scale_(job.spec().experiment.recovery.scale_rate),
-      batch_rule_(job.spec().experiment.recovery.batch),
+      recovery_(job.spec().experiment.recovery),
       // Workers that update themselves scale their updates.
       rate_factor_(plan_.servers_send_means() ? 1.0 : rate_factor_of(job)),
       ramp_(job.replica_plan().rate_ramp),
@@ -86,7 +85,7 @@ void ParameterServer::run() {
   commits_.start(pushes_.rounds());
   leave_spares_out();
   for (int worker = 0; worker < static_cast<int>(clients_.size()); ++worker)
-    if (clients_[static_cast<std::size_t>(worker)].is_present) listen(worker);
+    if (clients_[static_cast<std::size_t>(worker)].is_present()) listen(worker);
   if (steward_) inbox_[steward_entry()] = context_.receive(*steward_, protocol::membership, {});
   while (!is_over()) {
     if (is_paused_) {
@@ -323,12 +322,13 @@ void ParameterServer::apply(double scale) {
 void ParameterServer::discard(const sync::Discard& decision) {
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];
   client.dropped = true;
+  if (!client.is_present()) drop_accepted(decision.worker);
   if (is_coordinator_ && gets_pushes_) journal_.dropped_samples += client.samples;
 }
 
 void ParameterServer::reply(const sync::Reply& decision) {
   // Its last push was complete, and its machine is gone.
-  if (!clients_[static_cast<std::size_t>(decision.worker)].is_present) return;
+  if (!clients_[static_cast<std::size_t>(decision.worker)].is_present()) return;
   // The worker's next push will overwrite its slot.
   if (model_.has_accepted(decision.worker)) fold();
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];

@@ -25,6 +25,7 @@
 #include "workloads/exchange/server_model.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/job/round_counter.hpp"
+#include "workloads/membership/joining_client.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
 
@@ -47,8 +48,7 @@ class ParameterServer {
   };
 
   /// What the server holds for one worker.
-  struct Client {
-    Rank rank = 0;
+  struct Client : JoiningClient {
     std::vector<Pending> pieces;           ///< receives of all pieces of a push but the last of its key
     std::size_t key = 0;                   ///< of its next push
     std::optional<protocol::Push> push{};  ///< of a push whose pieces are not all there
@@ -71,16 +71,11 @@ class ParameterServer {
     std::int64_t heard_commit = 0;  ///< as its last push says
     /// The commit up to which its records are written; none: nothing of it counts yet.
     std::optional<std::int64_t> recorded = {};
-    bool is_present = true;
-    bool is_joining = false;                 ///< waits until nothing of its slot's last worker is left
-    int incarnation = 1;                     ///< of the worker that joins, or has joined
-    int arrived = 1;                         ///< incarnation of the last worker that has arrived
     bool has_place = true;                   ///< deals count its worker
     bool loads_ahead = false;                ///< its worker may have taken the batch of its next step
     std::size_t deals_told = 0;              ///< to its worker
     std::vector<std::int64_t> deal_numbers;  ///< of several, or of all, as a newcomer gets them
-    std::vector<Pending> draining;           ///< what is open with earlier workers of its slot
-    bool is_member() const { return is_present && !is_joining; }
+    bool is_member() const { return !has_ended; }
   };
 
   /// A push that the next update is made of.
@@ -106,14 +101,14 @@ class ParameterServer {
   void send_deals(Client& client, std::vector<std::int64_t>& numbers, std::int64_t count);
   void on_joined(int worker, int incarnation);
   void cancel_join(int worker);
-  static void note_arrived(Client& client, const Completion& last);
   void advance_join(int worker, const Completion& last);
   void welcome(int worker);
-  void set_presence(Client& client, bool is_present, bool is_joining = false);
+  void set_member(Client& client, bool is_member);
   int batch_of(const sync::Reply& decision) const;
   Note note_of_reply(const sync::Reply& decision) const;
   void rescale();
-  void leave(int worker);
+  void leave(int worker, bool drops = false);
+  void drop_accepted(int worker);
   void ask_for_end();
   void tell_steward_end();
   void record_end();
@@ -205,8 +200,7 @@ class ParameterServer {
   std::vector<Pending> inbox_;
   sync::ServerDecisions decisions_;
   std::vector<Accepted> accepted_;  ///< since the last update
-  RateScale rate_scale_;
-  BatchRule batch_rule_;
+  const Experiment::Recovery& recovery_;
   double rate_factor_;  ///< on the learning rate, with the members that there are
   recovery::RateRamp ramp_;
   std::vector<int> batches_;  ///< by worker, that the members share; empty: as the policy says

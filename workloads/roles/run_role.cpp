@@ -58,9 +58,10 @@ void run_shared_role(std::span<const ServedJob> jobs, Context& context, bool ope
   deal_operations(jobs, jobs.front().job->roster().assignment(context.rank()), std::move(recorded));
 }
 
-void run_role(const Job& job, Context& context, Journal& journal) {
+namespace {
+
+void run_assigned(const Job& job, Context& context, Journal& journal) {
   const RankAssignment& assignment = job.roster().assignment(context.rank());
-  restore_copies(job, context);
   switch (assignment.role) {
     case RankAssignment::Role::worker:
       if (job.roster().steward()) return run(WorkerSlot(job, context, journal, assignment.index), context);
@@ -85,6 +86,14 @@ void run_role(const Job& job, Context& context, Journal& journal) {
     case RankAssignment::Role::keeper:
       return run(Keeper(job, context), context);
   }
+}
+
+}  // namespace
+
+void run_role(const Job& job, Context& context, Journal& journal) {
+  restore_copies(job, context);
+  run_assigned(job, context, journal);
+  journal.discarded_messages += context.discarded_messages();
 }
 
 }  // namespace tandem

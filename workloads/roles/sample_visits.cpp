@@ -125,7 +125,7 @@ void SampleVisits::begin_deals() {
       shard_->skip(taken);
       continue;
     }
-    first_ = part->before->empty() ? data_.first_list() : data_.rest_list(*part);
+    first_ = part->before.empty() ? data_.first_list() : data_.rest_list(*part);
     skip_in_lists(taken);
     before_epoch_ += part->begin;
   }

@@ -12,6 +12,12 @@
 #include "workloads/roles/parameter_server.hpp"
 
 namespace tandem {
+namespace {
+
+/// A server stays.
+constexpr int only_one = 1;
+
+}  // namespace
 
 /// Where workers may join, the steward says when no more do.
 bool ParameterServer::is_over() const { return present_ == 0 && (!steward_ || no_more_join_); }
@@ -38,14 +44,15 @@ void ParameterServer::hear_steward(const Note& note) {
   inbox_[steward_entry()] = context_.receive(*steward_, protocol::membership, {});
 }
 
-/// The worker's machine is gone. A push that has arrived as a whole still counts.
+/// The worker's machine is gone. A push that has arrived as a whole still counts (recovery.on_loss: keep).
 void ParameterServer::on_departed(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  if (!client.is_present) return lose_place(worker);  // it has ended by itself
+  if (!client.is_present()) return lose_place(worker);  // it has ended by itself
   if (client.is_joining) return cancel_join(worker);
-  set_presence(client, false);
+  set_member(client, false);
   const auto push = drop_messages(worker);
-  if (push) {
+  const bool drops = recovery_.on_loss == LossRule::drop;
+  if (push && !drops) {
     begin_answer(client);
     model_.note_push(worker, push->version);
     on_push(worker, *push);
@@ -53,7 +60,7 @@ void ParameterServer::on_departed(int worker) {
   lose_place(worker);
   client.waits = false;
   client.unanswered = 0;
-  leave(worker);
+  leave(worker, drops);
   checkpoint_if_due();
 }
 
@@ -90,23 +97,17 @@ std::optional<protocol::Push> ParameterServer::drop_messages(int worker) {
 /// It has departed again.
 void ParameterServer::cancel_join(int worker) {
   const auto index = static_cast<std::size_t>(worker);
-  Client& client = clients_[index];
-  set_presence(client, false);
+  clients_[index].leave(context_, inbox_[index], only_one);
   --present_;
   lose_place(worker);
-  client.draining.push_back(context_.disconnect(client.rank));
-  if (context_.is_done(inbox_[index]))
-    note_arrived(client, context_.wait(inbox_[index]));
-  else
-    client.draining.push_back(std::move(inbox_[index]));
   ask_for_end();
 }
 
 /// Slots for spares are empty as the job begins.
 void ParameterServer::leave_spares_out() {
   for (std::size_t worker = first_workers_; worker < workers(); ++worker) {
-    clients_[worker].incarnation = clients_[worker].arrived = 0;
     leave(static_cast<int>(worker));
+    clients_[worker].be_absent();
   }
 }
 
@@ -202,38 +203,22 @@ std::vector<std::int64_t> ParameterServer::counted_samples() const {
 /// left on either side.
 void ParameterServer::on_joined(int worker, int incarnation) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  TANDEM_CHECK(!client.is_present, "worker", worker);
-  constexpr bool is_joining = true;
-  set_presence(client, true, is_joining);
-  client.incarnation = incarnation;
+  TANDEM_CHECK(!client.is_present(), "worker", worker);
+  client.begin(incarnation);
   take_place(worker);
   ++present_;
   advance_join(worker, {});
-}
-
-/// A later worker may arrive before the steward's notes about it do.
-void ParameterServer::note_arrived(Client& client, const Completion& last) {
-  if (last.outcome == Outcome::done && protocol::holds<protocol::Arrived>(last.note))
-    client.arrived = protocol::unpack<protocol::Arrived>(last.note).incarnation;
 }
 
 /// `last`: what the join has waited for.
 void ParameterServer::advance_join(int worker, const Completion& last) {
   const auto index = static_cast<std::size_t>(worker);
   Client& client = clients_[index];
-  note_arrived(client, last);
-  if (!client.draining.empty()) {
-    inbox_[index] = std::move(client.draining.back());
-    client.draining.pop_back();
-  } else if (client.arrived < client.incarnation) {
-    inbox_[index] = context_.receive(client.rank, protocol::arrivals, {});
-  } else {
-    // It takes nothing before it hears of the deal.
-    deal_if_due();
-    // If a later one has arrived, the note about the departure of this one follows.
-    set_presence(client, true);
-    welcome(worker);
-  }
+  if (!client.await_arrival(context_, last, inbox_[index], only_one)) return;
+  // It takes nothing before it hears of the deal.
+  deal_if_due();
+  set_member(client, true);
+  welcome(worker);
 }
 
 /// The worker gets what the others have.
@@ -292,11 +277,10 @@ std::int64_t ParameterServer::recorded_by_all() const {
   return last;
 }
 
-void ParameterServer::set_presence(Client& client, bool is_present, bool is_joining) {
-  members_ -= client.is_member() ? 1 : 0;
-  client.is_present = is_present;
-  client.is_joining = is_joining;
-  members_ += client.is_member() ? 1 : 0;
+void ParameterServer::set_member(Client& client, bool is_member) {
+  members_ += static_cast<int>(is_member) - static_cast<int>(client.is_member());
+  client.has_ended = !is_member;
+  client.is_joining = false;
 }
 
 /// The set of members has changed.
@@ -304,21 +288,21 @@ void ParameterServer::rescale() {
   const int count = std::max(1, members_);
   pushes_.set_events_per_round(count);
   const int all = static_cast<int>(first_workers_);
-  rate_factor_ = recovery::rate_factor(rate_scale_, all, count);
-  if (batch_rule_ == BatchRule::keep) return;
+  rate_factor_ = recovery::rate_factor(recovery_.scale_rate, all, count);
+  if (recovery_.batch == BatchRule::keep) return;
   batches_.assign(workers(), 0);
-  const auto shares = recovery::batches(batch_rule_, plan_.sync_setting().batch, all, count);
+  const auto shares = recovery::batches(recovery_.batch, plan_.sync_setting().batch, all, count);
   std::size_t next = 0;
   for (std::size_t worker = 0; worker < workers(); ++worker)
     if (clients_[worker].is_member()) batches_[worker] = std::max(1, static_cast<int>(shares[next++]));
 }
 
 /// The worker is absent from now on.
-void ParameterServer::leave(int worker) {
-  set_presence(clients_[static_cast<std::size_t>(worker)], false);
+void ParameterServer::leave(int worker, bool drops) {
+  set_member(clients_[static_cast<std::size_t>(worker)], false);
   --present_;
   if (steward_) rescale();
-  const sync::Left event{now_of_policy(), worker};
+  const sync::Left event{now_of_policy(), worker, drops};
   for (key_ = 0; !is_last_key(); ++key_) {
     key_policies_[key_]->on_left(event, decisions_);
     carry_out();
@@ -326,6 +310,14 @@ void ParameterServer::leave(int worker) {
   policy_->on_left(event, decisions_);
   execute(logged(event));
   ask_for_end();
+}
+
+/// Of a worker that is gone. No push of an earlier worker in its slot remains, since these were dropped, too.
+void ParameterServer::drop_accepted(int worker) {
+  if (recovery_.on_loss == LossRule::keep) return;
+  model_.drop(worker);
+  const Rank rank = clients_[static_cast<std::size_t>(worker)].rank;
+  std::erase_if(accepted_, [rank](const Accepted& push) { return push.rank == rank; });
 }
 
 /// The coordinator knows that the job ends; the steward, that no worker joins any more.

@@ -23,7 +23,12 @@ Steward::Steward(const Job& job, Context& context, Journal& journal)
       deciders_(job.roster().deciders()),
       running_deciders_(deciders_.size()) {
   if (job.generation() != nullptr) began_ = job.generation()->began;
-  for (const Rank worker : job.roster().workers()) slots_.push_back({.rank = worker});
+  for (const Rank worker : job.roster().workers()) {
+    Slot& slot = slots_.emplace_back();
+    slot.rank = worker;
+    slot.worker = slot.machine = static_cast<int>(slots_.size()) - 1;
+    slot.machines = &machines_;
+  }
   if (job.exchange().route() != sync::Route::server)
     agreement_.emplace(static_cast<int>(slots_.size()),
                        static_cast<int>(job.roster().first_workers().size()));
@@ -64,11 +69,11 @@ void Steward::start() {
 
 void Steward::occupy_first_slots() {
   const std::size_t workers = job_.roster().first_workers().size();
-  for (std::size_t slot = 0; slot < workers; ++slot) {
-    slots_[slot].incarnation = machines_.occupy(static_cast<int>(slot), Seconds(0));
-    slots_[slot].is_member = true;
-    record(static_cast<int>(slot), "joined");
-    announce(static_cast<int>(slot));
+  for (Slot& slot : std::span(slots_).first(workers)) {
+    slot.incarnation = machines_.occupy(slot.machine, Seconds(0));
+    slot.is_member = true;
+    record(slot, "joined");
+    announce(slot);
   }
   occupy_nodes();
   give(recovery::Started{Seconds(0), static_cast<int>(workers)});
@@ -90,9 +95,9 @@ void Steward::begin_again() {
   const auto first = static_cast<int>(job_.roster().first_workers().size());
   for (int index = 0; index < static_cast<int>(slots_.size()); ++index) {
     Slot& slot = slots_[static_cast<std::size_t>(index)];
-    slot.before = std::max(0, slot.announced - 1);
+    slot.begin_launch();
     // Nobody may have noticed yet that its machine has departed.
-    if (slot.is_member && !slot.is_gone) announce(index);
+    if (slot.is_member && !slot.is_gone) announce(slot);
     if (slot.is_member == (index < first)) continue;
     if (slot.is_member) {
       note_joined(index);
@@ -196,43 +201,51 @@ void Steward::end_joins() {
   tell_nodes(protocol::pack(protocol::End{}));
 }
 
+/// What an event means for the machines of any place, and for the occupant.
+void Steward::note_event(Place& place, const MachineEvent& event) {
+  using What = MachineEvent::What;
+  switch (event.what) {
+    case What::warned:
+      return record(place, "warned");
+    case What::departed:
+      record(place, "departed", to_text(event.how));
+      // A machine that waits has no occupant.
+      if (place.announced != event.incarnation) return;
+      place.is_gone = true;
+      if (!place.departs_by_itself) tell_occupancy(place, event.incarnation, std::max(event.at, Seconds(0)));
+      return;
+    case What::noticed:
+      return record(place, "noticed", to_text(event.how));
+    case What::ready:
+      place.incarnation = event.incarnation;
+      return record(place, "ready");
+    case What::refused:
+      return record(place, "refused");
+  }
+}
+
 void Steward::handle(const MachineEvent& event) {
   using What = MachineEvent::What;
   Slot& slot = slots_[static_cast<std::size_t>(event.slot)];
   const Seconds at = std::max(event.at, Seconds(0));
-  switch (event.what) {
-    case What::warned:
-      record(event.slot, "warned");
-      return give(recovery::Warned{at, event.slot, event.notice});
-    case What::departed:
-      record(event.slot, "departed", to_text(event.how));
-      // A machine that waits has no worker.
-      if (slot.announced != event.incarnation) return;
-      slot.is_gone = true;
-      if (!slot.departs_by_itself)
-        tell(slot.rank, protocol::membership, protocol::pack(occupancy_of(slot, event.incarnation, at)));
-      return;
-    case What::noticed:
-      return note_departure(event);
-    case What::ready:
-      slot.incarnation = event.incarnation;
-      record(event.slot, "ready");
-      return give(recovery::Ready{at, event.slot, event.incarnation});
-    case What::refused:
-      record(event.slot, "refused");
-      return give(recovery::RequestFailed{at, event.slot});
-  }
-}
-
-void Steward::note_departure(const MachineEvent& event) {
-  Slot& slot = slots_[static_cast<std::size_t>(event.slot)];
-  if (slot.is_member) {
+  if (event.what == What::noticed && slot.is_member) {
     slot.is_member = false;
     ++epoch_;
-    note_left(event.slot, event.incarnation - slot.before);
+    note_left(event.slot, slot.in_launch(event.incarnation));
   }
-  record(event.slot, "noticed", to_text(event.how));
-  give(recovery::Departed{event.at, event.slot, event.incarnation, event.how});
+  note_event(slot, event);
+  switch (event.what) {
+    case What::warned:
+      return give(recovery::Warned{at, event.slot, event.notice});
+    case What::departed:
+      return;
+    case What::noticed:
+      return give(recovery::Departed{event.at, event.slot, event.incarnation, event.how});
+    case What::ready:
+      return give(recovery::Ready{at, event.slot, event.incarnation});
+    case What::refused:
+      return give(recovery::RequestFailed{at, event.slot});
+  }
 }
 
 /// `incarnation`: as this launch counts.
@@ -258,7 +271,7 @@ void Steward::give(const recovery::Event& event) {
 void Steward::carry_out(const recovery::Decisions& decisions) {
   for (const auto& decision : decisions) {
     if (const auto* request = std::get_if<recovery::Request>(&decision)) {
-      record(request->slot, "requested");
+      record(slots_[static_cast<std::size_t>(request->slot)], "requested");
       machines_.request(request->slot, now());
     }
     if (const auto* admitted = std::get_if<recovery::Admit>(&decision)) admit(admitted->slot);
@@ -281,17 +294,18 @@ void Steward::pause(bool paused) {
 }
 
 void Steward::admit(int slot) {
-  slots_[static_cast<std::size_t>(slot)].is_member = true;
+  Slot& admitted = slots_[static_cast<std::size_t>(slot)];
+  admitted.is_member = true;
   ++epoch_;
-  record(slot, "joined");
-  announce(slot);
+  record(admitted, "joined");
+  announce(admitted);
   note_joined(slot);
 }
 
 void Steward::note_joined(int slot) {
   Slot& joined = slots_[static_cast<std::size_t>(slot)];
   if (past_) return;
-  const int incarnation = joined.incarnation - joined.before;
+  const int incarnation = joined.in_launch(joined.incarnation);
   if (agreement_) {
     joined.has_arrived = false;
     agreement_->join(slot, incarnation);
@@ -302,21 +316,22 @@ void Steward::note_joined(int slot) {
   tell_stores(note);
 }
 
-/// To the slot: its occupant, and when that departs, if this is known.
-void Steward::announce(int slot) {
-  Slot& occupied = slots_[static_cast<std::size_t>(slot)];
-  const auto departs = machines_.known_departure(slot);
-  occupied.announced = occupied.incarnation;
-  occupied.is_gone = false;
-  occupied.departs_by_itself = departs.has_value();
+/// To the place: who lives there, and when that departs, if this is known.
+void Steward::announce(Place& place) {
+  const auto departs = place.machines->known_departure(place.machine);
+  place.announced = place.incarnation;
+  place.is_gone = false;
+  place.departs_by_itself = departs.has_value();
   constexpr Seconds never(std::numeric_limits<double>::infinity());
-  tell(occupied.rank, protocol::membership,
-       protocol::pack(occupancy_of(occupied, occupied.incarnation, departs.value_or(never))));
+  tell_occupancy(place, place.incarnation, departs.value_or(never));
 }
 
-/// Slots count as this launch does, and on its clock.
-protocol::Occupancy Steward::occupancy_of(const Slot& slot, int incarnation, Seconds departs) const {
-  return {.incarnation = incarnation - slot.before, .departs = departs - began_, .before = slot.before};
+/// Places count as this launch does, and on its clock.
+void Steward::tell_occupancy(const Place& place, int incarnation, Seconds departs) {
+  tell(
+      place.rank, place.channel,
+      protocol::pack(protocol::Occupancy{
+          .incarnation = place.in_launch(incarnation), .departs = departs - began_, .before = place.before}));
 }
 
 void Steward::tell_deciders(const Note& note) {
@@ -329,12 +344,12 @@ void Steward::tell(Rank rank, Channel channel, const Note& note, Slice slice) {
   told_.push_back(context_.send(rank, channel, slice, note));
 }
 
-void Steward::record(int slot, const std::string& event, const std::string& cause) {
-  const Slot& of = slots_[static_cast<std::size_t>(slot)];
+/// Rows of machines without workers have no slot.
+void Steward::record(const Place& place, const std::string& event, const std::string& cause) {
   note({.time = now() - began_,
-        .slot = slot,
-        .incarnation = of.incarnation,
-        .host = job_.roster().host_of(of.rank),
+        .slot = place.worker,
+        .incarnation = place.incarnation,
+        .host = job_.roster().host_of(place.rank),
         .event = event,
         .cause = cause,
         .epoch = epoch_});

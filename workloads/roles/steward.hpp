@@ -8,6 +8,7 @@
 // begins with the machines that there are then. It counts the time since the job began.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -35,28 +36,30 @@ class Steward {
   void run();
 
  private:
-  struct Slot {
+  /// A place where one machine after the other may be, each with an occupant.
+  struct Place {
     Rank rank = 0;
-    int incarnation = 0;             ///< of its last machine
-    int announced = 0;               ///< incarnation of its last occupant
-    int before = 0;                  ///< incarnations before the first one that this launch knows
-    bool is_gone = false;            ///< the machine of its last occupant
-    bool is_member = false;          ///< as servers, or the other workers, know
-    bool has_arrived = true;         ///< without servers: the occupant hears the steward's notes
-    bool departs_by_itself = false;  ///< its occupant knows when
+    Channel channel = protocol::membership;  ///< on which its occupants hear who lives there
+    int worker = -1;                         ///< of a worker; -1: of a cache node
+    Machines* machines = nullptr;            ///< where its machines are; null: its occupant stays
+    int machine = -1;                        ///< its slot among those
+    int incarnation = 0;                     ///< of its last machine
+    int announced = 0;                       ///< incarnation of its last occupant
+    int before = 0;                          ///< incarnations before the first one that this launch knows
+    bool is_gone = false;                    ///< the machine of its last occupant
+    bool departs_by_itself = false;          ///< its occupant knows when
+    /// As this launch counts.
+    int in_launch(int of_job) const { return of_job - before; }
+    void begin_launch() { before = std::max(0, announced - 1); }
   };
-
-  /// A cache node.
-  struct Node {
-    Rank rank = 0;
-    int machine = -1;                ///< its slot among node_machines_; -1: it stays
-    int incarnation = 0;             ///< of its last machine
-    int announced = 0;               ///< incarnation of the last node there
-    int before = 0;                  ///< incarnations before the first one that this launch knows
-    bool is_gone = false;            ///< the machine of that node
-    bool is_present = true;          ///< as workers and stores know
-    bool is_starting = false;        ///< it has not said yet that it is there
-    bool departs_by_itself = false;  ///< it knows when
+  struct Slot : Place {
+    bool is_member = false;   ///< as servers, or the other workers, know
+    bool has_arrived = true;  ///< without servers: the occupant hears the steward's notes
+  };
+  /// Of a cache node.
+  struct Node : Place {
+    bool is_present = true;    ///< as workers and stores know
+    bool is_starting = false;  ///< it has not said yet that it is there
     bool has_ended = false;
   };
 
@@ -74,16 +77,16 @@ class Steward {
   void pass_time(Seconds time);
   void hear_end(std::size_t decider);
   void end_joins();
+  void note_event(Place& place, const MachineEvent& event);
   void handle(const MachineEvent& event);
-  void note_departure(const MachineEvent& event);
   void give(const recovery::Event& event);
   void carry_out(const recovery::Decisions& decisions);
   void admit(int slot);
   void note_joined(int slot);
   void note_left(int slot, int incarnation);
-  protocol::Occupancy occupancy_of(const Slot& slot, int incarnation, Seconds departs) const;
   void pause(bool paused);
-  void announce(int slot);
+  void announce(Place& place);
+  void tell_occupancy(const Place& place, int incarnation, Seconds departs);
   void tell_deciders(const Note& note);
   void tell_nodes(const Note& note);
   // Cache nodes and stores (steward_nodes.cpp):
@@ -97,10 +100,8 @@ class Steward {
   void handle_node(const MachineEvent& event);
   void note_node_left(std::size_t index, int incarnation);
   void welcome_node(std::size_t index);
-  void announce_node(std::size_t index);
   void tell_clients(std::size_t index, const Note& note);
   void tell_stores(const Note& note);
-  void record_node(const Node& node, const std::string& event, const std::string& cause = "");
   // Where workers exchange without servers (steward_groups.cpp):
   void listen_to_group(int slot);
   void hear_group(int slot, const Note& note);
@@ -109,7 +110,7 @@ class Steward {
   void end_groups();
   Note regroup_note(int slot) const;
   void tell(Rank rank, Channel channel, const Note& note, Slice slice = {});
-  void record(int slot, const std::string& event, const std::string& cause = "");
+  void record(const Place& place, const std::string& event, const std::string& cause = "");
   void note(const MembershipRecord& change);
 
   const Job& job_;

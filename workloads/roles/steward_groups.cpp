@@ -77,8 +77,7 @@ void Steward::tell_members(const Agreement::Members& members) {
 void Steward::end_groups() {
   for (const int slot : agreement_->present())
     tell(slots_[static_cast<std::size_t>(slot)].rank, protocol::groups, protocol::pack(protocol::End{}));
-  for (const Pending& awaited : awaited_)
-    if (!awaited.empty()) context_.cancel(awaited);
+  context_.cancel_all(awaited_);
   context_.wait_all(awaited_);
 }
 

@@ -1,7 +1,6 @@
 // The steward of cache nodes whose machines depart: workers and stores hear when one is gone and when it is
 // back, the node itself which workers are there.
 #include <algorithm>
-#include <limits>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/cache_clients.hpp"
@@ -14,7 +13,11 @@ namespace tandem {
 
 void Steward::add_nodes() {
   const Roster& roster = job_.roster();
-  for (const Rank rank : roster.ranks_of(Roster::Role::cache_node)) nodes_.push_back({.rank = rank});
+  for (const Rank rank : roster.ranks_of(Roster::Role::cache_node)) {
+    Node& node = nodes_.emplace_back();
+    node.rank = rank;
+    node.channel = protocol::occupancies;
+  }
   const auto departing = departing_cache_nodes(job_);
   if (departing.empty()) return;
   stores_ = roster.ranks_of(Roster::Role::store);
@@ -24,15 +27,15 @@ void Steward::add_nodes() {
   std::size_t machines = hosts_of_machines(job_).size();
   for (const std::size_t node : departing) nodes_[node].machine = static_cast<int>(machines++);
   node_machines_.emplace(job_.spec().experiment.transience, fates_of(job_), machines);
+  for (const std::size_t node : departing) nodes_[node].machines = &*node_machines_;
 }
 
 void Steward::occupy_nodes() {
-  for (std::size_t index = 0; index < nodes_.size(); ++index) {
-    Node& node = nodes_[index];
-    if (node.machine < 0) continue;
+  for (Node& node : nodes_) {
+    if (node.machines == nullptr) continue;
     node.incarnation = node_machines_->occupy(node.machine, Seconds(0));
-    record_node(node, "joined");
-    announce_node(index);
+    record(node, "joined");
+    announce(node);
   }
 }
 
@@ -40,13 +43,13 @@ void Steward::occupy_nodes() {
 void Steward::begin_nodes_again() {
   for (std::size_t index = 0; index < nodes_.size(); ++index) {
     Node& node = nodes_[index];
-    if (node.machine < 0) continue;
-    node.before = std::max(0, node.announced - 1);
+    if (node.machines == nullptr) continue;
+    node.begin_launch();
     constexpr int first = 1;
     if (!node.is_present) {
       note_node_left(index, first);
     } else if (!node.is_gone) {
-      announce_node(index);
+      announce(node);
       node.is_starting = false;
     }
   }
@@ -61,22 +64,22 @@ void Steward::hear_node(std::size_t index, const Note& note) {
   }
   awaited_[deciders_.size() + index] = context_.receive(node.rank, protocol::ends_of_job, {});
   const int arrived = protocol::unpack<protocol::Arrived>(note).incarnation;
-  if (node.is_starting && arrived == node.announced - node.before) welcome_node(index);
+  if (node.is_starting && arrived == node.in_launch(node.announced)) welcome_node(index);
 }
 
 void Steward::welcome_node(std::size_t index) {
   Node& node = nodes_[index];
   node.is_starting = false;
   node.is_present = true;
-  record_node(node, "joined");
+  record(node, "joined");
   const Note joined = protocol::pack(protocol::NodeJoined{.node = static_cast<std::int32_t>(index),
-                                                          .incarnation = node.announced - node.before});
+                                                          .incarnation = node.in_launch(node.announced)});
   tell(node.rank, protocol::membership, joined);
   for (const std::size_t worker : clients_of_[index])
     if (const Slot& slot = slots_[worker]; slot.is_member)
       tell(node.rank, protocol::membership,
            protocol::pack(protocol::Joined{.worker = static_cast<std::int32_t>(worker),
-                                           .incarnation = slot.incarnation - slot.before}));
+                                           .incarnation = slot.in_launch(slot.incarnation)}));
   if (is_ending_) tell(node.rank, protocol::membership, protocol::pack(protocol::End{}));
   tell_stores(joined);
   tell_clients(index, joined);
@@ -99,7 +102,7 @@ void Steward::end_stores() {
 void Steward::end_nodes() {
   for (std::size_t index = 0; index < nodes_.size(); ++index) {
     const Node& node = nodes_[index];
-    if (node.machine < 0) continue;
+    if (node.machines == nullptr) continue;
     tell(node.rank, protocol::occupancies, protocol::pack(protocol::End{}));
     Pending& awaited = awaited_[deciders_.size() + index];
     if (awaited.empty()) continue;
@@ -115,38 +118,20 @@ void Steward::handle_node(const MachineEvent& event) {
   Node& node = *found;
   if (node.has_ended) return;
   const auto index = static_cast<std::size_t>(found - nodes_.begin());
-  switch (event.what) {
-    case What::warned:
-      return record_node(node, "warned");
-    case What::departed:
-      record_node(node, "departed", to_text(event.how));
-      if (node.announced != event.incarnation) return;
-      node.is_gone = true;
-      if (!node.departs_by_itself)
-        tell(node.rank, protocol::occupancies,
-             protocol::pack(protocol::Occupancy{.incarnation = event.incarnation - node.before,
-                                                .departs = event.at - began_,
-                                                .before = node.before}));
-      return;
-    case What::noticed:
-      record_node(node, "noticed", to_text(event.how));
-      if (node.announced == event.incarnation) {
-        if (node.is_present) note_node_left(index, event.incarnation - node.before);
-        node.is_present = node.is_starting = false;
-      }
-      if (is_ending_) return;
-      record_node(node, "requested");
-      return node_machines_->request(event.slot, now());
-    case What::ready:
-      node.incarnation = event.incarnation;
-      record_node(node, "ready");
-      if (is_ending_) return;
-      node.is_starting = true;
-      announce_node(index);
-      if (past_) welcome_node(index);
-      return;
-    case What::refused:
-      return record_node(node, "refused");
+  note_event(node, event);
+  if (event.what == What::noticed) {
+    if (node.announced == event.incarnation) {
+      if (node.is_present) note_node_left(index, node.in_launch(event.incarnation));
+      node.is_present = node.is_starting = false;
+    }
+    if (is_ending_) return;
+    record(node, "requested");
+    node_machines_->request(event.slot, now());
+  }
+  if (event.what == What::ready && !is_ending_) {
+    node.is_starting = true;
+    announce(node);
+    if (past_) welcome_node(index);
   }
 }
 
@@ -156,20 +141,6 @@ void Steward::note_node_left(std::size_t index, int incarnation) {
       protocol::NodeDeparted{.node = static_cast<std::int32_t>(index), .incarnation = incarnation});
   tell_stores(note);
   tell_clients(index, note);
-}
-
-/// To the slot of the node: who lives there, and when that departs, if this is known.
-void Steward::announce_node(std::size_t index) {
-  Node& node = nodes_[index];
-  const auto departs = node_machines_->known_departure(node.machine);
-  node.announced = node.incarnation;
-  node.is_gone = false;
-  node.departs_by_itself = departs.has_value();
-  constexpr Seconds never(std::numeric_limits<double>::infinity());
-  tell(node.rank, protocol::occupancies,
-       protocol::pack(protocol::Occupancy{.incarnation = node.incarnation - node.before,
-                                          .departs = departs.value_or(never) - began_,
-                                          .before = node.before}));
 }
 
 /// To those that are there.
@@ -185,18 +156,6 @@ void Steward::tell_clients(std::size_t index, const Note& note) {
 
 void Steward::tell_stores(const Note& note) {
   for (const Rank store : stores_) tell(store, protocol::membership, note);
-}
-
-/// Rows of machines without workers have no slot.
-void Steward::record_node(const Node& node, const std::string& event, const std::string& cause) {
-  constexpr int of_no_worker = -1;
-  note({.time = now() - began_,
-        .slot = of_no_worker,
-        .incarnation = node.incarnation,
-        .host = job_.roster().host_of(node.rank),
-        .event = event,
-        .cause = cause,
-        .epoch = epoch_});
 }
 
 }  // namespace tandem

@@ -35,12 +35,12 @@ Store::Store(std::span<const ServedJob> jobs, Context& context, int index)
 void Store::add_readers(const Job& job) {
   const Roster& roster = job.roster();
   for (const Rank node : roster.ranks_of(Roster::Role::cache_node)) readers_.emplace_back().rank = node;
-  cache_nodes_ = readers_.size();
-  workers_ = workers_of_departing_nodes(job);
-  if (!workers_.empty()) steward_ = roster.steward();
-  for (const std::size_t worker : workers_) {
+  const auto workers = workers_of_departing_nodes(job);
+  if (!workers.empty()) steward_ = roster.steward();
+  for (const std::size_t worker : workers) {
     Reader& reader = readers_.emplace_back();
     reader.rank = roster.workers()[worker];
+    reader.worker = static_cast<int>(worker);
     // Slots for spares are empty as the job begins.
     if (worker >= roster.first_workers().size()) reader.be_absent();
   }
@@ -147,21 +147,14 @@ void Store::send(const SampleRead& read) {
 
 // ---- Readers that depart and join ----
 
-Store::Reader* Store::reader_of_worker(int worker) {
-  const auto found = std::ranges::find(workers_, static_cast<std::size_t>(worker));
-  return found == workers_.end()
-             ? nullptr
-             : &readers_[cache_nodes_ + static_cast<std::size_t>(found - workers_.begin())];
-}
-
 void Store::hear_steward(const Note& note) {
   switch (protocol::kind_of(note)) {
     case protocol::Kind::departed:
-      on_departed(reader_of_worker(protocol::unpack<protocol::Departed>(note).worker));
+      on_departed(client_of_worker(readers_, protocol::unpack<protocol::Departed>(note).worker));
       break;
     case protocol::Kind::joined: {
       const auto joined = protocol::unpack<protocol::Joined>(note);
-      on_joined(reader_of_worker(joined.worker), joined.incarnation);
+      on_joined(client_of_worker(readers_, joined.worker), joined.incarnation);
       break;
     }
     case protocol::Kind::node_departed:

@@ -36,7 +36,6 @@ class Store {
     std::list<Message> messages;  ///< being read, or on their way; in the order of the requests
   };
   void add_readers(const Job& job);
-  Reader* reader_of_worker(int worker);
   bool is_over() const;
   void listen(std::size_t reader);
   void hear(std::size_t reader, const Completion& ended);
@@ -55,10 +54,8 @@ class Store {
   GivenSamples given_;
   DiskSource disk_;
   std::vector<Reader> readers_;  ///< cache nodes, then workers
-  std::size_t cache_nodes_;
-  std::vector<std::size_t> workers_;  ///< of the readers behind cache nodes, their indices
-  std::size_t open_ = 0;              ///< readers that may send requests
-  std::optional<Rank> steward_;       ///< where readers may depart
+  std::size_t open_ = 0;         ///< readers that may send requests
+  std::optional<Rank> steward_;  ///< where readers may depart
   bool no_more_join_ = false;
   /// The next request of each reader, or what one that joins waits for; the disk; the steward's next note.
   std::vector<Pending> wait_;

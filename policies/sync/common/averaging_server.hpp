@@ -23,7 +23,7 @@ class AveragingServer : public PushServer {
     if (barrier_.complete()) barrier_.release(decisions);
   }
   void on_left(const Left& event, ServerDecisions& decisions) override {
-    barrier_.leave(event.worker);
+    barrier_.leave(event, decisions);
     if (barrier_.complete()) barrier_.release(decisions);
   }
   void on_joined(const Joined& event, ServerDecisions&) override {

@@ -1,7 +1,8 @@
 // The barrier of all synchronous servers: which workers take part, and which have pushed in this round. A
 // push costs the same however many workers there are; only the end of a round visits the workers that pushed.
 //
-// A round does not wait for a worker that has left; the worker's push of that round still counts. A worker
+// A round does not wait for a worker that has left; the worker's push of that round still counts, unless it
+// is dropped. A worker
 // that joins with the current model before the first push of a round is waited for in that round, otherwise
 // from the next round on. Until then its push counts if it is of the current model, and is dropped if it is
 // of an older one.
@@ -41,12 +42,14 @@ class BasicBarrier {
     arrivals_.push_back(worker);
     if (expects(worker)) --missing_;
   }
-  void leave(int worker) {
-    if (!is_active(worker)) return;
-    if (arrived_[index(worker)]) {
+  /// Returns whether its push of this round was dropped.
+  bool leave(int worker, bool drops = false) {
+    if (!is_active(worker)) return false;
+    const bool has_arrived = arrived_[index(worker)];
+    if (has_arrived) {
       arrived_[index(worker)] = false;
       std::erase(arrivals_, worker);
-      ++pushes_of_departed_;
+      if (!drops) ++pushes_of_departed_;
     } else if (expects(worker)) {
       --missing_;
     }
@@ -54,6 +57,12 @@ class BasicBarrier {
     expected_[index(worker)] = false;
     std::erase(newcomers_, worker);
     --active_count_;
+    return has_arrived && drops;
+  }
+  bool leave(const Left& event, ServerDecisions& decisions) {
+    const bool is_dropped = leave(event.worker, event.drops);
+    if (is_dropped) decisions.emplace_back(Discard{event.worker});
+    return is_dropped;
   }
   /// `version`: of the model that the worker has.
   void join(int worker, int version) {

@@ -47,7 +47,7 @@ class AdaCommServer final : public PushServer {
     if (barrier_.complete()) finish_round(event.now, decisions);
   }
   void on_left(const Left& event, ServerDecisions& decisions) override {
-    barrier_.leave(event.worker);
+    if (barrier_.leave(event, decisions)) losses_.erase(event.worker);
     if (barrier_.complete()) finish_round(event.now, decisions);
   }
   void on_joined(const Joined& event, ServerDecisions&) override {

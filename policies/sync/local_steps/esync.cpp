@@ -122,7 +122,7 @@ class EsyncServer final : public ServerPolicy {
   void on_left(const Left& event, ServerDecisions& decisions) override {
     by_pace_.erase({pace_of(at(event.worker)), event.worker});
     at(event.worker) = {};
-    barrier_.leave(event.worker);
+    barrier_.leave(event, decisions);
     if (barrier_.complete()) finish_round(event.now, decisions);
   }
 

@@ -32,7 +32,7 @@ class KSyncServer final : public PushServer {
     end_round_if_complete(decisions);
   }
   void on_left(const Left& event, ServerDecisions& decisions) override {
-    barrier_.leave(event.worker);
+    barrier_.leave(event, decisions);
     end_round_if_complete(decisions);
   }
   void on_joined(const Joined& event, ServerDecisions&) override {

@@ -99,7 +99,7 @@ class LbBspServer final : public PushServer {
   }
   void on_left(const Left& event, ServerDecisions& decisions) override {
     if (!barrier_.is_active(event.worker)) return;
-    barrier_.leave(event.worker);
+    barrier_.leave(event, decisions);
     has_changed_ = true;
     if (barrier_.complete()) finish_round(decisions);
   }

@@ -1,6 +1,10 @@
 // Recovery policies against closed forms and by hand: live workers over time, waits of requests, names.
+#include "policies/provisioning/policy.hpp"
+
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <map>
 
 #include "policies/provisioning/tiers.hpp"
@@ -179,6 +183,21 @@ TEST(Tiers, TheFirstRankInTheWrongOne) {
   ASSERT_TRUE(worker);
   EXPECT_EQ(worker->host + worker->role, "yworker");
   EXPECT_FALSE(worker->should_stay);
+}
+
+/// Two zones with two machines each. Of a zone's, both live with E[a^2], and none with 1 - 2 E[a] + E[a^2]: a
+/// is what a machine's chance is after the zone's bursts, whose number has a Poisson distribution.
+TEST(Diversify, CostsTheProbabilityThatTooFewMachinesLive) {
+  const auto& entry = provisioning::catalog().find("diversify");
+  const auto policy =
+      entry.make({.zones = {0, 0, 1, 1},
+                  .options = Options::resolve(
+                      entry.name, entry.options,
+                      {{"alive", std::int64_t{2}}, {"dies", 0.2}, {"bursts", 0.5}, {"taken", 0.6}})});
+  for (std::size_t slot = 0; slot < 3; ++slot) policy->arrived(slot, Seconds());
+  const double one = 0.8 * std::exp(-0.5 * 0.6), both = 0.64 * std::exp(-0.5 * (1.0 - 0.16));
+  const double none = 1.0 - 2.0 * one + both, single = 2.0 * (one - both);
+  EXPECT_NEAR(policy->cost(3, Seconds()), none * none + 2.0 * none * single, 1e-12);
 }
 
 TEST(PoliciesDeath, EventsThatNoJobSends) {

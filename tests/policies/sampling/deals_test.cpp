@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <numeric>
 #include <string>
 
@@ -227,6 +229,106 @@ TEST(RestLists, AnEpochThatIsDoneIsFollowedByTheNext) {
   ASSERT_NE(two.list, nullptr);
   const auto whole = list_of(1)->ids;
   EXPECT_EQ(two.list->ids, std::vector<SampleId>(whole.end() - 2, whole.end()));
+}
+
+TEST(DealHistory, CopiesShareTheDealsUntilOneContinuesOtherwise) {
+  DealHistory history;
+  history.append({2, {1, 2}});
+  const DealHistory before = history;
+  history.append({3, {1, 2, 3}});
+  EXPECT_EQ(before.size(), 1U);
+  EXPECT_EQ(&before[0], &history[0]);
+  EXPECT_EQ(before.digest(1), history.digest(1));
+  DealHistory otherwise = before;
+  otherwise.append({3, {1, 2, 4}});
+  EXPECT_EQ(otherwise.list(), (Deals{{2, {1, 2}}, {3, {1, 2, 4}}}));
+  EXPECT_EQ(history.list(), (Deals{{2, {1, 2}}, {3, {1, 2, 3}}}));
+  EXPECT_FALSE(otherwise.digest(2) == history.digest(2));
+}
+
+/// How often samples were divided among workers.
+int divisions = 0;
+Shards counted_deal(const Setting& setting) {
+  ++divisions;
+  return splits().find("iid").make.deal(setting);
+}
+
+/// 2,000 changes of the members, with steps that are lost.
+DealHistory many_deals(const std::function<void(const DealHistory& deals, int workers)>& use) {
+  DealHistory deals;
+  Rng rng(3);
+  for (int number = 0; number < 2000; ++number) {
+    Deal deal{.workers = 2 + number % 3};
+    for (int worker = 0; worker < deal.workers; ++worker)
+      deal.taken.push_back(static_cast<std::int64_t>(rng.below(5)));
+    if (number > 0 && number % 2 == 0) deal.returned = {{number - 1, 0, 0, deals.back().taken.front()}};
+    deals.append(std::move(deal));
+    use(deals, 2 + (number + 1) % 3);
+  }
+  return deals;
+}
+
+TEST(RestsOfDeals, AFurtherDealCostsAsMuchAsEachBefore) {
+  const Splits samples("iid", 100, 7);
+  const Split counted{.deal = counted_deal};
+  RestsOfDeals rests;
+  divisions = 0;
+  many_deals([&](const DealHistory& deals, int workers) {
+    const auto found = rests.after(counted, samples.setting, deals, workers);
+    if (deals.size() % 500 != 0) return;
+    const auto expected = rests_after(samples.split, samples.setting, deals.list(), workers);
+    ASSERT_EQ(found->size(), expected.size());
+    for (std::size_t worker = 0; worker < expected.size(); ++worker) {
+      EXPECT_EQ((*found)[worker].ids, expected[worker].ids) << "worker " << worker;
+      EXPECT_EQ((*found)[worker].epoch, expected[worker].epoch) << "worker " << worker;
+    }
+  });
+  // Of the deal that ends, of what is left, and of the one whose samples come back.
+  EXPECT_LE(divisions, 3 * 2000);
+}
+
+TEST(RestsOfDeals, AWorkerFarBehindGetsTheSame) {
+  const Splits samples("iid", 100, 7);
+  const DealHistory deals = many_deals([](const DealHistory&, int) {});
+  RestsOfDeals rests;
+  rests.after(samples.split, samples.setting, deals, 4);
+  for (const std::size_t count : {1990U, 300U, 1U}) {
+    const Deals first = [&] {
+      Deals list = deals.list();
+      list.resize(count);
+      return list;
+    }();
+    const auto found = rests.after(samples.split, samples.setting, DealHistory(first), 4);
+    const auto expected = rests_after(samples.split, samples.setting, first, 4);
+    for (std::size_t worker = 0; worker < expected.size(); ++worker)
+      EXPECT_EQ((*found)[worker].ids, expected[worker].ids) << "after " << count << ", worker " << worker;
+  }
+}
+
+TEST(ListsOfDeals, AFurtherDealCostsAsMuchAsEachBefore) {
+  int lists = 0;
+  const ListOfEpoch list_of = [&lists](std::int64_t epoch) {
+    ++lists;
+    auto list = std::make_shared<EpochList>();
+    list->ids = all_ids(100);
+    std::ranges::rotate(list->ids, list->ids.begin() + epoch % 100);
+    return list;
+  };
+  ListsOfDeals rests;
+  int for_checks = 0;
+  many_deals([&](const DealHistory& deals, int workers) {
+    const RestList found = rests.after(list_of, deals, workers);
+    if (deals.size() % 500 != 0) return;
+    const int before = lists;
+    const RestList expected = rest_list_after(list_of, deals.list(), workers);
+    for_checks += lists - before;
+    EXPECT_EQ(found.epoch, expected.epoch);
+    ASSERT_EQ(found.list == nullptr, expected.list == nullptr);
+    if (!found.list) return;
+    EXPECT_EQ(found.list->ids, expected.list->ids);
+  });
+  // The first one, those of the epochs in progress, and one for each of at most 4 samples that come back.
+  EXPECT_LE(lists - for_checks, 8 * 2000);
 }
 
 }  // namespace

@@ -113,11 +113,11 @@ class Job {
     setting_.workers = part.places;
     const Shards shards = split_.deal(setting_);
     const auto place = static_cast<std::size_t>(part.place);
-    if (part.before->empty())
+    if (part.before.empty())
       worker.visits.emplace(shards[place], setting_.seed, part.place);
     else
       worker.visits.emplace(shards[place], setting_.seed, part.place,
-                            rests_after(split_, setting_, *part.before, part.places)[place]);
+                            rests_after(split_, setting_, part.before.list(), part.places)[place]);
     worker.visits->skip(worker.taken - part.begin);
   }
 
@@ -225,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(Histories, Membership,
 TEST(MemberDeals, AReplacementContinuesWhereTheLastWorkerCounted) {
   MemberDeals deals(3, 3, {}, {});
   EXPECT_FALSE(deals.settle(std::vector{0, 1, 2}, Counts{12, -1, 8}, Counts{8, 4, 8}));
-  EXPECT_EQ(deals.before()->size(), 0U);
+  EXPECT_EQ(deals.before().size(), 0U);
   EXPECT_EQ(deals.begin(1), 0);
   EXPECT_EQ(deals.place(1), 1);
 }
@@ -252,7 +252,7 @@ TEST(MemberDeals, AWorkerThatWaitsTakesThePlaceOfTheNextThatLeaves) {
 TEST(MemberDeals, WhatIsLeftIsDealtToThoseThatStay) {
   MemberDeals deals(3, 3, {}, {});
   EXPECT_TRUE(deals.settle(std::vector{0, 2}, Counts{12, -1, 8}, Counts{8, 4, 8}));
-  EXPECT_EQ(*deals.before(), (Deals{{.workers = 3, .taken = {12, 4, 8}}}));
+  EXPECT_EQ(deals.before().list(), (Deals{{.workers = 3, .taken = {12, 4, 8}}}));
   EXPECT_EQ(deals.places(), 2);
   EXPECT_EQ(deals.place(2), 1);
   EXPECT_EQ(deals.begin(0), 12);
@@ -263,7 +263,7 @@ TEST(MemberDeals, WhatIsLeftIsDealtToThoseThatStay) {
 TEST(MemberDeals, AWorkerThatIsBehindTakesItsStepOfTheEarlierDeal) {
   MemberDeals deals(3, 3, {}, {});
   EXPECT_TRUE(deals.settle(std::vector{0, 2}, Counts{8, -1, 4}, Counts{8, 4, 8}));
-  EXPECT_EQ(*deals.before(), (Deals{{.workers = 3, .taken = {8, 4, 8}}}));
+  EXPECT_EQ(deals.before().list(), (Deals{{.workers = 3, .taken = {8, 4, 8}}}));
   EXPECT_EQ(deals.begin(2), 8);
 }
 
@@ -280,7 +280,7 @@ TEST(MemberDeals, LostStepsOfAnEarlierDealComeBack) {
   MemberDeals deals(3, 3, {}, {});
   deals.settle(std::vector{0, 2}, Counts{12, -1, 8}, Counts{8, 4, 4});
   deals.settle(std::vector{0}, Counts{16, -1, -1}, Counts{16, 4, 4});
-  EXPECT_EQ(deals.before()->back(), (Deal{2, {4, 0}, {{0, 2, 4, 4}}}));
+  EXPECT_EQ(deals.before().back(), (Deal{2, {4, 0}, {{0, 2, 4, 4}}}));
 }
 
 TEST(MemberDeals, ComeBackFromNumbers) {
@@ -305,7 +305,7 @@ TEST(MemberDeals, ComeBackFromNumbers) {
   std::vector<std::int64_t> in_larger_memory = change;
   in_larger_memory.push_back(7);
   same.follow(changes_from(in_larger_memory, 1).front());
-  EXPECT_EQ(same.before()->back(), deals.before()->back());
+  EXPECT_EQ(same.before().back(), deals.before().back());
   EXPECT_EQ(same.place(3), deals.place(3));
   EXPECT_EQ(same.begin(3), deals.begin(3));
 }
@@ -326,7 +326,7 @@ TEST(MemberDeals, SeveralChangesFollowEachOtherAsNumbers) {
   const auto changes = changes_from(numbers, 2);
   ASSERT_EQ(changes.size(), 2U);
   for (const auto& change : changes) same.follow(change);
-  EXPECT_EQ(*same.before(), *deals.before());
+  EXPECT_EQ(same.before().list(), deals.before().list());
   for (const int slot : {0, 1, 2}) {
     EXPECT_EQ(same.place(slot), deals.place(slot));
     EXPECT_EQ(same.begin(slot), deals.begin(slot));
@@ -344,8 +344,35 @@ TEST(MemberDeals, AWorkerThatHearsOfTwoDealsTakesNothingOfTheFirst) {
   worker.follow(deals, 0);
   EXPECT_EQ(worker.until_next(10, 30), 10);
   EXPECT_FALSE(worker.take(19));
-  EXPECT_EQ(worker.take(20)->before->size(), 2U);
+  EXPECT_EQ(worker.take(20)->before.size(), 2U);
   EXPECT_FALSE(worker.take(20));
+}
+
+/// No deal is copied when others follow, nor by a worker that follows them.
+TEST(MemberDeals, DealsAreKeptOnce) {
+  constexpr int changes = 2000;
+  MemberDeals deals(4, 4, {}, {});
+  DealsOfWorker worker;
+  std::vector<const Deal*> places;
+  Counts taken(4, 0);
+  for (int change = 0; change < changes; ++change) {
+    if (change % 2 == 0)
+      deals.leave(1, taken[1]);
+    else
+      deals.join(1, taken[1]);
+    for (std::int64_t& count : taken) count += 2;
+    deals.deal(taken, taken);
+    worker.follow(deals, 0);
+    places.push_back(&deals.before().back());
+  }
+  ASSERT_EQ(deals.before().size(), std::size_t{changes});
+  std::size_t parts = 0;
+  while (const auto part = worker.take(2 * changes)) {
+    ++parts;
+    ASSERT_EQ(part->before.size(), parts);
+    ASSERT_EQ(&part->before.back(), places[parts - 1]);
+  }
+  EXPECT_EQ(parts, places.size());
 }
 
 }  // namespace

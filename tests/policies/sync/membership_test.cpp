@@ -32,6 +32,10 @@ const std::set<std::string> barriers = {"sequential", "bsp",   "k-sync",        
 /// Use gradients of the current model only.
 const std::set<std::string> collectors = {"k-batch-sync", "rennala"};
 
+Push push_of(int worker, int version, double at, double took = 1.0, int samples = 8) {
+  return {Seconds(at), worker, version, samples, 1, Seconds(took), 1.0, 0.0};
+}
+
 int present_in(const PolicyRun& run) {
   int present = 0;
   for (int worker = 0; worker < run.setting().workers; ++worker) present += run.has_left(worker) ? 0 : 1;
@@ -323,14 +327,47 @@ TEST_P(SyncMembership, AnEmptyPlaceIsNotWaitedFor) {
   }
 }
 
+/// Whatever the worker has pushed: the other server never got it.
+TEST_P(SyncMembership, ADroppedPushIsAsOneThatHasNotCome) {
+  const Factory& make = entry().make;
+  if (!make.membership.rounds_are_updates || make.most_workers == 1) return;
+  int dropped = 0;
+  for (const auto seed : testing::seeds(30)) {
+    TANDEM_TRACE_SEED(seed);
+    const Setting setting = testing::random_run(GetParam(), seed).setting();
+    const auto server = make.make_server(setting), other = make.make_server(setting);
+    Rng random = Rng::stream(seed, "losses");
+    std::vector<int> present;
+    for (int worker = 0; worker < setting.workers; ++worker) present.push_back(worker);
+    int version = 0;
+    while (present.size() > 1) {
+      const auto push = [&](int worker) { return push_of(worker, version, version + 1.0); };
+      const auto lost = present.begin() + static_cast<std::ptrdiff_t>(random.below(present.size()));
+      const std::string taken = to_text(decide(*server, push(*lost)));
+      if (taken.find("apply") != std::string::npos) break;  // a single push ends the round
+      ASSERT_EQ(to_text(decide(*server, Left{Seconds(version + 1.0), *lost, true})),
+                "discard " + std::to_string(*lost));
+      ASSERT_EQ(to_text(decide(*other, Left{Seconds(version + 1.0), *lost, true})), "");
+      ++dropped;
+      present.erase(lost);
+      const int before = version;
+      for (const int worker : present) {
+        Push next = push(worker);
+        next.version = before;
+        const std::string decided = to_text(decide(*server, next));
+        ASSERT_EQ(decided, to_text(decide(*other, next)));
+        version += decided.find("apply") != std::string::npos ? 1 : 0;
+      }
+      ASSERT_EQ(version, before + 1);
+    }
+  }
+  EXPECT_GT(dropped, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Catalogue, SyncMembership,
                          ::testing::ValuesIn(testing::algorithms_over(Route::server)), testing::catalog_name);
 
 // ---- What single algorithms forget, and what they tell a newcomer ----
-
-Push push_of(int worker, int version, double at, double took = 1.0, int samples = 8) {
-  return {Seconds(at), worker, version, samples, 1, Seconds(took), 1.0, 0.0};
-}
 
 TEST(LbBspMembership, BatchesOfThosePresentSumToTheGlobalBatch) {
   for (const auto seed : testing::seeds(40)) {

@@ -13,11 +13,11 @@ namespace {
 using testing::Words;
 
 /// Commands: `workers P [OPTION=VALUE ...]`, which starts again; then `push WORKER VERSION`, `left WORKER`,
-/// `joined WORKER VERSION`, `report WORKER STEPS DURATION` and, for the worker's side, `begin WORKER`,
-/// `step LOCAL_STEPS` (of worker 0), `new WORKER`, which replaces its object, `members ROUND WORKER...` and
-/// `neighbours WORKER`. Optional words at the end: `worker=2` selects the worker of a step, `answer=1` is the
-/// coordinator's answer, `at=SECONDS` sets the clock, and for a push `samples=8`, `steps=1`, `took=SECONDS`,
-/// `loss=1`, `done=SHARE` and `rate=FACTOR`.
+/// `lost WORKER`, whose push is dropped, `joined WORKER VERSION`, `report WORKER STEPS DURATION` and, for the
+/// worker's side, `begin WORKER`, `step LOCAL_STEPS` (of worker 0), `new WORKER`, which replaces its object,
+/// `members ROUND WORKER...` and `neighbours WORKER`. Optional words at the end: `worker=2` selects the
+/// worker of a step, `answer=1` is the coordinator's answer, `at=SECONDS` sets the clock, and for a push
+/// `samples=8`, `steps=1`, `took=SECONDS`, `loss=1`, `done=SHARE` and `rate=FACTOR`.
 class Player {
  public:
   explicit Player(const std::string& algorithm) : entry_(catalog().find(algorithm)) {}
@@ -36,8 +36,8 @@ class Player {
       push.worker = number;
       push.version = std::stoi(words.at(2));
       server_->on_push(push, decisions);
-    } else if (command == "left")
-      server_->on_left({now_, number}, decisions);
+    } else if (command == "left" || command == "lost")
+      server_->on_left({now_, number, command == "lost"}, decisions);
     else if (command == "joined")
       server_->on_joined(
           {now_, number, versions_.at(static_cast<std::size_t>(number)) = std::stoi(words.at(2))}, decisions);

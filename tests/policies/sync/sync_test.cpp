@@ -172,7 +172,7 @@ TEST(Logs, EventsRoundTripExactly) {
     const ServerEvent events[] = {Push{now, worker, i, 64, 3, duration, random.normal(), random.uniform(),
                                        i % 2 == 0 ? 1.0 : random.uniform()},
                                   Report{now, worker, i, 2, duration}, Left{now, worker},
-                                  Joined{now, worker, i}};
+                                  Left{now, worker, true}, Joined{now, worker, i}};
     for (const auto& event : events) EXPECT_EQ(to_text(parse_server_event(to_text(event))), to_text(event));
   }
 }

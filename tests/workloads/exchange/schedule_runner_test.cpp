@@ -318,7 +318,7 @@ class CountingContext final : public Context {
   Pending all_reduce(std::span<const Rank>, Channel, Slice) override { return Pending(0); }
   Pending read(int, DiskAccess, Kernel) override { return Pending(0); }
   Pending write(int, DiskAccess, Kernel) override { return Pending(0); }
-  void cancel(const Pending&) override {}
+  void cancel_all(std::span<const Pending>) override {}
   void stop_work() override {}
   Pending disconnect(Rank) override { return Pending(0); }
   void announce_departure() override {}

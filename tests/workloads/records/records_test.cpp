@@ -333,6 +333,7 @@ TEST_F(ResultDirectory, MembersRoundTrip) {
   journal.staleness = {{0, 0, 3, 12}};
   journal.accepted_samples = 8;
   journal.counted_rounds = 5;
+  journal.discarded_messages = 3;
   RunInfo info = two_workers();
   EXPECT_FALSE(to_json(info).contains("zones"));
   info.zones = {0, 1};
@@ -344,6 +345,7 @@ TEST_F(ResultDirectory, MembersRoundTrip) {
   EXPECT_EQ(to_csv(results.journal.membership), to_csv(journal.membership));
   EXPECT_EQ(results.journal.accepted_samples, 8);
   EXPECT_EQ(results.journal.counted_rounds, 5);
+  EXPECT_EQ(results.journal.discarded_messages, 3);
   // 6 steps of 4 samples, 12 samples applied, 8 pending.
   EXPECT_EQ(sample_counts(results.info, results.journal).lost, 4);
   EXPECT_EQ(results.summary.at("membership").at("lost_samples"), 4);

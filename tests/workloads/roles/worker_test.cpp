@@ -47,7 +47,7 @@ class OneRank final : public Context {
   Pending all_reduce(std::span<const Rank>, Channel, Slice) override { return nobody(); }
   Pending read(int, DiskAccess, Kernel) override { return nobody(); }
   Pending write(int, DiskAccess, Kernel) override { return nobody(); }
-  void cancel(const Pending&) override { static_cast<void>(nobody()); }
+  void cancel_all(std::span<const Pending>) override { static_cast<void>(nobody()); }
   void stop_work() override {}
   Pending disconnect(Rank) override { return nobody(); }
   void announce_departure() override { static_cast<void>(nobody()); }

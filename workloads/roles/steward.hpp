@@ -1,7 +1,7 @@
 // The steward: knows which machines there are, asks the recovery policy what to do when they depart or come
 // up, and tells servers and slots. Where workers exchange without servers, it leads their agreement on each
-// change. Cache nodes whose machines depart are asked for again at once, whatever the policy. When the
-// steward's host departs, the job starts again.
+// change. Machines of cache nodes and stores that depart are asked for again at once, whatever the policy.
+// When the steward's host departs, the job starts again.
 //
 // What happens to machines follows from their lifetimes and the policy alone. So where the job has started
 // again after a process died, the steward of the new launch decides all of it again, up to the launch, and
@@ -31,7 +31,7 @@ class Steward {
  public:
   /// The arguments must outlive it. Errors: ConfigError.
   Steward(const Job& job, Context& context, Journal& journal);
-  /// Errors: WorldError when the policy gives up.
+  /// Errors: WorldError when the policy gives up, or a store does not come back.
   void run();
 
  private:
@@ -46,18 +46,21 @@ class Steward {
     bool departs_by_itself = false;  ///< its occupant knows when
   };
 
-  /// A cache node.
+  /// A cache node; where one of these or a store may depart, also a store or the directory.
   struct Node {
     Rank rank = 0;
+    Roster::Role role = Roster::Role::cache_node;
+    std::int32_t index = 0;          ///< among those of its role
     int machine = -1;                ///< its slot among node_machines_; -1: it stays
     int incarnation = 0;             ///< of its last machine
     int announced = 0;               ///< incarnation of the last node there
     int before = 0;                  ///< incarnations before the first one that this launch knows
     bool is_gone = false;            ///< the machine of that node
-    bool is_present = true;          ///< as workers and stores know
+    bool is_present = true;          ///< as the others know
     bool is_starting = false;        ///< it has not said yet that it is there
     bool departs_by_itself = false;  ///< it knows when
     bool has_ended = false;
+    std::optional<Seconds> away_since = {};  ///< a store: noticed then
   };
 
   void start();
@@ -85,20 +88,31 @@ class Steward {
   void pause(bool paused);
   void announce(int slot);
   void tell_deciders(const Note& note);
-  void tell_nodes(const Note& note);
   // Cache nodes and stores (steward_nodes.cpp):
   void add_nodes();
   void occupy_nodes();
   void begin_nodes_again();
-  void hear_node(std::size_t index, const Note& note);
-  bool have_nodes_ended() const;
+  void add_machines(Roster::Role role, std::span<const std::size_t> departing, std::size_t first);
+  void hear_node(Node& node, const Note& note);
+  bool returns(const Node& node) const;
+  bool has_ended(const Node& node) const;
+  bool have_cache_nodes_ended() const;
   void end_stores();
   void end_nodes();
   void handle_node(const MachineEvent& event);
-  void note_node_left(std::size_t index, int incarnation);
-  void welcome_node(std::size_t index);
-  void announce_node(std::size_t index);
-  void tell_clients(std::size_t index, const Note& note);
+  void depart(Node& node, const MachineEvent& event);
+  std::optional<Seconds> next_of_stores() const;
+  void give_up_stores(Seconds time) const;
+  void note_node_left(const Node& node, int incarnation);
+  void welcome_node(Node& node);
+  void introduce(const Node& node);
+  void announce_node(Node& node);
+  int incarnation_of(const Node& node) const;
+  Note joined_note(const Node& node) const;
+  void tell_clients(const Node& node, const Note& note);
+  void tell_all(Roster::Role role, const Note& note);
+  void tell_peers(const Node& node, const Note& note);
+  bool is_peer(const Node& node, const Node& other) const;
   void tell_stores(const Note& note);
   void record_node(const Node& node, const std::string& event, const std::string& cause = "");
   // Where workers exchange without servers (steward_groups.cpp):
@@ -123,20 +137,17 @@ class Steward {
   std::unique_ptr<recovery::Policy> policy_;
   std::vector<Slot> slots_;
   std::span<const Rank> deciders_;
-  std::vector<Node> nodes_;
-  std::optional<Machines> node_machines_;             ///< none: all cache nodes stay
-  std::span<const Rank> stores_;                      ///< where cache nodes may depart
-  std::vector<std::vector<std::size_t>> clients_of_;  ///< the same: by cache node, its workers
+  std::vector<Node> nodes_;                           ///< cache nodes first
+  std::optional<Machines> node_machines_;             ///< none: all of them stay
+  std::vector<std::vector<std::size_t>> clients_of_;  ///< where they may not: by cache node, its workers
   std::optional<Agreement> agreement_;                ///< of workers without servers
-  /// Ends of deciders, cache nodes and stores; without servers, the next note of each worker; then the next
-  /// event.
+  /// Ends of deciders and nodes; without servers, the next note of each worker; then the next event.
   std::vector<Pending> awaited_;
   std::vector<Pending> told_;
   std::deque<std::vector<std::byte>> standings_;  ///< that were told
   std::optional<Seconds> tick_;                   ///< that the policy has asked for
   std::int64_t epoch_ = 0;
   std::size_t running_deciders_;
-  std::size_t running_stores_ = 0;
   bool is_ending_ = false;         ///< no worker joins any more
   bool has_ended_stores_ = false;  ///< they know that nobody joins any more
   bool has_told_end_ = false;      ///< to the deciders

@@ -167,6 +167,17 @@ std::string done_again_text(const json& membership) {
   return fmt::format(", {} done again", with_separators(samples.get<std::int64_t>()));
 }
 
+/// Of machines without workers, by what ran there.
+std::string other_departures_text(const json& membership) {
+  if (!membership.contains("other_departures")) return "";
+  const auto all = membership.at("other_departures").get<std::int64_t>();
+  std::vector<std::string> roles;
+  for (const auto& [role, count] : membership.value("other_roles", json::object()).items())
+    roles.push_back(fmt::format("{} {}", with_separators(count.get<std::int64_t>()), role));
+  return fmt::format("\n  {} of machines without workers ({})",
+                     all == 1 ? "1 departure" : with_separators(all) + " departures", fmt::join(roles, ", "));
+}
+
 /// `workers`: with which the job began.
 std::string membership_line(const json& summary, std::size_t workers) {
   if (!summary.contains("membership")) return "";
@@ -177,11 +188,11 @@ std::string membership_line(const json& summary, std::size_t workers) {
   };
   const auto& lost = membership.at("lost_samples");
   return fmt::format(
-      "\n  {}, {}, {}{}",
+      "\n  {}, {}, {}{}{}",
       counted(membership.at("departures"), "departure of a worker", "departures of workers"),
       counted(std::max<std::int64_t>(0, joined), "replacement", "replacements"),
       lost.is_null() ? "an unknown number of samples lost" : counted(lost, "sample lost", "samples lost"),
-      done_again_text(membership));
+      done_again_text(membership), other_departures_text(membership));
 }
 
 /// Why a job has started again: "departures of machines", or "a rank had died".

@@ -38,10 +38,10 @@ enum class Stream : std::int16_t {
   loss_tables,       ///< first worker -> worker: those of all samples of the epoch
   pulls,             ///< worker -> server: Pull, one for each piece of a reply, by bucket
   membership,   ///< steward -> worker's slot: Occupancy, End; -> server: Departed, Joined, Training, End;
-                ///< -> cache node, store: Departed, Joined, End; -> all but servers: NodeDeparted, NodeJoined
-  ends_of_job,  ///< server, cache node, store -> steward: End; cache node that joins -> it: Arrived
-  arrivals,     ///< rank that joins -> one that serves it (server, cache node, store): Arrived
-  welcomes,     ///< server -> rank that joins: Welcome; cache node, store -> it: its incarnation, too
+                ///< -> cache node, store, directory: Departed, Joined, End; and all but servers: NodeChange
+  ends_of_job,  ///< server, cache node, store, directory -> steward: End; one that joins -> it: Arrived
+  arrivals,     ///< rank that joins -> one that serves it (server, cache node, store, directory): Arrived
+  welcomes,     ///< server -> rank that joins: Welcome; the others -> it: its incarnation, too
   commits,      ///< -> rank that decides about commits: Stored; back: Complete
   groups,       ///< steward -> worker without server: Regroup, Members, End; back: Arrived, Quiet, Finished
   states,       ///< worker -> one that joins or is behind: the state of training; as a job starts again, the
@@ -60,7 +60,7 @@ enum class Stream : std::int16_t {
   holders,     ///< back: Located; a number for each id of a LookUp
   given,       ///< worker -> cache node, as a job is resumed in an epoch: what came for the places before
   phases,      ///< worker -> cache node: Exchanging, End
-  occupancies  ///< steward -> slot of a cache node that may depart: Occupancy, End
+  occupancies  ///< steward -> slot of a cache node or store that may depart: Occupancy, End
 };
 
 struct StreamTraits {
@@ -250,8 +250,7 @@ struct Occupancy {
 /// The job has noticed that the occupant of a worker's slot is gone.
 struct Departed {
   static constexpr Kind kind = Kind::departed;
-  std::int32_t worker = 0;
-  std::int32_t incarnation = 0;
+  std::int32_t worker = 0, incarnation = 0;
 };
 
 /// A new occupant of a worker's slot waits for the state of training.
@@ -261,11 +260,12 @@ struct Joined {
   std::int32_t incarnation = 0;
 };
 
-/// The job has noticed that the machine of a cache node is gone, or a node is there again.
+/// The job has noticed that the machine of a cache node or store is gone, or one is there again.
 template <Kind change>
 struct NodeChange {
   static constexpr Kind kind = change;
-  std::int32_t node = 0, incarnation = 0;  ///< its index among the cache nodes; of its machine
+  std::int32_t node = 0, incarnation = 0;  ///< its index among those of its role; of its machine
+  bool is_store = false;
 };
 using NodeDeparted = NodeChange<Kind::node_departed>;
 using NodeJoined = NodeChange<Kind::node_joined>;
@@ -280,7 +280,7 @@ struct Training {
 struct Arrived {
   static constexpr Kind kind = Kind::arrived;
   std::int32_t incarnation = 0;
-  std::int32_t receiver = 1;  ///< incarnation of the cache node that is meant; a later one ignores it
+  std::int32_t receiver = 1;  ///< incarnation of the rank that is meant; a later one ignores it
   bool ends = false;          ///< the sender will not ask for anything
 };
 

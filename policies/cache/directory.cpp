@@ -52,6 +52,11 @@ void Directory::withdraw(SampleId id, int node) {
   std::erase_if(entries_.at(index(id)), [node](const Entry& entry) { return entry.node == node; });
 }
 
+void Directory::remove(int node) {
+  for (auto& entries : entries_)
+    std::erase_if(entries, [node](const Entry& entry) { return entry.node == node; });
+}
+
 bool Directory::repair(SampleId id, int holder, std::int64_t moment) {
   const Entry* entry = find(id, holder);
   if (entry == nullptr || !entry->is_there || entry->since > moment) return false;

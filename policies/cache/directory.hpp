@@ -34,6 +34,8 @@ class Directory {
   /// The holder that was named when `moment` was the moment did not have the sample. False: its entry is
   /// newer, or is one of a node that is still reading the sample, which will tell by itself.
   bool repair(SampleId id, int holder, std::int64_t moment);
+  /// The node has departed, and has nothing.
+  void remove(int node);
   /// Counts publications: says which of two answers is the newer one.
   std::int64_t moment() const { return moment_; }
   /// Nodes with an entry for it.

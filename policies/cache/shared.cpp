@@ -95,8 +95,9 @@ class OwnedCache final : public SharedCache {
   }
 
  private:
+  /// What it has got while an owner was away, it serves until it evicts it.
   bool may_keep(SampleId id) override {
-    if (sharing_.copies == 0) return true;
+    if (sharing_.copies == 0 || policy().holds(id)) return true;
     sharing_.owners.find(id, sharing_.copies, owners_);
     return std::ranges::find(owners_, sharing_.node) != owners_.end();
   }

@@ -1,5 +1,5 @@
-// `tandem run` with a cache node whose machine departs and comes back: ranks of a real mpirun read from the
-// store meanwhile, as in the simulation.
+// `tandem run` with cache nodes and stores whose machines depart and come back, as in the simulation: ranks
+// of a real mpirun read from the store, or wait for it, meanwhile.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -10,20 +10,21 @@
 namespace tandem::testing {
 namespace {
 
-/// Machines of the cache node live for 0.4 s, and a new one takes 0.1 s.
-class NodeDepartureJobs : public ResumeJobs, public ::testing::WithParamInterface<std::string> {
+/// Machines of node-4 and node-5 live for 0.4 s, and a new one takes 0.1 s.
+class DepartureJobs : public ResumeJobs, public ::testing::WithParamInterface<std::string> {
  protected:
-  /// Three lives of the cache node and more, also on a fast machine.
+  /// Three lives of a machine and more, also on a fast computer.
   static constexpr int rounds = 200;
 
-  NodeDepartureJobs() {
+  DepartureJobs() {
     std::string platform = contents(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml");
-    const std::string device = "<prop id=\"device\" value=\"odroid-c2\"/>";
-    const auto node = platform.find(device, platform.find("id=\"node-4\""));
-    EXPECT_NE(node, std::string::npos);
-    platform.insert(node,
-                    "<disk id=\"disk-4\" read_bw=\"40MBps\" write_bw=\"20MBps\"/>\n"
-                    "      <prop id=\"tandem:lifetime\" value=\"fixed time=40\"/>\n      ");
+    for (const std::string node : {"node-4", "node-5"}) {
+      const auto device = platform.find("<prop id=\"device\"", platform.find("id=\"" + node + "\""));
+      EXPECT_NE(device, std::string::npos);
+      platform.insert(device, "<disk id=\"disk-" + node +
+                                  "\" read_bw=\"40MBps\" write_bw=\"20MBps\"/>\n"
+                                  "      <prop id=\"tandem:lifetime\" value=\"fixed time=40\"/>\n      ");
+    }
     line_.write("with_lifetime.xml", platform);
   }
   std::string job(const std::string& settings) const {
@@ -35,9 +36,10 @@ class NodeDepartureJobs : public ResumeJobs, public ::testing::WithParamInterfac
         "--set data.prefetch=2 --set physics.ensemble=0 --set evaluate_every=0 " +
             settings);
   }
-  static std::vector<MembershipRecord> of_node(const Results& results, const std::string& event) {
+  static std::vector<MembershipRecord> of(const std::string& host, const Results& results,
+                                          const std::string& event) {
     auto changes = changes_with(results.journal, event);
-    std::erase_if(changes, [](const MembershipRecord& change) { return change.host != "node-4"; });
+    std::erase_if(changes, [&](const MembershipRecord& change) { return change.host != host; });
     return changes;
   }
   static std::int64_t direct(const Results& results) {
@@ -46,17 +48,23 @@ class NodeDepartureJobs : public ResumeJobs, public ::testing::WithParamInterfac
       if (record.rank < 4) samples += record.samples;
     return samples;
   }
-  static void expect_absences(const Results& results) {
-    EXPECT_GE(of_node(results, "departed").size(), 2U);
-    EXPECT_GE(of_node(results, "gone").size(), 2U);
-    EXPECT_GE(of_node(results, "joined").size(), 3U);
-    EXPECT_GT(direct(results), 0);
+  static void expect_absences(const std::string& host, const Results& results) {
+    EXPECT_GE(of(host, results, "departed").size(), 2U);
+    EXPECT_GE(of(host, results, "gone").size(), 2U);
+    EXPECT_GE(of(host, results, "joined").size(), 3U);
     EXPECT_GE(cache_sum(results.journal, "").samples, rounds * 4 * 8);
     std::int64_t trained = 0;
     for (const StepRecord& step : results.journal.steps) trained += step.samples;
     EXPECT_EQ(trained, rounds * 4 * 8);
   }
+  void expect_same_models(const std::string& one, const std::string& other) const {
+    const std::string model = contents(one + "/model.pt");
+    EXPECT_GT(model.size(), 1000U);
+    EXPECT_TRUE(model == contents(other + "/model.pt")) << "the models differ";
+  }
 };
+
+class NodeDepartureJobs : public DepartureJobs {};
 
 TEST_P(NodeDepartureJobs, EndWithTheModelOfAJobWithout) {
   for (const std::string world : {"simulate", "run"}) {
@@ -64,11 +72,10 @@ TEST_P(NodeDepartureJobs, EndWithTheModelOfAJobWithout) {
     succeeds(world + " " + job(GetParam() + " --set transience.lifetime=never") + " --out without_" + world);
     succeeds(world + " " + job(GetParam()) + " --out with_" + world);
     const Results with = results("with_" + world);
-    expect_absences(with);
+    expect_absences("node-4", with);
+    EXPECT_GT(direct(with), 0);
     EXPECT_EQ(direct(results("without_" + world)), 0);
-    const std::string model = contents("without_" + world + "/model.pt");
-    EXPECT_GT(model.size(), 1000U);
-    EXPECT_TRUE(model == contents("with_" + world + "/model.pt")) << "the models differ";
+    expect_same_models("without_" + world, "with_" + world);
     if (GetParam().find("keep=true") != std::string::npos) {
       EXPECT_GT(cache_sum(with.journal, "kept").samples, 0);
     }
@@ -81,6 +88,78 @@ INSTANTIATE_TEST_SUITE_P(All, NodeDepartureJobs,
                          ::testing::Values("", "--set transience.notice=10", keeping,
                                            keeping + "--set data.keep=true",
                                            "--set sync.over=all-reduce --set sync.collective=ring"));
+
+/// Two nodes that ask each other, of which both depart.
+class PeerDepartureJobs : public DepartureJobs {
+ protected:
+  static std::string peers() {
+    return "--set placement.cache_nodes=[node-4,node-5] --set data.copies=1 --set data.peers=" + GetParam() +
+           (GetParam() == "directory" ? " --set placement.directory=server" : "");
+  }
+};
+
+TEST_P(PeerDepartureJobs, EndWithTheModelOfAJobWithout) {
+  succeeds("run " + job(peers() + " --set transience.lifetime=never") + " --out without");
+  succeeds("run " + job(peers()) + " --out with");
+  for (const char* node : {"node-4", "node-5"}) expect_absences(node, results("with"));
+  EXPECT_GT(direct(results("with")), 0);
+  EXPECT_GT(cache_sum(results("with").journal, "peer").samples, 0);
+  expect_same_models("without", "with");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PeerDepartureJobs, ::testing::Values("partition", "ring", "directory"));
+
+class StoreDepartureJobs : public DepartureJobs {
+ protected:
+  std::string stored(const std::string& settings) const {
+    return job(
+        "--set placement.cache_nodes=[server] --set placement.stores=[node-5] --set "
+        "data.cache_capacity=20kB " +
+        settings);
+  }
+};
+
+TEST_P(StoreDepartureJobs, EndWithTheModelOfAJobWithout) {
+  succeeds("run " + stored(GetParam() + " --set transience.lifetime=never") + " --out without");
+  succeeds("run " + stored(GetParam()) + " --out with");
+  expect_absences("node-5", results("with"));
+  EXPECT_EQ(direct(results("with")), 0);
+  expect_same_models("without", "with");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StoreDepartureJobs, ::testing::Values("", "--set transience.notice=10"));
+
+class SingleDepartureJobs : public StoreDepartureJobs {};
+
+/// Nobody else has its samples.
+TEST_P(SingleDepartureJobs, EndWithoutAStoreThatDoesNotComeBackAndNameIt) {
+  const auto result = line_.tandem(
+      GetParam() + " " + stored("--set transience.start=100000 --set recovery.give_up=1") + " --out out");
+  EXPECT_EQ(result.exit_code, 70) << result.output;
+  EXPECT_NE(result.output.find("the store on 'node-5' has departed and did not come back in time"),
+            std::string::npos)
+      << result.output;
+}
+
+/// The shipped experiment, for some epochs.
+TEST_P(SingleDepartureJobs, OfTheShippedExperimentHaveDepartures) {
+  const std::string output =
+      succeeds(GetParam() +
+               " " TANDEM_SOURCE_DIR
+               "/workloads/experiments/departing_cache.yaml --variant lost --set stop.epochs=2 --out out");
+  const Results result = results("out");
+  const auto departures = of("node-4", result, "departed").size();
+  EXPECT_GE(departures, 1U);
+  EXPECT_GE(of("node-4", result, "ready").size(), 1U);
+  EXPECT_NE(output.find(" of machines without workers (" + std::to_string(departures) + " cache-node)"),
+            std::string::npos)
+      << output;
+  std::int64_t trained = 0;
+  for (const StepRecord& step : result.journal.steps) trained += step.samples;
+  EXPECT_EQ(trained, 2 * 3000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, SingleDepartureJobs, ::testing::Values("simulate", "run"));
 
 }  // namespace
 }  // namespace tandem::testing

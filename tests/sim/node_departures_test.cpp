@@ -1,5 +1,7 @@
 // Cache nodes whose machines depart and come back while workers train: negligible network, a store that takes
 // a tenth of a second for a sample, steps of a second.
+#include "tests/sim/node_departures.hpp"
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
-#include "tests/sim/training.hpp"
 #include "tests/support/cache_counts.hpp"
 #include "tests/support/membership_checks.hpp"
 #include "workloads/records/data_figures.hpp"
@@ -16,71 +17,6 @@
 
 namespace tandem::testing {
 namespace {
-
-constexpr double read_s = 0.1;
-
-class NodeDepartures : public Training {
- protected:
-  NodeDepartures() {
-    price_ = [](Rank, const Work& work) { return Seconds(work.kind == Work::Kind::forward ? 1.0 : 0.0); };
-  }
-  /// The cache node is on host-5, the store on host-6.
-  void set_platform(const std::string& lifetime, double bandwidth = 1e12, double latency_s = 1e-7) {
-    platform_ = TemporaryPlatform::star(7, bandwidth, latency_s);
-    set_disk("host-6", "7850Bps", "");
-    set_disk("host-5", "100MBps", "<prop id='tandem:lifetime' value='" + lifetime + "'/>");
-  }
-  void set_disk(const std::string& host, const std::string& read, const std::string& property) {
-    const auto begin = platform_.find("<host id='" + host + "'");
-    const auto end = platform_.find('\n', begin);
-    platform_.replace(begin, end - begin,
-                      "<host id='" + host + "' speed='1Gf' core='2'><disk id='disk' read_bw='" + read +
-                          "' write_bw='50MBps'/>" + property + "</host>");
-  }
-  /// Workers stay.
-  static Experiment job(int workers, int prefetch) {
-    Experiment experiment = small_experiment(workers);
-    experiment.workload.batch = 1;
-    experiment.optimizer.learning_rate = 0.002;
-    experiment.recovery.policy = "replace";
-    experiment.transience.lifetime = "fixed";
-    experiment.transience.detect = Seconds(2);
-    experiment.transience.start = Seconds(5);
-    experiment.data.source = DataSource::storage;
-    experiment.data.prefetch = prefetch;
-    experiment.data.cache_capacity = Bytes(96 * 785);
-    experiment.placement.cache_nodes = {"host-5"};
-    experiment.placement.stores = {"host-6"};
-    return experiment;
-  }
-  static Experiment modelled(int workers, int prefetch) {
-    Experiment experiment = job(workers, prefetch);
-    experiment.workload.math = Experiment::Workload::Math::modelled;
-    return experiment;
-  }
-  static std::int64_t delivered(const Journal& journal) {
-    std::int64_t samples = 0;
-    for (const CacheRecord& record : journal.caches)
-      if (is_delivered(record)) samples += record.samples;
-    return samples;
-  }
-  static std::int64_t trained(const Journal& journal) {
-    std::int64_t samples = 0;
-    for (const StepRecord& step : journal.steps) samples += step.samples;
-    return samples;
-  }
-  /// What workers read from the store themselves.
-  static CacheRecord direct(const Journal& journal, int workers) {
-    CacheRecord sum;
-    for (const CacheRecord& record : journal.caches) {
-      if (record.rank >= workers) continue;
-      EXPECT_EQ(record.from, "store");
-      sum.samples += record.samples;
-      sum.blocked += record.blocked;
-    }
-    return sum;
-  }
-};
 
 /// How long a worker waits for a sample that nobody has in memory: the machines of the node live so long
 /// each, and their departures are noticed after `detect`.
@@ -351,12 +287,9 @@ TEST_F(NodeDepartures, WhatANodeThatDepartsCannotDoIsRefused) {
       "placement.stores: expected hosts of stores that serve (data.store served), because the "
       "machine of the cache node on 'host-5' may depart",
       [](Experiment& experiment) { experiment.placement.stores.clear(); });
-  expect_refused("data.peers: expected none", [](Experiment& experiment) {
-    experiment.placement.cache_nodes = {"host-5", "host-3"};
-    experiment.data.peers = Peers::partition;
-  });
-  expect_refused("data.cache: expected a policy that needs only requests",
-                 [](Experiment& experiment) { experiment.data.cache = "quiver"; });
+  for (const char* policy : {"quiver", "partitioned-minio", "locality-aware", "icache", "shade"})
+    expect_refused("data.cache: expected a policy that plans without lists of samples and without losses",
+                   [policy](Experiment& experiment) { experiment.data.cache = policy; });
   expect_refused(
       "placement.cache_nodes: expected hosts whose machines stay (of no worker, or with "
       "tandem:lifetime never), or hosts of a cache node alone (this one has a server)",

@@ -49,7 +49,8 @@ void Commits::record_warning() {
                                  .slot = assignment_.index,
                                  .incarnation = 1,
                                  .host = assignment_.host,
-                                 .event = "warned"});
+                                 .event = "warned",
+                                 .role = role_name(assignment_.role)});
 }
 
 /// The ranks begin at one time, so a time means the same to all.

@@ -321,7 +321,7 @@ std::vector<ExperimentKey> transience_keys() {
        "place over servers, an "
        "all-reduce or peers; with recovery.mode restart everywhere. Machines without workers depart only "
        "where their host says so (tandem:lifetime), and then the job starts again from its last commit; in "
-       "place, cache nodes depart and come back alone"},
+       "place, cache nodes and stores depart and come back alone"},
       {KEY(transience.options), {}, "options of the lifetime model; see `tandem list lifetime`"},
       {KEY(transience.limit), at_least(0),
        "longest lifetime of a machine, as providers have; 0: that of the options"},
@@ -366,7 +366,9 @@ std::vector<ExperimentKey> transience_keys() {
        "what becomes of the push of a worker that is gone, in a round over servers that waits for others - "
        "keep: it counts; drop: it does not. Jobs that continue in place, and algorithms with such rounds"},
       {KEY(recovery.give_up), at_least(0),
-       "longest time to wait for that many workers, in seconds of the job; 0: no limit"},
+       "longest time to wait for that many workers, and in place for a store that has departed, in seconds "
+       "of "
+       "the job; 0: no limit"},
       {KEY(recovery.mode),
        {},
        "what happens when a machine departs (transience.lifetime) - in-place: the other workers continue, "

@@ -20,6 +20,15 @@ using Role = RankAssignment::Role;
 /// Of the host itself (property tandem:lifetime).
 bool has_own_lifetime(const Job& job, Rank rank) { return has_own_departures(job.devices().host_of(rank)); }
 
+std::vector<std::size_t> departing(const Job& job, Role role) {
+  std::vector<std::size_t> found;
+  if (!job.roster().steward()) return found;
+  const auto ranks = job.roster().ranks_of(role);
+  for (std::size_t index = 0; index < ranks.size(); ++index)
+    if (has_own_lifetime(job, ranks[index])) found.push_back(index);
+  return found;
+}
+
 /// Other than this one.
 const RankAssignment* other_rank_on_host(const Roster& roster, Rank rank) {
   for (Rank other = 0; other < roster.size(); ++other)
@@ -27,12 +36,13 @@ const RankAssignment* other_rank_on_host(const Roster& roster, Rank rank) {
   return nullptr;
 }
 
-[[noreturn]] void refuse(const Job& job, Rank node, const std::string& key, const std::string& expected,
+[[noreturn]] void refuse(const Job& job, Rank rank, const std::string& key, const std::string& expected,
                          const std::string& found) {
+  const bool is_store = job.roster().assignment(rank).role == Role::store;
   throw ConfigError(
-      fmt::format("{}: expected {}, because the machine of the cache node on '{}' may depart "
+      fmt::format("{}: expected {}, because the machine of the {} on '{}' may depart "
                   "(tandem:lifetime, recovery.mode in-place), found '{}'",
-                  key, expected, job.roster().host_of(node), found));
+                  key, expected, is_store ? "store" : "cache node", job.roster().host_of(rank), found));
 }
 
 /// A cache node that departs is empty when it comes back, and its workers read from stores meanwhile.
@@ -41,15 +51,28 @@ void check_departing(const Job& job, Rank node) {
   if (job.roster().ranks_of(Role::store).empty() || data.store != StoreAccess::served)
     refuse(job, node, "placement.stores", "hosts of stores that serve (data.store served)",
            data.store == StoreAccess::served ? "none" : to_text(data.store));
-  if (data.peers != Peers::none) refuse(job, node, "data.peers", "none", to_text(data.peers));
+  // What it has read ahead, it reads again; what lists and losses said, it would not know.
   const cache::Factory& policy = job.data().cache_factory();
-  if (policy.needs != cache::Needs{} || policy.replaces)
-    refuse(job, node, "data.cache", "a policy that needs only requests", data.cache);
+  cache::Needs more = policy.needs;
+  more.manifest = more.peers = more.idle = false;
+  if (more != cache::Needs{} || policy.replaces)
+    refuse(job, node, "data.cache", "a policy that plans without lists of samples and without losses",
+           data.cache);
   if (sampling::samplers().find(data.sampling).make.needs_cached)
     refuse(job, node, "data.sampling", "a sampler that does not depend on what is cached", data.sampling);
 }
 
-void refuse_host(const char* key, const std::string& host, const std::string& others) {
+/// What a store that departs has on its disk, it has again when it comes back.
+void check_departing_store(const Job& job, Rank store) {
+  if (job.spec().experiment.data.store != StoreAccess::served)
+    refuse(job, store, "data.store", "served", to_text(job.spec().experiment.data.store));
+  const auto nodes = departing_cache_nodes(job);
+  if (!nodes.empty())
+    refuse(job, store, "placement.cache_nodes", "hosts whose machines stay",
+           job.roster().host_of(job.roster().ranks_of(Role::cache_node)[nodes.front()]));
+}
+
+[[noreturn]] void refuse_host(const char* key, const std::string& host, const std::string& others) {
   throw ConfigError(fmt::format(
       "{}: expected hosts whose machines stay (of no worker, or with tandem:lifetime never){}, because "
       "workers come and go while cache nodes, stores and the directory stay (recovery.mode in-place), "
@@ -57,26 +80,32 @@ void refuse_host(const char* key, const std::string& host, const std::string& ot
       key, others, host));
 }
 
-void check_cache_node(const Job& job, Rank node) {
-  const RankAssignment* const other = other_rank_on_host(job.roster(), node);
-  if (other == nullptr) return check_departing(job, node);
-  refuse_host("placement.cache_nodes", job.roster().host_of(node),
-              fmt::format(", or hosts of a cache node alone (this one has a {})", role_name(other->role)));
+void check_alone(const Job& job, Rank rank, const char* key, const char* role) {
+  const RankAssignment* const other = other_rank_on_host(job.roster(), rank);
+  if (other == nullptr) return;
+  refuse_host(key, job.roster().host_of(rank),
+              fmt::format(", or hosts of a {} alone (this one has a {})", role, role_name(other->role)));
 }
 
 }  // namespace
 
-std::vector<std::size_t> departing_cache_nodes(const Job& job) {
-  std::vector<std::size_t> departing;
-  if (!job.roster().steward()) return departing;
-  const auto nodes = job.roster().ranks_of(Role::cache_node);
-  for (std::size_t node = 0; node < nodes.size(); ++node)
-    if (has_own_lifetime(job, nodes[node])) departing.push_back(node);
-  return departing;
-}
+std::vector<std::size_t> departing_cache_nodes(const Job& job) { return departing(job, Role::cache_node); }
+std::vector<std::size_t> departing_stores(const Job& job) { return departing(job, Role::store); }
 
 bool may_cache_node_depart(const Job& job, std::size_t node) {
   return job.roster().steward() && has_own_lifetime(job, job.roster().ranks_of(Role::cache_node)[node]);
+}
+
+bool may_store_depart(const Job& job, std::size_t store) {
+  return job.roster().steward() && has_own_lifetime(job, job.roster().ranks_of(Role::store)[store]);
+}
+
+std::vector<std::string> hosts_of_departing(const Job& job) {
+  std::vector<std::string> hosts;
+  for (const Role role : {Role::cache_node, Role::store})
+    for (const std::size_t index : departing(job, role))
+      hosts.push_back(job.roster().host_of(job.roster().ranks_of(role)[index]));
+  return hosts;
 }
 
 std::vector<std::size_t> workers_of_departing_nodes(const Job& job) {
@@ -104,10 +133,9 @@ void check_storage_hosts(const Job& job) {
         std::pair(Role::directory, "placement.directory")})
     for (const Rank rank : roster.ranks_of(role)) {
       if (!may_depart(rank)) continue;
-      if (role == Role::cache_node)
-        check_cache_node(job, rank);
-      else
-        refuse_host(key, roster.host_of(rank), "");
+      if (role == Role::directory) refuse_host(key, roster.host_of(rank), "");
+      check_alone(job, rank, key, role == Role::store ? "store" : "cache node");
+      role == Role::cache_node ? check_departing(job, rank) : check_departing_store(job, rank);
     }
 }
 

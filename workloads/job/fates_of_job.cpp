@@ -19,8 +19,7 @@ std::unique_ptr<lifetimes::Fates> fates_of(const Job& job) {
   const auto& experiment = job.spec().experiment;
   std::vector<std::string> needed;
   for (const NeededMachine& machine : needed_machines(job)) needed.push_back(machine.host);
-  for (const std::size_t node : departing_cache_nodes(job))
-    needed.push_back(job.roster().host_of(job.roster().ranks_of(Roster::Role::cache_node)[node]));
+  for (std::string& host : hosts_of_departing(job)) needed.push_back(std::move(host));
   const auto zones = zones_of(job, needed);
   const LifetimesOfHosts known(experiment.transience);
   std::map<LifetimeModel, std::size_t> numbers;

@@ -36,8 +36,10 @@ std::vector<NeededMachine> needed_machines(const Experiment& experiment,
   std::vector<std::vector<std::string>> roles;
   for (const RankAssignment& assignment : roster.assignments()) {
     if (of_workers.contains(assignment.host) || !has_own_departures(platform.host(assignment.host))) continue;
-    // In place, it departs alone.
-    if (assignment.role == RankAssignment::Role::cache_node && !experiment.starts_again()) continue;
+    // In place, these depart alone.
+    const bool departs_alone =
+        assignment.role == RankAssignment::Role::cache_node || assignment.role == RankAssignment::Role::store;
+    if (departs_alone && !experiment.starts_again()) continue;
     const auto found = std::ranges::find(machines, assignment.host, &NeededMachine::host);
     const auto place = static_cast<std::size_t>(found - machines.begin());
     if (found == machines.end()) {

@@ -254,9 +254,6 @@ class TransienceChecker {
   }
 
   void check_data() const {
-    if (experiment_.data.peers == Peers::directory)
-      fail_at("data.peers", "another value: a directory does not know of requests of workers that depart",
-              quote(to_text(experiment_.data.peers)));
     const auto& sampler = sampling::samplers().find(experiment_.data.sampling).make;
     if (sampler.needs_losses)
       fail_at("data.sampling", "a sampler without losses, which a worker takes along",

@@ -228,7 +228,8 @@ void RestartSteward::record(Seconds now, int slot, const std::string& event, con
                          .host = of.host,
                          .event = event,
                          .cause = cause,
-                         .epoch = epoch_});
+                         .epoch = epoch_,
+                         .role = is_needed(slot) ? of.roles : "worker"});
 }
 
 }  // namespace tandem

@@ -155,6 +155,7 @@ struct Columns<MembershipRecord> {
     column("event", r.event);
     column("cause", r.cause);
     column("epoch", r.epoch);
+    column("role", r.role);
   }
 };
 

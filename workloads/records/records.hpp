@@ -167,6 +167,8 @@ struct MembershipRecord {
   std::string event = {};
   std::string cause = {};  ///< of departures: "left", "revoked", "lost"
   std::int64_t epoch = 0;  ///< changes of the set of workers so far
+  /// Of what lives in the machine: "worker", "cache-node", "server and steward"; empty: the row is about all.
+  std::string role = {};
 };
 
 /// What one rank recorded. Not thread-safe: one per rank, merged at the end of the job. columns.hpp lists its

@@ -296,11 +296,13 @@ json ranks_json(const RunInfo& info, const std::map<Rank, RankTotals>& totals) {
 
 /// Who departed and came, where workers may.
 json membership_of(const RunInfo& info, const Journal& journal, const SampleCounts& samples) {
-  std::map<std::string, std::int64_t> events;
+  std::map<std::string, std::int64_t> events, roles;
   std::int64_t others = 0;
   for (const auto& change : journal.membership) {
     if (change.slot >= 0) ++events[change.event];
-    if (change.slot < 0 && change.event == "departed") ++others;
+    if (change.slot >= 0 || change.event != "departed") continue;
+    ++others;
+    ++roles[change.role];
   }
   json membership = {{"departures", events["noticed"]},
                      {"warned", events["warned"]},
@@ -308,7 +310,7 @@ json membership_of(const RunInfo& info, const Journal& journal, const SampleCoun
                      {"refused", events["refused"]},
                      {"joined", events["joined"]},
                      {"lost_samples", samples.lost_is_known ? json(samples.lost) : json()}};
-  if (others > 0) membership["other_departures"] = others;
+  if (others > 0) membership.update({{"other_departures", others}, {"other_roles", roles}});
   if (info.generations.is_array() && !info.experiment.starts_again())
     membership["done_again_samples"] = optional_json(samples.done_again);
   visit_membership_figures(journal,

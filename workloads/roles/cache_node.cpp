@@ -95,8 +95,11 @@ void CacheNode::add_sources(const Job& job, int index) {
     disk_ = disk.get();
     sources_.push_back(std::move(disk));
   };
-  for (const Rank store : job.roster().ranks_of(Roster::Role::store))
-    sources_.push_back(std::make_unique<StoreSource>(context_, store, given_));
+  for (const Rank store : job.roster().ranks_of(Roster::Role::store)) {
+    auto source = std::make_unique<StoreSource>(context_, store, given_);
+    store_sources_.push_back(source.get());
+    sources_.push_back(std::move(source));
+  }
   if (stores_ == 0) {
     own_disk_ = data_.open_source(job.spec().directory + "/records_" + number);
     add_disk();
@@ -118,11 +121,9 @@ void CacheNode::run() {
   begin_job(jobs_.front());
   serve();
   for (NodeJob& job : jobs_) record_background(job);
-  if (jobs_.size() == 1) record_most(jobs_.front());
-  // What is still to be written is of no use any more.
-  for (Pending& last : std::span(wait_).subspan(clients_.size(), sources_.size()))
-    if (!last.empty()) context_.wait(last);
-  for (const auto& source : sources_) source->close();
+  // One that came later does not know what the node before it was asked for.
+  if (jobs_.size() == 1 && life_.incarnation == 1) record_most(jobs_.front());
+  for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->close(wait_[clients_.size() + i]);
   if (directory_) directory_->close();
   if (steward_) end_membership();
 }
@@ -141,6 +142,7 @@ void CacheNode::serve() {
   for (end_peer_reads(); !is_over(); end_peer_reads()) {
     listen_to_clients();
     read_in_background();
+    if (take_refused()) continue;
     for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->put_next(reads[i]);
     if (directory_) directory_->put_next(wait_[of_directory]);
     if (watch_) watch_->listen(std::span(wait_).subspan(of_watch, watch_->size()));
@@ -154,7 +156,7 @@ void CacheNode::serve() {
         hear(client, ended.note);
     } else if (ended.index < of_directory) {
       SampleReads& source = *sources_[ended.index - clients_.size()];
-      source.hear(ended.note);
+      source.hear(ended);
       if (const auto read = source.finish()) take(*read);
     } else if (ended.index < of_watch) {
       hear_directory(ended.note);
@@ -164,6 +166,16 @@ void CacheNode::serve() {
       hear_steward(ended.note);
     }
   }
+}
+
+/// Of other nodes that are not there. Each may lead to other reads.
+bool CacheNode::take_refused() {
+  for (PeerSource* peer : peers_)
+    if (const auto read = peer->take_refused()) {
+      take(*read);
+      return true;
+    }
+  return false;
 }
 
 /// What a batch displaces from memory stays there until it is written, so a slow disk slows down the workers.

@@ -6,7 +6,9 @@
 // anything for them. Where a directory knows who has what, a request is decided when that has answered. It
 // may serve several jobs (data.shared), each of which has epochs and records of its own. Workers may come and
 // go: what is open with one that is gone ends, and another one in its slot begins when nothing of that is
-// left. The node may depart itself, and another one come in its slot (CacheNodeSlot).
+// left. The node may depart itself, and another one come in its slot (CacheNodeSlot). Other nodes and stores
+// may depart and come back, too: samples of a node come from the store then, those of a store when it is
+// back.
 #pragma once
 
 #include <algorithm>
@@ -103,6 +105,7 @@ class CacheNode {
   void add_clients(std::span<const ServedJob> jobs);
   bool is_over() const;
   void serve();
+  bool take_refused();
   void listen_to_clients();
   Pending listen(Client& client);
   void hear(Client& client, const Note& note);
@@ -112,6 +115,8 @@ class CacheNode {
   void on_departed(Client& client);
   void on_joined(Client& client, int incarnation);
   void advance_join(Client& client, const Completion& last);
+  void on_peer_departed(std::size_t node);
+  void on_peer_joined(std::size_t node, int incarnation);
   void drop_lost();
   void end_client(Client& client);
   void end_membership();
@@ -133,6 +138,8 @@ class CacheNode {
   bool look_up(Client& client);
   void hear_directory(const Note& note);
   void tell_holders(const Client& client);
+  void forget_lookups(Client& client);
+  void withdraw_unused();
   bool must_wait(const Client& peer) const;
   void answer_held_peers();
   // Where the policy plans with epochs (cache_node_epochs.cpp):
@@ -220,7 +227,8 @@ class CacheNode {
   /// The stores, or the disk if it has the samples; the other cache nodes, if they are asked; then the disk
   /// of a tier that has no samples but those.
   std::vector<std::unique_ptr<SampleReads>> sources_;
-  std::vector<PeerSource*> peers_;  ///< of those
+  std::vector<StoreSource*> store_sources_;  ///< of those
+  std::vector<PeerSource*> peers_;           ///< of those, in the order of nodes
   std::optional<DirectoryClient> directory_;
   std::optional<ExchangeWatch> watch_;  ///< where reads in the background wait for exchanges
   std::int64_t moment_ = 0;             ///< of the oldest of the last answers of the directory

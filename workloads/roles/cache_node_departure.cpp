@@ -12,19 +12,27 @@ void CacheNode::join() {
   for (int welcome = 0; welcome != life_.incarnation;) {
     Pending next = context_.receive(*steward_, protocol::membership, {});
     const Note note = wait(next).note;
-    if (protocol::holds<protocol::NodeJoined>(note))
-      welcome = protocol::unpack<protocol::NodeJoined>(note).incarnation;
+    if (!protocol::holds<protocol::NodeJoined>(note)) continue;
+    const auto joined = protocol::unpack<protocol::NodeJoined>(note);
+    if (!joined.is_store && static_cast<std::size_t>(joined.node) == index_) welcome = joined.incarnation;
   }
   wait(arrival);
   constexpr int only_one = 1;
   for (const Rank store : job_.roster().ranks_of(Roster::Role::store))
     join_server(context_, store, life_.incarnation, only_one, wait, [] { return true; });
+  if (const auto directory = job_.roster().directory())
+    join_server(context_, *directory, life_.incarnation, only_one, wait, [] { return true; });
+  const auto nodes = static_cast<int>(job_.roster().ranks_of(Roster::Role::cache_node).size());
+  for (PeerSource* peer : peers_) peer->be_absent();
+  for (int node = 0; !peers_.empty() && node < nodes; ++node)
+    if (node != static_cast<int>(index_)) engine_.change_peer({.node = node, .joins = false});
   wait_.back() = context_.receive(*steward_, protocol::membership, {});
 }
 
 void CacheNode::record_departure() {
   for (Client& client : clients_)
     if (!client.has_ended || client.is_joining) end_client(client);
+  for (NodeJob& job : jobs_) record_background(job);
 }
 
 }  // namespace tandem

@@ -29,11 +29,31 @@ bool CacheNode::look_up(Client& client) {
 }
 
 void CacheNode::hear_directory(const Note& note) {
-  Client& client = clients_[directory_->hear(note)];
-  if (look_up(client)) return;
-  client.is_held = false;
-  begin_batch(client);
+  if (const auto number = directory_->hear(note)) {
+    Client& client = clients_[*number];
+    if (look_up(client)) return;
+    client.is_held = false;
+    begin_batch(client);
+  } else {
+    withdraw_unused();
+  }
   answer_held_peers();
+}
+
+/// Its worker is gone while its request was held.
+void CacheNode::forget_lookups(Client& client) {
+  if (!directory_ || std::exchange(client.lookups, 0) == 0) return;
+  directory_->forget(index_of(client));
+  withdraw_unused();
+  answer_held_peers();
+}
+
+/// Another request may still decide about it, or has done so.
+void CacheNode::withdraw_unused() {
+  cache::Decisions decisions;
+  for (const SampleId id : directory_->take_unused())
+    if (engine_.tier_of(id) == cache::outside && !directory_->awaits(id)) decisions.withdrawn.push_back(id);
+  directory_->note(decisions, active_->newest_epoch());
 }
 
 void CacheNode::tell_holders(const Client& client) {

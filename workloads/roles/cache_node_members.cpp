@@ -46,8 +46,10 @@ void CacheNode::add_clients(std::span<const ServedJob> jobs) {
     peer.rank = source->rank();
     peer.job = &jobs_.front();
     peer.is_peer = true;
+    // A node that joins is told which others are there.
+    if (life_.incarnation > 1) peer.be_absent();
   }
-  open_ = open_workers_ + peers_.size();
+  open_ = open_workers_ + (life_.incarnation > 1 ? 0 : peers_.size());
 }
 
 /// Workers may depart until all have ended, so notes may also come after the one that no worker joins any
@@ -63,6 +65,19 @@ void CacheNode::hear_steward(const Note& note) {
       const auto joined = protocol::unpack<protocol::Joined>(note);
       if (Client* const client = client_of_worker(clients_, joined.worker))
         on_joined(*client, joined.incarnation);
+      break;
+    }
+    case protocol::Kind::node_departed: {
+      const auto departed = protocol::unpack<protocol::NodeDeparted>(note);
+      const auto index = static_cast<std::size_t>(departed.node);
+      departed.is_store ? store_sources_[index]->depart() : on_peer_departed(index);
+      break;
+    }
+    case protocol::Kind::node_joined: {
+      const auto joined = protocol::unpack<protocol::NodeJoined>(note);
+      const auto index = static_cast<std::size_t>(joined.node);
+      joined.is_store ? store_sources_[index]->join(life_.incarnation, joined.incarnation)
+                      : on_peer_joined(index, joined.incarnation);
       break;
     }
     case protocol::Kind::end:
@@ -83,6 +98,7 @@ void CacheNode::on_departed(Client& client) {
   for (Batch& batch : client.batches) batch.is_lost = true;
   client.lost.splice(client.lost.end(), client.batches);
   client.is_held = false;
+  forget_lookups(client);
   end_client(client);
 }
 
@@ -126,9 +142,28 @@ void CacheNode::on_joined(Client& client, int incarnation) {
   TANDEM_CHECK(client.has_ended && !client.is_joining, "worker", client.worker);
   client.begin(incarnation);
   ++open_;
-  ++open_workers_;
-  ++client.job->open;
+  if (!client.is_peer) {
+    ++open_workers_;
+    ++client.job->open;
+  }
   advance_join(client, {});
+}
+
+/// What it has is not there any more, for this node and for the policy. `node`: among the cache nodes.
+void CacheNode::on_peer_departed(std::size_t node) {
+  const std::size_t peer = node < index_ ? node : node - 1;
+  on_departed(clients_[clients_.size() - peers_.size() + peer]);
+  peers_[peer]->depart();
+  apply(engine_.change_peer({.node = static_cast<int>(node), .joins = false}), *active_,
+        active_->newest_epoch());
+}
+
+void CacheNode::on_peer_joined(std::size_t node, int incarnation) {
+  const std::size_t peer = node < index_ ? node : node - 1;
+  on_joined(clients_[clients_.size() - peers_.size() + peer], incarnation);
+  peers_[peer]->join(life_.incarnation, incarnation);
+  apply(engine_.change_peer({.node = static_cast<int>(node), .joins = true}), *active_,
+        active_->newest_epoch());
 }
 
 /// `last`: what the join has waited for.

@@ -5,9 +5,8 @@
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
-#include "workloads/membership/steward_line.hpp"
-#include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/roles/machine_slot.hpp"
 
 namespace tandem {
 
@@ -19,13 +18,12 @@ class CacheNodeSlot {
   void run();
 
  private:
-  void live(const protocol::Occupancy& occupancy);
+  void live(Context& context, int incarnation);
 
   const Job& job_;
-  Context& context_;
   Journal& journal_;
   int index_;
-  StewardLine steward_;
+  MachineSlot slot_;
   RecordFiles records_;
 };
 

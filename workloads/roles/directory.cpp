@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/departing_nodes.hpp"
 
 namespace tandem {
 
@@ -13,29 +14,44 @@ DirectoryRole::DirectoryRole(const Job& job, Context& context)
       directory_(job.data().manifest().samples, job.spec().experiment.data.copies),
       most_ids_(std::max(static_cast<std::size_t>(job.data().largest_batch()), protocol::Update::most)) {
   for (const Rank node : job.roster().ranks_of(Roster::Role::cache_node)) nodes_.emplace_back().rank = node;
+  if (!departing_cache_nodes(job).empty()) steward_ = job.roster().steward();
 }
 
 void DirectoryRole::run() {
-  std::vector<Pending> wait;
-  for (Node& node : nodes_) wait.push_back(listen(node));
-  for (std::size_t open = nodes_.size(); open > 0;) {
-    const Completion ended = context_.wait_any(wait);
-    if (protocol::holds<protocol::End>(ended.note)) {
-      --open;
-      continue;
-    }
-    serve(ended.index, ended.note);
-    wait[ended.index] = listen(nodes_[ended.index]);
+  open_ = nodes_.size();
+  wait_.resize(nodes_.size() + (steward_ ? 1 : 0));
+  if (steward_) wait_.back() = context_.receive(*steward_, protocol::membership, {});
+  for (std::size_t node = 0; node < nodes_.size(); ++node) listen(node);
+  while (open_ > 0 || (steward_ && !no_more_join_)) {
+    const Completion ended = context_.wait_any(wait_);
+    if (ended.index < nodes_.size())
+      hear(ended.index, ended);
+    else
+      hear_steward(ended.note);
   }
   for (Node& node : nodes_)
     for (Answer& answer : node.answers) context_.wait(answer.send);
+  if (steward_) end_membership();
 }
 
-Pending DirectoryRole::listen(Node& node) {
+void DirectoryRole::listen(std::size_t number) {
+  Node& node = nodes_[number];
   node.ids.resize(most_ids_);
-  return context_.receive(node.rank, protocol::directory,
-                          {Bytes(static_cast<std::int64_t>(most_ids_ * sizeof(SampleId))),
-                           reinterpret_cast<std::byte*>(node.ids.data())});
+  wait_[number] = context_.receive(node.rank, protocol::directory,
+                                   {Bytes(static_cast<std::int64_t>(most_ids_ * sizeof(SampleId))),
+                                    reinterpret_cast<std::byte*>(node.ids.data())});
+}
+
+void DirectoryRole::hear(std::size_t number, const Completion& ended) {
+  Node& node = nodes_[number];
+  if (node.is_joining) return advance_join(number, ended);
+  if (protocol::holds<protocol::End>(ended.note)) {
+    node.has_ended = true;
+    --open_;
+    return;
+  }
+  serve(number, ended.note);
+  listen(number);
 }
 
 void DirectoryRole::serve(std::size_t number, const Note& note) {
@@ -87,6 +103,58 @@ void DirectoryRole::work(Work::Kind kind, std::size_t ids, Kernel kernel) {
   Pending working =
       context_.compute({.kind = kind, .bytes = size, .tensors = static_cast<int>(ids)}, std::move(kernel));
   context_.wait(working);
+}
+
+// ---- Nodes that depart and join ----
+
+void DirectoryRole::hear_steward(const Note& note) {
+  switch (protocol::kind_of(note)) {
+    case protocol::Kind::node_departed:
+      on_departed(static_cast<std::size_t>(protocol::unpack<protocol::NodeDeparted>(note).node));
+      break;
+    case protocol::Kind::node_joined: {
+      const auto joined = protocol::unpack<protocol::NodeJoined>(note);
+      const auto number = static_cast<std::size_t>(joined.node);
+      ++open_;
+      nodes_[number].begin(joined.incarnation);
+      advance_join(number, {});
+      break;
+    }
+    case protocol::Kind::end:
+      no_more_join_ = true;
+      break;
+    // Workers ask it for nothing.
+    case protocol::Kind::departed:
+    case protocol::Kind::joined:
+      break;
+    default:
+      TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from the steward");
+  }
+  wait_.back() = context_.receive(*steward_, protocol::membership, {});
+}
+
+void DirectoryRole::on_departed(std::size_t number) {
+  directory_.remove(static_cast<int>(number));
+  Node& node = nodes_[number];
+  // It may have ended by itself.
+  if (node.has_ended && !node.is_joining) return;
+  constexpr int only_one = 1;
+  node.leave(context_, wait_[number], only_one);
+  --open_;
+}
+
+void DirectoryRole::advance_join(std::size_t number, const Completion& last) {
+  constexpr int only_one = 1;
+  if (nodes_[number].advance(context_, last, wait_[number], only_one) == JoiningClient::Join::joined)
+    listen(number);
+}
+
+void DirectoryRole::end_membership() {
+  for (Node& node : nodes_) context_.wait_all(node.draining);
+  Pending end = context_.send(*steward_, protocol::ends_of_job, {}, protocol::pack(protocol::End{}));
+  context_.wait(end);
+  context_.cancel(wait_.back());
+  context_.wait(wait_.back());
 }
 
 }  // namespace tandem

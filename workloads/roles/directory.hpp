@@ -1,14 +1,17 @@
 // The directory of cache nodes (data.peers: directory): says which of them holds a sample, and which may keep
-// one. It serves one message after the other, in the order in which they arrive.
+// one. It serves one message after the other, in the order in which they arrive. Cache nodes may depart and
+// come back: it forgets what one had that is gone.
 #pragma once
 
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <vector>
 
 #include "policies/cache/directory.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/membership/joining_client.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {
@@ -24,12 +27,16 @@ class DirectoryRole {
     std::vector<std::int32_t> locations;
     Pending send = {};
   };
-  struct Node {
-    Rank rank = 0;
+  struct Node : JoiningClient {
     std::vector<SampleId> ids;  ///< of the message being received
     std::list<Answer> answers;  ///< on their way
   };
-  Pending listen(Node& node);
+  void listen(std::size_t number);
+  void hear(std::size_t number, const Completion& ended);
+  void hear_steward(const Note& note);
+  void on_departed(std::size_t number);
+  void advance_join(std::size_t number, const Completion& last);
+  void end_membership();
   void look_up(std::size_t number, const protocol::LookUp& asked);
   void serve(std::size_t number, const Note& note);
   void work(Work::Kind kind, std::size_t ids, Kernel kernel);
@@ -38,6 +45,11 @@ class DirectoryRole {
   cache::Directory directory_;
   std::size_t most_ids_;  ///< of a message
   std::vector<Node> nodes_;
+  std::size_t open_ = 0;         ///< nodes that may send messages
+  std::optional<Rank> steward_;  ///< where nodes may depart
+  bool no_more_join_ = false;
+  /// The next message of each node, or what one that joins waits for; then the steward's next note.
+  std::vector<Pending> wait_;
 };
 
 }  // namespace tandem

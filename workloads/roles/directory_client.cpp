@@ -39,14 +39,21 @@ void DirectoryClient::put_next(Pending& wait) {
   if (wait.empty() && !lookups_.empty()) wait = std::move(lookups_.front().answer);
 }
 
-std::size_t DirectoryClient::hear(const Note& note) {
+std::optional<std::size_t> DirectoryClient::hear(const Note& note) {
   Lookup lookup = std::move(lookups_.front());
   lookups_.pop_front();
   context_.wait(lookup.sent);
   const auto located = protocol::unpack<protocol::Located>(note);
   TANDEM_CHECK(located.samples == std::ssize(lookup.ids), "asked for", lookup.ids.size(), "answered for",
                located.samples);
-  Answered& answered = answered_[lookup.client];
+  if (!lookup.client) {
+    for (std::size_t i = 0; i < lookup.ids.size(); ++i) {
+      release(lookup.ids[i]);
+      if (Location::of(lookup.locations[i]).may_keep) unused_.push_back(lookup.ids[i]);
+    }
+    return std::nullopt;
+  }
+  Answered& answered = answered_[*lookup.client];
   // A repair by an old moment changes too little, one by a new moment too much.
   if (answered.ids.empty()) answered.moment = located.moment;
   for (std::size_t i = 0; i < lookup.ids.size(); ++i) {
@@ -82,6 +89,19 @@ DirectoryClient::Known DirectoryClient::take(std::size_t client) {
   }
   answered_.erase(found);
   return known;
+}
+
+void DirectoryClient::forget(std::size_t client) {
+  for (Lookup& lookup : lookups_)
+    if (lookup.client == client) lookup.client.reset();
+  const auto found = answered_.find(client);
+  if (found == answered_.end()) return;
+  const Answered answered = std::move(found->second);
+  answered_.erase(found);
+  for (const auto& [id, location] : answered.locations) {
+    release(id);
+    if (location.may_keep) unused_.push_back(id);
+  }
 }
 
 void DirectoryClient::release(SampleId id) {

@@ -11,10 +11,12 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "policies/cache/policy.hpp"
@@ -37,14 +39,19 @@ class DirectoryClient {
   void look_up(std::size_t client, std::vector<SampleId> ids, std::int64_t epoch);
   /// Puts the operation of the oldest lookup into `wait`, if that is empty and there is one.
   void put_next(Pending& wait);
-  /// The answer is there. Returns the client.
-  std::size_t hear(const Note& note);
+  /// The answer is there. Returns the client; nullopt: it is gone.
+  std::optional<std::size_t> hear(const Note& note);
   struct Known {
     std::vector<cache::Holder> holders;  ///< also of this node, where it may keep the sample
     std::int64_t moment = 0;             ///< of the oldest answer
   };
   /// All answers for the client's request, which is decided now.
   Known take(std::size_t client);
+  /// The client is gone, and its request is not decided: no answer for it is used.
+  void forget(std::size_t client);
+  /// Samples that this node may keep because of answers that are not used. Unless it keeps one because of
+  /// another request, it must withdraw it.
+  std::vector<SampleId> take_unused() { return std::exchange(unused_, {}); }
   /// A lookup with the sample awaits its answer, or its request is not decided.
   bool awaits(SampleId id) const { return awaited_.contains(id); }
 
@@ -58,7 +65,7 @@ class DirectoryClient {
 
  private:
   struct Lookup {
-    std::size_t client = 0;
+    std::optional<std::size_t> client;  ///< none: it is gone
     std::vector<SampleId> ids;
     std::vector<std::int32_t> locations = {};
     std::int64_t epoch = 0;
@@ -93,6 +100,7 @@ class DirectoryClient {
   std::deque<Lookup> lookups_;                      ///< that await their answers
   std::map<std::size_t, Answered> answered_;        ///< by client
   std::unordered_map<SampleId, int> awaited_;       ///< requests that have looked it up and are not decided
+  std::vector<SampleId> unused_;                    ///< see take_unused
   std::vector<SampleId> changed_;                   ///< since the last update, in that order
   std::unordered_map<SampleId, bool> is_kept_now_;  ///< of those
   std::int64_t epoch_ = 0;                          ///< of the last change

@@ -52,6 +52,7 @@ void PeerSource::add(SampleRead read) {
     for (std::size_t begin = 0; const std::size_t end : ends)
       waiting.push_back(take_part(read, std::exchange(begin, end), end));
   }
+  if (peer_.is_away()) return refuse(waiting);
   request_next();
 }
 
@@ -64,7 +65,7 @@ void PeerSource::hurry(SampleId id) {
 }
 
 void PeerSource::request_next() {
-  while (requested_ < window && !(on_demand_.empty() && ahead_.empty())) {
+  while (peer_.takes_requests() && requested_ < window && !(on_demand_.empty() && ahead_.empty())) {
     auto& waiting = on_demand_.empty() ? ahead_ : on_demand_;
     request(std::move(waiting.front()));
     waiting.pop_front();
@@ -82,17 +83,23 @@ void PeerSource::request(SampleRead part) {
     request.records.resize(static_cast<std::size_t>(own.size.count()));
     request.into = request.records.data();
   }
-  request.data = context_.receive(peer_, protocol::peer_data, {own.size, request.into});
+  request.data = context_.receive(peer_.rank(), protocol::peer_data, {own.size, request.into});
   const auto count = std::ssize(own.ids);
   request.sent = context_.send(
-      peer_, protocol::peer_reads,
+      peer_.rank(), protocol::peer_reads,
       {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
        reinterpret_cast<std::byte*>(own.ids.data())},
       protocol::pack(protocol::Read{.samples = static_cast<std::int32_t>(count), .epoch = own.epoch}));
 }
 
 void PeerSource::put_next(Pending& wait) {
-  if (wait.empty() && !requests_.empty()) wait = std::move(requests_.front().data);
+  if (!wait.empty()) return;
+  if (!requests_.empty()) {
+    wait = std::move(requests_.front().data);
+  } else {
+    peer_.put_next(wait);
+    awaits_peer_ = !wait.empty();
+  }
 }
 
 /// What has come, one sample after the other, goes to the places of those samples. These may lie in the same
@@ -110,11 +117,43 @@ void PeerSource::spread(const Request& request) const {
   }
 }
 
+/// Its samples are not there.
+void PeerSource::refuse(std::deque<SampleRead>& parts) {
+  for (SampleRead& part : parts) {
+    part.not_here = std::exchange(part.ids, {});
+    part.targets.clear();
+    part.size = Bytes(0);
+    refused_.push_back(std::move(part));
+  }
+  parts.clear();
+}
+
+std::optional<SampleRead> PeerSource::take_refused() {
+  if (refused_.empty()) return std::nullopt;
+  SampleRead read = std::move(refused_.front());
+  refused_.pop_front();
+  return read;
+}
+
+/// What was being sent arrives, and nothing else.
+void PeerSource::depart() {
+  peer_.depart();
+  refuse(on_demand_);
+  refuse(ahead_);
+}
+
 std::optional<SampleRead> PeerSource::finish() {
+  if (std::exchange(awaits_peer_, false)) {
+    if (peer_.advance(ended_)) request_next();
+    return std::nullopt;
+  }
   Request request = std::move(requests_.front());
   requests_.pop_front();
   context_.wait(request.sent);
   SampleRead& asked = request.read;
+  found_ = ended_.outcome == Outcome::done
+               ? protocol::unpack<protocol::Found>(ended_.note)
+               : protocol::Found{.samples = static_cast<std::int32_t>(asked.ids.size())};
   TANDEM_CHECK(found_.samples == std::ssize(asked.ids), "asked for", asked.ids.size(), "answered for",
                found_.samples);
   if (request.into != nullptr) spread(request);
@@ -139,10 +178,12 @@ std::optional<SampleRead> PeerSource::finish() {
 
 void PeerSource::say_end() {
   TANDEM_CHECK(is_idle() && end_.empty(), "reads", requests_.size());
-  end_ = context_.send(peer_, protocol::peer_reads, {}, protocol::pack(protocol::End{}));
+  if (peer_.takes_requests())
+    end_ = context_.send(peer_.rank(), protocol::peer_reads, {}, protocol::pack(protocol::End{}));
 }
 
-void PeerSource::close() {
+void PeerSource::close(Pending& last) {
+  peer_.close(last);
   if (!end_.empty()) context_.wait(end_);
 }
 

@@ -10,6 +10,7 @@
 
 #include "policies/cache/policy.hpp"
 #include "workloads/context.hpp"
+#include "workloads/membership/departing_server.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/roles/sample_reads.hpp"
 
@@ -17,7 +18,8 @@ namespace tandem {
 
 /// A read becomes parts of few bytes, each of which is requested, and ends, as a read of its own. Of each
 /// peer few are requested at the same time: the others wait here, where those on demand overtake those that
-/// nobody waits for. What one peer has not answered keeps no other one waiting.
+/// nobody waits for. What one peer has not answered keeps no other one waiting. A peer that has departed has
+/// no sample: reads end without a message.
 class PeerSource : public SampleReads {
  public:
   /// Of a part with several samples.
@@ -27,19 +29,29 @@ class PeerSource : public SampleReads {
   static constexpr Bytes window{512 << 10};
   /// The arguments must outlive it.
   PeerSource(Context& context, Rank peer, const cache::Manifest& manifest)
-      : context_(context), peer_(peer), manifest_(manifest) {}
-  Rank rank() const { return peer_; }
+      : context_(context), peer_(context, peer), manifest_(manifest) {}
+  Rank rank() const { return peer_.rank(); }
   void add(SampleRead read) override;
   std::size_t reads_of(std::span<const SampleId> ids) const override { return ends_of_parts(ids).size(); }
   /// A batch waits for the sample: a part with it that is not requested overtakes others.
   void hurry(SampleId id);
   void put_next(Pending& wait) override;
-  void hear(const Note& note) override { found_ = protocol::unpack<protocol::Found>(note); }
+  void hear(const Completion& ended) override { ended_ = ended; }
   std::optional<SampleRead> finish() override;
-  bool is_idle() const { return requests_.empty() && on_demand_.empty() && ahead_.empty(); }
-  /// Tells the other node that no read follows. It ends only when all others have told it. Pre: is_idle().
+  std::optional<SampleRead> take_refused() override;
+  bool is_idle() const {
+    return requests_.empty() && on_demand_.empty() && ahead_.empty() && refused_.empty() &&
+           !peer_.is_joining();
+  }
+  /// Tells the other node, if it is there, that no read follows. It ends only when all others have told it.
+  /// Pre: is_idle().
   void say_end();
-  void close() override;
+  void close(Pending& last) override;
+  /// Nobody is there as this node begins.
+  void be_absent() { peer_.be_absent(); }
+  void depart();
+  /// Another one has come, of that incarnation. `own`: that of this node.
+  void join(int own, int peer) { peer_.join(own, peer); }
 
  private:
   struct Request {
@@ -54,14 +66,18 @@ class PeerSource : public SampleReads {
   SampleRead take_part(SampleRead& read, std::size_t begin, std::size_t end) const;
   void request_next();
   void request(SampleRead part);
+  void refuse(std::deque<SampleRead>& parts);
   void spread(const Request& request) const;
 
   Context& context_;
-  Rank peer_;
+  DepartingServer peer_;
   const cache::Manifest& manifest_;
   std::deque<SampleRead> on_demand_, ahead_;  ///< parts that are not requested yet
+  std::deque<SampleRead> refused_;            ///< parts that nobody is there to answer
   std::deque<Request> requests_;
-  Bytes requested_{0};     ///< by these
+  Bytes requested_{0};        ///< by these
+  bool awaits_peer_ = false;  ///< put_next has given what joining the peer waits for
+  Completion ended_;
   protocol::Found found_;  ///< of the oldest request
   Pending end_;
 };

@@ -11,6 +11,7 @@
 #include "workloads/roles/directory.hpp"
 #include "workloads/roles/evaluator.hpp"
 #include "workloads/roles/keeper.hpp"
+#include "workloads/roles/machine_slot.hpp"
 #include "workloads/roles/parameter_server.hpp"
 #include "workloads/roles/steward.hpp"
 #include "workloads/roles/store.hpp"
@@ -32,6 +33,19 @@ void serve(std::span<const ServedJob> jobs, Context& context) {
   if (assignment.role == RankAssignment::Role::store)
     return run(Store(jobs, context, assignment.index), context);
   run(CacheNode(jobs, context, assignment.index), context);
+}
+
+void serve_alone(const Job& job, Context& context, Journal& journal) {
+  const ServedJob served{.job = &job, .journal = &journal};
+  serve({&served, 1}, context);
+}
+
+/// A store that may depart: what is on its disk stays.
+void serve_in_slot(const Job& job, Context& context, Journal& journal, int index) {
+  const ServedJob served{.job = &job, .journal = &journal};
+  MachineSlot(job, context, journal).run([&](Context& own, int incarnation) {
+    run(Store({&served, 1}, own, index, incarnation), own);
+  });
 }
 
 /// Into the journals of the jobs, by the rank at the other end.
@@ -72,11 +86,11 @@ void run_assigned(const Job& job, Context& context, Journal& journal) {
     case RankAssignment::Role::cache_node:
       if (may_cache_node_depart(job, static_cast<std::size_t>(assignment.index)))
         return run(CacheNodeSlot(job, context, journal, assignment.index), context);
-      [[fallthrough]];
-    case RankAssignment::Role::store: {
-      const ServedJob served{.job = &job, .journal = &journal};
-      return serve({&served, 1}, context);
-    }
+      return serve_alone(job, context, journal);
+    case RankAssignment::Role::store:
+      if (may_store_depart(job, static_cast<std::size_t>(assignment.index)))
+        return serve_in_slot(job, context, journal, assignment.index);
+      return serve_alone(job, context, journal);
     case RankAssignment::Role::directory:
       return run(DirectoryRole(job, context), context);
     case RankAssignment::Role::evaluator:

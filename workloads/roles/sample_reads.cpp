@@ -154,7 +154,9 @@ std::optional<SampleRead> DiskSource::finish() {
   return std::move(access.read);
 }
 
-void DiskSource::close() {
+/// What is still to be written is of no use any more.
+void DiskSource::close(Pending& last) {
+  if (!last.empty()) context_.wait(last);
   context_.wait_all(parts_);
   parts_.clear();
 }
@@ -169,8 +171,12 @@ void DiskSource::remove(SampleId id) {
 
 void StoreSource::add(SampleRead read) {
   Request& request = requests_.emplace_back(Request{.read = std::move(read)});
+  request.read.started = context_.now();
+  if (store_.takes_requests()) ask(request);
+}
+
+void StoreSource::ask(Request& request) {
   SampleRead& own = request.read;
-  own.started = context_.now();
   std::byte* into = nullptr;
   const Bytes numbers = given_.size(own.ids.size());
   if (!own.targets.empty() && is_one_piece(own.targets) && !given_.is_sent()) {
@@ -181,10 +187,10 @@ void StoreSource::add(SampleRead read) {
   }
   const bool is_new = own.what == SampleRead::What::new_package;
   request.data =
-      context_.receive(store_, protocol::read_data, {is_new ? Bytes(0) : own.size + numbers, into});
+      context_.receive(store_.rank(), protocol::read_data, {is_new ? Bytes(0) : own.size + numbers, into});
   const auto count = std::ssize(own.ids);
   request.sent =
-      context_.send(store_, protocol::reads,
+      context_.send(store_.rank(), protocol::reads,
                     {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
                      reinterpret_cast<std::byte*>(own.ids.data())},
                     protocol::pack(protocol::Read{.samples = static_cast<std::int32_t>(count),
@@ -194,11 +200,26 @@ void StoreSource::add(SampleRead read) {
                                                   .epoch = own.epoch}));
 }
 
+/// What was open with a store that has departed may still use the memory of its reads.
 void StoreSource::put_next(Pending& wait) {
-  if (wait.empty() && !requests_.empty()) wait = std::move(requests_.front().data);
+  if (!wait.empty()) return;
+  if (store_.takes_requests()) {
+    if (!requests_.empty()) wait = std::move(requests_.front().data);
+  } else if (!lost_.empty()) {
+    wait = std::move(lost_.back());
+    lost_.pop_back();
+  } else {
+    store_.put_next(wait);
+    awaits_store_ = !wait.empty();
+  }
 }
 
 std::optional<SampleRead> StoreSource::finish() {
+  if (!store_.takes_requests()) {
+    if (std::exchange(awaits_store_, false) && store_.advance(ended_))
+      for (Request& request : requests_) ask(request);
+    return std::nullopt;
+  }
   Request& request = requests_.front();
   context_.wait(request.sent);
   SampleRead read = std::move(request.read);
@@ -215,8 +236,19 @@ std::optional<SampleRead> StoreSource::finish() {
   return read;
 }
 
-void StoreSource::close() {
-  Pending end = context_.send(store_, protocol::reads, {}, protocol::pack(protocol::End{}));
+void StoreSource::depart() {
+  if (store_.takes_requests())
+    for (Request& request : requests_)
+      for (Pending* open : {&request.data, &request.sent})
+        if (!open->empty()) lost_.push_back(std::move(*open));
+  store_.depart();
+}
+
+void StoreSource::close(Pending& last) {
+  if (!store_.takes_requests() && !awaits_store_ && !last.empty()) context_.wait(last);
+  context_.wait_all(lost_);
+  if (!store_.close(last)) return;
+  Pending end = context_.send(store_.rank(), protocol::reads, {}, protocol::pack(protocol::End{}));
   context_.wait(end);
 }
 

@@ -16,6 +16,7 @@
 #include "workloads/data/tier_file.hpp"
 #include "workloads/files/file_transfer.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/membership/departing_server.hpp"
 #include "workloads/roles/given_samples.hpp"
 
 namespace tandem {
@@ -71,13 +72,16 @@ class SampleReads {
   virtual std::size_t reads_of(std::span<const SampleId> /*ids*/) const { return 1; }
   /// Puts an operation of the oldest read into `wait`, if that is empty and there is a read.
   virtual void put_next(Pending& wait) = 0;
-  /// Tells it what came with the operation that put_next gave, before `finish`.
-  virtual void hear(const Note& /*note*/) {}
+  /// Tells it how the operation that put_next gave has ended, before `finish`.
+  virtual void hear(const Completion& /*ended*/) {}
   /// The oldest read; nullopt: other operations of it have not ended. Never blocks for those. Pre: the
   /// operation that put_next gave has ended, and was waited for.
   virtual std::optional<SampleRead> finish() = 0;
-  /// No read follows. Pre: all have ended but those into a tier.
-  virtual void close() {}
+  /// A read that ends without an operation, because nobody is there to make it; nullopt: there is none.
+  virtual std::optional<SampleRead> take_refused() { return std::nullopt; }
+  /// No read follows. `last`: what put_next has given and has not ended, or empty. Pre: all have ended but
+  /// those into a tier.
+  virtual void close(Pending& last) = 0;
 };
 
 /// Whether each follows the one before it in memory.
@@ -106,7 +110,7 @@ class DiskSource : public SampleReads {
   void add(SampleRead read) override;
   void put_next(Pending& wait) override;
   std::optional<SampleRead> finish() override;
-  void close() override;
+  void close(Pending& last) override;
   /// Removes the sample from the tier, after the accesses that were added before.
   void remove(SampleId id);
   /// Bytes of the writes that were added and have not ended.
@@ -137,15 +141,20 @@ class DiskSource : public SampleReads {
 };
 
 /// A store on another rank. All reads are requested at once; the store makes one after the other, and sends
-/// one while it reads the next.
+/// one while it reads the next. Where it may depart, reads wait until it is there again.
 class StoreSource : public SampleReads {
  public:
   StoreSource(Context& context, Rank store, const GivenSamples& given)
-      : context_(context), store_(store), given_(given) {}
+      : context_(context), store_(context, store), given_(given) {}
   void add(SampleRead read) override;
   void put_next(Pending& wait) override;
+  void hear(const Completion& ended) override { ended_ = ended; }
   std::optional<SampleRead> finish() override;
-  void close() override;
+  void close(Pending& last) override;
+  /// It has departed: what it was asked for is asked again.
+  void depart();
+  /// Another one has come, of that incarnation. `own`: that of this rank.
+  void join(int own, int store) { store_.join(own, store); }
 
  private:
   struct Request {
@@ -155,10 +164,15 @@ class StoreSource : public SampleReads {
     Pending sent = {};
     Pending data = {};
   };
+  void ask(Request& request);
+
   Context& context_;
-  Rank store_;
+  DepartingServer store_;
   GivenSamples given_;
   std::deque<Request> requests_;
+  std::vector<Pending> lost_;  ///< what the store that has departed was asked for
+  bool awaits_store_ = false;  ///< put_next has given what joining the store waits for
+  Completion ended_;
 };
 
 }  // namespace tandem

@@ -52,13 +52,15 @@ bool Steward::is_training_over() const {
 }
 
 /// A worker may depart while it ends what it has with its cache node, which must hear of it.
-bool Steward::is_over() const { return is_training_over() && have_nodes_ended() && running_stores_ == 0; }
+bool Steward::is_over() const {
+  return is_training_over() &&
+         std::ranges::all_of(nodes_, [this](const Node& node) { return has_ended(node); });
+}
 
 void Steward::start() {
   for (const Rank decider : deciders_)
     awaited_.push_back(context_.receive(decider, protocol::ends_of_job, {}));
   for (const Node& node : nodes_) awaited_.push_back(context_.receive(node.rank, protocol::ends_of_job, {}));
-  for (const Rank store : stores_) awaited_.push_back(context_.receive(store, protocol::ends_of_job, {}));
   awaited_.resize(awaited_.size() + (agreement_ ? slots_.size() : 0) + 1);
   for (int slot = 0; agreement_ && slot < static_cast<int>(slots_.size()); ++slot) listen_to_group(slot);
   const Generation* const launch = job_.generation();
@@ -124,7 +126,8 @@ std::optional<Seconds> earlier(std::optional<Seconds> one, std::optional<Seconds
 std::optional<Seconds> Steward::next_of_workers() const { return earlier(machines_.next(), tick_); }
 
 std::optional<Seconds> Steward::next_event() const {
-  return earlier(next_of_workers(), node_machines_ ? node_machines_->next() : std::nullopt);
+  const auto of_nodes = node_machines_ ? node_machines_->next() : std::nullopt;
+  return earlier(next_of_workers(), earlier(of_nodes, next_of_stores()));
 }
 
 void Steward::wait_for_events() {
@@ -146,14 +149,11 @@ void Steward::wait_for_events() {
       context_.cancel(awaited_.back());
       context_.wait(awaited_.back());
     }
-    const std::size_t first_store = deciders_.size() + nodes_.size();
-    const std::size_t listeners = first_store + stores_.size();
+    const std::size_t listeners = deciders_.size() + nodes_.size();
     if (completion.index < deciders_.size())
       hear_end(completion.index);
-    else if (completion.index < first_store)
-      hear_node(completion.index - deciders_.size(), completion.note);
     else if (completion.index < listeners)
-      --running_stores_;
+      hear_node(nodes_[completion.index - deciders_.size()], completion.note);
     else
       hear_group(static_cast<int>(completion.index - listeners), completion.note);
   }
@@ -177,6 +177,7 @@ bool Steward::handle_next(Seconds time) {
 void Steward::pass_time(Seconds time) {
   while (handle_next(time)) {
   }
+  give_up_stores(time);
   if (!tick_ || *tick_ > time) return;
   tick_.reset();
   give(recovery::Tick{time});
@@ -198,7 +199,7 @@ void Steward::hear_end(std::size_t decider) {
 /// A cache node ends when the workers that it has then have ended.
 void Steward::end_joins() {
   if (std::exchange(is_ending_, true)) return;
-  tell_nodes(protocol::pack(protocol::End{}));
+  tell_all(Roster::Role::cache_node, protocol::pack(protocol::End{}));
 }
 
 /// What an event means for the machines of any place, and for the occupant.
@@ -254,7 +255,7 @@ void Steward::note_left(int slot, int incarnation) {
   if (agreement_ && !is_training_over()) agreement_->leave(slot);
   const Note note = protocol::pack(protocol::Departed{.worker = slot, .incarnation = incarnation});
   tell_deciders(note);
-  tell_nodes(note);
+  tell_all(Roster::Role::cache_node, note);
   tell_stores(note);
 }
 
@@ -312,7 +313,7 @@ void Steward::note_joined(int slot) {
   }
   const Note note = protocol::pack(protocol::Joined{.worker = slot, .incarnation = incarnation});
   tell_deciders(note);
-  tell_nodes(note);
+  tell_all(Roster::Role::cache_node, note);
   tell_stores(note);
 }
 
@@ -352,7 +353,8 @@ void Steward::record(const Place& place, const std::string& event, const std::st
         .host = job_.roster().host_of(place.rank),
         .event = event,
         .cause = cause,
-        .epoch = epoch_});
+        .epoch = epoch_,
+        .role = role_name(place.role)});
 }
 
 /// `change`: with its time in this launch.

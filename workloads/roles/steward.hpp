@@ -1,7 +1,7 @@
 // The steward: knows which machines there are, asks the recovery policy what to do when they depart or come
 // up, and tells servers and slots. Where workers exchange without servers, it leads their agreement on each
-// change. Cache nodes whose machines depart are asked for again at once, whatever the policy. When the
-// steward's host departs, the job starts again.
+// change. Machines of cache nodes and stores that depart are asked for again at once, whatever the policy.
+// When the steward's host departs, the job starts again.
 //
 // What happens to machines follows from their lifetimes and the policy alone. So where the job has started
 // again after a process died, the steward of the new launch decides all of it again, up to the launch, and
@@ -32,15 +32,16 @@ class Steward {
  public:
   /// The arguments must outlive it. Errors: ConfigError.
   Steward(const Job& job, Context& context, Journal& journal);
-  /// Errors: WorldError when the policy gives up.
+  /// Errors: WorldError when the policy gives up, or a store does not come back.
   void run();
 
  private:
   /// A place where one machine after the other may be, each with an occupant.
   struct Place {
     Rank rank = 0;
+    Roster::Role role = Roster::Role::worker;
     Channel channel = protocol::membership;  ///< on which its occupants hear who lives there
-    int worker = -1;                         ///< of a worker; -1: of a cache node
+    int worker = -1;                         ///< its slot among workers; -1: of another role
     Machines* machines = nullptr;            ///< where its machines are; null: its occupant stays
     int machine = -1;                        ///< its slot among those
     int incarnation = 0;                     ///< of its last machine
@@ -56,11 +57,13 @@ class Steward {
     bool is_member = false;   ///< as servers, or the other workers, know
     bool has_arrived = true;  ///< without servers: the occupant hears the steward's notes
   };
-  /// Of a cache node.
+  /// Of a cache node; where one of these or a store may depart, also of a store or the directory.
   struct Node : Place {
-    bool is_present = true;    ///< as workers and stores know
+    std::int32_t index = 0;    ///< among those of its role
+    bool is_present = true;    ///< as the others know
     bool is_starting = false;  ///< it has not said yet that it is there
     bool has_ended = false;
+    std::optional<Seconds> away_since = {};  ///< a store: noticed then
   };
 
   void start();
@@ -88,19 +91,29 @@ class Steward {
   void announce(Place& place);
   void tell_occupancy(const Place& place, int incarnation, Seconds departs);
   void tell_deciders(const Note& note);
-  void tell_nodes(const Note& note);
   // Cache nodes and stores (steward_nodes.cpp):
   void add_nodes();
   void occupy_nodes();
   void begin_nodes_again();
-  void hear_node(std::size_t index, const Note& note);
-  bool have_nodes_ended() const;
+  void add_machines(Roster::Role role, std::span<const std::size_t> departing, std::size_t first);
+  void hear_node(Node& node, const Note& note);
+  bool returns(const Node& node) const;
+  bool has_ended(const Node& node) const;
+  bool have_cache_nodes_ended() const;
   void end_stores();
   void end_nodes();
   void handle_node(const MachineEvent& event);
-  void note_node_left(std::size_t index, int incarnation);
-  void welcome_node(std::size_t index);
-  void tell_clients(std::size_t index, const Note& note);
+  std::optional<Seconds> next_of_stores() const;
+  void give_up_stores(Seconds time) const;
+  void note_node_left(const Node& node, int incarnation);
+  void welcome_node(Node& node);
+  void introduce(const Node& node);
+  int incarnation_of(const Node& node) const;
+  Note joined_note(const Node& node) const;
+  void tell_clients(const Node& node, const Note& note);
+  void tell_all(Roster::Role role, const Note& note);
+  void tell_peers(const Node& node, const Note& note);
+  bool is_peer(const Node& node, const Node& other) const;
   void tell_stores(const Note& note);
   // Where workers exchange without servers (steward_groups.cpp):
   void listen_to_group(int slot);
@@ -124,20 +137,17 @@ class Steward {
   std::unique_ptr<recovery::Policy> policy_;
   std::vector<Slot> slots_;
   std::span<const Rank> deciders_;
-  std::vector<Node> nodes_;
-  std::optional<Machines> node_machines_;             ///< none: all cache nodes stay
-  std::span<const Rank> stores_;                      ///< where cache nodes may depart
-  std::vector<std::vector<std::size_t>> clients_of_;  ///< the same: by cache node, its workers
+  std::vector<Node> nodes_;                           ///< cache nodes first
+  std::optional<Machines> node_machines_;             ///< none: all of them stay
+  std::vector<std::vector<std::size_t>> clients_of_;  ///< where they may not: by cache node, its workers
   std::optional<Agreement> agreement_;                ///< of workers without servers
-  /// Ends of deciders, cache nodes and stores; without servers, the next note of each worker; then the next
-  /// event.
+  /// Ends of deciders and nodes; without servers, the next note of each worker; then the next event.
   std::vector<Pending> awaited_;
   std::vector<Pending> told_;
   std::deque<std::vector<std::byte>> standings_;  ///< that were told
   std::optional<Seconds> tick_;                   ///< that the policy has asked for
   std::int64_t epoch_ = 0;
   std::size_t running_deciders_;
-  std::size_t running_stores_ = 0;
   bool is_ending_ = false;         ///< no worker joins any more
   bool has_ended_stores_ = false;  ///< they know that nobody joins any more
   bool has_told_end_ = false;      ///< to the deciders

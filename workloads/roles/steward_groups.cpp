@@ -10,7 +10,7 @@ namespace tandem {
 
 void Steward::listen_to_group(int slot) {
   const auto index = static_cast<std::size_t>(slot);
-  awaited_[deciders_.size() + nodes_.size() + stores_.size() + index] =
+  awaited_[deciders_.size() + nodes_.size() + index] =
       context_.receive(slots_[index].rank, protocol::groups, {});
 }
 

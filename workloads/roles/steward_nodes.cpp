@@ -1,6 +1,7 @@
-// The steward of cache nodes whose machines depart: workers and stores hear when one is gone and when it is
-// back, the node itself which workers are there.
+// The steward of cache nodes and stores whose machines depart: those that ask them hear when one is gone and
+// when it is back, and the one that is back hears who is there.
 #include <algorithm>
+#include <limits>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/cache_clients.hpp"
@@ -11,23 +12,35 @@
 
 namespace tandem {
 
+using Role = Roster::Role;
+
 void Steward::add_nodes() {
   const Roster& roster = job_.roster();
-  for (const Rank rank : roster.ranks_of(Roster::Role::cache_node)) {
+  const auto nodes = departing_cache_nodes(job_), stores = departing_stores(job_);
+  // As fates_of orders them.
+  const std::size_t first = hosts_of_machines(job_).size(), machines = first + nodes.size() + stores.size();
+  add_machines(Role::cache_node, nodes, first);
+  if (machines == first) return;
+  add_machines(Role::store, stores, first + nodes.size());
+  if (!nodes.empty()) add_machines(Role::directory, {}, machines);
+  clients_of_ = clients_of_nodes(roster);
+  node_machines_.emplace(job_.spec().experiment.transience, fates_of(job_), machines);
+  for (Node& node : nodes_)
+    if (node.machine >= 0) node.machines = &*node_machines_;
+}
+
+/// `departing`: indices of those with machines, of which `first` is the first.
+void Steward::add_machines(Role role, std::span<const std::size_t> departing, std::size_t first) {
+  const std::size_t before = nodes_.size();
+  for (const Rank rank : job_.roster().ranks_of(role)) {
+    const auto index = static_cast<std::int32_t>(nodes_.size() - before);
     Node& node = nodes_.emplace_back();
     node.rank = rank;
+    node.role = role;
     node.channel = protocol::occupancies;
+    node.index = index;
   }
-  const auto departing = departing_cache_nodes(job_);
-  if (departing.empty()) return;
-  stores_ = roster.ranks_of(Roster::Role::store);
-  running_stores_ = stores_.size();
-  clients_of_ = clients_of_nodes(roster);
-  // As fates_of orders them.
-  std::size_t machines = hosts_of_machines(job_).size();
-  for (const std::size_t node : departing) nodes_[node].machine = static_cast<int>(machines++);
-  node_machines_.emplace(job_.spec().experiment.transience, fates_of(job_), machines);
-  for (const std::size_t node : departing) nodes_[node].machines = &*node_machines_;
+  for (const std::size_t index : departing) nodes_[before + index].machine = static_cast<int>(first++);
 }
 
 void Steward::occupy_nodes() {
@@ -41,13 +54,12 @@ void Steward::occupy_nodes() {
 
 /// As for slots of workers: all begin this launch with the first node in each slot.
 void Steward::begin_nodes_again() {
-  for (std::size_t index = 0; index < nodes_.size(); ++index) {
-    Node& node = nodes_[index];
+  for (Node& node : nodes_) {
     if (node.machines == nullptr) continue;
     node.begin_launch();
     constexpr int first = 1;
     if (!node.is_present) {
-      note_node_left(index, first);
+      note_node_left(node, first);
     } else if (!node.is_gone) {
       announce(node);
       node.is_starting = false;
@@ -56,55 +68,84 @@ void Steward::begin_nodes_again() {
 }
 
 /// With the node of a slot that says so itself, all are told that it is there.
-void Steward::hear_node(std::size_t index, const Note& note) {
-  Node& node = nodes_[index];
+void Steward::hear_node(Node& node, const Note& note) {
   if (!protocol::holds<protocol::Arrived>(note)) {
     node.has_ended = true;
     return;
   }
-  awaited_[deciders_.size() + index] = context_.receive(node.rank, protocol::ends_of_job, {});
+  const auto number = static_cast<std::size_t>(&node - nodes_.data());
+  awaited_[deciders_.size() + number] = context_.receive(node.rank, protocol::ends_of_job, {});
   const int arrived = protocol::unpack<protocol::Arrived>(note).incarnation;
-  if (node.is_starting && arrived == node.in_launch(node.announced)) welcome_node(index);
+  if (node.is_starting && arrived == incarnation_of(node)) welcome_node(node);
 }
 
-void Steward::welcome_node(std::size_t index) {
-  Node& node = nodes_[index];
+/// As this launch counts.
+int Steward::incarnation_of(const Node& node) const {
+  return node.machines == nullptr ? 1 : node.in_launch(node.announced);
+}
+
+Note Steward::joined_note(const Node& node) const {
+  return protocol::pack(protocol::NodeJoined{
+      .node = node.index, .incarnation = incarnation_of(node), .is_store = node.role == Role::store});
+}
+
+void Steward::welcome_node(Node& node) {
   node.is_starting = false;
   node.is_present = true;
+  node.away_since.reset();
   record(node, "joined");
-  const Note joined = protocol::pack(protocol::NodeJoined{.node = static_cast<std::int32_t>(index),
-                                                          .incarnation = node.in_launch(node.announced)});
+  if (node.role == Role::cache_node) return introduce(node);
+  const Note joined = joined_note(node);
   tell(node.rank, protocol::membership, joined);
-  for (const std::size_t worker : clients_of_[index])
+  if (has_ended_stores_) return tell(node.rank, protocol::membership, protocol::pack(protocol::End{}));
+  tell_all(Role::cache_node, joined);
+}
+
+/// A cache node that is back, and its workers, other nodes and stores, to each other. Nodes that end do not
+/// wait for it.
+void Steward::introduce(const Node& node) {
+  const Note joined = joined_note(node);
+  tell(node.rank, protocol::membership, joined);
+  for (const std::size_t worker : clients_of_[static_cast<std::size_t>(node.index)])
     if (const Slot& slot = slots_[worker]; slot.is_member)
       tell(node.rank, protocol::membership,
            protocol::pack(protocol::Joined{.worker = static_cast<std::int32_t>(worker),
                                            .incarnation = slot.in_launch(slot.incarnation)}));
-  if (is_ending_) tell(node.rank, protocol::membership, protocol::pack(protocol::End{}));
   tell_stores(joined);
-  tell_clients(index, joined);
+  tell_clients(node, joined);
+  if (is_ending_) return tell(node.rank, protocol::membership, protocol::pack(protocol::End{}));
+  tell_peers(node, joined);
+  for (const Node& other : nodes_)
+    if (is_peer(node, other)) tell(node.rank, protocol::membership, joined_note(other));
 }
 
-/// One that is away does not come back once no worker joins any more.
-bool Steward::have_nodes_ended() const {
-  return std::ranges::all_of(nodes_, [this](const Node& node) {
-    return node.has_ended || (is_ending_ && !node.is_present && !node.is_starting);
-  });
+/// Whether it comes back if it is away. A cache node does not once no worker joins any more.
+bool Steward::returns(const Node& node) const {
+  return node.role == Role::store ? !have_cache_nodes_ended() : !is_ending_;
+}
+
+bool Steward::has_ended(const Node& node) const {
+  return node.has_ended || (!node.is_present && !node.is_starting && !returns(node));
+}
+
+bool Steward::have_cache_nodes_ended() const {
+  return std::ranges::all_of(
+      nodes_, [this](const Node& node) { return node.role != Role::cache_node || has_ended(node); });
 }
 
 /// When no node, and no worker, joins any more.
 void Steward::end_stores() {
-  if (has_ended_stores_ || !is_ending_ || !have_nodes_ended()) return;
+  if (has_ended_stores_ || !is_ending_ || !have_cache_nodes_ended()) return;
   has_ended_stores_ = true;
   tell_stores(protocol::pack(protocol::End{}));
 }
 
 void Steward::end_nodes() {
-  for (std::size_t index = 0; index < nodes_.size(); ++index) {
-    const Node& node = nodes_[index];
+  for (std::size_t number = 0; number < nodes_.size(); ++number) {
+    const Node& node = nodes_[number];
     if (node.machines == nullptr) continue;
     tell(node.rank, protocol::occupancies, protocol::pack(protocol::End{}));
-    Pending& awaited = awaited_[deciders_.size() + index];
+    Pending& awaited = awaited_[deciders_.size() + number];
     if (awaited.empty()) continue;
     context_.cancel(awaited);
     context_.wait(awaited);
@@ -114,48 +155,97 @@ void Steward::end_nodes() {
 /// The machine of a node that has done its work takes nothing along.
 void Steward::handle_node(const MachineEvent& event) {
   using What = MachineEvent::What;
-  const auto found = std::ranges::find(nodes_, event.slot, &Node::machine);
-  Node& node = *found;
+  Node& node = *std::ranges::find(nodes_, event.slot, &Node::machine);
   if (node.has_ended) return;
-  const auto index = static_cast<std::size_t>(found - nodes_.begin());
   note_event(node, event);
-  if (event.what == What::noticed) {
-    if (node.announced == event.incarnation) {
-      if (node.is_present) note_node_left(index, node.in_launch(event.incarnation));
-      node.is_present = node.is_starting = false;
-    }
-    if (is_ending_) return;
-    record(node, "requested");
-    node_machines_->request(event.slot, now());
+  switch (event.what) {
+    case What::noticed:
+      if (node.announced == event.incarnation) {
+        if (node.is_present) note_node_left(node, incarnation_of(node));
+        node.is_present = node.is_starting = false;
+        if (node.role == Role::store && !node.away_since) node.away_since = now();
+      }
+      if (!returns(node)) return;
+      record(node, "requested");
+      return node_machines_->request(event.slot, now());
+    case What::ready:
+      if (!returns(node)) return;
+      node.is_starting = true;
+      announce(node);
+      if (past_) welcome_node(node);
+      return;
+    case What::refused:
+      if (node.role == Role::store && returns(node))
+        throw WorldError("the job gives up: the machine of the store on '" +
+                         job_.roster().host_of(node.rank) +
+                         "' has departed, and no other one can be had; nobody else has its samples");
+      return;
+    case What::warned:
+    case What::departed:
+      return;
   }
-  if (event.what == What::ready && !is_ending_) {
-    node.is_starting = true;
-    announce(node);
-    if (past_) welcome_node(index);
-  }
+}
+
+/// When the wait for a store is over.
+std::optional<Seconds> Steward::next_of_stores() const {
+  std::optional<Seconds> next;
+  const Seconds longest = job_.spec().experiment.recovery.give_up;
+  if (longest <= Seconds(0)) return next;
+  for (const Node& node : nodes_)
+    if (node.away_since && returns(node) && (!next || *node.away_since + longest < *next))
+      next = *node.away_since + longest;
+  return next;
+}
+
+void Steward::give_up_stores(Seconds time) const {
+  const auto next = next_of_stores();
+  if (!next || *next > time) return;
+  const auto longest_away = std::ranges::min_element(nodes_, {}, [](const Node& node) {
+    return node.away_since.value_or(Seconds(std::numeric_limits<double>::infinity()));
+  });
+  throw WorldError("the job gives up: the store on '" + job_.roster().host_of(longest_away->rank) +
+                   "' has departed and did not come back in time (recovery.give_up); nobody else has its "
+                   "samples");
 }
 
 /// `incarnation`: as this launch counts.
-void Steward::note_node_left(std::size_t index, int incarnation) {
+void Steward::note_node_left(const Node& node, int incarnation) {
+  const bool is_store = node.role == Role::store;
   const Note note = protocol::pack(
-      protocol::NodeDeparted{.node = static_cast<std::int32_t>(index), .incarnation = incarnation});
+      protocol::NodeDeparted{.node = node.index, .incarnation = incarnation, .is_store = is_store});
+  if (is_store) return tell_all(Role::cache_node, note);
   tell_stores(note);
-  tell_clients(index, note);
+  tell_clients(node, note);
+  tell_peers(node, note);
 }
 
 /// To those that are there.
-void Steward::tell_nodes(const Note& note) {
+void Steward::tell_all(Role role, const Note& note) {
   for (const Node& node : nodes_)
-    if (node.is_present && !node.has_ended) tell(node.rank, protocol::membership, note);
+    if (node.role == role && node.is_present && !node.has_ended) tell(node.rank, protocol::membership, note);
 }
 
-/// To the slots of the workers that the node serves.
-void Steward::tell_clients(std::size_t index, const Note& note) {
-  for (const std::size_t worker : clients_of_[index]) tell(slots_[worker].rank, protocol::membership, note);
+/// To the slots of the workers that the cache node serves.
+void Steward::tell_clients(const Node& node, const Note& note) {
+  for (const std::size_t worker : clients_of_[static_cast<std::size_t>(node.index)])
+    tell(slots_[worker].rank, protocol::membership, note);
 }
 
+/// Another cache node that is there, where they ask each other.
+bool Steward::is_peer(const Node& node, const Node& other) const {
+  return job_.data().asks_peers() && other.role == Role::cache_node && other.is_present && !other.has_ended &&
+         other.rank != node.rank;
+}
+
+void Steward::tell_peers(const Node& node, const Note& note) {
+  for (const Node& other : nodes_)
+    if (is_peer(node, other)) tell(other.rank, protocol::membership, note);
+}
+
+/// The directory hears the same.
 void Steward::tell_stores(const Note& note) {
-  for (const Rank store : stores_) tell(store, protocol::membership, note);
+  tell_all(Role::store, note);
+  tell_all(Role::directory, note);
 }
 
 }  // namespace tandem

@@ -10,9 +10,6 @@
 namespace tandem {
 namespace {
 
-/// A store stays.
-constexpr int only_one = 1;
-
 std::shared_ptr<const SampleSource> own_samples(const Job& job, int index) {
   const std::size_t stores = job.roster().ranks_of(Roster::Role::store).size();
   const auto is_own = [&](SampleId id) { return store_of(id, stores) == static_cast<std::size_t>(index); };
@@ -21,10 +18,11 @@ std::shared_ptr<const SampleSource> own_samples(const Job& job, int index) {
 
 }  // namespace
 
-Store::Store(std::span<const ServedJob> jobs, Context& context, int index)
+Store::Store(std::span<const ServedJob> jobs, Context& context, int index, int incarnation)
     : data_(jobs.front().job->data()),
       most_of_read_(most_samples_of_read(jobs)),
       context_(context),
+      incarnation_(incarnation),
       samples_(own_samples(*jobs.front().job, index)),
       given_(jobs.front().job->spec().experiment),
       disk_(context, data_.manifest(), parallel_requests(*jobs.front().job, context.rank()), samples_.get(),
@@ -35,21 +33,23 @@ Store::Store(std::span<const ServedJob> jobs, Context& context, int index)
 void Store::add_readers(const Job& job) {
   const Roster& roster = job.roster();
   for (const Rank node : roster.ranks_of(Roster::Role::cache_node)) readers_.emplace_back().rank = node;
-  const auto workers = workers_of_departing_nodes(job);
-  if (!workers.empty()) steward_ = roster.steward();
-  for (const std::size_t worker : workers) {
+  if (!hosts_of_departing(job).empty()) steward_ = roster.steward();
+  for (const std::size_t worker : workers_of_departing_nodes(job)) {
     Reader& reader = readers_.emplace_back();
     reader.rank = roster.workers()[worker];
     reader.worker = static_cast<int>(worker);
     // Slots for spares are empty as the job begins.
     if (worker >= roster.first_workers().size()) reader.be_absent();
   }
+  if (incarnation_ > 1)
+    for (Reader& reader : readers_) reader.be_absent();
   open_ = static_cast<std::size_t>(std::ranges::count(readers_, false, &Reader::has_ended));
 }
 
 void Store::run() {
   const std::size_t of_disk = readers_.size(), of_steward = of_disk + 1;
   wait_.resize(readers_.size() + 1 + (steward_ ? 1 : 0));
+  if (incarnation_ > 1) join();
   if (steward_) wait_[of_steward] = context_.receive(*steward_, protocol::membership, {});
   for (std::size_t reader = 0; reader < readers_.size(); ++reader)
     if (!readers_[reader].has_ended) listen(reader);
@@ -78,10 +78,7 @@ void Store::listen(std::size_t reader) {
 
 void Store::hear(std::size_t index, const Completion& ended) {
   Reader& reader = readers_[index];
-  if (reader.is_joining) {
-    if (reader.advance(context_, ended, wait_[index], only_one) == JoiningClient::Join::joined) listen(index);
-    return;
-  }
+  if (reader.is_joining) return advance_join(index, ended);
   if (protocol::holds<protocol::End>(ended.note)) {
     wait_for_sent(reader);
     reader.has_ended = true;
@@ -167,6 +164,7 @@ void Store::hear_steward(const Note& note) {
     }
     case protocol::Kind::end:
       no_more_join_ = true;
+      end_joins();
       break;
     default:
       TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from the steward");
@@ -179,7 +177,7 @@ void Store::on_departed(Reader* reader) {
   // It may have ended by itself.
   if (reader == nullptr || (reader->has_ended && !reader->is_joining)) return;
   const auto index = static_cast<std::size_t>(reader - readers_.data());
-  reader->leave(context_, wait_[index], only_one);
+  reader->leave(context_, wait_[index], incarnation_);
   for (Message& message : reader->messages) message.is_lost = true;
   --open_;
 }
@@ -189,13 +187,41 @@ void Store::on_joined(Reader* reader, int incarnation) {
   const auto index = static_cast<std::size_t>(reader - readers_.data());
   ++open_;
   reader->begin(incarnation);
-  if (reader->advance(context_, {}, wait_[index], only_one) == JoiningClient::Join::joined) listen(index);
+  advance_join(index, {});
+}
+
+void Store::advance_join(std::size_t reader, const Completion& last) {
+  if (readers_[reader].advance(context_, last, wait_[reader], incarnation_) == JoiningClient::Join::joined)
+    listen(reader);
+}
+
+/// Of a store that has come back: cache nodes stay, and join it. Notes to an earlier store of the slot may
+/// come first.
+void Store::join() {
+  Pending arrival = context_.send(*steward_, protocol::ends_of_job, {},
+                                  protocol::pack(protocol::Arrived{.incarnation = incarnation_}));
+  for (int welcome = 0; welcome != incarnation_;) {
+    Pending next = context_.receive(*steward_, protocol::membership, {});
+    const Note note = context_.wait(next).note;
+    if (!protocol::holds<protocol::NodeJoined>(note)) continue;
+    const auto joined = protocol::unpack<protocol::NodeJoined>(note);
+    if (joined.is_store) welcome = joined.incarnation;
+  }
+  context_.wait(arrival);
+  constexpr int first = 1;
+  for (Reader& reader : readers_) on_joined(&reader, first);
+}
+
+/// Those that have not joined by the end of the job have ended without.
+void Store::end_joins() {
+  for (Reader& reader : readers_)
+    if (reader.is_joining) on_departed(&reader);
 }
 
 void Store::end_membership() {
-  for (Pending& open : std::span(wait_).first(readers_.size() + 1))
+  for (Pending& open : std::span(wait_).first(readers_.size()))
     if (!open.empty()) context_.wait(open);
-  disk_.close();
+  disk_.close(wait_[readers_.size()]);
   for (Reader& reader : readers_) {
     context_.wait_all(reader.draining);
     wait_for_sent(reader);

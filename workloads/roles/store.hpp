@@ -1,5 +1,6 @@
 // A store, the remote tier: has samples on the disk of its host, and sends them to cache nodes on request.
 // Where cache nodes may depart, their workers may ask it, too, and any of these may depart and others join.
+// It may depart itself, and another one come in its slot with the same disk.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,9 @@ namespace tandem {
 class Store {
  public:
   /// What it is given must outlive it. `jobs`: whose samples it has, its own one first; these are the same.
-  /// `index`: among the stores.
-  Store(std::span<const ServedJob> jobs, Context& context, int index);
+  /// `index`: among the stores. `incarnation`: of one that may depart; a later one than the first joins the
+  /// job.
+  Store(std::span<const ServedJob> jobs, Context& context, int index, int incarnation = 1);
   void run();
 
  private:
@@ -36,6 +38,9 @@ class Store {
     std::list<Message> messages;  ///< being read, or on their way; in the order of the requests
   };
   void add_readers(const Job& job);
+  void join();
+  void advance_join(std::size_t reader, const Completion& last);
+  void end_joins();
   bool is_over() const;
   void listen(std::size_t reader);
   void hear(std::size_t reader, const Completion& ended);
@@ -50,12 +55,13 @@ class Store {
   const DataPlan& data_;
   std::size_t most_of_read_;  ///< samples
   Context& context_;
+  int incarnation_;
   std::shared_ptr<const SampleSource> samples_;  ///< null when math is modelled
   GivenSamples given_;
   DiskSource disk_;
   std::vector<Reader> readers_;  ///< cache nodes, then workers
   std::size_t open_ = 0;         ///< readers that may send requests
-  std::optional<Rank> steward_;  ///< where readers may depart
+  std::optional<Rank> steward_;  ///< where readers or stores may depart
   bool no_more_join_ = false;
   /// The next request of each reader, or what one that joins waits for; the disk; the steward's next note.
   std::vector<Pending> wait_;

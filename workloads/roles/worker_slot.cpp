@@ -81,7 +81,8 @@ void WorkerSlot::record_gone(const protocol::Occupancy& occupancy) {
                                  .slot = index_,
                                  .incarnation = occupancy.incarnation + occupancy.before,
                                  .host = job_.roster().host_of(context_.rank()),
-                                 .event = "gone"});
+                                 .event = "gone",
+                                 .role = role_name(RankAssignment::Role::worker)});
 }
 
 }  // namespace tandem

@@ -39,6 +39,20 @@ TEST(DirectoryOfCaches, WhatIsWithdrawnMayBeKeptByAnotherNode) {
   EXPECT_EQ(directory.look_up(3, 1), (Located{-1, true}));
 }
 
+TEST(DirectoryOfCaches, ANodeThatDepartsHasNothing) {
+  Directory directory(10, 1);
+  for (const SampleId id : {3, 4}) directory.look_up(id, 0);
+  directory.publish(3, 0);
+  const std::int64_t moment = directory.moment();
+  directory.remove(0);
+  for (const SampleId id : {3, 4}) EXPECT_EQ(directory.look_up(id, 1), (Located{-1, true})) << id;
+  // What others heard of it before is not about what it has when it is back.
+  directory.withdraw(3, 1);
+  directory.look_up(3, 0);
+  directory.publish(3, 0);
+  EXPECT_FALSE(directory.repair(3, 0, moment));
+}
+
 TEST(DirectoryOfCaches, SoManyNodesMayKeepASample) {
   Directory two(10, 2);
   for (const int node : {0, 1}) EXPECT_TRUE(two.look_up(3, node).may_keep);

@@ -171,5 +171,15 @@ TEST_F(SharedCaches, ANodeThatDepartsIsNotAsked) {
   EXPECT_EQ(served(*one, {2}), "peer2");
 }
 
+/// It has kept the sample as its owner, and has it until it evicts it.
+TEST_F(SharedCaches, WhatWasKeptForANodeThatWasAwayIsServed) {
+  const auto one = cache(1);
+  Decisions decisions;
+  for (const int node : {0, 2}) one->on_peer({.node = node, .joins = false}, decisions);
+  EXPECT_EQ(served(*one, {2}), "store");
+  one->on_peer({.node = 2, .joins = true}, decisions);
+  EXPECT_EQ(served(*one, {2, 5}), "tier0 peer2");
+}
+
 }  // namespace
 }  // namespace tandem::cache

@@ -40,14 +40,15 @@ std::vector<Ids> requests_of(const std::function<void(PeerSource&)>& ask,
       context.wait(all);
       for (Pending wait; !source.is_idle();) {
         source.put_next(wait);
-        source.hear(context.wait(wait).note);
+        source.hear(context.wait(wait));
         const auto read = source.finish();
         ASSERT_TRUE(read);
         EXPECT_EQ(read->size, sample * std::ssize(read->ids));
         if (ended) ended(*read);
       }
       source.say_end();
-      return source.close();
+      Pending last;
+      return source.close(last);
     }
     Pending all = context.receive(0, asked, {});
     context.wait(all);
@@ -120,6 +121,30 @@ TEST(PeerSource, AReadAheadThatABatchBeginsToWaitForOvertakesOthers) {
               source.add(awaited);
             }),
             (std::vector<Ids>{{0, 1}, {2, 3}, {4, 5}, {8, 9}, {20, 21}, {6, 7}}));
+}
+
+/// Each part ends by itself, without a message.
+TEST(PeerSource, APeerThatIsNotThereHasNoSample) {
+  testing::FakeWorld world(2, 1);
+  world.run([&](Context& context) {
+    if (context.rank() == 1) return;
+    PeerSource source(context, 1, manifest);
+    source.be_absent();
+    source.add(read_of(10, 5, cache::Why::prefetch));
+    std::vector<Ids> refused;
+    while (const auto read = source.take_refused()) {
+      EXPECT_TRUE(read->ids.empty());
+      EXPECT_EQ(read->size, Bytes(0));
+      refused.push_back(read->not_here);
+    }
+    EXPECT_EQ(refused, (std::vector<Ids>{{10, 11}, {12, 13}, {14}}));
+    EXPECT_TRUE(source.is_idle());
+    Pending last;
+    source.put_next(last);
+    EXPECT_TRUE(last.empty());
+    source.say_end();
+    source.close(last);
+  });
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ class DiskSources : public ::testing::Test {
       }
       disk.put_next(wait);
       EXPECT_TRUE(wait.empty());
-      disk.close();
+      disk.close(wait);
       for (const OperationRecord& operation : operations) done.parts.push_back(operation.bytes);
     });
     for (std::size_t i = 0; i < ids.size(); ++i)

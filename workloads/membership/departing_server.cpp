@@ -1,0 +1,60 @@
+#include "workloads/membership/departing_server.hpp"
+
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+
+void DepartingServer::depart() {
+  ending_.push_back(context_.disconnect(rank_));
+  standing_ = Standing::away;
+  has_asked_ = false;
+}
+
+void DepartingServer::join(int own, int server) {
+  TANDEM_CHECK(is_away(), "rank", rank_, "incarnation", server);
+  standing_ = Standing::joining;
+  own_ = own;
+  server_ = server;
+}
+
+void DepartingServer::put_next(Pending& wait) {
+  TANDEM_CHECK(wait.empty(), "rank", rank_);
+  if (is_joining() && ending_.empty() && !has_asked_) {
+    has_asked_ = true;
+    ending_.push_back(
+        context_.send(rank_, protocol::arrivals, {},
+                      protocol::pack(protocol::Arrived{.incarnation = own_, .receiver = server_})));
+  }
+  if (!ending_.empty()) {
+    wait = std::move(ending_.back());
+    ending_.pop_back();
+    return;
+  }
+  if (!is_joining()) return;
+  awaits_welcome_ = true;
+  wait = context_.receive(rank_, protocol::welcomes,
+                          {Bytes(sizeof(heard_)), reinterpret_cast<std::byte*>(&heard_)});
+}
+
+/// A server that has not noticed a departure yet may welcome the one that is gone.
+bool DepartingServer::advance(const Completion& ended) {
+  const bool is_welcome = std::exchange(awaits_welcome_, false) && ended.outcome == Outcome::done;
+  if (!is_welcome || !is_joining() || !has_asked_ || heard_ != own_) return false;
+  standing_ = Standing::joined;
+  return true;
+}
+
+bool DepartingServer::close(Pending& last) {
+  if (!last.empty()) {
+    if (awaits_welcome_) context_.cancel(last);
+    context_.wait(last);
+  }
+  context_.wait_all(ending_);
+  ending_.clear();
+  return takes_requests() || has_asked_;
+}
+
+}  // namespace tandem

@@ -1,0 +1,33 @@
+// The place of a rank without workers whose machine may depart: one occupant after the other lives in it.
+#pragma once
+
+#include <functional>
+
+#include "workloads/context.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/membership/steward_line.hpp"
+#include "workloads/protocol.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+class MachineSlot {
+ public:
+  /// The arguments must outlive it.
+  MachineSlot(const Job& job, Context& context, Journal& journal);
+
+  /// One occupant, of that incarnation, from its beginning to its end. OccupantDeparted must leave it.
+  using Live = std::function<void(Context& context, int incarnation)>;
+  /// Until the steward says that the job has ended.
+  void run(const Live& live);
+
+ private:
+  void live(const Live& live, const protocol::Occupancy& occupancy);
+
+  const Job& job_;
+  Context& context_;
+  Journal& journal_;
+  StewardLine steward_;
+};
+
+}  // namespace tandem

@@ -46,35 +46,6 @@ class InPlaceJobs : public RestartJobs {
   }
 };
 
-/// The last rank is stopped in its second step, in which its machine departs. When it continues, the others
-/// have given it up; it ends the step and pushes before it hears of that.
-TEST_F(InPlaceJobs, DropWhatARankSaysThatWasDeclaredDead) {
-  constexpr double departs_s = 1.5;
-  const std::string words = experiment(
-      4,
-      "--set workload.batch=2000 --set recovery.policy=shrink --set transience.lifetime=capacity-trace --set "
-      "transience.options.counts=4,3 --set physics.ensemble=0 --set transience.options.gap=" +
-          std::to_string(departs_s));
-  succeeds("simulate " + words + " --out simulated");
-  const auto told =
-      killed(words, {{"[ -e out/membership.csv ]", "3", 1.05, "-STOP"}}, "sleep 0.9; kill -CONT $(rank 3);");
-  ASSERT_EQ(told.exit_code, 0) << told.output;
-  const Results simulated = results("simulated"), measured = results("out");
-  for (const Results* found : {&simulated, &measured}) {
-    ASSERT_EQ(count_of_changes(found->journal, "gone"), 1);
-    const auto noticed = changes_with(found->journal, "noticed").front();
-    EXPECT_EQ(noticed.slot, 3);
-    EXPECT_NEAR(noticed.time.count(), departs_s, 0.1);
-    expect_samples_add_up(found->info, found->journal);
-  }
-  EXPECT_GT(changes_with(measured.journal, "gone").front().time.count(), departs_s + 0.2);
-  EXPECT_EQ(simulated.journal.discarded_messages, 0);
-  EXPECT_GT(measured.journal.discarded_messages, 0);
-  // Without that push, as in the simulation, in which the rank stops at once.
-  EXPECT_EQ(sample_counts(measured.info, measured.journal).lost, 2000);
-  EXPECT_TRUE(contents("out/model.pt") == contents("simulated/model.pt")) << "the models differ";
-}
-
 /// The job and the rank that dies.
 class InPlaceDeath : public InPlaceJobs,
                      public ::testing::WithParamInterface<std::tuple<std::string, std::string>> {};

@@ -172,7 +172,8 @@ std::string other_departures_text(const json& membership) {
   if (!membership.contains("other_departures")) return "";
   const auto all = membership.at("other_departures").get<std::int64_t>();
   std::vector<std::string> roles;
-  for (const auto& [role, count] : membership.value("other_roles", json::object()).items())
+  const json by_role = membership.value("other_roles", json::object());
+  for (const auto& [role, count] : by_role.items())
     roles.push_back(fmt::format("{} {}", with_separators(count.get<std::int64_t>()), role));
   return fmt::format("\n  {} of machines without workers ({})",
                      all == 1 ? "1 departure" : with_separators(all) + " departures", fmt::join(roles, ", "));

@@ -287,8 +287,8 @@ TEST_F(NodeDepartures, WhatANodeThatDepartsCannotDoIsRefused) {
       "placement.stores: expected hosts of stores that serve (data.store served), because the "
       "machine of the cache node on 'host-5' may depart",
       [](Experiment& experiment) { experiment.placement.stores.clear(); });
-  for (const char* policy : {"quiver", "partitioned-minio", "locality-aware", "icache", "shade"})
-    expect_refused("data.cache: expected a policy that plans without lists of samples and without losses",
+  for (const char* policy : {"quiver", "partitioned-minio", "hoard", "icache", "shade"})
+    expect_refused("data.cache: expected a policy that needs only requests",
                    [policy](Experiment& experiment) { experiment.data.cache = policy; });
   expect_refused(
       "placement.cache_nodes: expected hosts whose machines stay (of no worker, or with "

@@ -20,9 +20,8 @@ class PeerDepartures : public NodeDepartures {
   static Experiment shared_by(Peers peers, Experiment experiment) {
     experiment.placement.cache_nodes = {"host-5", "host-7"};
     experiment.data.peers = peers;
-    // A node keeps what it owns by the plan, or what it reads as an owner.
-    experiment.data.cache = peers == Peers::plan ? "hoard" : "minio";
-    experiment.data.copies = peers == Peers::plan ? 0 : 1;
+    experiment.data.cache = "minio";
+    experiment.data.copies = 1;
     if (peers == Peers::directory) experiment.placement.directory = "host-0";
     return experiment;
   }
@@ -75,9 +74,7 @@ INSTANTIATE_TEST_SUITE_P(All, ModelsOfPeers,
                                            std::tuple(Peers::ring, sync::Route::server, 1, 0.0),
                                            std::tuple(Peers::ring, sync::Route::all_reduce, 0, 0.0),
                                            std::tuple(Peers::directory, sync::Route::server, 2, 0.0),
-                                           std::tuple(Peers::directory, sync::Route::all_reduce, 0, 3.0),
-                                           std::tuple(Peers::plan, sync::Route::server, 1, 0.0),
-                                           std::tuple(Peers::plan, sync::Route::all_reduce, 0, 3.0)));
+                                           std::tuple(Peers::directory, sync::Route::all_reduce, 0, 3.0)));
 
 /// One node departs for good while the other one stays: what the first has owned is read from the store once,
 /// and kept by the other one from then on.
@@ -116,7 +113,7 @@ TEST_P(RandomPeerDepartures, EndWithAllRounds) {
     if (seed % 3 == 0) experiment.data.copies = 0;
     experiment.sync.over = seed % 5 == 0 ? sync::Route::all_reduce : sync::Route::server;
     experiment.sync.collective = "ring";
-    if (seed % 2 == 0) experiment.data.cache = GetParam() == Peers::plan ? "deepio" : "lru";
+    if (seed % 2 == 0) experiment.data.cache = "lru";
     experiment.data.cache_capacity = Bytes((seed % 4 == 1 ? 96 : 30) * 785);
     experiment.stop = {.rounds = 40};
     experiment.seed = seed;
@@ -138,7 +135,7 @@ TEST_P(RandomPeerDepartures, EndWithAllRounds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RandomPeerDepartures,
-                         ::testing::Values(Peers::partition, Peers::ring, Peers::directory, Peers::plan),
+                         ::testing::Values(Peers::partition, Peers::ring, Peers::directory),
                          [](const auto& test) { return to_text(test.param); });
 
 }  // namespace

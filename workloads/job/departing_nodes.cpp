@@ -51,13 +51,9 @@ void check_departing(const Job& job, Rank node) {
   if (job.roster().ranks_of(Role::store).empty() || data.store != StoreAccess::served)
     refuse(job, node, "placement.stores", "hosts of stores that serve (data.store served)",
            data.store == StoreAccess::served ? "none" : to_text(data.store));
-  // What it has read ahead, it reads again; what lists and losses said, it would not know.
   const cache::Factory& policy = job.data().cache_factory();
-  cache::Needs more = policy.needs;
-  more.manifest = more.peers = more.idle = false;
-  if (more != cache::Needs{} || policy.replaces)
-    refuse(job, node, "data.cache", "a policy that plans without lists of samples and without losses",
-           data.cache);
+  if (policy.needs != cache::Needs{} || policy.replaces)
+    refuse(job, node, "data.cache", "a policy that needs only requests", data.cache);
   if (sampling::samplers().find(data.sampling).make.needs_cached)
     refuse(job, node, "data.sampling", "a sampler that does not depend on what is cached", data.sampling);
 }

@@ -57,6 +57,12 @@ class Codec {
   }
   /// `exchange`: the number with which the message was encoded. Pre: as encode.
   virtual void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) = 0;
+  /// Adds what `decode` would return to `sum`. Returns false, and changes nothing, if the codec does not
+  /// support it. It may leave elements out that decode to zero: no element of `sum` is -0. Pre: as decode.
+  virtual bool add_decoded(std::span<const std::byte> /*message*/, std::int64_t /*exchange*/,
+                           std::span<float> /*sum*/) {
+    return false;
+  }
   /// State learnt from the values so far, which a resumed job must restore; its size does not change.
   virtual std::span<float> learnt() { return {}; }
 };

@@ -51,17 +51,28 @@ class TopK final : public Codec {
   }
 
   void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
-    check_sizes(values.size(), elements_, message.size(), message_bytes());
     std::fill(values.begin(), values.end(), 0.0F);
+    read(message, values, [](float& value, float decoded) { value = decoded; });
+  }
+
+  bool add_decoded(std::span<const std::byte> message, std::int64_t, std::span<float> sum) override {
+    read(message, sum, [](float& value, float decoded) { value += decoded; });
+    return true;
+  }
+
+ private:
+  /// No index occurs twice.
+  template <class Take>
+  void read(std::span<const std::byte> message, std::span<float> values, Take take) const {
+    check_sizes(values.size(), elements_, message.size(), message_bytes());
     const auto numbers = message.subspan(static_cast<std::size_t>(count_) * sizeof(std::uint32_t));
     for (std::size_t chosen = 0; chosen < static_cast<std::size_t>(count_); ++chosen) {
       const auto index = get<std::uint32_t>(message, chosen);
       TANDEM_CHECK(index < values.size(), "index", index, "elements", values.size());
-      values[index] = get<float>(numbers, chosen);
+      take(values[index], get<float>(numbers, chosen));
     }
   }
 
- private:
   /// Calls `sent` with the index of each element of the message. Pre: `magnitudes_` are those of the values.
   template <class Sent>
   void put_largest(std::span<const float> values, std::span<std::byte> message, Sent sent) {

@@ -6,15 +6,19 @@
 
 #include "policies/compression/methods.hpp"
 #include "policies/compression/packing.hpp"
+#include "policies/compression/qsgd.hpp"
+#include "policies/compression/random_k.hpp"
 #include "runtime/gpu/cuda_check.hpp"
 #include "runtime/gpu/cuda_device.hpp"
 #include "runtime/gpu/kernels.hpp"
 #include "workloads/vectors/host_copy.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 namespace {
 
 using compression::check_sizes;
+using kernels::Decoded;
 
 /// Numbers of 16 bits; a message has to be aligned to 16 bits.
 class CudaCast final : public compression::Codec {
@@ -60,14 +64,22 @@ class CudaTopK final : public compression::Codec {
     return true;
   }
   void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
-    check_sizes(values.size(), elements_, message.size(), message_bytes());
-    device_.enter();
-    check_cuda(
-        kernels::decode_top_k(message.data(), chosen_, values.data(), elements_, device_.queue_in_use()),
-        "decode_top_k", device_.gpu());
+    read(message, values, Decoded::stored);
+  }
+  bool add_decoded(std::span<const std::byte> message, std::int64_t, std::span<float> sum) override {
+    read(message, sum, Decoded::added);
+    return true;
   }
 
  private:
+  void read(std::span<const std::byte> message, std::span<float> values, Decoded decoded) const {
+    check_sizes(values.size(), elements_, message.size(), message_bytes());
+    device_.enter();
+    check_cuda(kernels::decode_top_k(message.data(), chosen_, values.data(), elements_, decoded,
+                                     device_.queue_in_use()),
+               "decode_top_k", device_.gpu());
+  }
+
   void select(std::span<const float> values, float* unsent, std::span<std::byte> message) {
     check_sizes(values.size(), elements_, message.size(), message_bytes());
     if (workspace_.empty())
@@ -100,13 +112,22 @@ class CudaSigns final : public compression::Codec {
                "encode_signs", device_.gpu());
   }
   void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
-    check_sizes(values.size(), stretch_.elements, message.size(), message_bytes());
-    const kernels::SignStretch prepared = prepare();
-    check_cuda(kernels::decode_signs(prepared, message.data(), values.data(), device_.queue_in_use()),
-               "decode_signs", device_.gpu());
+    read(message, values, Decoded::stored);
+  }
+  bool add_decoded(std::span<const std::byte> message, std::int64_t, std::span<float> sum) override {
+    read(message, sum, Decoded::added);
+    return true;
   }
 
  private:
+  void read(std::span<const std::byte> message, std::span<float> values, Decoded decoded) {
+    check_sizes(values.size(), stretch_.elements, message.size(), message_bytes());
+    const kernels::SignStretch prepared = prepare();
+    check_cuda(
+        kernels::decode_signs(prepared, message.data(), values.data(), decoded, device_.queue_in_use()),
+        "decode_signs", device_.gpu());
+  }
+
   /// Tables in the device's memory, created on first use; its GPU is the thread's current one.
   kernels::SignStretch prepare() {
     if (chunks_.empty() && !stretch_.parts.empty()) fill_tables();
@@ -152,6 +173,93 @@ class CudaSigns final : public compression::Codec {
   DeviceArray<kernels::ChunkSum> sums_;
 };
 
+/// The host draws which elements are sent; the GPU gathers and scatters them.
+class CudaRandomK final : public compression::Codec {
+ public:
+  CudaRandomK(CudaDevice& device, const compression::Setting& setting) : device_(device), choice_(setting) {}
+  ~CudaRandomK() override { copied_.await_end(); }
+  std::int64_t message_bytes() const override {
+    return choice_.count() * static_cast<std::int64_t>(sizeof(float));
+  }
+  void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) override {
+    check_sizes(values.size(), choice_.elements(), message.size(), message_bytes());
+    const std::uint32_t* const indices = indices_of(exchange);
+    check_cuda(kernels::gather(values.data(), indices, choice_.count(), choice_.scale(), message.data(),
+                               device_.queue_in_use()),
+               "gather", device_.gpu());
+  }
+  void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) override {
+    check_sizes(values.size(), choice_.elements(), message.size(), message_bytes());
+    const std::uint32_t* const indices = indices_of(exchange);
+    check_cuda(kernels::scatter(message.data(), indices, choice_.count(), values.data(), choice_.elements(),
+                                device_.queue_in_use()),
+               "scatter", device_.gpu());
+  }
+
+ private:
+  /// In the device's memory when the queue gets there; its GPU is the thread's current one.
+  const std::uint32_t* indices_of(std::int64_t exchange) {
+    const auto count = static_cast<std::size_t>(choice_.count());
+    if (indices_.empty() && count > 0) {
+      indices_ = DeviceArray<std::uint32_t>(device_, count);
+      pinned_ = PinnedArray<std::uint32_t>(device_, count);
+    }
+    if (!choice_.is_drawn(exchange)) {
+      const auto& chosen = choice_.of(exchange);
+      copied_.await();
+      std::ranges::copy(chosen, pinned_.data());
+      device_.copy(indices_.data(), pinned_.data(), pinned_.bytes());
+      copied_ = OwnedMark(device_, device_.mark());
+    }
+    device_.enter();
+    return indices_.data();
+  }
+
+  CudaDevice& device_;
+  compression::RandomChoice choice_;
+  DeviceArray<std::uint32_t> indices_;
+  PinnedArray<std::uint32_t> pinned_;
+  OwnedMark copied_;
+};
+
+class CudaQsgd final : public compression::Codec {
+ public:
+  CudaQsgd(CudaDevice& device, const compression::Setting& setting)
+      : device_(device),
+        form_(setting),
+        layout_{form_.elements(), form_.levels(), form_.bucket(), form_.bits(), form_.norms()} {}
+  std::int64_t message_bytes() const override { return form_.message_bytes(); }
+  void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) override {
+    check_sizes(values.size(), form_.elements(), message.size(), message_bytes());
+    device_.enter();
+    check_cuda(kernels::encode_qsgd(layout_, values.data(), form_.seed_of(exchange), message.data(),
+                                    device_.queue_in_use()),
+               "encode_qsgd", device_.gpu());
+  }
+  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
+    read(message, values, Decoded::stored);
+  }
+  bool add_decoded(std::span<const std::byte> message, std::int64_t, std::span<float> sum) override {
+    read(message, sum, Decoded::added);
+    return true;
+  }
+
+ private:
+  void read(std::span<const std::byte> message, std::span<float> values, Decoded decoded) const {
+    check_sizes(values.size(), form_.elements(), message.size(), message_bytes());
+    device_.enter();
+    check_cuda(kernels::decode_qsgd(layout_, message.data(), values.data(), decoded, device_.queue_in_use()),
+               "decode_qsgd", device_.gpu());
+  }
+
+  CudaDevice& device_;
+  compression::QsgdForm form_;
+  kernels::QsgdForm layout_;
+};
+
+/// A single thread sums the squares of a QSGD bucket: a larger bucket is faster on the processor.
+constexpr std::int64_t most_elements_of_norm = 8192;
+
 }  // namespace
 
 std::unique_ptr<compression::Codec> make_cuda_codec(CudaDevice& device, const std::string& method,
@@ -159,6 +267,9 @@ std::unique_ptr<compression::Codec> make_cuda_codec(CudaDevice& device, const st
   if (method == "fp16") return std::make_unique<CudaCast>(device, setting.stretch.elements, HalfFormat::fp16);
   if (method == "bf16") return std::make_unique<CudaCast>(device, setting.stretch.elements, HalfFormat::bf16);
   if (method == "top-k") return std::make_unique<CudaTopK>(device, setting);
+  if (method == "random-k") return std::make_unique<CudaRandomK>(device, setting);
+  if (method == "qsgd" && setting.options.integer("bucket") <= most_elements_of_norm)
+    return std::make_unique<CudaQsgd>(device, setting);
   if (method == "sign")
     return std::make_unique<CudaSigns>(device, setting.stretch, kernels::SignMethod::sign);
   if (method == "one-bit")

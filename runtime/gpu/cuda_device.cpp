@@ -75,12 +75,12 @@ CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
   try {
     first_ = make_stream(gpu_, Urgency::computing);
     for (cudaStream_t* stream : {&second_, &out_, &in_}) *stream = make_stream(gpu_, Urgency::communication);
-    check_cuda(cudaMalloc(reinterpret_cast<void**>(&smallest_flaw_), sizeof(kernels::no_flaw)), "cudaMalloc",
+    check_cuda(cudaMalloc(reinterpret_cast<void**>(&search_), sizeof(kernels::FlawSearch)), "cudaMalloc",
                gpu_);
     queue_ = first_;
-    // All its bytes are equal.
-    check_cuda(cudaMemsetAsync(smallest_flaw_, 0xff, sizeof(kernels::no_flaw), queue_), "cudaMemsetAsync",
-               gpu_);
+    const kernels::FlawSearch initial;
+    check_cuda(cudaMemcpyAsync(search_, &initial, sizeof initial, cudaMemcpyDefault, queue_),
+               "cudaMemcpyAsync", gpu_);
   } catch (const WorldError&) {
     release_all();
     throw;
@@ -96,7 +96,7 @@ void CudaDevice::release_all() noexcept {
   free_released();
   // A broken device reports an error to each of these; the call that broke it has reported it already.
   for (const cudaEvent_t event : marks_) static_cast<void>(cudaEventDestroy(event));
-  if (smallest_flaw_ != nullptr) static_cast<void>(cudaFree(smallest_flaw_));
+  if (search_ != nullptr) static_cast<void>(cudaFree(search_));
   for (const cudaStream_t stream : {in_, out_, second_, first_})
     if (stream != nullptr) static_cast<void>(cudaStreamDestroy(stream));
 }
@@ -202,6 +202,10 @@ void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
   check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue_), "cudaMemcpyAsync", gpu_);
 }
 
+void CudaDevice::copy_all(std::span<const FloatCopy> copies) {
+  queue("copy_all", kernels::copy_all, copies.data(), copies.size());
+}
+
 void CudaDevice::finish() {
   enter();
   for (const cudaStream_t stream : {first_, second_, out_, in_})
@@ -287,24 +291,30 @@ void CudaDevice::subtract(float* difference, const float* left, const float* rig
 void CudaDevice::approach(float* values, const float* target, std::int64_t count, float share) {
   queue("approach", kernels::approach, values, target, count, share);
 }
-void CudaDevice::sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
-                     const SgdStep& step) {
-  queue("sgd", kernels::sgd, model, gradient, velocity, count, step);
+void CudaDevice::multiply(float* product, const float* values, std::int64_t count, float factor) {
+  queue("multiply", kernels::multiply, product, values, count, factor);
 }
-void CudaDevice::adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
-                      const AdamStep& step) {
-  queue("adam", kernels::adam, model, gradient, mean, square, count, step);
+void CudaDevice::add_terms(float* sum, bool begins, std::span<const Term> terms, std::int64_t count) {
+  queue("add_terms", kernels::add_terms, sum, begins, terms.data(), static_cast<int>(terms.size()), count);
+}
+void CudaDevice::sgd_over(float* model, const float* gradient, float* velocity, Stretches stretches,
+                          const SgdStep& step) {
+  queue("sgd", kernels::sgd, model, gradient, velocity, stretches.data(), stretches.size(), step);
+}
+void CudaDevice::adam_over(float* model, const float* gradient, float* mean, float* square,
+                           Stretches stretches, const AdamStep& step) {
+  queue("adam", kernels::adam, model, gradient, mean, square, stretches.data(), stretches.size(), step);
+}
+void CudaDevice::move_over(float* model, const float* base, const float* sum, float* velocity,
+                           Stretches stretches, const MoveStep& step) {
+  queue("move", kernels::move, model, base, sum, velocity, stretches.data(), stretches.size(), step);
 }
 void CudaDevice::compensate(float* gradient, const float* model, const float* older, float* mean_square,
                             std::int64_t count, const CompensationStep& step) {
   queue("compensate", kernels::compensate, gradient, model, older, mean_square, count, step);
 }
-void CudaDevice::move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
-                      const MoveStep& step) {
-  queue("move", kernels::move, model, base, sum, velocity, count, step);
-}
 void CudaDevice::find_non_finite(const float* values, std::int64_t count, std::int64_t* pinned_first) {
-  queue("find_non_finite", kernels::find_non_finite, values, count, smallest_flaw_, pinned_first);
+  queue("find_non_finite", kernels::find_non_finite, values, count, search_, pinned_first);
 }
 
 // ---- Compression ----

@@ -16,6 +16,10 @@
 
 namespace tandem {
 
+namespace kernels {
+struct FlawSearch;
+}
+
 /// Several may coexist in a process, also on the same GPU: each call makes its GPU the thread's current one
 /// and leaves it so. Memory is released, and codecs are destroyed, before the device is. What is released
 /// while an exception is under way is freed later: freeing waits for all work of the GPU, which may wait for
@@ -44,6 +48,7 @@ class CudaDevice final : public ComputeDevice {
   void release_pinned(std::byte* memory) noexcept override { give_back(memory); }
 
   void copy(void* to, const void* from, std::size_t bytes) override;
+  void copy_all(std::span<const FloatCopy> copies) override;
   void finish() override;
   DeviceMark mark() override;
   bool has_reached(DeviceMark mark) override;
@@ -63,19 +68,21 @@ class CudaDevice final : public ComputeDevice {
                   HalfFormat format) override;
   void subtract(float* difference, const float* left, const float* right, std::int64_t count) override;
   void approach(float* values, const float* target, std::int64_t count, float share) override;
-  void sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
-           const SgdStep& step) override;
-  void adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
-            const AdamStep& step) override;
+  void multiply(float* product, const float* values, std::int64_t count, float factor) override;
+  void add_terms(float* sum, bool begins, std::span<const Term> terms, std::int64_t count) override;
+  void sgd_over(float* model, const float* gradient, float* velocity, Stretches stretches,
+                const SgdStep& step) override;
+  void adam_over(float* model, const float* gradient, float* mean, float* square, Stretches stretches,
+                 const AdamStep& step) override;
+  void move_over(float* model, const float* base, const float* sum, float* velocity, Stretches stretches,
+                 const MoveStep& step) override;
   void compensate(float* gradient, const float* model, const float* older, float* mean_square,
                   std::int64_t count, const CompensationStep& step) override;
-  void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
-            const MoveStep& step) override;
   void find_non_finite(const float* values, std::int64_t count, std::int64_t* pinned_first) override;
 
   void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) override;
   void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) override;
-  /// Top-k, sign, one-bit, fp16 and bf16 (cuda_codecs.hpp).
+  /// All but PowerSGD (cuda_codecs.hpp).
   std::unique_ptr<compression::Codec> make_codec(const std::string& method,
                                                  const compression::Setting& setting) override;
 
@@ -107,7 +114,7 @@ class CudaDevice final : public ComputeDevice {
   cudaStream_t second_ = nullptr;
   cudaStream_t out_ = nullptr;
   cudaStream_t in_ = nullptr;
-  unsigned long long* smallest_flaw_ = nullptr;
+  kernels::FlawSearch* search_ = nullptr;
   std::map<std::byte*, Range, std::less<>> ranges_;  ///< all memory, by its first byte
   bool has_released_ = false;                        ///< some of it is not freed yet
   std::vector<cudaEvent_t> marks_;

@@ -31,7 +31,9 @@ cudaError_t launch(cudaStream_t stream, std::int64_t tiles, void (*kernel)(Wante
   return cudaLaunchKernelEx(&config, kernel, given...);
 }
 
-constexpr std::int64_t tiles_of(std::int64_t items, std::int64_t tile) { return (items + tile - 1) / tile; }
+__host__ __device__ constexpr std::int64_t tiles_of(std::int64_t items, std::int64_t tile) {
+  return (items + tile - 1) / tile;
+}
 
 /// First tile of a block, and how far it strides.
 __device__ inline std::int64_t first_tile() { return static_cast<std::int64_t>(blockIdx.x); }
@@ -49,7 +51,7 @@ struct alignas(sizeof(T) * width) Pack {
 
 /// Elements before the first whole, aligned pack.
 template <class T, int width>
-int before_packs(const T* values) {
+__host__ __device__ inline int before_packs(const T* values) {
   const auto past = reinterpret_cast<std::uintptr_t>(values) % (sizeof(T) * width);
   return past == 0 ? 0 : static_cast<int>(width - past / sizeof(T));
 }
@@ -59,11 +61,13 @@ __device__ inline std::int64_t loose_element(int index, int head, std::int64_t p
   return index < head ? index : packed + index;
 }
 
+template <class T, int arrays>
+struct ArraysOf {
+  T* at[arrays];
+};
 /// The arrays of one call, of the same type. Op says with bits which it reads and writes.
 template <class Op>
-struct Arrays {
-  typename Op::Element* at[Op::arrays];
-};
+using Arrays = ArraysOf<typename Op::Element, Op::arrays>;
 
 __host__ __device__ constexpr bool has_bit(unsigned bits, int index) { return ((bits >> index) & 1U) != 0; }
 __host__ __device__ constexpr int bits_of(unsigned bits) {
@@ -115,32 +119,52 @@ __device__ void run_tile(const Op& op, const Arrays<Op>& arrays, int head, std::
   }
 }
 
+template <class Op, int width>
+__host__ __device__ constexpr std::int64_t packs_of_tile() {
+  return std::int64_t{block_threads} * unroll_of<Op, width>();
+}
+
+/// A block's share of the tile that begins at pack `at`.
+template <int width, class Op>
+__device__ void run_block(const Op& op, const Arrays<Op>& arrays, int head, std::int64_t at,
+                          std::int64_t packs) {
+  if (at + packs_of_tile<Op, width>() <= packs)
+    run_tile<true, width>(op, arrays, head, at + thread(), packs);
+  else
+    run_tile<false, width>(op, arrays, head, at + thread(), packs);
+}
+
+/// A thread's element among those that packs leave, fewer than a block has threads.
+template <int width, class Op>
+__device__ void run_loose(const Op& op, const Arrays<Op>& arrays, int head, std::int64_t packs,
+                          std::int64_t count) {
+  if (thread() >= count - packs * width) return;
+  const std::int64_t index = loose_element(thread(), head, packs * width);
+  typename Op::Element values[Op::arrays] = {};
+#pragma unroll
+  for (int array = 0; array < Op::arrays; ++array)
+    if (has_bit(Op::reads, array)) values[array] = arrays.at[array][index];
+  op(values);
+#pragma unroll
+  for (int array = 0; array < Op::arrays; ++array)
+    if (has_bit(Op::writes, array)) arrays.at[array][index] = values[array];
+}
+
 /// op(values of element i in every array) for all i.
 template <class Op, int width>
 __global__ void __launch_bounds__(block_threads)
     each(Op op, Arrays<Op> arrays, int head, std::int64_t count) {
   const std::int64_t packs = (count - head) / width;
-  constexpr std::int64_t tile = block_threads * unroll_of<Op, width>();
-  for (std::int64_t at = first_tile() * tile; at < packs; at += tile_stride() * tile) {
-    if (at + tile <= packs)
-      run_tile<true, width>(op, arrays, head, at + thread(), packs);
-    else
-      run_tile<false, width>(op, arrays, head, at + thread(), packs);
-  }
-  if (blockIdx.x != 0 || thread() >= count - packs * width) return;
-  const std::int64_t index = loose_element(thread(), head, packs * width);
-  typename Op::Element values[Op::arrays] = {};
-  for (int array = 0; array < Op::arrays; ++array)
-    if (has_bit(Op::reads, array)) values[array] = arrays.at[array][index];
-  op(values);
-  for (int array = 0; array < Op::arrays; ++array)
-    if (has_bit(Op::writes, array)) arrays.at[array][index] = values[array];
+  constexpr std::int64_t tile = packs_of_tile<Op, width>();
+  for (std::int64_t at = first_tile() * tile; at < packs; at += tile_stride() * tile)
+    run_block<width>(op, arrays, head, at, packs);
+  if (blockIdx.x == 0) run_loose<width>(op, arrays, head, packs, count);
 }
 
 template <int width, class Op>
 cudaError_t launch_each(cudaStream_t stream, const Op& op, const Arrays<Op>& arrays, int head,
                         std::int64_t count) {
-  const std::int64_t tiles = tiles_of((count - head) / width, block_threads * unroll_of<Op, width>());
+  const std::int64_t tiles = tiles_of((count - head) / width, packs_of_tile<Op, width>());
   return launch(stream, tiles > 0 ? tiles : 1, each<Op, width>, op, arrays, head, count);
 }
 
@@ -157,6 +181,35 @@ cudaError_t for_each_element(cudaStream_t stream, std::int64_t count, const Op& 
   for (const Element* array : arrays.at) alike = alike && before_packs<Element, width>(array) == head;
   return alike ? launch_each<width>(stream, op, arrays, head, count)
                : launch_each<1>(stream, op, arrays, 0, count);
+}
+
+// ---- Tables ----
+
+/// The part of a tile. `tiles` of the table: of each part and those before it.
+template <class Table>
+__device__ int part_of(const Table& table, std::int64_t tile) {
+  int part = 0;
+  for (int end = table.count - 1; part < end;) {
+    const int middle = (part + end) / 2;
+    if (table.tiles[middle] <= tile)
+      part = middle + 1;
+    else
+      end = middle;
+  }
+  return part;
+}
+
+/// The tile's number within its part.
+template <class Table>
+__device__ std::int64_t tile_of_part(const Table& table, int part, std::int64_t tile) {
+  return part == 0 ? tile : tile - table.tiles[part - 1];
+}
+
+/// Counts the tiles of one more part of a table, at least one. Pre: there is room.
+template <class Table>
+void add_tiles(Table& table, std::int64_t tiles) {
+  const std::int64_t before = table.count == 0 ? 0 : table.tiles[table.count - 1];
+  table.tiles[table.count++] = before + (tiles == 0 ? 1 : tiles);
 }
 
 // ---- Sums ----

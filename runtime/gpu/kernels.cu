@@ -52,44 +52,12 @@ struct Approach {
   __device__ void operator()(float (&v)[2]) const { v[0] += share * (v[1] - v[0]); }
 };
 
-/// Model, gradient.
-struct PlainSgd {
+struct Multiply {
   using Element = float;
   static constexpr int arrays = 2;
-  static constexpr unsigned reads = 3, writes = 1;
-  SgdStep step;
-  __device__ void operator()(float (&v)[2]) const {
-    v[0] -= step.learning_rate * (step.scale * v[1] + step.weight_decay * v[0]);
-  }
-};
-
-/// Model, gradient, velocity.
-template <bool nesterov>
-struct MomentumSgd {
-  using Element = float;
-  static constexpr int arrays = 3;
-  static constexpr unsigned reads = 7, writes = 5;
-  SgdStep step;
-  __device__ void operator()(float (&v)[3]) const {
-    const float g = step.scale * v[1] + step.weight_decay * v[0];
-    v[2] = step.momentum * v[2] + g;
-    v[0] -= step.learning_rate * (nesterov ? g + step.momentum * v[2] : v[2]);
-  }
-};
-
-/// Model, gradient, mean, square.
-struct AdamOp {
-  using Element = float;
-  static constexpr int arrays = 4;
-  static constexpr unsigned reads = 15, writes = 13;
-  AdamStep step;
-  __device__ void operator()(float (&v)[4]) const {
-    const float kept = step.kept * v[0];
-    const float g = step.scale * v[1] + step.weight_decay * kept;
-    v[2] = step.beta1 * v[2] + step.new_mean * g;
-    v[3] = step.beta2 * v[3] + step.new_square * g * g;
-    v[0] = kept - step.rate * v[2] / (step.root * sqrtf(v[3]) + step.epsilon);
-  }
+  static constexpr unsigned reads = 2, writes = 1;
+  float factor;
+  __device__ void operator()(float (&v)[2]) const { v[0] = factor * v[1]; }
 };
 
 /// Gradient, model, older.
@@ -115,27 +83,72 @@ struct CompensateAdaptively {
   }
 };
 
-/// Model, base, sum.
-struct MovePlain {
-  using Element = float;
-  static constexpr int arrays = 3;
-  static constexpr unsigned reads = 6, writes = 1;
-  float rate;
-  __device__ void operator()(float (&v)[3]) const { v[0] = v[1] + rate * v[2]; }
-};
+// ---- Sums of several vectors ----
 
-/// Model, base, sum, velocity.
-struct MoveWithMomentum {
-  using Element = float;
-  static constexpr int arrays = 4;
-  static constexpr unsigned reads = 14, writes = 9;
-  MoveStep step;
-  __device__ void operator()(float (&v)[4]) const {
-    const float change = step.share * v[2];
-    v[3] = step.kept * v[3] + change;
-    v[0] = v[1] + step.rate * (step.nesterov ? change + step.momentum * v[3] : v[3]);
-  }
+constexpr int most_terms = 64;
+struct Terms {
+  int count;
+  Term at[most_terms];
 };
+constexpr int sums_in_flight = 4;
+
+/// The sum stays in registers while a thread adds the terms.
+template <int width>
+__global__ void __launch_bounds__(block_threads)
+    sum_terms(float* sum, bool begins, const __grid_constant__ Terms terms, int head, std::int64_t count) {
+  using Piece = Pack<float, width>;
+  const std::int64_t packs = (count - head) / width;
+  constexpr std::int64_t tile = block_threads * sums_in_flight;
+  for (std::int64_t at = first_tile() * tile + thread(); at < packs; at += tile_stride() * tile) {
+    Piece pieces[sums_in_flight] = {};
+#pragma unroll
+    for (int turn = 0; turn < sums_in_flight; ++turn) {
+      const std::int64_t pack = at + turn * block_threads;
+      if (!begins && pack < packs) pieces[turn] = reinterpret_cast<const Piece*>(sum + head)[pack];
+    }
+#pragma unroll 2
+    for (int term = 0; term < terms.count; ++term) {
+      const auto* const values = reinterpret_cast<const Piece*>(terms.at[term].values + head);
+      const float factor = terms.at[term].factor;
+      Piece more[sums_in_flight] = {};
+#pragma unroll
+      for (int turn = 0; turn < sums_in_flight; ++turn) {
+        const std::int64_t pack = at + turn * block_threads;
+        if (pack < packs) more[turn] = values[pack];
+      }
+#pragma unroll
+      for (int turn = 0; turn < sums_in_flight; ++turn)
+#pragma unroll
+        for (int item = 0; item < width; ++item) pieces[turn].at[item] += factor * more[turn].at[item];
+    }
+#pragma unroll
+    for (int turn = 0; turn < sums_in_flight; ++turn) {
+      const std::int64_t pack = at + turn * block_threads;
+      if (pack < packs) reinterpret_cast<Piece*>(sum + head)[pack] = pieces[turn];
+    }
+  }
+  if (blockIdx.x != 0 || thread() >= count - packs * width) return;
+  const std::int64_t index = loose_element(thread(), head, packs * width);
+  float own = begins ? 0.0F : sum[index];
+  for (int term = 0; term < terms.count; ++term) own += terms.at[term].factor * terms.at[term].values[index];
+  sum[index] = own;
+}
+
+cudaError_t launch_terms(float* sum, bool begins, const Terms& terms, std::int64_t count,
+                         cudaStream_t stream) {
+  constexpr int width = 4;
+  if (count == 0) return cudaSuccess;
+  const int head = before_packs<float, width>(sum);
+  bool alike = head <= count;
+  for (int term = 0; term < terms.count; ++term)
+    alike = alike && before_packs<float, width>(terms.at[term].values) == head;
+  const auto tiles = [](std::int64_t packs) {
+    return packs == 0 ? 1 : tiles_of(packs, block_threads * sums_in_flight);
+  };
+  if (alike)
+    return launch(stream, tiles((count - head) / width), sum_terms<width>, sum, begins, terms, head, count);
+  return launch(stream, tiles(count), sum_terms<1>, sum, begins, terms, 0, count);
+}
 
 // ---- 16 bits ----
 // The hardware converts. Where it differs from policies/compression/half.hpp the result is corrected, which
@@ -266,13 +279,14 @@ cudaError_t launch_convert(const typename Op::From* from, typename Op::To* to, s
 
 // ---- Values that are not finite ----
 
-constexpr int looks_in_flight = 16;
+constexpr int looks_in_flight = searched_by_block / block_threads;
 
+/// The block that ends last reports to pinned memory, and prepares the next search.
 __global__ void __launch_bounds__(block_threads)
-    find_smallest(const float* values, std::int64_t count, unsigned long long* smallest) {
+    find_smallest(const float* values, std::int64_t count, FlawSearch* search, std::int64_t* first) {
   constexpr std::uint32_t exponent = 0x7f800000U;
-  constexpr std::int64_t tile = block_threads * looks_in_flight;
-  for (std::int64_t at = first_tile() * tile; at < count; at += tile_stride() * tile) {
+  for (std::int64_t at = first_tile() * searched_by_block; at < count;
+       at += tile_stride() * searched_by_block) {
     std::uint32_t bits[looks_in_flight];
 #pragma unroll
     for (int turn = 0; turn < looks_in_flight; ++turn) {
@@ -282,15 +296,16 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
     for (int turn = looks_in_flight - 1; turn >= 0; --turn)
       if ((bits[turn] & exponent) == exponent)
-        atomicMin(smallest, static_cast<unsigned long long>(at + turn * block_threads + thread()));
+        atomicMin(&search->smallest, static_cast<unsigned long long>(at + turn * block_threads + thread()));
   }
-}
-
-/// To pinned memory, and ready for the next search.
-__global__ void report_smallest(unsigned long long* smallest, std::int64_t count, std::int64_t* first) {
-  if (thread() != 0) return;
-  *first = *smallest == no_flaw ? count : static_cast<std::int64_t>(*smallest);
-  *smallest = no_flaw;
+  // What the block has found is visible before the block counts as ended.
+  __threadfence();
+  __syncthreads();
+  if (thread() != 0 || atomicAdd(&search->ended, 1U) + 1U < gridDim.x) return;
+  __threadfence();
+  const unsigned long long found = atomicMin(&search->smallest, no_flaw);
+  *first = found == no_flaw ? count : static_cast<std::int64_t>(found);
+  *search = FlawSearch{};
 }
 
 }  // namespace
@@ -324,17 +339,22 @@ cudaError_t approach(float* values, const float* target, std::int64_t count, flo
   return for_each_element(stream, count, Approach{share}, values, target);
 }
 
-cudaError_t sgd(float* model, const float* gradient, float* velocity, std::int64_t count, SgdStep step,
-                cudaStream_t stream) {
-  if (velocity == nullptr) return for_each_element(stream, count, PlainSgd{step}, model, gradient);
-  if (step.nesterov)
-    return for_each_element(stream, count, MomentumSgd<true>{step}, model, gradient, velocity);
-  return for_each_element(stream, count, MomentumSgd<false>{step}, model, gradient, velocity);
+cudaError_t multiply(float* product, const float* values, std::int64_t count, float factor,
+                     cudaStream_t stream) {
+  return for_each_element(stream, count, Multiply{factor}, product, values);
 }
 
-cudaError_t adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
-                 AdamStep step, cudaStream_t stream) {
-  return for_each_element(stream, count, AdamOp{step}, model, gradient, mean, square);
+cudaError_t add_terms(float* sum, bool begins, const Term* terms, int count_of_terms, std::int64_t count,
+                      cudaStream_t stream) {
+  int at = 0;
+  do {
+    Terms some = {};
+    for (; some.count < most_terms && at < count_of_terms; ++at) some.at[some.count++] = terms[at];
+    const cudaError_t error = launch_terms(sum, begins, some, count, stream);
+    if (error != cudaSuccess) return error;
+    begins = false;
+  } while (at < count_of_terms);
+  return cudaSuccess;
 }
 
 cudaError_t compensate(float* gradient, const float* model, const float* older, float* mean_square,
@@ -344,19 +364,10 @@ cudaError_t compensate(float* gradient, const float* model, const float* older, 
   return for_each_element(stream, count, CompensateAdaptively{step}, gradient, model, older, mean_square);
 }
 
-cudaError_t move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
-                 MoveStep step, cudaStream_t stream) {
-  if (velocity == nullptr)
-    return for_each_element(stream, count, MovePlain{step.share * step.rate}, model, base, sum);
-  return for_each_element(stream, count, MoveWithMomentum{step}, model, base, sum, velocity);
-}
-
-cudaError_t find_non_finite(const float* values, std::int64_t count, unsigned long long* smallest,
-                            std::int64_t* first, cudaStream_t stream) {
-  const std::int64_t tiles = tiles_of(count, block_threads * looks_in_flight);
-  const cudaError_t error = launch(stream, tiles, find_smallest, values, count, smallest);
-  if (error != cudaSuccess) return error;
-  return launch(stream, 1, report_smallest, smallest, count, first);
+cudaError_t find_non_finite(const float* values, std::int64_t count, FlawSearch* search, std::int64_t* first,
+                            cudaStream_t stream) {
+  const std::int64_t tiles = tiles_of(count, searched_by_block);
+  return launch(stream, tiles > 0 ? tiles : 1, find_smallest, values, count, search, first);
 }
 
 cudaError_t narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format,

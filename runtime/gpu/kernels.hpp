@@ -18,6 +18,9 @@ namespace tandem::kernels {
 /// Success if these kernels were built for the current device, otherwise CUDA's error for the first of them.
 cudaError_t find_code();
 
+/// One launch for 120 copies.
+cudaError_t copy_all(const FloatCopy* copies, std::size_t count, cudaStream_t stream);
+
 // ---- Arithmetic: see ComputeDevice ----
 cudaError_t fill(float* values, std::int64_t count, float value, cudaStream_t stream);
 cudaError_t scale(float* values, std::int64_t count, float factor, cudaStream_t stream);
@@ -28,27 +31,43 @@ cudaError_t subtract(float* difference, const float* left, const float* right, s
                      cudaStream_t stream);
 cudaError_t approach(float* values, const float* target, std::int64_t count, float share,
                      cudaStream_t stream);
-cudaError_t sgd(float* model, const float* gradient, float* velocity, std::int64_t count, SgdStep step,
-                cudaStream_t stream);
-cudaError_t adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
-                 AdamStep step, cudaStream_t stream);
+cudaError_t multiply(float* product, const float* values, std::int64_t count, float factor,
+                     cudaStream_t stream);
+cudaError_t add_terms(float* sum, bool begins, const Term* terms, int count_of_terms, std::int64_t count,
+                      cudaStream_t stream);
 cudaError_t compensate(float* gradient, const float* model, const float* older, float* mean_square,
                        std::int64_t count, CompensationStep step, cudaStream_t stream);
-cudaError_t move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
-                 MoveStep step, cudaStream_t stream);
 
-/// What `find_non_finite` starts from and leaves behind in its device memory.
+// One launch for some fifty stretches; for all, if there are no statistics between them.
+cudaError_t sgd(float* model, const float* gradient, float* velocity, const UpdateStretch* stretches,
+                std::size_t count, SgdStep step, cudaStream_t stream);
+cudaError_t adam(float* model, const float* gradient, float* mean, float* square,
+                 const UpdateStretch* stretches, std::size_t count, AdamStep step, cudaStream_t stream);
+cudaError_t move(float* model, const float* base, const float* sum, float* velocity,
+                 const UpdateStretch* stretches, std::size_t count, MoveStep step, cudaStream_t stream);
+
 constexpr unsigned long long no_flaw = ~0ULL;
-/// `first` is pinned memory. Pre: `smallest`, in device memory, is `no_flaw`.
-cudaError_t find_non_finite(const float* values, std::int64_t count, unsigned long long* smallest,
-                            std::int64_t* first, cudaStream_t stream);
+/// Of a search, in device memory: what it starts from and leaves behind is this initial state.
+struct FlawSearch {
+  unsigned long long smallest = no_flaw;  ///< index that was found
+  unsigned ended = 0;                     ///< blocks
+};
+/// Elements that one block looks at, if there are enough blocks.
+constexpr std::int64_t searched_by_block = 4096;
+/// `first` is pinned memory.
+cudaError_t find_non_finite(const float* values, std::int64_t count, FlawSearch* search, std::int64_t* first,
+                            cudaStream_t stream);
 
 cudaError_t narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format,
                    cudaStream_t stream);
 cudaError_t widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format,
                   cudaStream_t stream);
 
-// ---- One bit per element: messages of policies/compression, at any byte ----
+// ---- Messages of policies/compression, at any byte ----
+/// What happens to the values of a message.
+enum class Decoded : std::uint8_t { stored, added };
+
+// ---- One bit per element ----
 /// Elements of one part that a block sums, at most.
 constexpr std::int64_t chunk_elements = 16384;
 struct Chunk {
@@ -84,7 +103,7 @@ struct SignStretch {
 /// float, the two differ in the last of 53 bits or so.
 cudaError_t encode_signs(const SignStretch& stretch, const float* values, std::byte* message,
                          cudaStream_t stream);
-cudaError_t decode_signs(const SignStretch& stretch, const std::byte* message, float* values,
+cudaError_t decode_signs(const SignStretch& stretch, const std::byte* message, float* values, Decoded decoded,
                          cudaStream_t stream);
 
 // ---- Top-k: indices, then values ----
@@ -97,6 +116,28 @@ cudaError_t encode_top_k(const float* values, float* unsent, std::int64_t count,
                          std::byte* message, std::byte* workspace, cudaStream_t stream);
 /// An index beyond `count` breaks the device: the message belongs to another stretch.
 cudaError_t decode_top_k(const std::byte* message, std::int64_t chosen, float* values, std::int64_t count,
-                         cudaStream_t stream);
+                         Decoded decoded, cudaStream_t stream);
+
+// ---- Random-k: values at given indices, which are in device memory ----
+/// message[i] = factor * values[indices[i]].
+cudaError_t gather(const float* values, const std::uint32_t* indices, std::int64_t chosen, float factor,
+                   std::byte* message, cudaStream_t stream);
+/// values[indices[i]] = message[i]; the other values become zero.
+cudaError_t scatter(const std::byte* message, const std::uint32_t* indices, std::int64_t chosen,
+                    float* values, std::int64_t count, cudaStream_t stream);
+
+// ---- QSGD: codes of a few bits, then a norm per bucket ----
+struct QsgdForm {
+  std::int64_t elements;
+  std::int64_t levels;
+  std::int64_t bucket;  ///< elements that share a norm, which one thread sums
+  int bits;             ///< of a code
+  std::int64_t norms;   ///< where they begin in a message
+};
+/// `seed`: of the exchange's numbers (indexed_uniform).
+cudaError_t encode_qsgd(const QsgdForm& form, const float* values, std::uint64_t seed, std::byte* message,
+                        cudaStream_t stream);
+cudaError_t decode_qsgd(const QsgdForm& form, const std::byte* message, float* values, Decoded decoded,
+                        cudaStream_t stream);
 
 }  // namespace tandem::kernels

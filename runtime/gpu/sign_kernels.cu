@@ -13,17 +13,21 @@ constexpr int elements_in_flight = 8;
 
 __device__ inline bool is_negative(float value) { return (__float_as_uint(value) >> 31U) != 0; }
 
-/// A thread's share of a chunk's sum.
+/// A thread's share of a chunk's sum. By name, not by index: an array that is indexed at run time would be in
+/// the thread's memory instead of registers.
 template <SignMethod method>
 struct Summand {
-  double sums[2] = {0.0, 0.0};
+  double first = 0.0;   ///< of magnitudes, or of positive values
+  double second = 0.0;  ///< of negative values
   int negative = 0;
   __device__ void add(float value) {
     if (method == SignMethod::sign) {
-      sums[0] += static_cast<double>(fabsf(value));
+      first += static_cast<double>(fabsf(value));
+    } else if (is_negative(value)) {
+      second += static_cast<double>(value);
+      ++negative;
     } else {
-      sums[is_negative(value) ? 1 : 0] += static_cast<double>(value);
-      negative += is_negative(value) ? 1 : 0;
+      first += static_cast<double>(value);
     }
   }
 };
@@ -64,9 +68,9 @@ __global__ void __launch_bounds__(block_threads)
         store_word(message + own_row * 4, word, message_bytes - own_row * 4);
     }
     ChunkSum sum = {};
-    sum.sums[0] = block_sum(own.sums[0], sum_space);
+    sum.sums[0] = block_sum(own.first, sum_space);
     if (method == SignMethod::one_bit) {
-      sum.sums[1] = block_sum(own.sums[1], sum_space);
+      sum.sums[1] = block_sum(own.second, sum_space);
       sum.negative = block_sum(own.negative, count_space);
     }
     if (thread() == 0) stretch.sums[number] = sum;
@@ -80,30 +84,33 @@ __global__ void __launch_bounds__(block_threads) find_means(SignStretch stretch,
   __shared__ long long count_space[block_threads];
   for (std::int64_t part = first_tile(); part < stretch.part_count; part += tile_stride()) {
     const ChunkRange range = stretch.parts[part];
-    double sums[2] = {0.0, 0.0};
+    double first = 0.0;
+    double second = 0.0;
     long long negative = 0;
     for (std::int64_t chunk = thread(); chunk < range.chunks; chunk += block_threads) {
       const ChunkSum sum = stretch.sums[range.first + chunk];
-      sums[0] += sum.sums[0];
-      sums[1] += sum.sums[1];
+      first += sum.sums[0];
+      second += sum.sums[1];
       negative += sum.negative;
     }
-    sums[0] = block_sum(sums[0], sum_space);
+    first = block_sum(first, sum_space);
     if (method == SignMethod::sign) {
-      const float mean = static_cast<float>(sums[0] / static_cast<double>(range.elements));
+      const float mean = static_cast<float>(first / static_cast<double>(range.elements));
       if (thread() == 0) store_word(means + part * 4, __float_as_uint(mean));
       continue;
     }
-    sums[1] = block_sum(sums[1], sum_space);
+    second = block_sum(second, sum_space);
     negative = block_sum(negative, count_space);
     if (thread() >= 2) continue;
     const long long counted = thread() == 0 ? range.elements - negative : negative;
-    const float mean = static_cast<float>(sums[thread()] / static_cast<double>(counted > 1 ? counted : 1));
+    const double total = thread() == 0 ? first : second;
+    const float mean = static_cast<float>(total / static_cast<double>(counted > 1 ? counted : 1));
     store_word(means + (2 * part + thread()) * 4, __float_as_uint(mean));
   }
 }
 
-template <SignMethod method>
+/// `adds`: to the values, instead of replacing them.
+template <SignMethod method, bool adds>
 __global__ void __launch_bounds__(block_threads)
     unpack_signs(SignStretch stretch, const std::uint8_t* message, float* values) {
   const std::uint8_t* const means = message + (stretch.elements + 7) / 8;
@@ -124,7 +131,9 @@ __global__ void __launch_bounds__(block_threads)
       for (int turn = 0; turn < elements_in_flight; ++turn) {
         const std::int64_t index = chunk.begin + at + turn * block_threads;
         const bool is_set = ((bits[turn] >> (index % 8)) & 1) != 0;
-        if (at + turn * block_threads < chunk.count) values[index] = is_set ? negative : positive;
+        if (at + turn * block_threads >= chunk.count) continue;
+        const float value = is_set ? negative : positive;
+        values[index] = adds ? values[index] + value : value;
       }
     }
   }
@@ -148,12 +157,17 @@ cudaError_t encode_signs(const SignStretch& stretch, const float* values, std::b
                                             : encode<SignMethod::one_bit>(stretch, values, bytes, stream);
 }
 
-cudaError_t decode_signs(const SignStretch& stretch, const std::byte* message, float* values,
+cudaError_t decode_signs(const SignStretch& stretch, const std::byte* message, float* values, Decoded decoded,
                          cudaStream_t stream) {
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(message);
-  return stretch.method == SignMethod::sign
-             ? launch(stream, stretch.chunk_count, unpack_signs<SignMethod::sign>, stretch, bytes, values)
-             : launch(stream, stretch.chunk_count, unpack_signs<SignMethod::one_bit>, stretch, bytes, values);
+  const bool adds = decoded == Decoded::added;
+  if (stretch.method == SignMethod::sign)
+    return launch(stream, stretch.chunk_count,
+                  adds ? unpack_signs<SignMethod::sign, true> : unpack_signs<SignMethod::sign, false>,
+                  stretch, bytes, values);
+  return launch(stream, stretch.chunk_count,
+                adds ? unpack_signs<SignMethod::one_bit, true> : unpack_signs<SignMethod::one_bit, false>,
+                stretch, bytes, values);
 }
 
 }  // namespace tandem::kernels

@@ -101,6 +101,8 @@ __global__ void __launch_bounds__(block_threads)
   for (int bin = thread(); bin < bins; bin += block_threads) own[bin] = 0;
   __syncthreads();
   const std::uint32_t prefix = pass == 0 ? 0U : space.selection->prefix;
+  // Of bin 0, in a register: many gradients are zero, and additions to one bin wait for each other.
+  std::uint32_t first_bin = 0;
   for (std::int64_t tile = first_tile(); tile * tile_elements < count; tile += tile_stride()) {
     const std::int64_t at = tile * tile_elements;
     float seen[items];
@@ -119,10 +121,15 @@ __global__ void __launch_bounds__(block_threads)
       const std::uint32_t bin = (magnitude >> shift_of(pass)) & ((1U << bits_of_pass(pass)) - 1U);
       // By 64 bits, because the first pass knows none of 31.
       const auto known = static_cast<std::uint64_t>(magnitude) >> (shift_of(pass) + bits_of_pass(pass));
-      if (known == prefix) atomicAdd(&own[bin], 1U);
+      if (known != prefix) continue;
+      if (bin == 0)
+        ++first_bin;
+      else
+        atomicAdd(&own[bin], 1U);
     }
     if (pass == 2) count_tile<last_bits>(seen, at, count, prefix, tile_space, space.tiles[tile]);
   }
+  if (first_bin != 0) atomicAdd(&own[0], first_bin);
   __syncthreads();
   for (int bin = thread(); bin < bins; bin += block_threads)
     if (own[bin] != 0) atomicAdd(&space.histogram[bin], own[bin]);
@@ -256,7 +263,14 @@ __device__ void write_rows(const float (&seen)[items], std::int64_t begin, std::
   }
 }
 
-__global__ void __launch_bounds__(block_threads, 4)
+// Of a multiprocessor. With four, some of a thread's values do not fit into the registers of a B200.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr int least_blocks = 3;
+#else
+constexpr int least_blocks = 4;
+#endif
+
+__global__ void __launch_bounds__(block_threads, least_blocks)
     write_chosen(const float* values, std::int64_t count, Workspace space, Written to) {
   __shared__ TileCounts of_warps[warps];
   const Selection selection = *space.selection;
@@ -281,13 +295,16 @@ __global__ void __launch_bounds__(block_threads, 4)
   }
 }
 
+/// `adds`: to the values, instead of replacing them; no index occurs twice.
+template <bool adds>
 __global__ void __launch_bounds__(block_threads)
     scatter(const std::uint8_t* message, std::int64_t chosen, float* values, std::int64_t count) {
   const std::int64_t stride = tile_stride() * block_threads;
   for (std::int64_t at = first_tile() * block_threads + thread(); at < chosen; at += stride) {
     const std::int64_t index = load_word(message + at * 4);
     if (index >= count) __trap();
-    values[index] = __uint_as_float(load_word(message + (chosen + at) * 4));
+    const float value = __uint_as_float(load_word(message + (chosen + at) * 4));
+    values[index] = adds ? values[index] + value : value;
   }
 }
 
@@ -328,13 +345,15 @@ cudaError_t encode_top_k(const float* values, float* unsent, std::int64_t count,
 }
 
 cudaError_t decode_top_k(const std::byte* message, std::int64_t chosen, float* values, std::int64_t count,
-                         cudaStream_t stream) {
+                         Decoded decoded, cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
+  const std::int64_t tiles = tiles_of(chosen, block_threads);
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(message);
+  if (decoded == Decoded::added) return launch(stream, tiles, scatter<true>, bytes, chosen, values, count);
   const cudaError_t error =
       cudaMemsetAsync(values, 0, static_cast<std::size_t>(count) * sizeof(float), stream);
   if (error != cudaSuccess) return error;
-  return launch(stream, tiles_of(chosen, block_threads), scatter,
-                reinterpret_cast<const std::uint8_t*>(message), chosen, values, count);
+  return launch(stream, tiles, scatter<false>, bytes, chosen, values, count);
 }
 
 }  // namespace tandem::kernels

@@ -73,11 +73,36 @@ std::vector<Measured> arithmetic() {
   const MoveStep move_nesterov{0.25F, 1.0F, 0.9F, 0.9F, true};
   using D = CudaDevice;
   using V = Vectors;
+  // As many as ResNet-50 has buckets of 4 MiB, each with statistics, and as many as it has tensors.
+  constexpr std::int64_t buckets = 25, tensors = 161;
+  const auto stretches = [](const V& v) {
+    std::vector<UpdateStretch> all;
+    for (std::int64_t bucket = 0; bucket < buckets; ++bucket) {
+      const std::int64_t begin = v.count * bucket / buckets, end = v.count * (bucket + 1) / buckets;
+      all.push_back({begin, (end - begin) * 9 / 10, end - begin - (end - begin) * 9 / 10});
+    }
+    return all;
+  };
+  const auto copies = [](const V& v) {
+    std::vector<FloatCopy> all;
+    for (std::int64_t tensor = 0; tensor < tensors; ++tensor) {
+      const std::int64_t begin = v.count * tensor / tensors, end = v.count * (tensor + 1) / tensors;
+      all.push_back({v[0] + begin, v[1] + begin, end - begin});
+    }
+    return all;
+  };
   return {
       {"fill", 4, [](D& d, const V& v) { d.fill(v[0], v.count, 1.0F); }},
       {"scale", 8, [](D& d, const V& v) { d.scale(v[0], v.count, 1.0F); }},
       {"add", 12, [](D& d, const V& v) { d.add(v[0], v[1], v.count, 1e-3F); }},
       {"add_unaligned", 12, [](D& d, const V& v) { d.add(v[0] + 1, v[1], v.count - 1, 1e-3F); }},
+      {"add_terms", 16,
+       [](D& d, const V& v) {
+         const Term terms[] = {{v[1], 0.5F}, {v[2], 0.5F}, {v[3], 0.5F}};
+         d.add_terms(v[0], /*begins=*/true, terms, v.count);
+       }},
+      {"multiply", 8, [](D& d, const V& v) { d.multiply(v[0], v[1], v.count, 0.5F); }},
+      {"gradients", 8, [=](D& d, const V& v) { d.copy_all(copies(v)); }},
       {"add_fp16", 6,
        [](D& d, const V& v) { d.add_halves(v.halves(0), v.halves(1), v.count, HalfFormat::fp16); }},
       {"add_bf16", 6,
@@ -87,6 +112,7 @@ std::vector<Measured> arithmetic() {
       {"find_non_finite", 4, [](D& d, const V& v) { d.find_non_finite(v[0], v.count, v.position.data()); }},
       {"sgd", 12, [=](D& d, const V& v) { d.sgd(v[0], v[1], nullptr, v.count, sgd); }},
       {"sgd_momentum", 20, [=](D& d, const V& v) { d.sgd(v[0], v[1], v[2], v.count, sgd); }},
+      {"sgd_buckets", 18.8, [=](D& d, const V& v) { d.sgd_over(v[0], v[1], v[2], stretches(v), sgd); }},
       {"sgd_nesterov", 20, [=](D& d, const V& v) { d.sgd(v[0], v[1], v[2], v.count, nesterov); }},
       {"adam", 28, [=](D& d, const V& v) { d.adam(v[0], v[1], v[2], v[3], v.count, adam); }},
       {"compensate", 16, [](D& d, const V& v) { d.compensate(v[0], v[1], v[2], nullptr, v.count, {}); }},
@@ -252,7 +278,7 @@ void register_all(CudaDevice& device, const Sizes& sizes) {
     register_one(
         feeds_back ? "top-k_encode_feedback" : "top-k_encode", sizes,
         [&device, feeds_back](benchmark::State& state) { measure_top_k(state, device, feeds_back); });
-  for (const std::string method : {"top-k", "sign", "one-bit"})
+  for (const std::string method : {"top-k", "random-k", "sign", "one-bit", "qsgd"})
     for (const bool decodes : {false, true}) {
       if (method == "top-k" && !decodes) continue;
       register_one(method + (decodes ? "_decode" : "_encode"), sizes,

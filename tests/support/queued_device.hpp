@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 #include "workloads/vectors/compute_device.hpp"
 
@@ -23,6 +24,11 @@ class QueuedDevice : public ComputeDevice {
 
   void copy(void* to, const void* from, std::size_t bytes) override {
     queue_twin(&ComputeDevice::copy, to, from, bytes);
+  }
+  void copy_all(std::span<const FloatCopy> copies) override {
+    std::vector<FloatCopy> seen;
+    for (const auto& [to, from, count] : copies) seen.push_back({as_seen(to), as_seen(from), count});
+    queue_twin(&ComputeDevice::copy_all, seen);
   }
   void fill(float* values, std::int64_t count, float value) override {
     queue_twin(&ComputeDevice::fill, values, count, value);
@@ -43,21 +49,29 @@ class QueuedDevice : public ComputeDevice {
   void approach(float* values, const float* target, std::int64_t count, float share) override {
     queue_twin(&ComputeDevice::approach, values, target, count, share);
   }
-  void sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
-           const SgdStep& step) override {
-    queue_twin(&ComputeDevice::sgd, model, gradient, velocity, count, step);
+  void multiply(float* product, const float* values, std::int64_t count, float factor) override {
+    queue_twin(&ComputeDevice::multiply, product, values, count, factor);
   }
-  void adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
-            const AdamStep& step) override {
-    queue_twin(&ComputeDevice::adam, model, gradient, mean, square, count, step);
+  void add_terms(float* sum, bool begins, std::span<const Term> terms, std::int64_t count) override {
+    std::vector<Term> seen(terms.begin(), terms.end());
+    for (Term& term : seen) term.values = as_seen(term.values);
+    queue_twin(&ComputeDevice::add_terms, sum, begins, seen, count);
   }
   void compensate(float* gradient, const float* model, const float* older, float* mean_square,
                   std::int64_t count, const CompensationStep& step) override {
     queue_twin(&ComputeDevice::compensate, gradient, model, older, mean_square, count, step);
   }
-  void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
-            const MoveStep& step) override {
-    queue_twin(&ComputeDevice::move, model, base, sum, velocity, count, step);
+  void sgd_over(float* model, const float* gradient, float* velocity, Stretches stretches,
+                const SgdStep& step) override {
+    queue_twin(&ComputeDevice::sgd_over, model, gradient, velocity, kept(stretches), step);
+  }
+  void adam_over(float* model, const float* gradient, float* mean, float* square, Stretches stretches,
+                 const AdamStep& step) override {
+    queue_twin(&ComputeDevice::adam_over, model, gradient, mean, square, kept(stretches), step);
+  }
+  void move_over(float* model, const float* base, const float* sum, float* velocity, Stretches stretches,
+                 const MoveStep& step) override {
+    queue_twin(&ComputeDevice::move_over, model, base, sum, velocity, kept(stretches), step);
   }
   void find_non_finite(const float* values, std::int64_t count, std::int64_t* pinned_first) override {
     queue_twin(&ComputeDevice::find_non_finite, values, count, pinned_first);
@@ -83,6 +97,9 @@ class QueuedDevice : public ComputeDevice {
   }
 
  private:
+  /// The caller's table ends with the call.
+  static std::vector<UpdateStretch> kept(Stretches stretches) { return {stretches.begin(), stretches.end()}; }
+
   /// The device's address for `memory`, which may be host memory or null.
   virtual const void* inside(const void* memory) const { return memory; }
 

@@ -35,21 +35,27 @@ class SampleMessage {
   SampleMessage(const ExchangePlan& plan, ComputeDevice& device, std::int64_t position, std::int64_t elements)
       : codec_(make_device_codec(plan, device, plan.compression_setting(0, position, elements))),
         message_(device, static_cast<std::size_t>(codec_->message_bytes())),
-        decoded_(device, static_cast<std::size_t>(elements)) {
+        decoded_(device, static_cast<std::size_t>(elements)),
+        is_gathered_(plan.route() == sync::Route::all_reduce &&
+                     plan.compression()->sharing == compression::Sharing::gathered) {
     if (plan.has_error_feedback()) feedback_.emplace(device, plan.is_timing_driven());
   }
   void compress(std::span<const float> values) {
     ++exchange_;
     compression::encode(*codec_, feedback_, values, exchange_, message_.span(), decoded_.span());
   }
-  /// Pre: compressed before.
-  void decompress() { codec_->decode(message_.span(), exchange_, decoded_.span()); }
+  /// As for one of the messages of an exchange. Pre: compressed before.
+  void decompress() {
+    if (is_gathered_ && codec_->add_decoded(message_.span(), exchange_, decoded_.span())) return;
+    codec_->decode(message_.span(), exchange_, decoded_.span());
+  }
 
  private:
   std::unique_ptr<compression::Codec> codec_;
   std::optional<compression::ErrorFeedback> feedback_;
   DeviceArray<std::byte> message_;
   FloatArray decoded_;
+  bool is_gathered_;
   std::int64_t exchange_ = -1;
 };
 

@@ -113,16 +113,18 @@ class AllReduceExchange : public Exchange {
   /// The all-reduces among one set of workers, kept for their buffers. With B buckets: B of these, then one
   /// of the weights; with a compression also B of statistics and B of second stages.
   struct Group {
-    Group(Context& context, Vectors vectors, std::vector<Rank> members)
-        : Group(context, std::move(vectors), std::span<const Rank>(members)) {
+    Group(Context& context, Vectors vectors, std::vector<Rank> members,
+          const std::shared_ptr<ArrivalMemory>& arrivals)
+        : Group(context, std::move(vectors), std::span<const Rank>(members), arrivals) {
       own_ranks = std::move(members);  // moved with its memory, which the all-reduces use
     }
     /// `ranks` must outlive it.
-    Group(Context& context, Vectors vectors, std::span<const Rank> ranks)
+    Group(Context& context, Vectors vectors, std::span<const Rank> ranks,
+          const std::shared_ptr<ArrivalMemory>& arrivals)
         : size(static_cast<int>(ranks.size())) {
       sizes = vectors.sizes;
       reduces.emplace(context, std::move(vectors.schedules), ranks, sizes, protocol::reduce_bucket(0),
-                      vectors.elements);
+                      vectors.elements, arrivals);
     }
     std::vector<Rank> own_ranks;
     std::optional<AllReduces> reduces;
@@ -216,7 +218,9 @@ class AllReduceExchange : public Exchange {
   }
 
   Group& group_of_all() {
-    if (!all_) all_ = std::make_unique<Group>(context_, vectors_among(plan_.group_of_all(), self_), workers_);
+    if (!all_)
+      all_ =
+          std::make_unique<Group>(context_, vectors_among(plan_.group_of_all(), self_), workers_, arrivals_);
     return *all_;
   }
 
@@ -229,7 +233,7 @@ class AllReduceExchange : public Exchange {
       const auto self = std::ranges::find(members, self_) - members.begin();
       const AllReduceGroup schedules(*plan_.all_reduce(), members);
       group = std::make_unique<Group>(context_, vectors_among(schedules, static_cast<int>(self)),
-                                      std::move(ranks));
+                                      std::move(ranks), arrivals_);
     }
     return *group;
   }
@@ -258,7 +262,7 @@ class AllReduceExchange : public Exchange {
     return vectors;
   }
 
-  /// Each group keeps buffers of the model's size, and random groups rarely recur.
+  /// Each group keeps its schedules, and random groups rarely recur.
   static constexpr std::size_t most_groups = 4;
 
   const ExchangePlan& plan_;
@@ -268,7 +272,9 @@ class AllReduceExchange : public Exchange {
   std::span<const Rank> workers_;
   int self_;  ///< the index of this worker
   bool reports_progress_;
-  bool defers_buckets_;         ///< `finish` leaves them to `await`
+  bool defers_buckets_;  ///< `finish` leaves them to `await`
+  /// Of all groups: one exchange is in progress at a time.
+  std::shared_ptr<ArrivalMemory> arrivals_ = std::make_shared<ArrivalMemory>();
   std::unique_ptr<Group> all_;  ///< of all workers
   std::map<std::vector<int>, std::unique_ptr<Group>> groups_;
   Group* group_ = nullptr;

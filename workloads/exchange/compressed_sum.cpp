@@ -90,9 +90,10 @@ class Gathered final : public CompressedSum {
   std::span<std::byte> memory(std::size_t) override { return messages_.span(); }
 
   void finish(std::span<float> payload) override {
-    if (one_.empty()) one_ = FloatArray(device_, payload.size());
     device_.fill(payload.data(), std::ssize(payload), 0.0F);
     for (std::size_t worker = 0; worker < place_of_.size(); ++worker) {
+      if (codec_->add_decoded(message_of(worker), exchange_, payload)) continue;
+      if (one_.empty()) one_ = FloatArray(device_, payload.size());
       codec_->decode(message_of(worker), exchange_, one_.span());
       device_.add(payload.data(), one_.data(), std::ssize(payload), 1.0F);
     }
@@ -117,7 +118,7 @@ class Gathered final : public CompressedSum {
   int worker_;
   std::vector<std::size_t> place_of_;  ///< by worker
   DeviceArray<std::byte> messages_;
-  FloatArray one_;  ///< what one worker sent
+  FloatArray one_;  ///< what one worker sent, for a codec that does not add
   std::int64_t exchange_ = 0;
 };
 

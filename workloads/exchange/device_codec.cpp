@@ -27,6 +27,15 @@ class ByProcessor final : public compression::Codec {
     codec_->decode(encoded, exchange, own);
     copy_and_await(device_, values.data(), own.data(), own.size_bytes());
   }
+  bool add_decoded(std::span<const std::byte> message, std::int64_t exchange, std::span<float> sum) override {
+    const auto own = values_.of(sum.size());
+    const auto encoded = message_.of(message.size());
+    copy_and_await(device_, encoded.data(), message.data(), encoded.size());
+    copy_and_await(device_, own.data(), sum.data(), own.size_bytes());
+    if (!codec_->add_decoded(encoded, exchange, own)) return false;
+    copy_and_await(device_, sum.data(), own.data(), own.size_bytes());
+    return true;
+  }
   std::span<float> learnt() override { return codec_->learnt(); }
 
  private:

@@ -231,16 +231,18 @@ class RegroupingAllReduce final : public RegroupingRounds {
     add(buckets.size() - 1, 1);
     add(buckets.size() - 1, std::ssize(workers_));
     group->reduces.emplace(context_, std::move(schedules), std::span<const Rank>(group->ranks), sizes,
-                           protocol::reduce_bucket(0));
+                           protocol::reduce_bucket(0), std::span<const collectives::Element>(), arrivals_);
     return *group;
   }
 
-  /// Each group keeps buffers of the model's size, and random groups rarely recur.
+  /// Each group keeps its schedules, and random groups rarely recur.
   static constexpr std::size_t most_groups = 4;
 
   int all_workers_;  ///< that the job has, without slots for spares
   const ExchangePlan& plan_;
   RateScale rate_scale_;
+  /// Of all groups: one exchange is in progress at a time.
+  std::shared_ptr<ArrivalMemory> arrivals_ = std::make_shared<ArrivalMemory>();
   std::map<std::vector<int>, std::unique_ptr<Group>> groups_;
   Group* group_ = nullptr;  ///< of the exchange in progress
   sync::Payload payload_ = sync::Payload::gradient;

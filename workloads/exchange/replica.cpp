@@ -54,6 +54,10 @@ Replica::Replica(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeD
   if (const auto* tie = std::get_if<sync::ElasticTie>(&rule)) tie_ = *tie;
   if ((tie_ || exchange.servers_send_means()) && learner_)
     incoming_ = FloatArray(device, static_cast<std::size_t>(model_.elements()));
+  for (const auto& bucket : model_.buckets) {
+    trained_.push_back({bucket.offset, bucket.parameters, 0});
+    exchanged_.push_back({bucket.offset, bucket.parameters, bucket.exchanged() - bucket.parameters});
+  }
   const bool by_server = exchange.servers_hold_model();
   server_has_model_ = by_server && !tie_ && std::ranges::all_of(model_.buckets, [](const auto& bucket) {
                         return bucket.exchanged() == bucket.elements();
@@ -99,13 +103,8 @@ Kernel Replica::local_update(UpdateTime time) {
   if (!learner_) return {};
   return [this, time] {
     optimizer_.begin_update(time);
-    const std::span<float> model = learner_->model(), gradient = learner_->gradient();
     // Statistics are the worker's own already, or have been averaged since.
-    for (const auto& bucket : model_.buckets) {
-      const auto begin = static_cast<std::size_t>(bucket.offset);
-      const auto trained = static_cast<std::size_t>(bucket.parameters);
-      optimizer_.apply(model.subspan(begin, trained), gradient.subspan(begin, trained), 1.0, bucket.offset);
-    }
+    optimizer_.apply(learner_->model(), learner_->gradient(), {}, 0, trained_);
   };
 }
 
@@ -171,21 +170,7 @@ std::span<const float> Replica::sum_of_gradients() const {
 void Replica::adopt_mean_change(double share, std::int64_t round) {
   const double factor = ramp_.factor(rate_factor_, round);
   const std::span<float> target = tie_ ? marked_.span() : learner_->model();
-  const std::span<const float> base = marked_.span(), sum = change_.span();
-  for (const auto& bucket : model_.buckets) {
-    const auto begin = static_cast<std::size_t>(bucket.offset);
-    const auto trained = static_cast<std::size_t>(bucket.parameters);
-    change_update_.apply(target.subspan(begin, trained), base.subspan(begin, trained),
-                         sum.subspan(begin, trained), share, factor, bucket.offset);
-    const std::size_t rest = begin + trained;
-    device_.move(target.data() + rest, base.data() + rest, sum.data() + rest, nullptr,
-                 bucket.exchanged() - bucket.parameters,
-                 {.share = static_cast<float>(share),
-                  .rate = 1.0F,
-                  .kept = 0.0F,
-                  .momentum = 0.0F,
-                  .nesterov = false});
-  }
+  change_update_.apply(target, marked_.span(), change_.span(), share, factor, 0, exchanged_, share);
 }
 
 /// Statistics are not pulled: they belong to the worker's own parameters.

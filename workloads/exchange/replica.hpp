@@ -101,6 +101,8 @@ class Replica {
   ComputeDevice& device_;
   const ModelDescription& model_;
   FiniteGuard guard_;
+  std::vector<UpdateStretch> trained_;    ///< by bucket
+  std::vector<UpdateStretch> exchanged_;  ///< the same with statistics, where they are exchanged
   std::unique_ptr<Learner> learner_;
   Optimizer optimizer_;
   ChangeUpdate change_update_;

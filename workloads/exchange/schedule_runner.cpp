@@ -41,6 +41,17 @@ AllReduces::Schedules schedules_of(const collectives::MakeSchedule& make, int se
 
 }  // namespace
 
+std::byte* ArrivalMemory::of(std::size_t bucket, ComputeDevice& device, std::size_t bytes) {
+  if (blocks_.size() <= bucket) blocks_.resize(bucket + 1);
+  Block& block = blocks_[bucket];
+  if (block.device != &device || block.memory.size() < bytes) {
+    block.memory = {};  // first, so that there is room
+    block.memory = DeviceArray<std::byte>(device, bytes);
+    block.device = &device;
+  }
+  return block.memory.data();
+}
+
 AllReduces::AllReduces(Context& context, const collectives::MakeSchedule& make, std::span<const Rank> members,
                        std::span<const Bytes> bucket_sizes, Channel first)
     : AllReduces(context,
@@ -50,8 +61,12 @@ AllReduces::AllReduces(Context& context, const collectives::MakeSchedule& make, 
 
 AllReduces::AllReduces(Context& context, Schedules schedules, std::span<const Rank> members,
                        std::span<const Bytes> bucket_sizes, Channel first,
-                       std::span<const collectives::Element> elements)
-    : context_(context), members_(members), runs_(bucket_sizes.size()) {
+                       std::span<const collectives::Element> elements,
+                       std::shared_ptr<ArrivalMemory> arrivals)
+    : context_(context),
+      members_(members),
+      arrivals_(arrivals ? std::move(arrivals) : std::make_shared<ArrivalMemory>()),
+      runs_(bucket_sizes.size()) {
   TANDEM_CHECK(schedules.size() == runs_.size(), "schedules", schedules.size(), "buckets", runs_.size());
   TANDEM_CHECK(elements.empty() || elements.size() == runs_.size(), "elements", elements.size());
   for (std::size_t bucket = 0; bucket < runs_.size(); ++bucket) {
@@ -96,8 +111,8 @@ void AllReduces::start(int bucket, Slice vector) {
                run.vector.size.count());
   run.vector = vector;
   run.device = context_.device().owns(vector.data) ? &context_.device() : &host_device();
-  if (vector.data != nullptr && run.arrivals.size() < run.arrivals_needed)
-    run.arrivals = DeviceArray<std::byte>(*run.device, run.arrivals_needed);
+  if (vector.data != nullptr && run.arrivals_needed > 0)
+    run.arrivals = arrivals_->of(static_cast<std::size_t>(bucket), *run.device, run.arrivals_needed);
   run.round = 0;
   run.in_flight = true;
   ++running_;
@@ -139,7 +154,7 @@ void AllReduces::post_receive(Run& run, std::size_t transfer) {
   const Transfer& what = run.current[transfer];
   Slice target = part(run.vector, what.piece, run.element);
   if (what.kind == Transfer::Kind::receive_and_reduce && target.data != nullptr)
-    target.data = run.arrivals.data() + run.arrival_of[transfer];
+    target.data = run.arrivals + run.arrival_of[transfer];
   operations_[run.first_slot + transfer].reducing = false;
   slots_[run.first_slot + transfer] = context_.receive(rank_of(what.peer), run.channel, target);
 }
@@ -159,7 +174,7 @@ void AllReduces::reduce(Run& run, std::size_t transfer) {
     kernel = [running = &run, transfer] {
       const Piece& piece = running->current[transfer].piece;
       add_elements(*running->device, running->element, part(running->vector, piece, running->element).data,
-                   running->arrivals.data() + running->arrival_of[transfer], piece.size());
+                   running->arrivals + running->arrival_of[transfer], piece.size());
     };
   }
   const std::size_t slot = run.first_slot + transfer;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,6 +15,22 @@
 #include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {
+
+/// Memory for received data that is to be added. All-reduces of several groups of ranks may share it if they
+/// do not run at the same time; it then grows to what the largest needs, instead of being allocated for each.
+class ArrivalMemory {
+ public:
+  /// At least this many bytes in the memory of a device, for the bucket of this index; valid until more are
+  /// requested for it.
+  std::byte* of(std::size_t bucket, ComputeDevice& device, std::size_t bytes);
+
+ private:
+  struct Block {
+    ComputeDevice* device = nullptr;
+    DeviceArray<std::byte> memory;
+  };
+  std::vector<Block> blocks_;  ///< by bucket
+};
 
 /// The all-reduces (sums, of float32 by default) of one group of ranks: one per bucket, each on its own
 /// channel, any number of them at once. An element is always summed in the order that the schedule fixes;
@@ -30,11 +47,12 @@ class AllReduces {
   /// The same with this rank's schedule for each bucket; peers are indices of `members`. Without a schedule:
   /// the library's all-reduce (Context::all_reduce), of floats; all members then start such buckets in the
   /// same order. `elements`: the element type of each bucket and how it is added, instead of floats; a
-  /// bucket's size is a multiple of it.
+  /// bucket's size is a multiple of it. `arrivals`: null: memory of its own.
   using Schedules = std::vector<std::optional<collectives::Schedule>>;
   AllReduces(Context& context, Schedules schedules, std::span<const Rank> members,
              std::span<const Bytes> bucket_sizes, Channel first,
-             std::span<const collectives::Element> elements = {});
+             std::span<const collectives::Element> elements = {},
+             std::shared_ptr<ArrivalMemory> arrivals = nullptr);
   AllReduces(const AllReduces&) = delete;
   AllReduces& operator=(const AllReduces&) = delete;
 
@@ -85,7 +103,7 @@ class AllReduces {
     collectives::Element element{};
     Traffic traffic;
     ComputeDevice* device = nullptr;
-    DeviceArray<std::byte> arrivals;      ///< received data to be reduced, when math is real
+    std::byte* arrivals = nullptr;        ///< received data to be reduced, when math is real
     std::size_t arrivals_needed = 0;      ///< bytes, the most of any round
     std::vector<std::size_t> arrival_of;  ///< where in `arrivals` transfer t of this round lands
   };
@@ -108,6 +126,7 @@ class AllReduces {
 
   Context& context_;
   std::span<const Rank> members_;
+  std::shared_ptr<ArrivalMemory> arrivals_;
   std::vector<Run> runs_;
   int running_ = 0;
   /// The transfers of each bucket, identified by `operations_`; and last the operations that wait_progressing

@@ -33,6 +33,8 @@ ServerModel::ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, 
       optimizer_(exchange.optimizer_setting(), plan.real_math && !only_averages_ ? elements_ : 0, 0, device),
       compensator_(exchange.update_rule(), plan.real_math ? elements_ : 0, device),
       change_update_(exchange.update_rule(), exchange.global_rate(), plan.real_math ? elements_ : 0, device) {
+  for (const ShardPiece& piece : pieces_)
+    stretches_.push_back({piece.shard_offset, piece.parameters, piece.elements - piece.parameters});
   if (exchange.compression() != nullptr && exchange.route() == sync::Route::server)
     decoder_.emplace(exchange, plan.real_math, device, pieces_);
   if (!plan.real_math) return;
@@ -120,11 +122,12 @@ Kernel ServerModel::fold() {
 }
 
 void ServerModel::add_up() {
-  for (const auto& [worker, weight] : accepted_) {
-    const auto& slot = slots_[static_cast<std::size_t>(worker)];
-    device_.add(aggregate_.data() + selected_begin_, slot.data() + selected_begin_, selected_elements_,
-                static_cast<float>(weight));
-  }
+  terms_.clear();
+  for (const auto& [worker, weight] : accepted_)
+    terms_.push_back(
+        {slots_[static_cast<std::size_t>(worker)].data() + selected_begin_, static_cast<float>(weight)});
+  device_.add_terms(aggregate_.data() + selected_begin_, !has_aggregate_, terms_, selected_elements_);
+  has_aggregate_ = true;
   accepted_.clear();
 }
 
@@ -150,9 +153,8 @@ void ServerModel::take_mean() {
     model_.reset();
     model_ = snapshots_.fresh();
   }
-  float* const mean = model_->data() + selected_begin_;
-  device_.copy(mean, aggregate_.data() + selected_begin_, static_cast<std::size_t>(selected_bytes().count()));
-  device_.scale(mean, selected_elements_, static_cast<float>(1.0 / total_weight_));
+  device_.multiply(model_->data() + selected_begin_, aggregate_.data() + selected_begin_, selected_elements_,
+                   static_cast<float>(1.0 / total_weight_));
   clear_aggregate();
 }
 
@@ -164,17 +166,18 @@ void ServerModel::update(double scale, UpdateTime time) {
     optimizer_.begin_update(time, scale);
     change_update_.begin_update(optimizer_.rate_at(time));
   }
-  for (const ShardPiece& piece : selected_pieces()) {
-    if (payload_ == sync::Payload::gradient)
-      step_by_gradient(piece, older.get());
-    else
-      move_by_change(piece, scale, older.get());
-  }
+  if (payload_ == sync::Payload::gradient)
+    step_by_gradient(older.get());
+  else if (older != nullptr)
+    give_way_to_worker(*older);
+  else
+    move_by_change(scale);
   clear_aggregate();
 }
 
+/// The next sum overwrites it.
 void ServerModel::clear_aggregate() {
-  device_.fill(aggregate_.data() + selected_begin_, selected_elements_, 0.0F);
+  has_aggregate_ = false;
   total_weight_ = 0.0;
 }
 
@@ -187,38 +190,39 @@ ServerModel::Stretch ServerModel::stretch_of(const ShardPiece& piece) {
           model.subspan(begin + trained, statistics), aggregate.subspan(begin + trained, statistics)};
 }
 
-void ServerModel::step_by_gradient(const ShardPiece& piece, const FloatArray* older) {
-  const Stretch at = stretch_of(piece);
-  const auto share = static_cast<float>(1.0 / total_weight_);
-  device_.scale(at.trained_sum.data(), std::ssize(at.trained_sum), share);
-  if (older != nullptr)
+void ServerModel::step_by_gradient(const FloatArray* older) {
+  const double share = 1.0 / total_weight_;
+  if (older == nullptr)
+    return optimizer_.apply(model_->span(), aggregate_.span(), {.share = share, .statistics = share}, 0,
+                            selected_stretches());
+  for (const ShardPiece& piece : selected_pieces()) {
+    const Stretch at = stretch_of(piece);
+    device_.scale(at.trained_sum.data(), std::ssize(at.trained_sum), static_cast<float>(share));
     compensator_.correct(
         at.trained_sum, at.trained,
         older->span().subspan(static_cast<std::size_t>(piece.shard_offset), at.trained.size()),
         piece.shard_offset);
-  optimizer_.apply(at.trained, at.trained_sum, 1.0, piece.shard_offset);
-  device_.copy(at.statistics.data(), at.statistics_sum.data(), at.statistics.size_bytes());
-  device_.scale(at.statistics.data(), std::ssize(at.statistics), share);
+  }
+  optimizer_.apply(model_->span(), aggregate_.span(), {.statistics = share}, 0, selected_stretches());
 }
 
-void ServerModel::move_by_change(const ShardPiece& piece, double scale, const FloatArray* older) {
-  const Stretch at = stretch_of(piece);
-  if (older != nullptr) return give_way_to_worker(piece, at, *older);
+void ServerModel::move_by_change(double scale) {
   const double share = 1.0 / total_weight_;
-  change_update_.apply(at.trained, at.trained, at.trained_sum, share, scale, piece.shard_offset);
-  device_.add(at.statistics.data(), at.statistics_sum.data(), std::ssize(at.statistics),
-              static_cast<float>(share * scale));
+  change_update_.apply(model_->span(), model_->span(), aggregate_.span(), share, scale, 0,
+                       selected_stretches(), share * scale);
 }
 
 /// The model of the worker that pushed is the centre that it was sent, plus its change.
-void ServerModel::give_way_to_worker(const ShardPiece& piece, const Stretch& at,
-                                     const FloatArray& handed_out) {
-  const float* const sent = handed_out.data() + piece.shard_offset;
-  const auto trained = std::ssize(at.trained), statistics = std::ssize(at.statistics);
-  device_.add(at.trained_sum.data(), sent, trained, 1.0F);
-  device_.approach(at.trained.data(), at.trained_sum.data(), trained, pull_);
-  device_.add(at.statistics_sum.data(), sent + trained, statistics, 1.0F);
-  device_.approach(at.statistics.data(), at.statistics_sum.data(), statistics, pull_);
+void ServerModel::give_way_to_worker(const FloatArray& handed_out) {
+  for (const ShardPiece& piece : selected_pieces()) {
+    const Stretch at = stretch_of(piece);
+    const float* const sent = handed_out.data() + piece.shard_offset;
+    const auto trained = std::ssize(at.trained), statistics = std::ssize(at.statistics);
+    device_.add(at.trained_sum.data(), sent, trained, 1.0F);
+    device_.approach(at.trained.data(), at.trained_sum.data(), trained, pull_);
+    device_.add(at.statistics_sum.data(), sent + trained, statistics, 1.0F);
+    device_.approach(at.statistics.data(), at.statistics_sum.data(), statistics, pull_);
+  }
 }
 
 void ServerModel::serialise(StateArchive& state) {
@@ -233,7 +237,9 @@ void ServerModel::serialise(StateArchive& state) {
 
 void ServerModel::serialise_sum(StateArchive& state) {
   state.number("sum.weight", total_weight_);
-  if (total_weight_ > 0.0) serialise_floats(state, "sum", device_, aggregate_.span());
+  if (total_weight_ == 0.0) return;
+  serialise_floats(state, "sum", device_, aggregate_.span());
+  has_aggregate_ = true;
 }
 
 Slice ServerModel::slice(const Snapshot& snapshot, std::size_t index) const {

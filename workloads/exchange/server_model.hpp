@@ -88,12 +88,16 @@ class ServerModel {
     return std::span(pieces_).subspan(key_.first, key_.last + 1 - key_.first);
   }
   Stretch stretch_of(const ShardPiece& piece);
-  void step_by_gradient(const ShardPiece& piece, const FloatArray* older);
-  void move_by_change(const ShardPiece& piece, double scale, const FloatArray* older);
-  void give_way_to_worker(const ShardPiece& piece, const Stretch& at, const FloatArray& handed_out);
+  std::span<const UpdateStretch> selected_stretches() const {
+    return std::span(stretches_).subspan(key_.first, key_.last + 1 - key_.first);
+  }
+  void step_by_gradient(const FloatArray* older);
+  void move_by_change(double scale);
+  void give_way_to_worker(const FloatArray& handed_out);
 
   ComputeDevice& device_;
   ShardPieces pieces_;
+  std::vector<UpdateStretch> stretches_;  ///< by piece, in the shard's memory
   std::int64_t elements_;
   ShardKey key_;                     ///< the selected pieces, which are one stretch of the shard's memory
   std::int64_t selected_begin_ = 0;  ///< its first element
@@ -113,7 +117,9 @@ class ServerModel {
   int pusher_ = 0;                 ///< whose push was accepted last
   std::vector<FloatArray> slots_;  ///< by worker: its push, decompressed
   std::vector<std::pair<int, double>> accepted_;
+  std::vector<Term> terms_;  ///< of the sum in progress
   FloatArray aggregate_;
+  bool has_aggregate_ = false;  ///< of the selected pieces; else its memory has no value
   double total_weight_ = 0.0;
 };
 

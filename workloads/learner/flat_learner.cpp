@@ -175,6 +175,23 @@ at::Tensor FlatLearner::window(const FloatArray& flat, const TensorDescription& 
   return tensor_over(flat.data() + tensor.offset, tensor.shape, at::kFloat, device());
 }
 
+void FlatLearner::copy_gradients(std::span<const at::Tensor> windows, std::span<const at::Tensor> gradients) {
+  const at::NoGradGuard without_gradients;
+  // libtorch frees gradients when the caller is done with them. A GPU's queue has copied them before it does
+  // anything else with their memory; another device's may not have.
+  const bool in_order = compute_device_.is_host() || setting_.gpu;
+  std::vector<FloatCopy> copies;
+  for (std::size_t at = 0; at < windows.size(); ++at) {
+    const at::Tensor& gradient = gradients[at];
+    if (in_order && gradient.scalar_type() == at::kFloat && gradient.is_contiguous() &&
+        gradient.device() == windows[at].device())
+      copies.push_back({windows[at].data_ptr<float>(), gradient.data_ptr<float>(), gradient.numel()});
+    else
+      windows[at].copy_(gradient);
+  }
+  compute_device_.copy_all(copies);
+}
+
 at::Tensor FlatLearner::scaled(const at::Tensor& pixels) const {
   const std::int64_t side = setting_.image_size;
   // Images of files were decoded to this size.

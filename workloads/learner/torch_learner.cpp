@@ -4,8 +4,10 @@
 
 #include <torch/csrc/autograd/autograd.h>
 
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "workloads/learner/flat_learner.hpp"
 #include "workloads/learner/out_of_memory.hpp"
@@ -59,9 +61,9 @@ class TorchLearner final : public FlatLearner {
     return x;
   }
 
-  /// Tensor cores need adjacent channels for 16-bit products; later layers keep this memory format.
+  /// Tensor cores need adjacent channels; later layers keep this memory format.
   at::Tensor in_order_for_network(const at::Tensor& pixels) const {
-    const bool on_tensor_cores = device().is_cuda() && mode().precision == Precision::bf16;
+    const bool on_tensor_cores = device().is_cuda() && mode().precision != Precision::fp32;
     return on_tensor_cores ? pixels.contiguous(at::MemoryFormat::ChannelsLast) : pixels;
   }
 
@@ -70,10 +72,10 @@ class TorchLearner final : public FlatLearner {
     at::Tensor input;
     at::Tensor output;
   };
-  /// A trained tensor and its window of the flat gradient.
+  /// Trained tensors and their windows of the flat gradient.
   struct Trained {
-    at::Tensor tensor;
-    at::Tensor gradient;
+    std::vector<at::Tensor> tensors;
+    std::vector<at::Tensor> gradients;
   };
 
   void bind_tensors() {
@@ -83,7 +85,9 @@ class TorchLearner final : public FlatLearner {
       tensors_.push_back(window_of_model(tensor));
       if (tensor.statistic) continue;
       tensors_.back().requires_grad_(true);
-      trained_[plan_.segment_of_tensor[index]].push_back({tensors_.back(), window_of_gradient(tensor)});
+      Trained& trained = trained_[plan_.segment_of_tensor[index]];
+      trained.tensors.push_back(tensors_.back());
+      trained.gradients.push_back(window_of_gradient(tensor));
     }
   }
 
@@ -91,21 +95,19 @@ class TorchLearner final : public FlatLearner {
   /// segments, not buckets.
   void differentiate_segment(std::size_t segment) {
     const Stretch stretch = std::exchange(stretches_[segment], {});
-    const auto& trained = trained_[segment];
-    std::vector<at::Tensor> sources;
-    for (const auto& item : trained) sources.push_back(item.tensor);
+    const Trained& trained = trained_[segment];
+    std::vector<at::Tensor> sources = trained.tensors;
     if (segment > 0) sources.push_back(stretch.input);
     const auto gradients = torch::autograd::grad({stretch.output}, sources, {gradient_of_output_});
-    const at::NoGradGuard without_gradients;
-    for (std::size_t item = 0; item < trained.size(); ++item) trained[item].gradient.copy_(gradients[item]);
+    copy_gradients(trained.gradients, std::span(gradients).first(trained.gradients.size()));
     gradient_of_output_ = segment > 0 ? gradients.back() : at::Tensor();
   }
 
   ModelPlan plan_;
-  std::vector<at::Tensor> tensors_;            ///< windows into the model, by tensor of the description
-  std::vector<std::vector<Trained>> trained_;  ///< by segment
-  std::vector<Stretch> stretches_;             ///< by segment, from forward to its backward
-  at::Tensor gradient_of_output_;  ///< of the next segment; undefined stands for 1, the loss's own
+  std::vector<at::Tensor> tensors_;  ///< windows into the model, by tensor of the description
+  std::vector<Trained> trained_;     ///< by segment
+  std::vector<Stretch> stretches_;   ///< by segment, from forward to its backward
+  at::Tensor gradient_of_output_;    ///< of the next segment; undefined stands for 1, the loss's own
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <vector>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/vectors/device_state.hpp"
@@ -51,10 +52,22 @@ void Sgd::apply(std::span<float> model, std::span<const float> gradient, double 
 
 void Sgd::apply(std::span<float> model, std::span<const float> gradient, double scale,
                 std::int64_t position) {
+  const UpdateStretch all{0, std::ssize(model), 0};
+  apply(model, gradient, {.scale = scale}, position, {&all, 1});
+}
+
+void Sgd::apply(std::span<float> model, std::span<const float> gradient, const SumFactors& factors,
+                std::int64_t position, std::span<const UpdateStretch> stretches) {
   check_stretch(model.size(), gradient.size(), position, first_, elements_);
-  const SgdStep step{static_cast<float>(scale), learning_rate_, momentum_, weight_decay_, nesterov_};
+  const SgdStep step{.scale = static_cast<float>(factors.scale),
+                     .learning_rate = learning_rate_,
+                     .momentum = momentum_,
+                     .weight_decay = weight_decay_,
+                     .nesterov = nesterov_,
+                     .share = static_cast<float>(factors.share),
+                     .average = static_cast<float>(factors.statistics)};
   float* const velocity = velocity_.empty() ? nullptr : velocity_.data() + (position - first_);
-  device_->sgd(model.data(), gradient.data(), velocity, std::ssize(model), step);
+  device_->sgd_over(model.data(), gradient.data(), velocity, stretches, step);
 }
 
 void Sgd::serialise(StateArchive& state) {
@@ -78,13 +91,13 @@ void Adam::begin_update(double learning_rate) {
   ++updates_;
 }
 
-void Adam::apply(std::span<float> model, std::span<const float> gradient, double scale,
-                 std::int64_t position) {
+void Adam::apply(std::span<float> model, std::span<const float> gradient, const SumFactors& factors,
+                 std::int64_t position, std::span<const UpdateStretch> stretches) {
   check_stretch(model.size(), gradient.size(), position, first_, elements_);
   TANDEM_CHECK(updates_ > 0, "no update has begun");
   const auto updates = static_cast<double>(updates_);
   const double kept = decoupled_ ? 1.0 - learning_rate_ * weight_decay_ : 1.0;
-  const AdamStep step{.scale = static_cast<float>(scale),
+  const AdamStep step{.scale = static_cast<float>(factors.scale),
                       .kept = static_cast<float>(kept),
                       .weight_decay = decoupled_ ? 0.0F : static_cast<float>(weight_decay_),
                       .beta1 = static_cast<float>(beta1_),
@@ -93,9 +106,11 @@ void Adam::apply(std::span<float> model, std::span<const float> gradient, double
                       .new_square = static_cast<float>(1.0 - beta2_),
                       .rate = static_cast<float>(learning_rate_ / (1.0 - std::pow(beta1_, updates))),
                       .root = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(beta2_, updates))),
-                      .epsilon = epsilon_};
-  device_->adam(model.data(), gradient.data(), mean_.data() + (position - first_),
-                square_.data() + (position - first_), std::ssize(model), step);
+                      .epsilon = epsilon_,
+                      .share = static_cast<float>(factors.share),
+                      .average = static_cast<float>(factors.statistics)};
+  device_->adam_over(model.data(), gradient.data(), mean_.data() + (position - first_),
+                     square_.data() + (position - first_), stretches, step);
 }
 
 void Adam::serialise(StateArchive& state) {
@@ -122,7 +137,15 @@ void Optimizer::begin_update(UpdateTime time, double weight) {
 
 void Optimizer::apply(std::span<float> model, std::span<const float> gradient, double scale,
                       std::int64_t position) {
-  std::visit([&](auto& rule) { rule.apply(model, gradient, gradient_weight_ * scale, position); }, rule_);
+  const UpdateStretch all{0, std::ssize(model), 0};
+  apply(model, gradient, {.scale = scale}, position, {&all, 1});
+}
+
+void Optimizer::apply(std::span<float> model, std::span<const float> gradient, const SumFactors& factors,
+                      std::int64_t position, std::span<const UpdateStretch> stretches) {
+  SumFactors weighted = factors;
+  weighted.scale *= gradient_weight_;
+  std::visit([&](auto& rule) { rule.apply(model, gradient, weighted, position, stretches); }, rule_);
 }
 
 void Optimizer::serialise(StateArchive& state) {
@@ -136,21 +159,16 @@ void apply_update(Rule& rule, const ModelDescription& description, std::int64_t 
   TANDEM_CHECK(position >= 0 && position + std::ssize(model) <= description.elements(), "position", position,
                "size", model.size(), "elements", description.elements());
   const auto length = std::ssize(model);
+  std::vector<UpdateStretch> stretches;
   for (const auto& bucket : description.buckets) {
     const auto trained = overlap(position, length, bucket.offset, bucket.parameters);
-    if (trained.length > 0) {
-      const auto from = static_cast<std::size_t>(trained.begin - position);
-      const auto count = static_cast<std::size_t>(trained.length);
-      rule.apply(model.subspan(from, count), gradient.subspan(from, count), scale, trained.begin);
-    }
     const auto statistics =
         overlap(position, length, bucket.offset + bucket.parameters, bucket.exchanged() - bucket.parameters);
-    if (statistics.length == 0) continue;
-    const auto from = statistics.begin - position;
-    rule.device().copy(model.data() + from, gradient.data() + from,
-                       static_cast<std::size_t>(statistics.length) * sizeof(float));
-    rule.device().scale(model.data() + from, statistics.length, static_cast<float>(scale));
+    if (trained.length + statistics.length == 0) continue;
+    const std::int64_t begin = trained.length > 0 ? trained.begin : statistics.begin;
+    stretches.push_back({begin - position, trained.length, statistics.length});
   }
+  rule.apply(model, gradient, {.scale = scale, .statistics = scale}, position, stretches);
 }
 
 template void apply_update(Sgd&, const ModelDescription&, std::int64_t, std::span<float>,

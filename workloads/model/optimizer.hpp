@@ -14,6 +14,13 @@
 
 namespace tandem {
 
+/// Factors of an update by a sum of gradients.
+struct SumFactors {
+  double scale = 1.0;       ///< of the gradient; see the rule
+  double share = 1.0;       ///< of the sum, which is rounded to a mean before the rule applies
+  double statistics = 1.0;  ///< share of the sum's running statistics that becomes the model's
+};
+
 /// Stochastic gradient descent with momentum and weight decay, as PyTorch defines it (no dampening): g =
 /// scale * gradient + weight_decay * model; v = momentum * v + g; model = model - learning_rate * v, or with
 /// Nesterov's momentum model - learning_rate * (g + momentum * v). Source: Sutskever et al. (2013), in
@@ -33,6 +40,9 @@ class Sgd {
   /// Steps the stretch that begins at `position` of the flat layout. Pre: equal sizes, within this one's
   /// range.
   void apply(std::span<float> model, std::span<const float> gradient, double scale, std::int64_t position);
+  /// Steps stretches, whose beginnings count from the front of the spans, in one launch of a GPU's kernel.
+  void apply(std::span<float> model, std::span<const float> gradient, const SumFactors& factors,
+             std::int64_t position, std::span<const UpdateStretch> stretches);
   void serialise(StateArchive& state);
 
  private:
@@ -75,9 +85,9 @@ class Adam {
 
   /// Begins the update to which the next stretches belong.
   void begin_update(double learning_rate);
-  /// Steps the stretch that begins at `position` of the flat layout. Pre: an update has begun; equal sizes,
-  /// within this one's range.
-  void apply(std::span<float> model, std::span<const float> gradient, double scale, std::int64_t position);
+  /// As Sgd's. Pre: also, an update has begun.
+  void apply(std::span<float> model, std::span<const float> gradient, const SumFactors& factors,
+             std::int64_t position, std::span<const UpdateStretch> stretches);
   void serialise(StateArchive& state);
 
  private:
@@ -113,6 +123,9 @@ class Optimizer {
   /// Steps the stretch that begins at `position` of the flat layout, by scale * gradient. Pre: an update has
   /// begun; equal sizes, within this one's range.
   void apply(std::span<float> model, std::span<const float> gradient, double scale, std::int64_t position);
+  /// As Sgd's. Pre: also, an update has begun.
+  void apply(std::span<float> model, std::span<const float> gradient, const SumFactors& factors,
+             std::int64_t position, std::span<const UpdateStretch> stretches);
   /// The state on which later updates depend. Without the learning rate, which follows from an update's time.
   void serialise(StateArchive& state);
 

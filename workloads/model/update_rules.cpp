@@ -53,16 +53,24 @@ void ChangeUpdate::begin_update(double learning_rate) {
 
 void ChangeUpdate::apply(std::span<float> model, std::span<const float> base, std::span<const float> sum,
                          double share, double scale, std::int64_t position) {
+  const UpdateStretch all{0, std::ssize(model), 0};
+  apply(model, base, sum, share, scale, position, {&all, 1}, /*average=*/1.0);
+}
+
+void ChangeUpdate::apply(std::span<float> model, std::span<const float> base, std::span<const float> sum,
+                         double share, double scale, std::int64_t position,
+                         std::span<const UpdateStretch> stretches, double average) {
   TANDEM_CHECK(model.size() == base.size() && base.size() == sum.size(), model.size(), base.size(),
                sum.size());
   if (takes_sum_) share = 1.0;
   float* const velocity = velocity_.empty() ? nullptr : velocity_.data() + position;
-  device_->move(model.data(), base.data(), sum.data(), velocity, std::ssize(model),
-                {.share = static_cast<float>(share),
-                 .rate = static_cast<float>(rate_ * scale),
-                 .kept = kept_,
-                 .momentum = momentum_,
-                 .nesterov = nesterov_});
+  device_->move_over(model.data(), base.data(), sum.data(), velocity, stretches,
+                     {.share = static_cast<float>(share),
+                      .rate = static_cast<float>(rate_ * scale),
+                      .kept = kept_,
+                      .momentum = momentum_,
+                      .nesterov = nesterov_,
+                      .average = static_cast<float>(average)});
 }
 
 void ChangeUpdate::serialise(StateArchive& state) {

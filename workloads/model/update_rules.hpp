@@ -40,6 +40,10 @@ class ChangeUpdate {
   /// `scale`. `base` may be `model`.
   void apply(std::span<float> model, std::span<const float> base, std::span<const float> sum, double share,
              double scale, std::int64_t position);
+  /// The same for stretches, whose beginnings count from the front of the spans, in one launch of a GPU's
+  /// kernel. Statistics: base + average * sum.
+  void apply(std::span<float> model, std::span<const float> base, std::span<const float> sum, double share,
+             double scale, std::int64_t position, std::span<const UpdateStretch> stretches, double average);
   void serialise(StateArchive& state);
 
  private:

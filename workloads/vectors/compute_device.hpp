@@ -54,6 +54,8 @@ class ComputeDevice {
   // ---- The queue ----
   /// Between any memory. Host memory must not change until the queue has done the copy.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  /// Any number of copies at once, which do not overlap.
+  virtual void copy_all(std::span<const FloatCopy> copies) = 0;
   /// Waits until all calls are done.
   virtual void finish() = 0;
   /// The position after all queued work. Every mark has to be forgotten once.
@@ -94,19 +96,41 @@ class ComputeDevice {
   virtual void subtract(float* difference, const float* left, const float* right, std::int64_t count) = 0;
   /// values += share * (target - values).
   virtual void approach(float* values, const float* target, std::int64_t count, float share) = 0;
-  /// `velocity` is null without momentum.
-  virtual void sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
-                   const SgdStep& step) = 0;
-  virtual void adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
-                    const AdamStep& step) = 0;
+  /// product = factor * values.
+  virtual void multiply(float* product, const float* values, std::int64_t count, float factor) = 0;
+  /// sum += the terms, one after the other; `begins`: the sum has no value yet, and counts as 0.
+  virtual void add_terms(float* sum, bool begins, std::span<const Term> terms, std::int64_t count) = 0;
   /// `mean_square` is null with a fixed strength.
   virtual void compensate(float* gradient, const float* model, const float* older, float* mean_square,
                           std::int64_t count, const CompensationStep& step) = 0;
-  /// `velocity` is null without momentum; `model` may be `base`.
-  virtual void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
-                    const MoveStep& step) = 0;
   /// Writes the index of the first value that is not finite, or `count`, to pinned memory.
   virtual void find_non_finite(const float* values, std::int64_t count, std::int64_t* pinned_first) = 0;
+
+  // ---- Updates over stretches of flat vectors, which do not overlap ----
+  using Stretches = std::span<const UpdateStretch>;
+  /// `velocity` is null without momentum.
+  virtual void sgd_over(float* model, const float* gradient, float* velocity, Stretches stretches,
+                        const SgdStep& step) = 0;
+  virtual void adam_over(float* model, const float* gradient, float* mean, float* square, Stretches stretches,
+                         const AdamStep& step) = 0;
+  /// `velocity` is null without momentum; `model` may be `base`.
+  virtual void move_over(float* model, const float* base, const float* sum, float* velocity,
+                         Stretches stretches, const MoveStep& step) = 0;
+  // The same over `count` trained elements.
+  void sgd(float* model, const float* gradient, float* velocity, std::int64_t count, const SgdStep& step) {
+    const UpdateStretch all{0, count, 0};
+    sgd_over(model, gradient, velocity, {&all, 1}, step);
+  }
+  void adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
+            const AdamStep& step) {
+    const UpdateStretch all{0, count, 0};
+    adam_over(model, gradient, mean, square, {&all, 1}, step);
+  }
+  void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
+            const MoveStep& step) {
+    const UpdateStretch all{0, count, 0};
+    move_over(model, base, sum, velocity, {&all, 1}, step);
+  }
 
   // ---- Compression ----
   virtual void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) = 0;

@@ -18,13 +18,14 @@ constexpr std::align_val_t alignment{64};
 // Free functions over restrict pointers, so that the compiler turns the loops into vector instructions.
 void step_plain(float* __restrict model, const float* __restrict gradient, std::int64_t count, SgdStep step) {
   for (std::int64_t i = 0; i < count; ++i)
-    model[i] -= step.learning_rate * (step.scale * gradient[i] + step.weight_decay * model[i]);
+    model[i] -= step.learning_rate * (step.scale * (step.share * gradient[i]) + step.weight_decay * model[i]);
 }
 
 void step_with_momentum(float* __restrict model, const float* __restrict gradient, float* __restrict velocity,
                         std::int64_t count, SgdStep step) {
   for (std::int64_t i = 0; i < count; ++i) {
-    velocity[i] = step.momentum * velocity[i] + (step.scale * gradient[i] + step.weight_decay * model[i]);
+    velocity[i] = step.momentum * velocity[i] +
+                  (step.scale * (step.share * gradient[i]) + step.weight_decay * model[i]);
     model[i] -= step.learning_rate * velocity[i];
   }
 }
@@ -32,7 +33,7 @@ void step_with_momentum(float* __restrict model, const float* __restrict gradien
 void step_with_nesterov(float* __restrict model, const float* __restrict gradient, float* __restrict velocity,
                         std::int64_t count, SgdStep step) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const float g = step.scale * gradient[i] + step.weight_decay * model[i];
+    const float g = step.scale * (step.share * gradient[i]) + step.weight_decay * model[i];
     velocity[i] = step.momentum * velocity[i] + g;
     model[i] -= step.learning_rate * (g + step.momentum * velocity[i]);
   }
@@ -42,12 +43,28 @@ void step_adam(float* __restrict model, const float* __restrict gradient, float*
                float* __restrict square, std::int64_t count, AdamStep step) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float kept = step.kept * model[i];
-    const float g = step.scale * gradient[i] + step.weight_decay * kept;
+    const float g = step.scale * (step.share * gradient[i]) + step.weight_decay * kept;
     mean[i] = step.beta1 * mean[i] + step.new_mean * g;
     square[i] = step.beta2 * square[i] + step.new_square * g * g;
     model[i] = kept - step.rate * mean[i] / (step.root * std::sqrt(square[i]) + step.epsilon);
   }
 }
+
+void step_moving(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
+                 MoveStep step) {
+  if (velocity == nullptr) {
+    const float rate = step.share * step.rate;
+    for (std::int64_t i = 0; i < count; ++i) model[i] = base[i] + rate * sum[i];
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float change = step.share * sum[i];
+    velocity[i] = step.kept * velocity[i] + change;
+    model[i] = base[i] + step.rate * (step.nesterov ? change + step.momentum * velocity[i] : velocity[i]);
+  }
+}
+
+float* at_or_null(float* values, std::int64_t index) { return values == nullptr ? nullptr : values + index; }
 
 void add_plain(float* __restrict sum, const float* __restrict values, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) sum[i] += values[i];
@@ -111,6 +128,10 @@ class HostDevice final : public ComputeDevice {
   void copy(void* to, const void* from, std::size_t bytes) override {
     if (bytes > 0) std::memmove(to, from, bytes);
   }
+  void copy_all(std::span<const FloatCopy> copies) override {
+    for (const auto& [to, from, count] : copies)
+      copy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+  }
   void finish() override {}
   DeviceMark mark() override { return 0; }
   bool has_reached(DeviceMark) override { return true; }
@@ -145,37 +166,55 @@ class HostDevice final : public ComputeDevice {
   void approach(float* values, const float* target, std::int64_t count, float share) override {
     for (std::int64_t i = 0; i < count; ++i) values[i] += share * (target[i] - values[i]);
   }
-  void sgd(float* model, const float* gradient, float* velocity, std::int64_t count,
-           const SgdStep& step) override {
-    if (velocity == nullptr) return step_plain(model, gradient, count, step);
-    (step.nesterov ? step_with_nesterov : step_with_momentum)(model, gradient, velocity, count, step);
+  void multiply(float* product, const float* values, std::int64_t count, float factor) override {
+    for (std::int64_t i = 0; i < count; ++i) product[i] = factor * values[i];
   }
-  void adam(float* model, const float* gradient, float* mean, float* square, std::int64_t count,
-            const AdamStep& step) override {
-    step_adam(model, gradient, mean, square, count, step);
+  void add_terms(float* sum, bool begins, std::span<const Term> terms, std::int64_t count) override {
+    // Block by block, so that the sum stays in the processor's cache.
+    constexpr std::int64_t block = 4096;
+    for (std::int64_t at = 0; at < count; at += block) {
+      const std::int64_t size = std::min(block, count - at);
+      if (begins) fill(sum + at, size, 0.0F);
+      for (const Term& term : terms) add(sum + at, term.values + at, size, term.factor);
+    }
   }
   void compensate(float* gradient, const float* model, const float* older, float* mean_square,
                   std::int64_t count, const CompensationStep& step) override {
     if (mean_square == nullptr) return compensate_fixed(gradient, model, older, count, step.lambda);
     compensate_adaptively(gradient, model, older, mean_square, count, step);
   }
-  void move(float* model, const float* base, const float* sum, float* velocity, std::int64_t count,
-            const MoveStep& step) override {
-    if (velocity == nullptr) {
-      const float rate = step.share * step.rate;
-      for (std::int64_t i = 0; i < count; ++i) model[i] = base[i] + rate * sum[i];
-      return;
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float change = step.share * sum[i];
-      velocity[i] = step.kept * velocity[i] + change;
-      model[i] = base[i] + step.rate * (step.nesterov ? change + step.momentum * velocity[i] : velocity[i]);
-    }
-  }
   void find_non_finite(const float* values, std::int64_t count, std::int64_t* pinned_first) override {
     *pinned_first = count;
     if (all_finite(values, count)) return;
     *pinned_first = std::find_if(values, values + count, [](float v) { return !std::isfinite(v); }) - values;
+  }
+
+  void sgd_over(float* model, const float* gradient, float* velocity, Stretches stretches,
+                const SgdStep& step) override {
+    for (const auto& [begin, trained, statistics] : stretches) {
+      float* const own = at_or_null(velocity, begin);
+      if (own == nullptr)
+        step_plain(model + begin, gradient + begin, trained, step);
+      else
+        (step.nesterov ? step_with_nesterov : step_with_momentum)(model + begin, gradient + begin, own,
+                                                                  trained, step);
+      multiply(model + begin + trained, gradient + begin + trained, statistics, step.average);
+    }
+  }
+  void adam_over(float* model, const float* gradient, float* mean, float* square, Stretches stretches,
+                 const AdamStep& step) override {
+    for (const auto& [begin, trained, statistics] : stretches) {
+      step_adam(model + begin, gradient + begin, mean + begin, square + begin, trained, step);
+      multiply(model + begin + trained, gradient + begin + trained, statistics, step.average);
+    }
+  }
+  void move_over(float* model, const float* base, const float* sum, float* velocity, Stretches stretches,
+                 const MoveStep& step) override {
+    for (const auto& [begin, trained, statistics] : stretches) {
+      step_moving(model + begin, base + begin, sum + begin, at_or_null(velocity, begin), trained, step);
+      for (std::int64_t i = begin + trained; i < begin + trained + statistics; ++i)
+        model[i] = base[i] + step.average * sum[i];
+    }
   }
 
   void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) override {

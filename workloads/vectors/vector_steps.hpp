@@ -6,17 +6,42 @@
 
 namespace tandem {
 
-/// g = scale * gradient + weight_decay * model; v = momentum * v + g; model -= learning_rate * v, or with
-/// Nesterov's momentum learning_rate * (g + momentum * v). Source: see Sgd (workloads/model/optimizer.hpp).
+/// A stretch of the vectors of one update: first elements that are trained, then running statistics. Trained
+/// elements take the step. A statistic becomes `average` times the gradient's, or in a MoveStep
+/// base + average * sum.
+struct UpdateStretch {
+  std::int64_t begin;  ///< first element, in every vector
+  std::int64_t trained;
+  std::int64_t statistics;
+};
+
+/// Of one vector to another in the memory of the same device.
+struct FloatCopy {
+  float* to;
+  const float* from;
+  std::int64_t count;
+};
+
+/// values * factor, as part of a sum.
+struct Term {
+  const float* values;
+  float factor;
+};
+
+/// g = scale * (share * gradient) + weight_decay * model; v = momentum * v + g; model -= learning_rate * v,
+/// or with Nesterov's momentum learning_rate * (g + momentum * v). Source: see Sgd
+/// (workloads/model/optimizer.hpp).
 struct SgdStep {
   float scale;
   float learning_rate;
   float momentum;
   float weight_decay;
   bool nesterov;
+  float share = 1.0F;    ///< that makes a sum of gradients their mean
+  float average = 1.0F;  ///< see UpdateStretch
 };
 
-/// kept = this.kept * model; g = scale * gradient + weight_decay * kept; m = beta1 m + new_mean g;
+/// kept = this.kept * model; g = scale * (share * gradient) + weight_decay * kept; m = beta1 m + new_mean g;
 /// s = beta2 s + new_square g g; model = kept - rate m / (root sqrt(s) + epsilon). Source: see Adam.
 struct AdamStep {
   float scale;
@@ -29,6 +54,8 @@ struct AdamStep {
   float rate;        ///< learning rate over the correction of the mean
   float root;        ///< one over the root of the correction of the squares
   float epsilon;
+  float share = 1.0F;    ///< that makes a sum of gradients their mean
+  float average = 1.0F;  ///< see UpdateStretch
 };
 
 /// gradient += strength * gradient^2 * (model - older), where strength is lambda, or adaptive:
@@ -50,6 +77,7 @@ struct MoveStep {
   float kept;  ///< share of the velocity that stays
   float momentum;
   bool nesterov;
+  float average = 1.0F;  ///< see UpdateStretch
 };
 
 /// Numbers of 16 bits, rounded to nearest, ties to even; finite numbers stay finite

@@ -48,6 +48,16 @@ std::vector<Operation> simple_operations() {
        {0},
        [](auto& d, auto& p, auto n) { d.add(p[0], p[1], n, 0.7F); },
        [](Element& e) { set(e, 0, e.value[0], double{0.7F} * e.value[1]); }},
+      {"multiply",
+       2,
+       {0},
+       [](auto& d, auto& p, auto n) { d.multiply(p[0], p[1], n, 0.7F); },
+       [](Element& e) { set(e, 0, double{0.7F} * e.value[1], 0.0); }},
+      {"multiply in place",
+       1,
+       {0},
+       [](auto& d, auto& p, auto n) { d.multiply(p[0], p[0], n, 0.7F); },
+       [](Element& e) { set(e, 0, double{0.7F} * e.value[0], 0.0); }},
       {"subtract",
        3,
        {0},
@@ -220,7 +230,7 @@ TEST_P(DeviceTest, OperationsEqualTheHostsBitByBit) {
 TEST_P(DeviceTest, EachBlockTakesSeveralTiles) {
   Rng random(1);
   const auto all = operations();
-  for (const std::size_t operation : {2U, 9U})
+  for (const std::size_t operation : {2U, 11U})
     for (const Starts& starts : {Starts{1, 1, 1, 1}, Starts{1, 2, 3, 0}})
       test_operation(device(), all.at(operation), 300007, starts, random);
 }

@@ -44,12 +44,17 @@ Pinned pinned_of(ComputeDevice& device, std::size_t bytes) {
 void use_arithmetic(ComputeDevice& device, float* a, float* b, float* c, float* d, std::int64_t count) {
   auto* const halves = reinterpret_cast<std::uint16_t*>(c);
   device.fill(a, count, 1.0F);
+  const FloatCopy copy{a, b, count};
+  device.copy_all({&copy, 1});
   device.scale(a, count, 2.0F);
   device.add(a, b, count, 1.0F);
   device.narrow(a, halves, count, HalfFormat::fp16);
   device.widen(halves, b, count, HalfFormat::bf16);
   device.add_halves(halves, reinterpret_cast<std::uint16_t*>(d), count, HalfFormat::bf16);
   device.subtract(a, a, b, count);
+  device.multiply(a, b, count, 2.0F);
+  const Term term{b, 1.0F};
+  device.add_terms(a, /*begins=*/false, {&term, 1}, count);
   device.approach(a, b, count, 0.5F);
   device.sgd(a, b, c, count, SgdStep{});
   device.adam(a, b, c, d, count, AdamStep{});
@@ -87,10 +92,10 @@ void use_everything(std::map<std::string, int>& calls) {
   device.finish();
   EXPECT_TRUE(device.has_reached(out));
   EXPECT_GE(device.between(begin, in), Seconds(0));
-  for (const char* method : {"fp16", "bf16", "top-k"})
+  for (const char* method : {"fp16", "bf16", "qsgd", "top-k"})
     use_codec(device, method, all.span().first(count), message.span());
   calls = cuda_on_host::calls();
-  for (const char* method : {"sign", "one-bit"})
+  for (const char* method : {"sign", "one-bit", "random-k"})
     use_codec(device, method, all.span().first(count), message.span());
 }
 
@@ -123,7 +128,7 @@ TEST_F(CudaErrors, ReportsTheAvailableMemory) {
   const DeviceArray<std::byte> held(device, 6000);
   const std::string error = error_of([&] { device.allocate(4096); });
   EXPECT_EQ(error,
-            "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation); requested 4096 bytes, 3992 of "
+            "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation); requested 4096 bytes, 3984 of "
             "10000 are free");
   // The error is cleared, and the device remains usable.
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
@@ -200,7 +205,7 @@ TEST_F(CudaErrors, AShortageFreesWhatAnotherLibraryKeepsAndTriesOnceMore) {
   EXPECT_EQ(shortages, 1);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   EXPECT_EQ(error_of([&] { device.allocate(10000); }),
-            "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation); requested 10000 bytes, 9992 of "
+            "cudaMalloc on cuda:0: out of memory (cudaErrorMemoryAllocation); requested 10000 bytes, 9984 of "
             "10000 are free");
   EXPECT_EQ(shortages, 2);
 }

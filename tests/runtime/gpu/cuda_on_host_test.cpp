@@ -176,12 +176,13 @@ class DeviceBytes {
 };
 
 TEST(CudaOnHost, AMessageOfAnotherStretchIsDetected) {
+  constexpr auto stored = kernels::Decoded::stored;
   const std::array<std::uint32_t, 2> message = {9, 0};
   const auto* const bytes = reinterpret_cast<const std::byte*>(message.data());
   const DeviceBytes memory(10 * sizeof(float));
   auto* const values = reinterpret_cast<float*>(memory.data());
-  EXPECT_DEATH(static_cast<void>(kernels::decode_top_k(bytes, 1, values, 9, nullptr)), "");
-  EXPECT_EQ(kernels::decode_top_k(bytes, 1, values, 10, nullptr), cudaSuccess);
+  EXPECT_DEATH(static_cast<void>(kernels::decode_top_k(bytes, 1, values, 9, stored, nullptr)), "");
+  EXPECT_EQ(kernels::decode_top_k(bytes, 1, values, 10, stored, nullptr), cudaSuccess);
 }
 
 // ---- More than 2^31 elements ----
@@ -242,10 +243,12 @@ TEST_F(ManyElements, OperationsReachTheLastElement) {
 }
 
 TEST_F(ManyElements, ANonFiniteLastElementIsFound) {
-  unsigned long long smallest = kernels::no_flaw;
+  // All blocks but the two that are run count as ended.
+  constexpr std::int64_t blocks = (many + kernels::searched_by_block - 1) / kernels::searched_by_block;
+  kernels::FlawSearch search{.ended = static_cast<unsigned>(blocks - 2)};
   std::int64_t first = 0;
   a_[many - 2] = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(kernels::find_non_finite(a_.data(), many, &smallest, &first, nullptr), cudaSuccess);
+  EXPECT_EQ(kernels::find_non_finite(a_.data(), many, &search, &first, nullptr), cudaSuccess);
   EXPECT_EQ(first, many - 2);
 }
 
@@ -258,7 +261,8 @@ TEST_F(ManyElements, SignsOfTheLastPartAreEncoded) {
   auto* const message = reinterpret_cast<std::byte*>(halves_.data());
   EXPECT_EQ(kernels::encode_signs(stretch, a_.data(), message, nullptr), cudaSuccess);
   EXPECT_EQ(std::to_integer<unsigned>(message[(many - 1) / 8]), 1U << ((many - 1) % 8));
-  EXPECT_EQ(kernels::decode_signs(stretch, message, b_.data(), nullptr), cudaSuccess);
+  EXPECT_EQ(kernels::decode_signs(stretch, message, b_.data(), kernels::Decoded::stored, nullptr),
+            cudaSuccess);
   EXPECT_EQ(b_[many - 1], -0.5F);
   EXPECT_EQ(b_[many - 2], 0.5F);
 }

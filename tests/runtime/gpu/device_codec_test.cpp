@@ -34,7 +34,12 @@ std::vector<Method> methods() {
           {"one-bit", {}},
           {"top-k", {{"ratio", 0.01}}},
           {"top-k", {{"ratio", 0.5}}},
-          {"top-k", {{"ratio", 1.0}}}};
+          {"top-k", {{"ratio", 1.0}}},
+          {"random-k", {{"ratio", 0.03}}},
+          {"random-k", {{"ratio", 0.5}, {"error_feedback", false}}},
+          {"qsgd", {}},
+          {"qsgd", {{"levels", std::int64_t{1}}, {"bucket", std::int64_t{7}}}},
+          {"qsgd", {{"levels", std::int64_t{32767}}, {"bucket", std::int64_t{1000}}}}};
 }
 
 /// Parts that begin anywhere within a byte, and one of several chunks.
@@ -70,6 +75,16 @@ class OnDevice {
     codec_->decode(std::as_bytes(message.span()), 0, values.span());
     return values.read();
   }
+  /// The sum of these values and the message; nothing if the codec does not add.
+  std::optional<std::vector<float>> added(const Bytes8& bytes, const std::vector<float>& values) {
+    const Guarded<std::uint8_t> message(device_, bytes, message_start_);
+    Guarded<float> sum(device_, values, values_start_);
+    const bool adds = codec_->add_decoded(std::as_bytes(message.span()), 0, sum.span());
+    const auto now = sum.read();
+    if (adds) return now;
+    expect_same(now, values);
+    return std::nullopt;
+  }
   std::size_t message_bytes() const { return static_cast<std::size_t>(codec_->message_bytes()); }
 
  private:
@@ -79,14 +94,15 @@ class OnDevice {
   std::size_t values_start_;
 };
 
-Bytes8 wanted_message(Codec& codec, std::span<const float> values) {
+Bytes8 wanted_message(Codec& codec, std::span<const float> values, std::int64_t exchange = 0) {
   Bytes8 message(static_cast<std::size_t>(codec.message_bytes()));
-  codec.encode(values, 0, std::as_writable_bytes(std::span(message)));
+  codec.encode(values, exchange, std::as_writable_bytes(std::span(message)));
   return message;
 }
-std::vector<float> wanted_values(Codec& codec, const Bytes8& message, std::size_t elements) {
+std::vector<float> wanted_values(Codec& codec, const Bytes8& message, std::size_t elements,
+                                 std::int64_t exchange = 0) {
   std::vector<float> values(elements);
-  codec.decode(std::as_bytes(std::span(message)), 0, values);
+  codec.decode(std::as_bytes(std::span(message)), exchange, values);
   return values;
 }
 
@@ -104,7 +120,19 @@ void test_messages(ComputeDevice& device, const Method& method, const Shapes& sh
   ASSERT_EQ(own.codec().message_bytes(), twin->message_bytes());
   const Bytes8 wanted = wanted_message(*twin, values);
   EXPECT_EQ(own.encoded(values), wanted);
-  expect_same(own.decoded(wanted, values.size()), wanted_values(*twin, wanted, values.size()));
+  const auto decoded = wanted_values(*twin, wanted, values.size());
+  expect_same(own.decoded(wanted, values.size()), decoded);
+  std::vector<float> sum(values);
+  for (float& value : sum) value += 0.0F;  // none is -0
+  const auto added = own.added(wanted, sum);
+  if (!added) return;
+  for (std::size_t at = 0; at < sum.size(); ++at) sum[at] += decoded[at];
+  expect_same(*added, sum);
+}
+
+/// Whether an all-reduce gathers the messages of a method.
+bool is_gathered(const std::string& method) {
+  return compression::catalog().find(method).make.sharing == compression::Sharing::gathered;
 }
 
 class DeviceCodecTest : public DeviceTest {};
@@ -121,6 +149,51 @@ TEST_P(DeviceCodecTest, MessagesEqualThoseOfThePolicies) {
       test_messages(device(), method, shapes, with_ties(values, random), random);
     }
   }
+}
+
+TEST_P(DeviceCodecTest, AGpuAddsGatheredMessagesToTheirSum) {
+  if (device().is_host()) GTEST_SKIP() << "a processor may decode first";
+  Rng random(2);
+  for (const Method& method : methods()) {
+    if (!is_gathered(method.name)) continue;
+    OnDevice own(device(), method, {{1, 50}}, random);
+    EXPECT_TRUE(own.added(own.encoded(mixed_values(50, random)), std::vector<float>(50))) << method.name;
+  }
+}
+
+TEST_P(DeviceCodecTest, QsgdOfInfiniteValuesAndOfEachExchange) {
+  Rng random(4);
+  const Method method{"qsgd", {}};
+  const Shapes shapes = {{1, 1000}};
+  test_messages(device(), method, shapes, any_floats(1000, random), random);
+  const auto values = mixed_values(1000, random);
+  const auto twin = compression::catalog().find("qsgd").make.make(setting_of(method, shapes));
+  const auto codec = device().make_codec("qsgd", setting_of(method, shapes));
+  const Guarded<float> given(device(), values);
+  Guarded<std::uint8_t> message(device(), Bytes8(static_cast<std::size_t>(codec->message_bytes())));
+  for (const std::int64_t exchange : {std::int64_t{1}, (std::int64_t{1} << 32) + 5}) {
+    codec->encode(given.span(), exchange, std::as_writable_bytes(message.span()));
+    EXPECT_EQ(message.read(), wanted_message(*twin, values, exchange));
+  }
+}
+
+// The indices of the next exchange must not overwrite those that a copy still reads.
+TEST_P(DeviceCodecTest, RandomKDrawsForEachExchange) {
+  Rng random(5);
+  const Method method{"random-k", {{"ratio", 0.2}}};
+  const Shapes shapes = {{1, 900}};
+  const auto values = mixed_values(900, random);
+  const auto twin = compression::catalog().find("random-k").make.make(setting_of(method, shapes));
+  const auto codec = device().make_codec("random-k", setting_of(method, shapes));
+  const Guarded<float> given(device(), values);
+  const auto bytes = static_cast<std::size_t>(codec->message_bytes());
+  std::vector<Guarded<std::uint8_t>> messages;
+  for (int exchange = 0; exchange < 6; ++exchange) {
+    messages.emplace_back(device(), Bytes8(bytes));
+    codec->encode(given.span(), exchange, std::as_writable_bytes(messages.back().span()));
+  }
+  for (int exchange = 0; exchange < 6; ++exchange)
+    EXPECT_EQ(messages[static_cast<std::size_t>(exchange)].read(), wanted_message(*twin, values, exchange));
 }
 
 TEST_P(DeviceCodecTest, TopKOfEqualAndOfNonFiniteValues) {
@@ -185,8 +258,8 @@ class WantedFeedback {
   WantedFeedback(const Method& method, const Shapes& shapes)
       : twin_(compression::catalog().find(method.name).make.make(setting_of(method, shapes))) {}
   void exchange(const std::vector<float>& values) {
-    message = wanted_message(*twin_, feedback_.add(values));
-    sent = wanted_values(*twin_, message, values.size());
+    message = wanted_message(*twin_, feedback_.add(values), exchange_);
+    sent = wanted_values(*twin_, message, values.size(), exchange_++);
     feedback_.subtract(sent);
   }
   void take_back() { feedback_.take_back(); }
@@ -196,6 +269,7 @@ class WantedFeedback {
 
  private:
   std::unique_ptr<Codec> twin_;
+  std::int64_t exchange_ = 0;
   compression::ErrorFeedback feedback_{host_device(), true};
 };
 

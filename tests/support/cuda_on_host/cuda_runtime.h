@@ -17,6 +17,7 @@
 #define __device__
 #define __host__
 #define __launch_bounds__(...)
+#define __grid_constant__
 // One host thread runs its blocks one after the other, so they can share the variable.
 #define __shared__ static thread_local
 
@@ -65,6 +66,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Function* func
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline int __popc(unsigned bits) { return std::popcount(bits); }
+// Blocks run one after the other.
+inline void __threadfence() {}
 [[noreturn]] inline void __trap() { std::abort(); }
 
 // Threads of a block switch only at barriers and votes, never within these.

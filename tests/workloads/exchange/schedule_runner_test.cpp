@@ -10,6 +10,7 @@
 
 #include "policies/compression/half.hpp"
 #include "tests/support/allocations.hpp"
+#include "tests/support/apart_device.hpp"
 #include "tests/support/fake_context.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/numbered_note.hpp"
@@ -288,6 +289,48 @@ TEST(AllReduces, MixSchedulesWithTheNativeAllReduce) {
     });
     EXPECT_EQ(wrong, 0);
   }
+}
+
+TEST(AllReduces, GroupsShareTheMemoryOfArrivals) {
+  const auto ring = collectives::catalog().find("ring").make;
+  constexpr std::size_t elements = 23;
+  const std::vector<std::vector<std::vector<Rank>>> partitions = {
+      {{0, 1, 2, 3}}, {{0, 1}, {2, 3}}, {{3, 0}, {2, 1}}, {{0, 1, 2, 3}}};
+  std::atomic<int> wrong{0};
+  FakeWorld(4, 1).run([&](Context& context) {
+    const auto arrivals = std::make_shared<ArrivalMemory>();
+    for (int step = 0; step < 6; ++step)
+      for (const auto& groups : partitions)
+        for (const auto& members : groups) {
+          const auto self = std::ranges::find(members, context.rank());
+          if (self == members.end()) continue;
+          AllReduces all_reduces(
+              context,
+              {ring(static_cast<int>(self - members.begin()), static_cast<int>(members.size()), elements)},
+              members, sizes_of({elements}), Channel{}, {}, arrivals);
+          std::vector<float> vector = contributions(context.rank(), step, 0, elements);
+          all_reduces.start(0, slice_of(vector));
+          all_reduces.finish();
+          if (vector != sum_over(members, step, 0, elements)) ++wrong;
+        }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ArrivalMemory, IsAllocatedAgainOnlyToGrow) {
+  testing::ApartDevice device;
+  {
+    ArrivalMemory memory;
+    std::byte* const first = memory.of(1, device, 100);
+    EXPECT_EQ(memory.of(1, device, 60), first);
+    EXPECT_EQ(device.memories(), 1U);
+    EXPECT_NE(memory.of(0, device, 10), first);
+    EXPECT_TRUE(device.owns(memory.of(1, device, 200)));
+    EXPECT_EQ(device.memories(), 2U);
+    EXPECT_FALSE(device.owns(memory.of(1, host_device(), 50)));
+    EXPECT_EQ(device.memories(), 1U);
+  }
+  EXPECT_EQ(device.memories(), 0U);
 }
 
 /// Completes every operation at once and counts it. Represents any number of other ranks, whose data are

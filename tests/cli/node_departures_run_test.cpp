@@ -56,9 +56,7 @@ class DepartureJobs : public ResumeJobs, public ::testing::WithParamInterface<st
     EXPECT_GE(of(host, results, "gone").size(), absences);
     EXPECT_GE(of(host, results, "joined").size(), absences + 1);
     EXPECT_GE(cache_sum(results.journal, "").samples, rounds * 4 * 8);
-    std::int64_t trained = 0;
-    for (const StepRecord& step : results.journal.steps) trained += step.samples;
-    EXPECT_EQ(trained, rounds * 4 * 8);
+    EXPECT_EQ(trained(results.journal), rounds * 4 * 8);
   }
   void expect_same_models(const std::string& one, const std::string& other) const {
     const std::string model = contents(one + "/model.pt");
@@ -161,9 +159,7 @@ TEST_P(SingleDepartureJobs, OfTheShippedExperimentHaveDepartures) {
   EXPECT_NE(output.find(" of machines without workers (" + std::to_string(departures) + " cache-node)"),
             std::string::npos)
       << output;
-  std::int64_t trained = 0;
-  for (const StepRecord& step : result.journal.steps) trained += step.samples;
-  EXPECT_EQ(trained, 2 * 3000);
+  EXPECT_EQ(trained(result.journal), 2 * 3000);
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, SingleDepartureJobs, ::testing::Values("simulate", "run"));

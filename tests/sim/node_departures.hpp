@@ -58,17 +58,6 @@ class NodeDepartures : public Training {
     experiment.workload.math = Experiment::Workload::Math::modelled;
     return experiment;
   }
-  static std::int64_t delivered(const Journal& journal) {
-    std::int64_t samples = 0;
-    for (const CacheRecord& record : journal.caches)
-      if (is_delivered(record)) samples += record.samples;
-    return samples;
-  }
-  static std::int64_t trained(const Journal& journal) {
-    std::int64_t samples = 0;
-    for (const StepRecord& step : journal.steps) samples += step.samples;
-    return samples;
-  }
   /// What workers read from the store themselves.
   static CacheRecord direct(const Journal& journal, int workers) {
     CacheRecord sum;

@@ -42,17 +42,6 @@ class StoredDepartures : public Training {
     experiment.transience.lifetime = "trace";
     experiment.transience.options["events"] = events;
   }
-  static std::int64_t delivered(const Journal& journal) {
-    std::int64_t samples = 0;
-    for (const CacheRecord& record : journal.caches)
-      if (is_delivered(record)) samples += record.samples;
-    return samples;
-  }
-  static std::int64_t trained(const Journal& journal) {
-    std::int64_t samples = 0;
-    for (const StepRecord& step : journal.steps) samples += step.samples;
-    return samples;
-  }
 };
 
 /// Machines depart within steps that are not recorded: every sample is as often trained on as any other, but

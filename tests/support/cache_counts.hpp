@@ -6,6 +6,7 @@
 #include <string>
 
 #include "workloads/records/cache_rows.hpp"
+#include "workloads/records/data_figures.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem::testing {
@@ -23,6 +24,20 @@ inline CacheRecord cache_sum(const Journal& journal, const std::string& from,
     sum.reading += record.reading;
   }
   return sum;
+}
+
+/// Samples that caches and stores have delivered to workers.
+inline std::int64_t delivered(const Journal& journal) {
+  std::int64_t samples = 0;
+  for (const CacheRecord& record : journal.caches)
+    if (is_delivered(record)) samples += record.samples;
+  return samples;
+}
+/// Samples of all steps that are recorded.
+inline std::int64_t trained(const Journal& journal) {
+  std::int64_t samples = 0;
+  for (const StepRecord& step : journal.steps) samples += step.samples;
+  return samples;
 }
 
 }  // namespace tandem::testing

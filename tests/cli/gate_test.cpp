@@ -20,9 +20,11 @@ constexpr double disturbing_load = 0.1;
 /// Largest error of step time.
 constexpr double tolerance = 0.08;
 /// Of the median of an ensemble, where no measured run is in its interval: one of ten runs is outside by
-/// definition, and the step time of asp is predicted 12 to 17 % too short, because its workers fall less into
-/// step when simulated (validation/reports/asynchronous.md).
-constexpr double tolerance_of_median = 0.2;
+/// definition, and simulated workers fall less into step
+/// (validation/reports/asynchronous.md).
+constexpr double tolerance_of_median = 0.15;
+/// Of asp, whose step time is predicted 12 to 17 % too short for that reason.
+constexpr double tolerance_of_asp = 0.2;
 
 const json& step_time_of(const json& configuration) {
   for (const auto& figure : configuration.at("figures"))
@@ -38,7 +40,8 @@ void expect_predicted(const json& configuration) {
     EXPECT_LE(std::abs(error), tolerance) << name;
     return;
   }
-  EXPECT_TRUE(steps.at("ensemble").at("inside") > 0 || std::abs(error) <= tolerance_of_median)
+  const double most = name == "boards/asp" ? tolerance_of_asp : tolerance_of_median;
+  EXPECT_TRUE(steps.at("ensemble").at("inside") > 0 || std::abs(error) <= most)
       << name << ": error " << error << ", no measured run between " << steps.at("ensemble").at("low")
       << " s and " << steps.at("ensemble").at("high") << " s";
 }

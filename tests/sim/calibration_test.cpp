@@ -13,7 +13,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "sim/simulation.hpp"
-#include "tests/sim/temporary_platform.hpp"
+#include "tests/sim/simulated_calibration.hpp"
 #include "tests/support/seeds.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/job/job.hpp"
@@ -22,71 +22,11 @@
 namespace tandem {
 namespace {
 
-constexpr double latency_s = 1e-4;
-constexpr double bandwidth = 1e8;
-
-/// Duration of a simulated native all-reduce.
-double all_reduce_s(int ranks, std::int64_t bytes) {
-  return 1e-4 * ranks + 1e-8 * static_cast<double>(bytes);
-}
-
-/// Three native hosts on a star, with real math.
-Experiment star_experiment(const std::string& platform_file) {
-  Experiment experiment;
-  experiment.platform = platform_file;
-  experiment.workload.math = Experiment::Workload::Math::real;
-  experiment.workload.model = "mlp";
-  experiment.workload.dataset = "synthetic";
-  experiment.workload.train_samples = 600;
-  experiment.workload.test_samples = 10;
-  experiment.workload.batch = 20;
-  experiment.stop.rounds = 1;
-  experiment.placement.workers = {"host-0", "host-1"};
-  experiment.placement.servers = {"host-2"};
-  experiment.run.devices = DeviceSpeed::native;
-  return experiment;
-}
-
-/// `truth`: the profile of the simulated devices; empty: as in the platform file. `change` modifies the
-/// setting last. `compression`: that of the job.
-Profile calibrate_simulated(const CalibrationSetting& calibration, std::unique_ptr<Job>& job,
-                            const testing::TemporaryFolder& folder,
-                            const std::function<void(sim::SimulationSetting&)>& change = {},
-                            const std::string& truth = {}, const std::string& compression = "none") {
-  const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
-  Experiment experiment = star_experiment(file.path());
-  experiment.physics.profile = truth;
-  experiment.sync.compression = compression;
-  job = std::make_unique<Job>(experiment, platforms::load_platform(file.path()), folder.path().string());
-  sim::SimulationSetting setting;
-  setting.platform_file = file.path();
-  std::vector<ComputeTimeSampler> devices;
-  for (std::size_t rank = 0; rank < job->roster().assignments().size(); ++rank) {
-    setting.hosts.push_back(job->roster().assignments()[rank].host);
-    devices.emplace_back(*job, static_cast<Rank>(rank), experiment.seed);
-  }
-  const auto device = [&](Rank rank) -> ComputeTimeSampler& {
-    return devices[static_cast<std::size_t>(rank)];
-  };
-  setting.price = [&](Rank rank, const Work& work) { return device(rank).next(work); };
-  if (ComputeTimeSampler::any_slowdown(*job))
-    setting.slowdown = [&](Rank rank, const Work& work) { return device(rank).slowdown(work); };
-  setting.all_reduce = [](std::span<const Rank> members, Bytes size) {
-    const Seconds alone(all_reduce_s(static_cast<int>(members.size()), size.count()));
-    return sim::AllReduceTime(alone, alone * 0.25);
-  };
-  Profile profile;
-  setting.body = [&](Context& context) {
-    CalibrationSetting used = calibration;
-    // Most tests are about something else, and reads of files take real time.
-    if (used.disk_repetitions != 1) used.disk_repetitions = 0;
-    Profile own = calibrate(*job, context, used);
-    if (context.rank() == 0) profile = std::move(own);
-  };
-  if (change) change(setting);
-  sim::simulate(setting);
-  return profile;
-}
+using testing::all_reduce_s;
+using testing::bandwidth;
+using testing::calibrate_simulated;
+using testing::latency_s;
+using testing::star_experiment;
 
 TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
   CalibrationSetting calibration = default_calibration();
@@ -260,89 +200,6 @@ TEST(Calibration, FindsThatMessagesShareALinkEqually) {
   const testing::TemporaryFolder folder;
   // The second sender receives its start signal one latency later.
   EXPECT_NEAR(calibrate_simulated(calibration, job, folder).share_jitter_bytes, 0.0, 0.01 * (1 << 20));
-}
-
-/// When transfers of size 1 that share a rate of 1 equally end; they start `offset` apart.
-std::vector<double> ends_of_equal_shares(int transfers, double offset) {
-  const auto count = static_cast<std::size_t>(transfers);
-  std::vector<double> left(count, 1.0), ends(count, 0.0);
-  double now = 0;
-  for (std::size_t ended = 0; ended < count;) {
-    std::vector<std::size_t> active;
-    double next = 1e9;
-    for (std::size_t i = 0; i < count; ++i) {
-      const double start = static_cast<double>(i) * offset;
-      if (start > now + 1e-12)
-        next = std::min(next, start - now);
-      else if (left[i] > 0)
-        active.push_back(i);
-    }
-    const auto sharers = static_cast<double>(active.size());
-    for (const std::size_t i : active) next = std::min(next, left[i] * sharers);
-    now += next;
-    for (const std::size_t i : active) {
-      left[i] -= next / sharers;
-      if (left[i] > 1e-9) continue;
-      left[i] = 0;
-      ends[i] = now;
-      ++ended;
-    }
-  }
-  return ends;
-}
-
-TEST(Calibration, OffsetsOfTransfersEndAsEqualSharesSay) {
-  CalibrationSetting calibration = default_calibration();
-  calibration.message_bytes = {1, 1000};
-  calibration.sharers = {1, 2};
-  calibration.offset_repetitions = 2;
-  std::unique_ptr<Job> job;
-  const testing::TemporaryFolder folder;
-  const Profile profile = calibrate_simulated(calibration, job, folder);
-  EXPECT_EQ(profile.offsets.size(), 8U) << "two directions, four offsets";
-  for (const auto& entry : profile.offsets) {
-    ASSERT_EQ(entry.ends_s.size(), 2U);
-    const auto expected = ends_of_equal_shares(entry.transfers, entry.start_s / entry.alone_s);
-    for (const auto& ends_s : entry.ends_s)
-      for (std::size_t i = 0; i < expected.size(); ++i)
-        EXPECT_NEAR(ends_s[i] / entry.alone_s, expected[i], 0.03)
-            << entry.transfers << " transfers, " << entry.start_s / entry.alone_s << " apart, transfer " << i;
-  }
-  EXPECT_NEAR(profile.older_rate().value(), 1.0, 0.05);
-}
-
-/// Ends that are a constant and normal jitter further apart than starts.
-TEST(Calibration, FindsHowMuchLaterATransferStartsOnALinkInUse) {
-  constexpr double late_s = 0.02, jitter_s = 0.01;
-  Rng random = Rng::stream(1, "offsets", 0);
-  Profile profile;
-  profile.share_jitter_bytes = 7;
-  EXPECT_EQ(profile.busy_start(), Seconds(0));
-  EXPECT_EQ(profile.share_jitter(), 7) << "without offsets";
-  for (const double start_s : {0.0, 0.25, 0.5, 0.75}) {
-    Profile::OffsetEntry entry{
-        .bytes = 1000, .out = false, .transfers = 2, .alone_s = 1, .start_s = start_s, .ends_s = {}};
-    for (int i = 0; i < 2000; ++i) {
-      const double first = 2 - start_s + jitter_s * random.normal();
-      entry.ends_s.push_back({first, 2 + (start_s > 0 ? late_s : 0.5) + jitter_s * random.normal()});
-    }
-    profile.offsets.push_back(entry);
-  }
-  EXPECT_NEAR(profile.busy_start().count(), late_s, 5 * jitter_s / std::sqrt(6000.0));
-  EXPECT_NEAR(profile.share_jitter(), 1000 * jitter_s, 0.05 * 1000 * jitter_s);
-}
-
-TEST(Calibration, FindsThatALinkServesTheOlderTransferFirst) {
-  Profile profile;
-  // A queue: the first of two transfers of 1 s ends as if it were alone.
-  profile.offsets = {
-      {.bytes = 1000, .out = false, .transfers = 2, .alone_s = 1, .start_s = 0.5, .ends_s = {{1.0, 2.0}}}};
-  EXPECT_GT(profile.older_rate().value(), 100.0);
-  // Two thirds for the older one.
-  profile.offsets.front().ends_s = {{0.5 + 0.5 * 1.5, 2.0}};
-  EXPECT_NEAR(profile.older_rate().value(), 2.0, 1e-9);
-  profile.offsets.clear();
-  EXPECT_FALSE(profile.older_rate());
 }
 
 TEST(Calibration, MeasuresTheCompressionOfItsJob) {

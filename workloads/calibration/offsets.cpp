@@ -31,18 +31,39 @@ std::vector<Experiment> experiments_for(std::size_t sharers) {
   return all;
 }
 
+/// The sharers of an experiment: each with a transfer, and those with one in the other direction.
+struct Parts {
+  std::vector<Rank> transfers, opposite;
+
+  /// Another sharer is the first one in each repetition.
+  static Parts of(std::vector<Rank> sharers, std::size_t transfers, std::size_t opposite, int repetition) {
+    std::ranges::rotate(sharers, sharers.begin() + repetition % std::ssize(sharers));
+    const auto first = sharers.begin() + static_cast<std::ptrdiff_t>(transfers);
+    const auto last = first + std::min(static_cast<std::ptrdiff_t>(opposite), sharers.end() - first);
+    return {{sharers.begin(), first}, {first, last}};
+  }
+};
+
 /// What rank 0 and the sharers send and receive in an experiment. A transfer from a sharer starts when the
-/// sharer receives an empty message; one to a sharer ends when rank 0 receives an empty answer.
+/// sharer receives an empty message; one to a sharer ends when rank 0 receives an empty answer. Sharers that
+/// have no part in it carry as many bytes the other way meanwhile, as a server's replies to other workers do:
+/// beside them, the ends of asynchronous jobs' transfers are less far apart.
 class Transfers {
  public:
   Transfers(Context& context, std::size_t most)
       : context_(context), out_(transfer_bytes), in_(most, std::vector<std::byte>(transfer_bytes)) {}
 
   /// Of rank 0: when each transfer ended, in the order of their starts, counted from the first start.
-  std::vector<double> carry_out(bool out, const std::vector<Rank>& sharers, Seconds spacing) {
-    std::vector<Pending> answers, questions;
-    for (std::size_t i = 0; i < sharers.size(); ++i)
-      answers.push_back(context_.receive(sharers[i], pong, {arriving(out), in_[i].data()}));
+  std::vector<double> carry_out(bool out, const Parts& parts, Seconds spacing) {
+    const auto& sharers = parts.transfers;
+    std::vector<Pending> answers, questions, opposite;
+    auto room = in_.begin();
+    for (const Rank sharer : parts.opposite) {
+      opposite.push_back(context_.receive(sharer, pong, {arriving(!out), (room++)->data()}));
+      opposite.push_back(context_.send(sharer, ping, {leaving(!out), out_.data()}));
+    }
+    for (const Rank sharer : sharers)
+      answers.push_back(context_.receive(sharer, pong, {arriving(out), (room++)->data()}));
     std::vector<double> ends_s(sharers.size());
     const Seconds begin = context_.now();
     // The last one ends when the next transfer has to start.
@@ -60,6 +81,7 @@ class Transfers {
       --open;
     }
     context_.wait_all(questions);
+    context_.wait_all(opposite);
     return ends_s;
   }
 
@@ -80,13 +102,6 @@ class Transfers {
   std::vector<std::vector<std::byte>> in_;
 };
 
-/// The sharers that take part, another one first each time.
-std::vector<Rank> order_of(std::vector<Rank> sharers, std::size_t transfers, int repetition) {
-  std::ranges::rotate(sharers, sharers.begin() + repetition % std::ssize(sharers));
-  sharers.resize(transfers);
-  return sharers;
-}
-
 /// The median duration of a transfer alone, in each direction; 0 on other ranks than rank 0.
 std::array<Seconds, 2> durations_alone(Context& context, Transfers& transfers,
                                        const CalibrationSetting& setting) {
@@ -94,10 +109,10 @@ std::array<Seconds, 2> durations_alone(Context& context, Transfers& transfers,
   for (const bool out : {false, true}) {
     std::vector<double> raw_s;
     for (int repetition = 0; repetition < setting.offset_repetitions; ++repetition) {
-      const auto order = order_of(setting.sharers, 1, repetition);
+      const auto parts = Parts::of(setting.sharers, 1, 0, repetition);
       if (context.rank() == 0)
-        raw_s.push_back(transfers.carry_out(out, order, Seconds(0)).front());
-      else if (context.rank() == order.front())
+        raw_s.push_back(transfers.carry_out(out, parts, Seconds(0)).front());
+      else if (context.rank() == parts.transfers.front())
         transfers.take_part(out);
     }
     if (!raw_s.empty()) durations[out ? 1 : 0] = Seconds(quantile(raw_s, 0.5));
@@ -112,7 +127,7 @@ std::vector<Profile::OffsetEntry> measure_offsets(Context& context, const Calibr
   const auto& sharers = setting.sharers;
   const bool shares = std::ranges::find(sharers, context.rank()) != sharers.end();
   if (sharers.size() < 2 || (context.rank() != 0 && !shares)) return {};
-  Transfers transfers(context, std::min<std::size_t>(3, sharers.size()));
+  Transfers transfers(context, std::min<std::size_t>(6, sharers.size()));
   const auto alone = durations_alone(context, transfers, setting);
   const auto experiments = experiments_for(sharers.size());
   std::vector<Profile::OffsetEntry> entries;
@@ -128,13 +143,17 @@ std::vector<Profile::OffsetEntry> measure_offsets(Context& context, const Calibr
   int repetition = 0;
   const std::vector<int> often(experiments.size(), setting.offset_repetitions);
   for (const std::size_t kind : shuffled_plan(often, seed)) {
-    const auto order = order_of(sharers, experiments[kind].transfers, repetition++);
-    if (context.rank() == 0) {
-      const Seconds spacing(entries[kind].start_s);
-      entries[kind].ends_s.push_back(transfers.carry_out(experiments[kind].out, order, spacing));
-    } else if (std::ranges::find(order, context.rank()) != order.end()) {
-      transfers.take_part(experiments[kind].out);
-    }
+    const auto& [out, number, offset] = experiments[kind];
+    const auto parts = Parts::of(sharers, number, number, repetition++);
+    const auto has_part = [&](const std::vector<Rank>& ranks) {
+      return std::ranges::find(ranks, context.rank()) != ranks.end();
+    };
+    if (context.rank() == 0)
+      entries[kind].ends_s.push_back(transfers.carry_out(out, parts, Seconds(entries[kind].start_s)));
+    else if (has_part(parts.transfers))
+      transfers.take_part(out);
+    else if (has_part(parts.opposite))
+      transfers.take_part(!out);
   }
   return context.rank() == 0 ? entries : std::vector<Profile::OffsetEntry>();
 }

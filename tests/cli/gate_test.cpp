@@ -23,8 +23,6 @@ constexpr double tolerance = 0.08;
 /// definition, and simulated workers fall less into step
 /// (validation/reports/asynchronous.md).
 constexpr double tolerance_of_median = 0.15;
-/// Of asp, whose step time is predicted 12 to 17 % too short for that reason.
-constexpr double tolerance_of_asp = 0.2;
 
 const json& step_time_of(const json& configuration) {
   for (const auto& figure : configuration.at("figures"))
@@ -40,8 +38,7 @@ void expect_predicted(const json& configuration) {
     EXPECT_LE(std::abs(error), tolerance) << name;
     return;
   }
-  const double most = name == "boards/asp" ? tolerance_of_asp : tolerance_of_median;
-  EXPECT_TRUE(steps.at("ensemble").at("inside") > 0 || std::abs(error) <= most)
+  EXPECT_TRUE(steps.at("ensemble").at("inside") > 0 || std::abs(error) <= tolerance_of_median)
       << name << ": error " << error << ", no measured run between " << steps.at("ensemble").at("low")
       << " s and " << steps.at("ensemble").at("high") << " s";
 }

@@ -265,7 +265,7 @@ Profile disturbed_devices(const ModelDescription& model, int batch) {
 
 TEST(Calibration, OfASimulationReproducesItsProfile) {
   const testing::TemporaryFolder folder;
-  const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
+  const testing::TemporaryPlatform file(testing::three_hosts);
   const Job known(star_experiment(file.path()), platforms::load_platform(file.path()), "");
   const Profile truth = disturbed_devices(known.model(), known.spec().experiment.workload.batch);
   const std::string path = folder.path().string() + "/truth.json";
@@ -308,7 +308,7 @@ TEST(Calibration, OfOneHostHasNoRatiosOfHosts) {
 /// first-time costs.
 TEST(Calibration, FindsTheRatioOfHostsForEachKindOfWork) {
   const testing::TemporaryFolder folder;
-  const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
+  const testing::TemporaryPlatform file(testing::three_hosts);
   const Job known(star_experiment(file.path()), platforms::load_platform(file.path()), "");
   Profile truth = disturbed_devices(known.model(), known.spec().experiment.workload.batch);
   truth.hosts = {{.host = "host-0", .ratio = 1.0, .spread = 0.0, .raw_s = {}},
@@ -360,7 +360,7 @@ TEST(Calibration, MeasuresPathsThatDoNotStartAtRank0) {
 /// Measured disturbances apply to native devices; emulated devices follow the platform file.
 TEST(ComputeTimeSampler, IgnoresDisturbancesForEmulatedDevices) {
   const testing::TemporaryFolder folder;
-  const testing::TemporaryPlatform file(testing::TemporaryPlatform::star(3, bandwidth, latency_s));
+  const testing::TemporaryPlatform file(testing::three_hosts);
   Experiment experiment = star_experiment(file.path());
   experiment.workload.math = Experiment::Workload::Math::modelled;
   const auto platform = platforms::load_platform(file.path());

@@ -39,7 +39,7 @@ std::vector<double> ends_of_equal_shares(const std::vector<double>& starts) {
   return ends;
 }
 
-/// `also`: further transfers that start with the first one.
+/// Of two repetitions. `also`: further transfers that start with the first one.
 void expect_equal_shares(const Profile::OffsetEntry& entry, int also) {
   // An empty message starts a transfer or confirms it.
   constexpr double latencies_s = 2 * latency_s;
@@ -48,6 +48,7 @@ void expect_equal_shares(const Profile::OffsetEntry& entry, int also) {
   for (int i = 0; i < entry.transfers; ++i) starts.push_back(i * entry.start_s / duration_s);
   starts.insert(starts.end(), static_cast<std::size_t>(also), 0.0);
   const auto expected = ends_of_equal_shares(starts);
+  ASSERT_EQ(entry.ends_s.size(), 2U);
   for (const auto& ends_s : entry.ends_s) {
     ASSERT_EQ(std::ssize(ends_s), entry.transfers);
     for (std::size_t i = 0; i < ends_s.size(); ++i)
@@ -65,10 +66,7 @@ TEST(Offsets, OffsetsOfTransfersEndAsEqualSharesSay) {
   const TemporaryFolder folder;
   const Profile profile = calibrate_simulated(calibration, job, folder);
   EXPECT_EQ(profile.offsets.size(), 8U) << "two directions, four offsets";
-  for (const auto& entry : profile.offsets) {
-    EXPECT_EQ(entry.ends_s.size(), 2U);
-    expect_equal_shares(entry, 0);
-  }
+  for (const auto& entry : profile.offsets) expect_equal_shares(entry, 0);
   EXPECT_NEAR(profile.older_rate().value(), 1.0, 0.05);
 }
 

@@ -22,10 +22,12 @@ struct Experiment {
   double offset;
 };
 
+constexpr std::size_t most_transfers = 3;
+
 std::vector<Experiment> experiments_for(std::size_t sharers) {
   std::vector<Experiment> all;
   for (const bool out : {false, true})
-    for (std::size_t transfers : {2, 3})
+    for (std::size_t transfers = 2; transfers <= most_transfers; ++transfers)
       for (const double offset : {0.0, 0.25, 0.5, 0.75})
         if (transfers <= sharers) all.push_back({out, transfers, offset});
   return all;
@@ -127,7 +129,7 @@ std::vector<Profile::OffsetEntry> measure_offsets(Context& context, const Calibr
   const auto& sharers = setting.sharers;
   const bool shares = std::ranges::find(sharers, context.rank()) != sharers.end();
   if (sharers.size() < 2 || (context.rank() != 0 && !shares)) return {};
-  Transfers transfers(context, std::min<std::size_t>(6, sharers.size()));
+  Transfers transfers(context, std::min(2 * most_transfers, sharers.size()));
   const auto alone = durations_alone(context, transfers, setting);
   const auto experiments = experiments_for(sharers.size());
   std::vector<Profile::OffsetEntry> entries;
@@ -143,8 +145,8 @@ std::vector<Profile::OffsetEntry> measure_offsets(Context& context, const Calibr
   int repetition = 0;
   const std::vector<int> often(experiments.size(), setting.offset_repetitions);
   for (const std::size_t kind : shuffled_plan(often, seed)) {
-    const auto& [out, number, offset] = experiments[kind];
-    const auto parts = Parts::of(sharers, number, number, repetition++);
+    const auto& [out, count, offset] = experiments[kind];
+    const auto parts = Parts::of(sharers, count, count, repetition++);
     const auto has_part = [&](const std::vector<Rank>& ranks) {
       return std::ranges::find(ranks, context.rank()) != ranks.end();
     };

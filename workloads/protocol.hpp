@@ -266,6 +266,8 @@ struct NodeChange {
   static constexpr Kind kind = change;
   std::int32_t node = 0, incarnation = 0;  ///< its index among those of its role; of its machine
   bool is_store = false;
+  /// To the cache node itself: how many notes about other cache nodes that are there come right behind.
+  std::int32_t others = 0;
 };
 using NodeDeparted = NodeChange<Kind::node_departed>;
 using NodeJoined = NodeChange<Kind::node_joined>;

@@ -71,6 +71,9 @@ struct EpochBegins {
   /// What each node will want, in order; empty: not known before. Valid during the event only.
   std::span<const std::vector<SampleId>> lists = {};
   std::span<const std::uint8_t> low = {};  ///< L flags by id; empty: all are H
+  /// Of this node's list, the first ones that nobody wants any more: the node, or the job, begins in the
+  /// middle of the epoch.
+  std::int64_t taken = 0;
 };
 
 /// A job starts, ends, or was measured: `benefit` is the share of its step time that a cache saves. To
@@ -82,7 +85,7 @@ struct JobChange {
   double benefit = 0.0;
 };
 
-/// Another node joins or departs.
+/// Another node joins, with nothing in its tiers, or departs. All are there as a policy begins.
 struct PeerChange {
   int node = 0;
   bool joins = false;

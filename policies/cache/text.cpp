@@ -153,7 +153,9 @@ void replay_epoch(const Reader& reader, CachePolicy& policy, Decisions& decision
   for (const auto& part : Reader::split(reader.text("lists"), ';'))
     lists.push_back(reader.list<SampleId>(part));
   const auto low = reader.list<std::uint8_t>(reader.text("low"));
-  policy.on_epoch({reader.get("job", 0), reader.get("epoch", std::int64_t{0}), lists, low}, decisions);
+  policy.on_epoch({reader.get("job", 0), reader.get("epoch", std::int64_t{0}), lists, low,
+                   reader.get("taken", std::int64_t{0})},
+                  decisions);
 }
 
 void replay_directory(const Reader& reader, CachePolicy& policy, Decisions& decisions) {
@@ -194,6 +196,7 @@ std::string to_text(const EpochBegins& event) {
               return numbers(std::span<const SampleId>(list));
             });
   if (!event.low.empty()) text += " low=" + numbers(event.low);
+  if (event.taken != 0) text += " taken=" + std::to_string(event.taken);
   return text;
 }
 

@@ -13,7 +13,7 @@ namespace tandem::cache {
 std::string to_text(const Want& event);
 /// "arrived 5:785 store package here, 6:785 peer1 demand not-here".
 std::string to_text(std::span<const Arrived> event);
-/// "epoch epoch=2 lists=1,2;3,4 low=0,1,0".
+/// "epoch epoch=2 lists=1,2;3,4 low=0,1,0 taken=1".
 std::string to_text(const EpochBegins& event);
 /// "importance job=1 losses=0.5,nan,2".
 std::string to_text(int job, std::span<const float> losses);
@@ -25,6 +25,9 @@ std::string to_text(const PeerChange& event);
 std::string to_text(std::span<const Holder> event);
 /// "idle room=4096".
 std::string idle_text(Bytes room);
+/// Not an event: what follows is of a new policy. Where a cache node comes back, or finds what its disk has
+/// kept.
+inline const std::string new_policy_text = "begins";
 
 /// "serve 5 store, 6 tier, 7=9 tier, 8~3 tier; prefetch store 1 2; pack 8 9; keep 5; drop 4; move 2 0>1;
 /// publish 5": 7 is substituted by 9, and 8 changed places with 3. Tier and store 0 have no number. Empty if

@@ -7,6 +7,7 @@
 
 #include "tests/cli/resume_jobs.hpp"
 #include "tests/support/cache_counts.hpp"
+#include "workloads/records/id_text.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -113,6 +114,48 @@ TEST_P(PeerDepartureJobs, EndWithTheModelOfAJobWithout) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PeerDepartureJobs, ::testing::Values("partition", "ring", "directory"));
+
+/// The same, where each knows what the other one keeps, in both worlds.
+class PlannedDepartureJobs : public DepartureJobs {
+ protected:
+  static std::string plan() {
+    return "--set workload.train_samples=256 --set data.cache_capacity=150kB --set data.sampling=shuffled "
+           "--set placement.cache_nodes=[node-4,node-5] --set data.peers=plan --set data.cache=" +
+           GetParam();
+  }
+  /// Of each epoch that has ended, all samples were delivered, each once.
+  static void expect_delivered_once(const Results& results) {
+    std::map<std::int64_t, std::vector<std::uint32_t>> requested;
+    for (const DeliveryRecord& record : results.journal.deliveries)
+      add_ids(record.requested, requested.try_emplace(record.epoch, 256).first->second);
+    for (std::int64_t epoch = 0; epoch < rounds * 4 * 8 / 256; ++epoch)
+      EXPECT_EQ(std::ranges::count(requested[epoch], 1U), 256) << epoch;
+  }
+};
+
+TEST_P(PlannedDepartureJobs, EndWithTheModelOfAJobWithout) {
+  for (const std::string world : {"simulate", "run"}) {
+    SCOPED_TRACE(world);
+    succeeds(world + " " + job(plan() + " --set transience.lifetime=never") + " --out without_" + world);
+    succeeds(world + " " + job(plan()) + " --decisions --out with_" + world);
+    const Results with = results("with_" + world);
+    expect_absences("node-4", with, 2);
+    expect_absences("node-5", with, 1);
+    EXPECT_GT(direct(with), 0);
+    EXPECT_GT(cache_sum(with.journal, "peer").samples, 0);
+    expect_delivered_once(with);
+    expect_same_models("without_" + world, "with_" + world);
+  }
+  const auto replay = validation::replay(results("with_simulate"), {results("with_run")});
+  EXPECT_EQ(replay.state, validation::Gate::State::passed) << replay.detail;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, PlannedDepartureJobs,
+    ::testing::Values(
+        "nopfs --set data.cache_options.memory_mb_s=1000 --set data.cache_options.peer_mb_s=100 "
+        "--set data.cache_options.store_mb_s=10",
+        "foresight", "partitioned-minio", "hoard"));
 
 class StoreDepartureJobs : public DepartureJobs {
  protected:

@@ -2,12 +2,16 @@
 // that takes a tenth of a second for a sample, steps of a second.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "tests/sim/training.hpp"
 #include "tests/support/cache_counts.hpp"
 #include "workloads/records/data_figures.hpp"
+#include "workloads/records/id_text.hpp"
 
 namespace tandem::testing {
 
@@ -57,6 +61,18 @@ class NodeDepartures : public Training {
     Experiment experiment = job(workers, prefetch);
     experiment.workload.math = Experiment::Workload::Math::modelled;
     return experiment;
+  }
+  /// Of each epoch that has ended, all samples were delivered, each once.
+  static void expect_delivered_once(const Journal& journal, std::int64_t epochs) {
+    std::int64_t recorded = 0;
+    std::map<std::int64_t, std::vector<std::uint32_t>> requested;
+    for (const DeliveryRecord& record : journal.deliveries) {
+      recorded += record.samples;
+      add_ids(record.requested, requested.try_emplace(record.epoch, 96).first->second);
+    }
+    EXPECT_EQ(recorded, delivered(journal)) << "classes do not add up";
+    for (std::int64_t epoch = 0; epoch < epochs; ++epoch)
+      EXPECT_EQ(std::ranges::count(requested[epoch], 1U), 96) << epoch;
   }
   /// What workers read from the store themselves.
   static CacheRecord direct(const Journal& journal, int workers) {

@@ -287,9 +287,11 @@ TEST_F(NodeDepartures, WhatANodeThatDepartsCannotDoIsRefused) {
       "placement.stores: expected hosts of stores that serve (data.store served), because the "
       "machine of the cache node on 'host-5' may depart",
       [](Experiment& experiment) { experiment.placement.stores.clear(); });
-  for (const char* policy : {"quiver", "partitioned-minio", "hoard", "icache", "shade"})
-    expect_refused("data.cache: expected a policy that needs only requests",
+  for (const char* policy : {"quiver", "ods", "icache", "deepio", "locality-aware"})
+    expect_refused("data.cache: expected a policy that neither replaces samples nor lets them change places",
                    [policy](Experiment& experiment) { experiment.data.cache = policy; });
+  expect_refused("data.cache: expected a policy that needs no losses, which a node that comes back lacks",
+                 [](Experiment& experiment) { experiment.data.cache = "shade"; });
   expect_refused(
       "placement.cache_nodes: expected hosts whose machines stay (of no worker, or with "
       "tandem:lifetime never), or hosts of a cache node alone (this one has a server)",

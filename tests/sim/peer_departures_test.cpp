@@ -9,7 +9,6 @@
 #include "policies/vocabulary/check.hpp"
 #include "tests/sim/node_departures.hpp"
 #include "tests/support/membership_checks.hpp"
-#include "workloads/records/id_text.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -24,18 +23,6 @@ class PeerDepartures : public NodeDepartures {
     experiment.data.copies = 1;
     if (peers == Peers::directory) experiment.placement.directory = "host-0";
     return experiment;
-  }
-  /// Of each epoch that has ended, all samples were delivered, each once.
-  static void expect_delivered_once(const Journal& journal, std::int64_t epochs) {
-    std::int64_t recorded = 0;
-    std::map<std::int64_t, std::vector<std::uint32_t>> requested;
-    for (const DeliveryRecord& record : journal.deliveries) {
-      recorded += record.samples;
-      add_ids(record.requested, requested.try_emplace(record.epoch, 96).first->second);
-    }
-    EXPECT_EQ(recorded, delivered(journal)) << "classes do not add up";
-    for (std::int64_t epoch = 0; epoch < epochs; ++epoch)
-      EXPECT_EQ(std::ranges::count(requested[epoch], 1U), 96) << epoch;
   }
 };
 

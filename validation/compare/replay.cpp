@@ -122,10 +122,15 @@ Decider cache_of(const RunInfo& info, Rank rank) {
   const auto shared = info.physics.find(shared_cache_key);
   const int jobs = shared == info.physics.end() ? 1 : 1 + static_cast<int>(shared->size());
   const auto data = std::make_shared<const DataPlan>(info.experiment, workers_of(info), "");
-  return [data, index, nodes, jobs,
-          policy = std::shared_ptr<cache::CachePolicy>()](const std::string& event) mutable -> std::string {
-    // Each generation of a job begins with an empty cache; what a tier has kept is an event.
-    if (policy == nullptr || event == started_cache) policy = data->make_cache_policy(index, nodes, jobs);
+  return [data, index, nodes, jobs, policy = std::shared_ptr<cache::CachePolicy>(),
+          has_started = false](const std::string& event) mutable -> std::string {
+    // Each generation of a job begins with an empty cache. A node that comes back hears of other nodes before
+    // it starts; what a tier has kept is an event before that, too.
+    const bool begins = event == cache::new_policy_text, starts = event == started_cache;
+    if (policy == nullptr || begins || (starts && has_started))
+      policy = data->make_cache_policy(index, nodes, jobs);
+    has_started = starts || (has_started && !begins);
+    if (begins) return "";
     cache::Decisions decisions;
     cache::replay_event(*policy, event, decisions);
     return cache::to_text(decisions);

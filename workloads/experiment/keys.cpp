@@ -176,7 +176,7 @@ std::vector<ExperimentKey> cache_keys() {
        "of the same host's disk, after it has "
        "compared all of it with its checksums; summary.json counts it (cache.kept, cache.spoiled). false: "
        "caches begin empty. Refused on several machines, with data.peers directory, with cache policies "
-       "that need more than requests, and with data.shared"},
+       "that need more than requests but nopfs, and with data.shared"},
       {KEY(data.peers),
        {},
        "whether cache nodes ask each other before the store - none: no; partition: any policy that needs "

@@ -53,7 +53,7 @@ class DataChecker {
     if (data.background == BackgroundReads::while_computing) check_background(needs);
   }
 
-  /// Policies that need more than requests do without a second tier.
+  /// Policies that need more than requests do without a second tier, but for those that plan the whole run.
   void check_kept_tier() const {
     const auto& data = experiment_.data;
     if (!data.keep) return;
@@ -69,12 +69,13 @@ class DataChecker {
     if (data.peers == Peers::directory)
       fail_at("data.keep", "false, because data.peers is directory, which does not know what a tier has kept",
               "'true'");
-    if (cache::catalog().find(data.cache).make.needs != cache::Needs{})
-      fail_at(
-          "data.cache",
-          "a policy that needs only requests, because data.keep keeps the second tier, which cache policy " +
-              data.cache + " does not use",
-          quote(data.cache));
+    const cache::Needs& needs = cache::catalog().find(data.cache).make.needs;
+    if (needs != cache::Needs{} && !needs.plan)
+      fail_at("data.cache",
+              "a policy that needs only requests, or nopfs, because data.keep keeps the second tier, which "
+              "cache policy " +
+                  data.cache + " does not use",
+              quote(data.cache));
   }
 
   /// Workers tell their cache nodes when an exchange begins and ends.
@@ -129,9 +130,14 @@ class DataChecker {
               "an algorithm in which all workers take the same steps" + because +
                   "epochs that begin for all workers at the same time",
               quote(experiment_.sync.algorithm));
-    if (experiment_.transience.may_depart())
-      fail_at("transience.lifetime", "never" + because + "lists that stay as they are",
-              quote(experiment_.transience.lifetime));
+    check_starts_once(because + "lists that stay as they are");
+  }
+
+  /// In place, the machines of the workers must stay, which depends on the platform (departing_nodes.hpp).
+  void check_starts_once(const std::string& because) const {
+    if (experiment_.transience.may_depart() && experiment_.starts_again())
+      fail_at("recovery.mode", "in-place, or transience.lifetime never" + because,
+              quote(to_text(RecoveryMode::restart)));
   }
 
   /// The policy knows the lists of all epochs before the job begins.
@@ -143,8 +149,7 @@ class DataChecker {
               quote(data.sampling));
     if (experiment_.stop.epochs == 0.0 && experiment_.stop.rounds == 0)
       fail_at("stop.epochs", "the number of epochs, or stop.rounds" + because, "'0'");
-    if (experiment_.transience.may_depart())
-      fail_at("transience.lifetime", "never" + because, quote(experiment_.transience.lifetime));
+    check_starts_once(because);
   }
 
   bool takes_same_steps() const {

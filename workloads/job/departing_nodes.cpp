@@ -51,9 +51,14 @@ void check_departing(const Job& job, Rank node) {
   if (job.roster().ranks_of(Role::store).empty() || data.store != StoreAccess::served)
     refuse(job, node, "placement.stores", "hosts of stores that serve (data.store served)",
            data.store == StoreAccess::served ? "none" : to_text(data.store));
+  // What came is known to the node alone: stores send the samples that were asked for, in their order.
   const cache::Factory& policy = job.data().cache_factory();
-  if (policy.needs != cache::Needs{} || policy.replaces)
-    refuse(job, node, "data.cache", "a policy that needs only requests", data.cache);
+  if (policy.needs.ahead || policy.replaces)
+    refuse(job, node, "data.cache", "a policy that neither replaces samples nor lets them change places",
+           data.cache);
+  if (policy.needs.importance)
+    refuse(job, node, "data.cache", "a policy that needs no losses, which a node that comes back lacks",
+           data.cache);
   if (sampling::samplers().find(data.sampling).make.needs_cached)
     refuse(job, node, "data.sampling", "a sampler that does not depend on what is cached", data.sampling);
 }
@@ -66,6 +71,20 @@ void check_departing_store(const Job& job, Rank store) {
   if (!nodes.empty())
     refuse(job, store, "placement.cache_nodes", "hosts whose machines stay",
            job.roster().host_of(job.roster().ranks_of(Role::cache_node)[nodes.front()]));
+}
+
+/// Cache nodes plan with the samples of each worker of the job.
+void check_planning(const Job& job, const LifetimesOfHosts& lifetimes) {
+  const cache::Needs& needs = job.data().cache_factory().needs;
+  if (!job.data().from_storage() || !(job.data().plans_caches() || needs.plan)) return;
+  for (const Rank worker : job.roster().workers()) {
+    if (lifetimes.stay(job.devices().host_of(worker))) continue;
+    throw ConfigError(
+        fmt::format("data.cache: expected a policy that does not plan with the lists of workers, or workers "
+                    "whose machines stay (tandem:lifetime never, or transience.lifetime fixed without "
+                    "options), because the machine of the worker on '{}' may depart, found '{}'",
+                    job.roster().host_of(worker), job.spec().experiment.data.cache));
+  }
 }
 
 [[noreturn]] void refuse_host(const char* key, const std::string& host, const std::string& others) {
@@ -119,6 +138,7 @@ void check_storage_hosts(const Job& job) {
   const Roster& roster = job.roster();
   if (!roster.steward()) return;
   const LifetimesOfHosts lifetimes(job.spec().experiment.transience);
+  check_planning(job, lifetimes);
   const auto may_depart = [&](Rank rank) {
     const bool has_worker = std::ranges::any_of(
         roster.workers(), [&](Rank worker) { return roster.host_of(worker) == roster.host_of(rank); });

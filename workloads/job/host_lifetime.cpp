@@ -133,6 +133,14 @@ bool LifetimesOfHosts::may_depart(const platforms::Host& host, bool has_worker) 
   return has_worker && of(host).name != "never";
 }
 
+bool LifetimesOfHosts::stay(const platforms::Host& host) const {
+  const LifetimeModel model = of(host);
+  if (model.name != "fixed") return model.name == "never";
+  const auto& options = lifetimes::catalog().find(model.name).options;
+  return Options::resolve(model.name, options, model.options).values() ==
+         Options::resolve(model.name, options, {}).values();
+}
+
 /// The first that the host fits.
 const LifetimeModel& LifetimesOfHosts::of_group(const platforms::Host& host) const {
   std::string known, found;

@@ -51,6 +51,10 @@ class LifetimesOfHosts {
   /// Machines of hosts without workers depart only if they have a lifetime of their own. Errors: as of().
   bool may_depart(const platforms::Host& host, bool has_worker) const;
 
+  /// A machine of a worker there never departs: the model is never, or fixed without options.
+  /// Errors: as of().
+  bool stay(const platforms::Host& host) const;
+
  private:
   const LifetimeModel& of_group(const platforms::Host& host) const;
 

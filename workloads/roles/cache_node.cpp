@@ -37,14 +37,16 @@ std::string class_of(const cache::Serve& serve) {
   return serve.given != serve.asked && !serve.swapped ? substituted : name_of(serve.from);
 }
 
-CacheEngine make_engine(std::span<const ServedJob> served, Rank rank, int index) {
+CacheEngine make_engine(std::span<const ServedJob> served, Rank rank, int index, int incarnation) {
   const Job& job = *served.front().job;
   const DataPlan& data = job.data();
   const auto nodes = static_cast<int>(job.roster().ranks_of(Roster::Role::cache_node).size());
   const bool wants_alone = !data.cache_factory().needs.manifest && !job.roster().directory();
   auto policy = data.make_cache_policy(index, nodes, static_cast<int>(served.size()));
-  return {std::make_unique<RecordedPolicy>(std::move(policy), *served.front().journal, rank, wants_alone),
-          data.cache_tiers(), data.manifest(), static_cast<int>(served.size())};
+  auto recorded =
+      std::make_unique<RecordedPolicy>(std::move(policy), *served.front().journal, rank, wants_alone);
+  if (incarnation > 1 || job.spec().experiment.data.keep) recorded->record_new();
+  return {std::move(recorded), data.cache_tiers(), data.manifest(), static_cast<int>(served.size())};
 }
 
 int largest_own_batch(std::span<const ServedJob> jobs) {
@@ -64,7 +66,7 @@ CacheNode::CacheNode(std::span<const ServedJob> jobs, Context& context, int inde
                        ? std::make_optional<RecordFiles>(job_, context.rank(), *jobs.front().journal)
                        : std::nullopt),
       records_(life.records == nullptr ? *own_records_ : *life.records),
-      engine_(make_engine(jobs, context.rank(), index)),
+      engine_(make_engine(jobs, context.rank(), index, life.incarnation)),
       given_(jobs.front().job->spec().experiment),
       is_real_(data_.dataset() != nullptr),
       stores_(jobs.front().job->roster().ranks_of(Roster::Role::store).size()),
@@ -282,10 +284,15 @@ const cache::Decisions& CacheNode::decide(const Client& client) {
 
 cache::Want CacheNode::want_of(const Client& client) {
   NodeJob& job = *client.job;
-  if (job.epoch) return job.epoch->want(number_of(client), client.request.position, client.ids);
+  cache::Want want;
+  if (job.epoch) {
+    want = job.epoch->want(number_of(client), client.request.position, client.ids);
+    // A worker that joins a node which has come back may be behind the others.
+    want.epoch = client.request.epoch;
+    return want;
+  }
   wanted_.clear();
   for (const SampleId id : client.ids) wanted_.push_back({id, data_.manifest().size_of(id)});
-  cache::Want want;
   want.job = job.number;
   want.epoch = client.request.epoch;
   want.now = wanted_;

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -145,6 +146,8 @@ class CacheNode {
   // Where the policy plans with epochs (cache_node_epochs.cpp):
   void begin_due_epoch(NodeJob& job);
   void begin_epoch(NodeJob& job, std::int64_t epoch);
+  void begin_past_epochs(NodeJob& job, std::int64_t epoch,
+                         const std::function<void(const cache::EpochBegins&)>& tell);
   std::vector<float> receive_losses(NodeJob& job, std::int64_t epoch);
   std::vector<std::vector<SampleId>> receive_given(const NodeJob& job, std::int64_t epoch);
   void tell_residents(Client& client);

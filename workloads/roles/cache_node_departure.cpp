@@ -3,18 +3,21 @@
 
 namespace tandem {
 
-/// The steward tells it who is there, and stores that it asks them. Notes to an earlier node of the slot may
-/// come first.
+/// The steward tells it which other nodes are there, and stores that it asks them. Notes to an earlier node
+/// of the slot may come first.
 void CacheNode::join() {
   const auto wait = [this](Pending& pending) { return context_.wait(pending); };
   Pending arrival = context_.send(*steward_, protocol::ends_of_job, {},
                                   protocol::pack(protocol::Arrived{.incarnation = life_.incarnation}));
+  std::int32_t others = 0;
   for (int welcome = 0; welcome != life_.incarnation;) {
     Pending next = context_.receive(*steward_, protocol::membership, {});
     const Note note = wait(next).note;
     if (!protocol::holds<protocol::NodeJoined>(note)) continue;
     const auto joined = protocol::unpack<protocol::NodeJoined>(note);
-    if (!joined.is_store && static_cast<std::size_t>(joined.node) == index_) welcome = joined.incarnation;
+    if (joined.is_store || static_cast<std::size_t>(joined.node) != index_) continue;
+    welcome = joined.incarnation;
+    others = joined.others;
   }
   wait(arrival);
   constexpr int only_one = 1;
@@ -27,6 +30,7 @@ void CacheNode::join() {
   for (int node = 0; !peers_.empty() && node < nodes; ++node)
     if (node != static_cast<int>(index_)) engine_.change_peer({.node = node, .joins = false});
   wait_.back() = context_.receive(*steward_, protocol::membership, {});
+  for (; others > 0; --others) hear_steward(wait(wait_.back()).note);
 }
 
 void CacheNode::record_departure() {

@@ -74,7 +74,9 @@ void CacheNode::record_most(NodeJob& job) {
 void CacheNode::begin_due_epoch(NodeJob& job) {
   const auto may_ask = [](const Client& client) { return !client.has_ended && !client.is_held; };
   const std::span<Client> clients = clients_of(job);
-  if (job.open == 0 || !job.epoch || std::ranges::any_of(clients, may_ask)) return;
+  // Those that join ask later.
+  if (!job.epoch || std::ranges::any_of(clients, may_ask) || std::ranges::none_of(clients, &Client::is_held))
+    return;
   const auto epoch_of = [](const Client& client) { return client.request.epoch; };
   std::int64_t next = std::numeric_limits<std::int64_t>::max();
   for (const Client& client : clients)
@@ -99,10 +101,22 @@ void CacheNode::begin_epoch(NodeJob& job, std::int64_t epoch) {
   const std::span<const float> computed = job.data.models_losses() ? std::span<const float>() : losses;
   const bool depends = resident_lists_ && epoch > 0;
   const auto given = receive_given(job, epoch);
-  job.epoch->begin(
-      epoch, computed,
-      [&](const cache::EpochBegins& event) { apply(engine_.begin_epoch(event), job, epoch); }, given,
-      depends ? resident_lists_->list(epoch, losses, residents_) : nullptr);
+  const auto tell = [&](const cache::EpochBegins& event) { apply(engine_.begin_epoch(event), job, epoch); };
+  if (life_.incarnation > 1 && job.epoch->epoch() < 0) begin_past_epochs(job, epoch, tell);
+  std::int64_t position = std::numeric_limits<std::int64_t>::max();
+  for (const Client& client : clients_of(job))
+    if (client.is_held && client.request.epoch == epoch)
+      position = std::min(position, client.request.position);
+  job.epoch->begin(epoch, computed, tell, given,
+                   depends ? resident_lists_->list(epoch, losses, residents_) : nullptr, position);
+}
+
+/// A node that has come back plans as the others do, which have seen all epochs of the job. Where the job was
+/// resumed, their first one is not known.
+void CacheNode::begin_past_epochs(NodeJob& job, std::int64_t epoch,
+                                  const std::function<void(const cache::EpochBegins&)>& tell) {
+  if (job_.resume() != nullptr) return;
+  for (std::int64_t past = 0; past < epoch; ++past) job.epoch->begin(past, {}, tell);
 }
 
 /// In the first epoch, if the job is resumed in it: what its workers got before.

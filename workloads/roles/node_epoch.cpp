@@ -18,7 +18,7 @@ NodeEpoch::NodeEpoch(const Roster& roster, const DataPlan& data, std::size_t nod
 void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
                       const std::function<void(const cache::EpochBegins&)>& tell,
                       std::span<const std::vector<SampleId>> given,
-                      std::shared_ptr<const sampling::EpochList> list) {
+                      std::shared_ptr<const sampling::EpochList> list, std::int64_t position) {
   epoch_ = epoch;
   if (list == nullptr) list = data_.epoch_list(epoch, losses, data_.first_list());
   const auto workers = static_cast<std::size_t>(data_.workers());
@@ -36,7 +36,14 @@ void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
   if (keeps_lists_) keep_lists(*list);
   if (keeps_lists_ && !given.empty()) of_node[node_] = put_given(given);
   low_.assign(low.begin(), low.end());
-  tell({.job = job_, .epoch = epoch, .lists = of_node, .low = low});
+  const auto own =
+      std::ranges::count_if(workers_of_[node_], [&](std::size_t worker) { return worker < workers; });
+  const std::int64_t taken = keeps_lists_ ? 0 : position * own;
+  tell({.job = job_,
+        .epoch = epoch,
+        .lists = of_node,
+        .low = low,
+        .taken = std::min(taken, std::ssize(of_node[node_]))});
 }
 
 void NodeEpoch::keep_lists(const sampling::EpochList& list) {

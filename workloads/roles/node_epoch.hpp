@@ -23,11 +23,12 @@ class NodeEpoch {
   /// `losses`: what the list knows, by id, where workers compute losses; else empty. `tell` gets the event,
   /// which is valid until it returns. `given`: in the epoch in which a job is resumed, by worker of the node:
   /// the samples that came for its first places. The others of these lists are left. `list`: of the epoch,
-  /// where it does not follow from the losses alone.
+  /// where it does not follow from the losses alone. `position`: of their parts, from which the workers of
+  /// the node ask for samples, where these do not change places.
   void begin(std::int64_t epoch, std::span<const float> losses,
              const std::function<void(const cache::EpochBegins&)>& tell,
              std::span<const std::vector<SampleId>> given = {},
-             std::shared_ptr<const sampling::EpochList> list = nullptr);
+             std::shared_ptr<const sampling::EpochList> list = nullptr, std::int64_t position = 0);
   /// A worker (its number among those of the node) asks for the samples from this position of its part. Where
   /// samples have changed places, it gets those that are there now. Valid until the next call.
   cache::Want want(std::size_t client, std::int64_t position, std::span<const SampleId> ids);

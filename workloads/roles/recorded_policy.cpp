@@ -12,6 +12,10 @@ void RecordedPolicy::record(std::string event, const Decisions& decisions) {
   journal_.decisions.push_back({rank_, "cache", std::move(event), cache::to_text(decisions)});
 }
 
+void RecordedPolicy::record_new() {
+  if (records_other_events()) journal_.decisions.push_back({rank_, "cache", cache::new_policy_text, ""});
+}
+
 void RecordedPolicy::on_want(const cache::Want& want, Decisions& decisions) {
   policy_->on_want(want, decisions);
   if (journal_.keep_decisions) record(cache::to_text(want), decisions);

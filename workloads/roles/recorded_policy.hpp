@@ -16,6 +16,8 @@ class RecordedPolicy final : public cache::CachePolicy {
   RecordedPolicy(std::unique_ptr<cache::CachePolicy> policy, Journal& journal, Rank rank, bool wants_alone)
       : policy_(std::move(policy)), journal_(journal), rank_(rank), wants_alone_(wants_alone) {}
 
+  /// What follows is of this policy, and not of the one before it on the rank.
+  void record_new();
   void on_want(const cache::Want& want, cache::Decisions& decisions) override;
   void on_arrived(std::span<const cache::Arrived> arrived, cache::Decisions& decisions) override;
   void on_epoch(const cache::EpochBegins& event, cache::Decisions& decisions) override;

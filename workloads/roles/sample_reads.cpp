@@ -1,6 +1,7 @@
 #include "workloads/roles/sample_reads.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -167,6 +168,17 @@ void DiskSource::remove(SampleId id) {
     tier_->remove(id);
   else
     accesses_.back().removed.push_back(id);
+}
+
+std::size_t DiskSource::drop_reads_of(std::size_t reader) {
+  std::size_t dropped = 0;
+  if (accesses_.empty()) return dropped;
+  for (auto access = std::next(accesses_.begin()); access != accesses_.end();) {
+    const bool drops = access->read.reader == reader;
+    dropped += drops ? 1 : 0;
+    access = drops ? accesses_.erase(access) : std::next(access);
+  }
+  return dropped;
 }
 
 void StoreSource::add(SampleRead read) {

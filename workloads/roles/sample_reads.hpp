@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -113,6 +114,9 @@ class DiskSource : public SampleReads {
   void close(Pending& last) override;
   /// Removes the sample from the tier, after the accesses that were added before.
   void remove(SampleId id);
+  /// Nobody waits any more for the reads of that reader (SampleRead::reader): those that have not begun are not
+  /// made. Returns how many.
+  std::size_t drop_reads_of(std::size_t reader);
   /// Bytes of the writes that were added and have not ended.
   Bytes to_write() const { return to_write_; }
 
@@ -135,7 +139,7 @@ class DiskSource : public SampleReads {
   const SampleSource* samples_;
   TierFile* tier_;
   bool continues_;
-  std::deque<Access> accesses_;
+  std::list<Access> accesses_;  ///< the first one may have begun, and stays where it is
   std::vector<Pending> parts_;  ///< of the first access, but the one that was given out
   Bytes to_write_{0};
 };

@@ -101,11 +101,17 @@ void Steward::welcome_node(Node& node) {
   tell_all(Role::cache_node, joined);
 }
 
-/// A cache node that is back, and its workers, other nodes and stores, to each other. Nodes that end do not
-/// wait for it.
+/// A cache node that is back, and its workers, other nodes and stores, to each other. It knows the other
+/// nodes before it decides anything. Nodes that end do not wait for it.
 void Steward::introduce(const Node& node) {
   const Note joined = joined_note(node);
-  tell(node.rank, protocol::membership, joined);
+  std::vector<Note> others;
+  for (const Node& other : nodes_)
+    if (!is_ending_ && is_peer(node, other)) others.push_back(joined_note(other));
+  auto welcome = protocol::unpack<protocol::NodeJoined>(joined);
+  welcome.others = static_cast<std::int32_t>(others.size());
+  tell(node.rank, protocol::membership, protocol::pack(welcome));
+  for (const Note& other : others) tell(node.rank, protocol::membership, other);
   for (const std::size_t worker : clients_of_[static_cast<std::size_t>(node.index)])
     if (const Slot& slot = slots_[worker]; slot.is_member)
       tell(node.rank, protocol::membership,
@@ -115,8 +121,6 @@ void Steward::introduce(const Node& node) {
   tell_clients(node, joined);
   if (is_ending_) return tell(node.rank, protocol::membership, protocol::pack(protocol::End{}));
   tell_peers(node, joined);
-  for (const Node& other : nodes_)
-    if (is_peer(node, other)) tell(node.rank, protocol::membership, joined_note(other));
 }
 
 /// Whether it comes back if it is away. A cache node does not once no worker joins any more.

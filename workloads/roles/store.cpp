@@ -172,12 +172,17 @@ void Store::hear_steward(const Note& note) {
   wait_.back() = context_.receive(*steward_, protocol::membership, {});
 }
 
-/// Null: a worker that never asks this store. What is being read for it is read to its end.
+/// Null: a worker that never asks this store. What is being read for it is read to its end; what waits for the
+/// disk is not read, or nodes that come and go would keep it busy with reads that nobody gets.
 void Store::on_departed(Reader* reader) {
   // It may have ended by itself.
   if (reader == nullptr || (reader->has_ended && !reader->is_joining)) return;
   const auto index = static_cast<std::size_t>(reader - readers_.data());
   reader->leave(context_, wait_[index], incarnation_);
+  for (auto waiting = disk_.drop_reads_of(index); waiting > 0; --waiting) {
+    spare_.keep(std::move(reader->messages.back().records));
+    reader->messages.pop_back();
+  }
   for (Message& message : reader->messages) message.is_lost = true;
   --open_;
 }

@@ -3,7 +3,8 @@
 // of low importance from packages that hold exactly what it will need together. Nothing is substituted.
 // What is read ahead takes the place of samples that are not used any more in the epoch, so a cache loses no
 // room to it. All nodes know all lists, so each knows what the others keep, and nothing of that leaves for
-// what is read ahead; a directory may tell it instead.
+// what is read ahead; a directory may tell it instead. Without losses, the same nodes keep the same samples
+// for ever, also when nodes depart: one that is back reads again what it keeps.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,6 +32,7 @@ class Foresight final : public CachePolicy {
         holder_(samples(), nobody),
         keeper_(setting.nodes > 1 ? samples() : 0, nobody),
         planned_(static_cast<std::size_t>(setting.nodes)),
+        is_away_(static_cast<std::size_t>(setting.nodes)),
         jobs_(static_cast<std::size_t>(setting.jobs)) {}
 
   /// The samples of highest loss that fit into all nodes together are kept for later epochs.
@@ -54,13 +56,15 @@ class Foresight final : public CachePolicy {
     Job& job = jobs_[static_cast<std::size_t>(event.job)];
     job.list = event.lists[static_cast<std::size_t>(setting_.node)];
     job.low.assign(event.low.begin(), event.low.end());
-    job.taken = job.read = 0;
+    job.taken = job.read = static_cast<std::size_t>(event.taken);
     wanted_by_.assign(samples(), 0);
     for (const auto& list : event.lists)
       for (const SampleId id : list) ++wanted_by_[index(id)];
+    for (std::size_t i = 0; i < job.taken; ++i) --wanted_by_[index(job.list[i])];
     used_.clear();
     drop_useless(decisions);
     if (plans_keepers()) plan_keepers(event);
+    find_missing(job);
     write_packages(job, decisions);
   }
 
@@ -85,37 +89,21 @@ class Foresight final : public CachePolicy {
       remove(read.id, read.size, decisions);
     }
     forget_owners(holder_, arrived);
-    if (plans_keepers()) forget_owners(keeper_, arrived);
   }
 
   void on_directory(std::span<const Holder> holders, Decisions&) override {
     has_directory_ = true;
     for (const Holder& entry : holders) holder_[index(entry.id)] = static_cast<std::int16_t>(entry.node);
   }
+  /// One that joins has what it keeps by the next epoch.
   void on_peer(const PeerChange& change, Decisions&) override {
+    is_away_[static_cast<std::size_t>(change.node)] = !change.joins;
     forget_owner(holder_, change);
-    forget_owner(keeper_, change);
   }
 
-  /// Reads ahead while the samples that were read and not used fit into the window.
   void on_idle(Bytes room, Decisions& decisions) override {
-    for (Job& job : jobs_)
-      for (; job.read < job.list.size(); ++job.read) {
-        const SampleId id = job.list[job.read];
-        if (kept_.holds(id) || holder_[index(id)] != nobody) continue;
-        unit_.clear();
-        collect(job, id);
-        Bytes size{0};
-        for (const SampleId each : unit_) size += setting_.manifest.size_of(each);
-        if (size > room || ahead_ + size.count() > window_ || !make_room(size, decisions)) return;
-        for (const SampleId each : unit_) {
-          kept_.keep(each, setting_.manifest.size_of(each), decisions);
-          is_ahead_[index(each)] = true;
-        }
-        ahead_ += size.count();
-        room = room - size;
-        decisions.read(unit_, store(), unit_.size() > 1 ? Why::package : Why::prefetch);
-      }
+    read_missing(room, decisions);
+    read_ahead(room, decisions);
   }
 
   bool holds(SampleId id) const override { return kept_.holds(id); }
@@ -135,6 +123,50 @@ class Foresight final : public CachePolicy {
   static std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
   std::size_t samples() const { return static_cast<std::size_t>(setting_.manifest.samples); }
 
+  /// While the samples that were read and not used fit into the window.
+  void read_ahead(Bytes room, Decisions& decisions) {
+    for (Job& job : jobs_)
+      for (; job.read < job.list.size(); ++job.read) {
+        const SampleId id = job.list[job.read];
+        if (kept_.holds(id) || holder_[index(id)] != nobody) continue;
+        unit_.clear();
+        collect(job, id);
+        Bytes size{0};
+        for (const SampleId each : unit_) size += setting_.manifest.size_of(each);
+        if (size > room || ahead_ + size.count() > window_ || !make_room(size, decisions)) return;
+        for (const SampleId each : unit_) {
+          kept_.keep(each, setting_.manifest.size_of(each), decisions);
+          is_ahead_[index(each)] = true;
+        }
+        ahead_ += size.count();
+        room = room - size;
+        decisions.read(unit_, store(), unit_.size() > 1 ? Why::package : Why::prefetch);
+      }
+  }
+
+  /// What this node keeps for others and has not: it has come back, or got it in no epoch before. What it
+  /// uses itself in this epoch comes with that.
+  void find_missing(const Job& job) {
+    missing_.clear();
+    if (!plans_keepers()) return;
+    std::vector<bool> is_wanted(samples());
+    for (std::size_t i = job.taken; i < job.list.size(); ++i) is_wanted[index(job.list[i])] = true;
+    for (SampleId id = 0; id < setting_.manifest.samples; ++id)
+      if (keeper_[index(id)] == setting_.node && !is_wanted[index(id)] && !kept_.holds(id))
+        missing_.push_back(id);
+  }
+  void read_missing(Bytes& room, Decisions& decisions) {
+    for (; !missing_.empty(); missing_.pop_back()) {
+      const SampleId id = missing_.back();
+      const Bytes size = setting_.manifest.size_of(id);
+      if (kept_.holds(id)) continue;
+      if (size > room || !kept_.keep(id, size, decisions)) return;
+      room = room - size;
+      publish(id, decisions);
+      decisions.read(id, store(), Why::warm_up);
+    }
+  }
+
   /// What counts for no later epoch and is not on a list leaves at once.
   void drop_useless(Decisions& decisions) {
     for (SampleId id = 0; id < setting_.manifest.samples; ++id)
@@ -149,7 +181,9 @@ class Foresight final : public CachePolicy {
   void plan_keepers(const EpochBegins& event) {
     for (std::size_t id = 0; id < keeper_.size(); ++id) {
       const std::int16_t keeper = keeper_[id];
-      holder_[id] = keeper == setting_.node ? nobody : keeper;
+      const bool is_asked =
+          keeper != nobody && keeper != setting_.node && !is_away_[static_cast<std::size_t>(keeper)];
+      holder_[id] = is_asked ? keeper : nobody;
       if (keeper != nobody && !is_lasting_[id] && wanted_by_[id] == 0) give_up(id);
     }
     for (std::size_t node = 0; node < event.lists.size(); ++node)
@@ -249,6 +283,8 @@ class Foresight final : public CachePolicy {
   std::vector<std::int16_t> holder_;     ///< by id: another node that keeps it
   std::vector<std::int16_t> keeper_;     ///< by id: the node that keeps it after this epoch; empty: one node
   std::vector<std::int64_t> planned_;    ///< by node: bytes of those
+  std::vector<bool> is_away_;            ///< by node
+  std::vector<SampleId> missing_;        ///< see find_missing
   bool has_directory_ = false;           ///< which tells who keeps what
   std::vector<std::uint8_t> wanted_by_;  ///< by id: uses that are left in this epoch, of all nodes
   IdQueue used_;                         ///< kept for later epochs, of no more use in this one

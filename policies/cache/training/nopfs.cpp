@@ -2,7 +2,9 @@
 // during the whole run. A node keeps the samples that it will read most often, the most frequent in its
 // fastest tier; it reads them ahead in the order of their first use, and others from the fastest of own
 // tiers, another node and the store. Of the nodes that keep a sample, one reads it from the store; a node
-// that is asked for a sample of its plan reads it at once, so nobody guesses how far another one is.
+// that is asked for a sample of its plan reads it at once, so nobody guesses how far another one is. The plan
+// stays when nodes depart: what a node that is away has to read comes from the store, and one that is back
+// reads its plan again.
 #include <algorithm>
 #include <memory>
 #include <unordered_set>
@@ -56,6 +58,19 @@ class NoPfs final : public CachePolicy {
 
   void on_peer(const PeerChange& change, Decisions&) override {
     departed_[static_cast<std::size_t>(change.node)] = !change.joins;
+    // One that is back reads its plan again.
+    if (change.joins)
+      std::erase_if(lost_,
+                    [&](SampleId id) { return plan_->reader[static_cast<std::size_t>(id)] == change.node; });
+  }
+
+  /// What its disk has kept, it need not read again where its plan has it on the disk.
+  void on_directory(std::span<const Holder> holders, Decisions& decisions) override {
+    for (const auto& [id, node] : holders) {
+      const IdIndex::Slot planned = tier_of_plan_.find(id);
+      if (node == node_ && planned != IdIndex::none && planned > 0 && !holds(id))
+        kept_[planned].keep(id, manifest_.size_of(id), decisions);
+    }
   }
 
   bool holds(SampleId id) const override { return tier_of(id) >= 0; }

@@ -1,6 +1,7 @@
 // Partitioned MinIO (Mohan, Phanishayee, Raniwala, Chidambaram, PVLDB 14(5), 2021). Each node keeps the first
 // samples of its own first list that fit, for ever. All know the lists, so each knows who keeps what without
-// messages, and reads from that node instead of the store.
+// messages, and reads from that node instead of the store. The shares stay when nodes depart: one that is
+// back reads its own again.
 #include "policies/cache/policies.hpp"
 #include "policies/cache/training/kept.hpp"
 #include "policies/cache/training/shares.hpp"
@@ -12,46 +13,51 @@ namespace {
 class PartitionedMinio final : public CachePolicy {
  public:
   explicit PartitionedMinio(const Setting& setting)
-      : setting_(setting),
-        kept_(setting.capacity()),
-        owners_(static_cast<std::size_t>(setting.manifest.samples), nobody) {}
+      : setting_(setting), kept_(setting.capacity()), shares_(setting.manifest.samples, setting.nodes) {}
 
   void on_epoch(const EpochBegins& event, Decisions&) override {
     if (has_owners_) {
       first_epoch_ended_ = true;
+      shares_.ask_again();
       return;
     }
-    owners_ = owners_by_first_use(event.lists, setting_.manifest, setting_.capacity());
+    shares_.set_owners(owners_by_first_use(event.lists, setting_.manifest, setting_.capacity()));
     has_owners_ = true;
   }
 
   void on_want(const Want& want, Decisions& decisions) override {
     for (const auto& [id, size] : want.now) {
-      const int owner = owners_[static_cast<std::size_t>(id)];
       const bool is_here = kept_.holds(id);
-      serve_from_owner(id, is_here, owner, setting_.node, decisions);
-      if (!is_here && owner == setting_.node) kept_.keep(id, size, decisions);
+      serve_from_owner(id, is_here, shares_.asked_for(id), setting_.node, decisions);
+      if (!is_here && shares_.owner_of(id) == setting_.node) kept_.keep(id, size, decisions);
     }
   }
 
   void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
     kept_.forget_failed(arrived, decisions);
-    forget_owners(owners_, arrived);
+    shares_.note(arrived);
   }
 
-  void on_peer(const PeerChange& change, Decisions&) override { forget_owner(owners_, change); }
+  void on_peer(const PeerChange& change, Decisions&) override { shares_.note(change); }
 
-  /// Room that is left after the first epoch is filled with copies of what others keep, in an order of this
-  /// node's own.
+  /// What this node keeps is here when the first epoch has ended, unless the node has begun later: then it is
+  /// read. Room that is left is filled with copies of what others keep, in an order of this node's own.
   void on_idle(Bytes room, Decisions& decisions) override {
     if (!first_epoch_ended_) return;
+    for (; next_own_ < setting_.manifest.samples; ++next_own_) {
+      if (shares_.owner_of(next_own_) != setting_.node || kept_.holds(next_own_)) continue;
+      const Bytes size = setting_.manifest.size_of(next_own_);
+      if (size > room || !kept_.keep(next_own_, size, decisions)) return;
+      room = room - size;
+      decisions.read(next_own_, store(), Why::warm_up);
+    }
     if (copies_.empty()) {
       for (SampleId id = 0; id < setting_.manifest.samples; ++id) copies_.push_back(id);
       Rng::stream(setting_.seed, "copies", static_cast<std::uint64_t>(setting_.node)).shuffle(copies_);
     }
     for (; next_copy_ < copies_.size(); ++next_copy_) {
       const SampleId id = copies_[next_copy_];
-      const int owner = owners_[static_cast<std::size_t>(id)];
+      const int owner = shares_.asked_for(id);
       if (owner == nobody || owner == setting_.node || kept_.holds(id)) continue;
       const Bytes size = setting_.manifest.size_of(id);
       if (size > room || !kept_.keep(id, size, decisions)) return;
@@ -66,9 +72,10 @@ class PartitionedMinio final : public CachePolicy {
  private:
   Setting setting_;
   Kept kept_;
-  std::vector<std::int16_t> owners_;  ///< by id
+  Shares shares_;
   bool has_owners_ = false;
   bool first_epoch_ended_ = false;
+  SampleId next_own_ = 0;
   std::vector<SampleId> copies_;  ///< candidates for the room that is left
   std::size_t next_copy_ = 0;
 };

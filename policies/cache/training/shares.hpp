@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "policies/cache/policy.hpp"
@@ -46,5 +47,42 @@ inline void forget_owners(std::vector<std::int16_t>& owners, std::span<const Arr
     if (read.from.where == Where::peer && read.outcome != Arrived::Outcome::here)
       owners[static_cast<std::size_t>(read.id)] = nobody;
 }
+
+/// The owners of samples, of whom those are asked that are there. One that departs keeps its share: what it
+/// owns comes from the store, until it is back and reads that again.
+class Shares {
+ public:
+  Shares(std::int64_t samples, int nodes)
+      : owners_(static_cast<std::size_t>(samples), nobody),
+        asked_(owners_),
+        is_away_(static_cast<std::size_t>(nodes)) {}
+
+  /// By id.
+  void set_owners(std::vector<std::int16_t> owners) {
+    owners_ = std::move(owners);
+    ask_again();
+  }
+  int owner_of(SampleId id) const { return owners_[static_cast<std::size_t>(id)]; }
+  /// The owner if it is there, and was not asked for the sample in vain; or nobody.
+  int asked_for(SampleId id) const { return asked_[static_cast<std::size_t>(id)]; }
+
+  void note(const PeerChange& change) {
+    is_away_[static_cast<std::size_t>(change.node)] = !change.joins;
+    for (std::size_t id = 0; id < owners_.size(); ++id)
+      if (owners_[id] == change.node) asked_[id] = change.joins ? owners_[id] : nobody;
+  }
+  void note(std::span<const Arrived> arrived) { forget_owners(asked_, arrived); }
+  /// For what they had not. They may have read it meanwhile.
+  void ask_again() {
+    for (std::size_t id = 0; id < owners_.size(); ++id) {
+      const std::int16_t owner = owners_[id];
+      asked_[id] = owner != nobody && is_away_[static_cast<std::size_t>(owner)] ? nobody : owner;
+    }
+  }
+
+ private:
+  std::vector<std::int16_t> owners_, asked_;  ///< by id
+  std::vector<bool> is_away_;                 ///< by node
+};
 
 }  // namespace tandem::cache

@@ -64,10 +64,10 @@ TEST_F(CacheKeys, RefuseTiersThatCannotBeKept) {
   EXPECT_EQ(error_of(stored("keep: true")),
             "lab.yaml: key 'data.disk_capacity': expected the size of the second tier of cache nodes, which "
             "data.keep keeps (memory is lost with the process), found '0'");
-  EXPECT_EQ(
-      error_of(stored("disk_capacity: 1MB, keep: true, cache: quiver, sampling: shuffled")),
-      "lab.yaml:4: key 'data.cache': expected a policy that needs only requests, because data.keep keeps "
-      "the second tier, which cache policy quiver does not use, found 'quiver'");
+  EXPECT_EQ(error_of(stored("disk_capacity: 1MB, keep: true, cache: quiver, sampling: shuffled")),
+            "lab.yaml:4: key 'data.cache': expected a policy that needs only requests, or nopfs, because "
+            "data.keep keeps "
+            "the second tier, which cache policy quiver does not use, found 'quiver'");
   EXPECT_EQ(error_of(minimal + "data: {keep: true}\n"),
             "lab.yaml:3: key 'data.keep': expected false, because workers have their samples in memory "
             "(data.source) and no cache nodes, found 'true'");

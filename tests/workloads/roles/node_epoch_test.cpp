@@ -16,7 +16,8 @@ using Ids = std::vector<SampleId>;
 class NodeEpochs : public ::testing::Test {
  protected:
   /// Twelve samples; workers 0 and 2 have the first node, worker 1 the second.
-  NodeEpochs() {
+  NodeEpochs() { make_job("quiver", Peers::none); }
+  void make_job(const std::string& cache, Peers peers) {
     platforms::Description platform;
     platform.file = "node_epoch_test";
     for (const char* name : {"a", "b"}) {
@@ -38,7 +39,8 @@ class NodeEpochs : public ::testing::Test {
     experiment.placement.cache_nodes = {"a", "b"};
     experiment.data.source = DataSource::storage;
     experiment.data.sampling = "shuffled";
-    experiment.data.cache = "quiver";
+    experiment.data.cache = cache;
+    experiment.data.peers = peers;
     experiment.data.cache_capacity = Bytes(4 * 785);
     experiment.stop.rounds = 1;
     job_ = std::make_unique<Job>(experiment, platform, folder_.path().string());
@@ -93,6 +95,19 @@ TEST_F(NodeEpochs, SwappedSamplesChangePlaces) {
   epoch.begin(1, {}, [](const cache::EpochBegins&) {});
   const Ids next = job_->data().epoch_list(1, {}, {})->ids;
   EXPECT_EQ(ids_of(epoch.want(0, 0, Ids{next[0], next[3]}).now), (Ids{next[0], next[3]}));
+}
+
+/// A node that comes back begins with the requests that its workers make next.
+TEST_F(NodeEpochs, MayBeginInTheMiddle) {
+  make_job("foresight", Peers::plan);
+  NodeEpoch epoch(job_->roster(), job_->data(), 0);
+  std::int64_t taken = -1;
+  const auto tell = [&](const cache::EpochBegins& event) { taken = event.taken; };
+  epoch.begin(0, {}, tell);
+  EXPECT_EQ(taken, 0);
+  constexpr std::int64_t position = 2;
+  epoch.begin(1, {}, tell, {}, nullptr, position);
+  EXPECT_EQ(taken, 2 * position) << "of two workers";
 }
 
 /// The job is resumed in an epoch: what came is not wanted again, and what gave up its place for it is wanted

@@ -256,8 +256,7 @@ struct Departed {
 /// A new occupant of a worker's slot waits for the state of training.
 struct Joined {
   static constexpr Kind kind = Kind::joined;
-  std::int32_t worker = 0;
-  std::int32_t incarnation = 0;
+  std::int32_t worker = 0, incarnation = 0;
 };
 
 /// The job has noticed that the machine of a cache node or store is gone, or one is there again.
@@ -266,8 +265,7 @@ struct NodeChange {
   static constexpr Kind kind = change;
   std::int32_t node = 0, incarnation = 0;  ///< its index among those of its role; of its machine
   bool is_store = false;
-  /// To the cache node itself: how many notes about other cache nodes that are there come right behind.
-  std::int32_t others = 0;
+  std::int32_t others = 0;  ///< to the cache node itself: the next notes are about so many others
 };
 using NodeDeparted = NodeChange<Kind::node_departed>;
 using NodeJoined = NodeChange<Kind::node_joined>;

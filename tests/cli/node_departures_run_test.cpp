@@ -137,7 +137,7 @@ TEST_P(PlannedDepartureJobs, EndWithTheModelOfAJobWithout) {
   for (const std::string world : {"simulate", "run"}) {
     SCOPED_TRACE(world);
     succeeds(world + " " + job(plan() + " --set transience.lifetime=never") + " --out without_" + world);
-    succeeds(world + " " + job(plan()) + " --decisions --out with_" + world);
+    succeeds(world + " " + job(plan()) + " --decisions --requests --out with_" + world);
     const Results with = results("with_" + world);
     expect_absences("node-4", with, 2);
     expect_absences("node-5", with, 1);

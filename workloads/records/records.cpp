@@ -74,7 +74,8 @@ void Journal::append(Journal&& other) {
   move_to_end(later, other.later);
   missed_deadlines += other.missed_deadlines;
   dropped_samples += other.dropped_samples;
-  counted_rounds += other.counted_rounds;
+  // A worker that takes over the duty of the last one to record them records the same.
+  counted_rounds = std::max(counted_rounds, other.counted_rounds);
   accepted_samples += other.accepted_samples;
   discarded_messages += other.discarded_messages;
   failed_commits += other.failed_commits;

@@ -193,8 +193,8 @@ struct Journal {
   double other_load = 0.0;  ///< share of CPU time that other programs used; 0 under a simulated clock
   std::int64_t failed_commits = 0;  ///< that were begun and not completed
   std::int64_t skipped_steps = 0;   ///< of workers, skipped because they were not finite
-  /// Where workers may depart, by the first server shard: rounds of the job, and samples of pushes that it
-  /// has accepted for an update that never came.
+  /// Where workers may depart, by the first server shard or the workers that led at the end: rounds of the
+  /// job, and samples of pushes that it has accepted for an update that never came.
   std::int64_t counted_rounds = 0;
   std::int64_t accepted_samples = 0;
   std::int64_t discarded_messages = 0;  ///< where workers may depart: see Context::discarded_messages

@@ -114,8 +114,8 @@ class DiskSource : public SampleReads {
   void close(Pending& last) override;
   /// Removes the sample from the tier, after the accesses that were added before.
   void remove(SampleId id);
-  /// Nobody waits any more for the reads of that reader (SampleRead::reader): those that have not begun are not
-  /// made. Returns how many.
+  /// Nobody waits any more for the reads of that reader (SampleRead::reader): those that have not begun are
+  /// not made. Returns how many.
   std::size_t drop_reads_of(std::size_t reader);
   /// Bytes of the writes that were added and have not ended.
   Bytes to_write() const { return to_write_; }

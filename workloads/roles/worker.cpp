@@ -150,7 +150,6 @@ void Worker::join() {
 
 void Worker::record_interrupted_step() {
   journal_.staleness.clear();
-  journal_.counted_rounds = 0;
   const int of_step = has_gradient_ ? 1 : 0;
   if (has_gradient_) {
     end_phase(Phase::exchange);

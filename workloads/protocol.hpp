@@ -297,18 +297,19 @@ struct Welcome {
 // Where workers exchange without servers, the steward and all members agree on each change. The notes carry
 // the incarnation of the worker, since one may come to, or from, an earlier occupant of its slot.
 
-/// The set of members changes: the receiver ends what is open between it and other workers, and replies.
+/// The set of members changes: the receiver ends what is open between it and other workers, and replies. The
+/// source of the members before also gets the slots of the epoch: those of these members that are still there
+/// are current, and it sends them the state to its end first.
 struct Regroup {
   static constexpr Kind kind = Kind::regroup;
-  std::int32_t epoch = 0;  ///< of membership
-  std::int32_t incarnation = 0;
+  std::int32_t epoch = 0, incarnation = 0;  ///< of membership; of the receiver
+  bool has_source = false;  ///< that source is still there: one that gets the state first gets all of it
 };
 
 /// The sender has nothing open with other workers, until it gets the members of that epoch.
 struct Quiet {
   static constexpr Kind kind = Kind::quiet;
-  std::int32_t epoch = 0;
-  std::int32_t incarnation = 0;
+  std::int32_t epoch = 0, incarnation = 0;
   std::int64_t round = 0;  ///< the last one that the sender has finished; below 0: it has no state yet
   std::int64_t taken = 0;  ///< samples that it has taken, with those of earlier workers of its slot
 };
@@ -317,8 +318,7 @@ struct Quiet {
 /// the samples that it has taken, or -1 for one without state, as numbers of 8 bytes.
 struct Members {
   static constexpr Kind kind = Kind::members;
-  std::int32_t epoch = 0;
-  std::int32_t incarnation = 0;
+  std::int32_t epoch = 0, incarnation = 0;
   std::int32_t source = 0;  ///< the member that sends its state to those that are not current
   std::int32_t leader = 0;  ///< the member that has the duties of one for all
   std::int64_t round = 0;   ///< the last one that a member has finished
@@ -356,8 +356,7 @@ class SlotsOfEpoch {
 /// The sender has finished the job's last round, and what it had to do afterwards.
 struct Finished {
   static constexpr Kind kind = Kind::finished;
-  std::int32_t epoch = 0;
-  std::int32_t incarnation = 0;
+  std::int32_t epoch = 0, incarnation = 0;
 };
 
 struct Answer {

@@ -27,10 +27,14 @@ Regrouping::Regrouping(const Roster& roster, Context& context, RegroupingExchang
       slots_(workers_.size()),
       taken_(workers_.size()) {
   std::iota(members_.begin(), members_.end(), 0);
-  next_ = context_.receive(steward_, protocol::groups,
-                           {Bytes(std::ssize(slots_.bytes())), slots_.bytes().data()});
+  listen();
   // From now on no note can reach an earlier occupant of the slot.
   if (!has_state_) tell(protocol::pack(protocol::Arrived{.incarnation = incarnation_}));
+}
+
+void Regrouping::listen() {
+  next_ = context_.receive(steward_, protocol::groups,
+                           {Bytes(std::ssize(slots_.bytes())), slots_.bytes().data()});
 }
 
 void Regrouping::hear(const Note& note) {
@@ -38,27 +42,67 @@ void Regrouping::hear(const Note& note) {
     has_ended_ = true;
     return;
   }
-  if (protocol::holds<protocol::Members>(note))
+  if (protocol::holds<protocol::Members>(note)) {
     begin(protocol::unpack<protocol::Members>(note));
-  else
-    regroup(protocol::unpack<protocol::Regroup>(note));
-  next_ = context_.receive(steward_, protocol::groups,
-                           {Bytes(std::ssize(slots_.bytes())), slots_.bytes().data()});
+    listen();
+    return;
+  }
+  const auto change = protocol::unpack<protocol::Regroup>(note);
+  note_receivers();
+  listen();
+  regroup(change);
 }
 
-void Regrouping::wait() { hear(context_.wait(next_).note); }
+void Regrouping::wait() {
+  if (deferred_)
+    take_up_change();
+  else
+    hear(context_.wait(next_).note);
+}
+
+void Regrouping::regroup(protocol::Regroup change) {
+  if (change.incarnation != incarnation_) return;
+  if (fetch_ && change.has_source) {
+    deferred_ = change;
+    return;
+  }
+  deferred_.reset();
+  finish_sends(change);
+  become_quiet(change.epoch);
+}
+
+void Regrouping::take_up_change() {
+  if (fetch_ || !deferred_) return;
+  const std::int32_t epoch = deferred_->epoch;
+  deferred_.reset();
+  become_quiet(epoch);
+}
+
+/// Waits for the sends to members that are still there. A newer change tells who has departed meanwhile.
+void Regrouping::finish_sends(protocol::Regroup& change) {
+  const auto is_awaited = [](const Sent& sent) { return sent.is_to_member && !sent.part.empty(); };
+  for (auto open = std::ranges::find_if(sends_, is_awaited); open != sends_.end();
+       open = std::ranges::find_if(sends_, is_awaited)) {
+    std::array<Pending, 2> awaited = {std::move(open->part), std::move(next_)};
+    const Completion done = context_.wait_any(awaited);
+    open->part = std::move(awaited[0]);
+    next_ = std::move(awaited[1]);
+    if (done.index == 0) continue;
+    change = protocol::unpack<protocol::Regroup>(done.note);
+    note_receivers();
+    listen();
+  }
+}
 
 /// After this, nothing that was sent before can meet what is sent later.
-void Regrouping::regroup(const protocol::Regroup& change) {
-  if (change.incarnation != incarnation_) return;
-  epoch_ = change.epoch;
+void Regrouping::become_quiet(std::int32_t epoch) {
+  epoch_ = epoch;
   is_quiet_ = true;
   exchange_.end_epoch();
   std::vector<Pending> disconnecting = context_.disconnect_all(workers_);
   context_.wait_all(disconnecting);
   exchange_.give_up();
-  context_.wait_all(sends_);
-  sends_.clear();
+  wait_for_sends();
   if (fetch_) {
     context_.wait_all(fetch_->parts);
     fetch_.reset();
@@ -107,10 +151,25 @@ void Regrouping::send_state(std::span<const int> behind) {
   exchange_.serialise_common(*sent_);
   sent_deals_ = exchange_.deals_as_numbers();
   for (const int worker : behind) {
-    sends_.push_back(context_.send(rank_of(worker), protocol::states, numbers_of(*sent_)));
-    sends_.push_back(context_.send(rank_of(worker), protocol::deals, slice_of_deals(sent_deals_, deals)));
-    sends_.push_back(context_.send(rank_of(worker), protocol::states, floats_of(*sent_)));
+    const auto send = [&](Channel channel, Slice part) {
+      sends_.push_back({.to = worker, .part = context_.send(rank_of(worker), channel, part)});
+    };
+    send(protocol::states, numbers_of(*sent_));
+    send(protocol::deals, slice_of_deals(sent_deals_, deals));
+    send(protocol::states, floats_of(*sent_));
   }
+}
+
+/// Which of them are still there is in the slots of the epoch.
+void Regrouping::note_receivers() {
+  for (Sent& sent : sends_)
+    sent.is_to_member = slots_.standing(static_cast<std::size_t>(sent.to)) == protocol::Standing::current;
+}
+
+void Regrouping::wait_for_sends() {
+  for (Sent& sent : sends_)
+    if (!sent.part.empty()) context_.wait(sent.part);
+  sends_.clear();
 }
 
 Slice Regrouping::numbers_of(TransferredState& state) const {
@@ -173,7 +232,7 @@ void Regrouping::tell_finished() {
 }
 
 void Regrouping::close() {
-  context_.wait_all(sends_);
+  wait_for_sends();
   if (!told_.empty()) context_.wait(told_);
 }
 

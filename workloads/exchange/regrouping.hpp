@@ -1,6 +1,7 @@
 // A worker's part in a change of the members among workers that exchange directly. The steward leads it: all
 // members end what is open between them and report their rounds; then they learn who is a member, and those
-// that are behind or new get the state of training from one that is not.
+// that are behind or new get the state of training from one that is not. If the next change comes before that
+// has ended, both end it first, so that changes which come faster than a model travels do not stop the job.
 #pragma once
 
 #include <array>
@@ -56,12 +57,16 @@ class Regrouping {
   /// This worker has the duties of one for all.
   bool leads() const { return leader_ == self_; }
   /// No message may be sent to other workers: the members are not agreed on, or this one has no state yet.
-  bool is_quiet() const { return is_quiet_ || fetch_; }
+  bool is_quiet() const { return is_quiet_ || fetch_ || deferred_; }
   bool is_fetching() const { return !is_quiet_ && fetch_; }
   bool has_ended() const { return has_ended_; }
 
   /// The receive of the steward's next note, to be waited for with other operations; then hear() its note.
+  /// Pre: take_up_change() was called after the last fetch.
   Pending& next() { return next_; }
+  /// Hears of a change that waited for the end of a fetch, if there is one and the fetch has ended. No
+  /// exchange may be in progress.
+  void take_up_change();
   void hear(const Note& note);
   /// Waits for a note and hears it.
   void wait();
@@ -81,9 +86,20 @@ class Regrouping {
     std::array<Pending, 3> parts;
     bool knows_deals = false;  ///< their receive is posted
   };
-  void regroup(const protocol::Regroup& change);
+  /// A part of the state on its way to another worker.
+  struct Sent {
+    int to = 0;
+    bool is_to_member = true;  ///< it has not departed
+    Pending part = {};
+  };
+  void listen();
+  void regroup(protocol::Regroup change);
+  void become_quiet(std::int32_t epoch);
   void begin(const protocol::Members& members);
   void send_state(std::span<const int> behind);
+  void note_receivers();
+  void finish_sends(protocol::Regroup& change);
+  void wait_for_sends();
   Slice numbers_of(TransferredState& state) const;
   Slice floats_of(TransferredState& state) const;
   Slice slice_of_deals(std::vector<std::int64_t>& deals, std::int64_t count) const;
@@ -114,7 +130,8 @@ class Regrouping {
   Rank source_ = 0;  ///< of what is fetched
   std::unique_ptr<TransferredState> sent_;
   std::vector<std::int64_t> sent_deals_;
-  std::vector<Pending> sends_;
+  std::vector<Sent> sends_;
+  std::optional<protocol::Regroup> deferred_;  ///< until the fetch has ended
 };
 
 }  // namespace tandem

@@ -148,6 +148,7 @@ class RegroupingAllReduce final : public RegroupingRounds {
   /// Without `until` also for the end of the all-reduces, about which nothing is returned.
   std::optional<Completion> wait_for(Pending* until) {
     enum : std::size_t { asked, note, answer };
+    regrouping_.take_up_change();
     std::array<Pending, 3> awaited;
     Pending* const next_answer = coordinator_ ? coordinator_->next_answer() : nullptr;
     if (until != nullptr) awaited[asked] = std::move(*until);

@@ -77,6 +77,7 @@ class RegroupingPeers final : public RegroupingRounds {
 
   /// Waits for it, or for a note of the steward.
   Completion wait_for(Pending& until) {
+    regrouping_.take_up_change();
     std::array<Pending, 2> awaited = {std::move(until), std::move(regrouping_.next())};
     const Completion done = context_.wait_any(awaited);
     until = std::move(awaited[0]);

@@ -92,6 +92,7 @@ void RegroupingRounds::agree_on_epoch(std::span<const int> members, std::int64_t
 
 std::optional<Completion> RegroupingRounds::wait_or_regroup(Pending& until) {
   TANDEM_CHECK(!is_open_, "an exchange is in progress; rounds", rounds_);
+  regrouping_.take_up_change();
   std::array<Pending, 2> awaited = {std::move(until), std::move(regrouping_.next())};
   const Completion done = context_.wait_any(awaited);
   until = std::move(awaited[0]);

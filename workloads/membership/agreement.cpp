@@ -79,14 +79,20 @@ std::optional<Agreement::Members> Agreement::take_members() {
   for (const int slot : members.slots)
     if (*at(slot).round > *at(members.source).round) members.source = slot;
   members.round = *at(members.source).round;
+  source_ = members.source;
   if (!leader_has_finished_) leader_ = members.slots.front();
   members.leader = leader_;
   constexpr std::int64_t none = -1;
   for (const int slot : members.slots) {
     members.behind.push_back(*at(slot).round < members.round);
     members.taken.push_back(*at(slot).round < 0 ? none : at(slot).taken);
+    at(slot).member = at(slot).incarnation;
   }
   return members;
+}
+
+bool Agreement::is_still_member(int slot) const {
+  return is_present(slot) && at(slot).member == at(slot).incarnation;
 }
 
 void Agreement::note_finished(int slot, int incarnation, std::int64_t epoch) {

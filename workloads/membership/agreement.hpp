@@ -11,6 +11,8 @@ namespace tandem {
 /// Every change begins a new epoch. Each member then ends what is open with the others and reports the last
 /// round that it has finished. When all have reported, the members of the epoch and the round from which they
 /// continue are known. A change in between begins a newer epoch, and reports of older ones count for nothing.
+/// A member that gets the state first gets all of it, if its source is still there: changes may come faster
+/// than a model travels.
 class Agreement {
  public:
   /// Of workers in so many slots, in epoch 0: the first `workers` of them are present.
@@ -37,6 +39,10 @@ class Agreement {
   };
   /// Once, when all members of the epoch have reported, and there are any.
   std::optional<Members> take_members();
+  /// Slot of the source among the members that were taken last; -1: none were.
+  int source() const { return source_; }
+  /// The slot has the occupant that it had when members were last taken.
+  bool is_still_member(int slot) const;
   /// Members have reported, and none of them has the state of training.
   bool has_lost_state() const;
 
@@ -52,6 +58,7 @@ class Agreement {
   struct Slot {
     bool is_present = true;
     int incarnation = 1;
+    int member = 0;                          ///< the incarnation among the members that were taken last
     std::int64_t taken = 0;                  ///< as reported with `round`
     std::optional<std::int64_t> round = {};  ///< as reported in this epoch
     bool has_finished = false;               ///< as reported in this epoch
@@ -69,6 +76,7 @@ class Agreement {
   std::int64_t epoch_ = 0;
   bool has_changed_ = false;  ///< since the epoch began
   bool is_open_ = false;      ///< members have not been taken
+  int source_ = -1;
   /// Slot of the member that has the duties of one for all: the lowest one; or that which has done those at
   /// the end of the job, for as long as it is there, so that a newcomer in a lower slot does not do them
   /// again.

@@ -121,7 +121,8 @@ class Steward {
   void advance_agreement();
   void tell_members(const Agreement::Members& members);
   void end_groups();
-  Note regroup_note(int slot) const;
+  void tell_change(int slot);
+  Slice keep_standings(protocol::SlotsOfEpoch slots);
   void tell(Rank rank, Channel channel, const Note& note, Slice slice = {});
   void record(const Place& place, const std::string& event, const std::string& cause = "");
   void note(const MembershipRecord& change);

@@ -21,7 +21,7 @@ void Steward::hear_group(int slot, const Note& note) {
     case protocol::Kind::arrived:
       if (protocol::unpack<protocol::Arrived>(note).incarnation != agreement_->incarnation(slot)) return;
       sender.has_arrived = true;
-      return tell(sender.rank, protocol::groups, regroup_note(slot));
+      return tell_change(slot);
     case protocol::Kind::quiet: {
       const auto quiet = protocol::unpack<protocol::Quiet>(note);
       return agreement_->note_quiet(slot, quiet.incarnation, quiet.epoch, quiet.round, quiet.taken);
@@ -41,8 +41,7 @@ void Steward::hear_group(int slot, const Note& note) {
 void Steward::advance_agreement() {
   if (agreement_->begin(epoch_))
     for (const int slot : agreement_->present())
-      if (const Slot& member = slots_[static_cast<std::size_t>(slot)]; member.has_arrived)
-        tell(member.rank, protocol::groups, regroup_note(slot));
+      if (slots_[static_cast<std::size_t>(slot)].has_arrived) tell_change(slot);
   if (agreement_->has_lost_state())
     throw WorldError("the job gives up: the machines of all workers that had the model have departed");
   // At the end of the job nothing resumes any more, and all who are left have to finish.
@@ -50,10 +49,24 @@ void Steward::advance_agreement() {
   if (const auto members = agreement_->take_members()) tell_members(*members);
 }
 
-Note Steward::regroup_note(int slot) const {
-  return protocol::pack(
-      protocol::Regroup{.epoch = static_cast<std::int32_t>(agreement_->epoch()),
-                        .incarnation = static_cast<std::int32_t>(agreement_->incarnation(slot))});
+void Steward::tell_change(int slot) {
+  const int source = agreement_->source();
+  const bool has_source = source >= 0 && agreement_->is_still_member(source);
+  const Note note = protocol::pack(protocol::Regroup{.epoch = static_cast<std::int32_t>(agreement_->epoch()),
+                                                     .incarnation = agreement_->incarnation(slot),
+                                                     .has_source = has_source});
+  const Rank rank = slots_[static_cast<std::size_t>(slot)].rank;
+  if (!has_source || slot != source) return tell(rank, protocol::groups, note);
+  protocol::SlotsOfEpoch slots(slots_.size());
+  for (const int member : agreement_->present())
+    if (agreement_->is_still_member(member))
+      slots.set(static_cast<std::size_t>(member), protocol::Standing::current, 0);
+  tell(rank, protocol::groups, note, keep_standings(std::move(slots)));
+}
+
+Slice Steward::keep_standings(protocol::SlotsOfEpoch slots) {
+  auto& bytes = standings_.emplace_back(std::move(slots).take());
+  return {Bytes(std::ssize(bytes)), bytes.data()};
 }
 
 void Steward::tell_members(const Agreement::Members& members) {
@@ -62,8 +75,7 @@ void Steward::tell_members(const Agreement::Members& members) {
     slots.set(static_cast<std::size_t>(members.slots[member]),
               members.behind[member] ? protocol::Standing::behind : protocol::Standing::current,
               members.taken[member]);
-  auto& bytes = standings_.emplace_back(std::move(slots).take());
-  const Slice list{Bytes(std::ssize(bytes)), bytes.data()};
+  const Slice list = keep_standings(std::move(slots));
   for (const int slot : members.slots)
     tell(slots_[static_cast<std::size_t>(slot)].rank, protocol::groups,
          protocol::pack(protocol::Members{.epoch = static_cast<std::int32_t>(agreement_->epoch()),

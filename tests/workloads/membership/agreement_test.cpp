@@ -83,6 +83,30 @@ TEST(Agreement, AChangeInBetweenBeginsANewerEpoch) {
   ASSERT_TRUE(agreement.take_members());
 }
 
+/// Who still gets the state, and from whom, when the next change comes.
+TEST(Agreement, KnowsWhoIsStillThere) {
+  Agreement agreement(4, 3);
+  EXPECT_EQ(agreement.source(), -1);
+  EXPECT_FALSE(agreement.is_still_member(0));
+  agreement.leave(0);
+  agreement.begin(1);
+  agreement.note_quiet(1, 1, 1, 7);
+  agreement.note_quiet(2, 1, 1, 8);
+  ASSERT_TRUE(agreement.take_members());
+  EXPECT_EQ(agreement.source(), 2);
+  EXPECT_FALSE(agreement.is_still_member(0));
+  EXPECT_TRUE(agreement.is_still_member(1));
+  // The next change does not end that; a new occupant of a slot is not the one that was there.
+  agreement.leave(1);
+  agreement.join(1, 2);
+  agreement.join(3, 1);
+  agreement.begin(2);
+  EXPECT_EQ(agreement.source(), 2);
+  EXPECT_FALSE(agreement.is_still_member(1));
+  EXPECT_TRUE(agreement.is_still_member(2));
+  EXPECT_FALSE(agreement.is_still_member(3));
+}
+
 TEST(Agreement, TheStateIsLostWithTheLastThatHadIt) {
   Agreement agreement(2, 2);
   agreement.leave(0);

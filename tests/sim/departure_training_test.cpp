@@ -493,6 +493,42 @@ TEST_F(Departures, TheJobGivesUpWithoutMachines) {
   EXPECT_THROW(train(experiment), WorldError);
 }
 
+/// Requests that fail would be repeated, and training would pause, for ever.
+class JobsInVain : public Departures, public ::testing::WithParamInterface<std::tuple<std::string, int>> {};
+
+TEST_P(JobsInVain, GiveUp) {
+  const auto& [policy, least] = GetParam();
+  Experiment experiment = thousand_steps();
+  depart_at(experiment,
+            "10.5 remove a; 10.5 remove b; 10.5 remove c" + std::string(least == 1 ? "; 10.5 remove d" : ""));
+  experiment.sync.algorithm = "bsp";
+  experiment.recovery.policy = policy;
+  experiment.recovery.least = least;
+  std::string told;
+  try {
+    train(experiment);
+  } catch (const WorldError& error) {
+    told = error.what();
+  }
+  EXPECT_EQ(told, "the job gives up: " +
+                      std::string(least == 1 ? "the machines of all workers have departed"
+                                             : "1 of at least 3 workers (recovery.least) are left") +
+                      ", and no replacement can come up (recovery.policy " + policy + ")");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, JobsInVain,
+                         ::testing::Combine(::testing::Values("shrink", "replace"), ::testing::Values(1, 3)));
+
+/// As above, but another machine comes while requests fail.
+TEST_F(Departures, RequestsThatFailAreRepeatedWhileAMachineMayCome) {
+  Experiment experiment = thousand_steps();
+  depart_at(experiment, "10.5 remove a; 10.5 remove b; 10.5 remove c; 10.5 remove d; 200.5 add d");
+  experiment.recovery.policy = "replace";
+  train(experiment);
+  // 40 steps before, and 960 of one worker.
+  expect_end(200.5 + 960.0, 200.5 + 961.0);
+}
+
 /// Every algorithm that works over a server, with random lifetimes, one server and three.
 class RandomDepartures : public Departures, public ::testing::WithParamInterface<std::string> {};
 

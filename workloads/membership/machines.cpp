@@ -84,6 +84,12 @@ void Machines::request(int slot, Seconds now) {
   planned_.emplace(answer.at, answer);
 }
 
+bool Machines::may_have(int slot, Seconds now) {
+  const auto place = static_cast<std::size_t>(slot);
+  return is_present_[place] ||
+         (supply_[place] != Supply::none && !std::isinf(fates_->obtainable(place, of_machine(place, now))));
+}
+
 std::optional<Seconds> Machines::known_departure(int slot) const {
   const auto departure = fates_->known(static_cast<std::size_t>(slot));
   if (!departure || std::isinf(departure->time)) return std::nullopt;

@@ -52,6 +52,8 @@ class Machines {
   /// When the slot's machine departs; none: not known yet, or never.
   std::optional<Seconds> known_departure(int slot) const;
 
+  /// The slot has a machine, or would have one now or later if it was requested and nothing else happened.
+  bool may_have(int slot, Seconds now);
   /// The time of the next event; none: nothing happens any more unless a machine is requested.
   std::optional<Seconds> next() const;
   /// The next event, unless it is later than `now`. A `ready` machine lives from then on.

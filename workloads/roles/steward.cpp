@@ -130,15 +130,29 @@ std::optional<Seconds> Steward::next_event() const {
   return earlier(next_of_workers(), earlier(of_nodes, next_of_stores()));
 }
 
+/// Without machines, or with too few, and without one that will come, nothing would ever happen. Requests
+/// that fail are repeated for ever where the user has not said how long.
+void Steward::give_up_in_vain() {
+  if (is_training_over() || (is_ending_ && !agreement_)) return;
+  const auto members = std::ranges::count_if(slots_, &Slot::is_member);
+  if (members > 0 && (!is_paused_ || is_ending_)) return;
+  const Experiment::Recovery& recovery = job_.spec().experiment.recovery;
+  const auto may_come = [this](const Slot& slot) {
+    return !slot.is_member && machines_.may_have(slot.machine, now());
+  };
+  if (machines_.next()) return;
+  if (tick_ && (recovery.give_up > Seconds(0) || std::ranges::any_of(slots_, may_come))) return;
+  const std::string who = members == 0
+                              ? "the machines of all workers have departed"
+                              : std::to_string(members) + " of at least " + std::to_string(recovery.least) +
+                                    " workers (recovery.least) are left";
+  throw WorldError("the job gives up: " + who + ", and no replacement can come up (recovery.policy " +
+                   recovery.policy + ")");
+}
+
 void Steward::wait_for_events() {
   const std::optional<Seconds> next = next_event();
-  // Without machines, and without one that will come, nothing would ever happen.
-  if (!next_of_workers() && !is_training_over() && (!is_ending_ || agreement_) &&
-      std::ranges::none_of(slots_, &Slot::is_member))
-    throw WorldError(
-        "the job gives up: the machines of all workers have departed, and no replacement can come up "
-        "(recovery.policy " +
-        job_.spec().experiment.recovery.policy + ")");
+  give_up_in_vain();
   if (next) awaited_.back() = context_.sleep(std::max(Seconds(0), *next - now()));
   const Completion completion = context_.wait_any(awaited_);
   if (completion.index + 1 == awaited_.size()) {

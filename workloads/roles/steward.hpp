@@ -77,6 +77,7 @@ class Steward {
   bool is_training_over() const;
   bool is_over() const;
   void wait_for_events();
+  void give_up_in_vain();
   void pass_time(Seconds time);
   void hear_end(std::size_t decider);
   void end_joins();

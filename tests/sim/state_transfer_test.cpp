@@ -1,5 +1,6 @@
 // Members that get the state of training from another one over a slow network, while others depart and join.
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -98,6 +99,56 @@ TEST_P(RandomChanges, EndWithAllRounds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomChanges, ::testing::Range(std::uint64_t{1}, std::uint64_t{21}));
+
+/// With a coordinator, with commits, and with pauses below `least`.
+class RandomChangesAndDuties : public RandomChanges {};
+
+TEST_P(RandomChangesAndDuties, EndWithAllRounds) {
+  const std::uint64_t seed = GetParam();
+  const auto run = [&](const std::string& algorithm, sync::Route over, const std::string& name,
+                       const std::function<void(Experiment&)>& change) {
+    SCOPED_TRACE(name + " seed " + std::to_string(seed));
+    Experiment experiment = job(algorithm, over);
+    experiment.stop = {.rounds = 30};
+    experiment.seed = seed;
+    experiment.transience = {.lifetime = "exponential", .options = {{"mean", 8.0 * state_s}}};
+    experiment.transience.start = Seconds(seed % 2 == 0 ? 0.0 : 1.0);
+    experiment.transience.detect = Seconds(seed % 3 == 0 ? 0.5 : 0.0);
+    change(experiment);
+    set_network(experiment);
+    keep_last_machine();
+    train_apart(experiment, name, [](const Journal& journal) { EXPECT_EQ(journal.counted_rounds, 30); });
+  };
+  const auto commits = [&](CommitMode mode, CommitPlace to) {
+    return [=](Experiment& experiment) {
+      experiment.checkpoint.policy = "fixed";
+      experiment.checkpoint.options["interval"] = 2.0;
+      experiment.checkpoint.mode = mode;
+      experiment.checkpoint.to = to;
+    };
+  };
+  run("esync", sync::Route::all_reduce, "esync", [](Experiment&) {});
+  run("esync", sync::Route::all_reduce, "esync-commits",
+      commits(CommitMode::blocking, CommitPlace::directory));
+  run("esync-published", sync::Route::all_reduce, "published-commits",
+      commits(CommitMode::background, CommitPlace::directory));
+  run("bsp", sync::Route::all_reduce, "bsp-commits", commits(CommitMode::blocking, CommitPlace::directory));
+  run("bsp", sync::Route::all_reduce, "bsp-background",
+      commits(CommitMode::background, CommitPlace::directory));
+  run("local-sgd", sync::Route::all_reduce, "local-commits",
+      commits(CommitMode::blocking, CommitPlace::directory));
+  run("d-psgd", sync::Route::peers, "dpsgd-commits", commits(CommitMode::blocking, CommitPlace::directory));
+  run("group-average", sync::Route::all_reduce, "group-commits",
+      commits(CommitMode::background, CommitPlace::directory));
+  run("bsp", sync::Route::all_reduce, "bsp-least",
+      [](Experiment& experiment) { experiment.recovery.least = 3; });
+  run("esync", sync::Route::all_reduce, "esync-least",
+      [](Experiment& experiment) { experiment.recovery.least = 3; });
+  run("d-psgd", sync::Route::peers, "dpsgd-least",
+      [](Experiment& experiment) { experiment.recovery.least = 3; });
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomChangesAndDuties, ::testing::Range(std::uint64_t{1}, std::uint64_t{7}));
 
 }  // namespace
 }  // namespace tandem::testing

@@ -367,7 +367,7 @@ std::vector<ExperimentKey> transience_keys() {
        "keep: it counts; drop: it does not. Jobs that continue in place, and algorithms with such rounds"},
       {KEY(recovery.give_up), at_least(0),
        "longest time to wait for that many workers, and in place for a store that has departed, in seconds "
-       "of the job; 0: no limit"},
+       "of the job; 0: no limit, but a job in place ends where no machine can come any more"},
       {KEY(recovery.mode),
        {},
        "what happens when a machine departs (transience.lifetime) - in-place: the other workers continue, "

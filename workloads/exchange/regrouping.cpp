@@ -71,11 +71,12 @@ void Regrouping::regroup(protocol::Regroup change) {
   become_quiet(change.epoch);
 }
 
-void Regrouping::take_up_change() {
-  if (fetch_ || !deferred_) return;
+bool Regrouping::take_up_change() {
+  if (fetch_ || !deferred_) return false;
   const std::int32_t epoch = deferred_->epoch;
   deferred_.reset();
   become_quiet(epoch);
+  return true;
 }
 
 /// Waits for the sends to members that are still there. A newer change tells who has departed meanwhile.

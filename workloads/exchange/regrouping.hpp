@@ -64,9 +64,9 @@ class Regrouping {
   /// The receive of the steward's next note, to be waited for with other operations; then hear() its note.
   /// Pre: take_up_change() was called after the last fetch.
   Pending& next() { return next_; }
-  /// Hears of a change that waited for the end of a fetch, if there is one and the fetch has ended. No
-  /// exchange may be in progress.
-  void take_up_change();
+  /// Hears of a change that waited for the end of a fetch, if there is one and the fetch has ended; true:
+  /// there was one. No exchange may be in progress.
+  bool take_up_change();
   void hear(const Note& note);
   /// Waits for a note and hears it.
   void wait();

@@ -92,13 +92,15 @@ void RegroupingRounds::agree_on_epoch(std::span<const int> members, std::int64_t
 
 std::optional<Completion> RegroupingRounds::wait_or_regroup(Pending& until) {
   TANDEM_CHECK(!is_open_, "an exchange is in progress; rounds", rounds_);
-  regrouping_.take_up_change();
-  std::array<Pending, 2> awaited = {std::move(until), std::move(regrouping_.next())};
-  const Completion done = context_.wait_any(awaited);
-  until = std::move(awaited[0]);
-  regrouping_.next() = std::move(awaited[1]);
-  if (done.index == 0) return done;
-  regrouping_.hear(done.note);
+  // The end of an epoch may take away what the caller waits for.
+  if (!regrouping_.take_up_change()) {
+    std::array<Pending, 2> awaited = {std::move(until), std::move(regrouping_.next())};
+    const Completion done = context_.wait_any(awaited);
+    until = std::move(awaited[0]);
+    regrouping_.next() = std::move(awaited[1]);
+    if (done.index == 0) return done;
+    regrouping_.hear(done.note);
+  }
   while (regrouping_.is_quiet() && !regrouping_.is_fetching()) regrouping_.wait();
   return std::nullopt;
 }

@@ -42,13 +42,21 @@ bool is_complete(const RunInfo& info, const Journal& journal, std::int64_t epoch
   return epoch < last_epoch(journal) || info.experiment.stop.epochs == static_cast<double>(epoch + 1);
 }
 
-/// The cold epoch, or the later ones: without the last one if only a part of it was requested, which may be
-/// no more than batches in advance, unless it is the only one.
+/// The job ends before this epoch: what was requested of it are batches in advance, on which nobody trained.
+bool is_beyond_the_end(const RunInfo& info, std::int64_t epoch) {
+  const double end = info.experiment.stop.epochs;
+  return end > 0 && static_cast<double>(epoch) >= end;
+}
+
+/// The cold epoch, or the later ones: without the last one if only a part of it was requested, unless it is
+/// the only one and the job trained in it. The range of the later ones may be empty.
 EpochRange range_of(const RunInfo& info, const Journal& journal, bool is_cold) {
   const std::int64_t first = std::ranges::min(journal.caches, {}, &CacheRecord::epoch).epoch;
   if (is_cold) return {first, first};
   const std::int64_t last = last_epoch(journal);
-  return {first + 1, last > first + 1 && !is_complete(info, journal, last) ? last - 1 : last};
+  const bool leaves_out_last = last > first && !is_complete(info, journal, last) &&
+                               (last > first + 1 || is_beyond_the_end(info, last));
+  return {first + 1, leaves_out_last ? last - 1 : last};
 }
 
 /// What the nodes recorded of the epochs of which they recorded everything.

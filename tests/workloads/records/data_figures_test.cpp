@@ -238,6 +238,22 @@ TEST_F(Data, ReadsInTheBackgroundAddToNoRequestAndHaveNoBound) {
   EXPECT_TRUE(data.at("warm").at("bound").is_null());
 }
 
+/// Of a job of one epoch, whose workers ask for a batch in advance.
+TEST_F(Data, BatchesInAdvanceAfterTheEndAreNoWarmEpoch) {
+  info_.experiment.stop.epochs = 1;
+  rows(0, 1, 0, 100);
+  rows(1, 1, 5, 10);
+  delivers(0, 1, range(0, 100));
+  delivers(1, 1, range(0, 15));
+  const auto data = figures();
+  EXPECT_TRUE(data.at("warm").is_null());
+  EXPECT_EQ(data.at("epochs").size(), 2U);
+  EXPECT_DOUBLE_EQ(data.at("coverage").at("divergence"), 0.0);
+  // A job that trains on a part of the second epoch.
+  info_.experiment.stop.epochs = 1.2;
+  EXPECT_EQ(figures().at("warm").at("requests"), 15);
+}
+
 /// What is left of a cache is no class of delivered samples; the bound is for caches that begin empty.
 TEST_F(Data, WhatIsLeftOfACacheIsNoClass) {
   two_epochs();

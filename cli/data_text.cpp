@@ -50,7 +50,7 @@ std::string part_line(const std::string& name, const json& part) {
 }
 
 /// Empty: not known.
-std::string coverage_line(const json& data) {
+std::string coverage_line(const json& data, const std::string& exception) {
   std::int64_t known = 0, whole = 0, complete = 0;
   for (const json& epoch : data.at("epochs")) {
     complete += epoch.at("complete").get<bool>() ? 1 : 0;
@@ -63,9 +63,10 @@ std::string coverage_line(const json& data) {
   const json& all = data.at("coverage");
   if (known == 0 || !all.is_object()) return "";
   std::string line = fmt::format(
-      "\n  coverage: {} of {} complete epochs delivered each sample exactly once; {} of the samples "
+      "\n  coverage: {} of {} complete epochs delivered each sample exactly once{}; {} of the samples "
       "in all, {} omitted, {} repeated, divergence {:.3g} nats",
-      whole, complete, share_text(all.at("distinct_share")), with_separators(all.at("omitted")),
+      whole, complete, whole < complete && !exception.empty() ? " (" + exception + ")" : "",
+      share_text(all.at("distinct_share")), with_separators(all.at("omitted")),
       with_separators(all.at("repeated")), all.at("divergence").get<double>());
   for (auto epoch = data.at("epochs").rbegin(); epoch != data.at("epochs").rend(); ++epoch)
     if (epoch->at("coverage").is_object() && epoch->at("coverage").contains("importance_age"))
@@ -76,7 +77,7 @@ std::string coverage_line(const json& data) {
 
 }  // namespace
 
-std::string data_lines(const json& data) {
+std::string data_lines(const json& data, const std::string& exception) {
   if (!data.is_object()) return "";
   std::string text =
       fmt::format("\n  {:<16}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>12}  {}", "samples", "requests",
@@ -86,7 +87,7 @@ std::string data_lines(const json& data) {
     const auto epochs = warm.at("epochs").get<std::int64_t>();
     text += part_line(epochs == 1 ? "1 warm epoch" : with_separators(epochs) + " warm epochs", warm);
   }
-  return text + coverage_line(data);
+  return text + coverage_line(data, exception);
 }
 
 }  // namespace tandem::cli

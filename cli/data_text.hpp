@@ -6,7 +6,9 @@
 
 namespace tandem::cli {
 
-/// Some lines, each with a line break before it. `data`: that of summary.json.
-std::string data_lines(const nlohmann::json& data);
+/// Some lines, each with a line break before it. `data`: that of summary.json. `exception`: why an epoch
+/// of this job may have been recorded without all of its samples, although none was left out; empty: it may
+/// not.
+std::string data_lines(const nlohmann::json& data, const std::string& exception);
 
 }  // namespace tandem::cli

@@ -289,6 +289,14 @@ std::string faults_line(const nlohmann::json& cache) {
   return line;
 }
 
+/// Why an epoch may have been recorded without all of its samples; empty: it may not.
+std::string epochs_in_parts(const RunInfo& info) {
+  if (info.resumed.is_object()) return "the first one without what came before the job was resumed";
+  if (info.experiment.data.sampling == "shard")
+    return "batches with samples of two epochs count for the later one";
+  return "";
+}
+
 }  // namespace
 
 std::string results_line(const Results& results) {
@@ -315,7 +323,7 @@ std::string results_line(const Results& results) {
         ", {} samples replaced by others",
         with_separators(
             summary.at("cache").at("classes").at("substituted").at("samples").get<std::int64_t>()));
-  if (summary.contains("data")) line += data_lines(summary.at("data"));
+  if (summary.contains("data")) line += data_lines(summary.at("data"), epochs_in_parts(results.info));
   line += ensemble_line(summary) + shares_line(summary) + commits_line(summary) + rounds_line(summary) +
           membership_line(summary, results.info.experiment.placement.workers.size()) + target_line(summary) +
           accuracy_stop_line(results) + restarts_line(results.info) + origin_line(results.info);

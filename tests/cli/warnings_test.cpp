@@ -154,7 +154,9 @@ TEST_F(Warnings, LifetimesOfMachinesWithoutWorkersAreNamed) {
   };
   EXPECT_THAT(
       told("server", "exponential mean=1h"),
-      HasSubstr("warning: the lifetime of host 'server' has no effect: only machines of workers depart"));
+      AllOf(
+          HasSubstr("warning: the lifetime of host 'server' has no effect: only machines of workers depart"),
+          HasSubstr("with transience.lifetime, those of cache nodes and stores depart, too")));
   EXPECT_THAT(told("server", "never"), Not(HasSubstr("has no effect")));
   EXPECT_THAT(told("node-1", "never"), Not(HasSubstr("has no effect")));
 }

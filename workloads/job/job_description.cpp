@@ -282,11 +282,11 @@ void warn_of_unused_lifetimes(const Job& job, std::vector<std::string>& warnings
   if (unused.empty()) return;
   const std::string others =
       unused.size() == 1 ? "" : fmt::format(" (and of {} more)", counted(unused.size() - 1, "host"));
-  warnings.push_back(fmt::format(
-      "the lifetime of host '{}'{} has no effect: only machines of workers depart, and this one "
-      "has none; with transience.lifetime, and checkpoint.policy or recovery.mode restart, others "
-      "depart, too",
-      *unused.begin(), others));
+  warnings.push_back(
+      fmt::format("the lifetime of host '{}'{} has no effect: only machines of workers depart, and this one "
+                  "has none; with transience.lifetime, those of cache nodes and stores depart, too, and with "
+                  "checkpoint.policy or recovery.mode restart also all others",
+                  *unused.begin(), others));
 }
 
 }  // namespace

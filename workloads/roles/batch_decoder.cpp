@@ -47,8 +47,10 @@ bool BatchDecoder::decode_one(SampleId id, std::span<const std::byte> stored,
   try {
     data_.samples()->decode(Dataset::Part::train, id, stored, record);
     return true;
-  } catch (const ConfigError&) {
-    if (!replaces_) throw;
+  } catch (const ConfigError& error) {
+    if (!replaces_)
+      throw ConfigError(fmt::format(
+          "sample {}: {}; data.bad_sample: replace trains on another sample in its place", id, error.what()));
     return false;
   }
 }

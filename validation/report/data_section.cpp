@@ -154,6 +154,33 @@ Table classes_of_result(const json& data) {
   return table;
 }
 
+Table classes_of_study(const std::vector<const json*>& configurations) {
+  std::vector<json> parts;  // of the rows
+  Table table{.columns = {{"Configuration"}, {"Part", true}}};
+  std::set<std::string> names;
+  for (const json* configuration : configurations) {
+    const json data = configuration->value("data", json());
+    if (!data.is_object()) continue;
+    for (const auto& [key, name] : data_parts) {
+      const json& part = data.at(key);
+      if (!part.is_object()) continue;
+      names.merge(classes_in(part, json()));
+      table.rows.push_back({{configuration->at("name").get<std::string>(), name}});
+      parts.push_back(part);
+    }
+  }
+  for (const std::string& from : names) {
+    table.columns.push_back({from});
+    for (std::size_t row = 0; row < parts.size(); ++row) {
+      const json samples = data_value(parts[row], "/classes/" + from + "/samples");
+      table.rows[row].cells.emplace_back(
+          samples.is_number() ? percent(samples.get<double>() / parts[row].at("requests").get<double>())
+                              : "-");
+    }
+  }
+  return table;
+}
+
 void add_data(const json& document, Page& page) {
   Table table = data_table(document);
   if (table.rows.empty()) return;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "validation/report/page.hpp"
 
@@ -30,6 +31,9 @@ std::vector<std::string> missing_optima(const nlohmann::json& document);
 Table classes_table(const nlohmann::json& data);
 /// The same of a single result.
 Table classes_of_result(const nlohmann::json& data);
+/// Of a study: one row per configuration and part, with the share of the requests by class; empty: no
+/// configuration has cache nodes. `configurations`: of its document, those with figures.
+Table classes_of_study(const std::vector<const nlohmann::json*>& configurations);
 
 /// A section with data_table(); nothing without cache nodes.
 void add_data(const nlohmann::json& document, Page& page);

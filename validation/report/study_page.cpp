@@ -9,6 +9,7 @@
 
 #include "validation/compare/headline.hpp"
 #include "validation/page/pieces.hpp"
+#include "validation/report/data_section.hpp"
 #include "validation/report/opening.hpp"
 #include "validation/report/platform_drawing.hpp"
 #include "validation/report/several_jobs.hpp"
@@ -366,6 +367,17 @@ void add_study_commands(const json& document, Page& page) {
   }
 }
 
+void add_classes(const std::vector<const json*>& configurations, Page& page) {
+  Table table = classes_of_study(configurations);
+  if (table.rows.empty()) return;
+  page.add(
+      Heading{2, "Where samples came from"},
+      Note{"Shares of the samples that workers were given: from the tiers of their own cache node, other "
+           "cache nodes (peer), the store, or other samples in place of the wanted ones (substituted). "
+           "peer-miss is a part of store; background and wasted are reads ahead of requests."},
+      std::move(table));
+}
+
 Page page_of_study(const json& document) {
   Page page{document.at("title").get<std::string>() + ": a study", "Tandem study (simulated)"};
   add_opening(document, page);
@@ -409,6 +421,7 @@ Page page_of_study(const json& document) {
            charts_of(panels_of(document), "shares", "Shares of the makespan"),
            narrowed(all, {"Configuration", "Computing", "Data", "Exchange", "communicating", "waiting",
                           "Other", "Bytes sent per sample", "Bytes received per sample"}));
+  add_classes(worked, page);
   add_platforms(document, page);
   add_study_commands(document, page);
   return page;

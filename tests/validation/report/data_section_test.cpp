@@ -96,5 +96,28 @@ TEST(DataSection, AResultAloneHasItsShares) {
   EXPECT_EQ(table.rows[2].cells[3].text, "30.0 %");
 }
 
+/// A study has a column for each class that any of its configurations has.
+TEST(DataSection, ConfigurationsOfAStudyHaveTheirShares) {
+  json with = {{"name", "cached"}, {"data", data_of_result(with_two_epochs().simulated.summary)}};
+  json peers = {{"name", "peers"}, {"data", with.at("data")}};
+  peers["data"]["cold"] = nullptr;
+  peers["data"]["warm"]["classes"]["peer"] = {{"samples", 5}, {"bytes", 50}, {"blocked_s", 0.0}};
+  const json without = {{"name", "memory"}, {"data", nullptr}};
+  const Table table = classes_of_study({&with, &without, &peers});
+  std::vector<std::string> columns;
+  for (const auto& column : table.columns) columns.push_back(column.name);
+  EXPECT_THAT(columns, ::testing::ElementsAre("Configuration", "Part", "peer", "store", "tier0"));
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& row : table.rows) {
+    rows.emplace_back();
+    for (const auto& cell : row.cells) rows.back().push_back(cell.text);
+  }
+  EXPECT_THAT(rows, ::testing::ElementsAre(
+                        std::vector<std::string>{"cached", "cold epoch", "-", "100 %", "-"},
+                        std::vector<std::string>{"cached", "warm epochs", "-", "70.0 %", "30.0 %"},
+                        std::vector<std::string>{"peers", "warm epochs", "5.00 %", "70.0 %", "30.0 %"}));
+  EXPECT_TRUE(classes_of_study({&without}).rows.empty());
+}
+
 }  // namespace
 }  // namespace tandem::validation

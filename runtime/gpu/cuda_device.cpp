@@ -66,6 +66,12 @@ Bytes gpu_memory(int number) {
   return Bytes(static_cast<std::int64_t>(total));
 }
 
+std::string gpu_address(int number) {
+  char address[32] = {};
+  check_cuda(cudaDeviceGetPCIBusId(address, sizeof(address), number), "cudaDeviceGetPCIBusId", number);
+  return address;
+}
+
 CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
   enter();
   cudaDeviceProp properties;

@@ -22,5 +22,8 @@ Gpus visible_gpus();
 std::unique_ptr<ComputeDevice> make_gpu(int number);
 /// All memory of the GPU, also what is in use. Pre and errors: as make_gpu.
 Bytes gpu_memory(int number);
+/// Its PCI address, "0000:65:00.0": the driver's name for the GPU, whatever numbers CUDA_VISIBLE_DEVICES
+/// gives. Pre and errors: as make_gpu.
+std::string gpu_address(int number);
 
 }  // namespace tandem

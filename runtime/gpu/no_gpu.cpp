@@ -18,4 +18,6 @@ std::unique_ptr<ComputeDevice> make_gpu(int number) { fail(number); }
 
 Bytes gpu_memory(int number) { fail(number); }
 
+std::string gpu_address(int number) { fail(number); }
+
 }  // namespace tandem

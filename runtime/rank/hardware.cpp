@@ -1,6 +1,5 @@
 #include "runtime/rank/hardware.hpp"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/machines/agent.hpp"
+#include "runtime/rank/nvml.hpp"
 
 namespace tandem {
 namespace {
@@ -30,52 +30,11 @@ std::string first_value(const char* path, const std::string& name) {
   return {};
 }
 
-/// The few functions of NVML that are used here, by their binary interface.
-class Nvml {
- public:
-  Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
-    if (library_ == nullptr) return;
-    const auto init = function<int()>("nvmlInit_v2");
-    is_ready_ = init != nullptr && init() == 0;
-  }
-  ~Nvml() {
-    if (is_ready_)
-      if (const auto shutdown = function<int()>("nvmlShutdown")) shutdown();
-    if (library_ != nullptr) dlclose(library_);
-  }
-  Nvml(const Nvml&) = delete;
-  Nvml& operator=(const Nvml&) = delete;
-
-  nlohmann::json gpus() const {
-    nlohmann::json list = nlohmann::json::array();
-    const auto count = function<int(unsigned*)>("nvmlDeviceGetCount_v2");
-    const auto handle = function<int(unsigned, void**)>("nvmlDeviceGetHandleByIndex_v2");
-    const auto name = function<int(void*, char*, unsigned)>("nvmlDeviceGetName");
-    const auto memory = function<int(void*, Memory*)>("nvmlDeviceGetMemoryInfo");
-    unsigned devices = 0;
-    if (!is_ready_ || !count || !handle || !name || !memory || count(&devices) != 0) return list;
-    for (unsigned index = 0; index < devices; ++index) {
-      void* device = nullptr;
-      char text[96] = {};
-      Memory size{};
-      if (handle(index, &device) != 0 || name(device, text, sizeof(text)) != 0) continue;
-      if (memory(device, &size) != 0) size.total = 0;
-      list.push_back({{"name", text}, {"memory", size.total}});
-    }
-    return list;
-  }
-
- private:
-  struct Memory {
-    unsigned long long total, free, used;
-  };
-  template <class Signature>
-  Signature* function(const char* name) const {
-    return library_ == nullptr ? nullptr : reinterpret_cast<Signature*>(dlsym(library_, name));
-  }
-  void* library_;
-  bool is_ready_ = false;
-};
+nlohmann::json gpus() {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [name, memory] : Nvml().gpus()) list.push_back({{"name", name}, {"memory", memory}});
+  return list;
+}
 
 /// An open file that has no name any more.
 class ScratchFile {
@@ -114,7 +73,7 @@ nlohmann::json describe_hardware() {
           {"processor", first_value("/proc/cpuinfo", "model name")},
           {"cores", std::thread::hardware_concurrency()},
           {"memory", memory.empty() ? 0LL : 1024 * std::strtoll(memory.c_str(), nullptr, 10)},
-          {"gpus", Nvml().gpus()}};
+          {"gpus", gpus()}};
 }
 
 DiskRates measure_disk(const std::string& folder) {

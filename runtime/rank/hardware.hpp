@@ -7,7 +7,7 @@
 namespace tandem {
 
 /// {"host", "processor", "cores", "memory", "gpus": [{"name", "memory"}]}, sizes in bytes; memory 0: not
-/// known. GPUs are asked for through NVML, which is loaded at run time; without it there are none.
+/// known. GPUs are asked for through NVML; without it there are none.
 nlohmann::json describe_hardware();
 
 struct DiskRates {

@@ -132,7 +132,7 @@ void describe_cold_reads(const Job& job, Rank rank, const MpiSetting& setting, M
 }  // namespace
 
 nlohmann::json describe_physics(const Job& job, Rank rank, const std::string& cluster,
-                                const MpiSetting& setting, MPI_Comm communicator) {
+                                const MpiSetting& setting, const GpuMonitor* gpu, MPI_Comm communicator) {
   const std::string host = host_device().name();
   const auto machines = gather_texts(communicator, machine_name());
   const auto devices = gather_texts(communicator, setting.device == nullptr ? host : setting.device->name());
@@ -146,7 +146,10 @@ nlohmann::json describe_physics(const Job& job, Rank rank, const std::string& cl
   }
   describe_cold_reads(job, rank, setting, communicator, physics);
   if (setting.node_memory) physics["node_memory_message_bytes"] = setting.node_memory->largest();
+  const auto gpus = gather_texts(communicator, gpu == nullptr ? "" : gpu->description().dump());
   if (std::ranges::all_of(devices, [&](const auto& device) { return device == host; })) return physics;
+  for (std::size_t of = 0; of < gpus.size(); ++of)
+    if (!gpus[of].empty()) physics["gpus"]["rank " + std::to_string(of)] = nlohmann::json::parse(gpus[of]);
   physics["device_messages"] = setting.direct_messages ? "direct" : "staged";
   const AllReducePlan* plan = job.exchange().all_reduce();
   if (plan == nullptr || std::ranges::count(plan->collectives, native_all_reduce) == 0) return physics;
@@ -185,6 +188,7 @@ JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const
   Journal journal;
   journal.keep_decisions = recorded.decisions;
   journal.keep_requests = recorded.requests;
+  if (recorded.gpu != nullptr) recorded.gpu->start(context.rank(), context.now());
   if (recorded.operations) {
     context.watch_copies([&](const MpiContext::DeviceCopy& copy) {
       journal.operations.push_back(
@@ -197,6 +201,7 @@ JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const
     run_role(job, context, journal);
   }
   const double own_end = context.now().count();
+  if (recorded.gpu != nullptr) journal.gpus = recorded.gpu->finish();
   journal.missed_deadlines = context.late_devices();
   journal.cpu_wait = cpu_wait().value_or(Seconds(0)) - waited_before;
   // Ranks that end early wait here without using a core, unlike in an MPI collective.
@@ -238,6 +243,7 @@ JobRun run_sharing_job(const SharedLaunch& launch, MpiContext& context, Context&
     journal.keep_requests = recorded.requests;
   }
   Journal& own = journals.front();
+  if (recorded.gpu != nullptr) recorded.gpu->start(of_job.rank(), context.now() - launch.start);
   if (recorded.operations)
     context.watch_copies([&](const MpiContext::DeviceCopy& copy) {
       own.operations.push_back(record_of_copy(of_job.rank(), copy.out, copy.bytes, copy.start - launch.start,
@@ -246,6 +252,7 @@ JobRun run_sharing_job(const SharedLaunch& launch, MpiContext& context, Context&
   run_role_of(launch, of_job, journals, recorded.operations);
   context.watch_copies({});
   const Seconds end = context.now();
+  if (recorded.gpu != nullptr) own.gpus = recorded.gpu->finish();
   own.missed_deadlines = context.late_devices();
   own.cpu_wait = cpu_wait().value_or(Seconds(0)) - waited_before;
   context.meet();

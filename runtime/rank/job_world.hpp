@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/mpi/mpi_context.hpp"
+#include "runtime/rank/gpu_monitor.hpp"
 #include "runtime/rank/job_clocks.hpp"
 #include "runtime/rank/other_load.hpp"
 #include "runtime/rank/shared_launch.hpp"
@@ -31,10 +32,10 @@ MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool
 MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const std::string& cluster,
                        MPI_Comm communicator);
 
-/// For run.json, complete on rank 0. `cluster`: as JSON. Collective over `communicator`, whose ranks may be
-/// others than those of the job: `rank` is of the job.
+/// For run.json, complete on rank 0. `cluster`: as JSON. `gpu`: null without one. Collective over
+/// `communicator`, whose ranks may be others than those of the job: `rank` is of the job.
 nlohmann::json describe_physics(const Job& job, Rank rank, const std::string& cluster,
-                                const MpiSetting& setting, MPI_Comm communicator);
+                                const MpiSetting& setting, const GpuMonitor* gpu, MPI_Comm communicator);
 
 /// `network` and `devices` of run.json. `physics`: as describe_physics returns it on rank 0.
 nlohmann::json measured_network(const nlohmann::json& physics);
@@ -55,6 +56,7 @@ struct Recorded {
   std::string earlier = {};
   /// Other jobs run on the machine at the same time, whose load is not that of other programs.
   bool has_company = false;
+  GpuMonitor* gpu = nullptr;  ///< of this rank; null: it computes on the processor
 };
 
 /// Runs the rank's role to its end; rank 0 returns the records of all ranks and generations, in its own time

@@ -21,7 +21,7 @@ RankDevice make_rank_device(const Job& job, Rank rank) {
     auto device = make_gpu(*gpu);
     // Where the file gives the number, the learner ends the job if libtorch cannot use it.
     if (is_explicit || device->libtorch_gpu().value_or(-1) < learner_gpus())
-      return {.gpu = std::move(device)};
+      return {.gpu = std::move(device), .address = gpu_address(*gpu)};
     return {.why_no_gpu = "libtorch does not find it, or was built without CUDA"};
   }
   if (!is_explicit) return {.why_no_gpu = there.why_none};

@@ -12,6 +12,7 @@ namespace tandem {
 
 struct RankDevice {
   std::unique_ptr<ComputeDevice> gpu = {};  ///< null: the processor
+  std::string address = {};                 ///< of the GPU, as gpu_address() gives it
   std::string why_no_gpu =
       {};  ///< reason why the GPU of the platform file is not used; empty if it is, or if there is none
 };

@@ -43,6 +43,7 @@
 #include "workloads/job/identity.hpp"
 #include "workloads/job/job_context.hpp"
 #include "workloads/job/job_document.hpp"
+#include "workloads/records/gpu_figures.hpp"
 #include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -124,6 +125,7 @@ struct JobPlace {
   const ResultFiles& files;
   const OwnJob& own;
   std::span<const Job> served;  ///< the other jobs that this rank serves
+  GpuMonitor* gpu = nullptr;    ///< of this rank; null: it computes on the processor
 };
 
 /// Of a rank in a launch whose jobs share cache nodes and stores.
@@ -154,7 +156,8 @@ void run_and_write(const Job& job, const RankOptions& options, nlohmann::json ph
                           .decisions = options.decisions,
                           .requests = options.requests,
                           .earlier = std::filesystem::path(options.document).parent_path().string(),
-                          .has_company = own.has_company()};
+                          .has_company = own.has_company(),
+                          .gpu = place.gpu};
   const JobRun run = own.shares() ? run_sharing(job, recorded, context, place)
                                   : run_job(job, context, own.communicator, recorded, place.clocks);
   place.files.gather();
@@ -167,6 +170,10 @@ void run_and_write(const Job& job, const RankOptions& options, nlohmann::json ph
   info.network = measured_network(physics);
   info.devices = measured_devices(job, physics);
   info.physics = physics;
+  for (const std::string& throttled : throttled_gpus(info, run.journal)) {
+    print_note(throttled);
+    info.warnings.push_back(throttled);
+  }
   write_results(place.files.directory(), info, run.journal, run.makespan, options.trace);
 }
 
@@ -334,7 +341,10 @@ void run_on_device(Job& job, const RankOptions& options, const OwnJob& own, cons
     return calibrate_job(job, options, calibration, files.directory(), context);
   }
   MpiSetting setting = job_setting(job, rank, device.gpu.get(), options.cluster, own.messages());
-  nlohmann::json physics = describe_physics(job, rank, options.cluster, setting, communicator);
+  std::optional<GpuMonitor> gpu;
+  if (device.gpu) gpu.emplace(device.address);
+  nlohmann::json physics =
+      describe_physics(job, rank, options.cluster, setting, gpu ? &*gpu : nullptr, communicator);
   if (!notes.empty()) physics["notes"] = notes;
   if (own.has_company()) physics["other_jobs"] = own.others;
   if (!own.sharing.empty()) physics[shared_cache_key] = own.sharing;
@@ -353,7 +363,11 @@ void run_on_device(Job& job, const RankOptions& options, const OwnJob& own, cons
   MpiContext context(own.messages(), std::move(setting));
   begin_generation(job, files.directory(), context, communicator);
   run_and_write(job, options, std::move(physics), context,
-                {.clocks = clocks ? &*clocks : nullptr, .files = files, .own = own, .served = served});
+                {.clocks = clocks ? &*clocks : nullptr,
+                 .files = files,
+                 .own = own,
+                 .served = served,
+                 .gpu = gpu ? &*gpu : nullptr});
   // What follows waits for all ranks of the machine, busily.
   if (own.has_company()) meet_other_jobs();
 }

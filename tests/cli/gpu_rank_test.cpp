@@ -287,6 +287,51 @@ TEST_F(GpuRanks, RunJsonRecordsTheTransportOfMessagesAndSums) {
   EXPECT_FALSE(physics().contains("native_sums"));
 }
 
+TEST_F(GpuRanks, RecordTheirClocksAndSayThatTheyWereThrottled) {
+  const std::string words =
+      training() + " --set placement.workers=[node-1,node-2] --set platform=" + platform(false);
+  const auto played = [&](const std::string& environment) {
+    const auto result = on_gpus(words + " --force", environment);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return std::pair(result.output, read_results((line_.folder() / "gpus").string()));
+  };
+  const std::string nvml = "LD_LIBRARY_PATH='" TANDEM_NVML_FOLDER "' ";
+  const std::string throttled = "the GPU of rank 0 on 'node-1' was throttled at ";
+  const auto [slow_output, slow] = played(nvml + "NVML_ON_HOST_LIMITS=0x20");
+  EXPECT_NE(slow_output.find(throttled), std::string::npos) << slow_output;
+  EXPECT_NE(slow_output.find("temperature ("), std::string::npos) << slow_output;
+  std::set<Rank> sampled;
+  for (const GpuRecord& sample : slow.journal.gpus) {
+    sampled.insert(sample.rank);
+    EXPECT_EQ(sample.clock_mhz, 1200);
+    EXPECT_EQ(sample.limits, "thermal");
+    EXPECT_GE(sample.time, Seconds(0));
+  }
+  EXPECT_EQ(sampled, (std::set<Rank>{0, 1}));
+  EXPECT_GE(slow.journal.gpus.size(), 4U);
+  EXPECT_EQ(slow.summary.at("gpus").at(1).at("throttled"), 1.0);
+  EXPECT_EQ(slow.info.physics.at("gpus").at("rank 1").at("power_w"), 700.0);
+  ASSERT_EQ(std::ranges::count_if(slow.info.warnings,
+                                  [](const std::string& w) { return w.find("throttled") != w.npos; }),
+            2);
+
+  const auto [fast_output, fast] = played(nvml);
+  EXPECT_EQ(fast_output.find("throttled"), std::string::npos) << fast_output;
+  EXPECT_EQ(fast.summary.at("gpus").at(0).at("throttled"), 0.0);
+  EXPECT_EQ(fast.summary.at("gpus").at(0).at("clock_mhz").at("max"), 1980);
+}
+
+TEST_F(GpuRanks, RunWithoutNvml) {
+  const auto result = on_gpus(training() + " --set platform=" + platform(false),
+                              "NVML_ON_HOST_INIT=9 LD_LIBRARY_PATH='" TANDEM_NVML_FOLDER "'");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto results = read_results((line_.folder() / "gpus").string());
+  EXPECT_TRUE(results.journal.gpus.empty());
+  EXPECT_FALSE(results.summary.contains("gpus"));
+  const std::string unknown = results.info.physics.at("gpus").at("rank 0").at("unknown");
+  EXPECT_NE(unknown.find("failed with code 9"), std::string::npos) << unknown;
+}
+
 TEST_F(GpuRanks, MpiMayUseItsTransportForGpuMemory) {
   const auto command = [this](const std::string& settings) {
     const auto result = line_.tandem(training() + " --print-command --force --out x " + settings);

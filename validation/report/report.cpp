@@ -450,6 +450,14 @@ json all_commands(const std::vector<json>& configurations) {
   return commands;
 }
 
+/// The largest share of samples at which a GPU of the run was throttled.
+double throttled_share(const Results& run) {
+  double most = 0.0;
+  if (run.summary.contains("gpus"))
+    for (const auto& gpu : run.summary.at("gpus")) most = std::max(most, gpu.at("throttled").get<double>());
+  return most;
+}
+
 }  // namespace
 
 json configuration_document(const VariantResults& variant, const Comparison& comparison) {
@@ -459,7 +467,9 @@ json configuration_document(const VariantResults& variant, const Comparison& com
   std::int64_t missed = 0;
   double cpu_wait_share = 0.0;
   double other_load = 0.0;
+  double throttled = 0.0;
   for (const auto& run : variant.measured) {
+    throttled = std::max(throttled, throttled_share(run));
     missed += run.journal.missed_deadlines;
     other_load = std::max(other_load, run.journal.other_load);
     cpu_wait_share =
@@ -477,6 +487,7 @@ json configuration_document(const VariantResults& variant, const Comparison& com
           {"missed_deadlines", missed},
           {"cpu_wait_share", cpu_wait_share},
           {"other_load", other_load},
+          {"throttled", throttled},
           {"other_origin", comparison.origin.difference},
           {"gates",
            {{"operations", gate_json(comparison.operations)},

@@ -42,6 +42,7 @@
 //                      compared), warmup_steps, unmatched_steps, missed_deadlines (of all repetitions),
 //                      cpu_wait_share (longest wait of a rank for a CPU core, of the makespan),
 //                      other_load (largest share of the cores that other programs used during a run),
+//                      throttled (largest share of the samples at which a GPU was throttled),
 //                      other_origin (why the differences are no errors of a prediction; "": they are),
 //                      gates: {operations, decisions, replay}: each {state, checked, detail},
 //                      figures: [{key, name, unit, rank (-1: all), host, simulated, measured, error,

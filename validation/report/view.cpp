@@ -43,23 +43,42 @@ std::string cpu_wait_note(const std::vector<const json*>& variants) {
       share(worst) * 100, worst.at("name").get<std::string>());
 }
 
+/// Of the configurations whose share is large.
+struct LargeShares {
+  int count = 0;
+  double most = 0.0;
+  std::string worst = {};  ///< name of the configuration
+};
+LargeShares large_shares(const std::vector<const json*>& variants, const char* key, double large) {
+  LargeShares found{.most = large};
+  for (const json* variant : variants) {
+    const double share = variant->at(key);
+    if (share > large) ++found.count;
+    if (share > found.most) found.worst = variant->at("name");
+    found.most = std::max(found.most, share);
+  }
+  return found;
+}
+
 /// Empty when other programs never used much of the machine.
 std::string other_load_note(const std::vector<const json*>& variants) {
   constexpr double worth_a_note = 0.1;
-  int count = 0;
-  const json* worst = nullptr;
-  double most = worth_a_note;
-  for (const json* variant : variants) {
-    const double share = variant->at("other_load");
-    if (share > worth_a_note) ++count;
-    if (share > most) worst = variant;
-    most = std::max(most, share);
-  }
-  if (count == 0) return "";
+  const auto loads = large_shares(variants, "other_load", worth_a_note);
+  if (loads.count == 0) return "";
   return fmt::format(
       "Other programs used this machine while {} of {} configurations were measured: up to {:.0f} % "
       "of its cores ({}).",
-      count, variants.size(), most * 100, worst->at("name").get<std::string>());
+      loads.count, variants.size(), loads.most * 100, loads.worst);
+}
+
+/// Empty when no GPU was throttled.
+std::string throttled_note(const std::vector<const json*>& variants) {
+  const auto shares = large_shares(variants, "throttled", 0.0);
+  if (shares.count == 0) return "";
+  return fmt::format(
+      "GPUs were throttled while {} of {} configurations were measured: at up to {:.0f} % of the samples "
+      "({}). Measured times are those of slower GPUs; `warnings` in run.json has the reasons.",
+      shares.count, variants.size(), shares.most * 100, shares.worst);
 }
 
 bool is_busy(const std::vector<const json*>& variants) {
@@ -441,7 +460,8 @@ std::vector<std::string> machine_warnings(const json& document) {
   if (is_busy(variants))
     all.push_back(cpu_wait_note(variants) +
                   " Causes are other programs on this machine or more ranks than cores (oversubscription).");
-  if (auto note = other_load_note(variants); !note.empty()) all.push_back(std::move(note));
+  for (auto note : {other_load_note(variants), throttled_note(variants)})
+    if (!note.empty()) all.push_back(std::move(note));
   return all;
 }
 

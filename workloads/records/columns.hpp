@@ -159,6 +159,20 @@ struct Columns<MembershipRecord> {
   }
 };
 
+template <>
+struct Columns<GpuRecord> {
+  static void visit(auto& r, auto&& column) {
+    column("rank", r.rank);
+    column("time_s", r.time);
+    column("clock_mhz", r.clock_mhz);
+    column("memory_clock_mhz", r.memory_clock_mhz);
+    column("power_w", r.power_w);
+    column("temperature_c", r.temperature_c);
+    column("memory_bytes", r.memory_bytes);
+    column("limits", r.limits);
+  }
+};
+
 /// Calls `list(file, is_optional, records)` for each list of records; an optional file is written only when
 /// it has a row.
 template <class J, class Visitor>
@@ -174,6 +188,7 @@ void visit_lists(J& journal, Visitor&& list) {
   list("deliveries.csv", true, journal.deliveries);
   list("losses.csv", true, journal.losses);
   list("membership.csv", true, journal.membership);
+  list("gpus.csv", true, journal.gpus);
 }
 
 /// Calls `figure(key, value)` for each figure of a whole rank or run; `key` is that of summary.json.
@@ -207,6 +222,7 @@ void visit_moments(Journal& journal, Visitor&& moment) {
   for (auto& step : journal.steps) moment(step.start);
   for (auto& evaluation : journal.evaluations) moment(evaluation.time);
   for (auto& change : journal.membership) moment(change.time);
+  for (auto& sample : journal.gpus) moment(sample.time);
   for (auto& commit : journal.commits) {
     moment(commit.started);
     moment(commit.ended);

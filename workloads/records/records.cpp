@@ -71,6 +71,7 @@ void Journal::append(Journal&& other) {
   move_to_end(staleness, other.staleness);
   move_to_end(operations, other.operations);
   merge_by_time(membership, other.membership);
+  move_to_end(gpus, other.gpus);
   move_to_end(later, other.later);
   missed_deadlines += other.missed_deadlines;
   dropped_samples += other.dropped_samples;

@@ -171,6 +171,19 @@ struct MembershipRecord {
   std::string role = {};
 };
 
+/// What the driver said about the GPU of a rank at one moment, in measurements only: one row of gpus.csv.
+/// Numbers that are not known are 0.
+struct GpuRecord {
+  Rank rank = 0;
+  Seconds time{};
+  int clock_mhz = 0;  ///< of its processors
+  int memory_clock_mhz = 0;
+  double power_w = 0.0;
+  int temperature_c = 0;
+  std::int64_t memory_bytes = 0;  ///< in use, by all processes
+  std::string limits = {};        ///< why the clock is no higher: words of gpu_limits (gpu_figures.hpp)
+};
+
 /// What one rank recorded. Not thread-safe: one per rank, merged at the end of the job. columns.hpp lists its
 /// parts for files, summary.json and the wire between ranks.
 struct Journal {
@@ -187,6 +200,7 @@ struct Journal {
   std::vector<StalenessRecord> staleness;  ///< of the first server shard; by worker, then by staleness
   std::vector<OperationRecord> operations;
   std::vector<MembershipRecord> membership;  ///< in the order of time
+  std::vector<GpuRecord> gpus;               ///< of each rank in the order of time
   /// How often the real kernel or disk access behind an emulated device took longer than its emulated time.
   std::int64_t missed_deadlines = 0;
   Seconds cpu_wait{};       ///< longest time that a rank waited for a CPU core; 0 under a simulated clock

@@ -32,7 +32,8 @@ struct RunInfo {
   nlohmann::json sharding;    ///< what servers hold, as describe_shards() gives it; null without servers
   nlohmann::json memory;      ///< estimated, as describe_memory() gives it; null: not known
   std::vector<std::string> question;  ///< what the job asks, as question_of() gives it; empty: not known
-  std::vector<std::string> warnings;  ///< what its author may not have meant, as warnings_of() gives it
+  /// What its author may not have meant, as warnings_of() gives it, and GPUs that were throttled.
+  std::vector<std::string> warnings;
   nlohmann::json versions;
   std::string machine;
   std::string command;

@@ -11,6 +11,7 @@
 #include "workloads/records/cache_rows.hpp"
 #include "workloads/records/columns.hpp"
 #include "workloads/records/data_figures.hpp"
+#include "workloads/records/gpu_figures.hpp"
 #include "workloads/records/metrics.hpp"
 #include "workloads/records/phase_order.hpp"
 
@@ -372,6 +373,7 @@ json summarise(const RunInfo& info, const Journal& journal, Seconds makespan) {
     summary["cache"] = cache_of(journal);
     summary["data"] = data_figures(info, journal);
   }
+  if (!journal.gpus.empty()) summary["gpus"] = gpu_figures(info, journal);
   if (!info.experiment.checkpoint.policy.empty()) summary["commits"] = commits_of(journal);
   return summary;
 }

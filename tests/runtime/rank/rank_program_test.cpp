@@ -44,6 +44,7 @@ Journal random_journal(unsigned seed) {
     journal.staleness.push_back({number(), number(), number(), number()});
     journal.operations.push_back(
         {number(), text(), number(), text(), text(), number(), number(), number(), time(), time()});
+    journal.gpus.push_back({number(), time(), number(), number(), 0.5, number(), number(), text()});
   }
   return journal;
 }
@@ -103,6 +104,14 @@ void expect_equal(const Journal& expected, const Journal& found) {
                         r.end);
     };
     EXPECT_TRUE(tie(expected.operations[i]) == tie(found.operations[i]));
+  }
+  ASSERT_EQ(expected.gpus.size(), found.gpus.size());
+  for (std::size_t i = 0; i < expected.gpus.size(); ++i) {
+    const auto tie = [](const GpuRecord& r) {
+      return std::tuple(r.rank, r.time, r.clock_mhz, r.memory_clock_mhz, r.power_w, r.temperature_c,
+                        r.memory_bytes, r.limits);
+    };
+    EXPECT_TRUE(tie(expected.gpus[i]) == tie(found.gpus[i]));
   }
 }
 

@@ -60,6 +60,7 @@ cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaDeviceGetPCIBusId(char* address, int length, int device);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function);
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes);

@@ -290,6 +290,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   std::memcpy(properties->uuid.bytes, &device, sizeof(device));
   return cudaSuccess;
 }
+cudaError_t cudaDeviceGetPCIBusId(char* address, int length, int device) {
+  TANDEM_BEGIN_CALL();
+  if (device < 0 || device >= settings().devices) return said(cudaErrorInvalidDevice);
+  std::snprintf(address, static_cast<std::size_t>(length), "0000:%02x:00.0",
+                static_cast<unsigned>(device + 1));
+  return cudaSuccess;
+}
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
   TANDEM_BEGIN_CALL();
   attributes->binaryVersion = 90;

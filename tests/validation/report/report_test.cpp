@@ -228,12 +228,16 @@ TEST(ReportText, ABusyMachineIsReportedInEveryForm) {
   variants[0].measured[1].journal.cpu_wait =
       Seconds(0.4 * variants[0].measured[1].summary.at("makespan_s").get<double>());
   variants[0].measured[1].journal.other_load = 0.23;
+  variants[0].measured[1].summary["gpus"] = {{{"throttled", 0.0}}, {{"throttled", 0.25}}};
   const auto document = document_of(variants);
   for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)}) {
     EXPECT_THAT(text,
                 HasSubstr("Other programs used this machine while 1 of 1 configurations were measured: up "
                           "to 23 % of its cores"));
     EXPECT_THAT(text, HasSubstr("too slow for the devices"));
+    EXPECT_THAT(text,
+                HasSubstr("GPUs were throttled while 1 of 1 configurations were measured: at up to 25 % "
+                          "of the samples"));
     EXPECT_THAT(text, HasSubstr("up to 40.0 % of a run"));
   }
 }

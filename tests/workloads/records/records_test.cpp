@@ -130,6 +130,7 @@ TEST(Csv, EveryKindOfRecordRoundTrips) {
   expect_same_csv<CacheRecord>({{4, 1, "tier0", 10, 1000, Seconds(0.5), Seconds(0.125)}});
   expect_same_csv<StalenessRecord>({{1, 0, 7, 448}, {1, 3, 1, 64}});
   expect_same_csv<OperationRecord>({{1, "send", 2, "pushes", "", -1, 4096, 0, Seconds(0.1), Seconds(0.3)}});
+  expect_same_csv<GpuRecord>({{1, Seconds(0.5), 1980, 2619, 512.25, 64, 1 << 30, "power thermal"}});
   expect_same_csv<StepRecord>({});
 }
 
@@ -244,10 +245,12 @@ TEST(Documentation, NamesEveryFileColumnAndKey) {
   });
   auto with_cache = small_journal();
   with_cache.caches = {{2, 0, "tier0", 30, 300, Seconds(1), Seconds(1)}};
+  with_cache.gpus = {{.rank = 0, .clock_mhz = 1980}};
   RunInfo commits = two_workers();
   commits.experiment.checkpoint.policy = "fixed";
   const auto summary = summarise(commits, with_cache, Seconds(12));
   EXPECT_TRUE(summary.contains("commits"));
+  EXPECT_TRUE(summary.contains("gpus"));
   for (const auto& [key, value] : summary.items()) expect_named(key);
 }
 
@@ -289,6 +292,7 @@ TEST_F(ResultDirectory, RoundTrips) {
   journal.staleness = {{0, 0, 3, 12}, {1, 2, 1, 4}};
   journal.cpu_wait = Seconds(0.25);
   journal.other_load = 0.125;
+  journal.gpus = {{1, Seconds(0.5), 1980, 2619, 512.25, 64, 1 << 30, "power"}};
   create(false);
   EXPECT_TRUE(fs::exists(path / "INCOMPLETE"));
   write_results(path, two_workers(), journal, Seconds(12), true);
@@ -301,6 +305,7 @@ TEST_F(ResultDirectory, RoundTrips) {
   EXPECT_EQ(to_csv(results.journal.operations), to_csv(journal.operations));
   EXPECT_EQ(to_csv(results.journal.evaluations), to_csv(journal.evaluations));
   EXPECT_EQ(to_csv(results.journal.staleness), to_csv(journal.staleness));
+  EXPECT_EQ(to_csv(results.journal.gpus), to_csv(journal.gpus));
   EXPECT_EQ(results.journal.missed_deadlines, 3);
   EXPECT_EQ(results.journal.dropped_samples, 64);
   EXPECT_EQ(results.journal.cpu_wait, Seconds(0.25));

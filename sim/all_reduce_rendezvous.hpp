@@ -24,11 +24,12 @@ struct AllReduceRendezvous {
   };
   Channel channel;
   Bytes size{0};
+  collectives::Element element;
   std::vector<Member> members;  ///< in the order of their list
   std::size_t missing = 0;
 
-  /// Gives every member the sum, in the order of their list. Members without memory add nothing. Pre: every
-  /// member has started it.
+  /// Gives every member the sum, added in the order of their list, or their parts. Members without memory add
+  /// nothing. Pre: every member has started it.
   void sum() const;
 };
 
@@ -37,7 +38,8 @@ class AllReduceRendezvousTable {
   /// The rank starts its next all-reduce over the members. Returns it if it was the last to do so; else null.
   /// Pre: the rank is one of the members, and all start the same ones in the same order.
   std::unique_ptr<AllReduceRendezvous> join(std::span<const Rank> members, Channel channel, Rank rank,
-                                            const AllReduceRendezvous::Member& self);
+                                            const AllReduceRendezvous::Member& self,
+                                            const collectives::Element& element);
 
  private:
   /// The all-reduces over one list of members.

@@ -239,19 +239,32 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
 
 // ---- All-reduce ----
 
-Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
-  TANDEM_CHECK(
-      vector.size.count() >= 0 && vector.size.count() % static_cast<std::int64_t>(sizeof(float)) == 0, "size",
-      vector.size.count(), "rank", rank_);
+namespace {
+
+/// Of the sum of floats that takes as long: an all-gather moves what a sum of half its size moves.
+Bytes priced_size(Bytes size, const collectives::Element& element) {
+  constexpr std::int64_t width = sizeof(float);
+  const std::int64_t moved = element.is_gathered() ? (size.count() + 1) / 2 : size.count();
+  return Bytes((moved + width - 1) / width * width);
+}
+
+}  // namespace
+
+Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
+                                const collectives::Element& element) {
+  const std::int64_t unit = element.is_gathered() ? std::ssize(members) : element.bytes;
+  TANDEM_CHECK(vector.size.count() >= 0 && vector.size.count() % unit == 0, "size", vector.size.count(),
+               "rank", rank_);
   Operation& operation = new_operation(Kind::all_reduce);
   operation.channel = channel;
   if (members.size() == 1 || vector.size.count() == 0) return done_at_once(operation);
-  auto rendezvous = world_.rendezvous().join(members, channel, rank_, {this, operation.slot, vector});
+  auto rendezvous =
+      world_.rendezvous().join(members, channel, rank_, {this, operation.slot, vector}, element);
   if (rendezvous == nullptr) return Pending(operation.slot);
   // No member may read the vector before the end, so the sum can be computed now.
   rendezvous->sum();
   TANDEM_CHECK(world_.setting().all_reduce, "all-reduces need a price; members", members.size());
-  const AllReduceTime time = world_.setting().all_reduce(members, vector.size);
+  const AllReduceTime time = world_.setting().all_reduce(members, priced_size(vector.size, element));
   operation.amount = time.alone.count();
   operation.behind_s = time.behind.count();
   TANDEM_CHECK(operation.amount >= 0 && operation.behind_s >= 0, "price", operation.amount,

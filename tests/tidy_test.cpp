@@ -88,7 +88,7 @@ const std::vector<Layer>& lower_layers() {
       {"workloads/vectors/", {"policies/", "workloads/vectors/"}, {}},
       // The interface between roles and their environment: the lowest layer, below all code that blocks on
       // it.
-      {"workloads/context.hpp", {"policies/vocabulary/"}, {}},
+      {"workloads/context.hpp", {"policies/vocabulary/", "policies/collectives/element.hpp"}, {}},
       {"workloads/protocol.hpp", {"policies/", "workloads/context.hpp"}, {}},
       {"workloads/discovery/",
        {"policies/vocabulary/", "platforms/discovery/", "workloads/context.hpp", "workloads/discovery/"},
@@ -160,7 +160,9 @@ const std::vector<Layer>& upper_layers() {
        {"fmt/", "nlohmann/", "yaml-cpp/", "sys/", "unistd.h", "poll.h", "arpa/inet.h"}},
       {"runtime/gpu/", {"policies/", "workloads/vectors/", "runtime/gpu/"}, {"cuda", "dlfcn.h", "unistd.h"}},
       // The GPUs that sum together are those of the ranks of one MPI communicator.
-      {"runtime/gpu/device_collective.hpp", {"policies/vocabulary/", "runtime/gpu/"}, {"mpi.h"}},
+      {"runtime/gpu/device_collective.hpp",
+       {"policies/vocabulary/", "policies/collectives/element.hpp", "runtime/gpu/"},
+       {"mpi.h"}},
       {"runtime/mpi/",
        {"policies/", "workloads/files/", "workloads/vectors/", "workloads/context.hpp", "runtime/gpu/",
         "runtime/mpi/"},

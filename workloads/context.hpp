@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/collectives/element.hpp"
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem {
@@ -151,12 +152,16 @@ class Context {
   virtual Pending send(Rank to, Channel channel, Slice slice, const Note& note = {}) = 0;
   /// Posts a receive for the next message of (from, channel). A shorter message may arrive.
   virtual Pending receive(Rank from, Channel channel, Slice slice) = 0;
-  /// Starts an all-reduce of the library: a sum of float32 over the members, in place. The library chooses
-  /// the order of the additions, the same for all members. This rank is one of the members; all of them give
-  /// the same list and start the same all-reduces over it in the same order, with equal channels and sizes.
+  /// Starts an all-reduce of the library: a sum of elements over the members, in place. The library chooses
+  /// the order of the additions, the same for all members; sums of 16-bit elements are rounded after each
+  /// addition, or less often. With bytes, an all-gather: the vector has one equal part for each member, in
+  /// their order; each gives its own part and gets those of all. This rank is one of the members; all of them
+  /// give the same list and start the same all-reduces over it in the same order, with equal channels, sizes
+  /// and elements.
   /// The caller must not access the vector before it has waited for the operation. With one member, or no
   /// elements, the operation ends immediately.
-  virtual Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) = 0;
+  virtual Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
+                             const collectives::Element& element = collectives::float_element) = 0;
   /// Moves bytes from or to disk number `disk` of this rank's host, whose ranks share it. `transfer`, the
   /// real input or output, may run until the wait, on another thread; its errors come at the wait.
   virtual Pending read(int disk, DiskAccess access, Kernel transfer = {}) = 0;

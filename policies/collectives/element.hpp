@@ -11,6 +11,7 @@ struct Element {
   enum class Kind : std::uint8_t { float32, fp16, bf16, bytes } kind = Kind::bytes;
   std::int64_t bytes = 1;
   bool operator==(const Element&) const = default;
+  bool is_gathered() const { return kind == Kind::bytes; }
 };
 
 inline constexpr Element float_element{Element::Kind::float32, 4};

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "policies/collectives/element.hpp"
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem {
@@ -21,13 +22,14 @@ class DeviceCollective {
   virtual ~DeviceCollective() = default;
   /// Whether each member has a device of its own that takes part. All ranks get the same answer.
   virtual bool can(std::span<const Rank> members) const = 0;
-  /// Starts the sum of float32 over the members, in place, and returns its number. `among` has the members as
-  /// its ranks, in their order. The first sum over a list of members waits until all of them have started it.
+  /// Starts the sum of elements over the members, in place, and returns its number; of bytes, an all-gather
+  /// (see Context::all_reduce). `among` has the members as its ranks, in their order. The first sum over a
+  /// list of members waits until all of them have started it.
   /// Returns nothing, for all members and permanently, if one of them already uses the maximum number of
   /// lists: each list takes memory of its device, and only all members together could release it. Pre:
   /// can(members); the memory is on this rank's device, and no queued work of the device writes it.
   virtual std::optional<std::uint32_t> start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
-                                             std::int64_t bytes) = 0;
+                                             std::int64_t bytes, const collectives::Element& element) = 0;
   /// Whether the sum has ended; its number is then invalid. Errors: also WorldError, after an abort(), if a
   /// member has failed, or the sum has taken the longest time.
   virtual bool has_ended(std::uint32_t sum) = 0;

@@ -13,7 +13,6 @@
 namespace tandem {
 namespace {
 
-constexpr std::int64_t element = sizeof(float);
 // Sums over a list of members must start in one order everywhere. All share a route: none waits long there.
 constexpr Channel rendezvous{.stream = Channel::most_streams - 1};
 constexpr DeviceCopies::Route sums_route{.to = -1, .tag = -1};
@@ -22,6 +21,14 @@ constexpr DeviceCopies::Route sums_route{.to = -1, .tag = -1};
 bool is_of_finished_bucket(const Work& work) {
   return work.bucket >= 0 && (work.kind == Work::Kind::reduce || work.kind == Work::Kind::compress ||
                               work.kind == Work::Kind::decompress);
+}
+
+/// What a member gives to an all-reduce: the vector, or its part of an all-gather.
+Slice own_part(Slice vector, const collectives::Element& element, std::ptrdiff_t self,
+               std::ptrdiff_t members) {
+  if (!element.is_gathered()) return vector;
+  const std::int64_t part = vector.size.count() / members;
+  return {Bytes(part), vector.data == nullptr ? nullptr : vector.data + self * part};
 }
 
 }  // namespace
@@ -289,10 +296,13 @@ std::vector<std::byte> MpiContext::summand_of(Slice vector) {
   return bytes;
 }
 
-Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
+Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
+                               const collectives::Element& element) {
   const std::int64_t size = vector.size.count();
+  const auto self = std::ranges::find(members, rank_) - members.begin();
+  const std::int64_t unit = element.is_gathered() ? std::ssize(members) : element.bytes;
   TANDEM_CHECK(std::ranges::count(members, rank_) == 1, "rank", rank_, "members", members.size());
-  TANDEM_CHECK(size >= 0 && size % element == 0, "channel", channel.number(), "bytes", size);
+  TANDEM_CHECK(size >= 0 && size % unit == 0, "channel", channel.number(), "bytes", size);
   if (members.size() == 1 || size == 0) return Pending(slots_.acquire_done(time_->now()));
   const Communicators::Members met = communicators_.of(members, [&] {
     meet(members);
@@ -302,7 +312,7 @@ Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, S
   const bool of_device = device_.owns(vector.data);
   if (of_device && met.is_kept && setting_.collective && setting_.collective->can(members)) {
     send_staged_messages();
-    if (const auto sum = setting_.collective->start(members, among, vector.data, size)) {
+    if (const auto sum = setting_.collective->start(members, among, vector.data, size, element)) {
       const auto number = slots_.acquire(Slot::State::summed);
       slots_[number].sum = *sum;
       return Pending(number);
@@ -311,39 +321,33 @@ Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, S
   const auto number = slots_.acquire(Slot::State::messages);
   Slot& slot = slots_[number];
   if (!met.is_kept) slot.own_communicator = among;
+  const Slice own = own_part(vector, element, self, std::ssize(members));
+  const std::int64_t given = own.size.count();
   if (of_device) {
     slot.slice = vector;
-    slot.block = staging_.take(2 * size);
+    slot.block = staging_.take(given + size);
     std::byte* const summand = slot.block.data();
-    slot.landing = summand + size;
+    slot.landing = summand + given;
     slot.landed = size;
-    staging_.copies().out(summand, vector.data, size, sums_route,
-                          [=, this] { start_sum(number, among, summand, summand + size, size); });
+    staging_.copies().out(summand, own.data, given, sums_route, [=, this, sum = slot.landing] {
+      start_sum(number, among, {summand, static_cast<std::size_t>(given)}, sum, element);
+    });
     return Pending(number);
   }
   // Not in place, because Open MPI 4.1 would then send whole vectors along a tree for every size.
-  slot.summand = summand_of(vector);
-  const std::byte* const summand = slot.summand.data();
+  slot.summand = summand_of(own);
+  const std::span<const std::byte> summand = slot.summand;
   std::byte* const sum = vector.data == nullptr ? transport_.scratch(vector.size) : vector.data;
   if (staging_.copies().is_leaving(sums_route))
-    staging_.copies().behind(sums_route, [=, this] { start_sum(number, among, summand, sum, size); });
+    staging_.copies().behind(sums_route, [=, this] { start_sum(number, among, summand, sum, element); });
   else
-    start_sum(number, among, summand, sum, size);
+    start_sum(number, among, summand, sum, element);
   return Pending(number);
 }
 
-void MpiContext::start_sum(std::uint32_t number, MPI_Comm among, const std::byte* summand, std::byte* sum,
-                           std::int64_t size) {
-  // MPI counts in ints.
-  constexpr std::int64_t most = std::int64_t{1} << 30;
-  for (std::int64_t begin = 0; begin < size; begin += most * element) {
-    const std::int64_t count = std::min(most, (size - begin) / element);
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallreduce(summand + begin, sum + begin, static_cast<int>(count), MPI_FLOAT, MPI_SUM, among,
-                             &request),
-              "MPI_Iallreduce");
-    transport_.watch(number, request);
-  }
+void MpiContext::start_sum(std::uint32_t number, MPI_Comm among, std::span<const std::byte> own,
+                           std::byte* sum, const collectives::Element& element) {
+  sums_.start(among, own, sum, element, [&](MPI_Request request) { transport_.watch(number, request); });
 }
 
 // ---- Progress ----

@@ -16,6 +16,7 @@
 #include "runtime/gpu/device_collective.hpp"
 #include "runtime/mpi/communicators.hpp"
 #include "runtime/mpi/device_staging.hpp"
+#include "runtime/mpi/element_sums.hpp"
 #include "runtime/mpi/emulated_units.hpp"
 #include "runtime/mpi/host_time.hpp"
 #include "runtime/mpi/node_memory_path.hpp"
@@ -96,7 +97,8 @@ class MpiContext : public Context {
   /// all members have started it, because they create a communicator, which is kept. If one member already
   /// keeps the maximum number, the communicator serves this one sum only, and every sum over the list waits
   /// like that.
-  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
+  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
+                     const collectives::Element& element) override;
   Pending read(int disk, DiskAccess access, Kernel transfer) override;
   Pending write(int disk, DiskAccess access, Kernel transfer) override;
   Pending sleep(Seconds duration) override;
@@ -154,8 +156,8 @@ class MpiContext : public Context {
   std::vector<std::byte> summand_of(Slice vector);
   void send_staged_messages();
   void meet(std::span<const Rank> members);
-  void start_sum(std::uint32_t number, MPI_Comm among, const std::byte* summand, std::byte* sum,
-                 std::int64_t size);
+  void start_sum(std::uint32_t number, MPI_Comm among, std::span<const std::byte> own, std::byte* sum,
+                 const collectives::Element& element);
 
   OwnCommunicator all_;
   MpiSetting setting_;
@@ -166,6 +168,7 @@ class MpiContext : public Context {
   SlotTable slots_;
   Transport transport_;
   Communicators communicators_;
+  ElementSums sums_;
   EmulatedUnits units_;
   std::unique_ptr<Transfers> transfers_;
   Rank rank_ = 0;

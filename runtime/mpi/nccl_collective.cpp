@@ -53,7 +53,7 @@ class NcclCollective final : public DeviceCollective {
 
   bool can(std::span<const Rank> members) const override;
   std::optional<std::uint32_t> start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
-                                     std::int64_t bytes) override;
+                                     std::int64_t bytes, const collectives::Element& element) override;
   bool has_ended(std::uint32_t sum) override;
   void abort() noexcept override;
 
@@ -66,9 +66,12 @@ class NcclCollective final : public DeviceCollective {
   struct Sum {
     cudaEvent_t end = nullptr;
     const Group* group = nullptr;
+    const char* call = nullptr;
     Clock::time_point start = {};
   };
   void check_nccl(ncclResult_t code, const char* call) const;
+  const char* queue(const Group& group, MPI_Comm among, std::byte* memory, std::int64_t bytes,
+                    const collectives::Element& element) const;
   const Group& group_of(std::span<const Rank> members, MPI_Comm among);
   bool all_have_room(MPI_Comm among) const;
   void check_members(const Sum& sum);
@@ -141,8 +144,43 @@ const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> memb
   return group;
 }
 
+ncclDataType_t type_of(const collectives::Element& element) {
+  using Kind = collectives::Element::Kind;
+  switch (element.kind) {
+    case Kind::fp16:
+      return ncclHalf;
+    case Kind::bf16:
+      return ncclBfloat16;
+    case Kind::float32:
+      return ncclFloat;
+    case Kind::bytes:
+      break;
+  }
+  return ncclUint8;
+}
+
+/// Returns the name of the call.
+const char* NcclCollective::queue(const Group& group, MPI_Comm among, std::byte* memory, std::int64_t bytes,
+                                  const collectives::Element& element) const {
+  const auto count = static_cast<std::size_t>(bytes / element.bytes);
+  if (!element.is_gathered()) {
+    check_nccl(library_.all_reduce(memory, memory, count, type_of(element), ncclSum, group.communicator,
+                                   group.stream),
+               "ncclAllReduce");
+    return "ncclAllReduce";
+  }
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(among, &rank), "MPI_Comm_rank");
+  const std::size_t part = count / group.members->size();
+  check_nccl(library_.all_gather(memory + static_cast<std::size_t>(rank) * part, memory, part,
+                                 type_of(element), group.communicator, group.stream),
+             "ncclAllGather");
+  return "ncclAllGather";
+}
+
 std::optional<std::uint32_t> NcclCollective::start(std::span<const Rank> members, MPI_Comm among,
-                                                   std::byte* memory, std::int64_t bytes) {
+                                                   std::byte* memory, std::int64_t bytes,
+                                                   const collectives::Element& element) {
   TANDEM_CHECK(gpu_ && can(members) && !is_aborted_, "members", members.size());
   check_cuda(cudaSetDevice(*gpu_), "cudaSetDevice", *gpu_);
   const Group& group = group_of(members, among);
@@ -153,12 +191,11 @@ std::optional<std::uint32_t> NcclCollective::start(std::span<const Rank> members
     free_.push_back(static_cast<std::uint32_t>(sums_.size()));
     sums_.push_back({.end = end});
   }
-  check_nccl(library_.all_reduce(memory, memory, static_cast<std::size_t>(bytes) / sizeof(float), ncclFloat,
-                                 ncclSum, group.communicator, group.stream),
-             "ncclAllReduce");
+  const char* const call = queue(group, among, memory, bytes, element);
   const std::uint32_t number = free_.back();
   Sum& sum = sums_[number];
   sum.group = &group;
+  sum.call = call;
   sum.start = Clock::now();
   check_cuda(cudaEventRecord(sum.end, group.stream), "cudaEventRecord", *gpu_);
   free_.pop_back();
@@ -174,7 +211,7 @@ bool NcclCollective::has_ended(std::uint32_t number) {
     check_members(sum);
     return false;
   }
-  check_cuda(code, "ncclAllReduce", *gpu_);
+  check_cuda(code, sum.call, *gpu_);
   free_.push_back(number);
   return true;
 }
@@ -184,7 +221,7 @@ void NcclCollective::check_members(const Sum& sum) {
   ncclResult_t state = ncclSuccess;
   check_nccl(library_.comm_get_async_error(sum.group->communicator, &state), "ncclCommGetAsyncError");
   if (state != ncclSuccess) abort();
-  check_nccl(state, "ncclAllReduce");
+  check_nccl(state, sum.call);
   const std::chrono::duration<double> taken = Clock::now() - sum.start;
   if (Seconds(taken.count()) <= longest_) return;
   abort();
@@ -192,7 +229,7 @@ void NcclCollective::check_members(const Sum& sum) {
   for (const Rank member : *sum.group->members) members += ' ' + std::to_string(member);
   char longest[32];
   std::snprintf(longest, sizeof longest, "%g s", longest_.count());
-  throw WorldError("ncclAllReduce of ranks" + members + " has not ended after " + longest +
+  throw WorldError(std::string(sum.call) + " of ranks" + members + " has not ended after " + longest +
                    ": one of them hangs (set NCCL_DEBUG=INFO for details)");
 }
 

@@ -27,6 +27,7 @@ std::optional<NcclLibrary> load_nccl(const std::string& file_name, std::string& 
   find("ncclCommAbort", found.comm_abort);
   find("ncclCommGetAsyncError", found.comm_get_async_error);
   find("ncclAllReduce", found.all_reduce);
+  find("ncclAllGather", found.all_gather);
   return is_complete ? std::optional(found) : std::nullopt;
 }
 

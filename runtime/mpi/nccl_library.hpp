@@ -17,6 +17,7 @@ struct NcclLibrary {
   decltype(&ncclCommAbort) comm_abort = nullptr;
   decltype(&ncclCommGetAsyncError) comm_get_async_error = nullptr;
   decltype(&ncclAllReduce) all_reduce = nullptr;
+  decltype(&ncclAllGather) all_gather = nullptr;
 };
 
 /// Loads the library of this file name: the one that the process has already loaded (libtorch's own), or the

@@ -121,6 +121,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Qsgd", "--set sync.compression=qsgd"},
         Case{"PowerSgdSums", all_reduce + "--set sync.compression=power-sgd"},
         Case{"NativeSums", all_reduce + "--set sync.collective=native"},
+        Case{"NativeSumsOfBf16", all_reduce + "--set sync.collective=native --set sync.compression=bf16"},
+        Case{"NativeSumsOfFactors",
+             all_reduce + "--set sync.collective=native --set sync.compression=power-sgd"},
+        Case{"NativeGathersOfTopK",
+             all_reduce +
+                 "--set sync.collective=native --set sync.compression=top-k --set sync.overlap=backward"},
+        Case{"NativeGathersOfSigns", all_reduce + "--set sync.collective=native --set sync.compression=sign",
+             true, four},
         Case{"NativeSumsOfGroups",
              all_reduce + "--set sync.collective=native --set sync.algorithm=group-average", true, four,
              // MPI's order of additions differs from the simulator's.

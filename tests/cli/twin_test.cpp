@@ -240,35 +240,57 @@ TEST_P(TensorTwins, SendTheSameMessages) {
 }
 INSTANTIATE_TEST_SUITE_P(Policies, TensorTwins, ::testing::Values("even", "round-robin", "balanced"));
 
-class NativeTwins : public Twins {};
+class NativeTwins : public Twins {
+ protected:
+  /// `tolerance`: of losses, relative.
+  void expect_twins(const std::string& settings, double tolerance) {
+    play("--set sync.over=all-reduce --set sync.collective=native --set sync.algorithm=" + settings,
+         Start::once_for_many_tests);
+    const auto comparison = validation::compare(simulated_, {measured_});
+    using State = validation::Gate::State;
+    EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
+    EXPECT_EQ(comparison.decisions.state, State::passed) << comparison.decisions.detail;
+    const auto sums = [](const Results& results) {
+      return std::ranges::count(results.journal.operations, "all-reduce", &OperationRecord::kind);
+    };
+    EXPECT_GT(sums(measured_), 0);
+    ASSERT_EQ(simulated_.journal.steps.size(), measured_.journal.steps.size());
+    std::map<std::pair<Rank, int>, double> losses;
+    for (const auto& step : simulated_.journal.steps) losses[{step.rank, step.step}] = step.loss;
+    for (const auto& step : measured_.journal.steps) {
+      const double simulated = losses.at({step.rank, step.step});
+      EXPECT_NEAR(step.loss, simulated, tolerance * std::abs(simulated)) << step.rank << ' ' << step.step;
+    }
+    for (const char* key : {"samples", "local_steps", "bytes"})
+      EXPECT_EQ(simulated_.summary.at(key), measured_.summary.at(key)) << key;
+  }
+};
 
 /// MPI's order of additions differs, so the models differ by rounding errors.
-TEST_P(NativeTwins, SameOperationsAndDecisionsAndAlmostTheSameLosses) {
-  play("--set sync.over=all-reduce --set sync.collective=native --set sync.algorithm=" + GetParam(),
-       Start::once_for_many_tests);
-  const auto comparison = validation::compare(simulated_, {measured_});
-  using State = validation::Gate::State;
-  EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
-  EXPECT_EQ(comparison.decisions.state, State::passed) << comparison.decisions.detail;
-  const auto sums = [](const Results& results) {
-    return std::ranges::count(results.journal.operations, "all-reduce", &OperationRecord::kind);
-  };
-  EXPECT_GT(sums(measured_), 0);
-  ASSERT_EQ(simulated_.journal.steps.size(), measured_.journal.steps.size());
-  std::map<std::pair<Rank, int>, double> losses;
-  for (const auto& step : simulated_.journal.steps) losses[{step.rank, step.step}] = step.loss;
-  for (const auto& step : measured_.journal.steps) {
-    const double simulated = losses.at({step.rank, step.step});
-    EXPECT_NEAR(step.loss, simulated, 1e-4 * std::abs(simulated)) << step.rank << ' ' << step.step;
-  }
-  for (const char* key : {"samples", "local_steps", "bytes"})
-    EXPECT_EQ(simulated_.summary.at(key), measured_.summary.at(key)) << key;
-}
+TEST_P(NativeTwins, SameOperationsAndDecisionsAndAlmostTheSameLosses) { expect_twins(GetParam(), 1e-4); }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, NativeTwins,
                          ::testing::Values("bsp", "fedavg --set sync.options.h=3",
                                            "local-sgd --set sync.options.h=2",
                                            "group-average --set sync.options.group_size=2"));
+
+class NativeTwinsOfHalves : public NativeTwins {};
+
+/// Sums of bf16 are rounded to 8 bits after each addition.
+TEST_P(NativeTwinsOfHalves, SameOperationsAndDecisionsAndAboutTheSameLosses) {
+  expect_twins("bsp --set sync.compression=" + GetParam(), 1e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Compressions, NativeTwinsOfHalves, ::testing::Values("fp16", "bf16"));
+
+class NativeTwinsOfGathers : public NativeTwins {};
+
+/// Gathered messages are decoded in one order.
+TEST_P(NativeTwinsOfGathers, SameOperationsDecisionsAndLosses) {
+  expect_twins("bsp --set sync.compression=" + GetParam(), 0.0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Compressions, NativeTwinsOfGathers, ::testing::Values("top-k", "sign", "qsgd"));
 
 TEST_F(Twins, CalibrationMeasuresNativeForTheSimulation) {
   const std::string words =

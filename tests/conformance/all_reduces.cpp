@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tests/conformance/support.hpp"
+#include "workloads/vectors/compute_device.hpp"
 
 namespace tandem::conformance {
 namespace {
@@ -113,12 +114,60 @@ void all_reduces_among_groups(Context& context) {
     }
 }
 
+/// Each rank gives its part, and gets those of all in the order of the members.
+void all_gathers_pass_every_part_on(Context& context) {
+  for (const auto& members : std::vector<std::vector<Rank>>{{0, 1, 2}, {2, 0}, {1}}) {
+    if (!is_member(context, members)) continue;
+    const auto self = std::ranges::find(members, context.rank()) - members.begin();
+    for (const std::size_t part : {1UL, 0UL, 7UL, 100001UL}) {
+      Buffer all(part * members.size());
+      const Buffer own = pattern(static_cast<std::uint32_t>(context.rank()), part);
+      std::ranges::copy(own, all.begin() + self * std::ssize(own));
+      Pending gather =
+          context.all_reduce(members, plain, conformance::slice_of(all), collectives::byte_element);
+      context.wait(gather);
+      for (std::size_t member = 0; member < members.size(); ++member) {
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(member * part);
+        expect_pattern(context, "part of rank " + std::to_string(members[member]),
+                       static_cast<std::uint32_t>(members[member]),
+                       Buffer(begin, begin + static_cast<std::ptrdiff_t>(part)), part);
+      }
+    }
+  }
+}
+
+/// 16-bit elements: their numbers are exact, so that no order of the additions rounds.
+void all_reduces_sum_halves(Context& context) {
+  const std::vector<Rank> all = {0, 1, 2};
+  for (const auto& [element, format] : {std::pair(collectives::fp16_element, HalfFormat::fp16),
+                                        std::pair(collectives::bf16_element, HalfFormat::bf16)})
+    for (const std::size_t size : {1UL, 3UL, 70001UL}) {
+      Vector values(size);
+      for (std::size_t at = 0; at < size; ++at)
+        values[at] = static_cast<float>(static_cast<int>(at % 5) - 2 + context.rank());
+      const auto count = static_cast<std::int64_t>(size);
+      std::vector<std::uint16_t> halves(size);
+      host_device().narrow(values.data(), halves.data(), count, format);
+      Pending sum = context.all_reduce(
+          all, plain, {Bytes(2 * count), reinterpret_cast<std::byte*>(halves.data())}, element);
+      context.wait(sum);
+      host_device().widen(halves.data(), values.data(), count, format);
+      for (std::size_t at = 0; at < size; ++at) {
+        const auto expected = static_cast<float>(3 * (static_cast<int>(at % 5) - 2) + 3);
+        if (values[at] != expected) expect_equal(context, "half " + std::to_string(at), expected, values[at]);
+      }
+    }
+}
+
 /// Modelled mathematics: a size without memory.
 void all_reduces_without_memory_complete(Context& context) {
   const std::vector<Rank> all = {0, 1, 2};
   std::vector<Pending> sums;
   for (const std::int64_t size : {4L, 400000L, 0L})
     sums.push_back(context.all_reduce(all, plain, {Bytes(size), nullptr}));
+  for (const std::int64_t size : {3L, 300000L})
+    sums.push_back(context.all_reduce(all, plain, {Bytes(size), nullptr}, collectives::byte_element));
+  sums.push_back(context.all_reduce(all, plain, {Bytes(6), nullptr}, collectives::bf16_element));
   context.wait_all(sums);
   for (const Pending& sum : sums) expect(context, "waited for", sum.empty());
 }
@@ -130,6 +179,8 @@ std::vector<Scenario> all_reduce_scenarios() {
           {"several_all_reduces_are_in_flight", 3, several_all_reduces_are_in_flight},
           {"an_all_reduce_waits_for_its_last_member", 2, an_all_reduce_waits_for_its_last_member},
           {"all_reduces_among_groups", 4, all_reduces_among_groups},
+          {"all_gathers_pass_every_part_on", 3, all_gathers_pass_every_part_on},
+          {"all_reduces_sum_halves", 3, all_reduces_sum_halves},
           {"all_reduces_without_memory_complete", 3, all_reduces_without_memory_complete}};
 }
 

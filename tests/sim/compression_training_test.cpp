@@ -30,10 +30,12 @@ struct Route {
   std::string name;
   sync::Route over;
   std::vector<std::string> servers;
+  std::string collective = "ring";
 };
 const Route one_server{"Server", sync::Route::server, {"host-0"}};
 const Route two_shards{"TwoShards", sync::Route::server, {"host-0", "host-4"}};
 const Route all_reduce{"AllReduce", sync::Route::all_reduce, {}};
+const Route native{"Native", sync::Route::all_reduce, {}, "native"};
 
 struct Case {
   Route route;
@@ -51,6 +53,7 @@ class Compressed : public Training {
   static Experiment experiment(const Route& route, const std::string& method, const Given& options = {}) {
     Experiment made = small_experiment(workers);
     made.sync.over = route.over;
+    made.sync.collective = route.collective;
     made.sync.compression = method;
     made.sync.compression_options = options;
     made.placement.servers = route.servers;
@@ -99,13 +102,13 @@ std::vector<Case> cases_over(const std::vector<Route>& routes) {
       for (const Route& route : routes) all.push_back({route, entry.name});
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Over, LearningCompression, ::testing::ValuesIn(cases_over({two_shards, all_reduce})),
-                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(Over, LearningCompression,
+                         ::testing::ValuesIn(cases_over({two_shards, all_reduce, native})), name_of_case);
 
 class CountedCompression : public Compressed, public ::testing::WithParamInterface<Case> {};
 
 /// Every worker sends one message per bucket and shard, and receives the uncompressed model; or passes
-/// messages on around the ring.
+/// messages on around the ring; or gives its message to the library, and gets the sum or those of all.
 TEST_P(CountedCompression, SendsTheBytesOfItsMessages) {
   Experiment made = experiment(GetParam().route, GetParam().method);
   made.workload.math = Experiment::Workload::Math::modelled;
@@ -117,8 +120,10 @@ TEST_P(CountedCompression, SendsTheBytesOfItsMessages) {
     received += step.bytes_received;
   }
   for (const auto& operation : journal.operations)
-    if (operation.kind == "send" && operation.rank < workers) operations += operation.bytes;
-  EXPECT_EQ(sent, operations) << "the records must agree with the messages";
+    if ((operation.kind == "send" || operation.kind == "all-reduce") && operation.rank < workers)
+      operations += operation.bytes;
+  const bool by_library = GetParam().route.collective == native.collective;
+  EXPECT_EQ(by_library ? received : sent, operations) << "the records must agree with the messages";
 
   const int shards = std::max(1, static_cast<int>(made.placement.servers.size()));
   std::int64_t messages = 0;
@@ -130,12 +135,34 @@ TEST_P(CountedCompression, SendsTheBytesOfItsMessages) {
   const bool by_servers = made.sync.over == sync::Route::server;
   const bool gathered = job_->exchange().compression()->sharing == compression::Sharing::gathered;
   const std::int64_t passed_on = gathered ? workers * (workers - 1) : 2 * (workers - 1);
+  if (by_library) {
+    EXPECT_EQ(sent, 2 * messages * workers);
+    EXPECT_EQ(received, sent * (gathered ? workers : 1));
+    return;
+  }
   EXPECT_EQ(sent, 2 * messages * (by_servers ? workers : passed_on));
   EXPECT_EQ(received, by_servers ? 2 * workers * job_->model().bytes().count() : sent);
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, CountedCompression,
-                         ::testing::ValuesIn(cases_over({one_server, two_shards, all_reduce})), name_of_case);
+                         ::testing::ValuesIn(cases_over({one_server, two_shards, all_reduce, native})),
+                         name_of_case);
+
+/// Messages that the library gathers are decoded in the order of workers, as those of a ring. Its sums have
+/// another order of additions.
+class NativeCompression : public Compressed, public ::testing::WithParamInterface<Case> {};
+
+TEST_P(NativeCompression, GivesTheModelOfARing) {
+  train_apart(experiment(all_reduce, GetParam().method), "ring");
+  train(experiment(native, GetParam().method));
+  if (job_->exchange().compression()->sharing == compression::Sharing::gathered)
+    EXPECT_EQ(final_model(), model_in("ring"));
+  else
+    expect_close(final_model(), model_in("ring"), 1e-3F);
+  EXPECT_GT(distance(final_model(), initial_model(job_->replica_plan())), 2e-3F);
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, NativeCompression, ::testing::ValuesIn(cases_over({native})), name_of_case);
 
 /// Lossless settings do not change the training.
 class LosslessCompression : public Compressed, public ::testing::WithParamInterface<Case> {};
@@ -210,7 +237,7 @@ TEST_P(RepeatedCompression, ByHandComputationGivesTheSameModel) {
 std::vector<Case> repeatable() {
   std::vector<Case> all;
   // Workers that share factors find other factors than each worker alone.
-  for (const Case& one : cases_over({one_server, all_reduce}))
+  for (const Case& one : cases_over({one_server, all_reduce, native}))
     if (one.method != "power-sgd" || one.route.over == sync::Route::server) all.push_back(one);
   return all;
 }
@@ -265,13 +292,16 @@ TEST_P(CompressedStatistics, AreSentUncompressed) {
     statistics += 4 * bucket.statistics;
   }
   EXPECT_GT(statistics, 0);
-  const bool by_server = GetParam().route.over == sync::Route::server;
-  EXPECT_EQ(sent, by_server ? workers * (messages + statistics)
-                            : (workers - 1) * (workers * messages + 2 * statistics));
+  const bool is_given_once =
+      GetParam().route.over == sync::Route::server || GetParam().route.collective == native.collective;
+  EXPECT_EQ(sent, is_given_once ? workers * (messages + statistics)
+                                : (workers - 1) * (workers * messages + 2 * statistics));
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, CompressedStatistics,
-                         ::testing::Values(Case{one_server, "sign"}, Case{all_reduce, "sign"}), name_of_case);
+                         ::testing::Values(Case{one_server, "sign"}, Case{all_reduce, "sign"},
+                                           Case{native, "sign"}),
+                         name_of_case);
 
 /// A worker whose pushes are all dropped: its unsent rest must not contain them.
 TEST_F(Compressed, DroppedPushesDoNotChangeTheUnsentRest) {

@@ -211,15 +211,28 @@ std::string refusal_of(const std::string& collective, const std::string& compres
   }
 }
 
-TEST(NativeAllReduce, RefusesCompressedMessages) {
-  EXPECT_EQ(refusal_of("native", "fp16").find("sync.collective: expected one other than native"), 0U);
-  EXPECT_EQ(refusal_of("tree", "fp16"), "");
+TEST(CompressedAllReduce, OfMessagesThatCanBeAddedIsOfAnyCollective) {
+  for (const char* collective : {"native", "tree", "ring"}) EXPECT_EQ(refusal_of(collective, "fp16"), "");
 }
 
-TEST(CompressedAllReduce, OnlyARingSupportsMessagesThatCannotBeAdded) {
-  for (const char* collective : {"native", "tree"})
-    EXPECT_EQ(refusal_of(collective, "sign").find("sync.collective: expected ring"), 0U) << collective;
-  EXPECT_EQ(refusal_of("ring", "sign"), "");
+TEST(CompressedAllReduce, OnlyARingOrTheLibraryGathersMessagesThatCannotBeAdded) {
+  EXPECT_EQ(refusal_of("tree", "sign").find("sync.collective: expected ring or native"), 0U);
+  for (const char* collective : {"native", "ring"}) EXPECT_EQ(refusal_of(collective, "sign"), "");
+}
+
+/// The setting of Training prices a sum of floats: an all-gather moves as much as one of half its size.
+TEST_F(Training, NativeGathersTakeTheTimeOfASumOfHalfTheirSize) {
+  Experiment experiment = small_experiment(4);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.sync.over = sync::Route::all_reduce;
+  experiment.sync.collective = "native";
+  experiment.sync.compression = "sign";
+  const auto sums = all_reduces_of(train(experiment, true));
+  ASSERT_FALSE(sums.empty());
+  for (const auto& sum : sums) {
+    EXPECT_EQ(sum.own->bytes % 4, 0) << "one part for each worker";
+    EXPECT_GE((sum.own->end - sum.met).count(), 4e-5 + 0.5e-8 * static_cast<double>(sum.own->bytes) - 1e-9);
+  }
 }
 
 TEST_F(Training, NativeHasOneRecordPerBucketAndCountsTheBytesOfTheModel) {

@@ -35,10 +35,11 @@ class DeviceMemoryContext final : public Context {
     const Slice own = place.slice();
     return keep(std::move(place), inner_.receive(from, channel, own));
   }
-  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override {
+  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
+                     const collectives::Element& element) override {
     Place place = place_for(vector, true);
     const Slice own = place.slice();
-    return keep(std::move(place), inner_.all_reduce(members, channel, own));
+    return keep(std::move(place), inner_.all_reduce(members, channel, own, element));
   }
   Pending read(int disk, DiskAccess access, Kernel transfer) override {
     return inner_.read(disk, access, std::move(transfer));

@@ -2,6 +2,7 @@
 // seeded generator picks one, so that roles see orders of events that are rare in other implementations.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -18,6 +19,7 @@
 
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/context.hpp"
+#include "workloads/vectors/compute_device.hpp"
 
 namespace tandem::testing {
 
@@ -37,7 +39,8 @@ class FakeWorld {
     std::size_t missing = 0;  ///< members that have not started it
     Channel channel;
     Bytes size{0};
-    std::vector<float> values = {};  ///< empty if no member provides memory
+    collectives::Element element = {};
+    std::vector<std::byte> values = {};  ///< empty if no member provides memory
   };
   /// The all-reduces over one list of members that some members have not started, and how many each has
   /// started.
@@ -121,17 +124,19 @@ class FakeContext final : public Context {
     settle_departures();
     return pending;
   }
-  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override {
+  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
+                     const collectives::Element& element) override {
     const std::lock_guard lock(world_.mutex_);
     auto& sums = world_.sums_[{members.begin(), members.end()}];
     const std::size_t number = sums.started[rank_]++;
     if (number == sums.all.size())
-      sums.all.push_back(std::make_shared<FakeWorld::Sum>(
-          FakeWorld::Sum{.missing = members.size(), .channel = channel, .size = vector.size}));
+      sums.all.push_back(std::make_shared<FakeWorld::Sum>(FakeWorld::Sum{
+          .missing = members.size(), .channel = channel, .size = vector.size, .element = element}));
     const auto& sum = sums.all[number];
-    if (sum->channel != channel || sum->size != vector.size)
+    if (sum->channel != channel || sum->size != vector.size || sum->element != element)
       throw std::logic_error("members start all-reduces in different orders");
-    if (vector.data != nullptr) add_to(*sum, vector);
+    const auto index = static_cast<std::size_t>(std::ranges::find(members, rank_) - members.begin());
+    if (vector.data != nullptr) add_to(*sum, vector, index, members.size());
     --sum->missing;
     world_.changed_.notify_all();
     return add({.kind = Kind::all_reduce, .slice = vector, .sum = sum});
@@ -231,11 +236,17 @@ class FakeContext final : public Context {
     operations.clear();
   }
   static std::size_t size_of(const Slice& slice) { return static_cast<std::size_t>(slice.size.count()); }
-  static void add_to(FakeWorld::Sum& sum, const Slice& vector) {
-    std::vector<float> own(size_of(vector) / sizeof(float));
-    if (!own.empty()) std::memcpy(own.data(), vector.data, size_of(vector));
+  /// What the member of this index adds.
+  static void add_to(FakeWorld::Sum& sum, const Slice& vector, std::size_t index, std::size_t members) {
+    const std::vector<std::byte> own(vector.data, vector.data + size_of(vector));
     sum.values.resize(own.size());
-    for (std::size_t i = 0; i < own.size(); ++i) sum.values[i] += own[i];
+    const std::size_t part = own.size() / members;
+    if (sum.element.is_gathered())
+      std::copy_n(own.begin() + static_cast<std::ptrdiff_t>(index * part), part,
+                  sum.values.begin() + static_cast<std::ptrdiff_t>(index * part));
+    else
+      add_elements(host_device(), sum.element, sum.values.data(), own.data(),
+                   std::ssize(own) / sum.element.bytes);
   }
   void take(FakeWorld::Operation& receive) {
     const Slice& sent = receive.partner->slice;

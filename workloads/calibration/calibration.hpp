@@ -65,8 +65,9 @@ struct CalibrationSetting {
 /// Messages of 1 B to 16 MiB, log-uniform; all-reduces of 4 B to 16 MiB.
 CalibrationSetting default_calibration();
 
-/// One all-reduce of each bucket: among all workers, and among as many as the algorithm's groups have. Empty
-/// with a single worker, and where messages are compressed, which the library cannot add up.
+/// One all-reduce of each bucket, of floats: among all workers, and among as many as the algorithm's groups
+/// have. Of compressed messages, the sums of floats that move as much (ExchangePlan::summed_elements). Empty
+/// with a single worker.
 std::vector<AllReduceSeries> all_reduce_series_of(const Job& job);
 
 nlohmann::json to_json(const std::vector<AllReduceSeries>& series);

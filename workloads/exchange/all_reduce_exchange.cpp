@@ -243,7 +243,8 @@ class AllReduceExchange : public Exchange {
     Vectors vectors;
     const auto add = [&](std::size_t bucket, const CompressedSum::Vector& vector) {
       if (vector.gathered)
-        vectors.add(members.gather(self, vector.elements), vector.elements * members.size(), vector.element);
+        vectors.add(members.gather(bucket, self, vector.elements), vector.elements * members.size(),
+                    vector.element);
       else
         vectors.add(members.schedule(bucket, self, vector.elements), vector.elements, vector.element);
     };

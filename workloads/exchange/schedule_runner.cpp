@@ -86,10 +86,10 @@ void AllReduces::prepare(Run& run, std::size_t bucket) {
   const Bytes size = run.vector.size;
   TANDEM_CHECK(size.count() >= 0 && size.count() % run.element.bytes == 0, "bucket", bucket, "bytes",
                size.count());
-  TANDEM_CHECK(!run.by_library || run.element == float_element, "bucket", bucket);
   std::size_t transfers = 1;
   if (run.by_library) {
-    if (members_.size() > 1) run.traffic = {size, size};
+    const Bytes given = run.element.is_gathered() ? Bytes(size.count() / std::ssize(members_)) : size;
+    if (members_.size() > 1) run.traffic = {given, size};
   } else {
     const auto extent = collectives::extent_of(run.schedule);
     transfers = extent.most_transfers;
@@ -117,7 +117,7 @@ void AllReduces::start(int bucket, Slice vector) {
   run.in_flight = true;
   ++running_;
   if (run.by_library)
-    slots_[run.first_slot] = context_.all_reduce(members_, run.channel, vector);
+    slots_[run.first_slot] = context_.all_reduce(members_, run.channel, vector, run.element);
   else
     start_round(run);
 }

@@ -45,9 +45,9 @@ class AllReduces {
   AllReduces(Context& context, const collectives::MakeSchedule& make, std::span<const Rank> members,
              std::span<const Bytes> bucket_sizes, Channel first);
   /// The same with this rank's schedule for each bucket; peers are indices of `members`. Without a schedule:
-  /// the library's all-reduce (Context::all_reduce), of floats; all members then start such buckets in the
-  /// same order. `elements`: the element type of each bucket and how it is added, instead of floats; a
-  /// bucket's size is a multiple of it. `arrivals`: null: memory of its own.
+  /// the library's all-reduce (Context::all_reduce); all members then start such buckets in the same order.
+  /// `elements`: the element type of each bucket and how it is added, instead of floats; a bucket's size is a
+  /// multiple of it. `arrivals`: null: memory of its own.
   using Schedules = std::vector<std::optional<collectives::Schedule>>;
   AllReduces(Context& context, Schedules schedules, std::span<const Rank> members,
              std::span<const Bytes> bucket_sizes, Channel first,
@@ -80,8 +80,8 @@ class AllReduces {
   bool running() const { return running_ > 0; }
   bool in_flight(int bucket) const { return runs_[static_cast<std::size_t>(bucket)].in_flight; }
 
-  /// The bytes that one all-reduce of a bucket moves. For the library's all-reduce only the input and the
-  /// output vector count, if there are several members.
+  /// The bytes that one all-reduce of a bucket moves. For the library's all-reduce only this rank's
+  /// input and its output count, if there are several members.
   struct Traffic {
     Bytes sent{0};
     Bytes received{0};

@@ -295,6 +295,12 @@ std::optional<collectives::Schedule> AllReduceGroup::schedule(std::size_t bucket
   return (*schedules)(self, elements);
 }
 
+std::optional<collectives::Schedule> AllReduceGroup::gather(std::size_t bucket, int self,
+                                                            std::int64_t elements) const {
+  if (schedules_.at(bucket) == nullptr) return std::nullopt;
+  return gather_(self, elements);
+}
+
 nlohmann::json to_json(const AllReducePlan& plan) {
   nlohmann::json document = {{"collectives", plan.collectives},
                              {"picked", plan.picked},

@@ -42,7 +42,8 @@ class AllReduceGroup {
   /// The schedule of member `self` for a bucket. None: the library's own all-reduce.
   std::optional<collectives::Schedule> schedule(std::size_t bucket, int self, std::int64_t elements) const;
   /// The schedule of an all-gather of `elements` elements of each member, stored in the order of `gathered`.
-  collectives::Schedule gather(int self, std::int64_t elements) const { return gather_(self, elements); }
+  /// None: the library's own, for which that is the order of members.
+  std::optional<collectives::Schedule> gather(std::size_t bucket, int self, std::int64_t elements) const;
   const std::vector<int>& gathered() const { return arrangement_.order; }
   int size() const { return static_cast<int>(arrangement_.order.size()); }
 

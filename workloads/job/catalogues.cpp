@@ -44,13 +44,12 @@ NameCatalog models() {
 
 NameCatalog all_reduces() {
   auto entries = without_factories(collectives::catalog());
-  entries.push_back(
-      {native_all_reduce,
-       "MPI's own (MPI_Iallreduce), or NCCL's if every worker has its own GPU; a simulation takes "
-       "its time from the calibration",
-       "",
-       {},
-       {}});
+  entries.push_back({native_all_reduce,
+                     "MPI's own (MPI_Iallreduce, MPI_Iallgather), or NCCL's if every worker has its own GPU; "
+                     "a simulation takes its time from the calibration",
+                     "",
+                     {},
+                     {}});
   entries.push_back({cheapest_all_reduce,
                      "for each bucket, the algorithm with the least predicted time on the platform",
                      "",

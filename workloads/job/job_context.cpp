@@ -23,10 +23,11 @@ Pending JobContext::receive(Rank from, Channel channel, Slice slice) {
   return inner_.receive(of_inner(from), channel, slice);
 }
 
-Pending JobContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
+Pending JobContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
+                               const collectives::Element& element) {
   members_.clear();
   for (const Rank member : members) members_.push_back(of_inner(member));
-  return inner_.all_reduce(members_, channel, vector);
+  return inner_.all_reduce(members_, channel, vector, element);
 }
 
 Pending JobContext::read(int disk, DiskAccess access, Kernel transfer) {

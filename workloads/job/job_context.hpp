@@ -29,7 +29,8 @@ class JobContext final : public Context {
   Pending compute(const Work& work, Kernel kernel) override;
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
-  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
+  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
+                     const collectives::Element& element) override;
   Pending read(int disk, DiskAccess access, Kernel transfer) override;
   Pending write(int disk, DiskAccess access, Kernel transfer) override;
   Pending sleep(Seconds duration) override { return inner_.sleep(duration); }

@@ -48,7 +48,8 @@ Pending OccupantContext::receive(Rank from, Channel channel, Slice slice) {
   return keep(inner_.receive(from, channel, slice));
 }
 
-Pending OccupantContext::all_reduce(std::span<const Rank> members, Channel, Slice) {
+Pending OccupantContext::all_reduce(std::span<const Rank> members, Channel, Slice,
+                                    const collectives::Element&) {
   TANDEM_CHECK(false, "an all-reduce of the library cannot lose a member; members", members.size());
   return {};
 }

@@ -33,7 +33,8 @@ class OccupantContext final : public Context {
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
   /// Errors: a failed check, since the other members could not end it.
-  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector) override;
+  Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
+                     const collectives::Element& element) override;
   Pending read(int disk, DiskAccess access, Kernel transfer) override;
   Pending write(int disk, DiskAccess access, Kernel transfer) override;
   Pending sleep(Seconds duration) override;

@@ -41,14 +41,15 @@ Pending RecordingContext::receive(Rank from, Channel channel, Slice slice) {
   return note(std::move(record), inner_.receive(from, channel, slice));
 }
 
-Pending RecordingContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector) {
+Pending RecordingContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
+                                     const collectives::Element& element) {
   OperationRecord record{.kind = "all-reduce",
                          .channel = protocol::stream_name(channel),
                          .work = text_of_ranks(members),
                          .bucket = channel.bucket,
                          .bytes = vector.size.count(),
                          .start = now()};
-  return note(std::move(record), inner_.all_reduce(members, channel, vector));
+  return note(std::move(record), inner_.all_reduce(members, channel, vector, element));
 }
 
 Pending RecordingContext::read(int disk, DiskAccess access, Kernel transfer) {

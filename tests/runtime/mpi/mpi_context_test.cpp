@@ -449,7 +449,8 @@ TEST(MpiContext, SumsOverAnyNumberOfListsKeepFewCommunicators) {
       for (std::size_t i = 0; i < 2; ++i)
         sums[i] = context.all_reduce(members, {.stream = static_cast<std::int16_t>(i)},
                                      {Bytes(static_cast<std::int64_t>(4 * vectors[i].size())),
-                                      reinterpret_cast<std::byte*>(vectors[i].data())});
+                                      reinterpret_cast<std::byte*>(vectors[i].data())},
+                                     collectives::float_element);
       for (const std::size_t i : {own % 2 == 0 ? 0U : 1U, own % 2 == 0 ? 1U : 0U}) context.wait(sums[i]);
       for (std::size_t i = 0; i < 2; ++i)
         EXPECT_EQ(vectors[i],

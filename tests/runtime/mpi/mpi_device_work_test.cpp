@@ -162,7 +162,8 @@ TEST_F(MpiContextDevice, WatchersReceiveCopiesWithTheirTimes) {
   }
   context().wait_all(pendings);
   DeviceBlock vector(device(), 4000);
-  Pending sum = context().all_reduce(all_ranks(context()), plain, slice_of(vector));
+  Pending sum =
+      context().all_reduce(all_ranks(context()), plain, slice_of(vector), collectives::float_element);
   context().wait(sum);
   std::vector<std::int64_t> wanted(messages + 1, 4000);
   for (std::size_t i = 0; i < messages; ++i) wanted[i + 1] = static_cast<std::int64_t>(50'000 + i);
@@ -247,7 +248,8 @@ TEST_F(MpiContextDevice, SumsKeepTheirOrderInAnyMemory) {
     for (std::size_t i = 0; i < sizes.size(); ++i)
       vectors.push_back(vector_at(device(), rng.below(2) == 0, sizes[i],
                                   static_cast<float>((context().rank() + 1) * static_cast<int>(i + 1))));
-    for (auto& vector : vectors) pendings.push_back(context().all_reduce(members, plain, vector.slice()));
+    for (auto& vector : vectors)
+      pendings.push_back(context().all_reduce(members, plain, vector.slice(), collectives::float_element));
     context().wait_all(pendings);
     const int ranks = context().world_size();
     for (std::size_t i = 0; i < sizes.size(); ++i)
@@ -256,6 +258,37 @@ TEST_F(MpiContextDevice, SumsKeepTheirOrderInAnyMemory) {
           std::vector<float>(sizes[i], static_cast<float>(ranks * (ranks + 1) / 2 * static_cast<int>(i + 1))))
           << "sum " << i;
   }
+}
+
+/// Each part of the GPU's memory comes from the member of its place in the list.
+TEST_F(MpiContextDevice, GathersAndSumsOfHalvesMayBeAnywhere) {
+  set_up(1);
+  std::vector<Rank> members = all_ranks(context());
+  std::ranges::reverse(members);
+  const auto self = std::ranges::find(members, context().rank()) - members.begin();
+  for (const std::size_t part : {1UL, 7UL, 50'001UL}) {
+    std::vector<std::byte> wanted;
+    for (const Rank member : members) std::ranges::copy(filled(member, 3, part), std::back_inserter(wanted));
+    std::vector<std::byte> own(wanted.size());
+    std::ranges::copy(filled(context().rank(), 3, part),
+                      own.begin() + self * static_cast<std::ptrdiff_t>(part));
+    DeviceBlock vector = on_device(device(), own);
+    Pending gather = context().all_reduce(members, plain, slice_of(vector), collectives::byte_element);
+    context().wait(gather);
+    EXPECT_EQ(on_host(device(), vector), wanted) << part;
+  }
+  constexpr std::size_t count = 30'001;
+  const std::vector<float> ones(count, 1.0F);
+  std::vector<std::byte> halves(2 * count);
+  host_device().narrow(ones.data(), reinterpret_cast<std::uint16_t*>(halves.data()), count, HalfFormat::bf16);
+  DeviceBlock vector = on_device(device(), halves);
+  Pending sum = context().all_reduce(members, plain, slice_of(vector), collectives::bf16_element);
+  context().wait(sum);
+  const std::vector<std::byte> found = on_host(device(), vector);
+  std::vector<float> sums(count);
+  host_device().widen(reinterpret_cast<const std::uint16_t*>(found.data()), sums.data(), count,
+                      HalfFormat::bf16);
+  EXPECT_EQ(sums, std::vector<float>(count, static_cast<float>(members.size())));
 }
 
 /// The first sum over a list waits for all members, one of which waits for a message before it starts the
@@ -270,7 +303,7 @@ TEST_F(MpiContextDevice, AMessageIsSentBeforeItsSenderWaitsForMembers) {
       std::vector<Pending> sends;
       for (Rank to = 1; to < context().world_size(); ++to)
         sends.push_back(context().send(to, noted, slice_of(block), {}));
-      Pending sum = context().all_reduce(members, plain, vector.slice());
+      Pending sum = context().all_reduce(members, plain, vector.slice(), collectives::float_element);
       context().wait(sum);
       context().wait_all(sends);
     } else {
@@ -278,7 +311,7 @@ TEST_F(MpiContextDevice, AMessageIsSentBeforeItsSenderWaitsForMembers) {
       Pending message = context().receive(0, noted, slice_of(in));
       context().wait(message);
       EXPECT_EQ(on_host(device(), in), filled(0, 9, in.size()));
-      Pending sum = context().all_reduce(members, plain, vector.slice());
+      Pending sum = context().all_reduce(members, plain, vector.slice(), collectives::float_element);
       context().wait(sum);
     }
     EXPECT_EQ(floats_of(vector), std::vector<float>(1000, static_cast<float>(context().world_size())));
@@ -291,7 +324,8 @@ class SumsOfDevices final : public DeviceCollective {
   explicit SumsOfDevices(DelayedDevice*& device) : device_(device) {}
   bool can(std::span<const Rank> members) const override { return std::ranges::is_sorted(members); }
   std::optional<std::uint32_t> start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
-                                     std::int64_t bytes) override {
+                                     std::int64_t bytes, const collectives::Element& element) override {
+    EXPECT_EQ(element, collectives::float_element);
     if (members.front() > 0) return std::nullopt;
     int rank = 0;
     MPI_Comm_rank(among, &rank);
@@ -325,7 +359,7 @@ TEST_F(MpiContextDevice, DevicesSumWhatTheyCan) {
   std::vector<Rank> members = all_ranks(context());
   const auto sum_over = [&](bool of_device) {
     Anywhere vector = vector_at(device(), of_device, 5000, 2.0F);
-    Pending sum = context().all_reduce(members, plain, vector.slice());
+    Pending sum = context().all_reduce(members, plain, vector.slice(), collectives::float_element);
     EXPECT_FALSE(context().wait(sum).device_time);
     EXPECT_EQ(floats_of(vector), std::vector<float>(5000, 2.0F * static_cast<float>(members.size())));
   };

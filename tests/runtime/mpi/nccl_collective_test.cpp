@@ -100,7 +100,7 @@ class NcclCollectives : public testing::Test {
   std::optional<std::uint32_t> start_with(DeviceCollective& collective, const Members& members,
                                           const FloatArray& vector) {
     return collective.start(members, among(members), reinterpret_cast<std::byte*>(vector.data()),
-                            static_cast<std::int64_t>(vector.bytes()));
+                            static_cast<std::int64_t>(vector.bytes()), collectives::float_element);
   }
   void wait(std::uint32_t sum) {
     while (!collective_->has_ended(sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -192,7 +192,8 @@ TEST_F(NcclCollectives, AContextSumsOverAnyNumberOfLists) {
     for (const Members& members : lists) {
       const FloatArray own = own_vector(500);
       Pending sum = context.all_reduce(members, Channel{.stream = 1},
-                                       {Bytes(2000), reinterpret_cast<std::byte*>(own.data())});
+                                       {Bytes(2000), reinterpret_cast<std::byte*>(own.data())},
+                                       collectives::float_element);
       context.wait(sum);
       EXPECT_EQ(read(own), sum_of(members, 500));
     }
@@ -295,8 +296,8 @@ TEST_F(NcclCollectives, ALostMemberEndsTheSumsOfTheOthers) {
   const MPI_Comm others = among(all);
   const std::string error = leave([&] {
     if (world_rank() == 0) return;
-    const auto sum =
-        going().start(all, others, reinterpret_cast<std::byte*>(vector.data()), 100 * sizeof(float));
+    const auto sum = going().start(all, others, reinterpret_cast<std::byte*>(vector.data()),
+                                   100 * sizeof(float), collectives::float_element);
     while (!going().has_ended(*sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
   });
   if (world_rank() == 0) {
@@ -316,7 +317,8 @@ TEST_F(NcclCollectives, LeavingByAnExceptionDoesNotWait) {
   const MPI_Comm others = among(all);
   if (world_rank() == 0)
     leave([&] {
-      going().start(all, others, reinterpret_cast<std::byte*>(vector.data()), 100 * sizeof(float));
+      going().start(all, others, reinterpret_cast<std::byte*>(vector.data()), 100 * sizeof(float),
+                    collectives::float_element);
     });
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -331,7 +333,8 @@ TEST_F(NcclCollectives, LeavingByAnExceptionReleasesMemoryBehindItsSums) {
   const std::string error = leave([&] {
     const FloatArray vector = own_vector(100);
     if (world_rank() == 0) return;
-    going().start(all, others, reinterpret_cast<std::byte*>(vector.data()), 100 * sizeof(float));
+    going().start(all, others, reinterpret_cast<std::byte*>(vector.data()), 100 * sizeof(float),
+                  collectives::float_element);
     throw WorldError("no file");
   });
   EXPECT_EQ(error, world_rank() == 0 ? "leaves" : "no file");
@@ -362,10 +365,11 @@ TEST_F(NcclCollectives, AContextEndsItsSumsBeforeAFailingRoleReleasesAnything) {
     const AbortsBefore before(aborts);
     const TransferGuard transfers(context);
     const Slice slice{Bytes(400), reinterpret_cast<std::byte*>(vector.data())};
-    Pending sum = context.all_reduce(all, Channel{.stream = 1}, slice);
+    Pending sum = context.all_reduce(all, Channel{.stream = 1}, slice, collectives::float_element);
     context.wait(sum);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (world_rank() != 0) sum = context.all_reduce(all, Channel{.stream = 1}, slice);
+    if (world_rank() != 0)
+      sum = context.all_reduce(all, Channel{.stream = 1}, slice, collectives::float_element);
     throw WorldError("no file");
   } catch (const WorldError& error) {
     EXPECT_STREQ(error.what(), "no file");
@@ -415,7 +419,7 @@ TEST_F(NcclCollectives, SumsOfDifferentSizesThrowAWorldError) {
   const MPI_Comm others = among(all);
   const std::string error = leave([&] {
     const auto sum = going().start(all, others, reinterpret_cast<std::byte*>(vector.data()),
-                                   static_cast<std::int64_t>(vector.bytes()));
+                                   static_cast<std::int64_t>(vector.bytes()), collectives::float_element);
     while (!going().has_ended(*sum)) std::this_thread::sleep_for(std::chrono::microseconds(50));
   });
   EXPECT_TRUE(error.starts_with("ncclAllReduce failed: ")) << error;
@@ -441,7 +445,8 @@ TEST_F(NcclCollectives, FailedCallsOfNcclAndCudaThrowAWorldError) {
   EXPECT_TRUE(error_of("cudaSetDevice", [&] { start(all, vector); }).starts_with("cudaSetDevice on cuda:"));
   std::vector<float> elsewhere(10);
   const auto sum_elsewhere = [&] {
-    collective_->start(all, among(all), reinterpret_cast<std::byte*>(elsewhere.data()), 10 * sizeof(float));
+    collective_->start(all, among(all), reinterpret_cast<std::byte*>(elsewhere.data()), 10 * sizeof(float),
+                       collectives::float_element);
   };
   EXPECT_TRUE(error_of("none", sum_elsewhere).starts_with("ncclAllReduce failed: invalid argument"));
   const std::uint32_t sum = start(all, vector);
@@ -460,15 +465,80 @@ TEST_F(NcclCollectives, AContextSumsGpuMemoryWithNccl) {
   {
     MpiContext context(MPI_COMM_WORLD, {.device = &*device_, .collective = collective_});
     Pending of_device =
-        context.all_reduce(all, Channel{.stream = 1}, {size, reinterpret_cast<std::byte*>(vector.data())});
+        context.all_reduce(all, Channel{.stream = 1}, {size, reinterpret_cast<std::byte*>(vector.data())},
+                           collectives::float_element);
     Pending of_host =
-        context.all_reduce(all, Channel{.stream = 2}, {size, reinterpret_cast<std::byte*>(on_host.data())});
+        context.all_reduce(all, Channel{.stream = 2}, {size, reinterpret_cast<std::byte*>(on_host.data())},
+                           collectives::float_element);
     context.wait(of_host);
     context.wait(of_device);
   }
   EXPECT_EQ(read(vector), sum_of(all, 5000));
   EXPECT_EQ(on_host, std::vector<float>(5000, static_cast<float>(world_size())));
   EXPECT_EQ(cuda_on_host::calls()["ncclAllReduce"], 1);
+}
+
+// The members add in their order, and round after each addition.
+TEST_F(NcclCollectives, SumsOfHalvesAreRounded) {
+  const Members all = everybody();
+  constexpr std::size_t count = 20001;
+  const auto value_of = [](Rank rank, std::size_t i) {
+    return 1.0F + static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 13) % 251) / 256.0F;
+  };
+  for (const auto& [element, format] : {std::pair(collectives::fp16_element, HalfFormat::fp16),
+                                        std::pair(collectives::bf16_element, HalfFormat::bf16)}) {
+    const auto halves_of = [&, of = format](Rank rank) {
+      std::vector<float> values(count);
+      for (std::size_t i = 0; i < count; ++i) values[i] = value_of(rank, i);
+      std::vector<std::uint16_t> halves(count);
+      host_device().narrow(values.data(), halves.data(), count, of);
+      return halves;
+    };
+    const DeviceArray<std::uint16_t> vector(*device_, count);
+    const auto own = halves_of(world_rank());
+    copy_and_await(*device_, vector.data(), own.data(), vector.bytes());
+    wait(collective_
+             ->start(all, among(all), reinterpret_cast<std::byte*>(vector.data()),
+                     static_cast<std::int64_t>(vector.bytes()), element)
+             .value());
+    auto wanted = halves_of(0);
+    for (Rank rank = 1; rank < world_size(); ++rank)
+      host_device().add_halves(wanted.data(), halves_of(rank).data(), count, format);
+    std::vector<std::uint16_t> found(count);
+    copy_and_await(*device_, found.data(), vector.data(), vector.bytes());
+    EXPECT_EQ(found, wanted);
+  }
+  EXPECT_EQ(cuda_on_host::calls()["ncclAllReduce"], 2);
+}
+
+// Messages of an odd length, in the order of the members; the context gives them to NCCL.
+TEST_F(NcclCollectives, AContextGathersGpuMemoryWithNccl) {
+  Members members = everybody();
+  std::ranges::reverse(members);
+  constexpr std::size_t part = 20001;
+  const auto byte_of = [](Rank rank, std::size_t i) {
+    return static_cast<std::byte>((static_cast<std::size_t>(rank) * 50 + i) % 251);
+  };
+  const DeviceArray<std::byte> vector(*device_, part * members.size());
+  std::vector<std::byte> own(part);
+  for (std::size_t i = 0; i < part; ++i) own[i] = byte_of(world_rank(), i);
+  const auto self = static_cast<std::size_t>(std::ranges::find(members, world_rank()) - members.begin());
+  copy_and_await(*device_, vector.data() + self * part, own.data(), part);
+  {
+    MpiContext context(MPI_COMM_WORLD, {.device = &*device_, .collective = collective_});
+    Pending gather = context.all_reduce(members, Channel{.stream = 1},
+                                        {Bytes(static_cast<std::int64_t>(vector.bytes())), vector.data()},
+                                        collectives::byte_element);
+    context.wait(gather);
+  }
+  std::vector<std::byte> found(vector.size());
+  copy_and_await(*device_, found.data(), vector.data(), vector.bytes());
+  for (std::size_t member = 0; member < members.size(); ++member)
+    for (std::size_t i = 0; i < part; ++i)
+      ASSERT_EQ(found[member * part + i], byte_of(members[member], i))
+          << "member " << member << " byte " << i;
+  EXPECT_EQ(cuda_on_host::calls()["ncclAllGather"], 1);
+  EXPECT_EQ(cuda_on_host::calls()["ncclAllReduce"], 0);
 }
 
 }  // namespace

@@ -15,21 +15,46 @@
 #include <string>
 #include <thread>
 
+#include "policies/compression/half.hpp"
 #include "runtime/mpi/nccl_library.hpp"
 #include "tests/support/cuda_on_host/cuda_on_host.hpp"
 
 namespace {
 
+using tandem::compression::Bf16;
+using tandem::compression::Fp16;
 using tandem::cuda_on_host::begin_call;
 
 constexpr int most_members = 64;
-constexpr std::size_t piece_elements = 4096;
+constexpr std::size_t piece_bytes = 16384;
+
+std::size_t size_of(ncclDataType_t type) { return type == ncclFloat ? 4 : type == ncclUint8 ? 1 : 2; }
+
+template <class Format>
+std::uint16_t sum_of(std::uint16_t left, std::uint16_t right) {
+  return Format::narrow(Format::widen(left) + Format::widen(right));
+}
+
+/// total[i] = the first member's values + those of the others, in their order, rounded after each addition.
+template <class Number, class Add>
+void add_up(const std::byte* summands, std::size_t apart, int members, std::byte* total, std::size_t bytes,
+            Add add) {
+  for (std::size_t at = 0; at < bytes; at += sizeof(Number)) {
+    Number sum{};
+    for (int member = 0; member < members; ++member) {
+      Number value{};
+      std::memcpy(&value, summands + static_cast<std::size_t>(member) * apart + at, sizeof(Number));
+      sum = member == 0 ? value : add(sum, value);
+    }
+    std::memcpy(total + at, &sum, sizeof(Number));
+  }
+}
 
 struct Member {
   int device = 0;
   std::atomic<std::uint64_t> phase = 0;  ///< number of barriers reached
   std::uint64_t count = 0;               ///< elements of its current sum
-  float values[piece_elements] = {};
+  std::byte values[piece_bytes] = {};
 };
 struct Shared {
   std::atomic<int> joined = 0;
@@ -82,7 +107,9 @@ struct ncclComm {
     return std::all_of(shared->members, shared->members + size,
                        [&](const Member& member) { return member.count == count; });
   }
-  void sum(const float* summand, float* result, std::size_t count) {
+  /// Publishes `bytes` piece by piece; `take(at, piece)` reads what the members have published.
+  template <class Take>
+  void exchange(const std::byte* own_values, std::size_t bytes, std::uint64_t count, Take take) {
     own().count = count;
     if (!meet()) return;
     if (!all_sum(count)) {
@@ -90,19 +117,32 @@ struct ncclComm {
       while (!is_aborted) wait_briefly();
       return;
     }
-    for (std::size_t at = 0; at < count; at += piece_elements) {
-      const std::size_t elements = std::min(piece_elements, count - at);
-      std::copy_n(summand + at, elements, own().values);
+    for (std::size_t at = 0; at < bytes; at += piece_bytes) {
+      const std::size_t piece = std::min(piece_bytes, bytes - at);
+      std::copy_n(own_values + at, piece, own().values);
       if (!meet()) return;
-      for (std::size_t i = 0; i < elements; ++i) {
-        float total = shared->members[0].values[i];
-        for (int other = 1; other < size; ++other) total += shared->members[other].values[i];
-        result[at + i] = total;
-      }
+      take(at, piece);
       if (!meet()) return;
     }
     // No member may publish its next count before all have read this one, even for empty sums.
     static_cast<void>(meet());
+  }
+  void sum(const std::byte* summand, std::byte* result, std::size_t count, ncclDataType_t type) {
+    const std::byte* const summands = shared->members[0].values;
+    exchange(summand, count * size_of(type), count, [&](std::size_t at, std::size_t piece) {
+      if (type == ncclFloat)
+        add_up<float>(summands, sizeof(Member), size, result + at, piece,
+                      [](float left, float right) { return left + right; });
+      else
+        add_up<std::uint16_t>(summands, sizeof(Member), size, result + at, piece,
+                              type == ncclHalf ? sum_of<Fp16> : sum_of<Bf16>);
+    });
+  }
+  void gather(const std::byte* part, std::byte* all, std::size_t bytes) {
+    exchange(part, bytes, bytes, [&](std::size_t at, std::size_t piece) {
+      for (int other = 0; other < size; ++other)
+        std::copy_n(shared->members[other].values, piece, all + static_cast<std::size_t>(other) * bytes + at);
+    });
   }
 };
 
@@ -193,25 +233,48 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* state)
   return ncclSuccess;
 }
 
-ncclResult_t ncclAllReduce(const void* summand, void* sum, std::size_t count, ncclDataType_t type,
-                           ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream) {
-  TANDEM_BEGIN_CALL();
-  if (communicator == nullptr || type != ncclFloat || operation != ncclSum) return ncclInvalidArgument;
+namespace {
+
+/// Lets the stream run `act`, which reads `from` and writes `to`.
+template <class Act>
+ncclResult_t submit(ncclComm_t communicator, cudaStream_t stream, const void* from, std::size_t from_bytes,
+                    const void* to, std::size_t to_bytes, Act act) {
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess || device != communicator->device) return ncclInvalidUsage;
-  const std::size_t bytes = count * sizeof(float);
-  if (!tandem::cuda_on_host::is_device_memory(summand, bytes) ||
-      !tandem::cuda_on_host::is_device_memory(sum, bytes))
+  if (!tandem::cuda_on_host::is_device_memory(from, from_bytes) ||
+      !tandem::cuda_on_host::is_device_memory(to, to_bytes))
     return ncclInvalidArgument;
   ++communicator->in_flight;
   const cudaError_t error = tandem::cuda_on_host::submit(stream, [=] {
-    if (!communicator->is_aborted)
-      communicator->sum(static_cast<const float*>(summand), static_cast<float*>(sum), count);
+    if (!communicator->is_aborted) act();
     --communicator->in_flight;
   });
   if (error == cudaSuccess) return ncclSuccess;
   --communicator->in_flight;
   return ncclUnhandledCudaError;
+}
+
+}  // namespace
+
+ncclResult_t ncclAllReduce(const void* summand, void* sum, std::size_t count, ncclDataType_t type,
+                           ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream) {
+  TANDEM_BEGIN_CALL();
+  if (communicator == nullptr || type == ncclUint8 || operation != ncclSum) return ncclInvalidArgument;
+  const std::size_t bytes = count * size_of(type);
+  return submit(communicator, stream, summand, bytes, sum, bytes, [=] {
+    communicator->sum(static_cast<const std::byte*>(summand), static_cast<std::byte*>(sum), count, type);
+  });
+}
+
+ncclResult_t ncclAllGather(const void* part, void* all, std::size_t count, ncclDataType_t type,
+                           ncclComm_t communicator, cudaStream_t stream) {
+  TANDEM_BEGIN_CALL();
+  if (communicator == nullptr) return ncclInvalidArgument;
+  const std::size_t bytes = count * size_of(type);
+  const std::size_t all_bytes = bytes * static_cast<std::size_t>(communicator->size);
+  return submit(communicator, stream, part, bytes, all, all_bytes, [=] {
+    communicator->gather(static_cast<const std::byte*>(part), static_cast<std::byte*>(all), bytes);
+  });
 }
 
 namespace tandem {
@@ -225,7 +288,7 @@ std::optional<NcclLibrary> nccl_of_process(std::string& reason) {
   reason = is_hidden ? "hidden" : "";
   if (is_hidden) return std::nullopt;
   return NcclLibrary{&ncclGetErrorString, &ncclGetUniqueId,       &ncclCommInitRank, &ncclCommDestroy,
-                     &ncclCommAbort,      &ncclCommGetAsyncError, &ncclAllReduce};
+                     &ncclCommAbort,      &ncclCommGetAsyncError, &ncclAllReduce,    &ncclAllGather};
 }
 
 }  // namespace tandem

@@ -23,7 +23,7 @@ enum ncclResult_t {
   ncclInvalidUsage = 5,
   ncclRemoteError = 6
 };
-enum ncclDataType_t { ncclFloat = 7 };
+enum ncclDataType_t { ncclUint8 = 1, ncclHalf = 6, ncclFloat = 7, ncclBfloat16 = 9 };
 enum ncclRedOp_t { ncclSum = 0 };
 struct ncclUniqueId {
   char internal[128];
@@ -38,6 +38,8 @@ ncclResult_t ncclCommAbort(ncclComm_t communicator);
 ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* state);
 ncclResult_t ncclAllReduce(const void* summand, void* sum, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream);
+ncclResult_t ncclAllGather(const void* part, void* all, std::size_t count, ncclDataType_t type,
+                           ncclComm_t communicator, cudaStream_t stream);
 // NOLINTEND
 
 namespace tandem::nccl_on_host {

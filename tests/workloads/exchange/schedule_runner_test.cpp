@@ -358,7 +358,9 @@ class CountingContext final : public Context {
     if (slice.data != nullptr) std::fill_n(slice.data, slice.size.count(), std::byte{0});
     return Pending(0);
   }
-  Pending all_reduce(std::span<const Rank>, Channel, Slice) override { return Pending(0); }
+  Pending all_reduce(std::span<const Rank>, Channel, Slice, const collectives::Element&) override {
+    return Pending(0);
+  }
   Pending read(int, DiskAccess, Kernel) override { return Pending(0); }
   Pending write(int, DiskAccess, Kernel) override { return Pending(0); }
   void cancel_all(std::span<const Pending>) override {}

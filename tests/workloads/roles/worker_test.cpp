@@ -44,7 +44,9 @@ class OneRank final : public Context {
   }
   Pending send(Rank, Channel, Slice, const Note&) override { return nobody(); }
   Pending receive(Rank, Channel, Slice) override { return nobody(); }
-  Pending all_reduce(std::span<const Rank>, Channel, Slice) override { return nobody(); }
+  Pending all_reduce(std::span<const Rank>, Channel, Slice, const collectives::Element&) override {
+    return nobody();
+  }
   Pending read(int, DiskAccess, Kernel) override { return nobody(); }
   Pending write(int, DiskAccess, Kernel) override { return nobody(); }
   void cancel_all(std::span<const Pending>) override { static_cast<void>(nobody()); }

@@ -18,7 +18,7 @@ namespace tandem::kernels {
 /// Success if these kernels were built for the current device, otherwise CUDA's error for the first of them.
 cudaError_t find_code();
 
-/// One launch for 120 copies.
+/// One launch for 100 copies. Pre: sides of matrices fit 32 bits.
 cudaError_t copy_all(const FloatCopy* copies, std::size_t count, cudaStream_t stream);
 
 // ---- Arithmetic: see ComputeDevice ----

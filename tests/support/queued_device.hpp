@@ -26,8 +26,11 @@ class QueuedDevice : public ComputeDevice {
     queue_twin(&ComputeDevice::copy, to, from, bytes);
   }
   void copy_all(std::span<const FloatCopy> copies) override {
-    std::vector<FloatCopy> seen;
-    for (const auto& [to, from, count] : copies) seen.push_back({as_seen(to), as_seen(from), count});
+    std::vector<FloatCopy> seen(copies.begin(), copies.end());
+    for (FloatCopy& one : seen) {
+      one.to = as_seen(one.to);
+      one.from = as_seen(one.from);
+    }
     queue_twin(&ComputeDevice::copy_all, seen);
   }
   void fill(float* values, std::int64_t count, float value) override {

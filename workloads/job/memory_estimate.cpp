@@ -13,6 +13,7 @@
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/job/run_plan.hpp"
 #include "workloads/learner/learner.hpp"
+#include "workloads/model/catalog.hpp"
 
 namespace tandem {
 namespace {
@@ -263,6 +264,25 @@ RankMemory of_role(const Job& job, const RankAssignment& assignment) {
   return {};
 }
 
+/// Of each learner on tensor cores, the weights of convolutions whose channels it has adjacent in a copy
+/// (ChannelsLastCopies): those with several channels, and several values of each.
+Bytes of_channels_last_copies(const Job& job, Rank rank) {
+  const auto& workload = job.spec().experiment.workload;
+  const Role role = job.roster().assignment(rank).role;
+  if (workload.precision == Precision::fp32 || is_script(workload.model) ||
+      (role != Role::worker && role != Role::evaluator) || !job.devices().host_of(rank).device.is_gpu)
+    return Bytes(0);
+  const auto is_copied = [](const TensorDescription& tensor) {
+    const auto& shape = tensor.shape;
+    return shape.size() == 4 && shape[1] > 1 && shape[2] * shape[3] > 1;
+  };
+  std::int64_t copied = 0;
+  for (const TensorDescription& tensor : job.model().tensors)
+    if (is_copied(tensor)) copied += tensor.elements();
+  const bool also_evaluates = role == Role::worker && job.checkpoints().evaluator == rank;
+  return floats(also_evaluates ? 2 * copied : copied);
+}
+
 /// What a rank that several jobs have in common (data.shared) needs for one to which it does not belong.
 RankMemory for_other_job(const Job& job, Rank rank) {
   return job.roster().assignment(rank).role == Role::cache_node ? of_cache_node_for_job(job) : of_store(job);
@@ -277,6 +297,7 @@ int optimizer_vectors(const OptimizerSetting& setting) {
 
 RankMemory estimate_memory(const Job& job, Rank rank) {
   RankMemory memory = of_role(job, job.roster().assignment(rank));
+  memory.model += of_channels_last_copies(job, rank);
   const DatasetInfo& info = job.data().info();
   const std::int64_t training = job.data().holds_training() ? info.train_samples : 0;
   if (job.real_math()) memory.data += info.record_bytes() * (training + info.test_samples);

@@ -14,7 +14,8 @@
 namespace tandem {
 
 struct RankMemory {
-  Bytes model{0};        ///< parameters and running statistics, with the copies that are in flight
+  /// Parameters and running statistics, with the copies that are in flight, and those that tensor cores need.
+  Bytes model{0};
   Bytes gradient{0};     ///< of a worker; of a server, the sum of gradients, changes or models
   Bytes optimizer{0};    ///< momentum, or Adam's moments
   Bytes algorithm{0};    ///< older models, changes, what a server holds for each worker

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/learner/channels_last.hpp"
 #include "workloads/learner/out_of_memory.hpp"
 #include "workloads/vectors/no_memory.hpp"
 #include "workloads/vectors/owned_mark.hpp"
@@ -182,12 +183,11 @@ void FlatLearner::copy_gradients(std::span<const at::Tensor> windows, std::span<
   const bool in_order = compute_device_.is_host() || setting_.gpu;
   std::vector<FloatCopy> copies;
   for (std::size_t at = 0; at < windows.size(); ++at) {
-    const at::Tensor& gradient = gradients[at];
-    if (in_order && gradient.scalar_type() == at::kFloat && gradient.is_contiguous() &&
-        gradient.device() == windows[at].device())
-      copies.push_back({windows[at].data_ptr<float>(), gradient.data_ptr<float>(), gradient.numel()});
+    const auto copy = in_order ? copy_into_window(windows[at], gradients[at]) : std::nullopt;
+    if (copy)
+      copies.push_back(*copy);
     else
-      windows[at].copy_(gradient);
+      windows[at].copy_(gradients[at]);
   }
   compute_device_.copy_all(copies);
 }

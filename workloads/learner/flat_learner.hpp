@@ -45,7 +45,7 @@ class FlatLearner : public Learner {
   /// Writes the gradients of a bucket's trained tensors into their windows. Called in the order of buckets
   /// after train.
   virtual void differentiate(int bucket) = 0;
-  /// Copies gradients to their windows, all with one memory format by one operation of the device.
+  /// Copies gradients to their windows, by one operation of the device where it can order their channels.
   void copy_gradients(std::span<const at::Tensor> windows, std::span<const at::Tensor> gradients);
   /// Outputs in evaluation; called without autograd.
   virtual at::Tensor evaluate_pixels(const at::Tensor& pixels) = 0;

@@ -4,11 +4,13 @@
 
 #include <torch/csrc/autograd/autograd.h>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "workloads/learner/channels_last.hpp"
 #include "workloads/learner/flat_learner.hpp"
 #include "workloads/learner/out_of_memory.hpp"
 #include "workloads/learner/script_learner.hpp"
@@ -24,6 +26,7 @@ class TorchLearner final : public FlatLearner {
  public:
   TorchLearner(const LearnerSetting& setting, ModelPlan plan, ComputeDevice& compute_device)
       : FlatLearner(setting, plan.description, compute_device), plan_(std::move(plan)) {
+    if (uses_tensor_cores()) copies_.emplace(compute_device);
     begin_with(initial_model(plan_, setting.seed));
     bind_tensors();
     stretches_.resize(plan_.segments.size());
@@ -33,6 +36,7 @@ class TorchLearner final : public FlatLearner {
   at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels, Rng random) override {
     // A GPU draws the values that dropout omits itself.
     if (device().is_cuda()) seed_libtorch(device(), random.next());
+    if (copies_) copies_->refresh();
     const Network network(tensors_, &random);
     at::Tensor x = in_order_for_network(pixels);
     for (std::size_t segment = 0; segment < stretches_.size(); ++segment) {
@@ -55,6 +59,7 @@ class TorchLearner final : public FlatLearner {
   }
 
   at::Tensor evaluate_pixels(const at::Tensor& pixels) override {
+    if (copies_) copies_->refresh();
     const Network network(tensors_, /*dropout=*/nullptr);
     at::Tensor x = in_order_for_network(pixels);
     for (const auto& segment : plan_.segments) x = network.run(segment.layers, x);
@@ -62,9 +67,9 @@ class TorchLearner final : public FlatLearner {
   }
 
   /// Tensor cores need adjacent channels; later layers keep this memory format.
+  bool uses_tensor_cores() const { return device().is_cuda() && mode().precision != Precision::fp32; }
   at::Tensor in_order_for_network(const at::Tensor& pixels) const {
-    const bool on_tensor_cores = device().is_cuda() && mode().precision != Precision::fp32;
-    return on_tensor_cores ? pixels.contiguous(at::MemoryFormat::ChannelsLast) : pixels;
+    return uses_tensor_cores() ? pixels.contiguous(at::MemoryFormat::ChannelsLast) : pixels;
   }
 
   /// What autograd needs to differentiate one segment on its own.
@@ -82,7 +87,8 @@ class TorchLearner final : public FlatLearner {
     trained_.resize(plan_.segments.size());
     for (std::size_t index = 0; index < plan_.description.tensors.size(); ++index) {
       const auto& tensor = plan_.description.tensors[index];
-      tensors_.push_back(window_of_model(tensor));
+      const at::Tensor window = window_of_model(tensor);
+      tensors_.push_back(copies_ ? copies_->of(window) : window);
       if (tensor.statistic) continue;
       tensors_.back().requires_grad_(true);
       Trained& trained = trained_[plan_.segment_of_tensor[index]];
@@ -104,7 +110,8 @@ class TorchLearner final : public FlatLearner {
   }
 
   ModelPlan plan_;
-  std::vector<at::Tensor> tensors_;  ///< windows into the model, by tensor of the description
+  std::optional<ChannelsLastCopies> copies_;  ///< on tensor cores: of weights of convolutions
+  std::vector<at::Tensor> tensors_;  ///< windows into the model, or copies, by tensor of the description
   std::vector<Trained> trained_;     ///< by segment
   std::vector<Stretch> stretches_;   ///< by segment, from forward to its backward
   at::Tensor gradient_of_output_;    ///< of the next segment; undefined stands for 1, the loss's own

@@ -54,7 +54,7 @@ class ComputeDevice {
   // ---- The queue ----
   /// Between any memory. Host memory must not change until the queue has done the copy.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
-  /// Any number of copies at once, which do not overlap.
+  /// Any number of copies at once, which do not overlap. Pre: matrices are whole.
   virtual void copy_all(std::span<const FloatCopy> copies) = 0;
   /// Waits until all calls are done.
   virtual void finish() = 0;

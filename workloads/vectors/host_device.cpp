@@ -109,6 +109,14 @@ void add_halves_of(std::uint16_t* sum, const std::uint16_t* values, std::int64_t
     sum[i] = Format::narrow(Format::widen(sum[i]) + Format::widen(values[i]));
 }
 
+void transpose(const FloatCopy& copy) {
+  const std::int64_t elements = copy.rows * copy.columns;
+  for (std::int64_t begin = 0; begin < copy.count; begin += elements)
+    for (std::int64_t row = 0; row < copy.rows; ++row)
+      for (std::int64_t column = 0; column < copy.columns; ++column)
+        copy.to[begin + column * copy.rows + row] = copy.from[begin + row * copy.columns + column];
+}
+
 class HostDevice final : public ComputeDevice {
  public:
   std::string name() const override { return "host"; }
@@ -129,8 +137,11 @@ class HostDevice final : public ComputeDevice {
     if (bytes > 0) std::memmove(to, from, bytes);
   }
   void copy_all(std::span<const FloatCopy> copies) override {
-    for (const auto& [to, from, count] : copies)
-      copy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+    for (const FloatCopy& one : copies)
+      if (one.rows == 0)
+        copy(one.to, one.from, static_cast<std::size_t>(one.count) * sizeof(float));
+      else
+        transpose(one);
   }
   void finish() override {}
   DeviceMark mark() override { return 0; }

@@ -15,11 +15,14 @@ struct UpdateStretch {
   std::int64_t statistics;
 };
 
-/// Of one vector to another in the memory of the same device.
+/// Of one vector to another in the memory of the same device. With `rows`, each rows * columns elements are a
+/// matrix, row after row, that arrives transposed: column after column.
 struct FloatCopy {
   float* to;
   const float* from;
   std::int64_t count;
+  std::int64_t rows = 0;  ///< 0: the elements arrive as they are
+  std::int64_t columns = 0;
 };
 
 /// values * factor, as part of a sum.

@@ -212,7 +212,7 @@ TEST_P(UpdateTest, CopiesManyVectorsAtOnce) {
       const std::size_t size = random.below(vectors > 100 ? 80 : 6000);
       read += random.below(4);
       begins.push_back(wanted.size());
-      copies.push_back({nullptr, from.data() + read, static_cast<std::int64_t>(size)});
+      copies.push_back({.to = nullptr, .from = from.data() + read, .count = static_cast<std::int64_t>(size)});
       wanted.insert(wanted.end(), values.begin() + static_cast<std::ptrdiff_t>(read),
                     values.begin() + static_cast<std::ptrdiff_t>(read + size));
       wanted.resize(wanted.size() + random.below(4), 5.0F);
@@ -224,6 +224,39 @@ TEST_P(UpdateTest, CopiesManyVectorsAtOnce) {
     const auto now = to.read();
     ASSERT_EQ(std::memcmp(now.data(), wanted.data(), wanted.size() * sizeof(float)), 0);
   }
+}
+
+/// Of weights and gradients of convolutions: matrices of any shape, one after the other, among other copies.
+TEST_P(UpdateTest, CopiesTransposeMatrices) {
+  struct Shape {
+    std::int64_t matrices, rows, columns;
+  };
+  const std::vector<Shape> shapes = {{1, 1, 1},     {4, 3, 49},    {4, 49, 3},   {2, 700, 9},
+                                     {2, 9, 700},   {7, 64, 9},    {1, 1, 3000}, {1, 2000, 1},
+                                     {2, 40, 1500}, {1, 1500, 40}, {3, 5, 5},    {1, 33, 1030}};
+  Rng random(3);
+  std::size_t elements = 0;
+  for (const auto& [matrices, rows, columns] : shapes)
+    elements += static_cast<std::size_t>(matrices * rows * columns) + 1;
+  const auto values = any_floats(elements, random);
+  Guarded<float> from(device(), values);
+  Guarded<float> to(device(), std::vector<float>(elements, 5.0F));
+  std::vector<float> wanted(elements, 5.0F);
+  std::vector<FloatCopy> copies;
+  std::int64_t begin = 0;
+  for (const auto& [matrices, rows, columns] : shapes) {
+    const std::int64_t count = matrices * rows * columns;
+    copies.push_back({to.data() + begin, from.data() + begin, count, rows, columns});
+    for (std::int64_t at = 0; at < count; ++at) {
+      const std::int64_t matrix = at / (rows * columns), row = at / columns % rows, column = at % columns;
+      wanted[static_cast<std::size_t>(begin + matrix * rows * columns + column * rows + row)] =
+          values[static_cast<std::size_t>(begin + at)];
+    }
+    begin += count + 1;
+  }
+  device().copy_all(copies);
+  const auto now = to.read();
+  ASSERT_EQ(std::memcmp(now.data(), wanted.data(), wanted.size() * sizeof(float)), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Arithmetic, UpdateTest, ::testing::ValuesIn(tested_devices()), name_of_device);

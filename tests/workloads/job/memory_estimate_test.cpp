@@ -254,6 +254,22 @@ TEST(Memory, OfAGpuIsItsOwnProperty) {
   EXPECT_THAT(to_text(lacking.front()), HasSubstr("tandem:device_memory"));
 }
 
+/// LeNet's second convolution has 20 channels, its first one has one.
+TEST(Memory, OfTensorCoresHasCopiesOfWeightsWithAdjacentChannels) {
+  constexpr std::int64_t copied = 4 * 50 * 20 * 5 * 5;
+  Experiment experiment = two_workers();
+  experiment.workload.precision = Precision::tf32;
+  auto on = platform();
+  EXPECT_EQ(estimate_memory(job(experiment, on), 0).model, Bytes(lenet_bytes)) << "a processor";
+  on.hosts.front().device.is_gpu = true;
+  EXPECT_EQ(estimate_memory(job(experiment, on), 0).model, Bytes(lenet_bytes + copied));
+  EXPECT_EQ(estimate_memory(job(experiment, on), 1).model, Bytes(lenet_bytes)) << "no GPU";
+  experiment.placement.servers = {"a"};
+  EXPECT_EQ(estimate_memory(job(experiment, on), 2).model, Bytes(2 * lenet_bytes)) << "no learner";
+  experiment.workload.precision = Precision::fp32;
+  EXPECT_EQ(estimate_memory(job(experiment, on), 0).model, Bytes(lenet_bytes)) << "no tensor cores";
+}
+
 /// Three commits of its own ranks and of those of one other host, and what each rank sends.
 TEST(Memory, OfKeepersIsThatOfTheProcessor) {
   Experiment experiment = two_workers();

@@ -20,6 +20,38 @@ namespace {
 using compression::check_sizes;
 using kernels::Decoded;
 
+/// A codec whose kernels store what a message decodes to, or add it.
+class ReadingCodec : public compression::Codec {
+ public:
+  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) final {
+    read(message, values, Decoded::stored);
+  }
+  bool add_decoded(std::span<const std::byte> message, std::int64_t, std::span<float> sum) final {
+    read(message, sum, Decoded::added);
+    return true;
+  }
+
+ protected:
+  ReadingCodec(CudaDevice& device, std::int64_t elements) : device_(device), elements_(elements) {}
+  /// Pre: the GPU is the thread's current one, and the sizes are right.
+  virtual void queue_reading(const std::byte* message, float* values, Decoded decoded) = 0;
+  void check(std::size_t values, std::size_t message) const {
+    check_sizes(values, elements_, message, message_bytes());
+  }
+  CudaDevice& device() const { return device_; }
+  std::int64_t elements() const { return elements_; }
+
+ private:
+  void read(std::span<const std::byte> message, std::span<float> values, Decoded decoded) {
+    check(values.size(), message.size());
+    device_.enter();
+    queue_reading(message.data(), values.data(), decoded);
+  }
+
+  CudaDevice& device_;
+  std::int64_t elements_;
+};
+
 /// Numbers of 16 bits; a message has to be aligned to 16 bits.
 class CudaCast final : public compression::Codec {
  public:
@@ -43,13 +75,12 @@ class CudaCast final : public compression::Codec {
   HalfFormat format_;
 };
 
-class CudaTopK final : public compression::Codec {
+class CudaTopK final : public ReadingCodec {
  public:
   CudaTopK(CudaDevice& device, const compression::Setting& setting)
-      : device_(device),
-        elements_(setting.stretch.elements),
-        chosen_(compression::count_of_share(setting.options.real("ratio"), elements_)) {
-    TANDEM_CHECK(elements_ <= std::int64_t{std::numeric_limits<std::uint32_t>::max()}, elements_);
+      : ReadingCodec(device, setting.stretch.elements),
+        chosen_(compression::count_of_share(setting.options.real("ratio"), elements())) {
+    TANDEM_CHECK(elements() <= std::int64_t{std::numeric_limits<std::uint32_t>::max()}, elements());
   }
   std::int64_t message_bytes() const override {
     return chosen_ * static_cast<std::int64_t>(sizeof(std::uint32_t) + sizeof(float));
@@ -63,75 +94,53 @@ class CudaTopK final : public compression::Codec {
     select(values, unsent.data(), message);
     return true;
   }
-  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
-    read(message, values, Decoded::stored);
-  }
-  bool add_decoded(std::span<const std::byte> message, std::int64_t, std::span<float> sum) override {
-    read(message, sum, Decoded::added);
-    return true;
-  }
 
  private:
-  void read(std::span<const std::byte> message, std::span<float> values, Decoded decoded) const {
-    check_sizes(values.size(), elements_, message.size(), message_bytes());
-    device_.enter();
-    check_cuda(kernels::decode_top_k(message.data(), chosen_, values.data(), elements_, decoded,
-                                     device_.queue_in_use()),
-               "decode_top_k", device_.gpu());
+  void queue_reading(const std::byte* message, float* values, Decoded decoded) override {
+    check_cuda(kernels::decode_top_k(message, chosen_, values, elements(), decoded, device().queue_in_use()),
+               "decode_top_k", device().gpu());
   }
 
   void select(std::span<const float> values, float* unsent, std::span<std::byte> message) {
-    check_sizes(values.size(), elements_, message.size(), message_bytes());
+    check(values.size(), message.size());
     if (workspace_.empty())
-      workspace_ = DeviceArray<std::byte>(device_, kernels::top_k_workspace_bytes(elements_));
-    device_.enter();
-    check_cuda(kernels::encode_top_k(values.data(), unsent, elements_, chosen_, message.data(),
-                                     workspace_.data(), device_.queue_in_use()),
-               "encode_top_k", device_.gpu());
+      workspace_ = DeviceArray<std::byte>(device(), kernels::top_k_workspace_bytes(elements()));
+    device().enter();
+    check_cuda(kernels::encode_top_k(values.data(), unsent, elements(), chosen_, message.data(),
+                                     workspace_.data(), device().queue_in_use()),
+               "encode_top_k", device().gpu());
   }
 
-  CudaDevice& device_;
-  std::int64_t elements_;
   std::int64_t chosen_;
   DeviceArray<std::byte> workspace_;
 };
 
-class CudaSigns final : public compression::Codec {
+class CudaSigns final : public ReadingCodec {
  public:
   CudaSigns(CudaDevice& device, const compression::Stretch& stretch, kernels::SignMethod method)
-      : device_(device), stretch_(stretch), method_(method) {}
+      : ReadingCodec(device, stretch.elements), stretch_(stretch), method_(method) {}
   std::int64_t message_bytes() const override {
     const std::int64_t means = method_ == kernels::SignMethod::sign ? 1 : 2;
     return compression::packed_bytes(stretch_.elements, 1) +
            means * static_cast<std::int64_t>(stretch_.parts.size() * sizeof(float));
   }
   void encode(std::span<const float> values, std::int64_t, std::span<std::byte> message) override {
-    check_sizes(values.size(), stretch_.elements, message.size(), message_bytes());
+    check(values.size(), message.size());
     const kernels::SignStretch prepared = prepare();
-    check_cuda(kernels::encode_signs(prepared, values.data(), message.data(), device_.queue_in_use()),
-               "encode_signs", device_.gpu());
-  }
-  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
-    read(message, values, Decoded::stored);
-  }
-  bool add_decoded(std::span<const std::byte> message, std::int64_t, std::span<float> sum) override {
-    read(message, sum, Decoded::added);
-    return true;
+    check_cuda(kernels::encode_signs(prepared, values.data(), message.data(), device().queue_in_use()),
+               "encode_signs", device().gpu());
   }
 
  private:
-  void read(std::span<const std::byte> message, std::span<float> values, Decoded decoded) {
-    check_sizes(values.size(), stretch_.elements, message.size(), message_bytes());
-    const kernels::SignStretch prepared = prepare();
-    check_cuda(
-        kernels::decode_signs(prepared, message.data(), values.data(), decoded, device_.queue_in_use()),
-        "decode_signs", device_.gpu());
+  void queue_reading(const std::byte* message, float* values, Decoded decoded) override {
+    check_cuda(kernels::decode_signs(prepare(), message, values, decoded, device().queue_in_use()),
+               "decode_signs", device().gpu());
   }
 
   /// Tables in the device's memory, created on first use; its GPU is the thread's current one.
   kernels::SignStretch prepare() {
     if (chunks_.empty() && !stretch_.parts.empty()) fill_tables();
-    device_.enter();
+    device().enter();
     return {method_,        stretch_.elements,
             chunks_.data(), static_cast<std::int64_t>(chunks_.size()),
             ranges_.data(), static_cast<std::int64_t>(ranges_.size()),
@@ -152,20 +161,19 @@ class CudaSigns final : public compression::Codec {
     }
     chunks_ = uploaded(chunks);
     ranges_ = uploaded(ranges);
-    sums_ = DeviceArray<kernels::ChunkSum>(device_, chunks.size());
+    sums_ = DeviceArray<kernels::ChunkSum>(device(), chunks.size());
   }
 
   template <class Item>
   DeviceArray<Item> uploaded(const std::vector<Item>& items) {
-    HostCopy<Item> pinned(device_);
+    HostCopy<Item> pinned(device());
     const std::span<Item> from = pinned.of(items.size());
     std::ranges::copy(items, from.begin());
-    DeviceArray<Item> array(device_, items.size());
-    copy_and_await(device_, array.data(), from.data(), from.size_bytes());
+    DeviceArray<Item> array(device(), items.size());
+    copy_and_await(device(), array.data(), from.data(), from.size_bytes());
     return array;
   }
 
-  CudaDevice& device_;
   compression::Stretch stretch_;
   kernels::SignMethod method_;
   DeviceArray<kernels::Chunk> chunks_;
@@ -222,37 +230,27 @@ class CudaRandomK final : public compression::Codec {
   OwnedMark copied_;
 };
 
-class CudaQsgd final : public compression::Codec {
+class CudaQsgd final : public ReadingCodec {
  public:
   CudaQsgd(CudaDevice& device, const compression::Setting& setting)
-      : device_(device),
+      : ReadingCodec(device, setting.stretch.elements),
         form_(setting),
         layout_{form_.elements(), form_.levels(), form_.bucket(), form_.bits(), form_.norms()} {}
   std::int64_t message_bytes() const override { return form_.message_bytes(); }
   void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) override {
-    check_sizes(values.size(), form_.elements(), message.size(), message_bytes());
-    device_.enter();
+    check(values.size(), message.size());
+    device().enter();
     check_cuda(kernels::encode_qsgd(layout_, values.data(), form_.seed_of(exchange), message.data(),
-                                    device_.queue_in_use()),
-               "encode_qsgd", device_.gpu());
-  }
-  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
-    read(message, values, Decoded::stored);
-  }
-  bool add_decoded(std::span<const std::byte> message, std::int64_t, std::span<float> sum) override {
-    read(message, sum, Decoded::added);
-    return true;
+                                    device().queue_in_use()),
+               "encode_qsgd", device().gpu());
   }
 
  private:
-  void read(std::span<const std::byte> message, std::span<float> values, Decoded decoded) const {
-    check_sizes(values.size(), form_.elements(), message.size(), message_bytes());
-    device_.enter();
-    check_cuda(kernels::decode_qsgd(layout_, message.data(), values.data(), decoded, device_.queue_in_use()),
-               "decode_qsgd", device_.gpu());
+  void queue_reading(const std::byte* message, float* values, Decoded decoded) override {
+    check_cuda(kernels::decode_qsgd(layout_, message, values, decoded, device().queue_in_use()),
+               "decode_qsgd", device().gpu());
   }
 
-  CudaDevice& device_;
   compression::QsgdForm form_;
   kernels::QsgdForm layout_;
 };

@@ -78,35 +78,11 @@ INSTANTIATE_TEST_SUITE_P(Routes, FastChanges,
                          [](const auto& test) { return test.param.first == "bsp" ? "bsp" : "dpsgd"; });
 
 /// Machines that depart and come at random, about one change in each time that the state takes.
-class RandomChanges : public StateTransfers, public ::testing::WithParamInterface<std::uint64_t> {};
-
-TEST_P(RandomChanges, EndWithAllRounds) {
-  for (const auto& [algorithm, over] :
-       {std::pair("bsp", sync::Route::all_reduce), std::pair("group-average", sync::Route::all_reduce),
-        std::pair("d-psgd", sync::Route::peers)}) {
-    SCOPED_TRACE(algorithm);
-    Experiment experiment = job(algorithm, over);
-    experiment.stop = {.rounds = 30};
-    experiment.seed = GetParam();
-    experiment.transience = {.lifetime = "exponential", .options = {{"mean", 8.0 * state_s}}};
-    experiment.transience.start = Seconds(GetParam() % 2 == 0 ? 0.0 : 1.0);
-    experiment.transience.detect = Seconds(GetParam() % 3 == 0 ? 0.5 : 0.0);
-    set_network(experiment);
-    keep_last_machine();
-    const auto check = [](const Journal& journal) { EXPECT_EQ(journal.counted_rounds, 30); };
-    train_apart(experiment, algorithm, check);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomChanges, ::testing::Range(std::uint64_t{1}, std::uint64_t{21}));
-
-/// With a coordinator, with commits, and with pauses below `least`.
-class RandomChangesAndDuties : public RandomChanges {};
-
-TEST_P(RandomChangesAndDuties, EndWithAllRounds) {
-  const std::uint64_t seed = GetParam();
-  const auto run = [&](const std::string& algorithm, sync::Route over, const std::string& name,
-                       const std::function<void(Experiment&)>& change) {
+class RandomChanges : public StateTransfers, public ::testing::WithParamInterface<std::uint64_t> {
+ protected:
+  void expect_all_rounds(const std::string& algorithm, sync::Route over, const std::string& name,
+                         const std::function<void(Experiment&)>& change = {}) {
+    const std::uint64_t seed = GetParam();
     SCOPED_TRACE(name + " seed " + std::to_string(seed));
     Experiment experiment = job(algorithm, over);
     experiment.stop = {.rounds = 30};
@@ -114,38 +90,49 @@ TEST_P(RandomChangesAndDuties, EndWithAllRounds) {
     experiment.transience = {.lifetime = "exponential", .options = {{"mean", 8.0 * state_s}}};
     experiment.transience.start = Seconds(seed % 2 == 0 ? 0.0 : 1.0);
     experiment.transience.detect = Seconds(seed % 3 == 0 ? 0.5 : 0.0);
-    change(experiment);
+    if (change) change(experiment);
     set_network(experiment);
     keep_last_machine();
     train_apart(experiment, name, [](const Journal& journal) { EXPECT_EQ(journal.counted_rounds, 30); });
-  };
-  const auto commits = [&](CommitMode mode, CommitPlace to) {
+  }
+};
+
+TEST_P(RandomChanges, EndWithAllRounds) {
+  expect_all_rounds("bsp", sync::Route::all_reduce, "bsp");
+  expect_all_rounds("group-average", sync::Route::all_reduce, "group-average");
+  expect_all_rounds("d-psgd", sync::Route::peers, "d-psgd");
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomChanges, ::testing::Range(std::uint64_t{1}, std::uint64_t{21}));
+
+/// With a coordinator, with commits, and with a pause below `least`.
+class RandomChangesAndDuties : public RandomChanges {};
+
+TEST_P(RandomChangesAndDuties, EndWithAllRounds) {
+  const auto commits = [](CommitMode mode) {
     return [=](Experiment& experiment) {
       experiment.checkpoint.policy = "fixed";
       experiment.checkpoint.options["interval"] = 2.0;
       experiment.checkpoint.mode = mode;
-      experiment.checkpoint.to = to;
+      experiment.checkpoint.to = CommitPlace::directory;
     };
   };
-  run("esync", sync::Route::all_reduce, "esync", [](Experiment&) {});
-  run("esync", sync::Route::all_reduce, "esync-commits",
-      commits(CommitMode::blocking, CommitPlace::directory));
-  run("esync-published", sync::Route::all_reduce, "published-commits",
-      commits(CommitMode::background, CommitPlace::directory));
-  run("bsp", sync::Route::all_reduce, "bsp-commits", commits(CommitMode::blocking, CommitPlace::directory));
-  run("bsp", sync::Route::all_reduce, "bsp-background",
-      commits(CommitMode::background, CommitPlace::directory));
-  run("local-sgd", sync::Route::all_reduce, "local-commits",
-      commits(CommitMode::blocking, CommitPlace::directory));
-  run("d-psgd", sync::Route::peers, "dpsgd-commits", commits(CommitMode::blocking, CommitPlace::directory));
-  run("group-average", sync::Route::all_reduce, "group-commits",
-      commits(CommitMode::background, CommitPlace::directory));
-  run("bsp", sync::Route::all_reduce, "bsp-least",
-      [](Experiment& experiment) { experiment.recovery.least = 3; });
-  run("esync", sync::Route::all_reduce, "esync-least",
-      [](Experiment& experiment) { experiment.recovery.least = 3; });
-  run("d-psgd", sync::Route::peers, "dpsgd-least",
-      [](Experiment& experiment) { experiment.recovery.least = 3; });
+  expect_all_rounds("esync", sync::Route::all_reduce, "esync");
+  expect_all_rounds("esync", sync::Route::all_reduce, "esync-commits", commits(CommitMode::blocking));
+  expect_all_rounds("esync-published", sync::Route::all_reduce, "published-commits",
+                    commits(CommitMode::background));
+  expect_all_rounds("bsp", sync::Route::all_reduce, "bsp-commits", commits(CommitMode::blocking));
+  expect_all_rounds("bsp", sync::Route::all_reduce, "bsp-background", commits(CommitMode::background));
+  expect_all_rounds("local-sgd", sync::Route::all_reduce, "local-commits", commits(CommitMode::blocking));
+  expect_all_rounds("d-psgd", sync::Route::peers, "dpsgd-commits", commits(CommitMode::blocking));
+  expect_all_rounds("group-average", sync::Route::all_reduce, "group-commits",
+                    commits(CommitMode::background));
+  expect_all_rounds("bsp", sync::Route::all_reduce, "bsp-least",
+                    [](Experiment& experiment) { experiment.recovery.least = 3; });
+  expect_all_rounds("esync", sync::Route::all_reduce, "esync-least",
+                    [](Experiment& experiment) { experiment.recovery.least = 3; });
+  expect_all_rounds("d-psgd", sync::Route::peers, "dpsgd-least",
+                    [](Experiment& experiment) { experiment.recovery.least = 3; });
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomChangesAndDuties, ::testing::Range(std::uint64_t{1}, std::uint64_t{7}));

@@ -77,22 +77,28 @@ void name_document(const validation::StudyConfiguration& names, json& document) 
       {{"name", names.name}, {"group", names.group}, {"algorithm", names.algorithm}, {"line", names.line}});
 }
 
-/// A folder that other shards share, or that an interrupted study left, is continued.
+/// A folder that other shards share, or that an interrupted study left, is continued. The first of the shards
+/// that begin together writes the manifest, alone: until then the folder is none of a study to the others.
 WriteLock open_folder(const std::string& out, const StudyOptions& options, const StudyManifest& manifest) {
   if (!options.in_shards && !options.only_missing) {
     WriteLock lock = create_result_directory(out, options.job.force);
     write_manifest(out, manifest);
     return lock;
   }
+  if (std::filesystem::exists(out) && !std::filesystem::is_directory(out))
+    check_result_directory(out, options.job.force);
+  std::filesystem::create_directories(out);
+  auto lock = options.in_shards ? WriteLock::if_free(out) : WriteLock(out);
+  const bool is_first = lock.has_value();
+  if (!is_first) lock.emplace(out, WriteLock::Use::with_job);
   const auto known = read_manifest(out);
   if (!known) check_result_directory(out, options.job.force);
   if (known && known->id != manifest.id && !options.only_missing)
     throw ConfigError(out + ": holds another study (" + study_command(*known) +
                       "); choose another --out, or --only-missing to replace what differs");
-  std::filesystem::create_directories(out);
-  WriteLock lock(out, options.in_shards ? WriteLock::Use::with_job : WriteLock::Use::alone);
   write_manifest(out, manifest);
-  return lock;
+  if (is_first && options.in_shards) lock->share();
+  return std::move(*lock);
 }
 
 /// Adds what the report says of a configuration of several jobs.

@@ -61,7 +61,8 @@ TEST_F(Slurm, AnArrayWithATaskThatIsKilledIsTheStudyOfOneProcess) {
   // Started again alone, it does what is missing.
   const auto second = slurm("sbatch --wait --output=again.log --array=1 array.sbatch");
   EXPECT_EQ(second.exit_code, 0) << second.output << text_of("again.log");
-  ASSERT_EQ(line_.tandem("study merge parts").exit_code, 0);
+  const auto merged = line_.tandem("study merge parts");
+  ASSERT_EQ(merged.exit_code, 0) << merged.output << text_of("0.log") << text_of("1.log") << text_of("2.log");
   ASSERT_EQ(line_.tandem("study study.yaml --out whole").exit_code, 0);
   for (const char* file : {"/report.json", "/report.md", "/report.html"}) {
     EXPECT_GT(text_of(std::string("whole") + file).size(), 500U);

@@ -214,6 +214,20 @@ TEST_F(Study, MergedShardsAreTheStudyOfOneProcessByteForByte) {
   }
 }
 
+/// As the tasks of an array: many shards have nothing to do and end while others begin.
+TEST_F(Study, ShardsMayBeginTogether) {
+  ASSERT_EQ(line_.tandem("study study.yaml --out whole").exit_code, 0);
+  for (int i = 0; i < 4; ++i) {
+    const auto together = line_.shell(
+        "rm -rf shared; for i in 0 1 2 3 4 5 6 7 8 9 10 11; do "
+        "{ \"$TANDEM\" study study.yaml --out shared --shard $i/12 --jobs 1 || echo failed; } 2>&1 & done; "
+        "wait");
+    ASSERT_EQ(together.output.find("failed\n"), std::string::npos) << together.output;
+    ASSERT_EQ(line_.tandem("study merge shared").exit_code, 0);
+    EXPECT_EQ(text_of(line_.folder() / "whole/report.json"), text_of(line_.folder() / "shared/report.json"));
+  }
+}
+
 TEST_F(Study, OnlyMissingContinuesAndLosesNothing) {
   ASSERT_EQ(line_.tandem("study study.yaml --out whole").exit_code, 0);
   ASSERT_EQ(line_.tandem("study study.yaml --out parts --shard 0/2").exit_code, 0);

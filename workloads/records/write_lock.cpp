@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -20,6 +22,10 @@ namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+/// For a process of the same job that prepares the directory, or finds out whether it is the last one.
+constexpr auto patience = 2000ms;
 
 std::string lock_file_of(const std::string& path) {
   return fs::is_directory(path) ? (fs::path(path) / lock_file_name).string() : path + ".lock";
@@ -71,23 +77,41 @@ int open_lock_file(const std::string& path, const std::string& lock_file) {
 
 }  // namespace
 
-WriteLock::WriteLock(const std::string& path, Use use) : file_(lock_file_of(path)) {
-  const int operation = use == Use::alone ? LOCK_EX : LOCK_SH;
+WriteLock::WriteLock(const std::string& path, Use use) : WriteLock() {
+  const auto end = std::chrono::steady_clock::now() + (use == Use::with_job ? patience : 0ms);
+  while (!take(path, use == Use::alone ? LOCK_EX : LOCK_SH)) {
+    if (std::chrono::steady_clock::now() >= end) report_holder(path, file_);
+    std::this_thread::sleep_for(5ms);
+  }
+  write_holder(use);
+}
+
+std::optional<WriteLock> WriteLock::if_free(const std::string& path) {
+  WriteLock lock;
+  if (!lock.take(path, LOCK_EX)) return std::nullopt;
+  lock.write_holder(Use::alone);
+  return lock;
+}
+
+bool WriteLock::take(const std::string& path, int operation) {
+  file_ = lock_file_of(path);
   // A holder that ends removes the file, perhaps after it was opened here.
   do {
     if (descriptor_ >= 0) close(descriptor_);
     descriptor_ = open_lock_file(path, file_);
     if (flock(descriptor_, operation | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      close(descriptor_);
-      report_holder(path, file_);
+      close(std::exchange(descriptor_, -1));
+      return false;
     }
   } while (!is_same_file(descriptor_, file_));
+  return true;
+}
+
+void WriteLock::write_holder(Use use) const {
   const bool emptied = use == Use::with_job || ftruncate(descriptor_, 0) == 0;
   const std::string line = fmt::format("{} {}\n", getpid(), own_command());
-  if (emptied && write(descriptor_, line.data(), line.size()) == static_cast<ssize_t>(line.size())) return;
-  const std::string reason = std::strerror(errno);
-  close(descriptor_);
-  throw WorldError(fmt::format("cannot write {}: {}", file_, reason));
+  if (!emptied || write(descriptor_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    throw WorldError(fmt::format("cannot write {}: {}", file_, std::strerror(errno)));
 }
 
 WriteLock::WriteLock(WriteLock&& other) noexcept
@@ -99,7 +123,7 @@ WriteLock::~WriteLock() {
   close(descriptor_);
 }
 
-void WriteLock::share() const { flock(descriptor_, LOCK_SH | LOCK_NB); }
+void WriteLock::share() const { flock(descriptor_, LOCK_SH); }
 
 void expect_not_written(const std::string& directory) {
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {

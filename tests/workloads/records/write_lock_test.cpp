@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <optional>
+#include <thread>
 
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -54,6 +56,27 @@ TEST_F(DirectoryLock, TheProcessesOfAJobShareItUntilTheLastOneEnds) {
   rank.reset();
   EXPECT_EQ(error_of(WriteLock::Use::alone), "");
   EXPECT_FALSE(has_file());
+}
+
+TEST_F(DirectoryLock, IsTakenOnlyIfItIsFree) {
+  auto first = WriteLock::if_free(path_);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(WriteLock::if_free(path_));
+  first->share();
+  EXPECT_FALSE(WriteLock::if_free(path_));
+  first.reset();
+  EXPECT_TRUE(WriteLock::if_free(path_));
+  EXPECT_FALSE(has_file());
+}
+
+/// A process that begins beside one that ends, or that prepares the directory.
+TEST_F(DirectoryLock, AProcessOfTheJobWaitsForOneThatHoldsItAloneForAMoment) {
+  std::optional<WriteLock> first(std::in_place, path_);
+  std::jthread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    first->share();
+  });
+  EXPECT_EQ(error_of(WriteLock::Use::with_job), "");
 }
 
 /// A process that was killed leaves the file, which nobody holds.

@@ -323,9 +323,7 @@ int calibrate(CalibrateOptions options) {
   fmt::print("{}{}\n{}\n", profile_text(profile), fit_text(profile), path);
   print_document(to_json(profile));
   if (options.platform.empty()) return exit_success;
-  write_platform(options.platform, profile,
-                 Job(loaded.experiment, loaded.platform, "", network_of_workers(loaded)).model(),
-                 loaded.experiment.data.cold);
+  write_platform(options.platform, profile, make_job(loaded, "").model(), loaded.experiment.data.cold);
   fmt::print("{}\n", options.platform);
   return exit_success;
 }

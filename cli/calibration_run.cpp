@@ -166,7 +166,7 @@ Preparation prepare(LoadedJob loaded, const std::string& profile_path, const Cal
     prepared.machines->map_gpus(loaded);
     prepared.directory = std::filesystem::absolute(prepared.directory).lexically_normal().string();
   }
-  const Job job(loaded.experiment, loaded.platform, prepared.directory, network_of_workers(loaded));
+  const Job job = make_job(loaded, prepared.directory);
   const int ranks = ranks_of(job, cluster);
   auto document = job_document(job);
   document["partners"] = to_json(partners_of(job, cluster, ranks));
@@ -270,7 +270,7 @@ int measure_undisturbed(const LoadedJob& loaded, const std::string& profile_path
 
 std::vector<AllReduceSeries> all_reduces_of(const JobOptions& options) {
   const LoadedJob loaded = load_job(options);
-  return all_reduce_series_of(Job(loaded.experiment, loaded.platform, "", network_of_workers(loaded)));
+  return all_reduce_series_of(make_job(loaded, ""));
 }
 
 int run_calibration(const JobOptions& options, const std::string& profile_path,

@@ -12,6 +12,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "validation/campaign/suite_file.hpp"
+#include "workloads/experiment/key_error.hpp"
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/job/all_reduce_plan.hpp"
 #include "workloads/job/cache_rates.hpp"
@@ -106,7 +107,7 @@ LoadedJob placed(Experiment experiment, const Locate& locate, PlatformCache& pla
   set_cache_rates(experiment, platform,
                   hosts.empty() ? platforms::Network{} : platforms::load_network(experiment.platform, hosts));
   const bool devices_are_given = locate("run.devices").is_given;
-  return {std::move(experiment), std::move(platform), devices_are_given};
+  return {std::move(experiment), std::move(platform), devices_are_given, locate};
 }
 
 }  // namespace
@@ -142,6 +143,22 @@ std::optional<LoadedJobs> load_jobs(const JobOptions& options, PlatformCache& pl
                            placed(std::move(job.experiment), job.locate, platforms)});
   loaded.experiment = std::move(located.experiment);
   return loaded;
+}
+
+Job make_job(LoadedJob loaded, const std::string& out, const platforms::Network& network) {
+  try {
+    Job job(std::move(loaded.experiment), std::move(loaded.platform), out, network);
+    job.data().check_cache_options(static_cast<int>(job.roster().ranks_of(Roster::Role::cache_node).size()));
+    return job;
+  } catch (const KeyError& error) {
+    if (!loaded.locate) throw;
+    const Origin origin = loaded.locate(error.key());
+    fail(origin.place, origin.label, error.expected(), error.found());
+  }
+}
+
+Job make_job(const LoadedJob& loaded, const std::string& out) {
+  return make_job(loaded, out, network_of_workers(loaded));
 }
 
 void compute_natively_by_default(LoadedJob& loaded) {

@@ -13,6 +13,7 @@
 #include "platforms/description.hpp"
 #include "platforms/description_network.hpp"
 #include "workloads/experiment/experiment.hpp"
+#include "workloads/job/experiment_check.hpp"
 #include "workloads/job/job.hpp"
 
 namespace tandem::cli {
@@ -54,6 +55,7 @@ struct LoadedJob {
   Experiment experiment;
   platforms::Description platform;
   bool devices_are_given = true;  ///< the experiment says whether devices are emulated (run.devices)
+  Locate locate = {};             ///< where its keys were set; empty: unknown
 };
 /// Real machines compute as fast as they can, unless the experiment says otherwise or has modelled
 /// mathematics.
@@ -88,6 +90,11 @@ LoadedJob load_job(const JobOptions& options, PlatformCache& platforms);
 /// The network between the workers' hosts, for all-reduce settings that depend on it; otherwise empty.
 /// Errors: ConfigError.
 platforms::Network network_of_workers(const LoadedJob& loaded);
+
+/// The job with its results in `out`. Errors: ConfigError; of a key, with the place where it was set.
+Job make_job(LoadedJob loaded, const std::string& out, const platforms::Network& network);
+/// The same, with network_of_workers().
+Job make_job(const LoadedJob& loaded, const std::string& out);
 
 /// "results/NAME/LAST", where a variant "lab/asp" makes two folders.
 std::string default_out(const std::string& name, const std::string& last);

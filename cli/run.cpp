@@ -204,7 +204,7 @@ int run_job(const RunOptions& options) {
   read_mounted_storage(loaded.experiment);
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");
   // Building the job here finds bad input before anything is written or started.
-  Job job(loaded.experiment, loaded.platform, out, network_of_workers(loaded));
+  Job job = make_job(loaded, out);
   check_job(job, machines, options);
   resume_if_asked(job, options.job);
   record_losses_if_asked(job, options.job);

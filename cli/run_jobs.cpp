@@ -113,7 +113,7 @@ class Launch {
   int run_alone(const LoadedJobs& several) const {
     for (const auto& one : several.jobs) {
       const std::string folder = directory_of_job_alone(out_, one.name);
-      Job job(one.loaded.experiment, one.loaded.platform, folder, network_of_workers(one.loaded));
+      Job job = make_job(one.loaded, folder);
       record_losses_if_asked(job, options_.job);
       const WriteLock lock = create_result_directory(folder, false);
       write_document(folder + "/job.json", job);

@@ -74,7 +74,7 @@ LoadedJob load_row(JobOptions options, const SpeedsRow& row, PlatformCache& plat
 
 /// What the server with the most bytes gets with each push.
 ServerFitRow fit_row(const LoadedJob& loaded, const SpeedsRow& row) {
-  const Job job(loaded.experiment, loaded.platform, "", {});
+  const Job job = make_job(loaded, "", {});
   const ShardLayout& layout = job.exchange().shard_layout();
   const ShardPieces& busiest = *std::ranges::max_element(layout, {}, shard_elements);
   return {.model = row.model,

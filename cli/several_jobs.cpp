@@ -68,8 +68,7 @@ void refuse_one_job(const char* option) {
 std::vector<Job> make_jobs(const LoadedJobs& several, const JobOptions& options, const std::string& out) {
   std::vector<Job> jobs;
   for (const auto& one : several.jobs) {
-    Job& job = jobs.emplace_back(one.loaded.experiment, one.loaded.platform, directory_of_job(out, one.name),
-                                 network_of_workers(one.loaded));
+    Job& job = jobs.emplace_back(make_job(one.loaded, directory_of_job(out, one.name)));
     expect_own_all_reduce(job, one.name);
     record_losses_if_asked(job, options);
   }

@@ -116,7 +116,7 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
                                .decisions = options.decisions,
                                .requests = options.requests};
   if (options.fidelity == "smpi") setting.simulator = witness::simulate;
-  Job job(std::move(loaded.experiment), std::move(loaded.platform), out, setting.network);
+  Job job = make_job(std::move(loaded), out, setting.network);
   sim::check_profile(job);
   sim::check_platform(job);
   resume_if_asked(job, options);

@@ -115,7 +115,7 @@ struct SetSizes {
   Bytes largest{0};
 };
 SetSizes sizes_of(const LoadedJob& modelled, const std::string& out) {
-  const Job job(modelled.experiment, modelled.platform, out);
+  const Job job = make_job(modelled, out, {});
   const cache::Manifest& manifest = job.data().manifest();
   return {manifest.total(),
           manifest.sizes.empty() ? manifest.each : *std::ranges::max_element(manifest.sizes)};

@@ -398,12 +398,11 @@ struct Found {
   static constexpr Kind kind = Kind::found;
   static constexpr std::size_t most = 256;  ///< samples of a Read to a cache node
   std::int32_t samples = 0;                 ///< of the Read
-  std::array<std::uint8_t, most / 8> bits{};
+  std::array<std::uint32_t, most / 32> bits{};
 
-  void set(std::size_t position) {
-    bits[position / 8] = static_cast<std::uint8_t>(bits[position / 8] | (1U << (position % 8)));
-  }
-  bool has(std::size_t position) const { return (bits[position / 8] >> (position % 8) & 1U) != 0; }
+  void set(std::size_t position) { bits[position / 32] |= 1U << position % 32; }
+  void clear(std::size_t position) { bits[position / 32] &= ~(1U << position % 32); }
+  bool has(std::size_t position) const { return (bits[position / 32] >> position % 32 & 1U) != 0; }
 };
 
 /// Asks the directory who holds samples, whose ids follow. The reply is a Located.

@@ -58,7 +58,9 @@ OptionError::OptionError(const std::string& owner, const std::string& option, co
                          const OptionValue& found)
     : ConfigError(owner + ": option '" + option + "': expected " + expected + ", found '" + to_text(found) +
                   "'"),
-      option_(option) {}
+      option_(option),
+      expected_(expected),
+      found_("'" + to_text(found) + "'") {}
 
 Options Options::resolve(const std::string& owner, const std::vector<OptionSpec>& specs,
                          const std::map<std::string, OptionValue>& given) {

@@ -22,9 +22,12 @@ class OptionError : public ConfigError {
   OptionError(const std::string& owner, const std::string& option, const std::string& expected,
               const OptionValue& found);
   const std::string& option() const { return option_; }
+  const std::string& expected() const { return expected_; }
+  /// In quotes.
+  const std::string& found() const { return found_; }
 
  private:
-  std::string option_;
+  std::string option_, expected_, found_;
 };
 
 /// Declares one option. The type is that of `default_value`; text with `choices` must be one of them.

@@ -45,6 +45,28 @@ TEST_F(BadInput, TensorsThatDoNotAddUpOrAreNone) {
           {"net.tensors:2: expected the work of the forward pass", "found 'many'"});
   refuses(command + "--set workload.synthetic_tensors=absent.tensors", {"absent.tensors", "no such file"});
 }
+/// Only the whole job shows that these do not suit it.
+TEST_F(BadInput, KeyThatDoesNotSuitTheJobIsNamedWithItsPlace) {
+  line_.write(
+      "cached.yaml",
+      "platform: " TANDEM_SOURCE_DIR
+      "/platforms/quad.xml\n"
+      "workload: {math: modelled, model: lenet, dataset: synthetic-colour, train_samples: 960, batch: 16}\n"
+      "sync: {over: all-reduce}\nstop: {epochs: 3}\n"
+      "placement: {cache_nodes: [server], worker_count: 1}\n"
+      "data:\n"
+      "  source: storage\n"
+      "  sampling: importance\n"
+      "  cache: icache\n"
+      "  cache_capacity: 100kB\n"
+      "  cache_options:\n"
+      "    package: 64\n");
+  refuses("simulate cached.yaml --out out",
+          {"cached.yaml:12: key 'data.cache_options.package': expected at most 3 samples", "found '64'"});
+  refuses("run cached.yaml --out out", {"cached.yaml:12: key 'data.cache_options.package'"});
+  refuses("simulate cached.yaml --set data.cache_capacity=10B --out out",
+          {"--set: key 'data.cache_capacity': expected 0 (no cache) or at least 3073B", "found 10B"});
+}
 TEST_F(BadInput, NumberAboveItsLimit) {
   refuses("simulate " + line_.experiment() + " --set stop.epochs=1e18 --out out",
           {"stop.epochs", "<= 1000000000"});

@@ -87,6 +87,29 @@ TEST_F(BadSamples, AreReplacedAlikeInBothWorlds) {
   EXPECT_TRUE(contents("measured_disk/model.pt") == contents("measured_stores/model.pt"));
 }
 
+/// A node that keeps a bad sample has nothing that it could send another one.
+TEST_F(BadSamples, OfOtherNodesAreReplacedToo) {
+  make_shards();
+  corrupt("20 50 51 120");
+  const std::string replacing = of_shards + two_stores +
+                                "--set data.bad_sample=replace --set data.sampling=shuffled --set "
+                                "stop.rounds=20 --set data.cache_capacity=200kB ";
+  succeeds("run " + job(replacing) + " --out alone");
+  EXPECT_GE(replaced("alone"), 8);
+  for (const auto& [name, peers] :
+       {std::pair("tiers",
+                  "--set placement.cache_nodes=[server,node-6] --set data.peers=ring --set "
+                  "data.cache_capacity=5kB --set data.disk_capacity=200kB"),
+        std::pair("directory", "--set data.peers=directory --set placement.directory=server"),
+        std::pair("planned", "--set data.peers=plan --set data.cache=nopfs")}) {
+    SCOPED_TRACE(name);
+    succeeds("run " + job(replacing + peers) + " --out " + name);
+    EXPECT_TRUE(contents(std::string(name) + "/model.pt") == contents("alone/model.pt"));
+    EXPECT_EQ(replaced(name), replaced("alone"));
+    EXPECT_GT(results(name).summary.at("cache").value("peer_misses", std::int64_t{0}), 0);
+  }
+}
+
 TEST_F(BadSamples, BrokenImagesAreReplacedToo) {
   make_shards();
   line_.shell(

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/key_error.hpp"
 
 namespace tandem {
 namespace {
@@ -32,9 +32,8 @@ std::optional<std::string> why_commits_in_directory(const Experiment& experiment
 
 void expect_commits_for_machines(const Experiment& experiment) {
   if (const auto why = why_commits_in_directory(experiment, CommitReaders::several_machines))
-    throw ConfigError(
-        fmt::format("checkpoint.to: expected directory on several machines, because {}, found '{}'", *why,
-                    to_text(experiment.checkpoint.to)));
+    throw KeyError("checkpoint.to", fmt::format("directory on several machines, because {}", *why),
+                   fmt::format("'{}'", to_text(experiment.checkpoint.to)));
 }
 
 }  // namespace tandem

@@ -13,6 +13,7 @@
 #include "workloads/data/dataset_memory.hpp"
 #include "workloads/data/loss_model.hpp"
 #include "workloads/data/record_store.hpp"
+#include "workloads/experiment/key_error.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/cache_clients.hpp"
 #include "workloads/job/cache_policy.hpp"
@@ -40,8 +41,10 @@ Augmentation augmentation_of(const Experiment::Data& data, const DatasetInfo& in
   const auto augmentation =
       Augmentation::from(Options::resolve("data.augment", augmentation_options(), data.augment));
   if (augmentation.is_used() && info.pixel_bits != 8)
-    throw ConfigError("data.augment: expected none, because data set '" + info.name + "' has pixels of " +
-                      std::to_string(info.pixel_bits) + " bits");
+    throw KeyError("data.augment",
+                   "none, because data set '" + info.name + "' has pixels of " +
+                       std::to_string(info.pixel_bits) + " bits",
+                   "some");
   return augmentation;
 }
 
@@ -52,10 +55,19 @@ void check_equal_nodes(const Experiment& experiment) {
     const std::size_t workers = clients.size();
     if (first == 0) first = workers;
     if (workers == 0 || workers == first) continue;
-    throw ConfigError("placement.cache_nodes: expected as many workers for each, because cache policy " +
-                      experiment.data.cache +
-                      " divides the samples of a step equally among the nodes, found " +
-                      std::to_string(first) + " and " + std::to_string(workers));
+    throw KeyError("placement.cache_nodes",
+                   "as many workers for each, because cache policy " + experiment.data.cache +
+                       " divides the samples of a step equally among the nodes",
+                   std::to_string(first) + " and " + std::to_string(workers));
+  }
+}
+
+/// `check`: reads the options of the cache policy.
+void check_options(const std::function<void()>& check) {
+  try {
+    check();
+  } catch (const OptionError& error) {
+    throw KeyError("data.cache_options." + error.option(), error.expected(), error.found());
   }
 }
 
@@ -135,7 +147,9 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
       [dealt = dealt_.get()]() -> const sampling::Shards& { return dealt->get(); });
   // That nobody states a rate is found now, and not when cache nodes start.
   if (cache_->needs.rates)
-    cache::stated_rates(setting_.cache, {.tiers = cache_tiers(), .options = cache_options(setting_)});
+    check_options([this] {
+      cache::stated_rates(setting_.cache, {.tiers = cache_tiers(), .options = cache_options(setting_)});
+    });
 }
 
 /// Policies that know only requests do without labels, which may have to be loaded.
@@ -162,9 +176,10 @@ void DataPlan::check_capacity() const {
   for (const auto& [key, capacity] : {std::pair("data.cache_capacity", setting_.cache_capacity),
                                       std::pair("data.disk_capacity", setting_.disk_capacity)})
     if (capacity > Bytes(0) && capacity < least)
-      throw ConfigError(std::string(key) + ": expected 0 (no cache) or at least " + to_text(least) +
-                        (has_sizes ? ", the size of the smallest sample" : ", the size of a sample") +
-                        ", found " + to_text(capacity));
+      throw KeyError(key,
+                     "0 (no cache) or at least " + to_text(least) +
+                         (has_sizes ? ", the size of the smallest sample" : ", the size of a sample"),
+                     to_text(capacity));
 }
 
 /// The lists of the newest epochs, for all workers of this process.
@@ -309,6 +324,12 @@ std::vector<Bytes> DataPlan::cache_tiers() const {
 std::unique_ptr<cache::CachePolicy> DataPlan::make_cache_policy(int node, int nodes, int jobs) const {
   return tandem::make_cache_policy(setting_, seed_, manifest_,
                                    {.node = node, .nodes = nodes, .jobs = jobs, .plan = dealt_->run.get()});
+}
+
+void DataPlan::check_cache_options(int nodes) const {
+  // A policy that plans the whole run takes long to make, and has no such option.
+  if (!from_storage() || nodes == 0 || cache_->needs.plan) return;
+  check_options([&] { make_cache_policy(0, nodes); });
 }
 
 bool DataPlan::plans_caches() const {

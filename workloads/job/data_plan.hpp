@@ -116,6 +116,8 @@ class DataPlan {
   bool reads_while_computing() const { return setting_.background == BackgroundReads::while_computing; }
   /// The policy of cache node number `node` of `nodes`, which serve so many jobs.
   std::unique_ptr<cache::CachePolicy> make_cache_policy(int node = 0, int nodes = 1, int jobs = 1) const;
+  /// Errors: KeyError of an option that only the policy can judge, which knows capacity and samples.
+  void check_cache_options(int nodes) const;
   const cache::Factory& cache_factory() const { return *cache_; }
   /// The policy of cache nodes plans with epochs: it knows the lists, and where these depend on losses, the
   /// losses. False: it has requests alone.

@@ -8,7 +8,7 @@
 
 #include "policies/cache/policy.hpp"
 #include "policies/sampling/sampler.hpp"
-#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/key_error.hpp"
 #include "workloads/job/cache_clients.hpp"
 #include "workloads/job/host_lifetime.hpp"
 
@@ -39,10 +39,11 @@ const RankAssignment* other_rank_on_host(const Roster& roster, Rank rank) {
 [[noreturn]] void refuse(const Job& job, Rank rank, const std::string& key, const std::string& expected,
                          const std::string& found) {
   const bool is_store = job.roster().assignment(rank).role == Role::store;
-  throw ConfigError(
-      fmt::format("{}: expected {}, because the machine of the {} on '{}' may depart "
-                  "(tandem:lifetime, recovery.mode in-place), found '{}'",
-                  key, expected, is_store ? "store" : "cache node", job.roster().host_of(rank), found));
+  throw KeyError(key,
+                 fmt::format("{}, because the machine of the {} on '{}' may depart (tandem:lifetime, "
+                             "recovery.mode in-place)",
+                             expected, is_store ? "store" : "cache node", job.roster().host_of(rank)),
+                 fmt::format("'{}'", found));
 }
 
 /// A cache node that departs is empty when it comes back, and its workers read from stores meanwhile.
@@ -79,20 +80,22 @@ void check_planning(const Job& job, const LifetimesOfHosts& lifetimes) {
   if (!job.data().from_storage() || !(job.data().plans_caches() || needs.plan)) return;
   for (const Rank worker : job.roster().workers()) {
     if (lifetimes.stay(job.devices().host_of(worker))) continue;
-    throw ConfigError(
-        fmt::format("data.cache: expected a policy that does not plan with the lists of workers, or workers "
-                    "whose machines stay (tandem:lifetime never, or transience.lifetime fixed without "
-                    "options), because the machine of the worker on '{}' may depart, found '{}'",
-                    job.roster().host_of(worker), job.spec().experiment.data.cache));
+    throw KeyError("data.cache",
+                   fmt::format("a policy that does not plan with the lists of workers, or workers whose "
+                               "machines stay (tandem:lifetime never, or transience.lifetime fixed without "
+                               "options), because the machine of the worker on '{}' may depart",
+                               job.roster().host_of(worker)),
+                   fmt::format("'{}'", job.spec().experiment.data.cache));
   }
 }
 
 [[noreturn]] void refuse_host(const char* key, const std::string& host, const std::string& others) {
-  throw ConfigError(fmt::format(
-      "{}: expected hosts whose machines stay (of no worker, or with tandem:lifetime never){}, because "
-      "workers come and go while cache nodes, stores and the directory stay (recovery.mode in-place), "
-      "found '{}', whose machine may depart",
-      key, others, host));
+  throw KeyError(key,
+                 fmt::format("hosts whose machines stay (of no worker, or with tandem:lifetime never){}, "
+                             "because workers come and go while cache nodes, stores and the directory stay "
+                             "(recovery.mode in-place)",
+                             others),
+                 fmt::format("'{}', whose machine may depart", host));
 }
 
 void check_alone(const Job& job, Rank rank, const char* key, const char* role) {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <variant>
 
-#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/key_error.hpp"
 #include "workloads/job/compression_rules.hpp"
 #include "workloads/model/stretch.hpp"
 
@@ -33,9 +33,10 @@ OptimizerSetting optimizer_from(const Experiment::Optimizer& from, double rounds
   schedule.cosine_floor = from.cosine_floor;
   schedule.cosine_rounds = from.cosine_rounds > 0 ? static_cast<double>(from.cosine_rounds) : rounds;
   if (schedule.warmup_rounds >= schedule.cosine_rounds)
-    throw ConfigError("optimizer.warmup_rounds: expected fewer than the " +
-                      std::to_string(std::llround(schedule.cosine_rounds)) + " rounds of the cosine, found " +
-                      std::to_string(from.warmup_rounds));
+    throw KeyError(
+        "optimizer.warmup_rounds",
+        "fewer than the " + std::to_string(std::llround(schedule.cosine_rounds)) + " rounds of the cosine",
+        std::to_string(from.warmup_rounds));
   return setting;
 }
 
@@ -82,16 +83,17 @@ void ExchangePlan::check_statistics(const Experiment& experiment) const {
   const bool has_any = std::any_of(model_->buckets.begin(), model_->buckets.end(),
                                    [](const auto& bucket) { return bucket.exchanged() < bucket.elements(); });
   if (has_any && payload() == sync::Payload::model)
-    throw ConfigError("sync.average_statistics: expected true, because " + sync_.algorithm +
-                      " averages whole models, found false");
+    throw KeyError("sync.average_statistics", "true, because " + sync_.algorithm + " averages whole models",
+                   "false");
   const bool evaluates =
       experiment.workload.math == Experiment::Workload::Math::real && experiment.evaluate_every > 0;
   const bool by_worker = (route() == sync::Route::all_reduce || servers_send_means_) &&
                          !std::holds_alternative<sync::ElasticTie>(update_rule());
   if (has_any && evaluates && !by_worker)
-    throw ConfigError("sync.average_statistics: expected true, because with " + sync_.algorithm + " over " +
-                      to_text(sync_.over) + " the model that is evaluated has no statistics of '" +
-                      model_->name + "' otherwise, found false");
+    throw KeyError("sync.average_statistics",
+                   "true, because with " + sync_.algorithm + " over " + to_text(sync_.over) +
+                       " the model that is evaluated has no statistics of '" + model_->name + "' otherwise",
+                   "false");
 }
 
 /// With elastic averaging, the remaining distance to the centre is sent again in the next exchange, so error
@@ -100,12 +102,13 @@ void ExchangePlan::check_compression() const {
   if (compression() == nullptr) return;
   // A job's document may be written by hand.
   if (const auto needed = collective_needed(sync_))
-    throw ConfigError("sync.collective: expected " + *needed + ", found " + sync_.collective);
+    throw KeyError("sync.collective", *needed, sync_.collective);
   if (!has_error_feedback()) return;
   if (std::holds_alternative<sync::ElasticTie>(update_rule()))
-    throw ConfigError("sync.compression_options.error_feedback: expected false, because workers of " +
-                      sync_.algorithm +
-                      " exchange their distances from the centre again and again, found true");
+    throw KeyError("sync.compression_options.error_feedback",
+                   "false, because workers of " + sync_.algorithm +
+                       " exchange their distances from the centre again and again",
+                   "true");
 }
 
 /// Of the limits that count rounds or samples, the first; 0 when there is none.

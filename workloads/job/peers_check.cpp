@@ -41,9 +41,6 @@ void check_peers(const Experiment& experiment, const Locate& locate) {
         "data.peers",
         "none, because cache policy " + data.cache + " needs more than requests: " + cache::describe(more),
         found);
-  if (data.peers != Peers::none && data.bad_sample == BadSample::replace)
-    fail_at("data.bad_sample", "stop, because cache nodes send each other samples (data.peers)",
-            quote(to_text(data.bad_sample)));
   if (data.source == DataSource::memory && data.peers != Peers::none)
     fail_at("data.peers",
             "none, because workers have their samples in memory (data.source) and no cache nodes; use "

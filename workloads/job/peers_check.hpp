@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-/// Errors: ConfigError naming data.cache, data.peers, data.bad_sample or data.copies.
+/// Errors: ConfigError naming data.cache, data.peers or data.copies.
 void check_peers(const Experiment& experiment, const Locate& locate);
 
 }  // namespace tandem

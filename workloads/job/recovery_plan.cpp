@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "policies/lifetimes/catalog.hpp"
-#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/key_error.hpp"
 #include "workloads/job/host_lifetime.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/job/zones.hpp"
@@ -57,15 +57,13 @@ std::unique_ptr<recovery::Policy> make_recovery_policy(const Job& job) {
 void check_known_lifetimes(const Job& job) {
   if (job.spec().experiment.recovery.policy != "liveput") return;
   if (!groups_of_hosts(job.spec().experiment.transience).empty())
-    throw ConfigError(
-        "recovery.policy: expected another policy, because liveput knows only one lifetime of all machines, "
-        "found models by host (transience.options.by_host)");
+    throw KeyError("recovery.policy",
+                   "another policy, because liveput knows only one lifetime of all machines",
+                   "models by host (transience.options.by_host)");
   for (const Rank worker : job.roster().workers())
     if (!lifetime_text_of(job.devices().host_of(worker)).empty())
-      throw ConfigError(
-          fmt::format("recovery.policy: expected another policy, because liveput knows only "
-                      "transience.lifetime, found tandem:lifetime of host '{}'",
-                      job.roster().host_of(worker)));
+      throw KeyError("recovery.policy", "another policy, because liveput knows only transience.lifetime",
+                     fmt::format("tandem:lifetime of host '{}'", job.roster().host_of(worker)));
 }
 
 }  // namespace tandem

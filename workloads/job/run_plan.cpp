@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "policies/sync/policy.hpp"
-#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/key_error.hpp"
 #include "workloads/job/cache_clients.hpp"
 #include "workloads/job/roster.hpp"
 
@@ -33,8 +33,10 @@ std::int64_t epochs_of_run(const Experiment& experiment, int workers, std::int64
     epochs = std::min(epochs, static_cast<double>(stop.rounds) * of_round / static_cast<double>(samples));
   }
   if (std::isinf(epochs))
-    throw ConfigError("stop.epochs: expected the number of epochs, or stop.rounds, because cache policy " +
-                      experiment.data.cache + " plans with the whole run, found 0");
+    throw KeyError("stop.epochs",
+                   "the number of epochs, or stop.rounds, because cache policy " + experiment.data.cache +
+                       " plans with the whole run",
+                   "0");
   return std::max<std::int64_t>(1, std::llround(std::ceil(epochs)));
 }
 

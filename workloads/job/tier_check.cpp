@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "policies/provisioning/tiers.hpp"
-#include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/key_error.hpp"
 #include "workloads/job/host_lifetime.hpp"
 
 namespace tandem {
@@ -44,18 +44,18 @@ void check_tiers(const Job& job) {
   const Experiment& experiment = job.spec().experiment;
   if (experiment.recovery.provisioning != "tiers") return;
   if (experiment.placement.evaluator == first_worker_evaluates)
-    throw ConfigError(
-        "placement.evaluator: expected a host whose machine stays, or none, with recovery.provisioning "
-        "tiers, "
-        "found 'first-worker'");
+    throw KeyError("placement.evaluator",
+                   "a host whose machine stays, or none, with recovery.provisioning tiers", "'first-worker'");
   const auto flaw = provisioning::find_tier_flaw(tiered_hosts(job));
   if (!flaw) return;
-  throw ConfigError(fmt::format(
-      "recovery.provisioning: expected {} with tiers, found the {} on '{}', whose machine {}",
+  const char* const expected =
       flaw->should_stay ? "all ranks but workers and keepers on hosts that stay (of no worker, and without "
-                          "tandem:lifetime or with never)"
-                        : "workers on hosts whose machines may depart (transience.lifetime, tandem:lifetime)",
-      flaw->role, flaw->host, flaw->should_stay ? "may depart" : "stays"));
+                          "tandem:lifetime or with never), with tiers"
+                        : "workers on hosts whose machines may depart (transience.lifetime, "
+                          "tandem:lifetime), with tiers";
+  throw KeyError("recovery.provisioning", expected,
+                 fmt::format("the {} on '{}', whose machine {}", flaw->role, flaw->host,
+                             flaw->should_stay ? "may depart" : "stays"));
 }
 
 }  // namespace tandem

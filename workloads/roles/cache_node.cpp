@@ -144,7 +144,7 @@ void CacheNode::serve() {
   for (end_peer_reads(); !is_over(); end_peer_reads()) {
     listen_to_clients();
     read_in_background();
-    if (take_refused()) continue;
+    if (steward_ && take_refused()) continue;
     for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->put_next(reads[i]);
     if (directory_) directory_->put_next(wait_[of_directory]);
     if (watch_) watch_->listen(std::span(wait_).subspan(of_watch, watch_->size()));
@@ -342,6 +342,10 @@ void CacheNode::lay_out(Batch& batch, const cache::Decisions& decisions) const {
 
 /// Says which sample the batch has there, or that it has none.
 void CacheNode::give(Batch& batch, std::size_t position, SampleId given) const {
+  if (batch.client->is_peer) {
+    if (given == bad_sample) batch.bad.push_back(position);
+    return;
+  }
   if (is_real_) given_.set(std::span(batch.records).subspan(batch.begin_of.back()), position, given);
 }
 
@@ -576,6 +580,7 @@ void CacheNode::send_complete(Client& client) {
   for (Batch& batch : client.batches) {
     if (batch.is_sent) continue;
     if (batch.missing > 0) return;
+    if (!batch.bad.empty()) take_out_bad(batch);
     batch.send = context_.send(client.rank, channel, {batch.size, is_real_ ? batch.records.data() : nullptr},
                                client.is_peer ? protocol::pack(batch.found)
                                               : protocol::pack(protocol::Batch{.samples = batch.samples}));

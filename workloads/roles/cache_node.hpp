@@ -75,6 +75,7 @@ class CacheNode {
     std::vector<std::size_t> begin_of;  ///< where each sample begins in the message, and its end
     std::size_t missing = 0;            ///< samples that are being read
     protocol::Found found = {};         ///< for another cache node
+    std::vector<std::size_t> bad = {};  ///< positions of samples that another cache node does not get
     bool is_lost = false;               ///< its worker is gone
     BenefitProbe::Tag probe = {};
     // Of a node that may depart, which records what it has sent:
@@ -135,6 +136,7 @@ class CacheNode {
   void note_sent(const Batch& batch);
   void end_peer_reads();
   void answer_peer(Client& peer, std::int64_t epoch);
+  static void take_out_bad(Batch& batch);
   void begin_request(Client& client);
   bool look_up(Client& client);
   void hear_directory(const Note& note);

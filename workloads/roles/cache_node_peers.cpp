@@ -1,5 +1,6 @@
 // What a cache node does with other cache nodes: it asks them, answers them, and ends when none needs it.
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -60,6 +61,23 @@ void CacheNode::answer_peer(Client& peer, std::int64_t epoch) {
   read_tier(batch);
   for (const cache::Serve& serve : for_peer_.serve) hurry(serve.given);
   send_complete(peer);
+}
+
+/// Another node reads these samples itself, and finds that they are bad.
+void CacheNode::take_out_bad(Batch& batch) {
+  std::ranges::sort(batch.bad);
+  std::size_t position = 0, end = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(batch.found.samples); ++i) {
+    if (!batch.found.has(i)) continue;
+    const std::size_t begin = batch.begin_of[position], size = batch.begin_of[position + 1] - begin;
+    if (std::ranges::binary_search(batch.bad, position++)) {
+      batch.found.clear(i);
+      continue;
+    }
+    if (end != begin) std::memmove(batch.records.data() + end, batch.records.data() + begin, size);
+    end += size;
+  }
+  batch.size = Bytes(static_cast<std::int64_t>(end));
 }
 
 /// What the node that was asked did not have is read from the store, if a batch waits for it. `needed`: of

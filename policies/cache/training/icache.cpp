@@ -154,13 +154,14 @@ class ICache final : public CachePolicy {
   std::int64_t size_of(SampleId id) const { return setting_.manifest.size_of(id).count(); }
   void check() const {
     if (mode_ == Substitution::same_class && setting_.manifest.labels.empty())
-      throw ConfigError(
-          "icache: option 'substitution': expected off, any or nearest where the classes of samples "
-          "are not known, found 'same-class'");
+      throw OptionError("icache", "substitution",
+                        "off, any or nearest where the classes of samples are not known", "same-class");
     if (low_capacity_ > 0 && package_bytes() > low_capacity_)
-      throw ConfigError("icache: option 'package': expected a package that fits into the L-cache of " +
-                        std::to_string(low_capacity_) + " bytes, found " + std::to_string(package_) +
-                        " samples, " + std::to_string(package_bytes()) + " bytes");
+      throw OptionError("icache", "package",
+                        "at most " + std::to_string(low_capacity_ / largest_) +
+                            " samples, which fit into the L-cache of " + std::to_string(low_capacity_) +
+                            " bytes (capacity times 1 - split)",
+                        package_);
   }
   std::int64_t package_bytes() const { return package_ * largest_; }
   static std::int64_t largest_of(const Manifest& manifest) {

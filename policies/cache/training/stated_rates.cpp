@@ -50,8 +50,8 @@ Rates stated_rates(const std::string& policy, const Setting& setting) {
                        setting.rates == nullptr ? nullptr : &setting.rates->store);
   const auto require = [&](const Rate& rate, const char* name) {
     if (rate.bandwidth > BytesPerSecond(0)) return;
-    throw ConfigError(policy + ": option '" + name +
-                      "': expected a rate above 0, because the platform does not tell one, found 0");
+    throw OptionError(policy, name, "a rate above 0, because the platform does not tell one",
+                      std::int64_t{0});
   };
   for (std::size_t tier = 0; tier < rates.tiers.size(); ++tier)
     require(rates.tiers[tier], tier == 0 ? option::memory : option::disk);

@@ -170,7 +170,7 @@ TEST(StatedRates, AreThoseOfOptionsBeforeThoseOfTheSetting) {
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
                  "nopfs: option 'store_mb_s': expected a rate above 0, because the platform does not tell "
-                 "one, found 0");
+                 "one, found '0'");
   }
 }
 

@@ -421,9 +421,8 @@ TEST(TrainingReplay, RefusesAPolicyWhoseInputsAreMissing) {
       "cache policy 'nopfs' needs samples that the seed alone determines: expected a sampler without losses");
   EXPECT_EQ(
       message({.policy = "icache", .options = {{"package", std::int64_t{500}}}, .sampler = "importance"}),
-      "icache: option 'package': expected a package that fits into the L-cache of 1200 bytes, found 500 "
-      "samples, "
-      "5000 bytes");
+      "icache: option 'package': expected at most 120 samples, which fit into the L-cache of 1200 bytes "
+      "(capacity times 1 - split), found '500'");
 }
 
 }  // namespace

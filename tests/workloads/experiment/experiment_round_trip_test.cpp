@@ -159,7 +159,6 @@ void make_data_sensible(Experiment& experiment) {
   // The policy is not drawn, and reads nothing in the background.
   data.background = BackgroundReads::always;
   if (data.peers != Peers::directory) experiment.placement.directory.clear();
-  if (data.peers != Peers::none) data.bad_sample = BadSample::stop;
   if (data.source == DataSource::memory || data.disk_capacity == Bytes(0) || data.peers == Peers::directory ||
       cache::catalog().find(data.cache).make.needs != cache::Needs{})
     data.keep = false;

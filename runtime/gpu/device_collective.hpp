@@ -31,7 +31,7 @@ class DeviceCollective {
   virtual std::optional<std::uint32_t> start(std::span<const Rank> members, MPI_Comm among, std::byte* memory,
                                              std::int64_t bytes, const collectives::Element& element) = 0;
   /// Whether the sum has ended; its number is then invalid. Errors: also WorldError, after an abort(), if a
-  /// member has failed, or the sum has taken the longest time.
+  /// member has failed, or the sum has taken longer than its timeout.
   virtual bool has_ended(std::uint32_t sum) = 0;
   /// Ends all sums without their members; nothing may be started afterwards. For a rank that ends by an
   /// error: a sum that waits for its members occupies the device, and releasing memory waits for the device.
@@ -40,16 +40,14 @@ class DeviceCollective {
 
 /// NCCL uses some hundred MB of a GPU's memory for each list.
 inline constexpr std::size_t most_device_lists = 8;
-/// A member that has not come by then hangs: waiting for a slow one takes minutes at most.
-inline constexpr Seconds longest_device_sum{1800.0};
 
 /// `gpu`: number of the GPU on which this rank computes, if it does. Null when fewer than two ranks have a
 /// GPU and the library that sums (a message names one that does not load), or the build has no
-/// implementation. `most_lists`: the largest number of lists over which this rank sums. `longest`: of a sum,
-/// from its start on this rank. Collective over `communicator`, whose ranks are the members' numbers. Errors:
-/// WorldError.
+/// implementation. `timeout`: of a sum, from its start on this rank (run.sum_timeout). `most_lists`: the
+/// largest number of lists over which this rank sums. Collective over `communicator`, whose ranks are the
+/// members' numbers. Errors: WorldError.
 std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, std::optional<int> gpu,
-                                                         std::size_t most_lists = most_device_lists,
-                                                         Seconds longest = longest_device_sum);
+                                                         Seconds timeout,
+                                                         std::size_t most_lists = most_device_lists);
 
 }  // namespace tandem

@@ -41,12 +41,12 @@ class NcclCollective final : public DeviceCollective {
  public:
   /// Without a library, this rank only knows who takes part.
   NcclCollective(std::optional<NcclLibrary> library, std::optional<int> gpu, std::vector<Identity> identities,
-                 std::size_t most_lists, Seconds longest)
+                 Seconds timeout, std::size_t most_lists)
       : library_(library.value_or(NcclLibrary{})),
         gpu_(gpu),
         identities_(std::move(identities)),
-        most_lists_(most_lists),
-        longest_(longest) {}
+        timeout_(timeout),
+        most_lists_(most_lists) {}
   ~NcclCollective() override;
   NcclCollective(const NcclCollective&) = delete;
   NcclCollective& operator=(const NcclCollective&) = delete;
@@ -79,8 +79,8 @@ class NcclCollective final : public DeviceCollective {
   NcclLibrary library_;
   std::optional<int> gpu_;
   std::vector<Identity> identities_;  ///< by rank
+  Seconds timeout_;
   std::size_t most_lists_;
-  Seconds longest_;
   bool is_aborted_ = false;
   std::size_t lists_ = 0;  ///< with a communicator
   std::map<std::vector<Rank>, Group> groups_;
@@ -223,14 +223,15 @@ void NcclCollective::check_members(const Sum& sum) {
   if (state != ncclSuccess) abort();
   check_nccl(state, sum.call);
   const std::chrono::duration<double> taken = Clock::now() - sum.start;
-  if (Seconds(taken.count()) <= longest_) return;
+  if (Seconds(taken.count()) <= timeout_) return;
   abort();
   std::string members;
   for (const Rank member : *sum.group->members) members += ' ' + std::to_string(member);
-  char longest[32];
-  std::snprintf(longest, sizeof longest, "%g s", longest_.count());
-  throw WorldError(std::string(sum.call) + " of ranks" + members + " has not ended after " + longest +
-                   ": one of them hangs (set NCCL_DEBUG=INFO for details)");
+  char timeout[32];
+  std::snprintf(timeout, sizeof timeout, "%g s", timeout_.count());
+  throw WorldError(std::string(sum.call) + " of ranks" + members + " has not ended after " + timeout +
+                   ": one of them hangs (set NCCL_DEBUG=INFO for details), or needs longer than "
+                   "run.sum_timeout");
 }
 
 bool have_several(const std::vector<Identity>& gpus) {
@@ -255,7 +256,7 @@ void leave_out_without_library(MPI_Comm communicator, bool is_missing, const std
 }  // namespace
 
 std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, std::optional<int> gpu,
-                                                         std::size_t most_lists, Seconds longest) {
+                                                         Seconds timeout, std::size_t most_lists) {
   int size = 0;
   check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
   const Identity own = identity_of(gpu);
@@ -268,7 +269,7 @@ std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, 
   const auto library = gpu ? nccl_of_process(reason) : std::nullopt;
   leave_out_without_library(communicator, gpu && !library, reason, gpus);
   if (!have_several(gpus)) return nullptr;
-  return std::make_shared<NcclCollective>(library, gpu, std::move(gpus), most_lists, longest);
+  return std::make_shared<NcclCollective>(library, gpu, std::move(gpus), timeout, most_lists);
 }
 
 }  // namespace tandem

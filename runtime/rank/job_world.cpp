@@ -77,7 +77,8 @@ MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool
   setting.direct_messages =
       messages_are_direct(job.spec().experiment.run.device_messages, mpi_reads_device_memory());
   setting.collective =
-      make_device_collective(communicator, device == nullptr ? std::nullopt : device->libtorch_gpu());
+      make_device_collective(communicator, device == nullptr ? std::nullopt : device->libtorch_gpu(),
+                             job.spec().experiment.run.sum_timeout);
   if (shares_node) setting.node_memory = std::make_shared<NodeMemory>(communicator);
   return setting;
 }

@@ -189,8 +189,9 @@ struct Experiment {
   struct Run {
     DeviceSpeed devices = DeviceSpeed::emulated;
     DeviceMessages device_messages = DeviceMessages::automatic;
-    double slowdown_probability = 0.0;     ///< that a step of a worker on an emulated device is slow
-    double slowdown_factor = 4.0;          ///< on the time of all work of such a step
+    Seconds sum_timeout{1800.0};        ///< of one sum of GPUs by NCCL; after it, the job ends with an error
+    double slowdown_probability = 0.0;  ///< that a step of a worker on an emulated device is slow
+    double slowdown_factor = 4.0;       ///< on the time of all work of such a step
     RevokeMode revoke = RevokeMode::none;  ///< when a machine of recovery.mode restart departs
   } run;
 

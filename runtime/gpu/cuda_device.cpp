@@ -136,7 +136,7 @@ std::byte* CudaDevice::allocate(std::size_t bytes) {
   free_released();
   void* memory = nullptr;
   cudaError_t error = cudaMalloc(&memory, bytes);
-  if (error == cudaErrorMemoryAllocation && frees_cache()) {
+  if (error == cudaErrorMemoryAllocation && free_cache()) {
     static_cast<void>(cudaGetLastError());
     error = cudaMalloc(&memory, bytes);
   }

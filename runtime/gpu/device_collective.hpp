@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,7 +17,8 @@
 
 namespace tandem {
 
-/// Errors: WorldError from all members. Not thread-safe.
+/// Errors: WorldError from all members, and NoMemoryError where the GPU has too little memory. Not
+/// thread-safe.
 class DeviceCollective {
  public:
   virtual ~DeviceCollective() = default;
@@ -41,13 +43,17 @@ class DeviceCollective {
 /// NCCL uses some hundred MB of a GPU's memory for each list.
 inline constexpr std::size_t most_device_lists = 8;
 
+struct DeviceSumSetting {
+  Seconds timeout;                             ///< of a sum, from its start on this rank (run.sum_timeout)
+  std::size_t most_lists = most_device_lists;  ///< the largest number of lists over which this rank sums
+  /// Frees memory of the GPU that another library keeps unused; called where a list may lack memory.
+  std::function<void()> free_cache = {};
+};
+
 /// `gpu`: number of the GPU on which this rank computes, if it does. Null when fewer than two ranks have a
 /// GPU and the library that sums (a message names one that does not load), or the build has no
-/// implementation. `timeout`: of a sum, from its start on this rank (run.sum_timeout). `most_lists`: the
-/// largest number of lists over which this rank sums. Collective over `communicator`, whose ranks are the
-/// members' numbers. Errors: WorldError.
+/// implementation. Collective over `communicator`, whose ranks are the members' numbers. Errors: WorldError.
 std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, std::optional<int> gpu,
-                                                         Seconds timeout,
-                                                         std::size_t most_lists = most_device_lists);
+                                                         DeviceSumSetting setting);
 
 }  // namespace tandem

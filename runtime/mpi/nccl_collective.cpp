@@ -24,6 +24,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Free memory of a GPU that is enough for a list.
+constexpr std::size_t room_of_list = std::size_t{1} << 30U;
+
 /// Which GPU a rank has: the same bytes are the same GPU, on whatever machine. Zeros: none that takes part.
 using Identity = std::array<char, sizeof(cudaUUID_t) + 1>;
 
@@ -41,12 +44,11 @@ class NcclCollective final : public DeviceCollective {
  public:
   /// Without a library, this rank only knows who takes part.
   NcclCollective(std::optional<NcclLibrary> library, std::optional<int> gpu, std::vector<Identity> identities,
-                 Seconds timeout, std::size_t most_lists)
+                 DeviceSumSetting setting)
       : library_(library.value_or(NcclLibrary{})),
         gpu_(gpu),
         identities_(std::move(identities)),
-        timeout_(timeout),
-        most_lists_(most_lists) {}
+        setting_(std::move(setting)) {}
   ~NcclCollective() override;
   NcclCollective(const NcclCollective&) = delete;
   NcclCollective& operator=(const NcclCollective&) = delete;
@@ -74,13 +76,13 @@ class NcclCollective final : public DeviceCollective {
                     const collectives::Element& element) const;
   const Group& group_of(std::span<const Rank> members, MPI_Comm among);
   bool all_have_room(MPI_Comm among) const;
+  void make_room() const;
   void check_members(const Sum& sum);
 
   NcclLibrary library_;
   std::optional<int> gpu_;
   std::vector<Identity> identities_;  ///< by rank
-  Seconds timeout_;
-  std::size_t most_lists_;
+  DeviceSumSetting setting_;
   bool is_aborted_ = false;
   std::size_t lists_ = 0;  ///< with a communicator
   std::map<std::vector<Rank>, Group> groups_;
@@ -107,6 +109,8 @@ void NcclCollective::abort() noexcept {
 
 void NcclCollective::check_nccl(ncclResult_t code, const char* call) const {
   if (code == ncclSuccess) return;
+  const cudaError_t cause = cudaGetLastError();
+  if (code == ncclUnhandledCudaError && cause == cudaErrorMemoryAllocation) fail_cuda(cause, call, *gpu_);
   throw WorldError(std::string(call) + " failed: " + library_.get_error_string(code) +
                    " (set NCCL_DEBUG=WARN for details)");
 }
@@ -119,9 +123,17 @@ bool NcclCollective::can(std::span<const Rank> members) const {
 }
 
 bool NcclCollective::all_have_room(MPI_Comm among) const {
-  int have_room = lists_ < most_lists_ ? 1 : 0;
+  int have_room = lists_ < setting_.most_lists ? 1 : 0;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &have_room, 1, MPI_INT, MPI_MIN, among), "MPI_Allreduce");
   return have_room == 1;
+}
+
+/// A list that fails to be made cannot be tried again: the other members wait for it.
+void NcclCollective::make_room() const {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo", *gpu_);
+  if (free < room_of_list && setting_.free_cache) setting_.free_cache();
 }
 
 const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> members, MPI_Comm among) {
@@ -129,6 +141,7 @@ const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> memb
   Group& group = found->second;
   group.members = &found->first;
   if (!is_new || !all_have_room(among)) return group;
+  make_room();
   int rank = 0;
   check_mpi(MPI_Comm_rank(among, &rank), "MPI_Comm_rank");
   ncclUniqueId id{};
@@ -223,12 +236,12 @@ void NcclCollective::check_members(const Sum& sum) {
   if (state != ncclSuccess) abort();
   check_nccl(state, sum.call);
   const std::chrono::duration<double> taken = Clock::now() - sum.start;
-  if (Seconds(taken.count()) <= timeout_) return;
+  if (Seconds(taken.count()) <= setting_.timeout) return;
   abort();
   std::string members;
   for (const Rank member : *sum.group->members) members += ' ' + std::to_string(member);
   char timeout[32];
-  std::snprintf(timeout, sizeof timeout, "%g s", timeout_.count());
+  std::snprintf(timeout, sizeof timeout, "%g s", setting_.timeout.count());
   throw WorldError(std::string(sum.call) + " of ranks" + members + " has not ended after " + timeout +
                    ": one of them hangs (set NCCL_DEBUG=INFO for details), or needs longer than "
                    "run.sum_timeout");
@@ -256,7 +269,7 @@ void leave_out_without_library(MPI_Comm communicator, bool is_missing, const std
 }  // namespace
 
 std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, std::optional<int> gpu,
-                                                         Seconds timeout, std::size_t most_lists) {
+                                                         DeviceSumSetting setting) {
   int size = 0;
   check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
   const Identity own = identity_of(gpu);
@@ -269,7 +282,7 @@ std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, 
   const auto library = gpu ? nccl_of_process(reason) : std::nullopt;
   leave_out_without_library(communicator, gpu && !library, reason, gpus);
   if (!have_several(gpus)) return nullptr;
-  return std::make_shared<NcclCollective>(library, gpu, std::move(gpus), timeout, most_lists);
+  return std::make_shared<NcclCollective>(library, gpu, std::move(gpus), std::move(setting));
 }
 
 }  // namespace tandem

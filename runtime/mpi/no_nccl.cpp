@@ -3,7 +3,7 @@
 
 namespace tandem {
 
-std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm, std::optional<int>, Seconds, std::size_t) {
+std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm, std::optional<int>, DeviceSumSetting) {
   return nullptr;
 }
 

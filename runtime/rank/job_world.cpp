@@ -76,9 +76,9 @@ MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool
   MpiSetting setting{.parallel_transfers = parallel_transfers(job, rank), .device = device};
   setting.direct_messages =
       messages_are_direct(job.spec().experiment.run.device_messages, mpi_reads_device_memory());
-  setting.collective =
-      make_device_collective(communicator, device == nullptr ? std::nullopt : device->libtorch_gpu(),
-                             job.spec().experiment.run.sum_timeout);
+  setting.collective = make_device_collective(
+      communicator, device == nullptr ? std::nullopt : device->libtorch_gpu(),
+      {.timeout = job.spec().experiment.run.sum_timeout, .free_cache = [device] { device->free_cache(); }});
   if (shares_node) setting.node_memory = std::make_shared<NodeMemory>(communicator);
   return setting;
 }

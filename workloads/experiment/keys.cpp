@@ -435,9 +435,8 @@ std::vector<ExperimentKey> run_keys() {
        "measured runs with ranks on GPUs - staged: messages pass through host memory; direct: from GPU "
        "to GPU, which needs a CUDA-aware MPI; auto: staged"},
       {KEY(run.sum_timeout), above(0),
-       "measured runs with sync.collective native on GPUs: a sum that NCCL has not ended after this time, "
-       "from its start on a rank, ends the job with an error, because one of its ranks hangs. Longer than a "
-       "worker may ever wait for the slowest one"},
+       "measured runs with sync.collective native on GPUs: a sum of NCCL that has not ended after this time, "
+       "from its start on a rank, ends the job with an error, because one of its ranks hangs"},
       {KEY(run.slowdown_probability), between(0, 1),
        "probability that an emulated device is slow during a step of its worker; drawn from the seed, with "
        "the same slow steps in simulation and measurement"},

@@ -26,7 +26,24 @@ FlatLearner::FlatLearner(const LearnerSetting& setting, ModelDescription descrip
   TANDEM_CHECK(setting.precision != Precision::fp16, "fp16 needs a scaled loss");
   TANDEM_CHECK(!setting.gpu || !compute_device.is_host(), "gpu", *setting.gpu, "memory of",
                compute_device.name());
-  if (!compute_device.is_host()) fetched_ = PinnedArray<std::byte>(compute_device, sizeof(float));
+  if (compute_device.is_host()) return;
+  fetched_ = PinnedArray<std::byte>(compute_device, sizeof(float));
+  plan_copies_of_statistics();
+}
+
+/// A pass changes running statistics as it goes, which a second attempt must not find changed.
+void FlatLearner::plan_copies_of_statistics() {
+  std::int64_t all = 0;
+  for (const BucketDescription& bucket : description_.buckets) all += bucket.statistics;
+  statistics_ = FloatArray(compute_device_, static_cast<std::size_t>(all));
+  float* kept = statistics_.data();
+  for (const BucketDescription& bucket : description_.buckets) {
+    if (bucket.statistics == 0) continue;
+    float* const own = model_.data() + bucket.offset + bucket.parameters;
+    statistics_out_.push_back({kept, own, bucket.statistics});
+    statistics_back_.push_back({own, kept, bucket.statistics});
+    kept += bucket.statistics;
+  }
 }
 
 FlatLearner::~FlatLearner() { fetching_.await_end(); }
@@ -36,16 +53,19 @@ void FlatLearner::begin_with(std::span<const float> values) {
   copy_and_await(compute_device_, model_.data(), values.data(), values.size_bytes());
 }
 
+/// Whether the device lacks memory, for libtorch or for a library that it uses (cuBLAS, cuDNN).
+bool lacks_memory(const std::exception& error) {
+  if (const auto* lack = dynamic_cast<const NoMemoryError*>(&error)) return !lack->of_host();
+  return dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr || is_no_memory_message(error.what());
+}
+
 /// Reports a lack of memory in the user's terms. `images`: the batch size.
 template <class Work>
 void FlatLearner::within_memory(std::int64_t images, const Work& work) const {
   try {
     work();
   } catch (const std::exception& error) {
-    const auto* lack = dynamic_cast<const NoMemoryError*>(&error);
-    if (lack != nullptr && lack->of_host()) throw;
-    if (dynamic_cast<const c10::OutOfMemoryError*>(&error) == nullptr && !is_no_memory_message(error.what()))
-      throw;
+    if (!lacks_memory(error)) throw;
     throw WorldError(no_memory_message(error.what(), setting_, images, compute_device_.name()));
   }
 }
@@ -60,6 +80,24 @@ void FlatLearner::compute(std::int64_t images, const Work& work) {
   within_memory(images, work);
 }
 
+/// Computes `work` once more if it lacks memory, after `undo` has released and restored what it left behind,
+/// and what libtorch keeps for later tensors has been freed: only its own allocations look there.
+template <class Work, class Undo>
+void FlatLearner::compute_or_retry(std::int64_t images, const Work& work, const Undo& undo) {
+  bool is_lacking = false;
+  compute(images, [&] {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      is_lacking = lacks_memory(error);
+      if (!is_lacking) throw;
+      undo();
+      if (!compute_device_.free_cache()) throw;
+    }
+  });
+  if (is_lacking) compute(images, work);
+}
+
 void FlatLearner::load(std::span<const std::byte> records) {
   const auto images = static_cast<std::int64_t>(records.size() / batches_.record_bytes());
   within_memory(images, [&] { batches_.load(records, backward_is_running()); });
@@ -69,11 +107,17 @@ void FlatLearner::load(std::span<const std::byte> records) {
 void FlatLearner::forward() {
   TANDEM_CHECK(batches_.samples() > 0, "forward before load");
   const at::AutoGradMode with_gradients(true);
-  compute(batches_.samples(), [this] {
+  compute_device_.copy_all(statistics_out_);
+  const auto pass = [this] {
     const Autocast autocast(mode_);
     const Batch& batch = batches_.batch();
-    keep_loss(train(scaled(batch.pixels), batch.labels, Rng::stream(random_seed_, "step", steps_++)));
+    keep_loss(train(scaled(batch.pixels), batch.labels, Rng::stream(random_seed_, "step", steps_)));
+  };
+  compute_or_retry(batches_.samples(), pass, [this] {
+    drop_pass();
+    compute_device_.copy_all(statistics_back_);
   });
+  ++steps_;
   next_bucket_ = 0;
   calculated_ = 0;
   ahead_ = {};
@@ -153,7 +197,7 @@ EvaluationResult FlatLearner::evaluate(std::span<const std::byte> records) {
   const std::size_t record = evaluated_.record_bytes();
   const std::size_t chunk = record * evaluation_batch;
   EvaluationResult result;
-  compute(evaluation_batch, [&] {
+  const auto pass = [&] {
     // Summed on the device and fetched once: each fetch would wait for the device.
     at::Tensor loss = at::zeros({}, at::TensorOptions(at::kDouble).device(device()));
     at::Tensor correct = at::zeros({}, at::TensorOptions(at::kLong).device(device()));
@@ -168,7 +212,8 @@ EvaluationResult FlatLearner::evaluate(std::span<const std::byte> records) {
     const auto samples = static_cast<double>(records.size() / record);
     result.accuracy = static_cast<double>(correct.item<std::int64_t>()) / samples;
     result.loss = loss.item<double>() / samples;
-  });
+  };
+  compute_or_retry(evaluation_batch, pass, [] {});
   return result;
 }
 

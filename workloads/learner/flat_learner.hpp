@@ -45,6 +45,8 @@ class FlatLearner : public Learner {
   /// Writes the gradients of a bucket's trained tensors into their windows. Called in the order of buckets
   /// after train.
   virtual void differentiate(int bucket) = 0;
+  /// Releases what a train that has failed keeps; the model's statistics are restored afterwards.
+  virtual void drop_pass() = 0;
   /// Copies gradients to their windows, by one operation of the device where it can order their channels.
   void copy_gradients(std::span<const at::Tensor> windows, std::span<const at::Tensor> gradients);
   /// Outputs in evaluation; called without autograd.
@@ -68,6 +70,9 @@ class FlatLearner : public Learner {
   void within_memory(std::int64_t images, const Work& work) const;
   template <class Work>
   void compute(std::int64_t images, const Work& work);
+  template <class Work, class Undo>
+  void compute_or_retry(std::int64_t images, const Work& work, const Undo& undo);
+  void plan_copies_of_statistics();
   void keep_loss(const at::Tensor& loss);
   void calculate(int bucket);
   OwnedMark calculate_to_mark(int bucket);
@@ -90,9 +95,12 @@ class FlatLearner : public Learner {
   at::Tensor loss_;                 ///< of the last forward
   PinnedArray<std::byte> fetched_;  ///< the same, copied by the queue; empty on the host
   OwnedMark fetching_;
-  std::vector<float> weights_;         ///< of the loaded batch; empty: all are 1
-  at::Tensor sample_losses_;           ///< of the last forward, where they are kept
-  std::vector<float> fetched_losses_;  ///< the same on the host
+  FloatArray statistics_;                   ///< as before the last forward; empty on the host
+  std::vector<FloatCopy> statistics_out_;   ///< from the model to there
+  std::vector<FloatCopy> statistics_back_;  ///< from there to the model
+  std::vector<float> weights_;              ///< of the loaded batch; empty: all are 1
+  at::Tensor sample_losses_;                ///< of the last forward, where they are kept
+  std::vector<float> fetched_losses_;       ///< the same on the host
 };
 
 }  // namespace tandem

@@ -114,6 +114,11 @@ class ScriptLearner final : public FlatLearner {
     return loss;
   }
 
+  void drop_pass() override {
+    graph_.reset();
+    for (const auto& [name, value] : statistics_) script_.set(name, value);
+  }
+
   void differentiate(int bucket) override {
     graph_->run_through(ends_[static_cast<std::size_t>(bucket)],
                         [&](const at::Tensor& trained, const at::Tensor& gradient) {

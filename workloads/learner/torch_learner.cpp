@@ -53,6 +53,10 @@ class TorchLearner final : public FlatLearner {
     return loss;
   }
 
+  void drop_pass() override {
+    for (Stretch& stretch : stretches_) stretch = {};
+  }
+
   void differentiate(int bucket) override {
     for (std::size_t segment = stretches_.size(); segment-- > 0;)
       if (plan_.bucket_of_segment[segment] == bucket) differentiate_segment(segment);
@@ -122,6 +126,7 @@ class TorchLearner final : public FlatLearner {
 std::unique_ptr<Learner> make_torch_learner(const LearnerSetting& setting, ComputeDevice& compute_device) {
   if (setting.gpu) compute_device.on_shortage(empty_libtorch_cache);
   try {
+    make_library_handles(torch_device(setting));
     if (is_script(setting.model)) return make_script_learner(setting, compute_device);
     return std::make_unique<TorchLearner>(setting, plan_model(setting), compute_device);
   } catch (const NoMemoryError&) {

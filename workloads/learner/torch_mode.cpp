@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
 #include <dlfcn.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/version.h>
 
 #include <cstdlib>
@@ -112,6 +113,14 @@ void empty_libtorch_cache() {
 #ifdef TANDEM_TORCH_HAS_CUDA
   c10::cuda::CUDACachingAllocator::emptyCache();
 #endif
+}
+
+void make_library_handles(at::Device device) {
+  if (!device.is_cuda()) return;
+  const at::AutoGradMode with_gradients(true);
+  const at::Tensor one = at::ones({8, 8}, at::TensorOptions(at::kFloat).device(device)).requires_grad_(true);
+  // The backward pass has a thread of its own, and cuBLAS a handle for each thread.
+  static_cast<void>(torch::autograd::grad({at::mm(one, one).sum()}, {one}));
 }
 
 at::Tensor tensor_over(void* data, at::IntArrayRef shape, at::ScalarType type, at::Device device) {

@@ -32,6 +32,11 @@ class StreamInUse {
 /// CUDA.
 void empty_libtorch_cache();
 
+/// Multiplies and differentiates on the device, so that cuBLAS allocates its own memory before training has
+/// filled that of the GPU: it cannot take what libtorch keeps for later tensors. Does nothing on the
+/// processor. To be called in the thread that computes.
+void make_library_handles(at::Device device);
+
 /// A tensor over memory that it does not own.
 at::Tensor tensor_over(void* data, at::IntArrayRef shape, at::ScalarType type, at::Device device);
 

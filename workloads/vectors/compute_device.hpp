@@ -50,6 +50,11 @@ class ComputeDevice {
   /// `free_cache` frees what another user of the device's memory keeps unused. It is called when memory is
   /// insufficient; the allocation is then tried once more.
   void on_shortage(std::function<void()> free_cache) { free_cache_ = std::move(free_cache); }
+  /// Calls it, for a library that lacks memory of the device. False if there is nobody to ask.
+  bool free_cache() const {
+    if (free_cache_) free_cache_();
+    return free_cache_ != nullptr;
+  }
 
   // ---- The queue ----
   /// Between any memory. Host memory must not change until the queue has done the copy.
@@ -139,12 +144,9 @@ class ComputeDevice {
   /// method.
   virtual std::unique_ptr<compression::Codec> make_codec(const std::string& method,
                                                          const compression::Setting& setting) = 0;
-
- protected:
-  /// False if there is nobody to ask.
-  bool frees_cache() const {
-    if (free_cache_) free_cache_();
-    return free_cache_ != nullptr;
+  /// PowerSGD's factors in this device's memory; null if the processor has to calculate them.
+  virtual std::unique_ptr<compression::SharedFactors> make_factors(const compression::Setting&) {
+    return nullptr;
   }
 
  private:

@@ -17,6 +17,7 @@
 #include "runtime/mpi/mpi_context.hpp"
 #include "tests/support/cuda_on_host/cuda_on_host.hpp"
 #include "tests/support/nccl_on_host/nccl.h"
+#include "workloads/vectors/no_memory.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
@@ -49,7 +50,7 @@ class NcclCollectives : public testing::Test {
   void SetUp() override {
     cuda_on_host::reset({.devices = world_size(), .seed = static_cast<std::uint64_t>(world_rank()) + 1});
     device_.emplace(world_rank());
-    collective_ = make_device_collective(MPI_COMM_WORLD, world_rank(), long_enough);
+    collective_ = make_device_collective(MPI_COMM_WORLD, world_rank(), {.timeout = long_enough});
     ASSERT_NE(collective_, nullptr);
   }
   void TearDown() override {
@@ -169,8 +170,9 @@ std::vector<Members> orders_of(Members members) {
 
 // Rank 0 supports only three lists; the members of a list agree without knowing each other's limits.
 TEST_F(NcclCollectives, MembersAgreeOnTheListsAboveTheLimit) {
-  const auto limited =
-      make_device_collective(MPI_COMM_WORLD, world_rank(), long_enough, world_rank() == 0 ? 3 : 5);
+  const auto limited = make_device_collective(
+      MPI_COMM_WORLD, world_rank(),
+      {.timeout = long_enough, .most_lists = world_rank() == 0 ? std::size_t{3} : std::size_t{5}});
   const FloatArray vector = own_vector(100);
   const auto is_summed = [&](const Members& members) {
     const auto sum = start_with(*limited, members, vector);
@@ -247,8 +249,8 @@ TEST_F(NcclCollectives, ListsDoNotWaitForEachOther) {
 TEST_F(NcclCollectives, RanksThatShareAGpuOrHaveNoneAreRefused) {
   const int size = world_size();
   const Rank last = size - 1;
-  const auto sharing =
-      make_device_collective(MPI_COMM_WORLD, world_rank() == 0 ? last : world_rank(), long_enough);
+  const auto sharing = make_device_collective(MPI_COMM_WORLD, world_rank() == 0 ? last : world_rank(),
+                                              {.timeout = long_enough});
   ASSERT_NE(sharing, nullptr);
   EXPECT_FALSE(sharing->can(everybody()));
   EXPECT_FALSE(sharing->can(Members{0, last}));
@@ -256,7 +258,7 @@ TEST_F(NcclCollectives, RanksThatShareAGpuOrHaveNoneAreRefused) {
     EXPECT_TRUE(sharing->can(Members{0, 1}));
   }
   const std::optional<int> own_gpu = world_rank() == last ? std::nullopt : std::optional(world_rank());
-  const auto lacking = make_device_collective(MPI_COMM_WORLD, own_gpu, long_enough);
+  const auto lacking = make_device_collective(MPI_COMM_WORLD, own_gpu, {.timeout = long_enough});
   if (size == 2) {
     EXPECT_EQ(lacking, nullptr) << "only one rank has a GPU";
   } else {
@@ -265,14 +267,14 @@ TEST_F(NcclCollectives, RanksThatShareAGpuOrHaveNoneAreRefused) {
     EXPECT_FALSE(lacking->can(Members{last, 0}));
     EXPECT_TRUE(lacking->can(Members{0, 1}));
   }
-  EXPECT_EQ(make_device_collective(MPI_COMM_WORLD, std::nullopt, long_enough), nullptr);
+  EXPECT_EQ(make_device_collective(MPI_COMM_WORLD, std::nullopt, {.timeout = long_enough}), nullptr);
 }
 
 TEST_F(NcclCollectives, GpusOfRanksWithoutNcclSumThroughMpi) {
   const Rank last = world_size() - 1;
   nccl_on_host::hide(world_rank() == last);
   testing::internal::CaptureStderr();
-  const auto some = make_device_collective(MPI_COMM_WORLD, world_rank(), long_enough);
+  const auto some = make_device_collective(MPI_COMM_WORLD, world_rank(), {.timeout = long_enough});
   const std::string message = testing::internal::GetCapturedStderr();
   EXPECT_EQ(message, world_rank() == last ? "tandem: rank " + std::to_string(last) +
                                                 ": NCCL does not load, its GPU sums through MPI: hidden\n"
@@ -283,13 +285,49 @@ TEST_F(NcclCollectives, GpusOfRanksWithoutNcclSumThroughMpi) {
   EXPECT_TRUE(some->can(Members{0, 1}));
   nccl_on_host::hide(true);
   testing::internal::CaptureStderr();
-  EXPECT_EQ(make_device_collective(MPI_COMM_WORLD, world_rank(), long_enough), nullptr);
+  EXPECT_EQ(make_device_collective(MPI_COMM_WORLD, world_rank(), {.timeout = long_enough}), nullptr);
   EXPECT_EQ(testing::internal::GetCapturedStderr().empty(), world_rank() != 0) << "one message";
   nccl_on_host::hide(false);
 }
 
 TEST_F(NcclCollectives, AMissingGpuThrowsAWorldError) {
-  EXPECT_THROW(make_device_collective(MPI_COMM_WORLD, world_size(), long_enough), WorldError);
+  EXPECT_THROW(make_device_collective(MPI_COMM_WORLD, world_size(), {.timeout = long_enough}), WorldError);
+}
+
+// Other libraries keep memory for later, which NCCL cannot use; members that wait for one that has failed
+// cannot begin again.
+TEST_F(NcclCollectives, MemoryThatOthersKeepIsFreedBeforeAListIsMade) {
+  const auto frees_for_a_list = [&](std::size_t memory_in_use) {
+    int frees = 0;
+    const auto collective = make_device_collective(MPI_COMM_WORLD, world_rank(),
+                                                   {.timeout = long_enough, .free_cache = [&] { ++frees; }});
+    const DeviceArray<std::byte> held(*device_, memory_in_use);
+    const FloatArray vector = own_vector(100);
+    for (int sum = 0; sum < 2; ++sum) {
+      const auto number = start_with(*collective, everybody(), vector);
+      while (!collective->has_ended(*number)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    return frees;
+  };
+  collective_.reset();
+  device_.reset();
+  cuda_on_host::reset({.devices = world_size(), .memory_bytes = std::size_t{3} << 29U});
+  device_.emplace(world_rank());
+  EXPECT_EQ(frees_for_a_list(0), 0);
+  EXPECT_EQ(frees_for_a_list(std::size_t{600} << 20U), 1);
+}
+
+TEST_F(NcclCollectives, AListWithoutMemoryIsReportedAsLackOfMemory) {
+  const FloatArray vector = own_vector(100);
+  cuda_on_host::fail_call("ncclCommInitRank", 1, cudaErrorMemoryAllocation);
+  std::string error;
+  try {
+    start(everybody(), vector);
+  } catch (const NoMemoryError& caught) {
+    error = caught.what();
+  }
+  EXPECT_EQ(error, "ncclCommInitRank on cuda:" + std::to_string(world_rank()) +
+                       ": out of memory (cudaErrorMemoryAllocation)");
 }
 
 // The members would wait forever for one that has left: they are notified, and leave too.
@@ -385,7 +423,7 @@ TEST_F(NcclCollectives, AContextEndsItsSumsBeforeAFailingRoleReleasesAnything) {
 
 TEST_F(NcclCollectives, AMemberThatHangsEndsTheSumsOfTheOthers) {
   const Members all = everybody();
-  const auto watched = make_device_collective(MPI_COMM_WORLD, world_rank(), Seconds(3));
+  const auto watched = make_device_collective(MPI_COMM_WORLD, world_rank(), {.timeout = Seconds(3)});
   const FloatArray vector = own_vector(100);
   const auto sum = [&] {
     const auto number = start_with(*watched, all, vector);

@@ -2,6 +2,9 @@
 // fetched on request, loads concurrent with the queue, and every mark released once.
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+#include <utility>
+
 #include "tests/support/apart_device.hpp"
 #include "tests/workloads/learner/learner_probe.hpp"
 #include "workloads/model/optimizer.hpp"
@@ -71,6 +74,56 @@ TEST(LearnerApart, SameBitsAsOnTheHost) {
   EXPECT_EQ(device.memories(), 0U);
   EXPECT_EQ(device.pinned_memories(), 0);
   EXPECT_EQ(device.wrong_forgets, 0);
+}
+
+/// Lacks memory in one call of copy, which fetches the loss of a pass when all layers have computed.
+class ShortDevice final : public ApartDevice {
+ public:
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    if (lacks && !std::exchange(has_lacked_, true)) throw std::runtime_error(complaint);
+    ApartDevice::copy(to, from, bytes);
+  }
+  void lack(const char* words) {
+    complaint = words;
+    lacks = true;
+    has_lacked_ = false;
+  }
+
+  bool lacks = false;
+  const char* complaint = "";
+
+ private:
+  bool has_lacked_ = false;
+};
+
+// Running statistics, random numbers and the number of the step are as if the first attempt had not been.
+TEST(LearnerApart, APassThatALibraryHadNoMemoryForIsComputedOnceMore) {
+  const auto dataset = images(4, "synthetic-colour");
+  const auto records = dataset->records(Dataset::Part::train);
+  for (const char* model : {"resnet18", "lenet"}) {
+    const auto wanted = setting(model, dataset->info(), 1 << 20);
+    ShortDevice device;
+    const auto here = make_learner(wanted);
+    const auto apart = make_learner(wanted, device);
+    int frees = 0;
+    device.on_shortage([&] { ++frees; });
+    for (const char* words : {"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+                              "cuDNN error: CUDNN_STATUS_ALLOC_FAILED"}) {
+      const double loss = differentiate(*here, records);
+      device.lack(words);
+      EXPECT_EQ(step(*apart, device, records), loss) << model << ": " << words;
+      EXPECT_EQ(copy_of(here->gradient()), copy_of(apart->gradient())) << "including statistics";
+      EXPECT_EQ(copy_of(here->model()), copy_of(apart->model()));
+    }
+    EXPECT_EQ(frees, 2);
+    device.lack("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED");
+    apart->load(records);
+    EXPECT_THROW(apart->forward(), std::runtime_error);
+    EXPECT_EQ(frees, 2) << "not for other errors";
+    device.on_shortage({});
+    device.lack("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`");
+    EXPECT_THROW(apart->forward(), WorldError) << "nobody keeps memory";
+  }
 }
 
 TEST(LearnerApart, QueuesTheNextBucketAheadAndComputesEachOnce) {

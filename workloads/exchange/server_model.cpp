@@ -43,6 +43,7 @@ ServerModel::ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, 
   for (int worker = 0; worker < exchange.sync_setting().workers; ++worker)
     slots_.emplace_back(device, model_->size());
   aggregate_ = FloatArray(device, model_->size());
+  sum_ = aggregate_.span();
   const sync::UpdateRule rule = exchange.update_rule();
   if (const auto* compensation = std::get_if<sync::DelayCompensation>(&rule))
     keeps_older_ = compensation->since;
@@ -110,7 +111,7 @@ Kernel ServerModel::decompress() {
   };
 }
 
-Kernel ServerModel::fold() {
+Kernel ServerModel::fold(bool before_update) {
   std::stable_sort(accepted_.begin(), accepted_.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [worker, weight] : accepted_) total_weight_ += weight;
@@ -118,7 +119,12 @@ Kernel ServerModel::fold() {
     accepted_.clear();
     return {};
   }
-  return [this] { add_up(); };
+  const bool is_alone =
+      accepted_.size() == 1 && accepted_.front().second == 1.0 && !has_aggregate_ && before_update;
+  if (!is_alone || device_.is_host()) return [this] { add_up(); };
+  sum_ = slots_[static_cast<std::size_t>(accepted_.front().first)].span();
+  accepted_.clear();
+  return [] {};
 }
 
 void ServerModel::add_up() {
@@ -153,7 +159,7 @@ void ServerModel::take_mean() {
     model_.reset();
     model_ = snapshots_.fresh();
   }
-  device_.multiply(model_->data() + selected_begin_, aggregate_.data() + selected_begin_, selected_elements_,
+  device_.multiply(model_->data() + selected_begin_, sum_.data() + selected_begin_, selected_elements_,
                    static_cast<float>(1.0 / total_weight_));
   clear_aggregate();
 }
@@ -178,6 +184,7 @@ void ServerModel::update(double scale, UpdateTime time) {
 /// The next sum overwrites it.
 void ServerModel::clear_aggregate() {
   has_aggregate_ = false;
+  sum_ = aggregate_.span();
   total_weight_ = 0.0;
 }
 
@@ -185,15 +192,15 @@ ServerModel::Stretch ServerModel::stretch_of(const ShardPiece& piece) {
   const auto begin = static_cast<std::size_t>(piece.shard_offset);
   const auto trained = static_cast<std::size_t>(piece.parameters);
   const auto statistics = static_cast<std::size_t>(piece.elements) - trained;
-  const auto model = model_->span(), aggregate = aggregate_.span();
-  return {model.subspan(begin, trained), aggregate.subspan(begin, trained),
-          model.subspan(begin + trained, statistics), aggregate.subspan(begin + trained, statistics)};
+  const auto model = model_->span();
+  return {model.subspan(begin, trained), sum_.subspan(begin, trained),
+          model.subspan(begin + trained, statistics), sum_.subspan(begin + trained, statistics)};
 }
 
 void ServerModel::step_by_gradient(const FloatArray* older) {
   const double share = 1.0 / total_weight_;
   if (older == nullptr)
-    return optimizer_.apply(model_->span(), aggregate_.span(), {.share = share, .statistics = share}, 0,
+    return optimizer_.apply(model_->span(), sum_, {.share = share, .statistics = share}, 0,
                             selected_stretches());
   for (const ShardPiece& piece : selected_pieces()) {
     const Stretch at = stretch_of(piece);
@@ -203,13 +210,13 @@ void ServerModel::step_by_gradient(const FloatArray* older) {
         older->span().subspan(static_cast<std::size_t>(piece.shard_offset), at.trained.size()),
         piece.shard_offset);
   }
-  optimizer_.apply(model_->span(), aggregate_.span(), {.statistics = share}, 0, selected_stretches());
+  optimizer_.apply(model_->span(), sum_, {.statistics = share}, 0, selected_stretches());
 }
 
 void ServerModel::move_by_change(double scale) {
   const double share = 1.0 / total_weight_;
-  change_update_.apply(model_->span(), model_->span(), aggregate_.span(), share, scale, 0,
-                       selected_stretches(), share * scale);
+  change_update_.apply(model_->span(), model_->span(), sum_, share, scale, 0, selected_stretches(),
+                       share * scale);
 }
 
 /// The model of the worker that pushed is the centre that it was sent, plus its change.

@@ -283,19 +283,19 @@ void ParameterServer::accept(const sync::Accept& decision) {
   accepted_.push_back({client.rank, client.version, client.samples});
 }
 
-void ParameterServer::fold() {
+void ParameterServer::fold(bool before_update) {
   if (model_.accepted() == 0) return;
   const Bytes size = model_.selected_bytes() * model_.accepted();
   if (model_.is_compressed()) {
     Pending values = context_.compute({.kind = Work::Kind::decompress, .bytes = size}, model_.decompress());
     context_.wait(values);
   }
-  Pending sum = context_.compute({.kind = Work::Kind::reduce, .bytes = size}, model_.fold());
+  Pending sum = context_.compute({.kind = Work::Kind::reduce, .bytes = size}, model_.fold(before_update));
   context_.wait(sum);
 }
 
 void ParameterServer::apply(double scale) {
-  fold();
+  fold(/*before_update=*/true);
   const auto kind = model_.only_averages() ? Work::Kind::reduce : Work::Kind::update;
   // The pushes of the round are counted by its last key.
   const std::int64_t round = is_last_key() && !counts_updates_ ? pushes_.current() : pushes_.rounds();

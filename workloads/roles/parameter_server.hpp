@@ -124,7 +124,7 @@ class ParameterServer {
   void execute(const std::string& event);
   void carry_out();
   void accept(const sync::Accept& decision);
-  void fold();
+  void fold(bool before_update = false);
   void apply(double scale);
   void discard(const sync::Discard& decision);
   void reply(const sync::Reply& decision);

@@ -63,7 +63,8 @@ class Codec {
                            std::span<float> /*sum*/) {
     return false;
   }
-  /// State learnt from the values so far, which a resumed job must restore; its size does not change.
+  /// State learnt from the values so far, which a resumed job must restore; its size does not change. In the
+  /// memory of the device that computes, or of the host.
   virtual std::span<float> learnt() { return {}; }
 };
 

@@ -1,7 +1,10 @@
 // PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019). Each matrix is approximated by the product of two
 // factors with `rank` columns, found by one step of subspace iteration from the right factor of the last
 // exchange. Vectors, and matrices that would not get smaller, are sent uncompressed.
+#include "policies/compression/power_sgd.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "policies/compression/methods.hpp"
@@ -11,45 +14,16 @@
 namespace tandem::compression {
 namespace {
 
-/// A part that is factored, and the positions of its factors, rows x rank and columns x rank, in their
-/// messages.
-struct Matrix {
-  Part part;
-  std::size_t left = 0;
-  std::size_t right = 0;
-};
-/// A part that is sent uncompressed, after the left factors.
-struct Plain {
-  Part part;
-  std::size_t at = 0;
-};
-
 class LowRank final : public SharedFactors {
  public:
-  explicit LowRank(const Setting& setting)
-      : rank_(static_cast<std::size_t>(setting.options.integer("rank"))), setting_(setting) {
-    for (const Part& part : setting.stretch.parts) {
-      const std::int64_t factored = setting.options.integer("rank") * (part.rows + part.columns);
-      if (factored >= part.size()) {
-        plain_.push_back({part});
-        continue;
-      }
-      matrices_.push_back({part, left_size_, right_size_});
-      left_size_ += rank_ * static_cast<std::size_t>(part.rows);
-      right_size_ += rank_ * static_cast<std::size_t>(part.columns);
-    }
-    for (Plain& part : plain_) {
-      part.at = left_size_;
-      left_size_ += static_cast<std::size_t>(part.part.size());
-    }
-  }
+  explicit LowRank(const Setting& setting) : form_(setting), rank_(form_.rank), setting_(setting) {}
 
-  std::int64_t left_elements() const override { return static_cast<std::int64_t>(left_size_); }
-  std::int64_t right_elements() const override { return static_cast<std::int64_t>(right_size_); }
+  std::int64_t left_elements() const override { return static_cast<std::int64_t>(form_.left_size); }
+  std::int64_t right_elements() const override { return static_cast<std::int64_t>(form_.right_size); }
 
   void project(std::span<const float> values, std::span<float> left) override {
-    if (start_.size() != right_size_) draw_start();
-    for (const Matrix& matrix : matrices_) {
+    if (start_.empty()) start_ = form_.start(setting_);
+    for (const FactorForm::Matrix& matrix : form_.matrices) {
       const float* row = values.data() + matrix.part.begin;
       float* product = left.data() + matrix.left;
       for (std::int64_t i = 0; i < matrix.part.rows; ++i, row += matrix.part.columns, product += rank_)
@@ -60,19 +34,19 @@ class LowRank final : public SharedFactors {
           product[k] = sum;
         }
     }
-    for (const Plain& plain : plain_)
+    for (const FactorForm::Plain& plain : form_.plain)
       std::copy_n(values.data() + plain.part.begin, plain.part.size(), left.data() + plain.at);
   }
 
   void orthonormalise(std::span<float> left) const override {
-    for (const Matrix& matrix : matrices_)
+    for (const FactorForm::Matrix& matrix : form_.matrices)
       orthonormalise_columns(left.subspan(matrix.left, rank_ * static_cast<std::size_t>(matrix.part.rows)));
   }
 
   void reproject(std::span<const float> values, std::span<const float> left,
                  std::span<float> right) const override {
     std::fill(right.begin(), right.end(), 0.0F);
-    for (const Matrix& matrix : matrices_) {
+    for (const FactorForm::Matrix& matrix : form_.matrices) {
       const float* row = values.data() + matrix.part.begin;
       const float* factor = left.data() + matrix.left;
       for (std::int64_t i = 0; i < matrix.part.rows; ++i, row += matrix.part.columns, factor += rank_) {
@@ -85,7 +59,7 @@ class LowRank final : public SharedFactors {
 
   void expand(std::span<const float> left, std::span<const float> right,
               std::span<float> values) const override {
-    for (const Matrix& matrix : matrices_) {
+    for (const FactorForm::Matrix& matrix : form_.matrices) {
       float* row = values.data() + matrix.part.begin;
       const float* of_row = left.data() + matrix.left;
       for (std::int64_t i = 0; i < matrix.part.rows; ++i, row += matrix.part.columns, of_row += rank_) {
@@ -97,19 +71,19 @@ class LowRank final : public SharedFactors {
         }
       }
     }
-    for (const Plain& plain : plain_)
+    for (const FactorForm::Plain& plain : form_.plain)
       std::copy_n(left.data() + plain.at, plain.part.size(), values.data() + plain.part.begin);
   }
 
   void copy_plain(std::span<const float> from, std::span<float> to) const override {
-    for (const Plain& plain : plain_)
+    for (const FactorForm::Plain& plain : form_.plain)
       std::copy_n(from.data() + plain.part.begin, plain.part.size(), to.data() + plain.part.begin);
   }
 
   /// A column that has become zero keeps its old value, because subspace iteration cannot recover from a zero
   /// column.
   void keep(std::span<const float> right) override {
-    for (const Matrix& matrix : matrices_)
+    for (const FactorForm::Matrix& matrix : form_.matrices)
       for (std::size_t k = 0; k < rank_; ++k) {
         const auto columns = static_cast<std::size_t>(matrix.part.columns);
         const auto at = [&](std::size_t j) { return matrix.right + j * rank_ + k; };
@@ -120,22 +94,13 @@ class LowRank final : public SharedFactors {
   }
 
   std::span<float> learnt() override {
-    if (start_.size() != right_size_) draw_start();
+    if (start_.empty()) start_ = form_.start(setting_);
     return start_;
   }
 
  private:
-  /// The same for every worker.
-  void draw_start() {
-    Rng random =
-        Rng::stream(setting_.seed, "power-sgd", static_cast<std::uint64_t>(setting_.stretch.position));
-    start_.resize(right_size_);
-    for (float& value : start_) value = static_cast<float>(random.normal());
-  }
-
   /// The Gram-Schmidt process, twice for each column. A column that depends on earlier ones becomes zero.
   void orthonormalise_columns(std::span<float> factor) const {
-    constexpr double negligible = 1e-6;  // relative to its length: rounding errors, not a direction
     for (std::size_t k = 0; k < rank_; ++k) {
       const double before = std::sqrt(dot(factor, k, k));
       for (int pass = 0; pass < 2; ++pass)
@@ -145,25 +110,24 @@ class LowRank final : public SharedFactors {
             factor[i + k] -= overlap * factor[i + earlier];
         }
       const double length = std::sqrt(dot(factor, k, k));
-      const auto scale = static_cast<float>(length <= negligible * before ? 0.0 : 1.0 / length);
+      const auto scale = static_cast<float>(length <= negligible_column * before ? 0.0 : 1.0 / length);
       for (std::size_t i = 0; i < factor.size(); i += rank_) factor[i + k] *= scale;
     }
   }
 
   /// The product of two columns.
   double dot(std::span<const float> factor, std::size_t a, std::size_t b) const {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < factor.size(); i += rank_)
-      sum += static_cast<double>(factor[i + a]) * static_cast<double>(factor[i + b]);
-    return sum;
+    std::array<double, sums_of_dot> sums = {};
+    for (std::size_t row = 0, i = 0; i < factor.size(); ++row, i += rank_)
+      sums[row % sums_of_dot] += static_cast<double>(factor[i + a]) * static_cast<double>(factor[i + b]);
+    for (std::size_t half = sums_of_dot / 2; half > 0; half /= 2)
+      for (std::size_t at = 0; at < half; ++at) sums[at] += sums[at + half];
+    return sums[0];
   }
 
+  FactorForm form_;
   std::size_t rank_;
   Setting setting_;
-  std::vector<Matrix> matrices_;
-  std::vector<Plain> plain_;
-  std::size_t left_size_ = 0;
-  std::size_t right_size_ = 0;
   std::vector<float> start_;  ///< right factors to start from
 };
 
@@ -224,6 +188,31 @@ Efforts power_sgd_efforts(const Options& options) {
 }
 
 }  // namespace
+
+FactorForm::FactorForm(const Setting& setting)
+    : rank(static_cast<std::size_t>(setting.options.integer("rank"))) {
+  for (const Part& part : setting.stretch.parts) {
+    const std::int64_t factored = setting.options.integer("rank") * (part.rows + part.columns);
+    if (factored >= part.size()) {
+      plain.push_back({part});
+      continue;
+    }
+    matrices.push_back({part, left_size, right_size});
+    left_size += rank * static_cast<std::size_t>(part.rows);
+    right_size += rank * static_cast<std::size_t>(part.columns);
+  }
+  for (Plain& one : plain) {
+    one.at = left_size;
+    left_size += static_cast<std::size_t>(one.part.size());
+  }
+}
+
+std::vector<float> FactorForm::start(const Setting& setting) const {
+  Rng random = Rng::stream(setting.seed, "power-sgd", static_cast<std::uint64_t>(setting.stretch.position));
+  std::vector<float> factors(right_size);
+  for (float& value : factors) value = static_cast<float>(random.normal());
+  return factors;
+}
 
 Entry power_sgd() {
   return {.name = "power-sgd",

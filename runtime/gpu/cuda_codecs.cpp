@@ -10,8 +10,9 @@
 #include "policies/compression/random_k.hpp"
 #include "runtime/gpu/cuda_check.hpp"
 #include "runtime/gpu/cuda_device.hpp"
+#include "runtime/gpu/cuda_factors.hpp"
 #include "runtime/gpu/kernels.hpp"
-#include "workloads/vectors/host_copy.hpp"
+#include "runtime/gpu/uploaded.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
@@ -159,19 +160,9 @@ class CudaSigns final : public ReadingCodec {
       }
       ranges.push_back({first, static_cast<std::int64_t>(chunks.size()) - first, part.size()});
     }
-    chunks_ = uploaded(chunks);
-    ranges_ = uploaded(ranges);
+    chunks_ = uploaded(device(), chunks);
+    ranges_ = uploaded(device(), ranges);
     sums_ = DeviceArray<kernels::ChunkSum>(device(), chunks.size());
-  }
-
-  template <class Item>
-  DeviceArray<Item> uploaded(const std::vector<Item>& items) {
-    HostCopy<Item> pinned(device());
-    const std::span<Item> from = pinned.of(items.size());
-    std::ranges::copy(items, from.begin());
-    DeviceArray<Item> array(device(), items.size());
-    copy_and_await(device(), array.data(), from.data(), from.size_bytes());
-    return array;
   }
 
   compression::Stretch stretch_;
@@ -272,6 +263,7 @@ std::unique_ptr<compression::Codec> make_cuda_codec(CudaDevice& device, const st
     return std::make_unique<CudaSigns>(device, setting.stretch, kernels::SignMethod::sign);
   if (method == "one-bit")
     return std::make_unique<CudaSigns>(device, setting.stretch, kernels::SignMethod::one_bit);
+  if (method == "power-sgd") return make_cuda_power_sgd(device, setting);
   return nullptr;
 }
 

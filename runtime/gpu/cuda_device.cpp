@@ -8,6 +8,7 @@
 
 #include "runtime/gpu/cuda_check.hpp"
 #include "runtime/gpu/cuda_codecs.hpp"
+#include "runtime/gpu/cuda_factors.hpp"
 #include "runtime/gpu/cuda_stream.hpp"
 #include "runtime/gpu/kernels.hpp"
 
@@ -334,6 +335,10 @@ void CudaDevice::widen(const std::uint16_t* halves, float* values, std::int64_t 
 std::unique_ptr<compression::Codec> CudaDevice::make_codec(const std::string& method,
                                                            const compression::Setting& setting) {
   return make_cuda_codec(*this, method, setting);
+}
+
+std::unique_ptr<compression::SharedFactors> CudaDevice::make_factors(const compression::Setting& setting) {
+  return make_cuda_factors(*this, setting);
 }
 
 }  // namespace tandem

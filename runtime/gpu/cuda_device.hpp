@@ -82,9 +82,10 @@ class CudaDevice final : public ComputeDevice {
 
   void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) override;
   void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) override;
-  /// All but PowerSGD (cuda_codecs.hpp).
+  /// See cuda_codecs.hpp.
   std::unique_ptr<compression::Codec> make_codec(const std::string& method,
                                                  const compression::Setting& setting) override;
+  std::unique_ptr<compression::SharedFactors> make_factors(const compression::Setting& setting) override;
 
  private:
   void use_second_queue(bool second) noexcept override { queue_ = second ? second_ : first_; }

@@ -140,4 +140,41 @@ cudaError_t encode_qsgd(const QsgdForm& form, const float* values, std::uint64_t
 cudaError_t decode_qsgd(const QsgdForm& form, const std::byte* message, float* values, Decoded decoded,
                         cudaStream_t stream);
 
+// ---- PowerSGD: see SharedFactors, of all matrices of a stretch; the rest of the stretch stays as it is ----
+/// A matrix in the stretch, and its factors among all left and all right ones.
+struct FactorMatrix {
+  std::int64_t begin;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t left;
+  std::int64_t right;
+};
+/// Rows or columns of a matrix that a block takes at a time.
+constexpr int factor_tile = 32;
+struct FactorTile {
+  std::int64_t matrix;
+  std::int64_t first;  ///< row or column
+};
+/// Tables in device memory.
+struct FactorStretch {
+  int rank;
+  const FactorMatrix* matrices;
+  std::int64_t matrix_count;
+  const FactorTile* by_rows;
+  std::int64_t row_tiles;
+  const FactorTile* by_columns;
+  std::int64_t column_tiles;
+};
+/// Sums of a product of two columns (compression::sums_of_dot).
+constexpr int sums_of_columns = 256;
+cudaError_t project_on_right(const FactorStretch& stretch, const float* values, const float* right,
+                             float* left, cudaStream_t stream);
+cudaError_t project_on_left(const FactorStretch& stretch, const float* values, const float* left,
+                            float* right, cudaStream_t stream);
+cudaError_t expand_factors(const FactorStretch& stretch, const float* left, const float* right, float* values,
+                           cudaStream_t stream);
+/// `negligible`: see compression::negligible_column.
+cudaError_t orthonormalise(const FactorStretch& stretch, double negligible, float* left, cudaStream_t stream);
+cudaError_t keep_factors(const FactorStretch& stretch, const float* right, float* start, cudaStream_t stream);
+
 }  // namespace tandem::kernels

@@ -1,7 +1,9 @@
 #include "runtime/mpi/element_sums.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <optional>
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi/mpi_check.hpp"
@@ -17,20 +19,51 @@ void add_halves(void* values, void* sum, int* count, MPI_Datatype*) {
                            *count, format);
 }
 
-void gather(MPI_Comm among, std::span<const std::byte> own, std::byte* result,
+/// MPI counts in ints. A type of so many bytes has no count of them, if none of its parts has more than
+/// `most`.
+class Block {
+ public:
+  Block(std::int64_t bytes, std::int64_t most) {
+    const std::int64_t parts = bytes / most;
+    TANDEM_CHECK(parts <= std::numeric_limits<int>::max(), "bytes", bytes);
+    MPI_Datatype part = MPI_DATATYPE_NULL;
+    MPI_Datatype whole = MPI_DATATYPE_NULL;
+    check_mpi(MPI_Type_contiguous(static_cast<int>(most), MPI_BYTE, &part), "MPI_Type_contiguous");
+    check_mpi(MPI_Type_contiguous(static_cast<int>(parts), part, &whole), "MPI_Type_contiguous");
+    const std::array<int, 2> lengths = {1, static_cast<int>(bytes % most)};
+    const std::array<MPI_Aint, 2> begins = {0, static_cast<MPI_Aint>(parts * most)};
+    const std::array<MPI_Datatype, 2> types = {whole, MPI_BYTE};
+    check_mpi(MPI_Type_create_struct(2, lengths.data(), begins.data(), types.data(), &type_),
+              "MPI_Type_create_struct");
+    check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
+    MPI_Type_free(&whole);
+    MPI_Type_free(&part);
+  }
+  /// Operations that have started keep the type.
+  ~Block() { MPI_Type_free(&type_); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+void gather(MPI_Comm among, std::span<const std::byte> own, std::byte* result, std::int64_t most,
             const ElementSums::Watch& watch) {
-  // MPI counts in ints.
-  TANDEM_CHECK(own.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max()), "bytes", own.size());
-  const int count = static_cast<int>(own.size());
+  const auto size = static_cast<std::int64_t>(own.size());
+  std::optional<Block> block;
+  if (size > most) block.emplace(size, most);
+  const int count = block ? 1 : static_cast<int>(size);
+  const MPI_Datatype type = block ? block->type() : MPI_BYTE;
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallgather(own.data(), count, MPI_BYTE, result, count, MPI_BYTE, among, &request),
-            "MPI_Iallgather");
+  check_mpi(MPI_Iallgather(own.data(), count, type, result, count, type, among, &request), "MPI_Iallgather");
   watch(request);
 }
 
 }  // namespace
 
-ElementSums::ElementSums() {
+ElementSums::ElementSums(std::int64_t most) : most_(most) {
   constexpr int commutes = 1;
   check_mpi(MPI_Op_create(add_halves<HalfFormat::fp16>, commutes, &fp16_), "MPI_Op_create");
   check_mpi(MPI_Op_create(add_halves<HalfFormat::bf16>, commutes, &bf16_), "MPI_Op_create");
@@ -43,15 +76,13 @@ ElementSums::~ElementSums() {
 
 void ElementSums::start(MPI_Comm among, std::span<const std::byte> own, std::byte* result,
                         const collectives::Element& element, const Watch& watch) const {
-  if (element.is_gathered()) return gather(among, own, result, watch);
+  if (element.is_gathered()) return gather(among, own, result, most_, watch);
   const bool is_float = element.kind == collectives::Element::Kind::float32;
   const MPI_Datatype type = is_float ? MPI_FLOAT : MPI_UINT16_T;
   const MPI_Op halves = element.kind == collectives::Element::Kind::fp16 ? fp16_ : bf16_;
   const auto size = static_cast<std::int64_t>(own.size());
-  // MPI counts in ints.
-  constexpr std::int64_t most = std::int64_t{1} << 30;
-  for (std::int64_t begin = 0; begin < size; begin += most * element.bytes) {
-    const std::int64_t count = std::min(most, (size - begin) / element.bytes);
+  for (std::int64_t begin = 0; begin < size; begin += most_ * element.bytes) {
+    const std::int64_t count = std::min(most_, (size - begin) / element.bytes);
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Iallreduce(own.data() + begin, result + begin, static_cast<int>(count), type,
                              is_float ? MPI_SUM : halves, among, &request),

@@ -15,7 +15,8 @@ namespace tandem {
 /// MPI has no type for floats of 16 bits: its all-reduce adds them by functions of this process.
 class ElementSums {
  public:
-  ElementSums();
+  /// `most`: elements that MPI is given at once; it counts in ints.
+  explicit ElementSums(std::int64_t most = std::int64_t{1} << 30);
   ~ElementSums();
   ElementSums(const ElementSums&) = delete;
   ElementSums& operator=(const ElementSums&) = delete;
@@ -28,6 +29,7 @@ class ElementSums {
              const collectives::Element& element, const Watch& watch) const;
 
  private:
+  std::int64_t most_;
   MPI_Op fp16_ = MPI_OP_NULL;
   MPI_Op bf16_ = MPI_OP_NULL;
 };

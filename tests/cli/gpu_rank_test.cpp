@@ -96,6 +96,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"Server", ""}, Case{"ServerOnProcessor", "", false},
         Case{"Momentum", "--set optimizer.momentum=0.9 --set optimizer.weight_decay=1e-3"},
+        Case{"OnePushPerUpdate", "--set sync.algorithm=asp --set optimizer.momentum=0.9", true, "[node-1]"},
+        Case{"OneCorrectedPushPerUpdate", "--set sync.algorithm=dc-asgd", true, "[node-1]"},
         Case{"Adam", "--set optimizer.kind=adam --set optimizer.update_at=workers"},
         Case{"ShardsWithOverlap",
              "--set placement.servers=[server,server] --set sync.overlap=backward --set "

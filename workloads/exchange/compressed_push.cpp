@@ -1,6 +1,7 @@
 #include "workloads/exchange/compressed_push.hpp"
 
 #include "workloads/exchange/device_codec.hpp"
+#include "workloads/vectors/device_state.hpp"
 
 namespace tandem {
 namespace {
@@ -86,7 +87,7 @@ void PushCompressor::serialise(StateArchive& state) {
       const auto trained = static_cast<std::size_t>(piece.extent.parameters);
       if (piece.message.empty()) continue;
       if (piece.feedback) piece.feedback->serialise(state, name + ".unsent", trained);
-      state.floats(name + ".learnt", piece.codec->learnt());
+      serialise_floats(state, name + ".learnt", device_, piece.codec->learnt());
     }
 }
 

@@ -1,9 +1,11 @@
 #include "workloads/exchange/compressed_sum.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/exchange/device_codec.hpp"
+#include "workloads/vectors/device_state.hpp"
 #include "workloads/vectors/host_copy.hpp"
 
 namespace tandem {
@@ -124,16 +126,11 @@ class Gathered final : public CompressedSum {
 
 /// Left factors are summed, made orthonormal, and give right factors, which are summed. What a worker sent is
 /// the product with its own right factors (Vogels et al. 2019, algorithm 2). The processor calculates them,
-/// on a copy where the payload is not in its memory.
+/// on a copy of the payload, for a device that cannot.
 class Factored final : public CompressedSum {
  public:
   Factored(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting)
-      : device_(device),
-        factors_(exchange.compression()->make_factors(setting)),
-        feedback_(feedback_for(exchange, host_device())),
-        elements_(setting.stretch.elements),
-        element_(collectives::float_element),
-        copy_(device) {}
+      : Factored(exchange, device, device.make_factors(setting), setting) {}
 
   std::vector<Vector> vectors() const override {
     return {{factors_->left_elements(), element_}, {factors_->right_elements(), element_}};
@@ -141,63 +138,73 @@ class Factored final : public CompressedSum {
 
   void prepare(std::size_t stage, std::span<float> payload) override {
     if (stage == 0) {
-      left_.resize(static_cast<std::size_t>(factors_->left_elements()));
-      right_.resize(static_cast<std::size_t>(factors_->right_elements()));
+      if (left_.empty()) left_ = FloatArray(where_, static_cast<std::size_t>(factors_->left_elements()));
+      if (right_.empty()) right_ = FloatArray(where_, static_cast<std::size_t>(factors_->right_elements()));
       const std::span<float> here = fetched(payload);
       values_ = feedback_ ? feedback_->add(here) : here;
-      return factors_->project(values_, left_);
+      return factors_->project(values_, left_.span());
     }
-    factors_->orthonormalise(left_);
-    factors_->reproject(values_, left_, right_);
+    factors_->orthonormalise(left_.span());
+    factors_->reproject(values_, left_.span(), right_.span());
     if (!feedback_) return;
     const std::span<float> sent = here_of(payload);
-    factors_->expand(left_, right_, sent);
+    factors_->expand(left_.span(), right_.span(), sent);
     factors_->copy_plain(values_, sent);
     feedback_->subtract(sent);
     put_back(payload);
   }
 
   std::span<std::byte> memory(std::size_t stage) override {
-    return std::as_writable_bytes(std::span(stage == 0 ? left_ : right_));
+    return std::as_writable_bytes(stage == 0 ? left_.span() : right_.span());
   }
 
   void finish(std::span<float> payload) override {
-    factors_->expand(left_, right_, here_of(payload));
+    factors_->expand(left_.span(), right_.span(), here_of(payload));
     put_back(payload);
-    factors_->keep(right_);
+    factors_->keep(right_.span());
   }
 
   void serialise(StateArchive& state, const std::string& name) override {
     serialise_unsent(feedback_, elements_, state, name);
-    state.floats(name + ".learnt", factors_->learnt());
+    serialise_floats(state, name + ".learnt", where_, factors_->learnt());
   }
 
  private:
+  Factored(const ExchangePlan& exchange, ComputeDevice& device,
+           std::unique_ptr<compression::SharedFactors> own, const compression::Setting& setting)
+      : device_(device),
+        where_(own ? device : host_device()),
+        is_copied_(!own && !device.is_host()),
+        factors_(own ? std::move(own) : exchange.compression()->make_factors(setting)),
+        feedback_(feedback_for(exchange, where_)),
+        elements_(setting.stretch.elements),
+        element_(collectives::float_element),
+        copy_(device) {}
+
   /// The payload's memory, or that of its copy.
   std::span<float> here_of(std::span<float> payload) {
-    if (device_.is_host()) return payload;
-    return copy_.of(payload.size());
+    return is_copied_ ? copy_.of(payload.size()) : payload;
   }
   std::span<float> fetched(std::span<float> payload) {
     const std::span<float> here = here_of(payload);
-    if (device_.is_host()) return here;
-    copy_and_await(device_, here.data(), payload.data(), payload.size_bytes());
+    if (is_copied_) copy_and_await(device_, here.data(), payload.data(), payload.size_bytes());
     return here;
   }
   void put_back(std::span<float> payload) {
-    if (device_.is_host()) return;
-    copy_and_await(device_, payload.data(), here_of(payload).data(), payload.size_bytes());
+    if (is_copied_) copy_and_await(device_, payload.data(), here_of(payload).data(), payload.size_bytes());
   }
 
-  ComputeDevice& device_;
+  ComputeDevice& device_;  ///< of the payload
+  ComputeDevice& where_;   ///< of the factors
+  bool is_copied_;
   std::unique_ptr<compression::SharedFactors> factors_;
   Feedback feedback_;
   std::int64_t elements_;
   Element element_;
   std::span<const float> values_;  ///< of the current exchange, to be sent
-  HostCopy<float> copy_;           ///< of the payload, where it is not in the host's memory
-  std::vector<float> left_;
-  std::vector<float> right_;
+  HostCopy<float> copy_;
+  FloatArray left_;
+  FloatArray right_;
 };
 
 }  // namespace

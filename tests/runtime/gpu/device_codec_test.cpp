@@ -37,6 +37,7 @@ std::vector<Method> methods() {
           {"top-k", {{"ratio", 1.0}}},
           {"random-k", {{"ratio", 0.03}}},
           {"random-k", {{"ratio", 0.5}, {"error_feedback", false}}},
+          {"power-sgd", {{"rank", std::int64_t{1}}}},
           {"qsgd", {}},
           {"qsgd", {{"levels", std::int64_t{1}}, {"bucket", std::int64_t{7}}}},
           {"qsgd", {{"levels", std::int64_t{32767}}, {"bucket", std::int64_t{1000}}}}};
@@ -52,14 +53,19 @@ Shapes random_shapes(Rng& random, std::uint64_t longest) {
   return shapes;
 }
 
+/// Of messages, in bytes.
+std::size_t alignment_of(const std::string& method) {
+  if (method == "power-sgd") return sizeof(float);
+  return method.ends_with("16") ? sizeof(std::uint16_t) : 1;
+}
+
 /// A codec of the device, with vectors in the device's memory.
 class OnDevice {
  public:
   OnDevice(ComputeDevice& device, const Method& method, const Shapes& shapes, Rng& random)
       : device_(device),
         codec_(device.make_codec(method.name, setting_of(method, shapes))),
-        // 16-bit formats need messages aligned to 2 bytes.
-        message_start_(random.below(4) * (method.name.ends_with("16") ? 2 : 1)),
+        message_start_(random.below(4) * alignment_of(method.name)),
         values_start_(random.below(4)) {}
 
   Codec& codec() { return *codec_; }

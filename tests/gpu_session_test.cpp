@@ -101,9 +101,10 @@ TEST_F(GpuSession, HelpHasExamplesAndListHasEveryStep) {
   expect_text(help, "examples:");
   expect_text(help, "tests/gpu_session --report --out");
   const auto list = session("--list");
-  for (const char* step : {"device_tests", "learner_tests", "kernels", "copies", "messages", "steps_224",
-                           "steps_32", "exchange", "ranks", "calibrate", "validate", "sanitize_memcheck",
-                           "sanitize_racecheck", "sanitize_initcheck", "sanitize_synccheck"})
+  for (const char* step :
+       {"device_tests", "learner_tests", "kernels", "copies", "messages", "steps_224", "steps_32", "worker",
+        "exchange", "ranks", "calibrate", "validate", "sanitize_memcheck", "sanitize_racecheck",
+        "sanitize_initcheck", "sanitize_synccheck"})
     expect_text(list, step);
 }
 
@@ -143,7 +144,7 @@ TEST_F(GpuSession, WithoutAGpuEverythingIsSkipped) {
     EXPECT_EQ(step.at("reason"), "no GPU") << name;
     for (const json& target : step.at("targets")) EXPECT_EQ(target.at("verdict"), "skipped") << name;
   }
-  EXPECT_EQ(files("out").size(), 15U);
+  EXPECT_EQ(files("out").size(), 16U);
 }
 
 TEST_F(GpuSession, TargetsAreReachedOrMissedByTheWorstFigure) {
@@ -274,6 +275,19 @@ TEST_F(GpuSession, JobsThatTrainAnotherModelAreFound) {
   const auto result = session("ranks");
   EXPECT_EQ(result.status.shell_code(), 1);
   expect_text(result, "ranks: different_models at most 0: missed by 1 (1, top-k-none; 1 of 8)\n");
+}
+
+TEST_F(GpuSession, TheWorkerOfARunIsComparedWithTheBareLoop) {
+  program("tandem", "while [ $# -gt 1 ]; do [ $1 = --out ] && mkdir $2; shift; done");
+  program(
+      "bare_loop",
+      "test -d $1 || exit 2\n"
+      "printf 'bare contiguous 20.0 ms\\nbare channels_last  12.500 ms\\nworker of the run  13.125 ms\\n'\n"
+      "printf 'worker / bare  1.0500 (resnet18, batch 256, cuda:0 (NVIDIA H100))\\n'");
+  expect_text(session("worker"), "worker: ratio at most 1.03: missed by 0.02 (1.05, alone; 1 of 1)\n");
+  EXPECT_EQ(record("worker").at("figures").size(), 4U);
+  program("bare_loop", "echo 'bare_loop: nothing measured, because libtorch finds no GPU'");
+  expect_text(session("worker"), "worker: ratio at most 1.03: skipped: libtorch finds no GPU\n");
 }
 
 TEST_F(GpuSession, SanitizerErrorsAreAdded) {

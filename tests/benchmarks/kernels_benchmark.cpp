@@ -1,8 +1,9 @@
 // Compares each kernel's bytes per second with a plain copy within the same GPU's memory, in alternation:
 // `of_copy` is its share of the copy's bytes per second, by the GPU's clock. Also compares copies to and from
 // the host with plain ones (`of_plain`), and top-k with torch.topk (`of_torch`; `of_torch_abs` for the
-// magnitudes: its time over ours). Command-line arguments are sizes in KiB; the default sizes go up to 1 GiB
-// and need a GPU with about 10 GiB.
+// magnitudes: its time over ours), for normally distributed values, for such of which half are zero, and for
+// the gradient of a ResNet-18. Command-line arguments are sizes in KiB; the default sizes go up to 1 GiB and
+// need a GPU with about 10 GiB.
 #include <benchmark/benchmark.h>
 #include <cuda_runtime_api.h>
 
@@ -21,7 +22,9 @@
 #include "runtime/gpu/cuda_check.hpp"
 #include "runtime/gpu/cuda_codecs.hpp"
 #include "runtime/gpu/cuda_device.hpp"
-#include "tests/benchmarks/torch_top_k.hpp"
+#include "tests/benchmarks/both_copies.hpp"
+#include "tests/benchmarks/real_gradient.hpp"
+#include "tests/benchmarks/torch_operations.hpp"
 
 namespace tandem {
 namespace {
@@ -30,16 +33,33 @@ constexpr int repeats = 10;
 /// Of every benchmark: enough for a mean, and a minute for all of them. By time alone, Google's library would
 /// need half an hour.
 constexpr int iterations = 20;
+/// Of vectors too small for a figure: that everything runs, also where CUDA is emulated.
+constexpr int iterations_of_smallest = 2;
+constexpr std::int64_t smallest_kibibytes = 64;
 constexpr std::int64_t kibibyte = 1024;
 
-/// Vectors of the same number of bytes with normally distributed values, and a message.
+/// Normally distributed.
+std::vector<float> normal_values() {
+  Rng random(1);
+  std::vector<float> values(1 << 20U);
+  for (float& value : values) value = static_cast<float>(random.normal());
+  return values;
+}
+
+/// Those, of which half, at random places, are zero.
+std::vector<float> half_zero_values() {
+  std::vector<float> values = normal_values();
+  Rng random(2);
+  for (float& value : values)
+    if (random.below(2) == 0) value = 0.0F;
+  return values;
+}
+
+/// Vectors of the same number of bytes, which repeat the values, and a message.
 struct Vectors {
-  Vectors(CudaDevice& device, std::int64_t bytes)
+  Vectors(CudaDevice& device, std::int64_t bytes, const std::vector<float>& values = normal_values())
       : count(bytes / 4), message(device, static_cast<std::size_t>(bytes)), position(device, 1) {
-    constexpr std::size_t period = 1 << 20U;
-    Rng random(1);
-    std::vector<float> values(period);
-    for (float& value : values) value = static_cast<float>(random.normal());
+    const std::size_t period = values.size();
     for (auto& vector : all) {
       vector = FloatArray(device, static_cast<std::size_t>(count));
       for (std::size_t at = 0; at < vector.size(); at += period)
@@ -162,9 +182,11 @@ void measure(benchmark::State& state, CudaDevice& device, const Measured& kernel
   state.counters["of_copy"] = (moved / own.count()) / (copied / copy.count());
 }
 
+/// Of a matrix where a method treats it otherwise than a vector.
 compression::Setting setting_of(const std::string& method, std::int64_t elements) {
   const auto& entry = compression::catalog().find(method);
-  return {.stretch = {0, elements, {{0, 1, elements}}},
+  const std::int64_t rows = method == "power-sgd" ? std::max<std::int64_t>(1, elements / 4096) : 1;
+  return {.stretch = {0, elements, {{0, rows, elements / rows}}},
           .options = Options::resolve(method, entry.options, {})};
 }
 
@@ -194,8 +216,9 @@ void measure_codec(benchmark::State& state, CudaDevice& device, const std::strin
 
 /// Alternates with torch.topk of the same tensor. With error feedback, ours also adds the stored error before
 /// it selects and stores the new error after it; torch's does not.
-void measure_top_k(benchmark::State& state, CudaDevice& device, bool feeds_back) {
-  const Vectors vectors(device, state.range(0) * kibibyte);
+void measure_top_k(benchmark::State& state, CudaDevice& device, const std::vector<float>& values,
+                   bool feeds_back) {
+  const Vectors vectors(device, state.range(0) * kibibyte, values);
   const auto codec = device.make_codec("top-k", setting_of("top-k", vectors.count));
   const auto message = vectors.message.span().first(static_cast<std::size_t>(codec->message_bytes()));
   const auto torch = make_torch_top_k(device.gpu(), device.libtorch_stream(), vectors[0], vectors.count,
@@ -206,9 +229,9 @@ void measure_top_k(benchmark::State& state, CudaDevice& device, bool feeds_back)
   for (auto _ : state) {
     device.fill(vectors[1], vectors.count, 0.0F);
     const Seconds once = time_of(device, [&] {
-      const auto values = vectors.all[0].span();
-      if (!feeds_back) return codec->encode(values, 0, message);
-      TANDEM_CHECK(codec->encode_with_memory(values, vectors.all[1].span(), 0, message), vectors.count);
+      const auto all = vectors.all[0].span();
+      if (!feeds_back) return codec->encode(all, 0, message);
+      TANDEM_CHECK(codec->encode_with_memory(all, vectors.all[1].span(), 0, message), vectors.count);
     });
     if (torch) signed_torch += time_of(device, [&] { torch(false); });
     if (torch) torch_of_magnitudes += time_of(device, [&] { torch(true); });
@@ -265,20 +288,29 @@ using Sizes = std::vector<std::int64_t>;
 
 void register_one(const std::string& name, const Sizes& kibibytes,
                   const std::function<void(benchmark::State&)>& run) {
-  auto* const registered = benchmark::RegisterBenchmark(name.c_str(), run);
-  registered->Iterations(iterations)->UseManualTime()->Unit(benchmark::kMicrosecond)->ArgName("KiB");
-  for (const std::int64_t size : kibibytes) registered->Arg(size);
+  for (const std::int64_t size : kibibytes)
+    benchmark::RegisterBenchmark(name.c_str(), run)
+        ->Iterations(size < smallest_kibibytes ? iterations_of_smallest : iterations)
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond)
+        ->ArgName("KiB")
+        ->Arg(size);
 }
 
 void register_all(CudaDevice& device, const Sizes& sizes) {
   for (const Measured& kernel : arithmetic())
     register_one(kernel.name, sizes,
                  [&device, kernel](benchmark::State& state) { measure(state, device, kernel); });
-  for (const bool feeds_back : {false, true})
-    register_one(
-        feeds_back ? "top-k_encode_feedback" : "top-k_encode", sizes,
-        [&device, feeds_back](benchmark::State& state) { measure_top_k(state, device, feeds_back); });
-  for (const std::string method : {"top-k", "random-k", "sign", "one-bit", "qsgd"})
+  std::vector<std::pair<std::string, std::function<std::vector<float>()>>> patterns = {
+      {"", normal_values}, {"_half_zero", half_zero_values}};
+  if (const auto gradient = real_gradient()) patterns.emplace_back("_gradient", gradient);
+  for (const auto& [ending, values] : patterns)
+    for (const bool feeds_back : {false, true})
+      register_one("top-k_encode" + ending + (feeds_back ? "_feedback" : ""), sizes,
+                   [&device, values = values, feeds_back](benchmark::State& state) {
+                     measure_top_k(state, device, values(), feeds_back);
+                   });
+  for (const std::string method : {"top-k", "random-k", "sign", "one-bit", "qsgd", "power-sgd"})
     for (const bool decodes : {false, true}) {
       if (method == "top-k" && !decodes) continue;
       register_one(method + (decodes ? "_decode" : "_encode"), sizes,
@@ -290,6 +322,12 @@ void register_all(CudaDevice& device, const Sizes& sizes) {
     register_one(goes_out ? "copy_out" : "copy_in", sizes, [&device, goes_out](benchmark::State& state) {
       measure_host_copy(state, device, goes_out);
     });
+  for (const bool computes : {false, true})
+    register_one(computes ? "copy_both_beside_convolution" : "copy_both", sizes,
+                 [&device, computes](benchmark::State& state) {
+                   measure_both_copies(state, device, static_cast<std::size_t>(state.range(0) * kibibyte),
+                                       computes);
+                 });
 }
 
 /// Errors: ConfigError.

@@ -17,7 +17,7 @@ from . import machine
 LARGEST = 64 << 20
 NAME = "tandem-gpu"
 PROGRAMS = ["tandem", "tandem-rank", "libtandem_torch.so", "gpu_device_test", "gpu_learner_test", "kernels_benchmark",
-            "learner_benchmark", "gpu_exchange", "runtime_benchmark"]
+            "learner_benchmark", "bare_loop", "gpu_exchange", "runtime_benchmark"]
 FILES = ["tests/gpu_session", "tests/sanitize_gpu", "tests/support/gpu_session/*.py", "tests/support/gpu_session/*.json",
          "platforms/*.xml", "workloads/experiments/*.yaml", "runtime/gpu/README.md"]
 _SYSTEM = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|anl|stdc\+\+|gcc_s))\.so")

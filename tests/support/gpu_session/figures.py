@@ -93,6 +93,19 @@ def of_exchange(text):
     return found
 
 
+_WORKER_LINES = ((r"bare contiguous\s+([\d.]+) ms", "contiguous_ms"), (r"bare channels_last\s+([\d.]+) ms", "channels_last_ms"),
+                 (r"worker of the run\s+([\d.]+) ms", "worker_ms"), (r"worker / bare\s+([\d.]+)", "ratio"))
+
+
+def of_worker(text):
+    """The lines of bare_loop; or why it measured nothing."""
+    nothing = re.search(r"bare_loop: nothing measured, because (.+)", text)
+    if nothing:
+        return [], nothing[1]
+    matches = [(re.search(pattern, text), key) for pattern, key in _WORKER_LINES]
+    return [figure("alone", key, float(match[1])) for match, key in matches if match], ""
+
+
 def of_validation(path):
     """Errors of the step time of each configuration of a report.json, by the name of its variant."""
     report = read_json(path) or {"configurations": []}

@@ -17,7 +17,8 @@ _GRACE_S = 10  # for a program to end itself and its ranks
 
 # Programs whose emulated version has another name.
 _EMULATED = {"gpu_device_test": "compute_device_test", "kernels_benchmark": "kernels_benchmark_on_host",
-             "gpu_exchange": "gpu_exchange_on_host", "tandem-rank": "tandem-rank-cuda-on-host"}
+             "gpu_exchange": "gpu_exchange_on_host", "runtime_benchmark": "runtime_benchmark_on_host",
+             "tandem-rank": "tandem-rank-cuda-on-host"}
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

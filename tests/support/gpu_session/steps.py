@@ -77,13 +77,13 @@ def _benchmark(name, program, what, words, emulated_words=None):
 
 def _messages():
     start = [Program("mpirun"), "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "plm", "isolated", "-n", "1"]
-    words = [Program("runtime_benchmark"), "--benchmark_filter=gpu_send"]
 
-    def commands(_):
+    def commands(setting):
+        words = [Program("runtime_benchmark"), "--benchmark_filter=gpu_send" + (".*bytes:1048576/" if setting.emulated else "")]
         # Of the two ranks, one writes the file.
         return [Command(start + words + _WRITE_BENCHMARKS + [":", "-n", "1"] + words)]
     return Step("messages", "messages from GPU memory", "mpirun -n 2 runtime_benchmark --benchmark_filter=gpu_send", commands,
-                _read_benchmarks)
+                _read_benchmarks, emulated=True)
 
 
 def _exchange():
@@ -107,6 +107,21 @@ def _set(values):
 
 def _experiment_words(setting, more=()):
     return [setting.experiment] + _set((_SMALL if setting.emulated else setting.sets) + list(more))
+
+
+def _worker():
+    small = ["workload.model=resnet18", "workload.batch=2", "workload.train_samples=16", "stop.rounds=4"]
+
+    def commands(setting):
+        words = _experiment_words(setting, small if setting.emulated else [])
+        return [Command([Program("tandem"), "run"] + words + ["--variant", "alone", "--out", "alone", "-q"]),
+                Command([Program("bare_loop"), "alone"] + (["--processor"] if setting.emulated else []))]
+
+    def read(_, output):
+        found, skip = figures.of_worker(output)
+        return Outcome(found, skip)
+    return Step("worker", "the worker of a tandem-rank that computes alone, and the plain libtorch loop with its model and batch",
+                "tandem run EXPERIMENT --variant alone --out alone; bare_loop alone", commands, read, emulated=True)
 
 
 _RANK_JOBS = {"server": [], "ring": ["sync.over=all-reduce", "sync.collective=ring"],
@@ -188,6 +203,7 @@ STEPS = [
     _messages(),
     _gpu_steps(224),
     _gpu_steps(32),
+    _worker(),
     _exchange(),
     _ranks(),
     _calibrate(),

@@ -80,8 +80,9 @@ void FlatLearner::compute(std::int64_t images, const Work& work) {
   within_memory(images, work);
 }
 
-/// Computes `work` once more if it lacks memory, after `undo` has released and restored what it left behind,
-/// and what libtorch keeps for later tensors has been freed: only its own allocations look there.
+/// Computes `work` once more if it lacks memory, or may lack it, after `undo` has released and restored what
+/// it left behind, and what libtorch keeps for later tensors has been freed: only its own allocations look
+/// there.
 template <class Work, class Undo>
 void FlatLearner::compute_or_retry(std::int64_t images, const Work& work, const Undo& undo) {
   bool is_lacking = false;
@@ -89,7 +90,7 @@ void FlatLearner::compute_or_retry(std::int64_t images, const Work& work, const 
     try {
       work();
     } catch (const std::exception& error) {
-      is_lacking = lacks_memory(error);
+      is_lacking = lacks_memory(error) || may_be_no_memory_message(error.what());
       if (!is_lacking) throw;
       undo();
       if (!compute_device_.free_cache()) throw;

@@ -1,11 +1,17 @@
 #include "workloads/learner/out_of_memory.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <regex>
 
 namespace tandem {
 namespace {
+
+bool contains_any(std::string_view complaint, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(
+      words, [&](std::string_view word) { return complaint.find(word) != std::string_view::npos; });
+}
 
 /// The amount and its unit in the first of these phrases that matches; bytes may have no unit.
 std::optional<std::string> amount_in(const std::string& text, std::initializer_list<const char*> phrases) {
@@ -24,11 +30,14 @@ std::optional<std::string> amount_in(const std::string& text, std::initializer_l
 }  // namespace
 
 bool is_no_memory_message(std::string_view complaint) {
-  constexpr std::string_view words[] = {"out of memory", "can't allocate memory", "bad_alloc",
-                                        "_STATUS_ALLOC_FAILED",  // cuBLAS, and cuDNN before 9
-                                        "_ALLOCATION_FAILED"};   // cuDNN 9
-  return std::ranges::any_of(
-      words, [&](std::string_view word) { return complaint.find(word) != std::string_view::npos; });
+  return contains_any(complaint, {"out of memory", "can't allocate memory", "bad_alloc",
+                                  "_STATUS_ALLOC_FAILED",  // cuBLAS, and cuDNN before 9
+                                  "_ALLOCATION_FAILED"});  // cuDNN 9
+}
+
+bool may_be_no_memory_message(std::string_view complaint) {
+  return contains_any(complaint, {"CUDNN_STATUS_NOT_SUPPORTED", "unable to find an engine",
+                                  "Unable to find a valid cuDNN algorithm"});  // libtorch before 2
 }
 
 std::string no_memory_message(std::string_view complaint, const LearnerSetting& setting, std::int64_t batch,

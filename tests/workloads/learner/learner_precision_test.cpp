@@ -146,6 +146,16 @@ TEST(OutOfMemory, ReportsTheRequestAndAdvice) {
   }
   wanted.precision = Precision::bf16;
   EXPECT_TRUE(no_memory_message("std::bad_alloc", wanted, 1, "host").ends_with("reduce workload.batch"));
+  const char* const ambiguous[] = {
+      "GET was unable to find an engine to execute this computation",
+      "Unable to find a valid cuDNN algorithm to run convolution",
+      "cuDNN error: CUDNN_STATUS_NOT_SUPPORTED. This error may appear if you passed in a "
+      "non-contiguous input."};
+  for (const char* words : ambiguous) {
+    EXPECT_TRUE(may_be_no_memory_message(words)) << words;
+    EXPECT_FALSE(is_no_memory_message(words)) << words;
+  }
+  EXPECT_FALSE(may_be_no_memory_message("mat1 and mat2 shapes cannot be multiplied (4x784 and 800x500)"));
   EXPECT_FALSE(is_no_memory_message("mat1 and mat2 shapes cannot be multiplied (4x784 and 800x500)"));
 }
 

@@ -108,5 +108,25 @@ TEST_F(GpuLargeTest, TheLargest) {
   EXPECT_EQ(at(b_, many - 3), 0.0F);
 }
 
+// One value that is not zero is a matrix of rank 1, whose factors give it back, but for their rounding.
+TEST_F(GpuLargeTest, ThePowerSgdOfALargeMatrix) {
+  constexpr std::int64_t columns = 4096, rows = many / columns, last = rows * columns - 1;
+  static_assert(last >= std::int64_t{1} << 31U);
+  const auto codec = device_->make_codec(
+      "power-sgd", {.stretch = compression::stretch_with({{rows, columns}}),
+                    .options = compression::options_of("power-sgd", {{"rank", std::int64_t{1}}})});
+  const DeviceArray<std::byte> message(*device_, static_cast<std::size_t>(codec->message_bytes()));
+  device_->fill(a_.data(), many, 0.0F);
+  device_->fill(b_.data(), many, 5.0F);
+  put(a_, last, 2.0F);
+  const auto elements = static_cast<std::size_t>(last + 1);
+  codec->encode(a_.span().first(elements), 0, message.span());
+  codec->decode(message.span(), 0, b_.span().first(elements));
+  EXPECT_NEAR(at(b_, last), 2.0F, 1e-6F);
+  EXPECT_EQ(at(b_, last - 1), 0.0F);
+  EXPECT_EQ(at(b_, 0), 0.0F);
+  EXPECT_EQ(at(b_, last + 1), 5.0F);
+}
+
 }  // namespace
 }  // namespace tandem

@@ -66,6 +66,18 @@ class GpuRanks : public ::testing::TestWithParam<Case> {
     processors_ = read_results((line_.folder() / "processors").string());
     gpus_ = read_results((line_.folder() / "gpus").string());
   }
+  /// A job on GPUs that is resumed trains the model of one on processors that is not.
+  void resume(const std::string& settings) {
+    const std::string words =
+        "run " + line_.experiment("evaluate_every: 2\nrun: {devices: native}\n") + " --force " + settings;
+    const auto whole = line_.tandem(words + "--out whole");
+    ASSERT_EQ(whole.exit_code, 0) << whole.output;
+    const auto first = on_gpus(words + "--set stop.rounds=4 --set platform=" + platform(true), "", "first");
+    ASSERT_EQ(first.exit_code, 0) << first.output;
+    const auto second = on_gpus("run --resume first --force --set stop.rounds=6", "", "second");
+    ASSERT_EQ(second.exit_code, 0) << second.output;
+    EXPECT_EQ(text_of(line_.folder() / "whole/model.pt"), text_of(line_.folder() / "second/model.pt"));
+  }
   static std::map<std::pair<Rank, int>, double> losses(const Results& results) {
     std::map<std::pair<Rank, int>, double> by_step;
     constexpr double no_number = -1.0;  // compares equal to itself, unlike NaN
@@ -190,16 +202,13 @@ TEST_F(GpuRanks, ATorchScriptFileTrainsAsOnProcessors) {
 
 /// Also restores the unsent values of codecs and the state of optimisers.
 TEST_F(GpuRanks, AResumedJobEndsAsOnProcessors) {
-  const std::string words =
-      "run " + line_.experiment("evaluate_every: 2\nrun: {devices: native}\n") +
-      " --set sync.compression=top-k --set optimizer.momentum=0.9 --set optimizer.update_at=workers ";
-  const auto whole = line_.tandem(words + "--out whole");
-  ASSERT_EQ(whole.exit_code, 0) << whole.output;
-  const auto first = on_gpus(words + "--set stop.rounds=4 --set platform=" + platform(true), "", "first");
-  ASSERT_EQ(first.exit_code, 0) << first.output;
-  const auto second = on_gpus("run --resume first --set stop.rounds=6", "", "second");
-  ASSERT_EQ(second.exit_code, 0) << second.output;
-  EXPECT_EQ(text_of(line_.folder() / "whole/model.pt"), text_of(line_.folder() / "second/model.pt"));
+  resume("--set sync.compression=top-k --set optimizer.momentum=0.9 --set optimizer.update_at=workers ");
+}
+
+// What PowerSGD has learnt is in the memory of the GPU.
+TEST_F(GpuRanks, AResumedJobContinuesWithItsFactors) {
+  resume("--set sync.over=all-reduce --set sync.compression=power-sgd ");
+  resume("--set sync.compression=power-sgd ");
 }
 
 TEST_F(GpuRanks, OperationsAreTimedByTheDevice) {

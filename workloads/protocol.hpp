@@ -60,7 +60,8 @@ enum class Stream : std::int16_t {
   holders,     ///< back: Located; a number for each id of a LookUp
   given,       ///< worker -> cache node, as a job is resumed in an epoch: what came for the places before
   phases,      ///< worker -> cache node: Exchanging, End
-  occupancies  ///< steward -> slot of a cache node or store that may depart: Occupancy, End
+  occupancies,  ///< steward -> slot of a cache node or store that may depart: Occupancy, End
+  planned_commits  ///< worker that decides about commits -> worker: Planned
 };
 
 struct StreamTraits {
@@ -68,7 +69,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 42> stream_traits = {
+inline constexpr std::array<StreamTraits, 43> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
@@ -79,7 +80,7 @@ inline constexpr std::array<StreamTraits, 42> stream_traits = {
      {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false},
      {"reads", true},        {"read-data", false},   {"importance", false},   {"peer-reads", true},
      {"peer-data", true},    {"directory", true},    {"holders", true},       {"given", false},
-     {"phases", true},       {"occupancies", true}}};
+     {"phases", true},       {"occupancies", true},  {"planned-commits", true}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -132,6 +133,7 @@ inline constexpr Channel holders = channel(Stream::holders);
 inline constexpr Channel given = channel(Stream::given);
 inline constexpr Channel phases = channel(Stream::phases);
 inline constexpr Channel occupancies = channel(Stream::occupancies);
+inline constexpr Channel planned_commits = channel(Stream::planned_commits);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
 constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
@@ -185,15 +187,16 @@ enum class Kind : std::int32_t {
   located,
   exchanging,
   node_departed,
-  node_joined
+  node_joined,
+  planned
 };
-inline constexpr std::array<const char*, 43> kind_names = {
+inline constexpr std::array<const char*, 44> kind_names = {
     "none",       "push",          "report",     "leave",    "reply",    "answer",       "request", "batch",
     "checkpoint", "end",           "call",       "stepped",  "clock",    "announcement", "traffic", "verdict",
     "pull",       "occupancy",     "departed",   "joined",   "training", "arrived",      "welcome", "stored",
     "regroup",    "quiet",         "members",    "finished", "warned",   "complete",     "copied",  "fetch",
     "kept",       "last_copy",     "read",       "found",    "look_up",  "update",       "repair",  "located",
-    "exchanging", "node_departed", "node_joined"};
+    "exchanging", "node_departed", "node_joined", "planned"};
 
 /// A push is complete.
 struct Push {
@@ -201,7 +204,9 @@ struct Push {
   std::int32_t version = 0;  ///< of the model that it was computed on
   std::int32_t samples = 0;
   std::int32_t local_steps = 0;
-  std::int32_t commit_round = 0;  ///< that of the last reply of the coordinator
+  /// That of the last reply of the coordinator. Over an all-reduce, of the worker that decides about commits:
+  /// the next round that the job commits.
+  std::int32_t commit_round = 0;
   Seconds duration{};
   double loss = 0.0;
 };
@@ -470,6 +475,18 @@ struct Stored {
   Seconds ended{};      ///< when the sender learned of the end of the writing
   Seconds blocked{};    ///< for which the sender waited
   Bytes bytes{0};
+};
+
+/// Whether the job commits after a round that the receiver has not finished. The rest is what the receiver
+/// needs to decide instead of the sender.
+struct Planned {
+  static constexpr Kind kind = Kind::planned;
+  std::int32_t round = 0;
+  std::int32_t last_round = 0;  ///< the last complete commit; 0: there is none
+  bool commits = false;         ///< after `round`
+  bool ends = false;            ///< and the job ends with that commit
+  Seconds blocked{};            ///< by the last one
+  Seconds work{};               ///< since the policy has decided last
 };
 
 /// All parts of the commit of this round are written, or the commit has failed.

@@ -117,6 +117,13 @@ TEST_P(RandomChangesAndDuties, EndWithAllRounds) {
       experiment.checkpoint.to = CommitPlace::directory;
     };
   };
+  const auto timed = [](CommitMode mode) {
+    return [=](Experiment& experiment) {
+      experiment.checkpoint.policy = "optimal";
+      experiment.checkpoint.options["mtbf_s"] = 60.0;
+      experiment.checkpoint.mode = mode;
+    };
+  };
   expect_all_rounds("esync", sync::Route::all_reduce, "esync");
   expect_all_rounds("esync", sync::Route::all_reduce, "esync-commits", commits(CommitMode::blocking));
   expect_all_rounds("esync-published", sync::Route::all_reduce, "published-commits",
@@ -127,6 +134,11 @@ TEST_P(RandomChangesAndDuties, EndWithAllRounds) {
   expect_all_rounds("d-psgd", sync::Route::peers, "dpsgd-commits", commits(CommitMode::blocking));
   expect_all_rounds("group-average", sync::Route::all_reduce, "group-commits",
                     commits(CommitMode::background));
+  expect_all_rounds("bsp", sync::Route::all_reduce, "bsp-timed", timed(CommitMode::blocking));
+  expect_all_rounds("bsp", sync::Route::all_reduce, "bsp-timed-background", timed(CommitMode::background));
+  expect_all_rounds("esync", sync::Route::all_reduce, "esync-timed", timed(CommitMode::blocking));
+  expect_all_rounds("d-psgd", sync::Route::peers, "dpsgd-timed", timed(CommitMode::blocking));
+  expect_all_rounds("group-average", sync::Route::all_reduce, "group-timed", timed(CommitMode::blocking));
   expect_all_rounds("bsp", sync::Route::all_reduce, "bsp-least",
                     [](Experiment& experiment) { experiment.recovery.least = 3; });
   expect_all_rounds("esync", sync::Route::all_reduce, "esync-least",

@@ -13,10 +13,23 @@ CommitSchedule::CommitSchedule(std::unique_ptr<checkpointing::Policy> policy, Se
     : policy_(std::move(policy)), setting_(setting), log_(std::move(log)) {}
 
 void CommitSchedule::begin(Seconds now, std::int64_t round, int machines) {
+  tell_machines(now, round, machines, Seconds());
+  give(checkpointing::Started{now, round}, round);
+}
+
+void CommitSchedule::continue_from(Seconds now, std::int64_t round, std::int64_t since, int machines,
+                                   const CommitHistory& before) {
+  tell_machines(now, round, machines, now);
+  give(checkpointing::Started{now, round}, since);
+  if (before.round > 0) give(checkpointing::Committed{now, before.round, before.blocked}, since);
+  last_ = before;
+  work_ = before.work;
+}
+
+void CommitSchedule::tell_machines(Seconds now, std::int64_t round, int machines, Seconds age) {
   round_ = round;
   for (int slot = 0; slot < machines; ++slot)
-    give(checkpointing::Ready{.now = now, .slot = slot, .incarnation = 1}, round);
-  give(checkpointing::Started{now, round}, round);
+    give(checkpointing::Ready{.now = now, .slot = slot, .incarnation = 1, .age = age}, round);
 }
 
 void CommitSchedule::round_done(Seconds now, std::int64_t round, int workers, Seconds duration) {
@@ -27,10 +40,8 @@ void CommitSchedule::round_done(Seconds now, std::int64_t round, int workers, Se
   if (under_way_ && round == due_) due_began_ = now;
   give(checkpointing::RoundDone{now, round, workers, duration}, round);
   if (under_way_) return;
-  const bool decides =
-      setting_.ahead ? is_planned_for(round + 1, duration) : is_planned_for(round, Seconds());
-  if (!decides) return;
-  due_ = setting_.ahead ? round + 1 : round;
+  if (!is_planned_for(round + setting_.ahead, duration * setting_.ahead)) return;
+  due_ = round + setting_.ahead;
   due_began_ = now;
   under_way_ = true;
   requested_ = false;
@@ -39,8 +50,7 @@ void CommitSchedule::round_done(Seconds now, std::int64_t round, int workers, Se
 }
 
 void CommitSchedule::warned(Seconds now, int slot, Seconds notice) {
-  Seconds late;
-  if (setting_.ahead) late += duration_;
+  Seconds late = duration_ * setting_.ahead;
   // Until one was measured: each worker learns of it with a reply, and has written when the next one comes.
   if (setting_.counts_later) late += until_counted_.value_or(duration_ * 2.0);
   give(checkpointing::Warned{now, slot, std::max(Seconds(), notice - late)}, round_);
@@ -53,9 +63,17 @@ bool CommitSchedule::is_planned_for(std::int64_t round, Seconds more_work) const
          (planned_work_ && work_ + more_work >= *planned_work_ * almost);
 }
 
+void CommitSchedule::postpone() {
+  TANDEM_CHECK(under_way_, "no commit is under way; the last one was of round", due_);
+  under_way_ = false;
+  requested_ = true;
+  due_ = 0;
+}
+
 void CommitSchedule::committed(Seconds now, Seconds blocked) {
   TANDEM_CHECK(under_way_, "no commit is under way; the last one was of round", due_);
   under_way_ = false;
+  last_ = {.round = due_, .blocked = blocked};
   const Seconds took = now - due_began_;
   give(checkpointing::Committed{now, due_, blocked, took > blocked ? took : Seconds()},
        setting_.counts_from_commit ? due_ : round_);

@@ -12,12 +12,19 @@
 
 namespace tandem {
 
+/// What another policy object needs to continue where one has ended.
+struct CommitHistory {
+  std::int64_t round = 0;  ///< the last complete commit; 0: there is none
+  Seconds blocked = {};    ///< the job, by that commit
+  Seconds work = {};       ///< durations of the rounds since the policy has decided last
+};
+
 class CommitSchedule {
  public:
   struct Setting {
-    /// A commit is decided when the round before it has ended, so that other ranks can learn of it. A plan in
-    /// seconds then assumes that the next round takes as long as the last one.
-    bool ahead = false;
+    /// So many rounds before its round a commit is decided, so that other ranks can learn of it. A plan in
+    /// seconds then assumes that these rounds take as long as the last one.
+    int ahead = 0;
     /// A plan in rounds counts from the last commit's round, not from when that commit was complete.
     bool counts_from_commit = false;
     /// Rounds between commits that other ranks count by themselves: after a failed one, too, the next is due
@@ -32,6 +39,11 @@ class CommitSchedule {
 
   /// The job computes from `round` on, on so many machines. Pre: called once, before all other calls.
   void begin(Seconds now, std::int64_t round, int machines);
+  /// The same where another policy has decided before: the job has computed since time 0. A plan in rounds
+  /// counts from `since`, and one in seconds from when that policy decided last.
+  void continue_from(Seconds now, std::int64_t round, std::int64_t since, int machines,
+                     const CommitHistory& before);
+  CommitHistory history() const { return {last_.round, last_.blocked, work_}; }
   /// `duration`: of the round, without commits.
   void round_done(Seconds now, std::int64_t round, int workers, Seconds duration);
   /// The machine in a slot will be taken away after this time. A policy whose commits are decided ahead has
@@ -41,6 +53,8 @@ class CommitSchedule {
   void counted_after(Seconds time) { until_counted_ = time; }
   /// A commit after the round in progress, whatever the policy plans. Pre: no other rank counts rounds.
   void request() { requested_ = true; }
+  /// The commit that is under way has not begun, and follows a later round instead. Pre: is_under_way().
+  void postpone();
   /// The state after this round is committed. Pre: round_done(round) was called.
   bool is_due(std::int64_t round) const { return round > 0 && due_ == round; }
   /// The round of the last commit that was decided, which may be the next one; 0: none was.
@@ -55,6 +69,8 @@ class CommitSchedule {
   void give(const checkpointing::Event& event, std::int64_t from_round);
   bool is_planned_for(std::int64_t round, Seconds more_work) const;
 
+  void tell_machines(Seconds now, std::int64_t round, int machines, Seconds age);
+
   std::unique_ptr<checkpointing::Policy> policy_;
   Setting setting_;
   Log log_;
@@ -62,6 +78,7 @@ class CommitSchedule {
   Seconds duration_;        ///< of that
   std::int64_t due_ = 0;
   Seconds due_began_;  ///< when that round ended
+  CommitHistory last_ = {};  ///< without the work since
   std::optional<Seconds> until_counted_;
   bool under_way_ = false;
   bool requested_ = false;  ///< CommitNow

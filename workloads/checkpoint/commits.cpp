@@ -42,7 +42,8 @@ Commits::Commits(const Job& job, Context& context, Journal& journal)
       writes_model_(context.rank() == job.checkpoints().writer),
       copies_(job, context, has_part_),
       begun_(job.checkpoints().first_round),
-      last_(context) {
+      last_(context),
+      told_(context, plan_.told_ahead) {
   if (!has_part_) return;
   if (keeps_files_)
     for (const std::string& directory : {directory_, job.checkpoints().directory})
@@ -58,50 +59,11 @@ void Commits::make_schedule() {
     };
   const checkpointing::Factory make = checkpointing::catalog().find(plan_.policy).make;
   schedule_.emplace(make({.options = plan_.options}),
-                    CommitSchedule::Setting{.ahead = plan_.announced_ahead,
+                    CommitSchedule::Setting{.ahead = plan_.announced_ahead ? 1 : plan_.told_ahead,
                                             .counts_from_commit = plan_.only_rounds,
                                             .every = plan_.may_be_requested() ? 0 : plan_.every,
                                             .counts_later = confirms_records()},
                     std::move(log));
-}
-
-/// What has arrived counts. From now on nothing may be sent.
-void Commits::end_epoch() {
-  if (!plan_.by_members || has_finished_) return;
-  collect(false);
-  last_.hear();
-  is_counted_ = false;
-}
-
-void Commits::begin_epoch(std::span<const int> workers, std::int64_t round) {
-  if (!plan_.by_members || has_finished_) return;
-  // The messages of the last epoch have ended.
-  if (whole_) {
-    context_.wait_all(whole_->others);
-    schedule_->commit_failed(context_.now());
-    ++journal_.failed_commits;
-    whole_.reset();
-  }
-  is_in_epoch_ = true;
-  parts_.clear();
-  for (const int worker : workers) parts_.push_back(roster_.workers()[static_cast<std::size_t>(worker)]);
-  decider_ = parts_.front();
-  writes_model_ = context_.rank() == decider_;
-  size_ = commit_size(job_, context_.rank(), writes_model_);
-  begun_ = last_round_of_commits(job_.checkpoints().first_round, plan_.every, round);
-  schedule_.reset();
-  if (writes_model_) decide_from(begun_);
-  if (!tells_complete()) return;
-  writes_model_ ? last_.set_listeners(listeners()) : last_.listen(decider_);
-}
-
-/// With a new policy: only this plan is known to all workers.
-void Commits::decide_from(std::int64_t round) {
-  make_schedule();
-  round_began_ = context_.now();
-  blocked_in_round_ = {};
-  last_round_ = round;
-  schedule_->begin(round_began_, round, plan_.machines);
 }
 
 void Commits::start(std::int64_t round) {
@@ -129,6 +91,7 @@ void Commits::begin_at(std::int64_t round) {
     if (schedule_) record_last();
   }
   begun_ = last_round_ = round;
+  if (plan_.told_ahead > 0) listen_from(round);
   if (job_.is_restarted()) last_.begin_at(round);
   if (listens()) last_.listen(plan_.decider);
   round_began_ = context_.now();
@@ -218,7 +181,12 @@ void Commits::step_done() {
 void Commits::round_done(std::int64_t round, int workers) {
   hear_warnings();
   if (!has_part_) return;
-  if (!schedule_) return collect(false);
+  if (plan_.by_members && plan_.every == 0 && writes_model_ && !schedule_ && round > last_round_) take_over();
+  if (!schedule_) {
+    collect(false);
+    if (plan_.every == 0 && round > last_round_) begin_rounds(round);
+    return await_told(round);
+  }
   last_.hear();
   note_counted();
   if (round == last_round_) return;
@@ -234,6 +202,14 @@ void Commits::round_done(std::int64_t round, int workers) {
   last_round_ = round;
   if (plan_.by_members) workers = static_cast<int>(parts_.size());
   schedule_->round_done(now, round, workers, duration);
+  if (plan_.told_ahead > 0) tell_planned(round);
+}
+
+void Commits::tell_planned(std::int64_t round) {
+  const std::int64_t planned = round + plan_.told_ahead;
+  const bool commits = schedule_->decided() == planned;
+  if (commits && ends_) ends_after_ = planned;
+  told_.tell(round, commits, ends_after_ == planned, schedule_->history());
 }
 
 std::int64_t Commits::announced() const {
@@ -249,6 +225,7 @@ bool Commits::is_due(std::int64_t round) const {
   if (!has_part_ || round == begun_) return false;
   if (schedule_) return schedule_->is_due(round);
   const bool is_worker = assignment_.role == Roster::Role::worker;
+  if (is_worker && plan_.told_ahead > 0) return round == told_.commit_round();
   if (plan_.every > 0 && !(is_worker && plan_.announced_by_reply)) return round >= begun_ + plan_.every;
   return round == heard_;
 }
@@ -401,8 +378,10 @@ void Commits::finish() {
   if (!warned_.empty()) context_.wait(warned_);
   if (has_part_) collect(true);
   last_.end_listening();
+  told_.end_listening();
   if (!sent_.empty()) context_.wait(sent_);
   last_.finish();
+  told_.finish();
   if (!has_part_) return;
   has_finished_ = true;
   // All workers have written all.
@@ -479,6 +458,7 @@ void Commits::complete() {
     if (tells_complete()) last_.set_failed(record.round);
   } else {
     schedule_->committed(now, record.blocked);
+    if (plan_.told_ahead > 0 && plan_.by_members) told_.tell(schedule_->history());
     journal_.commits.push_back(record);
     last_.set(record.round);
     if (confirms_records()) uncounted_ = record;

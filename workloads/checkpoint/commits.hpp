@@ -16,6 +16,7 @@
 #include "workloads/checkpoint/last_commit.hpp"
 #include "workloads/checkpoint/memory_copies.hpp"
 #include "workloads/checkpoint/saved_state.hpp"
+#include "workloads/checkpoint/told_commits.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/protocol.hpp"
@@ -41,6 +42,11 @@ class Commits {
   /// These workers, of whom this is one, commit from now on; so many rounds are finished. A commit that is
   /// not complete does not count, and the next one is due as if it had been.
   void begin_epoch(std::span<const int> workers, std::int64_t round);
+  /// What a worker that joins or is behind needs in order to decide.
+  void serialise_common(StateArchive& state);
+  /// Of the worker that decides, for the coordinator: the next commit, or the last one; 0: none, or the
+  /// coordinator knows it.
+  std::int64_t next_decided() const;
 
   /// The job computes from this round on. Where it starts again, this rank first reads its state, which takes
   /// as long as reading what it writes with a commit.
@@ -69,8 +75,12 @@ class Commits {
   /// This rank writes its part after this round, and has not yet.
   bool is_due(std::int64_t round) const;
 
-  /// The job ends with the commit after this round, as it was asked to. On the rank that decides.
-  bool ends_job_after(std::int64_t round) const { return ends_ && is_due(round); }
+  /// The job ends with the commit after this round, as it was asked to. On the rank that decides, and on those
+  /// that it tells.
+  bool ends_job_after(std::int64_t round) const {
+    if (plan_.told_ahead > 0) return (schedule_ ? ends_after_ == round : told_.ends()) && is_due(round);
+    return ends_ && is_due(round);
+  }
 
   /// Where servers commit for workers that come and go: up to this commit all of these have written their
   /// records. The last one of which that is true stays, with those after it.
@@ -126,7 +136,13 @@ class Commits {
   }
   void make_schedule();
   void begin_at(std::int64_t round);
-  void decide_from(std::int64_t round);
+  void count_from(std::int64_t round);
+  void follow_from(std::int64_t round);
+  void listen_from(std::int64_t round);
+  void begin_rounds(std::int64_t round);
+  void take_over();
+  void await_told(std::int64_t round);
+  void tell_planned(std::int64_t round);
   void read_state();
   void receive_model();
   void send_model();
@@ -194,10 +210,12 @@ class Commits {
   std::optional<CommitRecord> uncounted_;  ///< the last complete one, where records decide whether it counts
   bool failed_ = false;                    ///< this rank's part of the last commit
   bool ends_ = false;                      ///< the job is to end with a commit
+  std::int64_t ends_after_ = 0;            ///< that one, as the others were told; 0: not yet
   std::size_t drawn_warnings_ = 0;         ///< of Generation::warnings whose time has come
   std::vector<WarningLine> warnings_;      ///< from the other ranks, on the one that decides
   Pending warned_;                         ///< the last Warned
   LastCommit last_;                        ///< that is known to be complete, where that cannot be seen
+  ToldCommits told_;
   std::optional<std::int64_t> recorded_;   ///< see set_recorded; none: it does not matter
   std::int64_t last_round_ = 0;
   Seconds round_began_{};

@@ -31,7 +31,7 @@ sync::Answer CoordinatorClient::ask(const Contribution& contribution, int versio
 }
 
 void CoordinatorClient::push(const Contribution& contribution, int version) {
-  tell(note_of_push(contribution, version));
+  tell(note_of_push(contribution, version, static_cast<std::int32_t>(contribution.commit_round)));
 }
 
 protocol::Reply CoordinatorClient::reply() {

@@ -26,6 +26,7 @@ struct Contribution {
   int local_steps = 0;  ///< taken since then
   Seconds duration;     ///< of its last local step
   double loss = 0.0;    ///< mean over these steps (with skip: the finite ones); NaN when math is modelled
+  std::int64_t commit_round = 0;  ///< for a coordinator; protocol::Push
 };
 
 struct ExchangeResult {
@@ -63,6 +64,8 @@ struct EpochHooks {
   std::function<void()> ends;
   /// These workers exchange from now on, after so many rounds. This one may still wait for their state.
   std::function<void(std::span<const int> members, std::int64_t rounds)> begins;
+  /// What else of the state of training a worker that joins or is behind gets.
+  std::function<void(StateArchive& state)> serialise;
 };
 
 /// What a worker that joins learns of the job.

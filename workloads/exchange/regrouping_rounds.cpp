@@ -149,6 +149,7 @@ void RegroupingRounds::serialise_common(StateArchive& state) {
   state.number("deals.places", counts.places);
   state.number("deals.closed_numbers", counts.closed_numbers);
   if (state.restores() && !knows_samples_) deals_.restore(counts);
+  if (hooks_.serialise) hooks_.serialise(state);
   replica_.serialise_common(state);
 }
 

@@ -26,6 +26,9 @@ struct CommitPlan {
   bool only_rounds = false;  ///< the policy only counts rounds, so all commits are known in advance
   /// Rounds from one commit to the next, which every rank counts; 0: the decider announces each commit.
   std::int64_t every = 0;
+  /// Without replies, the decider tells the other workers after each round whether the job commits so many
+  /// rounds later: all of them know it when they get there, and none has to wait. 0: nobody needs to be told.
+  int told_ahead = 0;
   Rank decider = 0;                 ///< runs the policy
   int deciders = 0;                 ///< servers, or the coordinator; the others follow the decider
   bool announced_by_reply = false;  ///< workers learn of each commit from the decider's replies
@@ -34,7 +37,8 @@ struct CommitPlan {
   bool announced_ahead = false;
   std::vector<Rank> parts = {};  ///< the ranks without whose state a commit is not complete
   /// Workers come and go, and have the model: those that are present commit together, and the first of them
-  /// decides. A coordinator counts the rounds too, and writes its part before it replies.
+  /// decides. A coordinator writes its part before it replies: it counts the rounds too, or learns of the
+  /// commit from the push of the one that decides.
   bool by_members = false;
   int machines = 0;             ///< hosts that have ranks of the job
   std::vector<int> slots = {};  ///< the machine of each rank, counted from 0
@@ -50,7 +54,11 @@ struct CommitPlan {
   bool are_on_machines() const { return to != CommitPlace::directory; }
   bool are_in_memory() const { return to == CommitPlace::buddy; }
   /// No rank counts the rounds of commits by itself: a commit may follow any round.
-  bool may_be_requested() const { return announced_by_reply && (every == 0 || deciders == 1); }
+  /// Where workers come and go, one that joins or is behind would not learn that the job has ended.
+  bool may_be_requested() const {
+    return is_enabled() && !by_members && (every == 0 || (announced_by_reply && deciders == 1));
+  }
+  bool is_decided_by_one() const { return announced_by_reply || every == 0; }
 };
 
 struct CheckpointPlan {

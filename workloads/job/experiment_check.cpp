@@ -151,8 +151,6 @@ class Checker {
               quote(checkpoint.options.begin()->first));
   }
 
-  /// Commits that follow time are decided by one rank, whose replies announce them to the others. Workers
-  /// that have the model, and come and go, count rounds.
   void check_commits() const {
     const auto& checkpoint = experiment_.checkpoint;
     if (const auto why = why_commits_in_directory(experiment_, CommitReaders::writers))
@@ -186,16 +184,6 @@ class Checker {
       const Origin origin = locate_("checkpoint.options." + error.option());
       throw ConfigError(origin.place + ": " + error.what());
     }
-    const auto& sync = experiment_.sync;
-    const bool by_members = transience.may_depart() && experiment_.recovery.mode == RecoveryMode::in_place;
-    const bool replies =
-        sync.over == sync::Route::server ||
-        (!by_members && sync::has_coordinator(sync::catalog().find(sync.algorithm).make, sync.over));
-    if (replies || checkpointing::rounds_between_commits(policy.name, options)) return;
-    fail_at("checkpoint.policy",
-            "fixed, with its unit rounds and without on_warning, because over " + to_text(sync.over) +
-                " each worker counts the rounds of commits itself (every policy works over server)",
-            quote(policy.name));
   }
 
   void check_workload() {

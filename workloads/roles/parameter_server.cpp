@@ -230,7 +230,7 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
   note_recorded(client, push.commit_round);
   if (!counts_updates_) pushes_.count(1);
   samples_ += push.samples;
-  if (!is_coordinator_) commits_.hear(push.commit_round);
+  if (!is_coordinator_ || !gets_pushes_) commits_.hear(push.commit_round);
   if (!counts_updates_ && pushes_.is_between_rounds()) hold_replies_if_due();
   const Progress progress{.rounds = pushes_.rounds(), .samples = samples_, .now = now()};
   const double done = stop_.fraction_done(progress);

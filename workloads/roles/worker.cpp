@@ -84,7 +84,8 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
        .dealt = [this](const sampling::MemberDeals& deals) { batches_.follow(deals); },
        .ends = [this] { commits_.end_epoch(); },
        .begins = [this](std::span<const int> members,
-                        std::int64_t rounds) { commits_.begin_epoch(members, rounds); }});
+                        std::int64_t rounds) { commits_.begin_epoch(members, rounds); },
+       .serialise = [this](StateArchive& state) { commits_.serialise_common(state); }});
   commits_.set_wait([this](Pending& until) { return exchange_->wait_or_regroup(until); });
   if (job.is_restarted()) exchange_->continue_counts();
   if (job.resume() != nullptr && !joins()) resume(job, index);
@@ -273,7 +274,9 @@ void Worker::backward(const sync::Exchange* during) {
 
 void Worker::bucket_ready(int bucket) {
   if (bucket == 0) batches_.note_exchange(true);
-  exchange_->bucket_ready(bucket, contribution());
+  Contribution of_step = contribution();
+  of_step.commit_round = commits_.next_decided();
+  exchange_->bucket_ready(bucket, of_step);
 }
 
 /// A step that is not finite ends the job, or continues without the part that the replica left out.
@@ -421,6 +424,11 @@ bool Worker::ends_with_commit() {
     return false;
   }
   commits_.round_done(round_of_checkpoints(), plan_.sync_setting().workers);
+  // Elsewhere a reply says so.
+  if (commits_.ends_job_after(round_of_checkpoints())) {
+    exchange_->end_job();
+    stopping_ = true;
+  }
   return commits_.is_due(round_of_checkpoints());
 }
 

@@ -369,18 +369,6 @@ INSTANTIATE_TEST_SUITE_P(
             minimal + "transience: {lifetime: exponential}\nsync: {over: all-reduce, compression: fp16}\n",
             "lab.yaml:4: key 'sync.compression': expected none: repeating a compressed exchange would "
             "drop the residual twice, because machines may depart (transience.lifetime), found 'fp16'"},
-        Refusal{"CommitsOfJobsWithDepartures",
-                minimal + "transience: {lifetime: weibull, options: {scale: 6h}}\nsync: {over: all-reduce}\n"
-                          "checkpoint: {policy: young}\n",
-                "lab.yaml:5: key 'checkpoint.policy': expected fixed, with its unit rounds and without "
-                "on_warning, because over all-reduce each worker counts the rounds of commits itself (every "
-                "policy works over server), found 'young'"},
-        Refusal{"CommitsOfACoordinatorWithDepartures",
-                minimal + "transience: {lifetime: weibull, options: {scale: 6h}}\nsync: {over: all-reduce, "
-                          "algorithm: esync}\ncheckpoint: {policy: young}\n",
-                "lab.yaml:5: key 'checkpoint.policy': expected fixed, with its unit rounds and without "
-                "on_warning, because over all-reduce each worker counts the rounds of commits itself (every "
-                "policy works over server), found 'young'"},
         Refusal{
             "CommitsOnOwnDisksWhereWorkersComeAndGo",
             minimal + "transience: {lifetime: weibull, options: {scale: 6h}}\nsync: {over: all-reduce}\n"

@@ -1,0 +1,140 @@
+// Commits of workers that exchange without servers: a job in closed form (negligible network, steps of a
+// second, and a second for each vector of the model's size that is written), whose workers depart and join.
+#pragma once
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policies/sync/policy.hpp"
+#include "tests/sim/training.hpp"
+
+namespace tandem::testing {
+
+using Rounds = std::vector<std::int64_t>;
+
+/// Of the star's disks.
+inline constexpr std::int64_t bytes_per_second = 50'000'000;
+
+class MemberCommits : public Training {
+ protected:
+  MemberCommits() {
+    platform_ = TemporaryPlatform::star(5, 1e12, 1e-7);
+    price_ = [](Rank, const Work& work) { return Seconds(work.kind == Work::Kind::forward ? 1.0 : 0.0); };
+  }
+
+  static Experiment job(const std::string& algorithm = "bsp") {
+    Experiment experiment = small_experiment(4);
+    experiment.sync.algorithm = algorithm;
+    const auto& routes = sync::catalog().find(algorithm).make.routes;
+    const bool sums = std::ranges::count(routes, sync::Route::all_reduce) > 0;
+    experiment.sync.over = sums ? sync::Route::all_reduce : sync::Route::peers;
+    experiment.sync.collective = "ring";
+    experiment.recovery.policy = "shrink";
+    return experiment;
+  }
+  static void commit_every(Experiment& experiment, double rounds) {
+    experiment.checkpoint.policy = "fixed";
+    experiment.checkpoint.options = {{"interval", rounds}};
+  }
+  /// A model whose vectors take a second to write. Each worker has two of them, and the first one also writes
+  /// the model: 13 rounds of a second, with three commits of three seconds.
+  static Experiment large() {
+    Experiment experiment = job();
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.workload.model = "synthetic";
+    experiment.workload.synthetic_parameters = bytes_per_second / 4;
+    experiment.stop.rounds = 13;
+    commit_every(experiment, 4);
+    return experiment;
+  }
+  static void depart_at(Experiment& experiment, const std::string& events) {
+    experiment.transience.lifetime = "trace";
+    // Nodes have the slots in which they appear first.
+    experiment.transience.options["events"] = "0 add a; 0 add b; 0 add c; 0 add d; " + events;
+  }
+  static Rounds rounds_of(const Journal& journal) {
+    Rounds rounds;
+    for (const auto& commit : journal.commits) rounds.push_back(commit.round);
+    return rounds;
+  }
+  /// In vectors of the large model.
+  static std::vector<double> sizes_of(const Journal& journal) {
+    std::vector<double> sizes;
+    for (const auto& commit : journal.commits)
+      sizes.push_back(static_cast<double>(commit.bytes) / static_cast<double>(bytes_per_second));
+    return sizes;
+  }
+  using Sizes = std::vector<double>;
+  void expect_makespan(double seconds) const { EXPECT_NEAR(makespan_.count(), seconds, 0.02); }
+
+  /// A training in a separate process and folder: the end of each of its commits, by round.
+  std::map<std::int64_t, double> commits_apart(const Experiment& experiment, const std::string& folder) {
+    const auto target = directory_ / folder;
+    std::filesystem::create_directories(target / "checkpoints");
+    const pid_t child = fork();
+    EXPECT_GE(child, 0);
+    if (child == 0) {
+      directory_ = target;
+      std::ofstream file(target / "commits");
+      for (const auto& commit : train(experiment).commits)
+        file << commit.round << ' ' << commit.ended.count() << '\n';
+      file.close();
+      _exit(HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    std::map<std::int64_t, double> ends;
+    std::ifstream file(target / "commits");
+    for (std::int64_t round = 0; file >> round;) file >> ends[round];
+    return ends;
+  }
+
+  std::string contents(const std::string& file) const {
+    std::ifstream stream(directory_ / file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  std::set<std::int64_t> files(const std::string& ending, const std::string& folder = "") const {
+    std::set<std::int64_t> rounds;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_ / folder / "checkpoints")) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("round_") && name.substr(name.find('.')) == ending)
+        rounds.insert(std::stoll(name.substr(6)));
+    }
+    return rounds;
+  }
+};
+
+/// Without servers. `coordinated`: also those that a coordinator leads.
+inline std::vector<std::string> algorithms_of_rounds(bool coordinated) {
+  std::vector<std::string> names;
+  for (const auto& entry : sync::catalog().entries()) {
+    const auto has = [&](sync::Route route) { return std::ranges::count(entry.make.routes, route) > 0; };
+    const bool averages = has(sync::Route::peers) && !entry.make.timing_driven;
+    if (entry.make.most_workers == 0 && (coordinated || !entry.make.coordinated) &&
+        (has(sync::Route::all_reduce) || averages))
+      names.push_back(entry.name);
+  }
+  return names;
+}
+
+inline Experiment small_steps(Experiment experiment) {
+  experiment.workload.batch = 4;
+  experiment.optimizer.learning_rate = 0.002;
+  const auto& entry = sync::catalog().find(experiment.sync.algorithm);
+  if (std::ranges::count(entry.options, "h", &OptionSpec::name) > 0)
+    experiment.sync.options["h"] = std::int64_t{3};
+  return experiment;
+}
+
+inline std::string named(std::string algorithm) {
+  std::erase(algorithm, '-');
+  return algorithm;
+}
+
+}  // namespace tandem::testing

@@ -145,6 +145,36 @@ TEST_P(MemberCommitJobs, DoNotCountIfOneDepartsWhileItWrites) {
   expect_resumed("run", "measured", 30);
 }
 
+/// One worker decides by times, and the next one when it departs: all parts are of one round, the decisions
+/// replay, and the job is resumed from the last commit.
+TEST_P(MemberCommitJobs, InSecondsAreDecidedByTheFirstThatIsThere) {
+  const std::string platform = lab(false);
+  const auto commits = undisturbed(platform);
+  ASSERT_EQ(commits.size(), 3U);
+  const double first = commits[0].ended.count() / 2, second = between(commits[0].ended, commits[1].started);
+  const std::string words =
+      job(departing({{first, "remove a"}, {second, "add a"}}),
+          platform + "--set recovery.policy=replace --set transience.start=0 --set "
+                     "checkpoint.options.unit=seconds --set checkpoint.options.interval=" +
+              fmt::format("{:.3f}", commits[0].ended.count() / 4));
+  succeeds("simulate " + words + " --decisions --out simulated");
+  succeeds("run " + words + " --decisions --out measured");
+  const Results simulated = results("simulated"), measured = results("measured");
+  EXPECT_EQ(changes_of(simulated), changes_of(measured));
+  expect_replayed(simulated, measured);
+  for (const Results* one : {&simulated, &measured}) {
+    SCOPED_TRACE(one->info.world);
+    ASSERT_GE(one->journal.commits.size(), 2U);
+    std::set<Rank> deciders;
+    for (const auto& record : one->journal.decisions)
+      if (record.side == "checkpointing") deciders.insert(record.rank);
+    EXPECT_EQ(deciders.size(), 2U);
+  }
+  if (is_modelled()) return;
+  expect_resumed("simulate", "simulated", simulated.journal.commits.back().round);
+  expect_resumed("run", "measured", measured.journal.commits.back().round);
+}
+
 INSTANTIATE_TEST_SUITE_P(Routes, MemberCommitJobs,
                          ::testing::Values("--set sync.over=all-reduce --set optimizer.momentum=0.9",
                                            "--set sync.over=all-reduce --set sync.algorithm=local-sgd "

@@ -299,8 +299,7 @@ void add_run(CLI::App& app, int& exit_code) {
           "--grace", options->grace_s,
           "After SIGTERM: seconds in which the job commits its state (checkpoint.policy) and ends by "
           "itself, before it is ended as by Ctrl-C; where one rank counts the rounds of commits: one server, "
-          "a "
-          "coordinator, or a policy by time")
+          "a coordinator, or a policy by time where workers stay")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   command->add_flag("--alone", options->alone,

@@ -102,6 +102,24 @@ INSTANTIATE_TEST_SUITE_P(Peers, InPlaceDeath,
                                                               "sync.over=peers"),
                                             ::testing::Values("3")));
 
+/// One worker decides about commits by times, and it dies or another one does.
+TEST_F(InPlaceJobs, WithCommitsInSecondsEndLikeTheUninterruptedJob) {
+  for (const char* rank : {"0", "2"}) {
+    SCOPED_TRACE(rank);
+    const std::string words =
+        in_place(60, all_reduce + " --decisions --force --set checkpoint.options.unit=seconds --set "
+                                  "checkpoint.options.interval=0.05 --set checkpoint.keep=0");
+    succeeds("simulate " + words + " --out whole");
+    const auto told = killed(words, {{has_checkpoint(20), rank}});
+    ASSERT_EQ(told.exit_code, 0) << told.output;
+    ASSERT_EQ(restarts("out"), 1U) << told.output;
+    expect_same_records("whole", "out", 0);
+    expect_each_step_once("out");
+    expect_sound(results("out"));
+    expect_replayed(results("whole"), results("out"));
+  }
+}
+
 /// Its results are never written, but what happened to the machines is known.
 TEST_F(InPlaceJobs, AnIncompleteJobTellsOfItsMachines) {
   const auto told = killed(in_place(1000000, "--set recovery.restarts=0 --set recovery.policy=replace ",

@@ -162,6 +162,23 @@ TEST_F(ToldCommits, OfOneWorkerAreDecidedAtOnce) {
   });
 }
 
+/// An empty slot has no part in them.
+TEST_F(ToldCommits, DoNotWaitForSpares) {
+  for (const bool counts : {true, false}) {
+    Experiment experiment = in_seconds(4.0, "1000 remove a");
+    if (counts) commit_every(experiment, 4);
+    experiment.placement.workers = {"host-1", "host-2", "host-3"};
+    experiment.placement.spares = {"host-4"};
+    experiment.recovery.policy = "spares";
+    experiment.transience.options["events"] = "0 add a; 0 add b; 0 add c; 0 add d; 1000 remove a";
+    train_apart(experiment, counts ? "rounds" : "seconds", [this](const Journal& journal) {
+      EXPECT_EQ(rounds_of(journal), (Rounds{4, 8, 12}));
+      EXPECT_EQ(sizes_of(journal), (Sizes{7, 7, 7}));
+      expect_makespan(13 + 3 * 3);
+    });
+  }
+}
+
 // ---- Departures ----
 
 /// Round 4 was decided to be committed after round 3, at 3 s. It is done again, with what the others have

@@ -75,14 +75,14 @@ void Commits::start(std::int64_t round) {
 void Commits::begin_at(std::int64_t round) {
   if (plan_.by_members) {
     if (keeps_files_) find_written();
-    const auto workers = roster_.workers();
-    std::vector<int> all(workers.size());
-    std::iota(all.begin(), all.end(), 0);
+    // Slots for spares are empty as the job begins.
+    std::vector<int> first(roster_.first_workers().size());
+    std::iota(first.begin(), first.end(), 0);
     // A worker that joins is in an epoch already.
     if (!is_awaited_ || is_in_epoch_) return;
     // Which of them is present, they do not know yet; of several rows one stays.
     if (job_.is_restarted()) record_last();
-    begin_epoch(all, round);
+    begin_epoch(first, round);
     return;
   }
   if (job_.is_restarted()) {

@@ -379,5 +379,30 @@ TEST(RoundsBetweenCommits, AreKnownOnlyWhereThePolicyCountsRoundsAlone) {
   }
 }
 
+/// Another worker continues: the plan counts the work since the last decision of the one before.
+TEST_F(Schedules, ContinueWhereAnotherPolicyHasEnded) {
+  script_.started = {{NextCommitInRounds{1}}};
+  script_.committed = {{NextCommitInSeconds{Seconds(4)}}, {NextCommitInSeconds{Seconds(4)}}};
+  CommitSchedule& schedule = make({.ahead = 1});
+  schedule.continue_from(Seconds(20), 10, 8, 2, {.round = 8, .blocked = Seconds(3), .work = Seconds(1.5)});
+  EXPECT_EQ(log_.at(0).first, "ready slot=0 incarnation=1 age=20 now=20");
+  EXPECT_EQ(log_.at(3).first, "committed round=8 duration=3 now=20");
+  schedule.round_done(Seconds(21), 11, 4, Seconds(1));
+  EXPECT_EQ(schedule.decided(), 0);
+  EXPECT_EQ(schedule.history().work, Seconds(2.5));
+  schedule.round_done(Seconds(22), 12, 4, Seconds(1));
+  EXPECT_EQ(schedule.decided(), 13);
+  // Before it begins, the members change.
+  schedule.postpone();
+  EXPECT_FALSE(schedule.is_due(13));
+  schedule.round_done(Seconds(23), 13, 4, Seconds(1));
+  EXPECT_EQ(schedule.decided(), 14);
+  schedule.round_done(Seconds(24), 14, 4, Seconds(1));
+  schedule.committed(Seconds(26), Seconds(2));
+  EXPECT_EQ(schedule.history().round, 14);
+  EXPECT_EQ(schedule.history().blocked, Seconds(2));
+  EXPECT_EQ(schedule.history().work, Seconds(0));
+}
+
 }  // namespace
 }  // namespace tandem

@@ -53,14 +53,14 @@ enum class Stream : std::int16_t {
   deals,      ///< coordinating server -> worker; worker -> one that joins or is behind: how samples are dealt
   reads,      ///< cache node -> store: Read, End; sample ids
   read_data,  ///< store -> cache node: the records of a Read
-  importance,  ///< worker -> cache node: what the list of the next epoch knows of the losses, by id
-  peer_reads,  ///< cache node -> another one: Read, End; sample ids
-  peer_data,   ///< back: Found; the records of a Read that are there
-  directory,   ///< cache node -> directory: LookUp, Update, Repair, End; sample ids
-  holders,     ///< back: Located; a number for each id of a LookUp
-  given,       ///< worker -> cache node, as a job is resumed in an epoch: what came for the places before
-  phases,      ///< worker -> cache node: Exchanging, End
-  occupancies,  ///< steward -> slot of a cache node or store that may depart: Occupancy, End
+  importance,      ///< worker -> cache node: what the list of the next epoch knows of the losses, by id
+  peer_reads,      ///< cache node -> another one: Read, End; sample ids
+  peer_data,       ///< back: Found; the records of a Read that are there
+  directory,       ///< cache node -> directory: LookUp, Update, Repair, End; sample ids
+  holders,         ///< back: Located; a number for each id of a LookUp
+  given,           ///< worker -> cache node, as a job is resumed in an epoch: what came for the places before
+  phases,          ///< worker -> cache node: Exchanging, End
+  occupancies,     ///< steward -> slot of a cache node or store that may depart: Occupancy, End
   planned_commits  ///< worker that decides about commits -> worker: Planned
 };
 
@@ -70,16 +70,16 @@ struct StreamTraits {
 };
 /// By number; 0 is no stream.
 inline constexpr std::array<StreamTraits, 43> stream_traits = {
-    {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
-     {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
-     {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
-     {"last-models", false}, {"push-pieces", false}, {"reply-pieces", false}, {"reduces", false},
-     {"verdicts", true},     {"losses", false},      {"loss-tables", false},  {"pulls", true},
-     {"membership", true},   {"ends-of-job", true},  {"arrivals", true},      {"welcomes", true},
-     {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true},
-     {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false},
-     {"reads", true},        {"read-data", false},   {"importance", false},   {"peer-reads", true},
-     {"peer-data", true},    {"directory", true},    {"holders", true},       {"given", false},
+    {{"none", false},        {"pushes", true},       {"replies", true},        {"answers", true},
+     {"requests", true},     {"batches", true},      {"checkpoints", true},    {"checkpoint-parts", false},
+     {"models", false},      {"calls", true},        {"counts", true},         {"ends", true},
+     {"last-models", false}, {"push-pieces", false}, {"reply-pieces", false},  {"reduces", false},
+     {"verdicts", true},     {"losses", false},      {"loss-tables", false},   {"pulls", true},
+     {"membership", true},   {"ends-of-job", true},  {"arrivals", true},       {"welcomes", true},
+     {"commits", true},      {"groups", true},       {"states", false},        {"warnings", true},
+     {"copies", true},       {"copies-kept", true},  {"copy-parts", false},    {"deals", false},
+     {"reads", true},        {"read-data", false},   {"importance", false},    {"peer-reads", true},
+     {"peer-data", true},    {"directory", true},    {"holders", true},        {"given", false},
      {"phases", true},       {"occupancies", true},  {"planned-commits", true}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
@@ -191,12 +191,13 @@ enum class Kind : std::int32_t {
   planned
 };
 inline constexpr std::array<const char*, 44> kind_names = {
-    "none",       "push",          "report",     "leave",    "reply",    "answer",       "request", "batch",
-    "checkpoint", "end",           "call",       "stepped",  "clock",    "announcement", "traffic", "verdict",
-    "pull",       "occupancy",     "departed",   "joined",   "training", "arrived",      "welcome", "stored",
-    "regroup",    "quiet",         "members",    "finished", "warned",   "complete",     "copied",  "fetch",
-    "kept",       "last_copy",     "read",       "found",    "look_up",  "update",       "repair",  "located",
-    "exchanging", "node_departed", "node_joined", "planned"};
+    "none",        "push",       "report", "leave",     "reply",    "answer",     "request",
+    "batch",       "checkpoint", "end",    "call",      "stepped",  "clock",      "announcement",
+    "traffic",     "verdict",    "pull",   "occupancy", "departed", "joined",     "training",
+    "arrived",     "welcome",    "stored", "regroup",   "quiet",    "members",    "finished",
+    "warned",      "complete",   "copied", "fetch",     "kept",     "last_copy",  "read",
+    "found",       "look_up",    "update", "repair",    "located",  "exchanging", "node_departed",
+    "node_joined", "planned"};
 
 /// A push is complete.
 struct Push {
@@ -546,25 +547,6 @@ struct Call {
 /// One more step is done.
 struct Stepped {
   static constexpr Kind kind = Kind::stepped;
-};
-
-/// Of calibration: a time on the sender's clock.
-struct Clock {
-  static constexpr Kind kind = Kind::clock;
-  Seconds time{};
-};
-
-/// Of calibration: a message of this size follows.
-struct Announcement {
-  static constexpr Kind kind = Kind::announcement;
-  Bytes size{0};
-};
-
-/// Of calibration: the receiver exchanges this many messages with the sender; 0: no more.
-struct Traffic {
-  static constexpr Kind kind = Kind::traffic;
-  std::int32_t messages = 0;
-  Bytes size{0};
 };
 
 template <class Message>

@@ -106,9 +106,11 @@ INSTANTIATE_TEST_SUITE_P(Peers, InPlaceDeath,
 TEST_F(InPlaceJobs, WithCommitsInSecondsEndLikeTheUninterruptedJob) {
   for (const char* rank : {"0", "2"}) {
     SCOPED_TRACE(rank);
+    line_.shell("rm -rf out");
     const std::string words =
-        in_place(60, all_reduce + " --decisions --force --set checkpoint.options.unit=seconds --set "
-                                  "checkpoint.options.interval=0.05 --set checkpoint.keep=0");
+        in_place(60, all_reduce +
+                         " --decisions --force --set checkpoint.options.unit=seconds --set "
+                         "checkpoint.options.interval=0.05 --set checkpoint.keep=0");
     succeeds("simulate " + words + " --out whole");
     const auto told = killed(words, {{has_checkpoint(20), rank}});
     ASSERT_EQ(told.exit_code, 0) << told.output;

@@ -56,8 +56,8 @@ class JobSignals : public RestartJobs {
 class EndsInOrder : public JobSignals, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(EndsInOrder, AndTheLineThatItPrintsResumesIt) {
-  const bool is_by_rounds = GetParam().find("algorithm") == std::string::npos ||
-                            GetParam().find("d-psgd") != std::string::npos;
+  const bool is_by_rounds =
+      GetParam().find("algorithm") == std::string::npos || GetParam().find("d-psgd") != std::string::npos;
   const std::string settings = rare + GetParam();
   const auto told = while_running(job(1000000, settings), until_it_computes() + "kill -TERM $run; ");
   EXPECT_EQ(told.exit_code, 143) << told.output;
@@ -77,15 +77,15 @@ TEST_P(EndsInOrder, AndTheLineThatItPrintsResumesIt) {
   expect_same_end("whole", "resumed", static_cast<int>(round));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EndsInOrder,
-                         ::testing::Values("--set optimizer.momentum=0.9", "--set checkpoint.mode=background",
-                                           "--set checkpoint.options.unit=seconds --set placement.servers="
-                                           "[server,node-4] --set optimizer.momentum=0.9",
-                                           "--set sync.algorithm=asp",
-                                           "--set sync.algorithm=esync --set sync.over=all-reduce",
-                                           "--set sync.over=all-reduce --set checkpoint.options.unit=seconds",
-                                           "--set checkpoint.options.unit=seconds --set sync.over=peers --set "
-                                           "sync.algorithm=d-psgd"));
+INSTANTIATE_TEST_SUITE_P(
+    All, EndsInOrder,
+    ::testing::Values("--set optimizer.momentum=0.9", "--set checkpoint.mode=background",
+                      "--set checkpoint.options.unit=seconds --set placement.servers="
+                      "[server,node-4] --set optimizer.momentum=0.9",
+                      "--set sync.algorithm=asp", "--set sync.algorithm=esync --set sync.over=all-reduce",
+                      "--set sync.over=all-reduce --set checkpoint.options.unit=seconds",
+                      "--set checkpoint.options.unit=seconds --set sync.over=peers --set "
+                      "sync.algorithm=d-psgd"));
 
 /// Where each worker counts rounds, nobody can announce a commit; the last one counts.
 TEST_F(JobSignals, WithoutAPossibleCommitTheJobEndsAtOnce) {

@@ -152,11 +152,11 @@ TEST_P(MemberCommitJobs, InSecondsAreDecidedByTheFirstThatIsThere) {
   const auto commits = undisturbed(platform);
   ASSERT_EQ(commits.size(), 3U);
   const double first = commits[0].ended.count() / 2, second = between(commits[0].ended, commits[1].started);
-  const std::string words =
-      job(departing({{first, "remove a"}, {second, "add a"}}),
-          platform + "--set recovery.policy=replace --set transience.start=0 --set "
-                     "checkpoint.options.unit=seconds --set checkpoint.options.interval=" +
-              fmt::format("{:.3f}", commits[0].ended.count() / 4));
+  const std::string words = job(departing({{first, "remove a"}, {second, "add a"}}),
+                                platform +
+                                    "--set recovery.policy=replace --set transience.start=0 --set "
+                                    "checkpoint.options.unit=seconds --set checkpoint.options.interval=" +
+                                    fmt::format("{:.3f}", commits[0].ended.count() / 4));
   succeeds("simulate " + words + " --decisions --out simulated");
   succeeds("run " + words + " --decisions --out measured");
   const Results simulated = results("simulated"), measured = results("measured");

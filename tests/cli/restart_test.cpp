@@ -53,13 +53,14 @@ INSTANTIATE_TEST_SUITE_P(
                       "--set optimizer.update_at=workers --set optimizer.kind=adam --set "
                       "placement.servers=[server,node-4]"));
 
-/// One worker decides about commits by its measured times and tells the others: the commits are others than in
-/// the simulation, and all that the workers have written is of one round.
+/// One worker decides about commits by its measured times and tells the others: the commits are others than
+/// in the simulation, and all that the workers have written is of one round.
 TEST_P(RestartOf, CommitsInSecondsEndWithTheSameModel) {
-  const std::string words = job(60, GetParam() +
-                                        " --set evaluate_every=20 --set checkpoint.policy=fixed --set "
-                                        "checkpoint.options.unit=seconds --set checkpoint.options.interval=0.05 "
-                                        "--set checkpoint.keep=0 --decisions");
+  const std::string words =
+      job(60, GetParam() +
+                  " --set evaluate_every=20 --set checkpoint.policy=fixed --set "
+                  "checkpoint.options.unit=seconds --set checkpoint.options.interval=0.05 "
+                  "--set checkpoint.keep=0 --decisions");
   succeeds("simulate " + words + " --out whole");
   const auto told = killed(words, {{"ls out/checkpoints/*.pt > /dev/null 2>&1", "1"}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
@@ -70,7 +71,8 @@ TEST_P(RestartOf, CommitsInSecondsEndWithTheSameModel) {
   const auto rounds = rounds_of_commits(results("out").journal);
   ASSERT_FALSE(rounds.empty());
   // Any of them can be continued.
-  succeeds(fmt::format("run --resume out --resume-from {} --set stop.rounds=70 --out resumed", rounds.front()));
+  succeeds(
+      fmt::format("run --resume out --resume-from {} --set stop.rounds=70 --out resumed", rounds.front()));
   succeeds("simulate --resume whole --resume-from " +
            std::to_string(rounds_of_commits(results("whole").journal).back()) +
            " --set stop.rounds=70 --out resumed-whole");

@@ -1,10 +1,11 @@
 // Commits of workers that depart and join while they exchange without servers, in closed form: negligible
 // network, steps of a second, and a second for each vector of the model's size that is written.
+#include "tests/sim/member_commits.hpp"
+
 #include <algorithm>
 #include <set>
 #include <tuple>
 
-#include "tests/sim/member_commits.hpp"
 #include "workloads/checkpoint/commit_members.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 

@@ -1,5 +1,5 @@
-// Commits without servers that one worker decides about and tells the others: when policies in seconds commit,
-// in closed form, also where that worker departs, and that all parts are of the same round.
+// Commits without servers that one worker decides about and tells the others: when policies in seconds
+// commit, in closed form, also where that worker departs, and that all parts are of the same round.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,8 +30,8 @@ class ToldCommits : public MemberCommits {
     if (!events.empty()) depart_at(experiment, events);
     return experiment;
   }
-  /// Fresh policies decide the same on the recorded events of each rank. Each time a worker gets the duty, its
-  /// policy first learns of its machines.
+  /// Fresh policies decide the same on the recorded events of each rank. Each time a worker gets the duty,
+  /// its policy first learns of its machines.
   void expect_replayed(const Journal& journal) const {
     const CommitPlan& plan = job_->checkpoints().commits;
     const auto make = [&] {
@@ -98,8 +98,8 @@ TEST_F(ToldCommits, FollowTheClosedFormOfTheInterval) {
       }
 }
 
-/// Workers with models of their own hear four rounds in advance: after round 4 of the commit of round 8, since
-/// four more rounds take four seconds.
+/// Workers with models of their own hear four rounds in advance: after round 4 of the commit of round 8,
+/// since four more rounds take four seconds.
 TEST_F(ToldCommits, BetweenPeersAreDecidedFourRoundsAhead) {
   Experiment experiment = large();
   experiment.sync.algorithm = "d-psgd";
@@ -133,7 +133,8 @@ TEST_F(ToldCommits, TakeNoTimeBetweenCommits) {
       experiment.sync.over = over;
       experiment.workload.math = Experiment::Workload::Math::modelled;
       experiment.placement.workers.clear();
-      for (int host = 1; host <= 8; ++host) experiment.placement.workers.push_back(fmt::format("host-{}", host));
+      for (int host = 1; host <= 8; ++host)
+        experiment.placement.workers.push_back(fmt::format("host-{}", host));
       experiment.stop.rounds = 40;
       const std::string name = fmt::format("{}{}", algorithm, slow);
       const Seconds never = train_apart(experiment, name + "never");

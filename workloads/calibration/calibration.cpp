@@ -6,6 +6,7 @@
 #include "policies/vocabulary/quantile.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
+#include "workloads/calibration/notes.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/vectors/compute_device.hpp"
 

@@ -11,6 +11,7 @@
 #include "policies/vocabulary/quantile.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
+#include "workloads/calibration/notes.hpp"
 #include "workloads/exchange/device_codec.hpp"
 #include "workloads/exchange/replica.hpp"
 #include "workloads/model/optimizer.hpp"

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "workloads/calibration/measurement.hpp"
+#include "workloads/calibration/notes.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/roles/worker.hpp"
 

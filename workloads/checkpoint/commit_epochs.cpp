@@ -78,8 +78,8 @@ void Commits::begin_rounds(std::int64_t round) {
   last_round_ = round;
 }
 
-/// As a round has ended: a worker with the first one's duties may have got the state of others since the epoch
-/// began.
+/// As a round has ended: a worker with the first one's duties may have got the state of others since the
+/// epoch began.
 void Commits::take_over() {
   make_schedule();
   const CommitHistory& before = told_.history();

@@ -77,7 +77,7 @@ class CommitSchedule {
   std::int64_t round_ = 0;  ///< the last one that ended
   Seconds duration_;        ///< of that
   std::int64_t due_ = 0;
-  Seconds due_began_;  ///< when that round ended
+  Seconds due_began_;        ///< when that round ended
   CommitHistory last_ = {};  ///< without the work since
   std::optional<Seconds> until_counted_;
   bool under_way_ = false;

@@ -75,8 +75,8 @@ class Commits {
   /// This rank writes its part after this round, and has not yet.
   bool is_due(std::int64_t round) const;
 
-  /// The job ends with the commit after this round, as it was asked to. On the rank that decides, and on those
-  /// that it tells.
+  /// The job ends with the commit after this round, as it was asked to. On the rank that decides, and on
+  /// those that it tells.
   bool ends_job_after(std::int64_t round) const {
     if (plan_.told_ahead > 0) return (schedule_ ? ends_after_ == round : told_.ends()) && is_due(round);
     return ends_ && is_due(round);
@@ -216,7 +216,7 @@ class Commits {
   Pending warned_;                         ///< the last Warned
   LastCommit last_;                        ///< that is known to be complete, where that cannot be seen
   ToldCommits told_;
-  std::optional<std::int64_t> recorded_;   ///< see set_recorded; none: it does not matter
+  std::optional<std::int64_t> recorded_;  ///< see set_recorded; none: it does not matter
   std::int64_t last_round_ = 0;
   Seconds round_began_{};
   Seconds blocked_in_round_{};

@@ -86,8 +86,8 @@ bool can_use_state(const Roster& roster, const ExchangePlan& exchange, Rank rank
 
 namespace {
 
-/// Of exchanges among all workers, none can end a round before the decider has begun it. Where each worker has
-/// a model of its own, it exchanges with some of them, and those far from the decider may be a few rounds
+/// Of exchanges among all workers, none can end a round before the decider has begun it. Where each worker
+/// has a model of its own, it exchanges with some of them, and those far from the decider may be a few rounds
 /// ahead of it.
 int rounds_told_ahead(const CommitPlan& plan, const ExchangePlan& exchange) {
   if (plan.parts.size() == 1) return 0;

@@ -188,12 +188,14 @@ std::string membership_line(const json& summary, std::size_t workers) {
     return fmt::format("{} {}", with_separators(count), count == 1 ? one : several);
   };
   const auto& lost = membership.at("lost_samples");
+  const std::string warning = membership.value("warning", "");
   return fmt::format(
-      "\n  {}, {}, {}{}{}",
+      "\n  {}, {}, {}{}{}{}",
       counted(membership.at("departures"), "departure of a worker", "departures of workers"),
       counted(std::max<std::int64_t>(0, joined), "replacement", "replacements"),
       lost.is_null() ? "an unknown number of samples lost" : counted(lost, "sample lost", "samples lost"),
-      done_again_text(membership), other_departures_text(membership));
+      done_again_text(membership), other_departures_text(membership),
+      warning.empty() ? "" : "\n  warning: " + warning);
 }
 
 /// Why a job has started again: "departures of machines", or "a rank had died".

@@ -1,11 +1,14 @@
 #include "workloads/records/summary.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <string>
 
 #include "policies/vocabulary/quantile.hpp"
 #include "workloads/records/cache_rows.hpp"
@@ -296,6 +299,22 @@ json ranks_json(const RunInfo& info, const std::map<Rank, RankTotals>& totals) {
 }
 
 /// Who departed and came, where workers may.
+/// Without servers, each change of the members interrupts the round in progress. Empty where there were fewer
+/// changes than rounds.
+std::string fast_changes(const RunInfo& info, const Journal& journal, std::int64_t departures,
+                         std::int64_t joined) {
+  const Experiment& experiment = info.experiment;
+  if (experiment.sync.over == sync::Route::server || experiment.starts_again()) return "";
+  const auto first = std::ssize(experiment.placement.workers);
+  const std::int64_t changes = departures + std::max<std::int64_t>(0, joined - first);
+  if (changes <= journal.counted_rounds) return "";
+  return fmt::format(
+      "the workers changed {} times within {} rounds: machines come and depart faster than a round ends, so "
+      "the "
+      "job hardly advances; machines that live longer, or an exchange that takes less time, would help",
+      changes, journal.counted_rounds);
+}
+
 json membership_of(const RunInfo& info, const Journal& journal, const SampleCounts& samples) {
   std::map<std::string, std::int64_t> events, roles;
   std::int64_t others = 0;
@@ -311,6 +330,8 @@ json membership_of(const RunInfo& info, const Journal& journal, const SampleCoun
                      {"refused", events["refused"]},
                      {"joined", events["joined"]},
                      {"lost_samples", samples.lost_is_known ? json(samples.lost) : json()}};
+  if (const auto warning = fast_changes(info, journal, events["noticed"], events["joined"]); !warning.empty())
+    membership["warning"] = warning;
   if (others > 0) membership.update({{"other_departures", others}, {"other_roles", roles}});
   if (info.generations.is_array() && !info.experiment.starts_again())
     membership["done_again_samples"] = optional_json(samples.done_again);

@@ -232,6 +232,28 @@ TEST(Summary, CommitsAreCounted) {
   EXPECT_EQ(commits["bytes"], 200);
 }
 
+/// More changes than rounds, where each interrupts the round in progress.
+TEST(Summary, WarnsOfChangesThatComeFasterThanRounds) {
+  RunInfo info = two_workers();
+  info.experiment.transience.lifetime = "exponential";
+  info.experiment.sync.over = sync::Route::all_reduce;
+  info.experiment.placement.workers = {"a", "b"};
+  auto journal = small_journal();
+  journal.counted_rounds = 2;
+  // Two workers begin; one departs and comes back, and departs again.
+  for (const char* event : {"joined", "joined", "noticed", "joined", "noticed"})
+    journal.membership.push_back({.slot = 0, .event = event});
+  const auto warning = [&] {
+    return summarise(info, journal, Seconds(12))["membership"].value("warning", "");
+  };
+  EXPECT_THAT(warning(), HasSubstr("the workers changed 3 times within 2 rounds"));
+  journal.counted_rounds = 3;
+  EXPECT_EQ(warning(), "");
+  journal.counted_rounds = 2;
+  info.experiment.sync.over = sync::Route::server;
+  EXPECT_EQ(warning(), "");
+}
+
 TEST(Documentation, NamesEveryFileColumnAndKey) {
   std::ifstream file(TANDEM_SOURCE_DIR "/workloads/records/README.md");
   const std::string page(std::istreambuf_iterator<char>(file), {});

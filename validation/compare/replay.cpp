@@ -90,7 +90,8 @@ Decider commits_of(const RunInfo& info, Rank) {
     return entry.make({.options = Options::resolve(entry.name, entry.options, checkpoint.options)});
   };
   return [make, policy = std::shared_ptr(make()), has_started = false](const std::string& event) mutable {
-    // Each generation of a job that starts again has a new policy, which first learns of its machines.
+    // Each generation of a job that starts again, and each worker that gets the duty to decide, has a new
+    // policy, which first learns of its machines.
     if (has_started && event.starts_with("ready")) {
       policy = make();
       has_started = false;

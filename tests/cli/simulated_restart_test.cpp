@@ -278,14 +278,18 @@ TEST_F(SimulatedRestarts, AfterAWarningLessThanARoundIsLost) {
 }
 
 /// Of one of several workers, each on a machine of its own: the rank that decides hears of it with the
-/// messages of the round in progress, on each route that has such a rank. With two servers the commit follows
-/// a round later, since the second one has to learn of it.
+/// messages of the round in progress. With two servers, and where a worker decides, the commit follows a
+/// round later, since the others have to learn of it; over peers, where workers may be ahead of it, four.
 TEST_F(SimulatedRestarts, AWarningIsHeardWithTheRoundInProgress) {
-  const std::pair<const char*, int> cases[] = {{"", 0},
-                                               {"--set sync.overlap=none", 0},
-                                               {"--set sync.algorithm=local-sgd --set sync.options.h=2", 0},
-                                               {"--set sync.algorithm=esync --set sync.over=all-reduce", 0},
-                                               {"--set placement.servers=[server,node-4]", 1}};
+  const std::pair<const char*, int> cases[] = {
+      {"", 0},
+      {"--set sync.overlap=none", 0},
+      {"--set sync.algorithm=local-sgd --set sync.options.h=2", 0},
+      {"--set sync.algorithm=esync --set sync.over=all-reduce", 0},
+      {"--set placement.servers=[server,node-4]", 1},
+      {"--set sync.over=all-reduce", 1},
+      {"--set sync.over=all-reduce --set sync.algorithm=local-sgd --set sync.options.h=2", 1},
+      {"--set sync.over=peers --set sync.algorithm=d-psgd", 4}};
   for (const auto& [settings, later] : cases) {
     SCOPED_TRACE(settings);
     const std::string words = experiment(
@@ -311,7 +315,9 @@ TEST_F(SimulatedRestarts, AWarningIsHeardWithTheRoundInProgress) {
     ASSERT_FALSE(warned.journal.commits.empty());
     EXPECT_EQ(warned.journal.commits.front().round, step->round + 1 + later);
     EXPECT_EQ(rounds_of_generations(warned), (Rounds{0, warned.journal.commits.back().round}));
-    EXPECT_LE(warned_s + notice_s - warned.journal.commits.back().ended.count(), 1.25 * round);
+    // The last commit is decided so many rounds in advance, and none is meanwhile.
+    EXPECT_LE(warned_s + notice_s - warned.journal.commits.back().ended.count(),
+              std::max<double>(1.25, later) * round);
   }
 }
 

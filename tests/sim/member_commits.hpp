@@ -12,6 +12,8 @@
 
 #include "policies/sync/policy.hpp"
 #include "tests/sim/training.hpp"
+#include "workloads/checkpoint/commit_members.hpp"
+#include "workloads/checkpoint/state_files.hpp"
 
 namespace tandem::testing {
 
@@ -19,6 +21,15 @@ using Rounds = std::vector<std::int64_t>;
 
 /// Of the star's disks.
 inline constexpr std::int64_t bytes_per_second = 50'000'000;
+
+inline Experiment small_steps(Experiment experiment) {
+  experiment.workload.batch = 4;
+  experiment.optimizer.learning_rate = 0.002;
+  const auto& entry = sync::catalog().find(experiment.sync.algorithm);
+  if (std::ranges::count(entry.options, "h", &OptionSpec::name) > 0)
+    experiment.sync.options["h"] = std::int64_t{3};
+  return experiment;
+}
 
 class MemberCommits : public Training {
  protected:
@@ -74,25 +85,48 @@ class MemberCommits : public Training {
 
   /// A training in a separate process and folder: the end of each of its commits, by round.
   std::map<std::int64_t, double> commits_apart(const Experiment& experiment, const std::string& folder) {
-    const auto target = directory_ / folder;
-    std::filesystem::create_directories(target / "checkpoints");
-    const pid_t child = fork();
-    EXPECT_GE(child, 0);
-    if (child == 0) {
-      directory_ = target;
-      std::ofstream file(target / "commits");
-      for (const auto& commit : train(experiment).commits)
-        file << commit.round << ' ' << commit.ended.count() << '\n';
-      file.close();
-      _exit(HasFailure() ? 1 : 0);
-    }
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    train_apart(experiment, folder, [this](const Journal& journal) {
+      std::ofstream file(directory_ / "commits");
+      for (const auto& commit : journal.commits) file << commit.round << ' ' << commit.ended.count() << '\n';
+    });
     std::map<std::int64_t, double> ends;
-    std::ifstream file(target / "commits");
+    std::ifstream file(directory_ / folder / "commits");
     for (std::int64_t round = 0; file >> round;) file >> ends[round];
     return ends;
+  }
+
+  /// A job of small steps in which the workers depart and others come, at times that depend on the seed.
+  static Experiment random_departures(const std::string& algorithm, std::uint64_t seed) {
+    Experiment experiment = small_steps(job(algorithm));
+    experiment.optimizer.momentum = 0.0;
+    experiment.checkpoint.keep = 0;
+    experiment.checkpoint.mode = seed % 3 == 0 ? CommitMode::background : CommitMode::blocking;
+    experiment.seed = seed;
+    experiment.recovery.policy = "replace";
+    experiment.transience.lifetime = "exponential";
+    const auto& entry = sync::catalog().find(algorithm);
+    const int steps =
+        entry.make.steps_per_round(Options::resolve(entry.name, entry.options, experiment.sync.options));
+    experiment.transience.options["mean"] = 120.0 * std::max(1, steps);
+    experiment.transience.start = Seconds(3.0);
+    experiment.transience.detect = Seconds(seed % 4 < 2 ? 0.0 : 0.5);
+    return experiment;
+  }
+  /// Each recorded commit is one of its own round, whose members have written their states after it. The job
+  /// is resumed from the last one.
+  void expect_whole_commits(const Journal& journal) const {
+    std::set<std::int64_t> recorded;
+    for (const auto& commit : journal.commits)
+      EXPECT_TRUE(recorded.insert(commit.round).second) << "round " << commit.round << " twice";
+    EXPECT_EQ(files(".members"), recorded);
+    for (const std::int64_t round : recorded)
+      for (const int member : load_members(members_path(directory_.string(), round), 4)) {
+        const auto state =
+            SavedState::load(state_path(directory_.string(), round, job_->roster().assignment(member)));
+        EXPECT_EQ(state.integer("exchange.rounds"), round) << "worker " << member;
+      }
+    if (recorded.empty()) return;
+    EXPECT_EQ(find_resume_point(*job_, directory_.string(), {}).round, *recorded.rbegin());
   }
 
   std::string contents(const std::string& file) const {
@@ -121,15 +155,6 @@ inline std::vector<std::string> algorithms_of_rounds(bool coordinated) {
       names.push_back(entry.name);
   }
   return names;
-}
-
-inline Experiment small_steps(Experiment experiment) {
-  experiment.workload.batch = 4;
-  experiment.optimizer.learning_rate = 0.002;
-  const auto& entry = sync::catalog().find(experiment.sync.algorithm);
-  if (std::ranges::count(entry.options, "h", &OptionSpec::name) > 0)
-    experiment.sync.options["h"] = std::int64_t{3};
-  return experiment;
 }
 
 inline std::string named(std::string algorithm) {

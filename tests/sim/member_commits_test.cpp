@@ -311,40 +311,16 @@ TEST_P(RandomMemberCommits, AreWholeAndAsRecorded) {
   // Writing takes half a step.
   for (std::size_t at; (at = platform_.find("50MBps")) != std::string::npos;)
     platform_.replace(at, std::string("50MBps").size(), "0.5MBps");
-  Experiment experiment = small_steps(job(algorithm));
-  experiment.optimizer.momentum = 0.0;
+  Experiment experiment = random_departures(algorithm, seed);
   experiment.stop.rounds = 15;
   commit_every(experiment, 2);
-  experiment.checkpoint.keep = 0;
-  experiment.checkpoint.mode = seed % 3 == 0 ? CommitMode::background : CommitMode::blocking;
-  experiment.seed = seed;
-  experiment.recovery.policy = "replace";
-  experiment.transience.lifetime = "exponential";
-  const auto& entry = sync::catalog().find(algorithm);
-  const int steps =
-      entry.make.steps_per_round(Options::resolve(entry.name, entry.options, experiment.sync.options));
-  experiment.transience.options["mean"] = 120.0 * std::max(1, steps);
-  experiment.transience.start = Seconds(3.0);
-  experiment.transience.detect = Seconds(seed % 4 < 2 ? 0.0 : 0.5);
   const Journal journal = train(experiment);
   EXPECT_EQ(journal.counted_rounds, 15);
-  std::set<std::int64_t> recorded;
   for (const auto& commit : journal.commits) {
     EXPECT_EQ(commit.round % 2, 0);
-    EXPECT_TRUE(recorded.insert(commit.round).second) << "round " << commit.round << " twice";
+    EXPECT_TRUE(std::filesystem::exists(checkpoint_path(directory_.string(), commit.round)));
   }
-  EXPECT_EQ(files(".members"), recorded);
-  for (const std::int64_t round : recorded) {
-    EXPECT_TRUE(std::filesystem::exists(checkpoint_path(directory_.string(), round)));
-    for (const int member : load_members(members_path(directory_.string(), round), 4)) {
-      const auto state =
-          SavedState::load(state_path(directory_.string(), round, job_->roster().assignment(member)));
-      EXPECT_EQ(state.integer("exchange.rounds"), round) << "worker " << member;
-    }
-  }
-  if (!recorded.empty()) {
-    EXPECT_EQ(find_resume_point(*job_, directory_.string(), {}).round, *recorded.rbegin());
-  }
+  expect_whole_commits(journal);
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, RandomMemberCommits,

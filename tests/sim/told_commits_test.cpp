@@ -279,39 +279,15 @@ TEST_P(RandomToldCommits, AreWholeAndOfOneRound) {
     price_ = [](Rank rank, const Work& work) {
       return Seconds(work.kind == Work::Kind::forward ? 0.5 + 0.3 * rank : 0.0);
     };
-  Experiment experiment = small_steps(job(algorithm));
-  experiment.optimizer.momentum = 0.0;
+  Experiment experiment = random_departures(algorithm, seed);
   experiment.stop.rounds = 25;
   experiment.checkpoint.policy = seed % 2 == 0 ? "optimal" : "daly";
   experiment.checkpoint.options = {{"mtbf_s", 60.0}};
-  experiment.checkpoint.keep = 0;
-  experiment.checkpoint.mode = seed % 3 == 0 ? CommitMode::background : CommitMode::blocking;
-  experiment.seed = seed;
-  experiment.recovery.policy = "replace";
-  experiment.transience.lifetime = "exponential";
-  const auto& entry = sync::catalog().find(algorithm);
-  const int steps =
-      entry.make.steps_per_round(Options::resolve(entry.name, entry.options, experiment.sync.options));
-  experiment.transience.options["mean"] = 120.0 * std::max(1, steps);
-  experiment.transience.start = Seconds(3.0);
-  experiment.transience.detect = Seconds(seed % 4 < 2 ? 0.0 : 0.5);
   const Journal journal = train(experiment);
   EXPECT_EQ(journal.counted_rounds, 25);
   expect_replayed(journal);
-  std::set<std::int64_t> recorded;
-  for (const auto& commit : journal.commits)
-    EXPECT_TRUE(recorded.insert(commit.round).second) << "round " << commit.round << " twice";
-  EXPECT_FALSE(recorded.empty());
-  EXPECT_EQ(files(".members"), recorded);
-  for (const std::int64_t round : recorded)
-    for (const int member : load_members(members_path(directory_.string(), round), 4)) {
-      const auto state =
-          SavedState::load(state_path(directory_.string(), round, job_->roster().assignment(member)));
-      EXPECT_EQ(state.integer("exchange.rounds"), round) << "worker " << member;
-    }
-  if (!recorded.empty()) {
-    EXPECT_EQ(find_resume_point(*job_, directory_.string(), {}).round, *recorded.rbegin());
-  }
+  EXPECT_FALSE(journal.commits.empty());
+  expect_whole_commits(journal);
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, RandomToldCommits,

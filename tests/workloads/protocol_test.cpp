@@ -8,6 +8,8 @@
 #include <limits>
 #include <set>
 
+#include "workloads/calibration/notes.hpp"
+
 namespace tandem::protocol {
 namespace {
 

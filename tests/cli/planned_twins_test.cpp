@@ -140,9 +140,10 @@ TEST_F(PlannedTwins, NodesOfUnequalPartsAreRefused) {
       "--out "
       "refused");
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
-  EXPECT_NE(refused.output.find("placement.cache_nodes: expected as many workers for each, because cache "
-                                "policy locality-aware divides the samples of a step equally among the "
-                                "nodes, found 2 and 1"),
+  EXPECT_NE(refused.output.find(
+                "--set: key 'placement.cache_nodes': expected as many workers for each, because cache "
+                "policy locality-aware divides the samples of a step equally among the "
+                "nodes, found 2 and 1"),
             std::string::npos)
       << refused.output;
 }

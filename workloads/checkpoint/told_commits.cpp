@@ -74,6 +74,7 @@ void ToldCommits::hear() {
 }
 
 void ToldCommits::end_listening() {
+  if (listening_.empty()) return;
   context_.cancel_all(listening_);
   context_.wait_all(listening_);
   listening_.clear();

@@ -315,7 +315,7 @@ TEST_F(FewerWorkers, InTiers) {
         Refused{"--set placement.servers=[node-2]", "found the server on 'node-2', whose machine may depart"},
         Refused{"--set placement.evaluator=node-1", "found the evaluator on 'node-1'"},
         Refused{"--set placement.evaluator=first-worker",
-                "placement.evaluator: expected a host whose machine stays"}}) {
+                "key 'placement.evaluator': expected a host whose machine stays"}}) {
     const auto told =
         line_.tandem("simulate " + experiment(2, commits + tiers + refused.settings) + " --out no");
     EXPECT_EQ(told.exit_code, 2) << told.output;

@@ -220,16 +220,12 @@ TEST_F(ResumeCommits, AKilledSimulationResumesFromItsLastCommit) {
 
 // ---- Rejected requests ----
 
-TEST_F(ResumeCommits, PoliciesThatTheRouteCannotCarryAreRefused) {
+TEST_F(ResumeCommits, BadKeysAreRefused) {
   const auto refuses = [&](const std::string& settings, const std::string& expected) {
     const auto result = line_.tandem("simulate " + experiment(4, settings) + " --out refused");
     EXPECT_EQ(result.exit_code, 2) << settings;
     EXPECT_NE(result.output.find(expected), std::string::npos) << settings << '\n' << result.output;
   };
-  refuses("--set checkpoint.policy=young --set sync.over=all-reduce",
-          "key 'checkpoint.policy': expected fixed, with its unit rounds");
-  refuses("--set checkpoint.policy=fixed --set checkpoint.options.unit=seconds --set sync.over=all-reduce",
-          "because over all-reduce each worker counts the rounds of commits itself");
   refuses("--set checkpoint.policy=yong", "did you mean 'young'?");
   refuses("--set checkpoint.options.interval=3", "nothing, because checkpoint.policy is empty");
   refuses("--set checkpoint.policy=fixed --set checkpoint.options.intervall=3", "intervall");

@@ -6,21 +6,12 @@
 #include <numeric>
 #include <vector>
 
+#include "tests/runtime/mpi/mpi_world.hpp"
+
 namespace tandem {
 namespace {
 
 void wait(MPI_Request request) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
-
-int world_size() {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
 
 std::byte byte_of(int rank, std::size_t index) {
   return static_cast<std::byte>((17 * static_cast<std::size_t>(rank) + 3 * index) % 256);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/mpi/mpi_context.hpp"
+#include "tests/runtime/mpi/mpi_world.hpp"
 #include "tests/support/delayed_device.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
@@ -76,11 +77,6 @@ class MpiContextDevice : public ::testing::Test {
   void TearDown() override {
     context_.reset();
     expect_nothing_left();
-  }
-  static int world_rank() {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    return rank;
   }
   void expect_nothing_left() const {
     if (!device_) return;

@@ -15,6 +15,7 @@
 #include "runtime/gpu/cuda_device.hpp"
 #include "runtime/gpu/device_collective.hpp"
 #include "runtime/mpi/mpi_context.hpp"
+#include "tests/runtime/mpi/mpi_world.hpp"
 #include "tests/support/cuda_on_host/cuda_on_host.hpp"
 #include "tests/support/nccl_on_host/nccl.h"
 #include "workloads/vectors/no_memory.hpp"
@@ -28,16 +29,6 @@ using Members = std::vector<Rank>;
 /// For a sum whose members do not hang.
 constexpr Seconds long_enough{1800.0};
 
-int world_size() {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
 Members everybody() {
   Members all(static_cast<std::size_t>(world_size()));
   std::iota(all.begin(), all.end(), 0);

@@ -151,6 +151,7 @@ nlohmann::json describe_physics(const Job& job, Rank rank, const std::string& cl
   if (std::ranges::all_of(devices, [&](const auto& device) { return device == host; })) return physics;
   for (std::size_t of = 0; of < gpus.size(); ++of)
     if (!gpus[of].empty()) physics["gpus"]["rank " + std::to_string(of)] = nlohmann::json::parse(gpus[of]);
+  if (job.spec().experiment.run.cuda_graphs) physics["cuda_graphs"] = true;
   physics["device_messages"] = setting.direct_messages ? "direct" : "staged";
   const AllReducePlan* plan = job.exchange().all_reduce();
   if (plan == nullptr || std::ranges::count(plan->collectives, native_all_reduce) == 0) return physics;

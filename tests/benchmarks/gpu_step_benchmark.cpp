@@ -52,8 +52,9 @@ struct Case {
 };
 
 /// Reports the worker's time; the counters give the medians of the loops, and the ratio to the bare one in
-/// the faster of its two layouts. `at_once_ms`: without a worker's waits. `roofline`: the share of the GPU's
-/// peak rate, where backward counts as twice forward.
+/// the faster of its two layouts. `at_once_ms`: without a worker's waits. `graphs`: the worker's time with
+/// steps from CUDA graphs / without. `roofline`: the share of the GPU's peak rate, where backward counts as
+/// twice forward.
 void gpu_step(benchmark::State& state, const Case& what) {
   const auto gpu = testing::find_gpu();
   if (gpu.device == nullptr) return state.SkipWithError(gpu.reason.c_str());
@@ -66,6 +67,9 @@ void gpu_step(benchmark::State& state, const Case& what) {
   setting.gpu = 0;
   const auto records = make_records(setting.dataset);
   LearnerLoop learner(setting, *gpu.device);
+  LearnerSetting from_graphs = setting;
+  from_graphs.graphs = true;
+  LearnerLoop repeating(from_graphs, *gpu.device);
   const auto bare_loop = [&](TensorLayout layout) {
     return BareResNet(setting, learner.learner(), *gpu.device, batch_samples, layout);
   };
@@ -74,10 +78,11 @@ void gpu_step(benchmark::State& state, const Case& what) {
   const std::function<void()> loops[] = {[&] { learner.step_loading_ahead(records); },
                                          [&] { learner.step_at_once(records); },
                                          [&] { benchmark::DoNotOptimize(contiguous.step(records)); },
-                                         [&] { benchmark::DoNotOptimize(channels_last.step(records)); }};
+                                         [&] { benchmark::DoNotOptimize(channels_last.step(records)); },
+                                         [&] { repeating.step_loading_ahead(records); }};
   for (int step = 0; step < warm_up_steps; ++step)
     for (const auto& loop : loops) loop();
-  std::array<std::vector<double>, 4> times_s;
+  std::array<std::vector<double>, 5> times_s;
   for (auto _ : state) {
     for (std::size_t loop = 0; loop < times_s.size(); ++loop)
       times_s[loop].push_back(seconds_of(loops[loop]));
@@ -92,6 +97,9 @@ void gpu_step(benchmark::State& state, const Case& what) {
   state.counters["bare_ms"] = 1e3 * bare_s;
   state.counters["bare_contiguous_ms"] = 1e3 * median(times_s[2]);
   state.counters["bare_channels_last_ms"] = 1e3 * median(times_s[3]);
+  TANDEM_CHECK(repeating.learner().repeated_steps() > 0, "no step was repeated");
+  state.counters["graphs_ms"] = 1e3 * median(times_s[4]);
+  state.counters["graphs"] = median(times_s[4]) / worker_s;
   state.counters["ratio"] = worker_s / bare_s;
   state.counters["roofline"] = work / worker_s / what.peak;
   state.counters["bare_roofline"] = work / bare_s / what.peak;

@@ -189,6 +189,7 @@ struct Experiment {
   struct Run {
     DeviceSpeed devices = DeviceSpeed::emulated;
     DeviceMessages device_messages = DeviceMessages::automatic;
+    bool cuda_graphs = false;  ///< GPUs repeat the steps of training from CUDA graphs
     Seconds sum_timeout{1800.0};        ///< of one sum of GPUs by NCCL; after it, the job ends with an error
     double slowdown_probability = 0.0;  ///< that a step of a worker on an emulated device is slow
     double slowdown_factor = 4.0;       ///< on the time of all work of such a step

@@ -434,6 +434,12 @@ std::vector<ExperimentKey> run_keys() {
        {},
        "measured runs with ranks on GPUs - staged: messages pass through host memory; direct: from GPU "
        "to GPU, which needs a CUDA-aware MPI; auto: staged"},
+      {KEY(run.cuda_graphs),
+       {},
+       "measured runs with real mathematics on GPUs: the forward pass and the backward pass of each bucket "
+       "are "
+       "recorded once as CUDA graphs, and then queued by one call each; faster where the operations of a "
+       "model are small. Takes more of the GPU's memory"},
       {KEY(run.sum_timeout), above(0),
        "measured runs with sync.collective native on GPUs: a sum of NCCL that has not ended after this time, "
        "from its start on a rank, ends the job with an error, because one of its ranks hangs"},

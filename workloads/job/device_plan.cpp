@@ -76,8 +76,11 @@ int decoding_threads(const Experiment& experiment) {
   return decodes_images ? experiment.data.decode_threads : 1;
 }
 
-std::string measured_name(const std::string& model, Precision precision) {
-  return precision == Precision::fp32 ? model : model + " in " + to_text(precision);
+/// Times of a profile hold for one way to compute.
+std::string measured_name(const std::string& model, const Experiment& experiment) {
+  const Precision precision = experiment.workload.precision;
+  const std::string name = precision == Precision::fp32 ? model : model + " in " + to_text(precision);
+  return experiment.run.cuda_graphs ? name + " with CUDA graphs" : name;
 }
 
 }  // namespace
@@ -98,7 +101,7 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
     // Nobody writes past the page cache.
     measured_writes_ = profile_->disk(false);
   }
-  std::string name = measured_name(model->name, spec.experiment.workload.precision);
+  std::string name = measured_name(model->name, spec.experiment);
   // A profile was measured on real devices; emulated ones take as long as the platform says.
   prices_ = std::make_shared<PricedModel>(
       std::move(model), std::move(name), compression_cost(exchange), are_native_ ? profile_ : nullptr,

@@ -78,6 +78,7 @@ class Checker {
     check_update_at();
     check_slowdown();
     check_device_messages();
+    check_cuda_graphs();
     check_data(experiment_, locate_);
     check_recovery();
     check_files();
@@ -429,6 +430,11 @@ class Checker {
       fail_at("run.device_messages",
               "auto, because emulated devices have no memory of their own (run.devices)",
               quote(to_text(experiment_.run.device_messages)));
+  }
+
+  void check_cuda_graphs() const {
+    if (experiment_.run.cuda_graphs && experiment_.run.devices == DeviceSpeed::emulated)
+      fail_at("run.cuda_graphs", "false, because emulated devices are no GPUs (run.devices)", quote("true"));
   }
 
   /// A restart needs states to continue from.

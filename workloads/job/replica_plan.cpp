@@ -59,7 +59,8 @@ LearnerSetting learner_setting(const Experiment& experiment, const DatasetInfo& 
           .bucket_bytes = workload.bucket_bytes,
           .seed = experiment.seed,
           .precision = workload.precision,
-          .deterministic = workload.deterministic};
+          .deterministic = workload.deterministic,
+          .graphs = experiment.run.cuda_graphs};
 }
 
 }  // namespace

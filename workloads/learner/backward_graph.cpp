@@ -79,19 +79,20 @@ void BackwardGraph::add_gradient(const Edge& edge, at::Tensor gradient) {
 }
 
 void BackwardGraph::run_through(
-    std::ptrdiff_t last,
+    std::ptrdiff_t last, const Attempt& attempt,
     const std::function<void(const at::Tensor& trained, const at::Tensor& gradient)>& take) {
   const at::NoGradGuard without_gradients;
   for (; static_cast<std::ptrdiff_t>(next_) <= last; ++next_) {
     Node& node = *nodes_[next_];
-    auto gradients = std::exchange(gradients_[next_], {});
+    const auto gradients = std::exchange(gradients_[next_], {});
     if (gradients.empty()) continue;
     if (const auto* trained = dynamic_cast<const AccumulateGrad*>(&node)) {
       take(trained->variable, gradients.front());
       continue;
     }
     node.will_release_variables();
-    const auto results = node(std::move(gradients));
+    torch::autograd::variable_list results;
+    attempt([&] { results = node(torch::autograd::variable_list(gradients)); });
     node.release_variables();
     for (std::size_t operand = 0; operand < results.size(); ++operand)
       if (const Edge& edge = node.next_edge(operand); edge.is_valid() && results[operand].defined())

@@ -28,8 +28,11 @@ class BackwardGraph {
   /// depend on it.
   std::ptrdiff_t position_of(const at::Tensor& trained) const;
 
-  /// Continues backward through `last`, and returns the gradients that are then complete.
-  void run_through(std::ptrdiff_t last,
+  /// Does some work, and may do it once more if it fails.
+  using Attempt = std::function<void(const std::function<void()>& work)>;
+  /// Continues backward through `last`, each operation by `attempt`, and returns the gradients that are then
+  /// complete.
+  void run_through(std::ptrdiff_t last, const Attempt& attempt,
                    const std::function<void(const at::Tensor& trained, const at::Tensor& gradient)>& take);
 
  private:

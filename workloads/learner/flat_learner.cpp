@@ -11,6 +11,12 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
+namespace {
+
+/// Steps of a batch size before it is recorded; PyTorch's documentation of CUDA graphs suggests three.
+constexpr int steps_before_recording = 3;
+
+}  // namespace
 
 FlatLearner::FlatLearner(const LearnerSetting& setting, ModelDescription description,
                          ComputeDevice& compute_device)
@@ -80,23 +86,18 @@ void FlatLearner::compute(std::int64_t images, const Work& work) {
   within_memory(images, work);
 }
 
-/// Computes `work` once more if it lacks memory, or may lack it, after `undo` has released and restored what
-/// it left behind, and what libtorch keeps for later tensors has been freed: only its own allocations look
-/// there.
+/// `undo` releases and restores what the first attempt left behind. Only libtorch's own allocations look in
+/// the memory that it keeps, not those of its libraries.
 template <class Work, class Undo>
-void FlatLearner::compute_or_retry(std::int64_t images, const Work& work, const Undo& undo) {
-  bool is_lacking = false;
-  compute(images, [&] {
-    try {
-      work();
-    } catch (const std::exception& error) {
-      is_lacking = lacks_memory(error) || may_be_no_memory_message(error.what());
-      if (!is_lacking) throw;
-      undo();
-      if (!compute_device_.free_cache()) throw;
-    }
-  });
-  if (is_lacking) compute(images, work);
+void FlatLearner::try_twice(const Work& work, const Undo& undo) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    if (!lacks_memory(error) && !may_be_no_memory_message(error.what())) throw;
+    undo();
+    if (!compute_device_.free_cache()) throw;
+  }
+  work();
 }
 
 void FlatLearner::load(std::span<const std::byte> records) {
@@ -108,20 +109,92 @@ void FlatLearner::load(std::span<const std::byte> records) {
 void FlatLearner::forward() {
   TANDEM_CHECK(batches_.samples() > 0, "forward before load");
   const at::AutoGradMode with_gradients(true);
-  compute_device_.copy_all(statistics_out_);
-  const auto pass = [this] {
-    const Autocast autocast(mode_);
-    const Batch& batch = batches_.batch();
-    keep_loss(train(scaled(batch.pixels), batch.labels, Rng::stream(random_seed_, "step", steps_)));
-  };
-  compute_or_retry(batches_.samples(), pass, [this] {
-    drop_pass();
-    compute_device_.copy_all(statistics_back_);
-  });
+  is_repeating_ = repeats_step();
+  is_repeating_ ? repeat_forward() : compute_forward();
   ++steps_;
   next_bucket_ = 0;
   calculated_ = 0;
   ahead_ = {};
+}
+
+void FlatLearner::compute_forward() {
+  compute_device_.copy_all(statistics_out_);
+  const auto pass = [this] {
+    const Autocast autocast(mode_);
+    const Batch& batch = batches_.batch();
+    begin_pass(random_of_step());
+    keep_loss(train(scaled(batch.pixels), batch.labels));
+  };
+  const auto undo = [this] {
+    drop_pass();
+    compute_device_.copy_all(statistics_back_);
+  };
+  compute(batches_.samples(), [&] { try_twice(pass, undo); });
+}
+
+void FlatLearner::repeat_forward() {
+  compute(batches_.samples(), [this] {
+    const Batch& batch = batches_.batch();
+    recorded_->batch.pixels.copy_(batch.pixels);
+    recorded_->batch.labels.copy_(batch.labels);
+    begin_pass(random_of_step());
+    recorded_->graphs->repeat(0);
+    sample_losses_ = recorded_->sample_losses;
+    keep_loss(recorded_->loss);
+  });
+  ++repeated_;
+}
+
+/// Whether this step is repeated. A batch size is recorded after some steps of it in a row, in which
+/// libtorch's libraries choose algorithms; it replaces the size before, so that the last batch of an epoch,
+/// which is often smaller, must not be recorded. Weights of samples come from the processor.
+bool FlatLearner::repeats_step() {
+  if (!setting_.graphs || compute_device_.is_host() || !weights_.empty()) return false;
+  const std::int64_t samples = batches_.samples();
+  if (recorded_ && recorded_->samples == samples) {
+    alike_ = 0;
+    return true;
+  }
+  alike_ = samples == last_samples_ ? alike_ + 1 : 1;
+  last_samples_ = samples;
+  if (alike_ <= steps_before_recording) return false;
+  record_step();
+  return recorded_.has_value();
+}
+
+void FlatLearner::record_step() {
+  // The memory of the size before, and of the steps so far, is for this size.
+  recorded_.reset();
+  compute_device_.finish();
+  compute_device_.free_cache();
+  auto graphs = make_step_graphs(device());
+  if (graphs == nullptr) return;
+  compute(batches_.samples(), [&] {
+    const Batch& batch = batches_.batch();
+    RecordedStep step{batches_.samples(), std::move(graphs), {batch.pixels.clone(), batch.labels.clone()}};
+    begin_pass(random_of_step());
+    try {
+      record_pieces(step);
+    } catch (const std::exception& error) {
+      drop_pass();
+      if (lacks_memory(error)) throw;
+      const std::string complaint = error.what();
+      throw WorldError("key 'run.cuda_graphs': '" + setting_.model +
+                       "' cannot be recorded as CUDA graphs, set it to false (" +
+                       complaint.substr(0, complaint.find('\n')) + ')');
+    }
+    recorded_ = std::move(step);
+  });
+}
+
+void FlatLearner::record_pieces(RecordedStep& step) {
+  step.graphs->record([&] {
+    const Autocast autocast(mode_);
+    step.loss = train(scaled(step.batch.pixels), step.batch.labels).detach();
+    step.sample_losses = sample_losses_;
+  });
+  for (int bucket = 0; bucket < buckets(); ++bucket)
+    step.graphs->record([&] { calculate_gradients(bucket); });
 }
 
 void FlatLearner::keep_loss(const at::Tensor& loss) {
@@ -176,15 +249,23 @@ void FlatLearner::backward(int bucket) {
 }
 
 void FlatLearner::calculate(int bucket) {
-  differentiate(bucket);
+  if (is_repeating_)
+    recorded_->graphs->repeat(static_cast<std::size_t>(bucket) + 1);
+  else
+    calculate_gradients(bucket);
   ++calculated_;
+  if (after_backward_) after_backward_(bucket);
+}
+
+/// Gradients of a bucket, and its running statistics in their places.
+void FlatLearner::calculate_gradients(int bucket) {
+  differentiate(bucket);
   const auto& part = description_.buckets[static_cast<std::size_t>(bucket)];
   const auto begin = part.offset + part.parameters;
   const auto statistics = [&](const FloatArray& flat) {
     return tensor_over(flat.data() + begin, {part.statistics}, at::kFloat, device());
   };
   statistics(gradient_).copy_(statistics(model_));
-  if (after_backward_) after_backward_(bucket);
 }
 
 OwnedMark FlatLearner::calculate_to_mark(int bucket) {
@@ -214,7 +295,7 @@ EvaluationResult FlatLearner::evaluate(std::span<const std::byte> records) {
     result.accuracy = static_cast<double>(correct.item<std::int64_t>()) / samples;
     result.loss = loss.item<double>() / samples;
   };
-  compute_or_retry(evaluation_batch, pass, [] {});
+  compute(evaluation_batch, [&] { try_twice(pass, [] {}); });
   return result;
 }
 

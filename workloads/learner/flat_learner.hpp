@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/learner/batch_loader.hpp"
 #include "workloads/learner/learner.hpp"
+#include "workloads/learner/step_graphs.hpp"
 #include "workloads/learner/torch_mode.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
@@ -33,13 +36,16 @@ class FlatLearner : public Learner {
   void backward(int bucket) final;
   void after_backward(std::function<void(int bucket)> hook) final { after_backward_ = std::move(hook); }
   void begin_at(std::int64_t step) final { steps_ = static_cast<std::uint64_t>(step); }
+  std::int64_t repeated_steps() const final { return repeated_; }
   EvaluationResult evaluate(std::span<const std::byte> records) final;
 
  protected:
   FlatLearner(const LearnerSetting& setting, ModelDescription description, ComputeDevice& compute_device);
 
-  /// Mean loss of a training step; keeps what differentiate needs. `random`: of this replica and step.
-  virtual at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels, Rng random) = 0;
+  /// Called before train, and before its repetition. `random`: of this replica and step.
+  virtual void begin_pass(Rng random) = 0;
+  /// Mean loss of a training step; keeps what differentiate needs.
+  virtual at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels) = 0;
   /// Mean loss of a batch, for `train`.
   at::Tensor loss_of(const at::Tensor& outputs, const at::Tensor& labels);
   /// Writes the gradients of a bucket's trained tensors into their windows. Called in the order of buckets
@@ -47,6 +53,13 @@ class FlatLearner : public Learner {
   virtual void differentiate(int bucket) = 0;
   /// Releases what a train that has failed keeps; the model's statistics are restored afterwards.
   virtual void drop_pass() = 0;
+  /// Whether a pass that lacks memory may be computed once more.
+  bool may_try_twice() const { return !compute_device_.is_host(); }
+  /// Does `work`, and once more if it lacks memory, or may lack it, after what libtorch keeps for later
+  /// tensors has been freed. Pre: work that fails leaves what it needs.
+  void try_twice(const std::function<void()>& work) {
+    try_twice(work, [] {});
+  }
   /// Copies gradients to their windows, by one operation of the device where it can order their channels.
   void copy_gradients(std::span<const at::Tensor> windows, std::span<const at::Tensor> gradients);
   /// Outputs in evaluation; called without autograd.
@@ -66,15 +79,31 @@ class FlatLearner : public Learner {
   int buckets() const { return static_cast<int>(description_.buckets.size()); }
   bool backward_is_running() const { return next_bucket_ >= 0 && next_bucket_ < buckets(); }
   at::Tensor window(const FloatArray& flat, const TensorDescription& tensor) const;
+  /// The step of one batch size as graphs: the forward pass, then the backward pass of each bucket.
+  struct RecordedStep {
+    std::int64_t samples;
+    std::unique_ptr<StepGraphs> graphs;
+    Batch batch;  ///< that is read
+    at::Tensor loss = {};
+    at::Tensor sample_losses = {};  ///< where they are kept
+  };
+
   template <class Work>
   void within_memory(std::int64_t images, const Work& work) const;
   template <class Work>
   void compute(std::int64_t images, const Work& work);
   template <class Work, class Undo>
-  void compute_or_retry(std::int64_t images, const Work& work, const Undo& undo);
+  void try_twice(const Work& work, const Undo& undo);
+  Rng random_of_step() const { return Rng::stream(random_seed_, "step", steps_); }
+  void compute_forward();
+  void repeat_forward();
+  bool repeats_step();
+  void record_step();
+  void record_pieces(RecordedStep& step);
   void plan_copies_of_statistics();
   void keep_loss(const at::Tensor& loss);
   void calculate(int bucket);
+  void calculate_gradients(int bucket);
   OwnedMark calculate_to_mark(int bucket);
   at::Tensor scaled(const at::Tensor& pixels) const;
 
@@ -98,9 +127,14 @@ class FlatLearner : public Learner {
   FloatArray statistics_;                   ///< as before the last forward; empty on the host
   std::vector<FloatCopy> statistics_out_;   ///< from the model to there
   std::vector<FloatCopy> statistics_back_;  ///< from there to the model
-  std::vector<float> weights_;              ///< of the loaded batch; empty: all are 1
-  at::Tensor sample_losses_;                ///< of the last forward, where they are kept
-  std::vector<float> fetched_losses_;       ///< the same on the host
+  std::optional<RecordedStep> recorded_;
+  bool is_repeating_ = false;          ///< this step is queued from `recorded_`
+  std::int64_t repeated_ = 0;          ///< steps
+  std::int64_t last_samples_ = 0;      ///< of the last step that was not repeated
+  int alike_ = 0;                      ///< steps of so many samples in a row that were not repeated
+  std::vector<float> weights_;         ///< of the loaded batch; empty: all are 1
+  at::Tensor sample_losses_;           ///< of the last forward, where they are kept
+  std::vector<float> fetched_losses_;  ///< the same on the host
 };
 
 }  // namespace tandem

@@ -64,6 +64,8 @@ class Learner {
   virtual void after_backward(std::function<void(int bucket)> hook) = 0;
   /// The next forward is that of step number `step`, counted from 0: dropout omits the values of that step.
   virtual void begin_at(std::int64_t step) = 0;
+  /// Forwards that were repeated from CUDA graphs (LearnerSetting::graphs).
+  virtual std::int64_t repeated_steps() const { return 0; }
   /// Evaluates on records without touching gradient or statistics.
   virtual EvaluationResult evaluate(std::span<const std::byte> records) = 0;
 };

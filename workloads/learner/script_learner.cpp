@@ -95,9 +95,10 @@ class ScriptLearner final : public FlatLearner {
   }
 
  private:
-  at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels, Rng random) override {
-    // Modules draw from libtorch's global generator.
-    seed_libtorch(device(), random.next());
+  /// Modules draw from libtorch's global generator.
+  void begin_pass(Rng random) override { seed_libtorch(device(), random.next()); }
+
+  at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels) override {
     const at::Tensor outputs = script_.run(pixels, /*training=*/true).to(at::kFloat);
     const at::Tensor loss = loss_of(outputs, labels);
     take_back_statistics();
@@ -120,10 +121,12 @@ class ScriptLearner final : public FlatLearner {
   }
 
   void differentiate(int bucket) override {
-    graph_->run_through(ends_[static_cast<std::size_t>(bucket)],
-                        [&](const at::Tensor& trained, const at::Tensor& gradient) {
-                          gradients_.at(trained.unsafeGetTensorImpl()).copy_(gradient);
-                        });
+    graph_->run_through(
+        ends_[static_cast<std::size_t>(bucket)],
+        [this](const std::function<void()>& work) { try_twice(work); },
+        [&](const at::Tensor& trained, const at::Tensor& gradient) {
+          gradients_.at(trained.unsafeGetTensorImpl()).copy_(gradient);
+        });
     if (bucket + 1 == std::ssize(ends_)) graph_.reset();
   }
 

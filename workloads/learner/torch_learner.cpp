@@ -33,11 +33,15 @@ class TorchLearner final : public FlatLearner {
   }
 
  private:
-  at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels, Rng random) override {
+  void begin_pass(Rng random) override {
+    random_ = random;
     // A GPU draws the values that dropout omits itself.
-    if (device().is_cuda()) seed_libtorch(device(), random.next());
+    if (device().is_cuda()) seed_libtorch(device(), random_.next());
+  }
+
+  at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels) override {
     if (copies_) copies_->refresh();
-    const Network network(tensors_, &random);
+    const Network network(tensors_, &random_);
     at::Tensor x = in_order_for_network(pixels);
     for (std::size_t segment = 0; segment < stretches_.size(); ++segment) {
       // Detached from the layers before; the gradient of the images is not needed.
@@ -55,6 +59,7 @@ class TorchLearner final : public FlatLearner {
 
   void drop_pass() override {
     for (Stretch& stretch : stretches_) stretch = {};
+    gradient_of_output_ = at::Tensor();
   }
 
   void differentiate(int bucket) override {
@@ -108,12 +113,18 @@ class TorchLearner final : public FlatLearner {
     const Trained& trained = trained_[segment];
     std::vector<at::Tensor> sources = trained.tensors;
     if (segment > 0) sources.push_back(stretch.input);
-    const auto gradients = torch::autograd::grad({stretch.output}, sources, {gradient_of_output_});
+    torch::autograd::variable_list gradients;
+    // A second attempt needs the graph, which is otherwise released while the first one goes on.
+    try_twice([&] {
+      gradients = torch::autograd::grad({stretch.output}, sources, {gradient_of_output_},
+                                        /*retain_graph=*/may_try_twice());
+    });
     copy_gradients(trained.gradients, std::span(gradients).first(trained.gradients.size()));
     gradient_of_output_ = segment > 0 ? gradients.back() : at::Tensor();
   }
 
   ModelPlan plan_;
+  Rng random_{0};                             ///< of this step; draws what dropout omits on a processor
   std::optional<ChannelsLastCopies> copies_;  ///< on tensor cores: of weights of convolutions
   std::vector<at::Tensor> tensors_;  ///< windows into the model, or copies, by tensor of the description
   std::vector<Trained> trained_;     ///< by segment

@@ -4,23 +4,18 @@
 #include <ATen/autocast_mode.h>
 #include <dlfcn.h>
 #include <torch/csrc/autograd/autograd.h>
-#include <torch/version.h>
 
 #include <cstdlib>
 #include <mutex>
 #include <string>
 
-// Made by the build of a libtorch with CUDA; Debian's package has the other headers as well.
-#if __has_include(<c10/cuda/impl/cuda_cmake_macros.h>)
-#define TANDEM_TORCH_HAS_CUDA
-#include <c10/cuda/CUDACachingAllocator.h>
-#endif
-
 #include "policies/vocabulary/check.hpp"
 #include "workloads/learner/torch_learner.hpp"
+#include "workloads/learner/torch_version.hpp"
 
-#define TANDEM_TORCH_SINCE(major, minor) \
-  (TORCH_VERSION_MAJOR > (major) || (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
+#ifdef TANDEM_TORCH_HAS_CUDA
+#include <c10/cuda/CUDACachingAllocator.h>
+#endif
 
 namespace tandem {
 namespace {

@@ -1,5 +1,5 @@
-// How libtorch computes: device, precision, reproducibility. All code that depends on the version of libtorch
-// is here.
+// How libtorch computes: device, precision, reproducibility. Code that depends on the version of libtorch is
+// here and in step_graphs.cpp.
 #pragma once
 
 #include <ATen/ATen.h>

@@ -133,6 +133,7 @@ def _jobs(emulated):
     """The names of the jobs of the step `ranks`, with their keys."""
     jobs = {"%s-%s" % (name, overlap): keys + ["sync.overlap=" + overlap]
             for name, keys in _RANK_JOBS.items() for overlap in ("none", "backward")}
+    jobs["graphs"] = jobs["ring-backward"] + ["run.cuda_graphs=true"]
     return {name: jobs[name] for name in ("server-none", "ring-backward")} if emulated else jobs
 
 
@@ -144,7 +145,7 @@ def _ranks():
         return [Command([Program("tandem"), "run"] + _experiment_words(setting, common + keys + fewer)
                         + ["--out", "%s-%d" % (job, run), "-q"])
                 for job, keys in _jobs(setting.emulated).items() for run in (1, 2)]
-    return Step("ranks", "jobs of tandem-rank, each twice: server, ring, top-k, bf16; without and with overlap",
+    return Step("ranks", "jobs of tandem-rank, each twice: server, ring, top-k, bf16, without and with overlap; from CUDA graphs",
                 "tandem run EXPERIMENT --set workload.deterministic=true", commands,
                 lambda folder, _: Outcome(figures.of_models(folder, _jobs(False))), emulated=True)
 

@@ -192,6 +192,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.run.slowdown_probability = 0.0;
   else
     experiment.run.device_messages = DeviceMessages::automatic;
+  if (experiment.run.devices == DeviceSpeed::emulated) experiment.run.cuda_graphs = false;
   if (rng.below(2) == 0) {
     experiment.data.split = "dirichlet";
     experiment.data.split_options["alpha"] = 0.001 + rng.uniform();

@@ -292,6 +292,9 @@ INSTANTIATE_TEST_SUITE_P(
             "MessagesOfEmulatedDevices", minimal + "run: {device_messages: direct}\n",
             "lab.yaml:3: key 'run.device_messages': expected auto, because emulated devices have no memory "
             "of their own (run.devices), found 'direct'"},
+        Refusal{"GraphsOfEmulatedDevices", minimal + "run: {cuda_graphs: true}\n",
+                "lab.yaml:3: key 'run.cuda_graphs': expected false, because emulated devices are no GPUs "
+                "(run.devices), found 'true'"},
         Refusal{"SumsWithoutTime", minimal + "run: {sum_timeout: 0s}\n",
                 "lab.yaml:3: key 'run.sum_timeout': expected time > 0 (like 10s), found '0s'"},
         Refusal{"SlowdownThatSpeedsUp", minimal + "run.slowdown_factor: 0.5\n",

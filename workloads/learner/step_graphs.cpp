@@ -16,7 +16,9 @@ namespace {
 
 using at::cuda::CUDAGraph;
 
-void begin(CUDAGraph& graph, at::cuda::MempoolId_t memory) {
+using Memory = decltype(at::cuda::graph_pool_handle());
+
+void begin(CUDAGraph& graph, Memory memory) {
 #if TANDEM_TORCH_SINCE(2, 1)
   // Other threads of the process may use CUDA meanwhile, such as those of an MPI.
   graph.capture_begin(memory, cudaStreamCaptureModeThreadLocal);
@@ -52,7 +54,7 @@ class CudaStepGraphs final : public StepGraphs {
     }
   }
 
-  at::cuda::MempoolId_t memory_ = at::cuda::graph_pool_handle();
+  Memory memory_ = at::cuda::graph_pool_handle();
   std::vector<std::unique_ptr<CUDAGraph>> pieces_;
 };
 

@@ -21,8 +21,9 @@ ShardPieces pieces_of(const ExchangePlan& exchange, int shard) {
 }  // namespace
 
 ServerModel::ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeDevice& device,
-                         int shard)
+                         int shard, bool is_on_gpu)
     : device_(device),
+      is_on_gpu_(is_on_gpu),
       pieces_(pieces_of(exchange, shard)),
       elements_(shard_elements(pieces_)),
       key_{0, pieces_.size() - 1},
@@ -114,14 +115,13 @@ Kernel ServerModel::decompress() {
 Kernel ServerModel::fold(bool before_update) {
   std::stable_sort(accepted_.begin(), accepted_.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
+  const bool from_slot = takes_from_slot(before_update);
   for (const auto& [worker, weight] : accepted_) total_weight_ += weight;
   if (!model_) {
     accepted_.clear();
     return {};
   }
-  const bool is_alone =
-      accepted_.size() == 1 && accepted_.front().second == 1.0 && !has_aggregate_ && before_update;
-  if (!is_alone || device_.is_host()) return [this] { add_up(); };
+  if (!from_slot) return [this] { add_up(); };
   sum_ = slots_[static_cast<std::size_t>(accepted_.front().first)].span();
   accepted_.clear();
   return [] {};

@@ -24,8 +24,9 @@ namespace tandem {
 
 class ServerModel {
  public:
-  /// `shard`: the number of the server.
-  ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeDevice& device, int shard);
+  /// `shard`: the number of the server. `is_on_gpu`: it is planned to compute on a GPU, see fold().
+  ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeDevice& device, int shard,
+              bool is_on_gpu);
 
   const ShardPieces& pieces() const { return pieces_; }
   Bytes bytes() const { return Bytes(elements_ * 4); }
@@ -50,11 +51,14 @@ class ServerModel {
   bool has_accepted(int worker) const;
   int accepted() const { return static_cast<int>(accepted_.size()); }
   /// Sums what was accepted, in worker order, into the aggregate; afterwards the slots may be overwritten.
-  /// `before_update`: apply() follows, before a slot is overwritten. A device other than the host then takes
-  /// a push that is alone, with weight 1, from its slot. So SGD with momentum reads and writes 20 bytes of
-  /// its memory per parameter (push 4, velocity and model 8 each), instead of the 28 with a sum; with n
-  /// pushes at once, 4 n + 24.
+  /// `before_update`: apply() follows, before a slot is overwritten. A GPU then takes a push that is alone,
+  /// with weight 1, from its slot. So SGD with momentum reads and writes 20 bytes of its memory per parameter
+  /// (push 4, velocity and model 8 each), instead of the 28 with a sum; with n pushes at once, 4 n + 24.
   Kernel fold(bool before_update);
+  /// Bytes of pushes that fold() sums.
+  Bytes summed_bytes(bool before_update) const {
+    return takes_from_slot(before_update) ? Bytes(0) : selected_bytes() * accepted();
+  }
   /// An update computes a mean only, and there is no model.
   bool only_averages() const { return only_averages_; }
   /// One update by the weighted mean of the aggregate, times `scale`, in a round of the job. Snapshots do not
@@ -82,6 +86,10 @@ class ServerModel {
     std::span<float> statistics_sum;
   };
 
+  bool takes_from_slot(bool before_update) const {
+    return is_on_gpu_ && before_update && total_weight_ == 0.0 && accepted_.size() == 1 &&
+           accepted_.front().second == 1.0;
+  }
   void keep_what_is_held();
   void load_initial(const ReplicaPlan& plan, bool averages_statistics);
   void add_up();
@@ -100,6 +108,7 @@ class ServerModel {
   void give_way_to_worker(const FloatArray& handed_out);
 
   ComputeDevice& device_;
+  bool is_on_gpu_;
   ShardPieces pieces_;
   std::vector<UpdateStretch> stretches_;  ///< by piece, in the shard's memory
   std::int64_t elements_;

@@ -39,7 +39,8 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       steward_(job.roster().steward()),
       counts_updates_(steward_ && plan_.algorithm().make.membership.rounds_are_updates),
       answer_time_(job.devices().answer_time(context.rank())),
-      model_(job.replica_plan(), plan_, context.device(), shard),
+      model_(job.replica_plan(), plan_, context.device(), shard,
+             job.devices().kind_of(context.rank()) != DevicePlan::processor_kind),
       keys_(keys_of_pushes(plan_, model_)),
       policy_(plan_.algorithm().make.make_server(plan_.sync_setting())),
       checkpoints_(job, context),
@@ -285,13 +286,12 @@ void ParameterServer::accept(const sync::Accept& decision) {
 
 void ParameterServer::fold(bool before_update) {
   if (model_.accepted() == 0) return;
-  const Bytes size = model_.selected_bytes() * model_.accepted();
   if (model_.is_compressed()) {
-    Pending values = context_.compute({.kind = Work::Kind::decompress, .bytes = size}, model_.decompress());
-    context_.wait(values);
+    const Bytes size = model_.selected_bytes() * model_.accepted();
+    compute({.kind = Work::Kind::decompress, .bytes = size}, model_.decompress());
   }
-  Pending sum = context_.compute({.kind = Work::Kind::reduce, .bytes = size}, model_.fold(before_update));
-  context_.wait(sum);
+  const Work work{.kind = Work::Kind::reduce, .bytes = model_.summed_bytes(before_update)};
+  compute(work, model_.fold(before_update));
 }
 
 void ParameterServer::apply(double scale) {
@@ -299,9 +299,8 @@ void ParameterServer::apply(double scale) {
   const auto kind = model_.only_averages() ? Work::Kind::reduce : Work::Kind::update;
   // The pushes of the round are counted by its last key.
   const std::int64_t round = is_last_key() && !counts_updates_ ? pushes_.current() : pushes_.rounds();
-  Pending update = context_.compute({.kind = kind, .bytes = model_.selected_bytes()},
-                                    model_.apply(scale * ramp_.factor(rate_factor_, round), round));
-  context_.wait(update);
+  compute({.kind = kind, .bytes = model_.selected_bytes()},
+          model_.apply(scale * ramp_.factor(rate_factor_, round), round));
   if (!is_last_key()) return;
   // Every server counts its own updates; one of them records for all.
   if (is_coordinator_ && gets_pushes_)
@@ -422,8 +421,7 @@ ParameterServer::KeyCost ParameterServer::cost_of(const ShardKey& key, const Mod
 /// What the server does itself with a push or a reply, one after the other, where its host states the cost.
 /// Otherwise its updates and sums are its work.
 void ParameterServer::do_stated_work(Work::Kind kind, Bytes size) {
-  Pending work = context_.compute({.kind = kind, .bytes = size, .tensors = costs_[key_].tensors});
-  context_.wait(work);
+  compute({.kind = kind, .bytes = size, .tensors = costs_[key_].tensors}, {});
 }
 
 void ParameterServer::answer(const sync::AnswerReport& decision) {

@@ -124,6 +124,11 @@ class ParameterServer {
   void execute(const std::string& event);
   void carry_out();
   void accept(const sync::Accept& decision);
+  /// Waits until the work is done.
+  void compute(const Work& work, Kernel kernel) {
+    Pending done = context_.compute(work, std::move(kernel));
+    context_.wait(done);
+  }
   void fold(bool before_update = false);
   void apply(double scale);
   void discard(const sync::Discard& decision);

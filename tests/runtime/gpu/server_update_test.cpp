@@ -44,7 +44,7 @@ Job job_of(const std::string& algorithm) {
 class Server {
  public:
   Server(const Job& job, ComputeDevice& device)
-      : device_(device), model_(job.replica_plan(), job.exchange(), device, 0) {}
+      : device_(device), model_(job.replica_plan(), job.exchange(), device, 0, !device.is_host()) {}
 
   void push(int worker, Rng random, double weight = 1.0) {
     for (std::size_t piece = 0; piece < model_.pieces().size(); ++piece) {
@@ -56,6 +56,8 @@ class Server {
     model_.accept(worker, weight);
   }
   void fold(bool before_update) { run(model_.fold(before_update)); }
+  Bytes summed(bool before_update) const { return model_.summed_bytes(before_update); }
+  Bytes size() const { return model_.bytes(); }
   void update() { run(model_.apply(1.0, 0)); }
   std::vector<float> values() {
     const Snapshot model = model_.snapshot();
@@ -142,6 +144,28 @@ TEST(ServerUpdate, OfAPushThatIsAloneIsOneKernel) {
               server.update();
             }),
             2);
+}
+
+// The time of a sum that a GPU leaves out is no part of a prediction either.
+TEST(ServerUpdate, OnlyPushesThatAreSummedCount) {
+  cuda_on_host::reset();
+  const Job job = job_of("asp");
+  CudaDevice device(0);
+  Server there(job, device), here(job, host_device());
+  for (Server* server : {&here, &there}) {
+    server->push(0, Rng(1));
+    EXPECT_EQ(server->summed(true), server == &there ? Bytes(0) : server->size());
+    EXPECT_EQ(server->summed(false), server->size()) << "its slot is needed before the update";
+    server->fold(false);
+    server->push(1, Rng(2));
+    EXPECT_EQ(server->summed(true), server->size()) << "with what is summed already";
+    server->fold(true);
+    server->update();
+    server->push(1, Rng(3), 2.0);
+    EXPECT_EQ(server->summed(true), server->size()) << "weighted";
+    server->push(0, Rng(4));
+    EXPECT_EQ(server->summed(true), server->size() * 2);
+  }
 }
 
 }  // namespace

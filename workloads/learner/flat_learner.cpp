@@ -81,8 +81,7 @@ template <class Work>
 void FlatLearner::compute(std::int64_t images, const Work& work) {
   mode_.apply();
   const StreamInUse stream(device(), compute_device_.libtorch_stream());
-  // On a GPU, libtorch queues its work after the device's; the processor would overtake it.
-  if (!setting_.gpu) compute_device_.finish();
+  wait_for_device();
   within_memory(images, work);
 }
 
@@ -97,7 +96,13 @@ void FlatLearner::try_twice(const Work& work, const Undo& undo) {
     undo();
     if (!compute_device_.free_cache()) throw;
   }
+  wait_for_device();
   work();
+}
+
+/// On a GPU, libtorch queues its work after the device's; the processor would overtake it.
+void FlatLearner::wait_for_device() const {
+  if (!setting_.gpu) compute_device_.finish();
 }
 
 void FlatLearner::load(std::span<const std::byte> records) {

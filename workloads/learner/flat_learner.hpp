@@ -92,6 +92,7 @@ class FlatLearner : public Learner {
   void within_memory(std::int64_t images, const Work& work) const;
   template <class Work>
   void compute(std::int64_t images, const Work& work);
+  void wait_for_device() const;
   template <class Work, class Undo>
   void try_twice(const Work& work, const Undo& undo);
   Rng random_of_step() const { return Rng::stream(random_seed_, "step", steps_); }

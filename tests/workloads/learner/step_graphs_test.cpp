@@ -265,6 +265,38 @@ TEST(BackwardPass, OfAFileOfTorchScriptIsComputedOnceMore) {
   expect_second_backward(path, *images(8, "synthetic"), "aten::convolution_backward");
 }
 
+// It lacks memory after all layers, when running statistics have changed, in place and by new tensors.
+TEST(ForwardPass, OfAFileOfTorchScriptIsComputedOnceMore) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path("tangle.pt");
+  testing::save_tangle(path);
+  const auto dataset = images(8, "synthetic");
+  Pair pair(path, dataset->info());
+  ApartDevice device;
+  const auto learner = make_torch_learner(setting(path, dataset->info(), false), device);
+  int frees = 0;
+  device.on_shortage([&] { ++frees; });
+  for (const std::size_t index : {0, 1}) {
+    const auto records = batch(*dataset, index, 4);
+    learner->load(records);
+    {
+      const Shortage shortage("aten::nll_loss_forward");
+      learner->forward();
+      EXPECT_TRUE(shortage.has_lacked());
+    }
+    for (int bucket = 0; bucket < std::ssize(learner->description().buckets); ++bucket) {
+      learner->backward(bucket);
+      device.forget(device.kernel_end());
+    }
+    device.finish();
+    Learner& other = pair.computing();
+    EXPECT_EQ(learner->loss(), differentiate(other, records));
+    EXPECT_EQ(copy_of(learner->gradient()), copy_of(other.gradient())) << "including statistics";
+    EXPECT_EQ(copy_of(learner->model()), copy_of(other.model())) << "including statistics";
+  }
+  EXPECT_EQ(frees, 2);
+}
+
 TEST(BackwardPass, ASecondShortageIsTheUsersError) {
   const auto dataset = images(8);
   ApartDevice device;

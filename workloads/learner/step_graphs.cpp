@@ -45,12 +45,12 @@ class CudaStepGraphs final : public StepGraphs {
   void repeat(std::size_t piece) override { pieces_.at(piece)->replay(); }
 
  private:
-  /// The stream must not stay in recording; what ends it reports the error once more.
+  /// The stream must not stay in recording.
   static void end_failed(CUDAGraph& graph) noexcept {
     try {
       graph.capture_end();
     } catch (const std::exception&) {
-      static_cast<void>(cudaGetLastError());
+      // The error that is under way says more.
     }
   }
 

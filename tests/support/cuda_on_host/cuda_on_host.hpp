@@ -12,9 +12,10 @@
 // the emulation does not have. Therefore the same tests run on a GPU if there is one
 // (tests/runtime/gpu/compute_device_test.cpp).
 //
-// Like CUDA's, its state belongs to the process. The environment variables CUDA_ON_HOST_MEMORY and
-// CUDA_ON_HOST_PINNED (bytes), CUDA_ON_HOST_COUNT_ERROR (the number of a cudaError_t) and CUDA_ON_HOST_DRIVER
-// (its version) configure a program that does not configure the emulation itself.
+// Like CUDA's, its state belongs to the process. The environment variables CUDA_ON_HOST_DEVICES (their
+// number), CUDA_ON_HOST_MEMORY and CUDA_ON_HOST_PINNED (bytes), CUDA_ON_HOST_COUNT_ERROR (the number of a
+// cudaError_t) and CUDA_ON_HOST_DRIVER (its version) configure a program that does not configure the
+// emulation itself.
 #pragma once
 
 #include <cstddef>

@@ -16,6 +16,7 @@ void take_from_environment(const char* name, Number& number) {
 
 Settings settings_of_environment() {
   Settings own;
+  take_from_environment("CUDA_ON_HOST_DEVICES", own.devices);
   take_from_environment("CUDA_ON_HOST_MEMORY", own.memory_bytes);
   take_from_environment("CUDA_ON_HOST_PINNED", own.pinned_bytes);
   take_from_environment("CUDA_ON_HOST_COUNT_ERROR", own.count_error);

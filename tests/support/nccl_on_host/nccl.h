@@ -7,6 +7,10 @@
 // meanwhile only ncclCommGetAsyncError reports it; destroying a communicator involves all members. Sums of
 // different numbers of elements, which hang or corrupt memory in NCCL, are reported as errors. Calls are
 // counted, and fail on request with ncclUnhandledCudaError, like those of CUDA (cuda_on_host.hpp).
+//
+// Environment variables change it in a whole program: with NCCL_ON_HOST_HIDDEN, the machine has no NCCL; with
+// NCCL_ON_HOST_SIGNAL=RANK:SUM:SIGNAL, the process with that rank in a communicator sends itself the signal
+// in the middle of the communicator's SUM-th sum or gather (from 1), when all members have joined it.
 #pragma once
 
 #include <cstddef>

@@ -143,7 +143,7 @@ std::byte* CudaDevice::allocate(std::size_t bytes) {
   }
   if (error != cudaSuccess) fail_cuda(error, "cudaMalloc", gpu_, describe_memory(bytes));
   auto* const own = static_cast<std::byte*>(memory);
-  ranges_.emplace(own, Range{bytes, /*is_pinned=*/false});
+  ranges_.emplace(own, Range{bytes, /*is_pinned=*/false, ++allocations_});
   // Not in the queue, which may be long: concurrent copies may write the memory immediately.
   cudaError_t cleared = cudaMemsetAsync(own, 0, bytes, second_);
   if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(second_);
@@ -167,24 +167,38 @@ void CudaDevice::give_back(std::byte* memory) noexcept {
 }
 
 void CudaDevice::free(std::byte* memory, const Range& range) noexcept {
-  static_cast<void>(range.is_pinned ? cudaFreeHost(memory) : cudaFree(memory));
+  if (range.is_pinned) {
+    static_cast<void>(cudaFreeHost(memory));
+    return;
+  }
+  for (const auto& watcher : watchers_)
+    if (const auto present = watcher.lock()) present->before_free({range.number, memory, range.bytes});
+  static_cast<void>(cudaFree(memory));
 }
 
 /// Pre: the GPU is the current one.
 void CudaDevice::free_released() noexcept {
   if (!std::exchange(has_released_, false)) return;
-  std::erase_if(ranges_, [](const auto& item) {
+  std::erase_if(ranges_, [this](const auto& item) {
     if (item.second.is_released) free(item.first, item.second);
     return item.second.is_released;
   });
 }
 
-bool CudaDevice::owns(const void* memory) const {
+bool CudaDevice::owns(const void* memory) const { return allocation_of(memory).has_value(); }
+
+std::optional<DeviceAllocation> CudaDevice::allocation_of(const void* memory) const {
   const auto* const place = static_cast<const std::byte*>(memory);
   const auto after = ranges_.upper_bound(place);
-  if (place == nullptr || after == ranges_.begin()) return false;
+  if (place == nullptr || after == ranges_.begin()) return std::nullopt;
   const auto& [begin, range] = *std::prev(after);
-  return !range.is_pinned && !range.is_released && place < begin + range.bytes;
+  if (range.is_pinned || range.is_released || place >= begin + range.bytes) return std::nullopt;
+  return DeviceAllocation{range.number, begin, range.bytes};
+}
+
+void CudaDevice::watch(std::weak_ptr<AllocationWatcher> watcher) {
+  std::erase_if(watchers_, [](const auto& other) { return other.expired(); });
+  watchers_.push_back(std::move(watcher));
 }
 
 std::byte* CudaDevice::allocate_pinned(std::size_t bytes) {

@@ -6,11 +6,14 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "runtime/gpu/device_allocations.hpp"
 #include "runtime/gpu/gpu.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
@@ -24,7 +27,7 @@ struct FlawSearch;
 /// and leaves it so. Memory is released, and codecs are destroyed, before the device is. What is released
 /// while an exception is under way is freed later: freeing waits for all work of the GPU, which may wait for
 /// other ranks.
-class CudaDevice final : public ComputeDevice {
+class CudaDevice final : public ComputeDevice, public DeviceAllocations {
  public:
   /// `gpu`: its number among those that CUDA_VISIBLE_DEVICES leaves. Errors: WorldError, also where this
   /// build has no kernels for it.
@@ -44,6 +47,8 @@ class CudaDevice final : public ComputeDevice {
   std::byte* allocate(std::size_t bytes) override;
   void release(std::byte* memory) noexcept override { give_back(memory); }
   bool owns(const void* memory) const override;
+  std::optional<DeviceAllocation> allocation_of(const void* memory) const override;
+  void watch(std::weak_ptr<AllocationWatcher> watcher) override;
   std::byte* allocate_pinned(std::size_t bytes) override;
   void release_pinned(std::byte* memory) noexcept override { give_back(memory); }
 
@@ -98,10 +103,11 @@ class CudaDevice final : public ComputeDevice {
   struct Range {
     std::size_t bytes;
     bool is_pinned;
+    std::uint64_t number = 0;  ///< of device memory
     bool is_released = false;  ///< but not freed yet
   };
   void give_back(std::byte* memory) noexcept;
-  static void free(std::byte* memory, const Range& range) noexcept;
+  void free(std::byte* memory, const Range& range) noexcept;
   void free_released() noexcept;
   DeviceMark mark_on(cudaStream_t stream);
   DeviceMark copy_concurrently(cudaStream_t stream, void* to, const void* from, std::size_t bytes,
@@ -118,6 +124,8 @@ class CudaDevice final : public ComputeDevice {
   kernels::FlawSearch* search_ = nullptr;
   std::map<std::byte*, Range, std::less<>> ranges_;  ///< all memory, by its first byte
   bool has_released_ = false;                        ///< some of it is not freed yet
+  std::uint64_t allocations_ = 0;                    ///< of device memory, so far
+  std::vector<std::weak_ptr<AllocationWatcher>> watchers_;
   std::vector<cudaEvent_t> marks_;
   std::vector<DeviceMark> free_marks_;  ///< has room for all
 };

@@ -11,9 +11,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "policies/collectives/element.hpp"
 #include "policies/vocabulary/units.hpp"
+#include "runtime/gpu/device_allocations.hpp"
 
 namespace tandem {
 
@@ -43,11 +45,22 @@ class DeviceCollective {
 /// NCCL uses some hundred MB of a GPU's memory for each list.
 inline constexpr std::size_t most_device_lists = 8;
 
+/// Memory that a library sums without copying it to its own first. A sum over these members, in any order,
+/// registers the allocation of its memory, which stays registered until it is freed; sums over other lists do
+/// not, because a library may make the host wait for all members of a sum whose memory it sees for the first
+/// time, and members may start the sums of several lists in different orders.
+struct RegisteredMemory {
+  DeviceAllocations* allocations = nullptr;  ///< of this rank's device; lives whenever a sum starts
+  std::vector<Rank> members = {};            ///< in ascending order; the same on all ranks
+};
+
 struct DeviceSumSetting {
   Seconds timeout;                             ///< of a sum, from its start on this rank (run.sum_timeout)
   std::size_t most_lists = most_device_lists;  ///< the largest number of lists over which this rank sums
   /// Frees memory of the GPU that another library keeps unused; called where a list may lack memory.
   std::function<void()> free_cache = {};
+  /// What is registered with the library, if it can register memory.
+  RegisteredMemory registered = {};
 };
 
 /// `gpu`: number of the GPU on which this rank computes, if it does. Null when fewer than two ranks have a

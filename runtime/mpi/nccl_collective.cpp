@@ -40,7 +40,10 @@ Identity identity_of(std::optional<int> gpu) {
   return identity;
 }
 
-class NcclCollective final : public DeviceCollective {
+/// NCCL reads and writes registered memory itself, without copies to its own. If the memory of one member is
+/// registered in a sum, that of all members has to be. So the members of a list agree when they make it
+/// whether they register memory; then each registers every allocation in which a sum of the list is.
+class NcclCollective final : public DeviceCollective, public AllocationWatcher {
  public:
   /// Without a library, this rank only knows who takes part.
   NcclCollective(std::optional<NcclLibrary> library, std::optional<int> gpu, std::vector<Identity> identities,
@@ -58,24 +61,33 @@ class NcclCollective final : public DeviceCollective {
                                      std::int64_t bytes, const collectives::Element& element) override;
   bool has_ended(std::uint32_t sum) override;
   void abort() noexcept override;
+  void before_free(const DeviceAllocation& allocation) noexcept override;
 
  private:
   struct Group {
     ncclComm_t communicator = nullptr;  ///< null: a member sums over as many lists as it may
     cudaStream_t stream = nullptr;
     const std::vector<Rank>* members = nullptr;
+    int in_flight = 0;                               ///< sums whose end this rank has not noticed yet
+    bool registers = false;                          ///< as all members have agreed
+    std::map<std::uint64_t, void*> registered = {};  ///< handles, by the number of the allocation
+    ncclResult_t deregistered = ncclSuccess;         ///< the first error of giving up a registration
   };
   struct Sum {
     cudaEvent_t end = nullptr;
-    const Group* group = nullptr;
+    Group* group = nullptr;
     const char* call = nullptr;
     Clock::time_point start = {};
   };
   void check_nccl(ncclResult_t code, const char* call) const;
   const char* queue(const Group& group, MPI_Comm among, std::byte* memory, std::int64_t bytes,
                     const collectives::Element& element) const;
-  const Group& group_of(std::span<const Rank> members, MPI_Comm among);
-  bool all_have_room(MPI_Comm among) const;
+  Group& group_of(std::span<const Rank> members, MPI_Comm among, const std::byte* memory);
+  bool is_registering(const Group& group) const;
+  ncclResult_t register_memory(Group& group, const std::byte* memory) const;
+  ncclResult_t deregister(const Group& group, void* handle) const;
+  void agree_on_registering(Group& group, MPI_Comm among, const std::byte* memory) const;
+  static bool all_agree(MPI_Comm among, bool own);
   void make_room() const;
   void check_members(const Sum& sum);
 
@@ -96,15 +108,23 @@ NcclCollective::~NcclCollective() {
   if (std::uncaught_exceptions() > 0) abort();
   for (const Sum& sum : sums_) cudaEventDestroy(sum.end);
   for (const auto& [members, group] : groups_) {
-    if (group.communicator != nullptr) library_.comm_destroy(group.communicator);
+    if (group.communicator != nullptr) {
+      // NCCL itself does it behind a sum that has not ended.
+      if (group.in_flight == 0)
+        for (const auto& [number, handle] : group.registered) static_cast<void>(deregister(group, handle));
+      library_.comm_destroy(group.communicator);
+    }
     if (group.stream != nullptr) cudaStreamDestroy(group.stream);
   }
 }
 
 void NcclCollective::abort() noexcept {
   is_aborted_ = true;
-  for (auto& [members, group] : groups_)
+  for (auto& [members, group] : groups_) {
     if (group.communicator != nullptr) library_.comm_abort(std::exchange(group.communicator, nullptr));
+    // They end with the communicator.
+    group.registered.clear();
+  }
 }
 
 void NcclCollective::check_nccl(ncclResult_t code, const char* call) const {
@@ -122,11 +142,63 @@ bool NcclCollective::can(std::span<const Rank> members) const {
   return theirs.front() != Identity{} && std::ranges::adjacent_find(theirs) == theirs.end();
 }
 
-bool NcclCollective::all_have_room(MPI_Comm among) const {
-  int have_room = lists_ < setting_.most_lists ? 1 : 0;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &have_room, 1, MPI_INT, MPI_MIN, among), "MPI_Allreduce");
-  return have_room == 1;
+bool NcclCollective::all_agree(MPI_Comm among, bool own) {
+  int agrees = own ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &agrees, 1, MPI_INT, MPI_MIN, among), "MPI_Allreduce");
+  return agrees == 1;
 }
+
+// ---- Registered memory ----
+
+/// The whole allocation, so that all sums in it need one registration.
+ncclResult_t NcclCollective::register_memory(Group& group, const std::byte* memory) const {
+  const auto allocation = setting_.registered.allocations->allocation_of(memory);
+  // Not memory of the device: the sum itself will be refused.
+  if (!allocation) return ncclSuccess;
+  const auto [found, is_new] = group.registered.try_emplace(allocation->number, nullptr);
+  if (!is_new) return ncclSuccess;
+  const ncclResult_t result =
+      library_.comm_register(group.communicator, allocation->begin, allocation->bytes, &found->second);
+  if (result != ncclSuccess) group.registered.erase(found);
+  return result;
+}
+
+/// With NCCL_LOCAL_REGISTER=0, NCCL registers nothing and gives no handle.
+ncclResult_t NcclCollective::deregister(const Group& group, void* handle) const {
+  return handle == nullptr ? ncclSuccess : library_.comm_deregister(group.communicator, handle);
+}
+
+bool NcclCollective::is_registering(const Group& group) const {
+  std::vector<Rank> members = *group.members;
+  std::ranges::sort(members);
+  return setting_.registered.allocations != nullptr && library_.can_register() &&
+         members == setting_.registered.members;
+}
+
+/// Where a member cannot register the memory of the first sum, none registers any.
+void NcclCollective::agree_on_registering(Group& group, MPI_Comm among, const std::byte* memory) const {
+  const bool is_able = is_registering(group) && register_memory(group, memory) == ncclSuccess;
+  if (!is_able) static_cast<void>(cudaGetLastError());
+  group.registers = all_agree(among, is_able);
+  if (group.registers) return;
+  for (const auto& [number, handle] : std::exchange(group.registered, {}))
+    check_nccl(deregister(group, handle), "ncclCommDeregister");
+}
+
+/// NCCL must not keep what it knows of this memory, whose addresses may soon be those of another allocation.
+void NcclCollective::before_free(const DeviceAllocation& allocation) noexcept {
+  for (auto& [members, group] : groups_) {
+    const auto found = group.registered.find(allocation.number);
+    if (found == group.registered.end()) continue;
+    // As freeing the memory does.
+    if (group.in_flight > 0) static_cast<void>(cudaStreamSynchronize(group.stream));
+    const ncclResult_t result = deregister(group, found->second);
+    if (group.deregistered == ncclSuccess) group.deregistered = result;
+    group.registered.erase(found);
+  }
+}
+
+// ---- Sums ----
 
 /// A list that fails to be made cannot be tried again: the other members wait for it.
 void NcclCollective::make_room() const {
@@ -136,11 +208,12 @@ void NcclCollective::make_room() const {
   if (free < room_of_list && setting_.free_cache) setting_.free_cache();
 }
 
-const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> members, MPI_Comm among) {
+NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> members, MPI_Comm among,
+                                                const std::byte* memory) {
   const auto [found, is_new] = groups_.try_emplace({members.begin(), members.end()});
   Group& group = found->second;
   group.members = &found->first;
-  if (!is_new || !all_have_room(among)) return group;
+  if (!is_new || !all_agree(among, lists_ < setting_.most_lists)) return group;
   make_room();
   int rank = 0;
   check_mpi(MPI_Comm_rank(among, &rank), "MPI_Comm_rank");
@@ -154,6 +227,7 @@ const NcclCollective::Group& NcclCollective::group_of(std::span<const Rank> memb
   check_nccl(library_.comm_init_rank(&group.communicator, static_cast<int>(members.size()), id, rank),
              "ncclCommInitRank");
   ++lists_;
+  agree_on_registering(group, among, memory);
   return group;
 }
 
@@ -196,8 +270,10 @@ std::optional<std::uint32_t> NcclCollective::start(std::span<const Rank> members
                                                    const collectives::Element& element) {
   TANDEM_CHECK(gpu_ && can(members) && !is_aborted_, "members", members.size());
   check_cuda(cudaSetDevice(*gpu_), "cudaSetDevice", *gpu_);
-  const Group& group = group_of(members, among);
+  Group& group = group_of(members, among, memory);
   if (group.communicator == nullptr) return std::nullopt;
+  check_nccl(group.deregistered, "ncclCommDeregister");
+  if (group.registers) check_nccl(register_memory(group, memory), "ncclCommRegister");
   if (free_.empty()) {
     cudaEvent_t end = nullptr;
     check_cuda(cudaEventCreateWithFlags(&end, cudaEventDisableTiming), "cudaEventCreateWithFlags", *gpu_);
@@ -210,6 +286,7 @@ std::optional<std::uint32_t> NcclCollective::start(std::span<const Rank> members
   sum.group = &group;
   sum.call = call;
   sum.start = Clock::now();
+  ++group.in_flight;
   check_cuda(cudaEventRecord(sum.end, group.stream), "cudaEventRecord", *gpu_);
   free_.pop_back();
   return number;
@@ -225,6 +302,7 @@ bool NcclCollective::has_ended(std::uint32_t number) {
     return false;
   }
   check_cuda(code, sum.call, *gpu_);
+  --sum.group->in_flight;
   free_.push_back(number);
   return true;
 }
@@ -282,7 +360,10 @@ std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, 
   const auto library = gpu ? nccl_of_process(reason) : std::nullopt;
   leave_out_without_library(communicator, gpu && !library, reason, gpus);
   if (!have_several(gpus)) return nullptr;
-  return std::make_shared<NcclCollective>(library, gpu, std::move(gpus), std::move(setting));
+  DeviceAllocations* const allocations = setting.registered.allocations;
+  const auto collective = std::make_shared<NcclCollective>(library, gpu, std::move(gpus), std::move(setting));
+  if (allocations != nullptr) allocations->watch(std::weak_ptr<AllocationWatcher>(collective));
+  return collective;
 }
 
 }  // namespace tandem

@@ -13,8 +13,11 @@ std::optional<NcclLibrary> load_nccl(const std::string& file_name, std::string& 
     return std::nullopt;
   }
   bool is_complete = true;
-  const auto find = [&](const char* name, auto& function) {
+  const auto find_optional = [&](const char* name, auto& function) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+  };
+  const auto find = [&](const char* name, auto& function) {
+    find_optional(name, function);
     if (function != nullptr) return;
     is_complete = false;
     reason = dlerror();
@@ -28,6 +31,8 @@ std::optional<NcclLibrary> load_nccl(const std::string& file_name, std::string& 
   find("ncclCommGetAsyncError", found.comm_get_async_error);
   find("ncclAllReduce", found.all_reduce);
   find("ncclAllGather", found.all_gather);
+  find_optional("ncclCommRegister", found.comm_register);
+  find_optional("ncclCommDeregister", found.comm_deregister);
   return is_complete ? std::optional(found) : std::nullopt;
 }
 

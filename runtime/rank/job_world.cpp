@@ -76,10 +76,14 @@ MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool
   MpiSetting setting{.parallel_transfers = parallel_transfers(job, rank), .device = device};
   setting.direct_messages =
       messages_are_direct(job.spec().experiment.run.device_messages, mpi_reads_device_memory());
+  std::vector<Rank> workers(job.roster().workers().begin(), job.roster().workers().end());
+  std::ranges::sort(workers);
   // The number under which the rank's device was made, wherever libtorch computes.
-  setting.collective = make_device_collective(
-      communicator, device == nullptr ? std::nullopt : job.devices().gpu_of(rank),
-      {.timeout = job.spec().experiment.run.sum_timeout, .free_cache = [device] { device->free_cache(); }});
+  setting.collective =
+      make_device_collective(communicator, device == nullptr ? std::nullopt : job.devices().gpu_of(rank),
+                             {.timeout = job.spec().experiment.run.sum_timeout,
+                              .free_cache = [device] { device->free_cache(); },
+                              .registered = {dynamic_cast<DeviceAllocations*>(device), workers}});
   if (shares_node) setting.node_memory = std::make_shared<NodeMemory>(communicator);
   return setting;
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <ostream>
 #include <regex>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,6 +138,24 @@ TEST_F(NcclJobs, FourWorkersTrainTheModelOfMpiButForRounding) {
   ASSERT_EQ(own.size(), 24U);
   ASSERT_EQ(of_mpi.size(), own.size());
   for (const auto& [step, loss] : own) EXPECT_NEAR(loss, of_mpi.at(step), 1e-4 * std::abs(loss));
+}
+
+// All buckets are parts of it.
+TEST_F(NcclJobs, TheFlatGradientIsRegisteredOnceAndGivenUp) {
+  const Results results = results_of(two, "", "registered", "NCCL_ON_HOST_LOG=log");
+  const Results old = results_of(two, "", "old", "NCCL_ON_HOST_OLD=1 NCCL_ON_HOST_LOG=old_log");
+  EXPECT_EQ(native_sums(results), "NCCL");
+  EXPECT_EQ(native_sums(old), "NCCL");
+  EXPECT_TRUE(model("registered") == model("old"));
+  std::map<std::string, int> lines;
+  std::istringstream log(text_of(line_.folder() / "log"));
+  for (std::string line; std::getline(log, line);) ++lines[line];
+  const std::string gradient = std::to_string(199210 * sizeof(float));
+  std::map<std::string, int> wanted;
+  for (const std::string rank : {"rank 0", "rank 1"})
+    for (const std::string what : {" registers ", " gives up "}) wanted[rank + what + gradient] = 1;
+  EXPECT_EQ(lines, wanted);
+  EXPECT_EQ(text_of(line_.folder() / "old_log"), "");
 }
 
 TEST_F(NcclJobs, WorkersThatShareAGpuSumThroughMpi) {

@@ -41,13 +41,16 @@ class NcclCollectives : public testing::Test {
   void SetUp() override {
     cuda_on_host::reset({.devices = world_size(), .seed = static_cast<std::uint64_t>(world_rank()) + 1});
     device_.emplace(world_rank());
-    collective_ = make_device_collective(MPI_COMM_WORLD, world_rank(), {.timeout = long_enough});
+    nccl_on_host::reset_registered();
+    collective_ = make_device_collective(MPI_COMM_WORLD, world_rank(),
+                                         {.timeout = long_enough, .registered = {&*device_, everybody()}});
     ASSERT_NE(collective_, nullptr);
   }
   void TearDown() override {
     collective_.reset();
     device_.reset();
     EXPECT_EQ(cuda_on_host::remaining(), cuda_on_host::Remaining{});
+    EXPECT_EQ(nccl_on_host::registered(), nccl_on_host::Registered{});
     for (auto& [members, communicator] : communicators_) MPI_Comm_free(&communicator);
     MPI_Barrier(MPI_COMM_WORLD);
   }

@@ -11,6 +11,7 @@ TEST(NcclLibrary, LoadsFromTheFolderOfTheBuild) {
   const auto library = load_nccl(TANDEM_NCCL_LIBRARY, reason);
   ASSERT_TRUE(library) << reason;
   EXPECT_STREQ(library->get_error_string(ncclSuccess), "no error");
+  EXPECT_EQ(library->can_register(), NCCL_VERSION_CODE >= NCCL_VERSION(2, 19, 1));
 }
 
 TEST(NcclLibrary, OneThatIsMissingIsNamed) {

@@ -72,6 +72,8 @@ void note_launch();
 cudaError_t submit(cudaStream_t stream, std::function<void()> operation);
 /// Whether the whole range is part of one allocation on a device.
 bool is_device_memory(const void* memory, std::size_t bytes);
+/// The number of the allocation on a device that contains this byte, which no other one ever has; 0: none.
+std::uint64_t allocation_number(const void* memory);
 Settings settings();
 Settings settings_of_environment();
 bool is_default(cudaStream_t stream);

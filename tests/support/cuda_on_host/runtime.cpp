@@ -94,6 +94,7 @@ constexpr std::align_val_t alignment{256};
 struct Range {
   std::size_t bytes;
   int device;
+  std::uint64_t number;
 };
 struct Failing {
   int in;  ///< number of calls until the failure
@@ -108,6 +109,7 @@ struct World {
   std::map<std::string, Failing> failing;
   std::map<const std::byte*, Range> device_ranges;
   std::map<const std::byte*, Range> pinned_ranges;
+  std::uint64_t ranges = 0;  ///< made so far
   std::vector<CUstream_st*> streams;
   int events = 0;
 };
@@ -146,7 +148,7 @@ std::size_t used_bytes(const std::map<const std::byte*, Range>& ranges, int devi
 std::byte* make_range(std::map<const std::byte*, Range>& ranges, std::size_t bytes, int device) {
   auto* const memory = static_cast<std::byte*>(::operator new(bytes, alignment));
   std::memset(memory, 0xa5, bytes);
-  ranges.emplace(memory, Range{bytes, device});
+  ranges.emplace(memory, Range{bytes, device, ++world().ranges});
   return memory;
 }
 
@@ -223,6 +225,12 @@ Remaining remaining() {
 bool is_device_memory(const void* memory, std::size_t bytes) {
   const std::lock_guard lock(world().mutex);
   return is_within(world().device_ranges, memory, bytes);
+}
+
+std::uint64_t allocation_number(const void* memory) {
+  const std::lock_guard lock(world().mutex);
+  if (!begins_within(world().device_ranges, memory)) return 0;
+  return std::prev(world().device_ranges.upper_bound(static_cast<const std::byte*>(memory)))->second.number;
 }
 
 cudaError_t begin_call(const char* name) {

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <new>
 #include <set>
 #include <string>
@@ -53,10 +54,33 @@ void add_up(const std::byte* summands, std::size_t apart, int members, std::byte
   }
 }
 
+/// Registered memory, and the allocation in which it was then.
+struct Registration {
+  std::byte* begin = nullptr;
+  std::size_t bytes = 0;
+  std::uint64_t allocation = 0;
+
+  bool is_stale() const { return tandem::cuda_on_host::allocation_number(begin) != allocation; }
+  bool contains(const void* memory, std::size_t size) const {
+    const auto* const from = static_cast<const std::byte*>(memory);
+    return from >= begin && from + size <= begin + bytes;
+  }
+};
+std::atomic<int> registered_now = 0, registered_left = 0, registered_stale = 0;
+
+void log_registration(const char* what, int rank, std::size_t bytes) {
+  const char* const path = std::getenv("NCCL_ON_HOST_LOG");
+  std::FILE* const file = path == nullptr ? nullptr : std::fopen(path, "a");
+  if (file == nullptr) return;
+  std::fprintf(file, "rank %d %s %zu\n", rank, what, bytes);
+  std::fclose(file);
+}
+
 struct Member {
   int device = 0;
   std::atomic<std::uint64_t> phase = 0;  ///< number of barriers reached
   std::uint64_t count = 0;               ///< elements of its current sum
+  bool is_registered = false;            ///< its memory
   std::byte values[piece_bytes] = {};
 };
 struct Shared {
@@ -107,13 +131,27 @@ struct ncclComm {
   int device;
   std::atomic<bool> is_aborted = false;
   std::atomic<ncclResult_t> state = ncclSuccess;
-  std::atomic<int> in_flight = 0;  ///< number of sums
+  std::atomic<int> in_flight = 0;                    ///< number of sums
+  std::map<void*, Registration> registrations = {};  ///< by handle
   // Used only by the stream's thread.
   std::uint64_t phase = 0;
   int sums = 0;
   OwnSignal own_signal = OwnSignal::of_environment();
 
-  ~ncclComm() { munmap(shared, sizeof(Shared)); }
+  ~ncclComm() {
+    registered_now -= static_cast<int>(registrations.size());
+    munmap(shared, sizeof(Shared));
+  }
+  bool has_stale() const {
+    const auto stale = std::count_if(registrations.begin(), registrations.end(),
+                                     [](const auto& item) { return item.second.is_stale(); });
+    registered_stale += static_cast<int>(stale);
+    return stale > 0;
+  }
+  bool is_registered(const void* memory, std::size_t bytes) const {
+    return std::any_of(registrations.begin(), registrations.end(),
+                       [&](const auto& item) { return item.second.contains(memory, bytes); });
+  }
   Member& own() const { return shared->members[rank]; }
 
   /// Waits until all members have reached this point. Returns false if the communicator was aborted.
@@ -126,16 +164,20 @@ struct ncclComm {
       }
     return true;
   }
-  bool all_sum(std::uint64_t count) const {
-    return std::all_of(shared->members, shared->members + size,
-                       [&](const Member& member) { return member.count == count; });
+  /// Whether all members sum as many elements, in memory that is registered, or not, as here.
+  bool all_sum_as_here() const {
+    return std::all_of(shared->members, shared->members + size, [&](const Member& member) {
+      return member.count == own().count && member.is_registered == own().is_registered;
+    });
   }
   /// Publishes `bytes` piece by piece; `take(at, piece)` reads what the members have published.
   template <class Take>
-  void exchange(const std::byte* own_values, std::size_t bytes, std::uint64_t count, Take take) {
+  void exchange(const std::byte* own_values, std::size_t bytes, std::uint64_t count, bool registered,
+                Take take) {
     own().count = count;
+    own().is_registered = registered;
     if (!meet()) return;
-    if (!all_sum(count)) {
+    if (!all_sum_as_here()) {
       state = ncclInvalidUsage;
       while (!is_aborted) wait_briefly();
       return;
@@ -151,9 +193,10 @@ struct ncclComm {
     // No member may publish its next count before all have read this one, even for empty sums.
     static_cast<void>(meet());
   }
-  void sum(const std::byte* summand, std::byte* result, std::size_t count, ncclDataType_t type) {
+  void sum(const std::byte* summand, std::byte* result, std::size_t count, ncclDataType_t type,
+           bool registered) {
     const std::byte* const summands = shared->members[0].values;
-    exchange(summand, count * size_of(type), count, [&](std::size_t at, std::size_t piece) {
+    exchange(summand, count * size_of(type), count, registered, [&](std::size_t at, std::size_t piece) {
       if (type == ncclFloat)
         add_up<float>(summands, sizeof(Member), size, result + at, piece,
                       [](float left, float right) { return left + right; });
@@ -162,8 +205,8 @@ struct ncclComm {
                               type == ncclHalf ? sum_of<Fp16> : sum_of<Bf16>);
     });
   }
-  void gather(const std::byte* part, std::byte* all, std::size_t bytes) {
-    exchange(part, bytes, bytes, [&](std::size_t at, std::size_t piece) {
+  void gather(const std::byte* part, std::byte* all, std::size_t bytes, bool registered) {
+    exchange(part, bytes, bytes, registered, [&](std::size_t at, std::size_t piece) {
       for (int other = 0; other < size; ++other)
         std::copy_n(shared->members[other].values, piece, all + static_cast<std::size_t>(other) * bytes + at);
     });
@@ -238,6 +281,8 @@ ncclResult_t ncclCommAbort(ncclComm_t communicator) {
 
 ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
   TANDEM_BEGIN_CALL();
+  static_cast<void>(communicator->has_stale());
+  const auto left = static_cast<int>(communicator->registrations.size());
   const Shared& shared = *communicator->shared;
   while (communicator->in_flight.load() > 0 && !shared.lost) wait_briefly();
   communicator->shared->ended.fetch_add(1);
@@ -246,6 +291,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
     static_cast<void>(ncclCommAbort(communicator));
     return ncclRemoteError;
   }
+  registered_left += left;
   delete communicator;
   return ncclSuccess;
 }
@@ -257,9 +303,37 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* state)
   return ncclSuccess;
 }
 
+// ---- Registered memory ----
+
+ncclResult_t ncclCommRegister(const ncclComm_t communicator, void* memory, std::size_t bytes, void** handle) {
+  TANDEM_BEGIN_CALL();
+  if (!tandem::cuda_on_host::is_device_memory(memory, bytes)) return ncclInvalidArgument;
+  if (communicator->has_stale()) return ncclInvalidUsage;
+  auto& registrations = communicator->registrations;
+  // NCCL gives the same handle for the same memory; here, that would be a mistake of the caller.
+  if (!registrations.try_emplace(memory).second) return ncclInvalidUsage;
+  registrations[memory] = {static_cast<std::byte*>(memory), bytes,
+                           tandem::cuda_on_host::allocation_number(memory)};
+  ++registered_now;
+  log_registration("registers", communicator->rank, bytes);
+  *handle = memory;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommDeregister(const ncclComm_t communicator, void* handle) {
+  TANDEM_BEGIN_CALL();
+  const auto found = communicator->registrations.find(handle);
+  if (found == communicator->registrations.end()) return ncclInvalidArgument;
+  if (communicator->in_flight.load() > 0 || communicator->has_stale()) return ncclInvalidUsage;
+  log_registration("gives up", communicator->rank, found->second.bytes);
+  communicator->registrations.erase(found);
+  --registered_now;
+  return ncclSuccess;
+}
+
 namespace {
 
-/// Lets the stream run `act`, which reads `from` and writes `to`.
+/// Lets the stream run `act`, which reads `from` and writes `to`; its argument: both are registered.
 template <class Act>
 ncclResult_t submit(ncclComm_t communicator, cudaStream_t stream, const void* from, std::size_t from_bytes,
                     const void* to, std::size_t to_bytes, Act act) {
@@ -268,9 +342,12 @@ ncclResult_t submit(ncclComm_t communicator, cudaStream_t stream, const void* fr
   if (!tandem::cuda_on_host::is_device_memory(from, from_bytes) ||
       !tandem::cuda_on_host::is_device_memory(to, to_bytes))
     return ncclInvalidArgument;
+  if (communicator->has_stale()) return ncclInvalidUsage;
+  const bool registered =
+      communicator->is_registered(from, from_bytes) && communicator->is_registered(to, to_bytes);
   ++communicator->in_flight;
   const cudaError_t error = tandem::cuda_on_host::submit(stream, [=] {
-    if (!communicator->is_aborted) act();
+    if (!communicator->is_aborted) act(registered);
     --communicator->in_flight;
   });
   if (error == cudaSuccess) return ncclSuccess;
@@ -285,8 +362,9 @@ ncclResult_t ncclAllReduce(const void* summand, void* sum, std::size_t count, nc
   TANDEM_BEGIN_CALL();
   if (communicator == nullptr || type == ncclUint8 || operation != ncclSum) return ncclInvalidArgument;
   const std::size_t bytes = count * size_of(type);
-  return submit(communicator, stream, summand, bytes, sum, bytes, [=] {
-    communicator->sum(static_cast<const std::byte*>(summand), static_cast<std::byte*>(sum), count, type);
+  return submit(communicator, stream, summand, bytes, sum, bytes, [=](bool registered) {
+    communicator->sum(static_cast<const std::byte*>(summand), static_cast<std::byte*>(sum), count, type,
+                      registered);
   });
 }
 
@@ -296,23 +374,34 @@ ncclResult_t ncclAllGather(const void* part, void* all, std::size_t count, ncclD
   if (communicator == nullptr) return ncclInvalidArgument;
   const std::size_t bytes = count * size_of(type);
   const std::size_t all_bytes = bytes * static_cast<std::size_t>(communicator->size);
-  return submit(communicator, stream, part, bytes, all, all_bytes, [=] {
-    communicator->gather(static_cast<const std::byte*>(part), static_cast<std::byte*>(all), bytes);
+  return submit(communicator, stream, part, bytes, all, all_bytes, [=](bool registered) {
+    communicator->gather(static_cast<const std::byte*>(part), static_cast<std::byte*>(all), bytes,
+                         registered);
   });
 }
 
 namespace tandem {
 namespace {
 bool is_hidden = std::getenv("NCCL_ON_HOST_HIDDEN") != nullptr;
-}
+bool is_old = std::getenv("NCCL_ON_HOST_OLD") != nullptr;
+}  // namespace
 
-void nccl_on_host::hide(bool hidden) { is_hidden = hidden; }
+namespace nccl_on_host {
+void hide(bool hidden) { is_hidden = hidden; }
+void be_old(bool old) { is_old = old; }
+Registered registered() { return {registered_now, registered_left, registered_stale}; }
+void reset_registered() { registered_now = registered_left = registered_stale = 0; }
+}  // namespace nccl_on_host
 
 std::optional<NcclLibrary> nccl_of_process(std::string& reason) {
   reason = is_hidden ? "hidden" : "";
   if (is_hidden) return std::nullopt;
-  return NcclLibrary{&ncclGetErrorString, &ncclGetUniqueId,       &ncclCommInitRank, &ncclCommDestroy,
-                     &ncclCommAbort,      &ncclCommGetAsyncError, &ncclAllReduce,    &ncclAllGather};
+  NcclLibrary library{&ncclGetErrorString, &ncclGetUniqueId,       &ncclCommInitRank, &ncclCommDestroy,
+                      &ncclCommAbort,      &ncclCommGetAsyncError, &ncclAllReduce,    &ncclAllGather};
+  if (is_old) return library;
+  library.comm_register = &ncclCommRegister;
+  library.comm_deregister = &ncclCommDeregister;
+  return library;
 }
 
 }  // namespace tandem

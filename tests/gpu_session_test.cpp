@@ -71,7 +71,7 @@ class GpuSession : public ::testing::Test {
   }
   ProgramResult shell(const std::string& text) const {
     return run_program({"sh", "-c", "cd '" + folder_.path().string() + "'; " + text},
-                       {.time_limit = Seconds(120)});
+                       {.time_limit = Seconds(400)});
   }
   json record(const std::string& step) const {
     return json::parse(text_of(folder_.path("out/" + step + ".json")));
@@ -103,7 +103,7 @@ TEST_F(GpuSession, HelpHasExamplesAndListHasEveryStep) {
   const auto list = session("--list");
   for (const char* step :
        {"device_tests", "learner_tests", "kernels", "copies", "messages", "steps_224", "steps_32", "worker",
-        "exchange", "ranks", "calibrate", "validate", "sanitize_memcheck", "sanitize_racecheck",
+        "exchange", "ranks", "nccl", "calibrate", "validate", "sanitize_memcheck", "sanitize_racecheck",
         "sanitize_initcheck", "sanitize_synccheck"})
     expect_text(list, step);
 }
@@ -144,7 +144,7 @@ TEST_F(GpuSession, WithoutAGpuEverythingIsSkipped) {
     EXPECT_EQ(step.at("reason"), "no GPU") << name;
     for (const json& target : step.at("targets")) EXPECT_EQ(target.at("verdict"), "skipped") << name;
   }
-  EXPECT_EQ(files("out").size(), 16U);
+  EXPECT_EQ(files("out").size(), 17U);
 }
 
 TEST_F(GpuSession, TargetsAreReachedOrMissedByTheWorstFigure) {
@@ -275,6 +275,39 @@ TEST_F(GpuSession, JobsThatTrainAnotherModelAreFound) {
   const auto result = session("ranks");
   EXPECT_EQ(result.status.shell_code(), 1);
   expect_text(result, "ranks: different_models at most 0: missed by 1 (1, top-k-none; 1 of 8)\n");
+}
+
+TEST_F(GpuSession, JobsThatNcclDoesNotSumOrSumsOtherwiseAreFound) {
+  // The last two words are `--out JOB-RUN -q`.
+  const std::string last = "while [ $# -gt 2 ]; do shift; done; mkdir \"$1\"; ";
+  program("tandem", last +
+                        "case $1 in fp16-*) by=MPI ;; *) by=NCCL ;; esac; echo "
+                        "\"{\\\"physics\\\": {\\\"native_sums\\\": \\\"$by\\\"}}\" > $1/run.json; "
+                        "case $1 in top-k-ring) echo ring ;; *) echo same ;; esac > $1/model.pt");
+  const auto result = session("nccl");
+  EXPECT_EQ(result.status.shell_code(), 1);
+  expect_text(result, "nccl: sums_without_nccl at most 0: missed by 1 (1, fp16; 1 of 3)\n");
+  expect_text(result, "nccl: different_models at most 0: reached");
+  expect_text(result, "nccl: other_than_ring at most 0: missed by 1 (1, top-k; 1 of 3)\n");
+}
+
+TEST_F(GpuSession, AJobThatFailsIsNoReachedTarget) {
+  program(
+      "tandem",
+      "while [ $# -gt 2 ]; do shift; done; case $1 in fp16-2) echo 'out of memory'; exit 70 ;; esac; mkdir "
+      "\"$1\"; echo same > $1/model.pt");
+  const auto result = session("nccl");
+  EXPECT_EQ(result.status.shell_code(), 1);
+  expect_text(result, "nccl: failed: the job fp16-2 has no model");
+  EXPECT_EQ(result.output.find("reached"), std::string::npos) << result.output;
+}
+
+TEST_F(GpuSession, JobsOnTwoGpusAreSkippedWithOne) {
+  program(
+      "tandem",
+      "echo 'tandem: rank 1 on host a: rank 1 (worker on gpu-1) needs GPU 1 of its machine (tandem:gpu in "
+      "x.xml), but tandem-rank finds 1; check nvidia-smi'; exit 70");
+  expect_text(session("nccl"), "nccl: different_models at most 0: skipped: the machine has one GPU\n");
 }
 
 TEST_F(GpuSession, TheWorkerOfARunIsComparedWithTheBareLoop) {

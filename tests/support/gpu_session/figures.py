@@ -119,12 +119,30 @@ def of_validation(path):
     return found
 
 
+def _have_different_models(folder, first, second):
+    """0 or 1, by comparing bit by bit; None if a model is missing."""
+    models = [os.path.join(folder, job, "model.pt") for job in (first, second)]
+    if not all(os.path.exists(model) for model in models):
+        return None
+    one, other = (open(model, "rb").read() for model in models)
+    return int(one != other)
+
+
 def of_models(folder, jobs):
     """Whether the two runs of each job wrote the same model, bit by bit; jobs of which a model is missing are left out."""
+    compared = [(job, _have_different_models(folder, job + "-1", job + "-2")) for job in jobs]
+    return [figure(job, "different_models", different) for job, different in compared if different is not None]
+
+
+def of_native_sums(folder, jobs):
+    """Of jobs that NCCL should sum: whether it did not; and whether the model of another collective differs. Jobs without
+    results are left out."""
     found = []
     for job in jobs:
-        models = [os.path.join(folder, "%s-%d" % (job, run), "model.pt") for run in (1, 2)]
-        if all(os.path.exists(model) for model in models):
-            first, second = (open(model, "rb").read() for model in models)
-            found.append(figure(job, "different_models", int(first != second)))
+        run = read_json(os.path.join(folder, job + "-1", "run.json"))
+        if run is not None:
+            found.append(figure(job, "sums_without_nccl", int(run["physics"].get("native_sums") != "NCCL")))
+        different = _have_different_models(folder, job + "-1", job + "-ring")
+        if different is not None:
+            found.append(figure(job, "other_than_ring", different))
     return found

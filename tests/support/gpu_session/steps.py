@@ -150,6 +150,35 @@ def _ranks():
                 lambda folder, _: Outcome(figures.of_models(folder, _jobs(False))), emulated=True)
 
 
+_NCCL_JOBS = {"plain": [], "fp16": ["sync.compression=fp16"], "top-k": ["sync.compression=top-k"]}
+# The sum of two workers has the same bits in whatever order they are added.
+_BY_NCCL, _BY_RING = "sync.collective=native", "sync.collective=ring"
+
+
+def _nccl():
+    """Two workers, each on a GPU of its own."""
+    def commands(setting):
+        common = ["platform=" + os.path.join(setting.root, "platforms", "four_h200.xml"), "placement.workers=[gpu-0,gpu-1]",
+                  "placement.servers=[processor]", "sync.over=all-reduce", "workload.deterministic=true", "stop.rounds=20"]
+        fewer = ["stop.rounds=3"] if setting.emulated else []
+        jobs = {"plain": _NCCL_JOBS["plain"]} if setting.emulated else _NCCL_JOBS
+        # Exit code 70 is also that of a machine with one GPU.
+        return [Command([Program("tandem"), "run"] + _experiment_words(setting, common + keys + [collective] + fewer)
+                        + ["--out", "%s-%s" % (job, run), "-q"], fine=(0, 70))
+                for job, keys in jobs.items() for run, collective in ((1, _BY_NCCL), (2, _BY_NCCL), ("ring", _BY_RING))]
+
+    def read(folder, output):
+        if re.search(r"needs GPU 1 of its machine .*, but tandem-rank finds 1\b", output):
+            return Outcome([], skip="the machine has one GPU")
+        failed = [out for out in re.findall(r"^\$ .* --out (\S+) -q$", output, re.M)
+                  if not os.path.exists(os.path.join(folder, out, "model.pt"))]
+        return Outcome(figures.of_models(folder, _NCCL_JOBS) + figures.of_native_sums(folder, _NCCL_JOBS),
+                       errors=["the job %s has no model" % out for out in failed])
+    return Step("nccl", "jobs of two workers on two GPUs that sum with NCCL, each twice, and by Tandem's own ring",
+                "tandem run EXPERIMENT --set platform=platforms/four_h200.xml --set sync.collective=native", commands, read,
+                emulated=True)
+
+
 def _calibrate():
     def commands(setting):
         return [Command([Program("tandem"), "calibrate"] + _experiment_words(setting) + ["--out", "profile.json"])]
@@ -207,6 +236,7 @@ STEPS = [
     _worker(),
     _exchange(),
     _ranks(),
+    _nccl(),
     _calibrate(),
     _validate(),
 ] + [_sanitize(tool) for tool in ("memcheck", "racecheck", "initcheck", "synccheck")]

@@ -13,6 +13,16 @@ find_package(Torch QUIET)
 set(CMAKE_CUDA_ARCHITECTURES ${tandem_cuda_architectures})
 set(CMAKE_CUDA_FLAGS "${tandem_cuda_flags}")
 
+# The package also links this toolkit's libraries, which are of other versions than libtorch's own, or are not found where
+# those are: a program that names them would not start. Only the headers are used, and libtorch loads its own libraries.
+if(TARGET torch::cudart)
+  set_property(TARGET torch::cudart PROPERTY INTERFACE_LINK_LIBRARIES CUDA::toolkit)
+endif()
+if(TARGET torch::nvtoolsext)
+  set_property(TARGET torch::nvtoolsext PROPERTY INTERFACE_LINK_LIBRARIES "")
+endif()
+list(REMOVE_ITEM TORCH_LIBRARIES "${CUDA_NVRTC_LIB}" torch::nvtoolsext)
+
 if("${TORCH_CXX_FLAGS}" MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
   message(FATAL_ERROR "Tandem: this libtorch (${TORCH_INSTALL_PREFIX}) has the C++ ABI of before 2011; take PyTorch 2.7 "
     "or newer, PyTorch 2.6 for CUDA 12.6, or libtorch's cxx11-abi download")

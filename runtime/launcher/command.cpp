@@ -86,7 +86,9 @@ Words launch_command(const LaunchSetting& setting) {
   // wait as long as the time slice of another program.
   if (!is_one_machine || setting.ranks > usable_cores()) append(words, {"--mca", "mpi_yield_when_idle", "1"});
   if (is_one_machine) {
-    append(words, {"--mca", "plm", "isolated"});
+    // No process starts on another machine. Open MPI 4 is left with its launcher `isolated`, which Open MPI 5
+    // does not have: naming it would print an error.
+    append(words, {"--mca", "plm", "^rsh,ssh,slurm,tm,lsf,alps"});
     append(words, transports_on_one_machine(setting.device_memory));
     if (!single_copy_permitted()) append(words, {"--mca", "btl_vader_single_copy_mechanism", "none"});
   } else {

@@ -39,8 +39,13 @@ def environment(root, base):
         folders.append(os.path.join(torch.submodule_search_locations[0], "lib"))
     if base.get("LD_LIBRARY_PATH"):
         folders.append(base["LD_LIBRARY_PATH"])
-    return {"LD_LIBRARY_PATH": os.pathsep.join(folders), "OPAL_PREFIX": os.path.join(root, "mpi"),
-            "OMPI_MCA_mca_base_component_path": os.path.join(root, "mpi", "plugins")}
+    found = {"LD_LIBRARY_PATH": os.pathsep.join(folders)}
+    starter = os.path.join(root, "bin", "prterun")
+    if os.path.exists(starter):
+        # Of Open MPI 5. With a prefix, it would replace LD_LIBRARY_PATH for the ranks.
+        return dict(found, OMPI_PRTERUN=starter)
+    return dict(found, OPAL_PREFIX=os.path.join(root, "mpi"),
+                OMPI_MCA_mca_base_component_path=os.path.join(root, "mpi", "plugins"))
 
 
 def _output(words):
@@ -108,6 +113,11 @@ def _collect(build, root, folder):
     if mpirun and "tandem-rank" not in missing:
         libraries.add(os.path.realpath(mpirun))
         _copy(os.path.realpath(mpirun), os.path.join(folder, "bin", "mpirun"))
+        # The mpirun of Open MPI 5 starts this program, and its plugins are part of its libraries.
+        starter = shutil.which("prterun")
+        if starter and "libpmix.so.2" in libraries.paths:
+            libraries.add(os.path.realpath(starter))
+            _copy(os.path.realpath(starter), os.path.join(folder, "bin", "prterun"))
         for plugin in sorted(glob.glob(os.path.join(_plugin_folder(), "mca_*.so"))):
             if not _NETWORKS.search(os.path.basename(plugin)):
                 libraries.add(plugin)

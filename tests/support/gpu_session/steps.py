@@ -76,7 +76,8 @@ def _benchmark(name, program, what, words, emulated_words=None):
 
 
 def _messages():
-    start = [Program("mpirun"), "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "plm", "isolated", "-n", "1"]
+    start = [Program("mpirun"), "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "plm",
+             "^rsh,ssh,slurm,tm,lsf,alps", "-n", "1"]
 
     def commands(setting):
         words = [Program("runtime_benchmark"), "--benchmark_filter=gpu_send" + (".*bytes:1048576/" if setting.emulated else "")]

@@ -265,7 +265,7 @@ RankMemory of_role(const Job& job, const RankAssignment& assignment) {
 }
 
 /// Of each learner on tensor cores, the weights of convolutions whose channels it has adjacent in a copy
-/// (ChannelsLastCopies): those with several channels, and several values of each.
+/// (NetworkCopies): those with several channels, and several values of each.
 Bytes of_channels_last_copies(const Job& job, Rank rank) {
   const auto& workload = job.spec().experiment.workload;
   const Role role = job.roster().assignment(rank).role;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/learner/channels_last.hpp"
+#include "workloads/learner/network_copies.hpp"
 #include "workloads/learner/out_of_memory.hpp"
 #include "workloads/vectors/no_memory.hpp"
 #include "workloads/vectors/owned_mark.hpp"

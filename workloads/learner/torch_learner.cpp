@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/learner/channels_last.hpp"
 #include "workloads/learner/flat_learner.hpp"
+#include "workloads/learner/network_copies.hpp"
 #include "workloads/learner/out_of_memory.hpp"
 #include "workloads/learner/script_learner.hpp"
 #include "workloads/learner/torch_mode.hpp"
@@ -26,7 +26,7 @@ class TorchLearner final : public FlatLearner {
  public:
   TorchLearner(const LearnerSetting& setting, ModelPlan plan, ComputeDevice& compute_device)
       : FlatLearner(setting, plan.description, compute_device), plan_(std::move(plan)) {
-    if (uses_tensor_cores()) copies_.emplace(compute_device);
+    if (device().is_cuda()) copies_.emplace(compute_device, uses_tensor_cores());
     begin_with(initial_model(plan_, setting.seed));
     bind_tensors();
     stretches_.resize(plan_.segments.size());
@@ -51,6 +51,7 @@ class TorchLearner final : public FlatLearner {
       x = network.run(plan_.segments[segment].layers, x);
       stretches_[segment].output = x;
     }
+    if (copies_) copies_->give_back();
     auto& loss = stretches_.back().output;
     loss = loss_of(x.to(at::kFloat), labels);
     gradient_of_output_ = at::Tensor();
@@ -97,7 +98,7 @@ class TorchLearner final : public FlatLearner {
     for (std::size_t index = 0; index < plan_.description.tensors.size(); ++index) {
       const auto& tensor = plan_.description.tensors[index];
       const at::Tensor window = window_of_model(tensor);
-      tensors_.push_back(copies_ ? copies_->of(window) : window);
+      tensors_.push_back(copies_ ? copies_->of(window, tensor.statistic) : window);
       if (tensor.statistic) continue;
       tensors_.back().requires_grad_(true);
       Trained& trained = trained_[plan_.segment_of_tensor[index]];
@@ -124,12 +125,12 @@ class TorchLearner final : public FlatLearner {
   }
 
   ModelPlan plan_;
-  Rng random_{0};                             ///< of this step; draws what dropout omits on a processor
-  std::optional<ChannelsLastCopies> copies_;  ///< on tensor cores: of weights of convolutions
-  std::vector<at::Tensor> tensors_;  ///< windows into the model, or copies, by tensor of the description
-  std::vector<Trained> trained_;     ///< by segment
-  std::vector<Stretch> stretches_;   ///< by segment, from forward to its backward
-  at::Tensor gradient_of_output_;    ///< of the next segment; undefined stands for 1, the loss's own
+  Rng random_{0};                        ///< of this step; draws what dropout omits on a processor
+  std::optional<NetworkCopies> copies_;  ///< on a GPU
+  std::vector<at::Tensor> tensors_;      ///< windows into the model, or copies, by tensor of the description
+  std::vector<Trained> trained_;         ///< by segment
+  std::vector<Stretch> stretches_;       ///< by segment, from forward to its backward
+  at::Tensor gradient_of_output_;        ///< of the next segment; undefined stands for 1, the loss's own
 };
 
 }  // namespace

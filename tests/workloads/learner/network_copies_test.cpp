@@ -1,5 +1,6 @@
-// Copies of weights with adjacent channels, and gradients of them, on the processor.
-#include "workloads/learner/channels_last.hpp"
+// Copies of weights with adjacent channels and of vectors in aligned memory, and gradients of them, on the
+// processor.
+#include "workloads/learner/network_copies.hpp"
 
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -18,10 +19,10 @@ at::Tensor numbers(at::IntArrayRef shape, std::int64_t times) {
   return (at::arange(count, at::kLong) * times % 13 - 6).to(at::kFloat).view(shape);
 }
 
-TEST(ChannelsLast, CopiesFollowTheModel) {
-  ChannelsLastCopies copies(host_device());
+TEST(NetworkCopies, CopiesFollowTheModel) {
+  NetworkCopies copies(host_device(), /*adjacent_channels=*/true);
   const at::Tensor window = numbers({5, 4, 3, 2}, 7);
-  const at::Tensor weight = copies.of(window);
+  const at::Tensor weight = copies.of(window, /*changes=*/false);
   EXPECT_NE(weight.data_ptr<float>(), window.data_ptr<float>());
   EXPECT_TRUE(weight.is_contiguous(adjacent));
   EXPECT_EQ(weight.sizes(), window.sizes());
@@ -33,20 +34,42 @@ TEST(ChannelsLast, CopiesFollowTheModel) {
   }
 }
 
-TEST(ChannelsLast, TensorsOfOneOrderStayInTheModel) {
-  ChannelsLastCopies copies(host_device());
+TEST(NetworkCopies, TensorsOfOneOrderStayInTheModel) {
+  NetworkCopies copies(host_device(), /*adjacent_channels=*/true);
   const std::vector<std::vector<std::int64_t>> shapes = {{5, 4, 1, 1}, {5, 1, 3, 3}, {5, 4}, {5}};
   for (const auto& shape : shapes) {
     const at::Tensor window = numbers(shape, 1);
-    EXPECT_EQ(copies.of(window).data_ptr<float>(), window.data_ptr<float>()) << window.dim();
+    EXPECT_EQ(copies.of(window, /*changes=*/false).data_ptr<float>(), window.data_ptr<float>())
+        << window.dim();
   }
 }
 
+TEST(NetworkCopies, VectorsThatAreNotAlignedAreCopiedAndGivenBack) {
+  const at::Tensor all = numbers({64}, 3);
+  for (const bool adjacent_channels : {false, true})
+    for (const int begin : {0, 1, 2, 4, 10}) {
+      const at::Tensor window = all.narrow(0, begin, 20);
+      NetworkCopies copies(host_device(), adjacent_channels);
+      const at::Tensor trained = copies.of(window, /*changes=*/false);
+      const at::Tensor statistic = copies.of(window, /*changes=*/true);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(statistic.data_ptr<float>()) % 16, 0U);
+      EXPECT_EQ(statistic.data_ptr<float>() == window.data_ptr<float>(), begin % 4 == 0) << begin;
+      copies.refresh();
+      EXPECT_TRUE(at::equal(trained, window) && at::equal(statistic, window));
+      const at::Tensor before = all.clone();
+      statistic.add_(1.0);
+      copies.give_back();
+      EXPECT_TRUE(at::equal(window, before.narrow(0, begin, 20) + 1.0)) << begin;
+      EXPECT_TRUE(at::equal(all.narrow(0, 0, begin), before.narrow(0, 0, begin)));
+      EXPECT_TRUE(at::equal(all.narrow(0, begin + 20, 10), before.narrow(0, begin + 20, 10)));
+    }
+}
+
 /// The gradients of a convolution, by the weights in the model and by their copy.
-TEST(ChannelsLast, GradientsArriveInTheOrderOfTheModel) {
-  ChannelsLastCopies copies(host_device());
+TEST(NetworkCopies, GradientsArriveInTheOrderOfTheModel) {
+  NetworkCopies copies(host_device(), /*adjacent_channels=*/true);
   const at::Tensor window = numbers({6, 5, 3, 3}, 5);
-  at::Tensor weight = copies.of(window);
+  at::Tensor weight = copies.of(window, /*changes=*/false);
   copies.refresh();
   const at::Tensor pixels = numbers({2, 5, 8, 8}, 3);
   const auto gradient_of = [](at::Tensor trained, const at::Tensor& input) {
@@ -63,7 +86,7 @@ TEST(ChannelsLast, GradientsArriveInTheOrderOfTheModel) {
   EXPECT_TRUE(at::equal(gradient, expected));
 }
 
-TEST(ChannelsLast, OtherGradientsAreConvertedByLibtorch) {
+TEST(NetworkCopies, OtherGradientsAreConvertedByLibtorch) {
   const at::Tensor window = at::zeros({4, 3, 2, 2});
   EXPECT_EQ(copy_into_window(window, numbers({4, 3, 2, 2}, 1))->rows, 0);
   EXPECT_FALSE(copy_into_window(window, numbers({4, 3, 2, 2}, 1).to(at::kDouble)));

@@ -1,0 +1,46 @@
+// Tensors of a network as the libraries of a GPU want them, where the flat model has them otherwise: weights
+// of convolutions with adjacent channels, for tensor cores, and vectors whose memory is aligned, because
+// cuDNN's normalisations read 16 bytes at once. The flat model has PyTorch's usual order and no gaps, so that
+// messages and files mean the same with every device: the network gets copies, which one operation of the
+// device brings up to date, instead of a conversion in every layer.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <optional>
+#include <vector>
+
+#include "workloads/vectors/compute_device.hpp"
+
+namespace tandem {
+
+class NetworkCopies {
+ public:
+  /// Pre: libtorch's device has the memory of `compute_device`. `adjacent_channels`: for tensor cores.
+  NetworkCopies(ComputeDevice& compute_device, bool adjacent_channels)
+      : compute_device_(compute_device), adjacent_channels_(adjacent_channels) {}
+
+  /// The tensor through which the network uses a window of the model: a copy with adjacent channels or in
+  /// aligned memory, or the window itself where it is so, or where only one order exists, as with one
+  /// channel, or one weight per channel. `changes`: the network changes it, as a running statistic.
+  at::Tensor of(const at::Tensor& window, bool changes);
+  /// Queues the copies of all windows. To be called before the network uses them.
+  void refresh() { compute_device_.copy_all(refreshing_); }
+  /// Queues the copies of those that the network changes to their windows. To be called after it has.
+  void give_back() { compute_device_.copy_all(giving_back_); }
+
+ private:
+  float* memory_for(const at::Tensor& window);
+
+  ComputeDevice& compute_device_;
+  bool adjacent_channels_;
+  std::vector<FloatArray> memory_;
+  std::vector<FloatCopy> refreshing_;
+  std::vector<FloatCopy> giving_back_;
+};
+
+/// The copy of a gradient of floats into its window of the flat gradient; none: libtorch has to convert it.
+/// Pre: both are in the memory of one device, the window has PyTorch's usual order.
+std::optional<FloatCopy> copy_into_window(const at::Tensor& window, const at::Tensor& gradient);
+
+}  // namespace tandem

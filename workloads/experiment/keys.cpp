@@ -437,8 +437,7 @@ std::vector<ExperimentKey> run_keys() {
       {KEY(run.cuda_graphs),
        {},
        "measured runs with real mathematics on GPUs: the forward pass and the backward pass of each bucket "
-       "are "
-       "recorded once as CUDA graphs, and then queued by one call each; faster where the operations of a "
+       "are recorded once as CUDA graphs, and then queued by one call each; faster where the operations of a "
        "model are small. Takes more of the GPU's memory"},
       {KEY(run.sum_timeout), above(0),
        "measured runs with sync.collective native on GPUs: a sum of NCCL that has not ended after this time, "
@@ -454,6 +453,11 @@ std::vector<ExperimentKey> run_keys() {
        "worker's rank, or a rank of a machine without workers, at that time (kill -9), and starts the job "
        "again when the replacement has come up. In place, a rank of a machine without workers is killed "
        "without this key"},
+  };
+}
+
+std::vector<ExperimentKey> physics_keys() {
+  return {
       {KEY(physics.network),
        {},
        "platform: the network in the platform file; profile: the network that `tandem calibrate` measured"},
@@ -482,7 +486,7 @@ std::vector<ExperimentKey> run_keys() {
 std::vector<ExperimentKey> make_keys() {
   std::vector<ExperimentKey> keys = workload_keys();
   for (const auto& more : {sync_keys(), data_keys(), cache_keys(), sample_keys(), placement_keys(),
-                           optimizer_keys(), transience_keys(), run_keys()})
+                           optimizer_keys(), transience_keys(), run_keys(), physics_keys()})
     keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }

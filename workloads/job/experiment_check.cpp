@@ -434,7 +434,7 @@ class Checker {
 
   void check_cuda_graphs() const {
     if (experiment_.run.cuda_graphs && experiment_.run.devices == DeviceSpeed::emulated)
-      fail_at("run.cuda_graphs", "false, because emulated devices are no GPUs (run.devices)", quote("true"));
+      fail_at("run.cuda_graphs", "false, because emulated devices are no GPUs (run.devices)", "'true'");
   }
 
   /// A restart needs states to continue from.

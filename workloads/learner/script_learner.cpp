@@ -10,6 +10,7 @@
 
 #include "workloads/learner/backward_graph.hpp"
 #include "workloads/learner/flat_learner.hpp"
+#include "workloads/learner/network_copies.hpp"
 #include "workloads/learner/script_model.hpp"
 #include "workloads/model/plan.hpp"
 
@@ -91,6 +92,8 @@ class ScriptLearner final : public FlatLearner {
  public:
   ScriptLearner(const LearnerSetting& setting, ComputeDevice& compute_device)
       : FlatLearner(setting, describe_torch_script(setting), compute_device), script_(setting, device()) {
+    // A module has the channels in the order that it was saved with.
+    if (device().is_cuda()) copies_.emplace(compute_device, /*adjacent_channels=*/false);
     bind_tensors();
   }
 
@@ -99,9 +102,11 @@ class ScriptLearner final : public FlatLearner {
   void begin_pass(Rng random) override { seed_libtorch(device(), random.next()); }
 
   at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels) override {
+    if (copies_) copies_->refresh();
     const at::Tensor outputs = script_.run(pixels, /*training=*/true).to(at::kFloat);
     const at::Tensor loss = loss_of(outputs, labels);
     take_back_statistics();
+    if (copies_) copies_->give_back();
     graph_.emplace(loss);
     ends_.assign(description().buckets.size(), -1);
     for (std::size_t bucket = 0; bucket < trained_.size(); ++bucket) {
@@ -131,6 +136,7 @@ class ScriptLearner final : public FlatLearner {
   }
 
   at::Tensor evaluate_pixels(const at::Tensor& pixels) override {
+    if (copies_) copies_->refresh();
     return script_.run(pixels, /*training=*/false);
   }
 
@@ -157,7 +163,8 @@ class ScriptLearner final : public FlatLearner {
       at::Tensor value = by_name.at(tensor.name).value;
       const at::Tensor initial = value.detach().to(at::kCPU, at::kFloat).contiguous();
       std::copy_n(initial.data_ptr<float>(), initial.numel(), values.begin() + tensor.offset);
-      value.set_data(window_of_model(tensor));
+      const at::Tensor window = window_of_model(tensor);
+      value.set_data(copies_ ? copies_->of(window, tensor.statistic) : window);
       value.requires_grad_(!tensor.statistic);
       if (tensor.statistic) {
         statistics_.push_back({tensor.name, value});
@@ -181,6 +188,7 @@ class ScriptLearner final : public FlatLearner {
   }
 
   ScriptModel script_;
+  std::optional<NetworkCopies> copies_;                               ///< on a GPU
   std::vector<std::vector<Trained>> trained_;                         ///< by bucket
   std::unordered_map<const c10::TensorImpl*, at::Tensor> gradients_;  ///< windows of trained tensors
   std::vector<Statistic> statistics_;

@@ -5,7 +5,9 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
@@ -28,6 +30,7 @@ struct Piece {
   Work work;
   Kernel kernel;
   bool in_step = true;
+  bool queues_next = false;  ///< the next piece is in the device's queue before this one ends
 };
 
 /// A message that is compressed and decompressed repeatedly.
@@ -137,7 +140,10 @@ class Step {
     const int batch = job.data().batch();
     for (const auto& ids : samples_to_decode(job.data())) batches_.emplace_back(job.data(), ids);
     pieces_.push_back({batches_.front().work(), batches_.front().load(replica_)});
-    pieces_.push_back({{.kind = Work::Kind::forward, .samples = batch}, replica_.forward()});
+    // As the worker does it: a device that waited for the first backward pass would seem slower.
+    pieces_.push_back({.work = {.kind = Work::Kind::forward, .samples = batch},
+                       .kernel = replica_.forward(),
+                       .queues_next = !device.is_host() && !job.exchange().overlaps_forward()});
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket)
       pieces_.push_back(
           {{.kind = Work::Kind::backward, .bucket = bucket, .samples = batch}, replica_.backward(bucket)});
@@ -198,18 +204,33 @@ class Step {
   std::vector<Piece> pieces_;
 };
 
-double time_of(Context& context, const Piece& piece) {
-  const Seconds start = context.now();
-  Pending done = context.compute(piece.work, piece.kernel);
-  const auto by_device = context.wait(done).device_time;
-  return by_device.value_or(context.now() - start).count();
-}
+/// Executes the pieces of a step, in their order.
+class Stopwatch {
+ public:
+  Stopwatch(Context& context, const Step& step) : context_(context), pieces_(step.pieces()) {}
+
+  double time_of(std::size_t piece) {
+    const Seconds start = context_.now();
+    Pending done = next_.empty() ? begin(piece) : std::move(next_);
+    if (pieces_[piece].queues_next) next_ = begin(piece + 1);
+    const auto by_device = context_.wait(done).device_time;
+    return by_device.value_or(context_.now() - start).count();
+  }
+
+ private:
+  Pending begin(std::size_t piece) { return context_.compute(pieces_[piece].work, pieces_[piece].kernel); }
+
+  Context& context_;
+  std::span<const Piece> pieces_;
+  Pending next_;  ///< where it is queued already
+};
 
 /// Runs every operation once; returns the time of those that form a step.
 double run_alone(Context& context, const Step& step, std::vector<Profile::ComputeEntry>& entries) {
   double step_s = 0.0;
+  Stopwatch stopwatch(context, step);
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const double seconds = time_of(context, step.pieces()[i]);
+    const double seconds = stopwatch.time_of(i);
     entries[i].raw_s.push_back(seconds);
     if (step.pieces()[i].in_step) step_s += seconds;
   }
@@ -249,13 +270,14 @@ void order_stream(Context& context, Rank partner, int messages, Bytes size) {
 
 /// Mean time of an operation while messages are in flight. A short operation is repeated, so that the work
 /// that the rank does for messages has the same weight as in a long stream of messages.
-double time_amid_messages(Context& context, const Piece& piece, double alone_s) {
+double time_amid_messages(Stopwatch& stopwatch, const Step& step, std::size_t piece, double alone_s) {
   constexpr double least_s = 1e-3;
   constexpr double most = 50;
-  const bool repeats = piece.work.kind != Work::Kind::forward && piece.work.kind != Work::Kind::backward;
+  const Work::Kind kind = step.pieces()[piece].work.kind;
+  const bool repeats = kind != Work::Kind::forward && kind != Work::Kind::backward;
   const int times = repeats ? static_cast<int>(std::clamp(std::ceil(least_s / alone_s), 1.0, most)) : 1;
   double sum_s = 0.0;
-  for (int i = 0; i < times; ++i) sum_s += time_of(context, piece);
+  for (int i = 0; i < times; ++i) sum_s += stopwatch.time_of(piece);
   return sum_s / times;
 }
 
@@ -275,11 +297,12 @@ double run_disturbed(Context& context, const Step& step, const Disturbance& dist
     leaving.push_back(context.send(disturbance.partner, ping, {disturbance.size, out.data()}));
   context.wait(arriving.front());
   std::vector<double> sums(entries.size());
+  Stopwatch stopwatch(context, step);
   const Seconds start = context.now();
   for (int repetition = 0; repetition < steps; ++repetition)
     for (std::size_t i = 0; i < entries.size(); ++i)
       if (step.pieces()[i].in_step)
-        sums[i] += time_amid_messages(context, step.pieces()[i], entries[i].raw_s.front());
+        sums[i] += time_amid_messages(stopwatch, step, i, entries[i].raw_s.front());
   const double taken_s = (context.now() - start).count();
   context.wait_all(arriving);
   context.wait_all(leaving);
@@ -291,7 +314,9 @@ double run_disturbed(Context& context, const Step& step, const Disturbance& dist
 /// The first execution of each operation, before any other work.
 std::vector<Profile::ComputeEntry> first_times(const Job& job, Context& context, const Step& step) {
   std::vector<Profile::ComputeEntry> entries;
-  for (const Piece& piece : step.pieces())
+  Stopwatch stopwatch(context, step);
+  for (std::size_t i = 0; i < step.pieces().size(); ++i) {
+    const Piece& piece = step.pieces()[i];
     entries.push_back({.model = job.devices().cost_model(0).subject(piece.work.kind),
                        .kind = piece.work.kind,
                        .bucket = piece.work.bucket,
@@ -300,8 +325,9 @@ std::vector<Profile::ComputeEntry> first_times(const Job& job, Context& context,
                        .median_s = 0.0,
                        .spread = 0.0,
                        .raw_s = {},
-                       .first_s = time_of(context, piece),
+                       .first_s = stopwatch.time_of(i),
                        .stored = piece.work.stored.count()});
+  }
   return entries;
 }
 

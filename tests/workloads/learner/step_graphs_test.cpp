@@ -30,6 +30,17 @@ LearnerSetting setting(const std::string& model, const DatasetInfo& info, bool g
   return {.model = model, .dataset = info, .bucket_bytes = Bytes(1 << 18), .graphs = graphs};
 }
 
+void backward(Learner& learner, ApartDevice& device, int bucket) {
+  learner.backward(bucket);
+  const DeviceMark end = device.kernel_end();
+  device.has_reached(end);
+  device.forget(end);
+}
+void backward(Learner& learner, ApartDevice& device) {
+  for (int bucket = 0; bucket < std::ssize(learner.description().buckets); ++bucket)
+    backward(learner, device, bucket);
+}
+
 /// One learner that computes each step and one that repeats steps, on a device of its own.
 class Pair {
  public:
@@ -53,8 +64,7 @@ class Pair {
       if (!weights.empty()) learner.weigh(weights);
       learner.forward();
       losses[which] = learner.loss();
-      for (int bucket = 0; bucket < std::ssize(learner.description().buckets); ++bucket)
-        backward(which, bucket);
+      tandem::backward(learner, devices_[which]);
       devices_[which].finish();
     }
     EXPECT_EQ(losses[0], losses[1]);
@@ -62,12 +72,7 @@ class Pair {
     descend();
   }
 
-  void backward(int which, int bucket) {
-    learners_[which]->backward(bucket);
-    const DeviceMark end = devices_[which].kernel_end();
-    devices_[which].has_reached(end);
-    devices_[which].forget(end);
-  }
+  void backward(int which, int bucket) { tandem::backward(*learners_[which], devices_[which], bucket); }
 
  private:
   void descend() {
@@ -242,10 +247,7 @@ void expect_second_backward(const std::string& model, const Dataset& dataset, co
   learner->forward();
   {
     const Shortage shortage(operation);
-    for (int bucket = 0; bucket < std::ssize(learner->description().buckets); ++bucket) {
-      learner->backward(bucket);
-      device.forget(device.kernel_end());
-    }
+    backward(*learner, device);
     EXPECT_TRUE(shortage.has_lacked());
   }
   device.finish();
@@ -284,10 +286,7 @@ TEST(ForwardPass, OfAFileOfTorchScriptIsComputedOnceMore) {
       learner->forward();
       EXPECT_TRUE(shortage.has_lacked());
     }
-    for (int bucket = 0; bucket < std::ssize(learner->description().buckets); ++bucket) {
-      learner->backward(bucket);
-      device.forget(device.kernel_end());
-    }
+    backward(*learner, device);
     device.finish();
     Learner& other = pair.computing();
     EXPECT_EQ(learner->loss(), differentiate(other, records));
@@ -310,10 +309,7 @@ TEST(BackwardPass, ASecondShortageIsTheUsersError) {
     operation.callBoxed(&stack);
   });
   try {
-    for (int bucket = 0; bucket < std::ssize(learner->description().buckets); ++bucket) {
-      learner->backward(bucket);
-      device.forget(device.kernel_end());
-    }
+    backward(*learner, device);
     FAIL() << "no error";
   } catch (const WorldError& error) {
     EXPECT_NE(std::string(error.what()).find("'lenet' with batches of 4 images"), std::string::npos)

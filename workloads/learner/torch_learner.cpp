@@ -1,10 +1,12 @@
 // The learner of the catalogue's models. The network is the plan's layers applied to tensors that are windows
-// into the flat model; autograd is cut between segments, so that each bucket's backward is a separate call.
+// into the flat model; autograd is cut into stretches, so that each bucket's backward is a separate call.
 #include "workloads/learner/torch_learner.hpp"
 
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,8 +30,8 @@ class TorchLearner final : public FlatLearner {
       : FlatLearner(setting, plan.description, compute_device), plan_(std::move(plan)) {
     if (device().is_cuda()) copies_.emplace(compute_device, uses_tensor_cores());
     begin_with(initial_model(plan_, setting.seed));
+    cut_into_stretches(/*one_per_bucket=*/!compute_device.is_host());
     bind_tensors();
-    stretches_.resize(plan_.segments.size());
   }
 
  private:
@@ -43,13 +45,14 @@ class TorchLearner final : public FlatLearner {
     if (copies_) copies_->refresh();
     const Network network(tensors_, &random_);
     at::Tensor x = in_order_for_network(pixels);
-    for (std::size_t segment = 0; segment < stretches_.size(); ++segment) {
+    for (Stretch& stretch : stretches_) {
       // Detached from the layers before; the gradient of the images is not needed.
       x = x.detach();
-      if (segment > 0) x.requires_grad_(true);
-      stretches_[segment].input = x;
-      x = network.run(plan_.segments[segment].layers, x);
-      stretches_[segment].output = x;
+      if (stretch.first > 0) x.requires_grad_(true);
+      stretch.input = x;
+      for (std::size_t segment = stretch.first; segment < stretch.last; ++segment)
+        x = network.run(plan_.segments[segment].layers, x);
+      stretch.output = x;
     }
     if (copies_) copies_->give_back();
     auto& loss = stretches_.back().output;
@@ -59,13 +62,13 @@ class TorchLearner final : public FlatLearner {
   }
 
   void drop_pass() override {
-    for (Stretch& stretch : stretches_) stretch = {};
+    for (Stretch& stretch : stretches_) stretch.forget_pass();
     gradient_of_output_ = at::Tensor();
   }
 
   void differentiate(int bucket) override {
-    for (std::size_t segment = stretches_.size(); segment-- > 0;)
-      if (plan_.bucket_of_segment[segment] == bucket) differentiate_segment(segment);
+    for (Stretch& stretch : std::views::reverse(stretches_))
+      if (plan_.bucket_of_segment[stretch.first] == bucket) differentiate_stretch(stretch);
   }
 
   at::Tensor evaluate_pixels(const at::Tensor& pixels) override {
@@ -82,55 +85,66 @@ class TorchLearner final : public FlatLearner {
     return uses_tensor_cores() ? pixels.contiguous(at::MemoryFormat::ChannelsLast) : pixels;
   }
 
-  /// What autograd needs to differentiate one segment on its own.
+  /// Consecutive segments of one bucket that autograd differentiates by one call.
   struct Stretch {
-    at::Tensor input;
-    at::Tensor output;
-  };
-  /// Trained tensors and their windows of the flat gradient.
-  struct Trained {
-    std::vector<at::Tensor> tensors;
-    std::vector<at::Tensor> gradients;
+    std::size_t first;  ///< segments [first, last)
+    std::size_t last;
+    std::vector<at::Tensor> trained = {};
+    std::vector<at::Tensor> gradients = {};  ///< windows of the flat gradient, of the trained tensors
+    at::Tensor input = {};                   ///< from forward to the stretch's backward, as its output
+    at::Tensor output = {};
+    void forget_pass() { input = output = at::Tensor(); }
   };
 
+  /// On the host, a stretch is a segment: its gradients are copied while they are still in the processor's
+  /// cache. On a GPU each call of autograd wakes a thread of libtorch and waits for it, which takes as long
+  /// as several operations.
+  void cut_into_stretches(bool one_per_bucket) {
+    const auto& buckets = plan_.bucket_of_segment;
+    for (std::size_t segment = 0; segment < plan_.segments.size(); ++segment) {
+      const bool continues = one_per_bucket && segment > 0 && buckets[segment] == buckets[segment - 1];
+      if (!continues) stretches_.push_back({.first = segment, .last = segment});
+      ++stretches_.back().last;
+    }
+  }
+  Stretch& stretch_of(std::size_t segment) {
+    return *std::ranges::find_if(stretches_, [segment](const Stretch& one) { return segment < one.last; });
+  }
+
   void bind_tensors() {
-    trained_.resize(plan_.segments.size());
     for (std::size_t index = 0; index < plan_.description.tensors.size(); ++index) {
       const auto& tensor = plan_.description.tensors[index];
       const at::Tensor window = window_of_model(tensor);
       tensors_.push_back(copies_ ? copies_->of(window, tensor.statistic) : window);
       if (tensor.statistic) continue;
       tensors_.back().requires_grad_(true);
-      Trained& trained = trained_[plan_.segment_of_tensor[index]];
-      trained.tensors.push_back(tensors_.back());
-      trained.gradients.push_back(window_of_gradient(tensor));
+      Stretch& stretch = stretch_of(plan_.segment_of_tensor[index]);
+      stretch.trained.push_back(tensors_.back());
+      stretch.gradients.push_back(window_of_gradient(tensor));
     }
   }
 
-  /// Copies each gradient while it is still in the processor's cache, which is why autograd is cut into
-  /// segments, not buckets.
-  void differentiate_segment(std::size_t segment) {
-    const Stretch stretch = std::exchange(stretches_[segment], {});
-    const Trained& trained = trained_[segment];
-    std::vector<at::Tensor> sources = trained.tensors;
-    if (segment > 0) sources.push_back(stretch.input);
+  void differentiate_stretch(Stretch& stretch) {
+    const at::Tensor input = std::exchange(stretch.input, {});
+    const at::Tensor output = std::exchange(stretch.output, {});
+    std::vector<at::Tensor> sources = stretch.trained;
+    if (stretch.first > 0) sources.push_back(input);
     torch::autograd::variable_list gradients;
     // A second attempt needs the graph, which is otherwise released while the first one goes on.
     try_twice([&] {
-      gradients = torch::autograd::grad({stretch.output}, sources, {gradient_of_output_},
+      gradients = torch::autograd::grad({output}, sources, {gradient_of_output_},
                                         /*retain_graph=*/may_try_twice());
     });
-    copy_gradients(trained.gradients, std::span(gradients).first(trained.gradients.size()));
-    gradient_of_output_ = segment > 0 ? gradients.back() : at::Tensor();
+    copy_gradients(stretch.gradients, std::span(gradients).first(stretch.gradients.size()));
+    gradient_of_output_ = stretch.first > 0 ? gradients.back() : at::Tensor();
   }
 
   ModelPlan plan_;
   Rng random_{0};                        ///< of this step; draws what dropout omits on a processor
   std::optional<NetworkCopies> copies_;  ///< on a GPU
   std::vector<at::Tensor> tensors_;      ///< windows into the model, or copies, by tensor of the description
-  std::vector<Trained> trained_;         ///< by segment
-  std::vector<Stretch> stretches_;       ///< by segment, from forward to its backward
-  at::Tensor gradient_of_output_;        ///< of the next segment; undefined stands for 1, the loss's own
+  std::vector<Stretch> stretches_;       ///< in forward order
+  at::Tensor gradient_of_output_;        ///< of the next stretch; undefined stands for 1, the loss's own
 };
 
 }  // namespace

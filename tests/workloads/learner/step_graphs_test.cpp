@@ -12,6 +12,7 @@
 #include "tests/workloads/learner/script_modules.hpp"
 #include "workloads/learner/torch_learner.hpp"
 #include "workloads/model/optimizer.hpp"
+#include "workloads/model/plan.hpp"
 
 namespace tandem {
 
@@ -216,6 +217,36 @@ TEST(StepGraphs, AModelThatReadsAValueIsAnErrorThatSaysWhatToDo) {
               std::string::npos)
         << error.what();
   }
+}
+
+/// How often forward is cut for autograd.
+std::ptrdiff_t cuts_of_forward(ComputeDevice& device, const Dataset& dataset) {
+  const auto learner = make_torch_learner(setting("mobilenet-v1", dataset.info(), /*graphs=*/false), device);
+  learner->load(batch(dataset, 0, 4));
+  std::ptrdiff_t cuts = 0;
+  {
+    const testing::OperationsSeen seen([&](const auto& operation, auto& stack) {
+      if (operation.schema().name() == "aten::detach") ++cuts;
+      operation.callBoxed(&stack);
+    });
+    learner->forward();
+  }
+  device.finish();
+  return cuts;
+}
+
+// The calls of autograd on a GPU take long, and on a processor gradients are copied while they are in its
+// cache.
+TEST(BackwardPass, IsOneCallOfAutogradPerBucketOnADevice) {
+  const auto dataset = images(8);
+  ApartDevice device;
+  const LearnerSetting wanted = setting("mobilenet-v1", dataset->info(), /*graphs=*/false);
+  const std::ptrdiff_t of_device = cuts_of_forward(device, *dataset);
+  const std::ptrdiff_t of_host = cuts_of_forward(host_device(), *dataset);
+  const auto segments = std::ssize(plan_model(wanted).segments);
+  const auto buckets = std::ssize(plan_model(wanted).description.buckets);
+  ASSERT_GT(segments, buckets);
+  EXPECT_EQ(of_host - of_device, segments - buckets);
 }
 
 /// Throws in one operation of this name, as a library that lacks memory.

@@ -34,10 +34,11 @@ enum class RateDecay : std::uint8_t { constant, step, cosine };
 /// run.devices: work takes as long as on the platform's device (emulated), or as long as this machine needs
 /// (native).
 enum class DeviceSpeed : std::uint8_t { emulated, native };
-/// run.device_messages: whether messages of a rank on a GPU pass through the memory of its host (staged) or
-/// not (direct, which needs an MPI that can read GPU memory); automatic: staged, as long as no measurement
-/// shows that direct messages are faster.
-enum class DeviceMessages : std::uint8_t { automatic, staged, direct };
+/// run.device_messages: whether messages of a rank on a GPU pass through the memory of its host (staged), MPI
+/// sends them from GPU to GPU (direct, which needs an MPI that can read GPU memory), or the receiver copies
+/// them from the GPU of another rank of its machine (peer); automatic: staged, as long as no measurement
+/// shows that others are faster.
+enum class DeviceMessages : std::uint8_t { automatic, staged, direct, peer };
 /// physics.network: that of the platform file, or the calibrated one.
 enum class NetworkSource : std::uint8_t { platform, profile };
 /// physics.noise: native work takes its median time, or varies as measured.
@@ -127,10 +128,11 @@ template <>
 inline constexpr std::array<ChoiceName<DeviceSpeed>, 2> choice_names<DeviceSpeed> = {
     {{DeviceSpeed::emulated, "emulated"}, {DeviceSpeed::native, "native"}}};
 template <>
-inline constexpr std::array<ChoiceName<DeviceMessages>, 3> choice_names<DeviceMessages> = {
+inline constexpr std::array<ChoiceName<DeviceMessages>, 4> choice_names<DeviceMessages> = {
     {{DeviceMessages::automatic, "auto"},
      {DeviceMessages::staged, "staged"},
-     {DeviceMessages::direct, "direct"}}};
+     {DeviceMessages::direct, "direct"},
+     {DeviceMessages::peer, "peer"}}};
 template <>
 inline constexpr std::array<ChoiceName<NetworkSource>, 2> choice_names<NetworkSource> = {
     {{NetworkSource::platform, "platform"}, {NetworkSource::profile, "profile"}}};

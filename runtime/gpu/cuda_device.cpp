@@ -1,5 +1,6 @@
 #include "runtime/gpu/cuda_device.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -100,7 +101,8 @@ CudaDevice::~CudaDevice() {
 }
 
 void CudaDevice::release_all() noexcept {
-  free_released();
+  has_released_ = true;
+  free_released(/*also_shared=*/true);
   // A broken device reports an error to each of these; the call that broke it has reported it already.
   for (const cudaEvent_t event : marks_) static_cast<void>(cudaEventDestroy(event));
   if (search_ != nullptr) static_cast<void>(cudaFree(search_));
@@ -135,6 +137,7 @@ std::byte* CudaDevice::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   enter();
   free_released();
+  if (std::byte* const kept = take_kept(bytes); kept != nullptr) return kept;
   void* memory = nullptr;
   cudaError_t error = cudaMalloc(&memory, bytes);
   if (error == cudaErrorMemoryAllocation && free_cache()) {
@@ -144,20 +147,36 @@ std::byte* CudaDevice::allocate(std::size_t bytes) {
   if (error != cudaSuccess) fail_cuda(error, "cudaMalloc", gpu_, describe_memory(bytes));
   auto* const own = static_cast<std::byte*>(memory);
   ranges_.emplace(own, Range{bytes, /*is_pinned=*/false, ++allocations_});
-  // Not in the queue, which may be long: concurrent copies may write the memory immediately.
-  cudaError_t cleared = cudaMemsetAsync(own, 0, bytes, second_);
-  if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(second_);
-  if (cleared != cudaSuccess) {
-    release(own);
-    fail_cuda(cleared, "cudaMemsetAsync", gpu_);
-  }
+  clear(own, bytes);
   return own;
+}
+
+/// Not in the queue, which may be long: concurrent copies may write the memory immediately.
+void CudaDevice::clear(std::byte* memory, std::size_t bytes) {
+  cudaError_t cleared = cudaMemsetAsync(memory, 0, bytes, second_);
+  if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(second_);
+  if (cleared == cudaSuccess) return;
+  release(memory);
+  fail_cuda(cleared, "cudaMemsetAsync", gpu_);
+}
+
+/// Shared memory of this size that was released; null: there is none.
+std::byte* CudaDevice::take_kept(std::size_t bytes) {
+  const auto kept = std::ranges::find_if(ranges_, [bytes](const auto& item) {
+    return item.second.is_shared && item.second.is_released && item.second.bytes == bytes;
+  });
+  if (kept == ranges_.end()) return nullptr;
+  // Freeing it would have waited for the work that may still use it.
+  finish();
+  kept->second.is_released = false;
+  clear(kept->first, bytes);
+  return kept->first;
 }
 
 void CudaDevice::give_back(std::byte* memory) noexcept {
   if (memory == nullptr) return;
   const auto found = ranges_.find(memory);
-  if (std::uncaught_exceptions() > 0) {
+  if (std::uncaught_exceptions() > 0 || found->second.is_shared) {
     found->second.is_released = has_released_ = true;
     return;
   }
@@ -177,11 +196,12 @@ void CudaDevice::free(std::byte* memory, const Range& range) noexcept {
 }
 
 /// Pre: the GPU is the current one.
-void CudaDevice::free_released() noexcept {
+void CudaDevice::free_released(bool also_shared) noexcept {
   if (!std::exchange(has_released_, false)) return;
-  std::erase_if(ranges_, [this](const auto& item) {
-    if (item.second.is_released) free(item.first, item.second);
-    return item.second.is_released;
+  std::erase_if(ranges_, [&](const auto& item) {
+    const bool is_freed = item.second.is_released && (also_shared || !item.second.is_shared);
+    if (is_freed) free(item.first, item.second);
+    return is_freed;
   });
 }
 
@@ -199,6 +219,42 @@ std::optional<DeviceAllocation> CudaDevice::allocation_of(const void* memory) co
 void CudaDevice::watch(std::weak_ptr<AllocationWatcher> watcher) {
   std::erase_if(watchers_, [](const auto& other) { return other.expired(); });
   watchers_.push_back(std::move(watcher));
+}
+
+// ---- Memory that other processes read ----
+
+std::optional<SharedDeviceMemory::Handle> CudaDevice::share(const DeviceAllocation& allocation) {
+  enter();
+  cudaIpcMemHandle_t own;
+  if (cudaIpcGetMemHandle(&own, allocation.begin) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return std::nullopt;
+  }
+  ranges_.at(allocation.begin).is_shared = true;
+  Handle handle;
+  static_assert(sizeof own == sizeof handle);
+  std::memcpy(handle.data(), &own, sizeof own);
+  return handle;
+}
+
+const std::byte* CudaDevice::open(const Handle& handle) {
+  enter();
+  cudaIpcMemHandle_t other;
+  std::memcpy(&other, handle.data(), sizeof other);
+  void* memory = nullptr;
+  if (cudaIpcOpenMemHandle(&memory, other, cudaIpcMemLazyEnablePeerAccess) == cudaSuccess)
+    return static_cast<const std::byte*>(memory);
+  static_cast<void>(cudaGetLastError());
+  return nullptr;
+}
+
+DeviceMark CudaDevice::copy_opened(std::byte* to, const std::byte* opened, std::size_t bytes) {
+  return copy_concurrently(in_, to, opened, bytes, cudaMemcpyDefault);
+}
+
+void CudaDevice::close(const std::byte* opened) noexcept {
+  static_cast<void>(cudaSetDevice(gpu_));
+  static_cast<void>(cudaIpcCloseMemHandle(const_cast<std::byte*>(opened)));
 }
 
 std::byte* CudaDevice::allocate_pinned(std::size_t bytes) {

@@ -15,6 +15,7 @@
 
 #include "runtime/gpu/device_allocations.hpp"
 #include "runtime/gpu/gpu.hpp"
+#include "runtime/gpu/shared_device_memory.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {
@@ -27,7 +28,7 @@ struct FlawSearch;
 /// and leaves it so. Memory is released, and codecs are destroyed, before the device is. What is released
 /// while an exception is under way is freed later: freeing waits for all work of the GPU, which may wait for
 /// other ranks.
-class CudaDevice final : public ComputeDevice, public DeviceAllocations {
+class CudaDevice final : public ComputeDevice, public DeviceAllocations, public SharedDeviceMemory {
  public:
   /// `gpu`: its number among those that CUDA_VISIBLE_DEVICES leaves. Errors: WorldError, also where this
   /// build has no kernels for it.
@@ -49,6 +50,10 @@ class CudaDevice final : public ComputeDevice, public DeviceAllocations {
   bool owns(const void* memory) const override;
   std::optional<DeviceAllocation> allocation_of(const void* memory) const override;
   void watch(std::weak_ptr<AllocationWatcher> watcher) override;
+  std::optional<Handle> share(const DeviceAllocation& allocation) override;
+  const std::byte* open(const Handle& handle) override;
+  DeviceMark copy_opened(std::byte* to, const std::byte* opened, std::size_t bytes) override;
+  void close(const std::byte* opened) noexcept override;
   std::byte* allocate_pinned(std::size_t bytes) override;
   void release_pinned(std::byte* memory) noexcept override { give_back(memory); }
 
@@ -105,10 +110,13 @@ class CudaDevice final : public ComputeDevice, public DeviceAllocations {
     bool is_pinned;
     std::uint64_t number = 0;  ///< of device memory
     bool is_released = false;  ///< but not freed yet
+    bool is_shared = false;    ///< with other processes
   };
   void give_back(std::byte* memory) noexcept;
   void free(std::byte* memory, const Range& range) noexcept;
-  void free_released() noexcept;
+  void free_released(bool also_shared = false) noexcept;
+  std::byte* take_kept(std::size_t bytes);
+  void clear(std::byte* memory, std::size_t bytes);
   DeviceMark mark_on(cudaStream_t stream);
   DeviceMark copy_concurrently(cudaStream_t stream, void* to, const void* from, std::size_t bytes,
                                cudaMemcpyKind kind);

@@ -73,6 +73,13 @@ void DeviceCopies::in(std::byte* own, const std::byte* pinned, std::int64_t byte
   in_.push_back({{false, bytes, std::move(begin), std::move(end)}, {}, std::move(then)});
 }
 
+void DeviceCopies::in_opened(SharedDeviceMemory& memory, std::byte* to, const std::byte* opened,
+                             std::int64_t bytes, Then then) {
+  OwnedMark begin = mark_beginning(false);
+  OwnedMark end(device_, memory.copy_opened(to, opened, static_cast<std::size_t>(bytes)));
+  in_.push_back({{false, bytes, std::move(begin), std::move(end)}, {}, std::move(then)});
+}
+
 bool DeviceCopies::advance() {
   const bool left = follow(out_);
   const bool came = follow(in_);

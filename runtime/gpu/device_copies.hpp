@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
+#include "runtime/gpu/shared_device_memory.hpp"
 #include "workloads/vectors/compute_device.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
@@ -107,6 +108,9 @@ class DeviceCopies {
   bool is_leaving() const { return !out_.empty(); }
   /// Copies in, then calls `then`.
   void in(std::byte* own, const std::byte* pinned, std::int64_t bytes, Then then);
+  /// The same from opened memory of another process, to own or pinned memory. Pre: `memory` is the device's.
+  void in_opened(SharedDeviceMemory& memory, std::byte* to, const std::byte* opened, std::int64_t bytes,
+                 Then then);
 
   bool idle() const { return out_.empty() && in_.empty(); }
   /// Calls `then` for the copies that have ended. True if there was one.

@@ -67,7 +67,7 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
       time_(host_time(all_.get(), setting_.patience)),
       staging_(device_, setting_.direct_messages),
       node_(setting_.node_memory),
-      transport_(all_.get(), slots_, node_, staging_, *time_),
+      transport_(all_.get(), slots_, node_, setting_.peer_messages.get(), staging_, *time_),
       communicators_(all_.get(), setting_.most_communicators),
       transfers_(
           make_transfers(setting_.parallel_transfers, setting_.by_read_ring && setting_.transfers_overlap)),

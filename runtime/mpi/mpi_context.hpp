@@ -51,6 +51,9 @@ struct MpiSetting {
   /// Shared memory of the node for large messages of host memory between its ranks; created on the context's
   /// communicator. Null (on all ranks): none.
   std::shared_ptr<NodeMemory> node_memory = {};
+  /// Large messages between memory of GPUs of one machine; created on the context's communicator, with
+  /// `device`. Null (on all ranks): none.
+  std::shared_ptr<PeerMessages> peer_messages = {};
   /// Largest number of communicators to keep for lists of members of all-reduces; Open MPI supports 65,535 at
   /// a time, each with its own buffers.
   std::size_t most_communicators = 1000;
@@ -76,7 +79,7 @@ struct MpiSetting {
 /// Sums and compressions of a bucket, and concurrent work, do not wait for the device's other work. Messages
 /// in that device's memory pass through pinned host memory: they are copied out or in while the device
 /// computes, and the other rank may use host memory. Small messages on channels with notes always pass
-/// through pinned memory.
+/// through pinned memory; large ones between GPUs of a machine need not (peer_messages).
 class MpiContext : public Context {
  public:
   /// Collective over `communicator`, which is duplicated; the clock starts at its end. Pre: MPI is

@@ -18,6 +18,9 @@ struct Envelope {
   std::int64_t place;  ///< of the payload in the memory that the node shares
 };
 constexpr auto envelope_size = static_cast<std::int64_t>(sizeof(Envelope));
+constexpr auto ticket_size = static_cast<std::int64_t>(sizeof(PeerMessages::Ticket));
+/// Instead of a place: the payload is in the memory of the sender's GPU, and a ticket follows the envelope.
+constexpr std::int64_t with_ticket = NodeMemoryPath::none - 1;
 
 // Two tags for each channel, since a large payload follows its envelope as a message of its own.
 int tag_of(Channel channel) { return 2 * channel.number(); }
@@ -48,9 +51,9 @@ struct Transport::Control {
   std::int64_t size = 0;
 };
 
-Transport::Transport(MPI_Comm all, SlotTable& slots, NodeMemoryPath& node, DeviceStaging& staging,
-                     HostTime& time)
-    : all_(all), slots_(slots), node_(node), staging_(staging), time_(time) {
+Transport::Transport(MPI_Comm all, SlotTable& slots, NodeMemoryPath& node, PeerMessages* peers,
+                     DeviceStaging& staging, HostTime& time)
+    : all_(all), slots_(slots), node_(node), peers_(peers), staging_(staging), time_(time) {
   check_mpi(MPI_Comm_rank(all_, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(all_, &size_), "MPI_Comm_size");
 }
@@ -70,7 +73,7 @@ std::byte* Transport::scratch(Bytes size) {
 
 /// Whether messages of the channel begin with an envelope: for sender and receiver alike.
 bool Transport::has_envelope(Channel channel, Rank peer) const {
-  return channel.carries_note || node_.reaches(peer);
+  return channel.carries_note || node_.reaches(peer) || reaches_gpu(peer);
 }
 
 Transport::Outgoing& Transport::outgoing_on(Rank to, Channel channel) {
@@ -111,7 +114,8 @@ Pending Transport::send(Rank to, Channel channel, Slice slice, const Note& note)
   outgoing.largest = std::max(outgoing.largest, size);
   const bool enveloped = has_envelope(channel, to);
   const bool packed = enveloped && size <= node_.packed_most(to);
-  const bool staged = staging_.is_needed(slice, packed);
+  const bool by_peer = !packed && reaches_gpu(to) && peers_->carries(to, slice);
+  const bool staged = !by_peer && staging_.is_needed(slice, packed);
   // The memory from which MPI reads the payload; a packed payload is copied behind its envelope.
   std::byte* payload = slice.data;
   if (staged) {
@@ -123,14 +127,20 @@ Pending Transport::send(Rank to, Channel channel, Slice slice, const Note& note)
   const std::int64_t place = may_share ? node_.reserve(to, slice.size) : NodeMemoryPath::none;
   if (enveloped) {
     std::byte* const head = staged && packed ? slot.block.data() : staging_of(slot);
-    const Envelope envelope{channel.carries_note ? note : Note{}, size, place};
+    const Envelope envelope{channel.carries_note ? note : Note{}, size, by_peer ? with_ticket : place};
     std::memcpy(head, &envelope, sizeof(envelope));
     if (packed && !staged) std::copy_n(slice.data, size, head + envelope_size);
-    const bool follows = !packed && place == NodeMemoryPath::none;
-    parts = follows ? Parts{head, envelope_size, payload, size}
-                    : Parts{head, envelope_size + (packed ? size : 0)};
+    if (by_peer) {
+      const PeerMessages::Ticket ticket = peers_->ticket_for(slice);
+      std::memcpy(head + envelope_size, &ticket, sizeof(ticket));
+    }
+    const bool follows = !packed && envelope.place == NodeMemoryPath::none;
+    const std::int64_t behind = packed ? size : by_peer ? ticket_size : 0;
+    parts = follows ? Parts{head, envelope_size, payload, size} : Parts{head, envelope_size + behind};
   }
   const int tag = tag_of(channel);
+  // The memory must not change before the receiver has copied it.
+  if (by_peer) watch(number, start_receive(peers_->receipts(), to, tag, nullptr, 0));
   const DeviceCopies::Route route{to, tag};
   DeviceCopies& copies = staging_.copies();
   if (!staged && !copies.is_leaving(route)) {
@@ -187,7 +197,8 @@ Pending Transport::post_receive(Rank from, Channel channel, Slice slice) {
     slot.stream = &incoming;
     incoming.unresolved.push_back(number);
     slot.payload_tag = payload_tag_of(channel);
-    const auto most = envelope_size + std::min(node_.packed_most(from), size);
+    const auto most = envelope_size +
+                      std::max(std::min(node_.packed_most(from), size), reaches_gpu(from) ? ticket_size : 0);
     if (staging_.is_needed(slice, true)) slot.block = staging_.take(most);
     slot.head = slot.block.empty() ? staging_of(slot) : slot.block.data();
     watch(number, start_receive(all_, from, tag_of(channel), slot.head, most));
@@ -240,6 +251,7 @@ void Transport::resolve(std::uint32_t number) {
     throw WorldError("expected a message of at most " + std::to_string(slot.slice.size.count()) +
                      " bytes from rank " + std::to_string(slot.peer) + ", received " +
                      std::to_string(envelope.size) + " bytes");
+  if (envelope.place == with_ticket) return copy_from_peer(slot, envelope.size);
   if (envelope.size > node_.packed_most(slot.peer)) {
     const bool is_on_node = envelope.place != NodeMemoryPath::none;
     std::byte* const place = arrival_place(slot, envelope.size, is_on_node);
@@ -255,6 +267,23 @@ void Transport::resolve(std::uint32_t number) {
   if (!slot.block.empty()) return land(slot, slot.head + envelope_size, envelope.size);
   std::copy_n(slot.head + envelope_size, envelope.size, slot.slice.data);
   slot.end(time_.now());
+}
+
+/// The receipts of a channel are in the order of its messages, as the copies are.
+void Transport::copy_from_peer(Slot& slot, std::int64_t size) {
+  PeerMessages::Ticket ticket;
+  std::memcpy(&ticket, slot.head + envelope_size, sizeof(ticket));
+  const std::byte* const payload = peers_->payload(slot.peer, ticket);
+  const bool to_device = staging_.is_of_device(slot.slice);
+  if (!to_device) slot.block = staging_.take(size);
+  std::byte* const place = to_device ? slot.slice.data : slot.block.data();
+  const auto end = [=, this, &slot] {
+    check_mpi(MPI_Send(nullptr, 0, MPI_BYTE, slot.peer, tag_of(slot.channel), peers_->receipts()),
+              "MPI_Send");
+    if (!to_device) std::copy_n(place, size, slot.slice.data);
+    slot.end(time_.now());
+  };
+  staging_.copies().in_opened(peers_->memory(), place, payload, size, end);
 }
 
 // ---- Progress ----

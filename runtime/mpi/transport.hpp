@@ -1,6 +1,6 @@
-// Messages of the context on MPI: how a note is sent with its payload, when MPI, shared memory of the node or
-// pinned memory carries a message, and how messages are cancelled and ranks leave. There is no progress
-// thread.
+// Messages of the context on MPI: how a note is sent with its payload, when MPI, shared memory of the node,
+// pinned memory or the memory of a GPU carries a message, and how messages are cancelled and ranks leave.
+// There is no progress thread.
 #pragma once
 
 #include <mpi.h>
@@ -15,6 +15,7 @@
 #include "runtime/mpi/device_staging.hpp"
 #include "runtime/mpi/host_time.hpp"
 #include "runtime/mpi/node_memory_path.hpp"
+#include "runtime/mpi/peer_messages.hpp"
 #include "runtime/mpi/slots.hpp"
 
 namespace tandem {
@@ -40,8 +41,10 @@ struct IncomingChannel {
 /// text from every operation.
 class Transport {
  public:
-  /// All of these must outlive this object. `all` belongs to the context alone.
-  Transport(MPI_Comm all, SlotTable& slots, NodeMemoryPath& node, DeviceStaging& staging, HostTime& time);
+  /// All of these must outlive this object. `all` belongs to the context alone. `peers`: null: no message is
+  /// copied between GPUs.
+  Transport(MPI_Comm all, SlotTable& slots, NodeMemoryPath& node, PeerMessages* peers, DeviceStaging& staging,
+            HostTime& time);
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
@@ -81,6 +84,7 @@ class Transport {
   };
   struct Control;
 
+  bool reaches_gpu(Rank peer) const { return peers_ != nullptr && peers_->reaches(peer); }
   bool has_envelope(Channel channel, Rank peer) const;
   std::byte* staging_of(Slot& slot);
   /// The messages that this rank has sent to one rank on one channel.
@@ -96,6 +100,7 @@ class Transport {
   void land(Slot& slot, const std::byte* pinned, std::int64_t size);
   void message_ended(std::uint32_t number);
   void resolve(std::uint32_t number);
+  void copy_from_peer(Slot& slot, std::int64_t size);
 
   Pending ended_at_once(Outcome outcome);
   bool is_on_its_way(Rank from, Channel channel) const;
@@ -118,6 +123,7 @@ class Transport {
   MPI_Comm all_;
   SlotTable& slots_;
   NodeMemoryPath& node_;
+  PeerMessages* peers_;
   DeviceStaging& staging_;
   HostTime& time_;
   Rank rank_ = 0;

@@ -71,6 +71,20 @@ MpiSetting emulated_setting(const Job& job, Rank rank) {
           .parallel_transfers = parallel_transfers(job, rank)};
 }
 
+namespace {
+
+/// Errors: WorldError where it would carry no message.
+std::shared_ptr<PeerMessages> peer_messages(MPI_Comm communicator, ComputeDevice* device, bool shares_node) {
+  auto messages = shares_node ? std::make_shared<PeerMessages>(communicator, device) : nullptr;
+  if (messages == nullptr || messages->pairs() == 0)
+    throw WorldError(
+        "key 'run.device_messages': expected auto or staged, because no two ranks of a machine can read each "
+        "other's GPU memory, found 'peer'");
+  return messages;
+}
+
+}  // namespace
+
 MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool shares_node,
                           MPI_Comm communicator) {
   MpiSetting setting{.parallel_transfers = parallel_transfers(job, rank), .device = device};
@@ -85,6 +99,8 @@ MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool
                               .free_cache = [device] { device->free_cache(); },
                               .registered = {dynamic_cast<DeviceAllocations*>(device), workers}});
   if (shares_node) setting.node_memory = std::make_shared<NodeMemory>(communicator);
+  if (job.spec().experiment.run.device_messages == DeviceMessages::peer)
+    setting.peer_messages = peer_messages(communicator, device, shares_node);
   return setting;
 }
 
@@ -157,7 +173,8 @@ nlohmann::json describe_physics(const Job& job, Rank rank, const std::string& cl
   for (std::size_t of = 0; of < gpus.size(); ++of)
     if (!gpus[of].empty()) physics["gpus"]["rank " + std::to_string(of)] = nlohmann::json::parse(gpus[of]);
   if (job.spec().experiment.run.cuda_graphs) physics["cuda_graphs"] = true;
-  physics["device_messages"] = setting.direct_messages ? "direct" : "staged";
+  physics["device_messages"] = setting.direct_messages ? "direct" : setting.peer_messages ? "peer" : "staged";
+  if (setting.peer_messages) physics["peer_pairs"] = setting.peer_messages->pairs();
   const AllReducePlan* plan = job.exchange().all_reduce();
   if (plan == nullptr || std::ranges::count(plan->collectives, native_all_reduce) == 0) return physics;
   const bool by_devices = setting.collective && setting.collective->can(job.roster().workers());

@@ -1,27 +1,33 @@
 // A device other than the host, without any GPU: its memory is mapped only for the device itself, its queue
 // and its copies each run on a separate thread with seeded delays, and it counts unreleased resources.
-// Reading its memory from outside crashes; code that does not wait sees old values.
+// Reading its memory from outside crashes; code that does not wait sees old values. Other processes can open
+// its memory, as they open that of a GPU.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
 #include "policies/vocabulary/rng.hpp"
+#include "runtime/gpu/shared_device_memory.hpp"
 #include "tests/support/queued_device.hpp"
 
 namespace tandem::testing {
@@ -81,7 +87,7 @@ class LateWorker {
   std::thread thread_;
 };
 
-class DelayedDevice final : public QueuedDevice {
+class DelayedDevice final : public QueuedDevice, public DeviceAllocations, public SharedDeviceMemory {
  public:
   /// Resources that have not been released.
   struct Live {
@@ -99,7 +105,8 @@ class DelayedDevice final : public QueuedDevice {
       : is_open_(is_open), queue_(seed, 0), second_(seed, 3), outward_(seed, 1), inward_(seed, 2) {}
   ~DelayedDevice() override {
     finish_all();
-    for (const auto& [memory, block] : blocks_) unmap(memory, block);
+    for (const Blocks* all : {&blocks_, &kept_})
+      for (const auto& [memory, block] : *all) unmap(memory, block);
     for (const auto& [memory, size] : pinned_) host_device().release_pinned(const_cast<std::byte*>(memory));
   }
 
@@ -118,14 +125,14 @@ class DelayedDevice final : public QueuedDevice {
 
   std::byte* allocate(std::size_t bytes) override {
     if (bytes == 0) return nullptr;
-    const int file = memfd_create("device", 0);
+    if (std::byte* const kept = take_kept(bytes); kept != nullptr) return kept;
+    const int file = memfd_create("device", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) throw std::bad_alloc();
     const int access = is_open_ ? PROT_READ | PROT_WRITE : PROT_NONE;
     void* const shown = mmap(nullptr, bytes, access, MAP_SHARED, file, 0);
     void* const own = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
     if (shown == MAP_FAILED || own == MAP_FAILED) throw std::bad_alloc();
-    blocks_[static_cast<std::byte*>(shown)] = {static_cast<std::byte*>(own), bytes};
+    blocks_[static_cast<std::byte*>(shown)] = {static_cast<std::byte*>(own), bytes, file, ++allocations_};
     return static_cast<std::byte*>(shown);
   }
   void release(std::byte* memory) noexcept override {
@@ -136,8 +143,62 @@ class DelayedDevice final : public QueuedDevice {
       ++misuses_;
       return;
     }
-    unmap(memory, found->second);
+    if (found->second.is_shared)
+      kept_.insert(*found);
+    else
+      unmap(memory, found->second);
     blocks_.erase(found);
+  }
+  std::optional<DeviceAllocation> allocation_of(const void* memory) const override {
+    const auto block = block_of(memory);
+    if (block == blocks_.end()) return std::nullopt;
+    return DeviceAllocation{block->second.number, const_cast<std::byte*>(block->first), block->second.size};
+  }
+  /// It frees nothing that a watcher knows of.
+  void watch(std::weak_ptr<AllocationWatcher>) override {}
+
+  /// False: as a driver that shares no memory.
+  void set_shareable(bool is_shareable) { is_shareable_ = is_shareable; }
+  /// Copies out of memory that other processes have.
+  int opened_copies() const { return opened_copies_; }
+  std::optional<Handle> share(const DeviceAllocation& allocation) override {
+    if (!is_shareable_) return std::nullopt;
+    Block& block = blocks_.at(allocation.begin);
+    block.is_shared = true;
+    const Shared own{getpid(), block.file, block.size};
+    Handle handle{};
+    std::memcpy(handle.data(), &own, sizeof own);
+    return handle;
+  }
+  const std::byte* open(const Handle& handle) override {
+    Shared other;
+    std::memcpy(&other, handle.data(), sizeof other);
+    if (other.process == getpid()) return nullptr;
+    const std::string path = "/proc/" + std::to_string(other.process) + "/fd/" + std::to_string(other.file);
+    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) return nullptr;
+    void* const memory = mmap(nullptr, other.size, PROT_READ, MAP_SHARED, file, 0);
+    ::close(file);
+    if (memory == MAP_FAILED) return nullptr;
+    opened_[static_cast<std::byte*>(memory)] = other.size;
+    return static_cast<std::byte*>(memory);
+  }
+  DeviceMark copy_opened(std::byte* to, const std::byte* opened, std::size_t bytes) override {
+    const auto next = opened_.upper_bound(opened);
+    const bool is_opened =
+        next != opened_.begin() && opened + bytes <= std::prev(next)->first + std::prev(next)->second;
+    ++opened_copies_;
+    return copy_concurrently(inward_, to, opened, bytes, is_opened && (owns(to) || is_pinned(to, bytes)));
+  }
+  void close(const std::byte* opened) noexcept override {
+    finish_all();
+    const auto found = opened_.find(opened);
+    if (found == opened_.end()) {
+      ++misuses_;
+      return;
+    }
+    munmap(const_cast<std::byte*>(found->first), found->second);
+    opened_.erase(found);
   }
   bool owns(const void* memory) const override { return block_of(memory) != blocks_.end(); }
   std::byte* allocate_pinned(std::size_t bytes) override {
@@ -179,6 +240,15 @@ class DelayedDevice final : public QueuedDevice {
   struct Block {
     std::byte* own;  ///< the address that the device uses
     std::size_t size;
+    int file;
+    std::uint64_t number;
+    bool is_shared = false;
+  };
+  /// What a handle says.
+  struct Shared {
+    pid_t process;
+    int file;
+    std::size_t size;
   };
   using Blocks = std::map<const std::byte*, Block>;
   struct Mark {
@@ -190,6 +260,18 @@ class DelayedDevice final : public QueuedDevice {
   static void unmap(const std::byte* shown, const Block& block) {
     munmap(const_cast<std::byte*>(shown), block.size);
     munmap(block.own, block.size);
+    ::close(block.file);
+  }
+  /// Shared memory of this size that was released; null: there is none.
+  std::byte* take_kept(std::size_t bytes) {
+    const auto kept =
+        std::ranges::find_if(kept_, [bytes](const auto& item) { return item.second.size == bytes; });
+    if (kept == kept_.end()) return nullptr;
+    const auto [memory, block] = *kept;
+    std::memset(block.own, 0, bytes);
+    blocks_.insert(*kept);
+    kept_.erase(kept);
+    return const_cast<std::byte*>(memory);
   }
   Blocks::const_iterator block_of(const void* memory) const {
     const auto* const at = static_cast<const std::byte*>(memory);
@@ -235,6 +317,11 @@ class DelayedDevice final : public QueuedDevice {
 
   bool is_open_;
   Blocks blocks_;
+  Blocks kept_;  ///< shared and released
+  std::map<const std::byte*, std::size_t> opened_;
+  bool is_shareable_ = true;
+  int opened_copies_ = 0;
+  std::uint64_t allocations_ = 0;
   std::map<const std::byte*, std::size_t> pinned_;  ///< with their sizes
   std::map<DeviceMark, std::shared_ptr<Mark>> marks_;
   DeviceMark last_mark_ = 0;

@@ -433,7 +433,8 @@ std::vector<ExperimentKey> run_keys() {
       {KEY(run.device_messages),
        {},
        "measured runs with ranks on GPUs - staged: messages pass through host memory; direct: from GPU "
-       "to GPU, which needs a CUDA-aware MPI; auto: staged"},
+       "to GPU, which needs a CUDA-aware MPI; peer: large messages between ranks of a machine are copied "
+       "from GPU to GPU (CUDA IPC), others staged; auto: staged"},
       {KEY(run.cuda_graphs),
        {},
        "measured runs with real mathematics on GPUs: the forward pass and the backward pass of each bucket "

@@ -15,7 +15,7 @@
 // Like CUDA's, its state belongs to the process. The environment variables CUDA_ON_HOST_DEVICES (their
 // number), CUDA_ON_HOST_MEMORY and CUDA_ON_HOST_PINNED (bytes), CUDA_ON_HOST_COUNT_ERROR (the number of a
 // cudaError_t) and CUDA_ON_HOST_DRIVER (its version) configure a program that does not configure the
-// emulation itself.
+// emulation itself; with CUDA_ON_HOST_SHARES=0 no process opens the device memory of another one.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +38,7 @@ struct Settings {
   std::uint64_t seed = 1;
   int longest_delay_us = 200;      ///< the maximum before a stream's next operation
   bool only_outer_blocks = false;  ///< run only the first and the last block of each grid
+  bool is_shareable = true;        ///< other processes can open device memory
 };
 
 /// Restores the initial settings and counts of calls; no call fails. Pre: no memory or stream is allocated.
@@ -48,7 +49,8 @@ void fail_call(const std::string& name, int number, cudaError_t error);
 std::map<std::string, int> calls();
 /// Kernels that were launched while each device was the current one, since `reset`.
 std::map<int, int> launches();
-/// Device memory, pinned memory, streams and events that have not been released.
+/// Device memory, also that which was opened of other processes, pinned memory, streams and events that have
+/// not been released.
 struct Remaining {
   std::size_t device_bytes = 0;
   std::size_t pinned_bytes = 0;
@@ -68,8 +70,6 @@ cudaError_t submit(cudaStream_t stream, std::function<void()> operation);
 /// For the emulation itself: counts a call. Returns an error to return at once, or success.
 cudaError_t begin_call(const char* name);
 void note_launch();
-/// Runs the operation in the stream's order; the default stream runs it at once.
-cudaError_t submit(cudaStream_t stream, std::function<void()> operation);
 /// Whether the whole range is part of one allocation on a device.
 bool is_device_memory(const void* memory, std::size_t bytes);
 /// The number of the allocation on a device that contains this byte, which no other one ever has; 0: none.
@@ -77,8 +77,5 @@ std::uint64_t allocation_number(const void* memory);
 Settings settings();
 Settings settings_of_environment();
 bool is_default(cudaStream_t stream);
-/// Runs the operation at once on the default stream, else in the stream's order. Another stream has to belong
-/// to the current device, as CUDA requires of kernels and events.
-cudaError_t submit(cudaStream_t stream, std::function<void()> operation);
 
 }  // namespace tandem::cuda_on_host

@@ -21,6 +21,7 @@ Settings settings_of_environment() {
   take_from_environment("CUDA_ON_HOST_PINNED", own.pinned_bytes);
   take_from_environment("CUDA_ON_HOST_COUNT_ERROR", own.count_error);
   take_from_environment("CUDA_ON_HOST_DRIVER", own.driver_version);
+  take_from_environment("CUDA_ON_HOST_SHARES", own.is_shareable);
   return own;
 }
 

@@ -1,4 +1,7 @@
 // Devices, memory, streams and events of CUDA on the host.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -13,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "cuda_on_host.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "world.hpp"
 
 using Clock = std::chrono::steady_clock;
 
@@ -87,32 +90,7 @@ struct CUevent_st {
 };
 
 namespace tandem::cuda_on_host {
-namespace {
 
-constexpr std::align_val_t alignment{256};
-
-struct Range {
-  std::size_t bytes;
-  int device;
-  std::uint64_t number;
-};
-struct Failing {
-  int in;  ///< number of calls until the failure
-  cudaError_t error;
-};
-
-struct World {
-  std::mutex mutex;
-  Settings settings = settings_of_environment();
-  std::map<std::string, int> calls;
-  std::map<int, int> launches;
-  std::map<std::string, Failing> failing;
-  std::map<const std::byte*, Range> device_ranges;
-  std::map<const std::byte*, Range> pinned_ranges;
-  std::uint64_t ranges = 0;  ///< made so far
-  std::vector<CUstream_st*> streams;
-  int events = 0;
-};
 World& world() {
   static World only;
   return only;
@@ -125,6 +103,45 @@ cudaError_t said(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
   return error;
 }
+
+std::byte* map_memory(std::size_t bytes, int file) {
+  const int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+void wait_for_streams() {
+  std::vector<CUstream_st*> streams;
+  {
+    const std::lock_guard lock(world().mutex);
+    streams = world().streams;
+  }
+  for (CUstream_st* stream : streams) stream->wait();
+}
+
+cudaError_t free_range(std::map<const std::byte*, Range>& ranges, void* memory) {
+  if (memory == nullptr) return cudaSuccess;
+  Range range;
+  {
+    const std::lock_guard lock(world().mutex);
+    const auto found = ranges.find(static_cast<const std::byte*>(memory));
+    if (found == ranges.end()) return said(cudaErrorInvalidValue);
+    range = found->second;
+    ranges.erase(found);
+  }
+  wait_for_streams();
+  if (range.file >= 0) close(range.file);
+  if (range.is_mapped)
+    munmap(memory, range.bytes);
+  else
+    ::operator delete(memory, alignment);
+  return cudaSuccess;
+}
+
+namespace {
+
+constexpr std::size_t least_mapped = 64 * 1024;
 
 bool is_within(const std::map<const std::byte*, Range>& ranges, const void* memory, std::size_t bytes) {
   const auto* const place = static_cast<const std::byte*>(memory);
@@ -146,23 +163,12 @@ std::size_t used_bytes(const std::map<const std::byte*, Range>& ranges, int devi
 
 /// Fills new memory with non-zero bytes, so that code cannot rely on zeros.
 std::byte* make_range(std::map<const std::byte*, Range>& ranges, std::size_t bytes, int device) {
-  auto* const memory = static_cast<std::byte*>(::operator new(bytes, alignment));
+  const bool is_mapped = device >= 0 && bytes >= least_mapped;
+  auto* const memory =
+      is_mapped ? map_memory(bytes, /*file=*/-1) : static_cast<std::byte*>(::operator new(bytes, alignment));
   std::memset(memory, 0xa5, bytes);
-  ranges.emplace(memory, Range{bytes, device, ++world().ranges});
+  ranges.emplace(memory, Range{bytes, device, ++world().ranges, is_mapped});
   return memory;
-}
-
-cudaError_t free_range(std::map<const std::byte*, Range>& ranges, void* memory) {
-  if (memory == nullptr) return cudaSuccess;
-  std::vector<CUstream_st*> streams;
-  {
-    const std::lock_guard lock(world().mutex);
-    if (ranges.erase(static_cast<const std::byte*>(memory)) == 0) return said(cudaErrorInvalidValue);
-    streams = world().streams;
-  }
-  for (CUstream_st* stream : streams) stream->wait();
-  ::operator delete(memory, alignment);
-  return cudaSuccess;
 }
 
 }  // namespace
@@ -181,8 +187,10 @@ cudaError_t submit(cudaStream_t stream, std::function<void()> operation) {
 
 void reset(const Settings& settings) {
   const std::lock_guard lock(world().mutex);
-  TANDEM_CHECK(world().device_ranges.empty() && world().pinned_ranges.empty() && world().streams.empty(),
-               world().device_ranges.size(), world().pinned_ranges.size(), world().streams.size());
+  TANDEM_CHECK(world().device_ranges.empty() && world().pinned_ranges.empty() && world().streams.empty() &&
+                   world().opened_ranges.empty(),
+               world().device_ranges.size(), world().pinned_ranges.size(), world().streams.size(),
+               world().opened_ranges.size());
   world().settings = settings;
   world().calls.clear();
   world().launches.clear();
@@ -218,8 +226,8 @@ Settings settings() {
 }
 Remaining remaining() {
   const std::lock_guard lock(world().mutex);
-  return {used_bytes(world().device_ranges, -1), used_bytes(world().pinned_ranges, -1),
-          static_cast<int>(world().streams.size()), world().events};
+  return {used_bytes(world().device_ranges, -1) + used_bytes(world().opened_ranges, -1),
+          used_bytes(world().pinned_ranges, -1), static_cast<int>(world().streams.size()), world().events};
 }
 
 bool is_device_memory(const void* memory, std::size_t bytes) {
@@ -246,10 +254,6 @@ cudaError_t begin_call(const char* name) {
 }  // namespace tandem::cuda_on_host
 
 using namespace tandem::cuda_on_host;
-
-// Start of every call: counts it, and makes it fail if requested.
-#define TANDEM_BEGIN_CALL() \
-  if (const cudaError_t error = begin_call(__func__); error != cudaSuccess) return error
 
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 
@@ -360,6 +364,7 @@ namespace {
 /// pinned: CUDA does not check that, but copies of pageable memory are not concurrent.
 bool is_side(const void* memory, std::size_t bytes, bool must_be_device, bool must_be_pinned) {
   const World& all = world();
+  if (begins_within(all.opened_ranges, memory)) return is_within(all.opened_ranges, memory, bytes);
   if (must_be_device) return is_within(all.device_ranges, memory, bytes);
   if (begins_within(all.device_ranges, memory)) return is_within(all.device_ranges, memory, bytes);
   const bool is_pinned = begins_within(all.pinned_ranges, memory);
@@ -367,7 +372,8 @@ bool is_side(const void* memory, std::size_t bytes, bool must_be_device, bool mu
 }
 bool is_pageable_memory(const void* memory) {
   const std::lock_guard lock(world().mutex);
-  return !begins_within(world().device_ranges, memory) && !begins_within(world().pinned_ranges, memory);
+  return !begins_within(world().device_ranges, memory) && !begins_within(world().pinned_ranges, memory) &&
+         !begins_within(world().opened_ranges, memory);
 }
 }  // namespace
 

@@ -257,10 +257,14 @@ void MpiContext::announce_departure() {
 
 // ---- All-reduce ----
 
-/// Sends the messages that wait for a copy out of the device. Needed before a call that waits for other ranks
-/// without progressing messages, because those ranks may be waiting for these messages.
+/// Sends the messages that wait for a copy out of the device, and the receipts for those that this rank
+/// copies from other GPUs. Needed before a call that waits for other ranks without progressing messages,
+/// because those ranks may be waiting for them.
 void MpiContext::send_staged_messages() {
-  for (time_->restart(); staging_.copies().is_leaving();)
+  const auto others_wait = [this] {
+    return setting_.peer_messages ? !staging_.copies().idle() : staging_.copies().is_leaving();
+  };
+  for (time_->restart(); others_wait();)
     if (!advance()) pause_until({.device_is_asked = true});
 }
 

@@ -32,8 +32,14 @@ PeerMessages::PeerMessages(MPI_Comm communicator, ComputeDevice* device, const P
 }
 
 PeerMessages::~PeerMessages() {
-  for (const auto& [owner, memory] : opened_) memory_->close(memory);
+  // After an error copies may still use what is open, and the other ranks may not come.
   if (std::uncaught_exceptions() > 0) return;
+  try {
+    if (!opened_.empty()) device_->finish();
+  } catch (const WorldError&) {
+    // A broken device has reported its error before.
+  }
+  for (const auto& [owner, memory] : opened_) memory_->close(memory);
   MPI_Barrier(receipts_);
   MPI_Comm_free(&receipts_);
 }

@@ -73,11 +73,11 @@ MpiSetting emulated_setting(const Job& job, Rank rank) {
 
 namespace {
 
-/// Errors: WorldError where it would carry no message.
+/// Errors: ConfigError where it would carry no message.
 std::shared_ptr<PeerMessages> peer_messages(MPI_Comm communicator, ComputeDevice* device, bool shares_node) {
   auto messages = shares_node ? std::make_shared<PeerMessages>(communicator, device) : nullptr;
   if (messages == nullptr || messages->pairs() == 0)
-    throw WorldError(
+    throw ConfigError(
         "key 'run.device_messages': expected auto or staged, because no two ranks of a machine can read each "
         "other's GPU memory, found 'peer'");
   return messages;

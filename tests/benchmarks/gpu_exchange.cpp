@@ -12,8 +12,10 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
@@ -39,9 +41,9 @@ using Flags = std::map<std::string, std::string>;
 
 const Flags& default_flags() {
   static const Flags flags = {
-      {"ranks", "2,4"},       {"models", "resnet18,resnet50"}, {"image", "224"}, {"batch", "256"},
-      {"bucket_kib", "4096"}, {"precisions", "fp32,bf16"},     {"steps", "15"},  {"turns", "2"},
-      {"trace", ""},          {"deterministic", "false"}};
+      {"ranks", "2,4"},       {"models", "resnet18,resnet50"}, {"image", "224"},      {"batch", "256"},
+      {"bucket_kib", "4096"}, {"precisions", "fp32,bf16"},     {"steps", "15"},       {"turns", "2"},
+      {"trace", ""},          {"deterministic", "false"},      {"messages", "staged"}};
   return flags;
 }
 
@@ -68,6 +70,9 @@ Flags parse_flags(int argc, char** argv) {
     for (const auto& [name, value] : default_flags()) usage += fmt::format(" --{}={}", name, value);
     throw ConfigError(fmt::format("{} (--trace=PREFIX writes timelines), found '{}'", usage, word));
   }
+  if (!parse_choice<DeviceMessages>(flags.at("messages")))
+    throw ConfigError(
+        fmt::format("--messages: expected staged, direct or peer, found '{}'", flags.at("messages")));
   for (const char* name : {"image", "batch", "bucket_kib", "steps", "turns"}) positive(flags, name);
   return flags;
 }
@@ -114,6 +119,7 @@ Job make_job(const Flags& flags, const std::string& model, Precision precision, 
   experiment.optimizer.momentum = 0.9;
   experiment.stop.rounds = exchange == Exchange::none ? 1 : steps;
   experiment.run.devices = DeviceSpeed::native;
+  experiment.run.device_messages = parse_choice<DeviceMessages>(flags.at("messages")).value();
   platforms::Host host;
   host.name = "gpu";
   host.device = platforms::find_device("h200");
@@ -127,10 +133,12 @@ Job make_job(const Flags& flags, const std::string& model, Precision precision, 
 
 /// Runs the job and gathers the records of all ranks at rank 0. Collective.
 Journal run_job(const Job& job, ComputeDevice& device, bool operations) {
-  MpiContext context(MPI_COMM_WORLD,
-                     {.device = &device,
-                      .direct_messages = messages_are_direct(job.spec().experiment.run.device_messages,
-                                                             mpi_reads_device_memory())});
+  const DeviceMessages messages = job.spec().experiment.run.device_messages;
+  MpiSetting setting{.device = &device,
+                     .direct_messages = messages_are_direct(messages, mpi_reads_device_memory())};
+  if (messages == DeviceMessages::peer)
+    setting.peer_messages = std::make_shared<PeerMessages>(MPI_COMM_WORLD, &device);
+  MpiContext context(MPI_COMM_WORLD, std::move(setting));
   Journal journal;
   if (operations) {
     context.watch_copies([&](const MpiContext::DeviceCopy& copy) {
@@ -177,9 +185,10 @@ double unhideable(const ModelDescription& model, double exchange_ms, double back
 
 std::string title_of(const Job& job) {
   const auto& workload = job.spec().experiment.workload;
-  return fmt::format("{} ranks on one GPU, {} of side {}, {}, batch {} each, {} buckets",
+  return fmt::format("{} ranks on one GPU, {} of side {}, {}, batch {} each, {} buckets, messages {}",
                      job.roster().assignments().size(), workload.model, workload.image_size,
-                     to_text(workload.precision), workload.batch, job.model().buckets.size());
+                     to_text(workload.precision), workload.batch, job.model().buckets.size(),
+                     to_text(job.spec().experiment.run.device_messages));
 }
 
 /// Of all ranks, on their GPU: with CUDA's context and the libraries' kernels and workspaces of each.

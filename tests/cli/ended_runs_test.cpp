@@ -93,6 +93,11 @@ TEST_F(EndedRuns, DeviceMessagesUseTheRequestedTransportOrFail) {
       "run " + line_.experiment("run: {devices: native}\n") + " --set run.device_messages=";
   const auto staged = line_.tandem(words + "staged --out staged");
   EXPECT_EQ(staged.exit_code, 0) << staged.output;
+  const auto peer = line_.tandem(words + "peer --out peer");
+  EXPECT_EQ(peer.exit_code, 2) << peer.output;
+  EXPECT_NE(peer.output.find("'run.device_messages': expected auto or staged, because no two ranks"),
+            std::string::npos)
+      << peer.output;
   const auto direct = line_.tandem(words + "direct --out direct");
   if (direct.exit_code == 0) GTEST_SKIP() << "this MPI reads the memory of GPUs";
   EXPECT_EQ(direct.exit_code, 2) << direct.output;

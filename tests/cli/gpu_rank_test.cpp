@@ -103,6 +103,9 @@ TEST_P(GpuRanks, TrainTheSameModelAsProcessors) {
 }
 
 const std::string all_reduce = "--set sync.over=all-reduce --set workload.bucket_bytes=4KiB ";
+const std::string of_peers =
+    "--set run.device_messages=peer --set workload.model=resnet18 --set workload.train_samples=16 --set "
+    "workload.test_samples=4 --set workload.batch=1 --set stop.rounds=3 ";
 INSTANTIATE_TEST_SUITE_P(
     CudaOnHost, GpuRanks,
     ::testing::Values(
@@ -159,6 +162,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Statistics",
              "--set workload.model=resnet18 --set workload.train_samples=48 --set workload.test_samples=10 "
              "--set workload.batch=2 --set stop.rounds=3"},
+        // Models of more than 2 MiB, whose messages ranks copy from each other's GPUs.
+        Case{"PeerMessages", of_peers + "--set optimizer.momentum=0.9"},
+        Case{"PeerMessagesOfRing", of_peers + "--set sync.over=all-reduce --set sync.collective=ring"},
+        Case{"PeerMessagesBehind",
+             of_peers + "--set sync.over=all-reduce --set sync.collective=halving-doubling --set "
+                        "sync.overlap=backward --set workload.bucket_bytes=4MiB"},
+        Case{"PeerMessagesOfHalves", of_peers + "--set sync.compression=bf16"},
+        Case{"PeerMessagesOfModels", of_peers + "--set sync.algorithm=local-sgd"},
         Case{"SkippedWithOverlap",
              "--set workload.non_finite=skip --set optimizer.learning_rate=1e18 --set sync.overlap=backward "
              "--set workload.bucket_bytes=4KiB"},
@@ -228,6 +239,16 @@ TEST_F(GpuRanks, OperationsAreTimedByTheDevice) {
   EXPECT_GE(copied["in"], sent);
   const auto parity = validation::operations_parity(processors_, {gpus_});
   EXPECT_EQ(parity.state, validation::Gate::State::passed) << parity.detail;
+}
+
+TEST_F(GpuRanks, MessagesBetweenPeersAreCopiedOnce) {
+  play({"", of_peers + "--set sync.over=all-reduce --set sync.collective=ring"});
+  std::map<std::string, std::int64_t> copied;
+  for (const auto& operation : gpus_.journal.operations)
+    if (is_copy(operation)) copied[operation.work] += operation.bytes;
+  const std::int64_t sent = gpus_.summary.at("bytes").at("sent");
+  EXPECT_LT(copied["out"], sent / 100) << "only small messages pass through pinned memory";
+  EXPECT_GE(copied["in"], sent);
 }
 
 /// The kinds of work that a rank computes, in the order in which they begin.
@@ -304,6 +325,21 @@ TEST_F(GpuRanks, RunJsonRecordsTheTransportOfMessagesAndSums) {
   ASSERT_EQ(of_servers.exit_code, 0) << of_servers.output;
   EXPECT_EQ(physics().at("device_messages"), "staged");
   EXPECT_FALSE(physics().contains("native_sums"));
+  const std::string to_peers = training() + " --force --set run.device_messages=peer --set platform=";
+  const auto of_peers = on_gpus(to_peers + platform(false) + " --set placement.workers=" + four);
+  ASSERT_EQ(of_peers.exit_code, 0) << of_peers.output;
+  EXPECT_EQ(physics().at("device_messages"), "peer");
+  EXPECT_EQ(physics().at("peer_pairs"), 6) << "of four workers; the server is on a processor";
+}
+
+// A driver may refuse it, as between containers. The workers of the second job are on processors but for one.
+TEST_F(GpuRanks, PeerMessagesWithoutPeersAreRefused) {
+  const std::string refusal =
+      "key 'run.device_messages': expected auto or staged, because no two ranks of a machine can read each "
+      "other's GPU memory, found 'peer'";
+  const std::string words = training() + " --force --set run.device_messages=peer --set platform=";
+  expect_message(on_gpus(words + platform(true), "CUDA_ON_HOST_SHARES=0"), refusal);
+  expect_message(on_gpus(words + platform(false) + " --set placement.workers=[node-1]"), refusal);
 }
 
 TEST_F(GpuRanks, RecordTheirClocksAndSayThatTheyWereThrottled) {

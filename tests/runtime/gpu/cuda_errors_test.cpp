@@ -5,12 +5,15 @@
 #include <cstdlib>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "runtime/gpu/cuda_codecs.hpp"
 #include "runtime/gpu/cuda_device.hpp"
+#include "runtime/gpu/kernels.hpp"
 #include "tests/policies/compression/stretches.hpp"
 #include "tests/support/cuda_on_host/cuda_on_host.hpp"
 #include "workloads/vectors/no_memory.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 namespace {
@@ -335,6 +338,53 @@ TEST_F(CudaErrors, CopiesOutsideTheQueueArePinned) {
   EXPECT_NE(error_of([&] { device.copy_out(pageable.data(), own.data(), 64); }), "");
   const Pinned pinned = pinned_of(device, 64);
   EXPECT_NE(error_of([&] { device.copy_in(own.data() + 1, pinned.get(), 64); }), "") << "beyond the end";
+}
+
+// Other processes may have it open.
+TEST_F(CudaErrors, SharedMemoryIsKeptForTheNextAllocationOfItsSize) {
+  constexpr std::size_t size = 1 << 20;
+  {
+    CudaDevice device(0);
+    std::byte* const first = device.allocate(size);
+    const auto allocation = device.allocation_of(first);
+    ASSERT_TRUE(device.share(*allocation));
+    device.fill(reinterpret_cast<float*>(first), size / sizeof(float), 1.0F);
+    device.release(first);
+    EXPECT_FALSE(device.owns(first));
+    std::byte* const larger = device.allocate(2 * size);
+    EXPECT_NE(larger, first);
+    std::byte* const again = device.allocate(size);
+    EXPECT_EQ(again, first);
+    EXPECT_EQ(device.allocation_of(again)->number, allocation->number);
+    std::vector<float> values(size / sizeof(float), 2.0F);
+    copy_and_await(device, values.data(), again, size);
+    EXPECT_EQ(values, std::vector<float>(values.size())) << "like new memory";
+    std::byte* const another = device.allocate(size);
+    EXPECT_NE(another, first);
+    for (std::byte* const memory : {larger, again, another}) device.release(memory);
+    EXPECT_EQ(cuda_on_host::remaining().device_bytes, size + sizeof(kernels::FlawSearch));
+  }
+  EXPECT_EQ(cuda_on_host::remaining().device_bytes, 0U);
+}
+
+TEST_F(CudaErrors, MemoryThatTheDriverDoesNotShareIsFreedAsUsual) {
+  CudaDevice device(0);
+  const std::size_t before = cuda_on_host::remaining().device_bytes;
+  std::byte* const memory = device.allocate(1 << 20);
+  cuda_on_host::fail_call("cudaIpcGetMemHandle", 1, cudaErrorNotSupported);
+  EXPECT_FALSE(device.share(*device.allocation_of(memory)));
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "others would take it for theirs";
+  device.release(memory);
+  EXPECT_EQ(cuda_on_host::remaining().device_bytes, before);
+}
+
+TEST_F(CudaErrors, MemoryThatCannotBeOpenedIsNull) {
+  CudaDevice device(0);
+  std::byte* const memory = device.allocate(1 << 20);
+  EXPECT_EQ(device.open(*device.share(*device.allocation_of(memory))), nullptr) << "its own";
+  EXPECT_EQ(device.open(SharedDeviceMemory::Handle{}), nullptr);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  device.release(memory);
 }
 
 }  // namespace

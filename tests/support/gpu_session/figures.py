@@ -74,7 +74,7 @@ def of_tests(path, output, name):
             figure(name, "skipped_tests", len(skipped))], ""
 
 
-_EXCHANGE_HEAD = re.compile(r"(\d+) ranks on one GPU, (\S+) of side (\d+), (\w+), batch (\d+) each")
+_EXCHANGE_HEAD = re.compile(r"(\d+) ranks on one GPU, (\S+) of side (\d+), (\w+), batch (\d+) each, \d+ buckets, messages (\w+)")
 _EXCHANGE_LINES = ((r"step_compute_alone\s+([\d.]+) ms", "alone_ms"), (r"step_with_exchange\s+([\d.]+) ms", "with_ms"),
                    (r"with / alone\s+([\d.]+)", "of_alone"), (r"with / \(alone \+ that\) ([\d.]+)", "of_bound"))
 
@@ -86,10 +86,14 @@ def of_exchange(text):
         head = _EXCHANGE_HEAD.search(line)
         if head:
             name = "%s_ranks/%s/%s/%s" % (head[1], head[2], head[3], head[4])
+            if head[6] != "staged":
+                name += "/" + head[6]
         for pattern, key in _EXCHANGE_LINES:
             match = re.search(pattern, line)
             if match and name:
                 found.append(figure(name, key, float(match[1])))
+    times = {one["name"]: one["value"] for one in found if one["figure"] == "with_ms"}
+    found += [figure(name, "of_staged", times[name + "/peer"] / times[name]) for name in times if name + "/peer" in times]
     return found
 
 

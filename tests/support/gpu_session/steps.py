@@ -92,7 +92,12 @@ def _exchange():
                       "--steps=1", "--turns=1"]
 
     def commands(setting):
-        return [Command([Program("gpu_exchange")] + (emulated_words if setting.emulated else ["--trace=timeline"]))]
+        def exchange(*words):
+            return Command([Program("gpu_exchange")] + list(words))
+        if setting.emulated:
+            return [exchange(*emulated_words), exchange(*emulated_words, "--messages=peer")]
+        # Of the shortest, first, because the others may take all the time.
+        return [exchange("--models=resnet18", "--precisions=fp32", "--ranks=2", "--messages=peer"), exchange("--trace=timeline")]
     return Step("exchange", "workers that share the GPU and exchange gradients", "gpu_exchange --trace=timeline", commands,
                 lambda _, output: Outcome(figures.of_exchange(output)), emulated=True)
 

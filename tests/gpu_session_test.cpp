@@ -278,10 +278,11 @@ TEST_F(GpuSession, JobsThatTrainAnotherModelAreFound) {
   // The last two words are `--out JOB-RUN -q`.
   program("tandem",
           "while [ $# -gt 2 ]; do shift; done; mkdir \"$1\"; case $1 in top-k-none-*) echo $1 ;; "
-          "*) echo same ;; esac > $1/model.pt");
+          "peer-*) echo peer ;; *) echo same ;; esac > $1/model.pt");
   const auto result = session("ranks");
   EXPECT_EQ(result.status.shell_code(), 1);
-  expect_text(result, "ranks: different_models at most 0: missed by 1 (1, top-k-none; 1 of 9)\n");
+  expect_text(result, "ranks: different_models at most 0: missed by 1 (1, top-k-none; 1 of 10)\n");
+  expect_text(result, "ranks: other_than_staged at most 0: missed by 1 (1, peer; 1 of 1)\n");
 }
 
 TEST_F(GpuSession, JobsThatNcclDoesNotSumOrSumsOtherwiseAreFound) {

@@ -173,6 +173,7 @@ TEST(DeviceMessages, AreDirectOnRequestIfMpiSupportsIt) {
   EXPECT_FALSE(messages_are_direct(DeviceMessages::automatic, false));
   EXPECT_FALSE(messages_are_direct(DeviceMessages::staged, true));
   EXPECT_FALSE(messages_are_direct(DeviceMessages::staged, false));
+  EXPECT_FALSE(messages_are_direct(DeviceMessages::peer, true));
   EXPECT_TRUE(messages_are_direct(DeviceMessages::direct, true));
   try {
     messages_are_direct(DeviceMessages::direct, false);

@@ -138,6 +138,13 @@ def of_models(folder, jobs):
     return [figure(job, "different_models", different) for job, different in compared if different is not None]
 
 
+def of_peers(folder, job, staged):
+    """Whether the model of a job whose messages pass between peers differs from that of staged messages; nothing without
+    their results."""
+    different = _have_different_models(folder, job + "-1", staged + "-1")
+    return [] if different is None else [figure(job, "other_than_staged", different)]
+
+
 def of_native_sums(folder, jobs):
     """Of jobs that NCCL should sum: whether it did not; and whether the model of another collective differs. Jobs without
     results are left out."""

@@ -135,12 +135,17 @@ _RANK_JOBS = {"server": [], "ring": ["sync.over=all-reduce", "sync.collective=ri
               "bf16": ["sync.over=all-reduce", "sync.collective=ring", "sync.compression=bf16"]}
 
 
+# The job whose messages the job `peer` copies from GPU to GPU.
+_STAGED = "ring-backward"
+
+
 def _jobs(emulated):
     """The names of the jobs of the step `ranks`, with their keys."""
     jobs = {"%s-%s" % (name, overlap): keys + ["sync.overlap=" + overlap]
             for name, keys in _RANK_JOBS.items() for overlap in ("none", "backward")}
-    jobs["graphs"] = jobs["ring-backward"] + ["run.cuda_graphs=true"]
-    return {name: jobs[name] for name in ("server-none", "ring-backward")} if emulated else jobs
+    jobs["graphs"] = jobs[_STAGED] + ["run.cuda_graphs=true"]
+    jobs["peer"] = jobs[_STAGED] + ["run.device_messages=peer"]
+    return {name: jobs[name] for name in ("server-none", _STAGED, "peer")} if emulated else jobs
 
 
 def _ranks():
@@ -151,9 +156,12 @@ def _ranks():
         return [Command([Program("tandem"), "run"] + _experiment_words(setting, common + keys + fewer)
                         + ["--out", "%s-%d" % (job, run), "-q"])
                 for job, keys in _jobs(setting.emulated).items() for run in (1, 2)]
-    return Step("ranks", "jobs of tandem-rank, each twice: server, ring, top-k, bf16, without and with overlap; from CUDA graphs",
-                "tandem run EXPERIMENT --set workload.deterministic=true", commands,
-                lambda folder, _: Outcome(figures.of_models(folder, _jobs(False))), emulated=True)
+
+    def read(folder, _):
+        return Outcome(figures.of_models(folder, _jobs(False)) + figures.of_peers(folder, "peer", _STAGED))
+    return Step("ranks", "jobs of tandem-rank, each twice: server, ring, top-k, bf16, without and with overlap; from CUDA "
+                "graphs; messages between peers", "tandem run EXPERIMENT --set workload.deterministic=true", commands, read,
+                emulated=True)
 
 
 _NCCL_JOBS = {"plain": [], "fp16": ["sync.compression=fp16"], "top-k": ["sync.compression=top-k"]}

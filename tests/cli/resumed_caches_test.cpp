@@ -104,9 +104,11 @@ class KeptCaches : public RestartJobs {
 };
 
 TEST_F(KeptCaches, AJobThatStartsAgainReadsWhatIsLeftOfThem) {
-  succeeds("simulate " + job(80, keeping_) + " --out whole");
+  // Long enough for the last death on a busy machine, too.
+  constexpr int rounds = 140;
+  succeeds("simulate " + job(rounds, keeping_) + " --out whole");
   // The process of the cache node, and then that of a worker.
-  const auto told = killed(job(80, keeping_),
+  const auto told = killed(job(rounds, keeping_),
                            {{has_checkpoint(30), "5"}, {has_checkpoint(50), "0"}, {has_checkpoint(60), "5"}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
   EXPECT_EQ(restarts("out"), 3U) << told.output;

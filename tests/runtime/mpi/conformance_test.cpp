@@ -10,6 +10,7 @@
 #include <memory>
 #include <numeric>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/mpi/mpi_context.hpp"
@@ -135,32 +136,25 @@ TEST_P(Conformance, MemoryOfDevicesThatMpiReadsAndOfHosts) {
 
 TEST_P(Conformance, MemoryOfEmulatedDevices) { run_on_devices(GetParam(), emulating(), 1); }
 
-/// Of messages that are not sent with their envelopes, all between two devices are copied by their receivers.
-void run_on_peers(const conformance::Scenario& scenario, int every) {
-  run(scenario, [&](MPI_Comm members) {
+/// All messages that are not sent with their envelopes are copied by their receivers.
+TEST_P(Conformance, MemoryOfPeers) {
+  const int ranks = GetParam().ranks;
+  run(GetParam(), [ranks](MPI_Comm members) {
     int rank = 0;
     MPI_Comm_rank(members, &rank);
     DelayedDevice device(static_cast<std::uint64_t>(rank));
-    ComputeDevice* const own = rank % every == 0 ? &device : nullptr;
     {
-      MpiSetting setting = every > 1 ? with_node_memory(members) : MpiSetting{};
-      setting.device = own;
-      setting.peer_messages = std::make_shared<PeerMessages>(members, own, PeerLimits{Bytes(1), 1});
-      const int devices = (scenario.ranks + every - 1) / every;
-      EXPECT_EQ(setting.peer_messages->pairs(), devices * (devices - 1) / 2);
-      MpiContext context(members, std::move(setting));
+      auto peers = std::make_shared<PeerMessages>(members, &device, PeerLimits{Bytes(1), 1});
+      EXPECT_EQ(peers->pairs(), ranks * (ranks - 1) / 2);
+      MpiContext context(members, {.device = &device, .peer_messages = std::move(peers)});
       DeviceMemoryContext in_device(context);
-      scenario.body(in_device);
+      GetParam().body(in_device);
       context.meet();
     }
     EXPECT_EQ(device.live(), DelayedDevice::Live{});
     EXPECT_EQ(device.misuses(), 0);
   });
 }
-
-TEST_P(Conformance, MemoryOfPeers) { run_on_peers(GetParam(), 1); }
-
-TEST_P(Conformance, MemoryOfPeersAndOfHosts) { run_on_peers(GetParam(), 2); }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, Conformance, ::testing::ValuesIn(conformance::scenarios()),
                          [](const auto& parameter) { return std::string(parameter.param.name); });

@@ -1,4 +1,5 @@
-// Communicators of lists of ranks, for MPI's own all-reduce. Independent of the context's messages.
+// Communicators of the runtime's own: duplicates, and those of lists of ranks for MPI's own all-reduce, which
+// are independent of the context's messages.
 #pragma once
 
 #include <mpi.h>
@@ -12,6 +13,21 @@
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem {
+
+/// A duplicate of a communicator, for messages that nobody else may receive.
+class OwnCommunicator {
+ public:
+  /// Collective. Errors: WorldError.
+  explicit OwnCommunicator(MPI_Comm of);
+  /// Collective, unless an exception leads here.
+  ~OwnCommunicator();
+  OwnCommunicator(const OwnCommunicator&) = delete;
+  OwnCommunicator& operator=(const OwnCommunicator&) = delete;
+  MPI_Comm get() const { return communicator_; }
+
+ private:
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+};
 
 class Communicators {
  public:

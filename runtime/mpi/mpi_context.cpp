@@ -50,16 +50,6 @@ struct MpiContext::Awaited {
   }
 };
 
-MpiContext::OwnCommunicator::OwnCommunicator(MPI_Comm of) {
-  check_mpi(MPI_Comm_dup(of, &communicator_), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-}
-
-MpiContext::OwnCommunicator::~OwnCommunicator() {
-  // Freeing is collective: a rank that leaves by an exception must not wait for the others.
-  if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);
-}
-
 MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
     : all_(communicator),
       setting_(std::move(setting)),

@@ -132,19 +132,6 @@ class MpiContext : public Context {
   std::int64_t late_devices() const { return units_.missed_deadlines(); }
 
  private:
-  /// A communicator that only the context uses.
-  class OwnCommunicator {
-   public:
-    explicit OwnCommunicator(MPI_Comm of);
-    ~OwnCommunicator();
-    OwnCommunicator(const OwnCommunicator&) = delete;
-    OwnCommunicator& operator=(const OwnCommunicator&) = delete;
-    MPI_Comm get() const { return communicator_; }
-
-   private:
-    MPI_Comm communicator_ = MPI_COMM_NULL;
-  };
-
   Pending occupy(EmulatedUnit& unit, std::optional<Seconds> duration, const Kernel& kernel, bool is_work);
   Pending use_disk(int disk, const DiskAccess& access, Kernel transfer, bool write);
   Completion wait_for_any(std::span<Pending> pendings);

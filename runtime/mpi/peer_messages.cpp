@@ -23,11 +23,10 @@ struct Offer {
 
 PeerMessages::PeerMessages(MPI_Comm communicator, ComputeDevice* device, const PeerLimits& limits)
     : limits_(limits),
+      receipts_(communicator),
       device_(device),
       memory_(dynamic_cast<SharedDeviceMemory*>(device)),
       allocations_(dynamic_cast<const DeviceAllocations*>(device)) {
-  check_mpi(MPI_Comm_dup(communicator, &receipts_), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_set_errhandler(receipts_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   reached_ = find_readable(communicator);
 }
 
@@ -40,8 +39,7 @@ PeerMessages::~PeerMessages() {
     // A broken device has reported its error before.
   }
   for (const auto& [owner, memory] : opened_) memory_->close(memory);
-  MPI_Barrier(receipts_);
-  MPI_Comm_free(&receipts_);
+  MPI_Barrier(receipts_.get());
 }
 
 std::vector<bool> PeerMessages::find_readable(MPI_Comm communicator) {

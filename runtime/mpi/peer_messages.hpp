@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/gpu/shared_device_memory.hpp"
+#include "runtime/mpi/communicators.hpp"
 #include "workloads/context.hpp"
 
 namespace tandem {
@@ -33,7 +34,7 @@ class PeerMessages {
     SharedDeviceMemory::Handle handle;
   };
 
-  /// Which ranks of a machine can read each other's GPU memory is found out by reading some. Collective over
+  /// Which ranks of a machine can read each other's GPU memory is found out by opening some. Collective over
   /// `communicator`, whose rank numbers all functions use. `device`: of this rank, which must outlive this
   /// object; null, or without memory that can be shared: no peer is reached. Errors: WorldError.
   PeerMessages(MPI_Comm communicator, ComputeDevice* device, const PeerLimits& limits = {});
@@ -56,13 +57,13 @@ class PeerMessages {
   const std::byte* payload(Rank from, const Ticket& ticket);
   SharedDeviceMemory& memory() { return *memory_; }
   /// Carries the receipts alone.
-  MPI_Comm receipts() const { return receipts_; }
+  MPI_Comm receipts() const { return receipts_.get(); }
 
  private:
   std::vector<bool> find_readable(MPI_Comm communicator);
 
   PeerLimits limits_;
-  MPI_Comm receipts_ = MPI_COMM_NULL;
+  OwnCommunicator receipts_;
   ComputeDevice* device_;
   SharedDeviceMemory* memory_;            ///< of `device_`, or null
   const DeviceAllocations* allocations_;  ///< the same

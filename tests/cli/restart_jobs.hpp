@@ -36,6 +36,11 @@ class RestartJobs : public ResumeJobs {
   static std::string has_begun(int generation) {
     return fmt::format("[ -e out/checkpoints/round_00000000.generation_{}.start ]", generation);
   }
+  /// A later death of a job. Without waiting for the generation, ranks of the one before could be killed twice:
+  /// on a busy machine the last of them end after a checkpoint that is waited for.
+  static std::string after_begin(int generation, const std::string& condition) {
+    return has_begun(generation) + " && " + condition;
+  }
 
   /// `tandem run WORDS --out out` with ranks killed while it runs. Expects that no process is left two
   /// seconds after its end. `more`: shell commands at the end, before the command ends.

@@ -77,7 +77,7 @@ TEST_P(SwappedSamples, AreNotOnOtherHostsOrOfOtherWorkersWhenAJobIsResumed) {
 /// A worker dies in the middle of the second epoch, and the cache node in that of the third.
 TEST_P(SwappedSamples, AreTrainedOnOnceWhereTheJobStartsAgain) {
   const auto told = killed(job(60, stored + "--losses --set evaluate_every=5 --set data.cache=" + GetParam()),
-                           {{has_checkpoint(20), "1"}, {has_checkpoint(35), "5"}});
+                           {{has_checkpoint(20), "1"}, {after_begin(1, has_checkpoint(35)), "5"}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
   EXPECT_EQ(restarts("out"), 2U) << told.output;
   expect_each_step_once("out");
@@ -109,7 +109,9 @@ TEST_F(KeptCaches, AJobThatStartsAgainReadsWhatIsLeftOfThem) {
   succeeds("simulate " + job(rounds, keeping_) + " --out whole");
   // The process of the cache node, and then that of a worker.
   const auto told = killed(job(rounds, keeping_),
-                           {{has_checkpoint(30), "5"}, {has_checkpoint(50), "0"}, {has_checkpoint(60), "5"}});
+                           {{has_checkpoint(30), "5"},
+                            {after_begin(1, has_checkpoint(50)), "0"},
+                            {after_begin(2, has_checkpoint(60)), "5"}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
   EXPECT_EQ(restarts("out"), 3U) << told.output;
   expect_same_records("whole", "out", 0);

@@ -69,15 +69,19 @@ bool DeviceCopies::is_leaving(Route route) const {
 
 void DeviceCopies::in(std::byte* own, const std::byte* pinned, std::int64_t bytes, Then then) {
   OwnedMark begin = mark_beginning(false);
-  OwnedMark end(device_, device_.copy_in(own, pinned, static_cast<std::size_t>(bytes)));
-  in_.push_back({{false, bytes, std::move(begin), std::move(end)}, {}, std::move(then)});
+  add_in(std::move(begin), device_.copy_in(own, pinned, static_cast<std::size_t>(bytes)), bytes,
+         std::move(then));
 }
 
 void DeviceCopies::in_opened(SharedDeviceMemory& memory, std::byte* to, const std::byte* opened,
                              std::int64_t bytes, Then then) {
   OwnedMark begin = mark_beginning(false);
-  OwnedMark end(device_, memory.copy_opened(to, opened, static_cast<std::size_t>(bytes)));
-  in_.push_back({{false, bytes, std::move(begin), std::move(end)}, {}, std::move(then)});
+  add_in(std::move(begin), memory.copy_opened(to, opened, static_cast<std::size_t>(bytes)), bytes,
+         std::move(then));
+}
+
+void DeviceCopies::add_in(OwnedMark begin, DeviceMark end, std::int64_t bytes, Then then) {
+  in_.push_back({{false, bytes, std::move(begin), OwnedMark(device_, end)}, {}, std::move(then)});
 }
 
 bool DeviceCopies::advance() {

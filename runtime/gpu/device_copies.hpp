@@ -123,6 +123,7 @@ class DeviceCopies {
     Then then;
   };
   OwnedMark mark_beginning(bool out);
+  void add_in(OwnedMark begin, DeviceMark end, std::int64_t bytes, Then then);
   bool follow(std::deque<Copy>& copies);
 
   ComputeDevice& device_;

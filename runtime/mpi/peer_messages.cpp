@@ -8,6 +8,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi/machine_ranks.hpp"
 #include "runtime/mpi/mpi_check.hpp"
+#include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
 namespace {
@@ -55,6 +56,8 @@ std::vector<bool> PeerMessages::find_readable(MPI_Comm communicator) {
     if (const auto handle = memory_->share(*allocations_->allocation_of(sample.data()))) {
       own.is_there = 1;
       own.handle = *handle;
+      // What the others expect to read there.
+      copy_and_await(*device_, sample.data(), handle->data(), handle->size());
     }
   }
   std::vector<Offer> offers(static_cast<std::size_t>(size));
@@ -66,10 +69,7 @@ std::vector<bool> PeerMessages::find_readable(MPI_Comm communicator) {
     const Offer& offer = offers[other];
     const bool may_read = own.is_there != 0 && offer.is_there != 0 && offer.machine == own.machine &&
                           static_cast<int>(other) != rank;
-    const std::byte* const opened = may_read ? memory_->open(offer.handle) : nullptr;
-    if (opened == nullptr) continue;
-    reads[other] = 1;
-    memory_->close(opened);
+    reads[other] = may_read && can_read(offer.handle) ? 1 : 0;
   }
   // Behind it, no rank has the memory of another one open.
   std::vector<std::int32_t> is_read(reads.size());
@@ -82,6 +82,19 @@ std::vector<bool> PeerMessages::find_readable(MPI_Comm communicator) {
   }
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &pairs_, 1, MPI_INT, MPI_SUM, communicator), "MPI_Allreduce");
   return reached;
+}
+
+/// Memory that begins with its own handle. To open it is not enough: where a bridge or an IOMMU redirects what
+/// GPUs send each other, drivers open memory from which copies bring other bytes.
+bool PeerMessages::can_read(const SharedDeviceMemory::Handle& handle) {
+  const std::byte* const opened = memory_->open(handle);
+  if (opened == nullptr) return false;
+  DeviceArray<std::byte> arrived(*device_, handle.size());
+  OwnedMark(*device_, memory_->copy_opened(arrived.data(), opened, handle.size())).await();
+  memory_->close(opened);
+  SharedDeviceMemory::Handle found;
+  copy_and_await(*device_, found.data(), arrived.data(), found.size());
+  return found == handle;
 }
 
 bool PeerMessages::carries(Rank to, const Slice& slice) const {

@@ -34,7 +34,7 @@ class PeerMessages {
     SharedDeviceMemory::Handle handle;
   };
 
-  /// Which ranks of a machine can read each other's GPU memory is found out by opening some. Collective over
+  /// Which ranks of a machine can read each other's GPU memory is found out by a copy. Collective over
   /// `communicator`, whose rank numbers all functions use. `device`: of this rank, which must outlive this
   /// object; null, or without memory that can be shared: no peer is reached. Errors: WorldError.
   PeerMessages(MPI_Comm communicator, ComputeDevice* device, const PeerLimits& limits = {});
@@ -61,6 +61,7 @@ class PeerMessages {
 
  private:
   std::vector<bool> find_readable(MPI_Comm communicator);
+  bool can_read(const SharedDeviceMemory::Handle& handle);
 
   PeerLimits limits_;
   OwnCommunicator receipts_;

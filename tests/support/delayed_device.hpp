@@ -159,8 +159,12 @@ class DelayedDevice final : public QueuedDevice, public DeviceAllocations, publi
 
   /// False: as a driver that shares no memory.
   void set_shareable(bool is_shareable) { is_shareable_ = is_shareable; }
+  /// True: copies of opened memory bring other bytes, as behind a bridge that redirects them.
+  void set_garbling(bool is_garbling) { is_garbling_ = is_garbling; }
   /// Copies out of memory that other processes have.
   int opened_copies() const { return opened_copies_; }
+  /// Counts copies from now on.
+  void forget_copies() { copies_ = opened_copies_ = 0; }
   std::optional<Handle> share(const DeviceAllocation& allocation) override {
     if (!is_shareable_) return std::nullopt;
     Block& block = blocks_.at(allocation.begin);
@@ -188,6 +192,7 @@ class DelayedDevice final : public QueuedDevice, public DeviceAllocations, publi
     const bool is_opened =
         next != opened_.begin() && opened + bytes <= std::prev(next)->first + std::prev(next)->second;
     ++opened_copies_;
+    if (is_garbling_) opened = std::prev(next)->first + std::prev(next)->second - bytes;
     return copy_concurrently(inward_, to, opened, bytes, is_opened && (owns(to) || is_pinned(to, bytes)));
   }
   void close(const std::byte* opened) noexcept override {
@@ -320,6 +325,7 @@ class DelayedDevice final : public QueuedDevice, public DeviceAllocations, publi
   Blocks kept_;  ///< shared and released
   std::map<const std::byte*, std::size_t> opened_;
   bool is_shareable_ = true;
+  bool is_garbling_ = false;
   int opened_copies_ = 0;
   std::uint64_t allocations_ = 0;
   std::map<const std::byte*, std::size_t> pinned_;  ///< with their sizes

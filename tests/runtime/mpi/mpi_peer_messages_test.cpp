@@ -11,15 +11,19 @@ namespace {
 
 constexpr std::size_t large = 300'000;
 
+enum class Driver { works, refuses, garbles };
+
 /// A device and its context, with peers.
 class PeerWorld {
  public:
-  explicit PeerWorld(std::uint64_t seed, bool is_shareable = true,
+  explicit PeerWorld(std::uint64_t seed, Driver driver = Driver::works,
                      PeerLimits limits = {Bytes(100'000), 200'000})
       : device(seed + 1000 * static_cast<std::uint64_t>(world_rank())) {
-    device.set_shareable(is_shareable);
+    device.set_shareable(driver != Driver::refuses);
+    device.set_garbling(driver == Driver::garbles);
     auto peers = std::make_shared<PeerMessages>(MPI_COMM_WORLD, &device, limits);
     pairs = peers->pairs();
+    device.forget_copies();
     context.emplace(MPI_COMM_WORLD, MpiSetting{.device = &device, .peer_messages = std::move(peers)});
     next = (context->rank() + 1) % context->world_size();
     previous = (context->rank() + context->world_size() - 1) % context->world_size();
@@ -118,7 +122,7 @@ TEST_P(MpiPeerMessages, ArriveInMemoryOfTheHost) {
 
 TEST_P(MpiPeerMessages, SmallOnesAndThoseOfSmallAllocationsAreStaged) {
   for (const PeerLimits limits : {PeerLimits{Bytes(300'001), 1}, PeerLimits{Bytes(1), 300'001}}) {
-    PeerWorld world(6, true, limits);
+    PeerWorld world(6, Driver::works, limits);
     DeviceBlock out = on_device(world.device, filled(world.context->rank(), 6, large));
     DeviceBlock in(world.device, large);
     world.pass_on(channel(), slice_of(out), slice_of(in));
@@ -127,16 +131,19 @@ TEST_P(MpiPeerMessages, SmallOnesAndThoseOfSmallAllocationsAreStaged) {
   }
 }
 
-TEST_P(MpiPeerMessages, ADeviceWhoseMemoryCannotBeSharedHasNoPeers) {
-  const bool is_shareable = world_rank() > 0;
-  PeerWorld world(7, is_shareable);
-  const int sharing = world.context->world_size() - 1;
-  EXPECT_EQ(world.pairs, sharing * (sharing - 1) / 2);
-  DeviceBlock out = on_device(world.device, filled(world.context->rank(), 7, large));
-  DeviceBlock in(world.device, large);
-  world.pass_on(channel(), slice_of(out), slice_of(in));
-  EXPECT_EQ(on_host(world.device, in), filled(world.previous, 7, large));
-  EXPECT_EQ(world.device.opened_copies(), is_shareable && world.previous > 0 ? 1 : 0);
+/// The first rank's memory cannot be shared; or it can, but copies between it and others bring other bytes.
+TEST_P(MpiPeerMessages, ADeviceThatIsNotReadRightHasNoPeers) {
+  for (const Driver first : {Driver::refuses, Driver::garbles}) {
+    const bool is_read = world_rank() > 0;
+    PeerWorld world(7, is_read ? Driver::works : first);
+    const int others = world.context->world_size() - 1;
+    EXPECT_EQ(world.pairs, others * (others - 1) / 2);
+    DeviceBlock out = on_device(world.device, filled(world.context->rank(), 7, large));
+    DeviceBlock in(world.device, large);
+    world.pass_on(channel(), slice_of(out), slice_of(in));
+    EXPECT_EQ(on_host(world.device, in), filled(world.previous, 7, large));
+    EXPECT_EQ(world.device.opened_copies(), is_read && world.previous > 0 ? 1 : 0);
+  }
 }
 
 /// The last one is withdrawn before the receiver has asked for it; memory of both is released at the end.

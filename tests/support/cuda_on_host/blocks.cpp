@@ -1,14 +1,14 @@
-// Grids of blocks of threads. A block's threads run as fibers (ucontext) in turns: a fiber runs thread after
-// thread until one of them waits, and then stays with that thread; so threads that never wait cost no change
-// of stacks.
-#include <ucontext.h>
-
+// Grids of blocks of threads. A block's threads run as fibers in turns: a fiber runs thread after thread until
+// one of them waits, and then stays with that thread; so threads that never wait cost no change of stacks.
 #include <algorithm>
+#include <boost/context/fiber.hpp>
+#include <boost/context/preallocated.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "cuda_on_host.hpp"
@@ -25,12 +25,19 @@ namespace {
 constexpr std::size_t stack_bytes = 256 << 10;
 constexpr unsigned warp_lanes = 32;
 
+namespace context = boost::context;
+
 /// A stack and the state of the thread that runs on it.
 struct Fiber {
-  ucontext_t context{};
   std::unique_ptr<char[]> stack;
+  context::fiber rest;  ///< what it has still to do; empty while it runs
   unsigned thread = 0;
   void* shadow = nullptr;  ///< the address sanitizer's data of a stack that is not in use
+};
+
+/// The stack of a fiber, which stays with it for the threads of other blocks.
+struct KeptStack {
+  void deallocate(const context::stack_context&) noexcept {}
 };
 
 struct Place {
@@ -62,10 +69,10 @@ class Block {
   unsigned vote(bool vote, Place place);
 
  private:
-  static void fiber_main();
+  void begin(Fiber& fiber);
   void run_threads();
   void resume(Fiber& fiber);
-  void leave(bool for_good = false);
+  void leave();
   bool is_same(Place& first, Place place, bool is_first);
 
   const std::function<void()>& body_;
@@ -113,10 +120,18 @@ void finish_switch([[maybe_unused]] Fiber* arrived) {
 #endif
 }
 
-void Block::fiber_main() {
-  finish_switch(nullptr);
-  current_block->run_threads();
-  current_block->leave(true);
+void Block::begin(Fiber& fiber) {
+  context::stack_context stack;
+  stack.sp = fiber.stack.get() + stack_bytes;
+  stack.size = stack_bytes;
+  fiber.rest = context::fiber(std::allocator_arg, context::preallocated(stack.sp, stack.size, stack), KeptStack(),
+                              [this](context::fiber&& scheduler) {
+                                finish_switch(nullptr);
+                                scheduler_.rest = std::move(scheduler);
+                                run_threads();
+                                start_switch(*running_, scheduler_, true);
+                                return std::move(scheduler_.rest);
+                              });
 }
 
 void Block::run_threads() {
@@ -129,10 +144,10 @@ void Block::run_threads() {
   }
 }
 
-void Block::leave(bool for_good) {
+void Block::leave() {
   Fiber& own = *running_;
-  start_switch(own, scheduler_, for_good);
-  swapcontext(&own.context, &scheduler_.context);
+  start_switch(own, scheduler_, false);
+  scheduler_.rest = std::move(scheduler_.rest).resume();
   finish_switch(&own);
 }
 
@@ -140,7 +155,7 @@ void Block::resume(Fiber& fiber) {
   running_ = &fiber;
   threadIdx.x = fiber.thread;
   start_switch(scheduler_, fiber, false);
-  swapcontext(&scheduler_.context, &fiber.context);
+  fiber.rest = std::move(fiber.rest).resume();
   finish_switch(&scheduler_);
 }
 
@@ -159,11 +174,7 @@ bool Block::run(std::vector<std::unique_ptr<Fiber>>& stacks) {
       stacks.back()->stack.reset(new char[stack_bytes]);
     }
     Fiber& fiber = *stacks[used++];
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.uc_stack.ss_size = stack_bytes;
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, &Block::fiber_main, 0);
+    begin(fiber);
     resume(fiber);
   }
   current_block = nullptr;

@@ -1,5 +1,6 @@
 #include "runtime/mpi/peer_messages.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <optional>
@@ -52,7 +53,7 @@ std::vector<bool> PeerMessages::find_readable(MPI_Comm communicator) {
   DeviceArray<std::byte> sample;
   Offer own{.machine = machine.leader()};
   if (memory_ != nullptr && allocations_ != nullptr) {
-    sample = DeviceArray<std::byte>(*device_, limits_.allocation);
+    sample = DeviceArray<std::byte>(*device_, std::max(limits_.allocation, own.handle.size()));
     if (const auto handle = memory_->share(*allocations_->allocation_of(sample.data()))) {
       own.is_there = 1;
       own.handle = *handle;

@@ -35,6 +35,7 @@
 #include "runtime/rank/rank_process.hpp"
 #include "runtime/rank/result_files.hpp"
 #include "runtime/rank/shared_launch.hpp"
+#include "runtime/rank/warm_up.hpp"
 #include "runtime/rank/warning_file.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/profile.hpp"
@@ -71,6 +72,7 @@ Job load_job(const RankOptions& options, nlohmann::json document, const ResultFi
     if (job.real_math()) {
       if (rank == 0) print_status(fmt::format("loading libtorch on {} ranks", ranks));
       prepare_learner();
+      within_rank_memory(job, rank, [&] { warm_up(job, rank); });
     }
     return job;
   } catch (const nlohmann::json::exception& error) {

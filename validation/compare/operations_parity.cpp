@@ -172,7 +172,8 @@ std::pair<std::optional<Divergence>, int> first_divergence(const Results& simula
 Gate operations_parity(const Results& simulated, const std::vector<Results>& measured) {
   const auto recorded = [](const Results& results) { return !results.journal.operations.empty(); };
   if (!recorded(simulated) || !std::all_of(measured.begin(), measured.end(), recorded))
-    return {Gate::State::not_checked, 0, "operations were not recorded in both simulation and measurement"};
+    return {Gate::State::not_checked, 0,
+            "operations were not recorded in both simulation and measurement (--operations)"};
   if (const auto reason = timing_reason(simulated.info); !reason.empty())
     return {Gate::State::not_checked, 0, reason + ", so the number of operations may differ"};
   for (const auto& run : measured)

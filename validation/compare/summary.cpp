@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
+#include <map>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
@@ -369,13 +370,15 @@ std::string phase_cause(const Compared& configuration, double tolerance) {
 
 std::vector<std::string> warnings_of(const Validation& v) {
   std::vector<std::string> warnings;
-  std::size_t once = 0, starved = 0, unchecked = 0, unknown = 0, compared = 0;
+  std::size_t once = 0, starved = 0, unknown = 0, compared = 0;
+  std::map<std::string, std::size_t> unchecked;  // by reason
   for (const auto& configuration : v.configurations) {
     if (!configuration.comparison) continue;
     ++compared;
     once += configuration.repetitions < 2 ? 1 : 0;
     starved += configuration.cpu_wait_share > large_cpu_wait ? 1 : 0;
-    unchecked += configuration.comparison->operations.state == Gate::State::not_checked ? 1 : 0;
+    const Gate& operations = configuration.comparison->operations;
+    if (operations.state == Gate::State::not_checked) ++unchecked[operations.detail];
     unknown += configuration.comparison->origin.unknown.empty() ? 0 : 1;
   }
   const auto warn = [&](std::size_t count, const std::string& what) {
@@ -387,8 +390,7 @@ std::vector<std::string> warnings_of(const Validation& v) {
   warn(starved,
        fmt::format("a rank waited for a CPU core for more than {:.0f} % of the time: more ranks than cores",
                    large_cpu_wait * 100));
-  warn(unchecked,
-       "operations were not recorded, so nothing shows that both did the same work (--operations)");
+  for (const auto& [reason, count] : unchecked) warn(count, "the work was not compared: " + reason);
   warn(unknown,
        "the results do not say whose network and devices they used (an older version wrote them), so the "
        "differences may be no errors of a prediction; make them again");

@@ -11,6 +11,7 @@
 namespace tandem::validation {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::six_variants;
@@ -218,6 +219,17 @@ TEST(Validate, AnUnknownNetworkIsAWarning) {
   const auto validation = validate(variants, 0.1, quick);
   EXPECT_EQ(validation.judgement.verdict, Verdict::passed_with_warnings);
   EXPECT_THAT(validation.judgement.reasons, ElementsAre(HasSubstr("do not say whose network and devices")));
+}
+
+TEST(Validate, WorkThatWasNotComparedIsAWarningWithItsReason) {
+  const SyntheticReality small{.compute_bias = 0, .exchange_bias = 0, .noise = 0.001};
+  auto unrecorded = synthetic_variant({}, small);
+  unrecorded.simulated.journal.operations.clear();
+  const auto validation =
+      validate({unrecorded, synthetic_variant({.name = "asp", .algorithm = "asp"}, small)}, 0.1, quick);
+  EXPECT_THAT(validation.judgement.reasons,
+              ElementsAre(AllOf(HasSubstr("1 of 2"), HasSubstr("asp decides by durations")),
+                          AllOf(HasSubstr("1 of 2"), HasSubstr("not recorded in both"))));
 }
 
 TEST(Validate, AProfileOfABusyMachineProvesNothing) {

@@ -192,7 +192,7 @@ class DelayedDevice final : public QueuedDevice, public DeviceAllocations, publi
     const bool is_opened =
         next != opened_.begin() && opened + bytes <= std::prev(next)->first + std::prev(next)->second;
     ++opened_copies_;
-    if (is_garbling_) opened = std::prev(next)->first + std::prev(next)->second - bytes;
+    if (is_garbling_ && is_opened) opened = std::prev(next)->first + std::prev(next)->second - bytes;
     return copy_concurrently(inward_, to, opened, bytes, is_opened && (owns(to) || is_pinned(to, bytes)));
   }
   void close(const std::byte* opened) noexcept override {

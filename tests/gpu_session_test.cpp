@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/process/run_program.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem::testing {
@@ -21,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = testing::source_folder();
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -97,6 +98,7 @@ class GpuSession : public ::testing::Test {
     fs::permissions(path, fs::perms::owner_all);
   }
 };
+using LongGpuSession = GpuSession;
 
 void expect_text(const ProgramResult& result, const std::string& text) {
   EXPECT_NE(result.output.find(text), std::string::npos) << text << "\nnot found in\n" << result.output;
@@ -138,7 +140,7 @@ TEST_F(GpuSession, TheReadmeHasTheTargets) {
       << table.output;
 }
 
-TEST_F(GpuSession, WithoutAGpuEverythingIsSkipped) {
+TEST_F(LongGpuSession, WithoutAGpuEverythingIsSkipped) {
   gpu("");
   const auto result = session("");
   EXPECT_EQ(result.status.shell_code(), 77) << result.output;
@@ -180,7 +182,7 @@ TEST_F(GpuSession, TargetsAreReachedOrMissedByTheWorstFigure) {
   EXPECT_EQ(session("steps_32").status.shell_code(), 0);
 }
 
-TEST_F(GpuSession, TheReportHasDeviceClocksFiguresAndCommands) {
+TEST_F(LongGpuSession, TheReportHasDeviceClocksFiguresAndCommands) {
   benchmark("learner_benchmark",
             benchmarks({{"gpu_step/resnet18/32/tf32/fastest/manual_time", 1.125}}, "ratio"));
   session("steps_32");
@@ -197,7 +199,7 @@ TEST_F(GpuSession, TheReportHasDeviceClocksFiguresAndCommands) {
   EXPECT_EQ(report.find("emulated"), std::string::npos);
 }
 
-TEST_F(GpuSession, AStepThatFailsReachesNothing) {
+TEST_F(LongGpuSession, AStepThatFailsReachesNothing) {
   benchmark("learner_benchmark", benchmarks({{"gpu_step/resnet18/32/tf32/fastest", 1.0}}, "ratio"),
             "echo out of cheese; exit 3");
   const auto result = session("steps_32");
@@ -209,7 +211,7 @@ TEST_F(GpuSession, AStepThatFailsReachesNothing) {
   EXPECT_NE(text_of(folder_.path("out/steps_32.log")).find("out of cheese"), std::string::npos);
 }
 
-TEST_F(GpuSession, ABenchmarkThatReportsAnErrorFailsItsStep) {
+TEST_F(LongGpuSession, ABenchmarkThatReportsAnErrorFailsItsStep) {
   benchmark(
       "learner_benchmark",
       R"({"benchmarks": [{"name": "gpu_step/a", "error_occurred": true, "error_message": "no memory left"}]})");
@@ -218,7 +220,7 @@ TEST_F(GpuSession, ABenchmarkThatReportsAnErrorFailsItsStep) {
   expect_text(result, "steps_32: failed: gpu_step/a: no memory left");
 }
 
-TEST_F(GpuSession, TestsThatAreAllSkippedAreNotReached) {
+TEST_F(LongGpuSession, TestsThatAreAllSkippedAreNotReached) {
   program("gpu_learner_test", R"(printf 'test.cpp:20: Skipped\nthis libtorch is for the processor only\n'
     echo '{"testsuites": [{"testsuite": [{"name": "A", "result": "SKIPPED"}]}]}' > tests.json)");
   program("gpu_device_test", R"(echo '{"testsuites": [{"testsuite": [{"name": "A", "result": "COMPLETED"},
@@ -230,13 +232,13 @@ TEST_F(GpuSession, TestsThatAreAllSkippedAreNotReached) {
   expect_text(result, "device_tests: failed_tests at most 0: missed by 1 (1, gpu_device_test; 1 of 1)\n");
 }
 
-TEST_F(GpuSession, ProgramsThatTheBuildLacksAreNamed) {
+TEST_F(LongGpuSession, ProgramsThatTheBuildLacksAreNamed) {
   const auto result = session("exchange");
   EXPECT_EQ(result.status.shell_code(), 77);
   expect_text(result, "of_bound at most 1.1: skipped: no gpu_exchange in ");
 }
 
-TEST_F(GpuSession, AStepThatRunsOutOfTimeKeepsWhatItMeasured) {
+TEST_F(LongGpuSession, AStepThatRunsOutOfTimeKeepsWhatItMeasured) {
   std::string text =
       benchmarks({{"fill/KiB:131072", 0.9}, {"scale/KiB:131072", 0.5}, {"add/KiB:131072", 0.9}}, "of_copy");
   text.resize(text.find("add/KiB"));  // as the program leaves it when it is killed
@@ -249,7 +251,7 @@ TEST_F(GpuSession, AStepThatRunsOutOfTimeKeepsWhatItMeasured) {
   EXPECT_EQ(shell("pgrep -f '^sleep 61.25$'").output, "") << "a program is left";
 }
 
-TEST_F(GpuSession, AnInterruptionLeavesNothingHalfWritten) {
+TEST_F(LongGpuSession, AnInterruptionLeavesNothingHalfWritten) {
   benchmark("learner_benchmark", training_step("gpu_step/resnet18/32", 1.0));
   ASSERT_EQ(session("steps_32").status.shell_code(), 0);
   const auto before = files("out");
@@ -265,7 +267,7 @@ TEST_F(GpuSession, AnInterruptionLeavesNothingHalfWritten) {
   EXPECT_EQ(shell("pgrep -f '^sleep 62.25$'").output, "") << "a program is left";
 }
 
-TEST_F(GpuSession, AResultIsNotReplacedByAMissingGpu) {
+TEST_F(LongGpuSession, AResultIsNotReplacedByAMissingGpu) {
   benchmark("learner_benchmark", training_step("gpu_step/resnet18/32", 1.0));
   ASSERT_EQ(session("steps_32").status.shell_code(), 0);
   gpu("");
@@ -274,7 +276,7 @@ TEST_F(GpuSession, AResultIsNotReplacedByAMissingGpu) {
   EXPECT_EQ(record("steps_32").at("status"), "done");
 }
 
-TEST_F(GpuSession, JobsThatTrainAnotherModelAreFound) {
+TEST_F(LongGpuSession, JobsThatTrainAnotherModelAreFound) {
   // The last two words are `--out JOB-RUN -q`.
   program("tandem",
           "while [ $# -gt 2 ]; do shift; done; mkdir \"$1\"; case $1 in top-k-none-*) echo $1 ;; "
@@ -285,7 +287,7 @@ TEST_F(GpuSession, JobsThatTrainAnotherModelAreFound) {
   expect_text(result, "ranks: other_than_staged at most 0: missed by 1 (1, peer; 1 of 1)\n");
 }
 
-TEST_F(GpuSession, JobsThatNcclDoesNotSumOrSumsOtherwiseAreFound) {
+TEST_F(LongGpuSession, JobsThatNcclDoesNotSumOrSumsOtherwiseAreFound) {
   // The last two words are `--out JOB-RUN -q`.
   const std::string last = "while [ $# -gt 2 ]; do shift; done; mkdir \"$1\"; ";
   program("tandem", last +
@@ -299,7 +301,7 @@ TEST_F(GpuSession, JobsThatNcclDoesNotSumOrSumsOtherwiseAreFound) {
   expect_text(result, "nccl: other_than_ring at most 0: missed by 1 (1, top-k; 1 of 3)\n");
 }
 
-TEST_F(GpuSession, AJobThatFailsIsNoReachedTarget) {
+TEST_F(LongGpuSession, AJobThatFailsIsNoReachedTarget) {
   program(
       "tandem",
       "while [ $# -gt 2 ]; do shift; done; case $1 in fp16-2) echo 'out of memory'; exit 70 ;; esac; mkdir "
@@ -310,7 +312,7 @@ TEST_F(GpuSession, AJobThatFailsIsNoReachedTarget) {
   EXPECT_EQ(result.output.find("reached"), std::string::npos) << result.output;
 }
 
-TEST_F(GpuSession, JobsOnTwoGpusAreSkippedWithOne) {
+TEST_F(LongGpuSession, JobsOnTwoGpusAreSkippedWithOne) {
   program(
       "tandem",
       "echo 'tandem: rank 1 on host a: rank 1 (worker on gpu-1) needs GPU 1 of its machine (tandem:gpu in "
@@ -318,7 +320,7 @@ TEST_F(GpuSession, JobsOnTwoGpusAreSkippedWithOne) {
   expect_text(session("nccl"), "nccl: different_models at most 0: skipped: the machine has one GPU\n");
 }
 
-TEST_F(GpuSession, TheWorkerOfARunIsComparedWithTheBareLoop) {
+TEST_F(LongGpuSession, TheWorkerOfARunIsComparedWithTheBareLoop) {
   program("tandem", "while [ $# -gt 1 ]; do [ $1 = --out ] && mkdir $2; shift; done");
   program(
       "bare_loop",
@@ -331,7 +333,7 @@ TEST_F(GpuSession, TheWorkerOfARunIsComparedWithTheBareLoop) {
   expect_text(session("worker"), "worker: ratio at most 1.03: skipped: libtorch finds no GPU\n");
 }
 
-TEST_F(GpuSession, SanitizerErrorsAreAdded) {
+TEST_F(LongGpuSession, SanitizerErrorsAreAdded) {
   const std::string sanitizer =
       folder_.write("path/compute-sanitizer", "#!/bin/sh\necho '===== ERROR SUMMARY: 2 errors'\n");
   fs::permissions(sanitizer, fs::perms::owner_all);
@@ -340,7 +342,7 @@ TEST_F(GpuSession, SanitizerErrorsAreAdded) {
   expect_text(result, "sanitize_synccheck: errors at most 0: missed by 2 (2, synccheck; 1 of 1)\n");
 }
 
-TEST_F(GpuSession, ABundleHasTheScriptAndWhatItsProgramsLoad) {
+TEST_F(LongGpuSession, ABundleHasTheScriptAndWhatItsProgramsLoad) {
   program("tandem-rank", "exit 1");
   fs::remove(folder_.path("build/bin/tandem-rank"));
   const auto without = session("--bundle bundle.tar.xz");
@@ -366,7 +368,7 @@ class EmulatedSession : public GpuSession {
  protected:
   void expect_measured(const std::string& names) const {
     gpu("");
-    const auto result = session("--emulated " + names + " steps_224", TANDEM_BUILD_DIR);
+    const auto result = session("--emulated " + names + " steps_224", testing::build_folder());
     EXPECT_EQ(result.status.shell_code(), 0) << result.output;
     EXPECT_EQ(result.output.find("reached"), std::string::npos) << result.output;
     std::istringstream steps(names);
@@ -381,8 +383,9 @@ class EmulatedSession : public GpuSession {
     EXPECT_EQ(record("steps_224").at("reason"), "no GPU");
   }
 };
+using LongEmulatedSession = EmulatedSession;
 
-TEST_F(EmulatedSession, StepsRunTheSamePathAndReachNothing) {
+TEST_F(LongEmulatedSession, StepsRunTheSamePathAndReachNothing) {
   expect_measured(TANDEM_EMULATED_STEPS);
   const auto made = session("--report");
   ASSERT_EQ(made.status.shell_code(), 0) << made.output;
@@ -390,7 +393,7 @@ TEST_F(EmulatedSession, StepsRunTheSamePathAndReachNothing) {
   EXPECT_NE(report.find("**CUDA was emulated on the processor.**"), std::string::npos) << report;
 }
 
-TEST_F(EmulatedSession, EmulatedPredictions) {
+TEST_F(LongEmulatedSession, EmulatedPredictions) {
   const std::string steps = TANDEM_EMULATED_PREDICTIONS;
   if (steps.empty()) GTEST_SKIP() << "built without SimGrid, MPI or libtorch";
   expect_measured(steps);

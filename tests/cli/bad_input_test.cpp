@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class BadInput : public ::testing::Test {
  protected:
@@ -18,6 +19,7 @@ class BadInput : public ::testing::Test {
   }
   CommandLine line_;
 };
+using LongBadInput = BadInput;
 
 TEST_F(BadInput, NoSuchCommand) { refuses("simulat x.yaml", {"'simulat'", "simulate", "--help"}); }
 TEST_F(BadInput, ExperimentMissing) { refuses("simulate nowhere.yaml --out out", {"nowhere.yaml"}); }
@@ -29,10 +31,10 @@ TEST_F(BadInput, WrongType) {
   refuses("simulate " + line_.experiment() + " --set workload.batch=many --out out",
           {"workload.batch", "integer", "many"});
 }
-TEST_F(BadInput, NotPositive) {
+TEST_F(LongBadInput, NotPositive) {
   refuses("simulate " + line_.experiment() + " --set workload.batch=0 --out out", {"workload.batch", "0"});
 }
-TEST_F(BadInput, TensorsThatDoNotAddUpOrAreNone) {
+TEST_F(LongBadInput, TensorsThatDoNotAddUpOrAreNone) {
   line_.write("net.tensors", "4MB\n16kB fc many 1\n");
   const std::string command = "simulate " + line_.experiment() +
                               " --out out --set workload.math=modelled --set workload.model=synthetic ";
@@ -47,33 +49,32 @@ TEST_F(BadInput, TensorsThatDoNotAddUpOrAreNone) {
 }
 /// Only the whole job shows that these do not suit it.
 TEST_F(BadInput, KeyThatDoesNotSuitTheJobIsNamedWithItsPlace) {
-  line_.write(
-      "cached.yaml",
-      "platform: " TANDEM_SOURCE_DIR
-      "/platforms/quad.xml\n"
-      "workload: {math: modelled, model: lenet, dataset: synthetic-colour, train_samples: 960, batch: 16}\n"
-      "sync: {over: all-reduce}\nstop: {epochs: 3}\n"
-      "placement: {cache_nodes: [server], worker_count: 1}\n"
-      "data:\n"
-      "  source: storage\n"
-      "  sampling: importance\n"
-      "  cache: icache\n"
-      "  cache_capacity: 100kB\n"
-      "  cache_options:\n"
-      "    package: 64\n");
+  line_.write("cached.yaml", "platform: " + testing::source_folder() +
+                                 "/platforms/quad.xml\n"
+                                 "workload: {math: modelled, model: lenet, dataset: synthetic-colour, "
+                                 "train_samples: 960, batch: 16}\n"
+                                 "sync: {over: all-reduce}\nstop: {epochs: 3}\n"
+                                 "placement: {cache_nodes: [server], worker_count: 1}\n"
+                                 "data:\n"
+                                 "  source: storage\n"
+                                 "  sampling: importance\n"
+                                 "  cache: icache\n"
+                                 "  cache_capacity: 100kB\n"
+                                 "  cache_options:\n"
+                                 "    package: 64\n");
   refuses("simulate cached.yaml --out out",
           {"cached.yaml:12: key 'data.cache_options.package': expected at most 3 samples", "found '64'"});
   refuses("run cached.yaml --out out", {"cached.yaml:12: key 'data.cache_options.package'"});
   refuses("simulate cached.yaml --set data.cache_capacity=10B --out out",
           {"--set: key 'data.cache_capacity': expected 0 (no cache) or at least 3073B", "found 10B"});
 }
-TEST_F(BadInput, NumberAboveItsLimit) {
+TEST_F(LongBadInput, NumberAboveItsLimit) {
   refuses("simulate " + line_.experiment() + " --set stop.epochs=1e18 --out out",
           {"stop.epochs", "<= 1000000000"});
   refuses("simulate " + line_.experiment() + " --set workload.train_samples=5000000000 --out out",
           {"workload.train_samples", "<= 1000000000"});
 }
-TEST_F(BadInput, PlatformThatCannotBeSimulated) {
+TEST_F(LongBadInput, PlatformThatCannotBeSimulated) {
   line_.write("ns3.xml",
               "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
               "<platform version=\"4.1\">\n<config><prop id=\"network/model\" value=\"ns-3\"/></config>\n"
@@ -94,10 +95,10 @@ TEST_F(BadInput, DrawingOfAnExperiment) {
 TEST_F(BadInput, PlatformMissing) {
   refuses("simulate " + line_.experiment() + " --set platform=nowhere.xml --out out", {"nowhere.xml"});
 }
-TEST_F(BadInput, PlatformMalformed) {
+TEST_F(LongBadInput, PlatformMalformed) {
   refuses("show " + line_.write("bad.xml", "<platform version='4.1'><zone"), {"bad.xml"});
 }
-TEST_F(BadInput, PlatformWithImpossibleFigures) {
+TEST_F(LongBadInput, PlatformWithImpossibleFigures) {
   const auto platform = [&](const std::string& speed, const std::string& bandwidth) {
     return line_.write("figures.xml",
                        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
@@ -109,7 +110,7 @@ TEST_F(BadInput, PlatformWithImpossibleFigures) {
   refuses("show " + platform("0", "1GBps"), {"figures.xml", "host 'h'", "speed (flop/s) from 0.001"});
   refuses("show " + platform("1Gf", "-3GBps"), {"figures.xml", "link 'l'", "bandwidth (bytes/s) from 0.001"});
 }
-TEST_F(BadInput, ListThatContainsItself) {
+TEST_F(LongBadInput, ListThatContainsItself) {
   refuses("show " + line_.write("self.yaml", "platform: x.xml\na: &a [*a]\n"), {"self.yaml:2", "alias"});
 }
 TEST_F(BadInput, NameThatEscapesItsFolder) {
@@ -117,13 +118,13 @@ TEST_F(BadInput, NameThatEscapesItsFolder) {
   refuses("simulate " + line_.experiment("name: \xff\n"), {"experiment.yaml:5", "UTF-8"});
 }
 TEST_F(BadInput, SuiteInsteadOfAnExperiment) {
-  refuses("simulate '" TANDEM_SOURCE_DIR "/validation/suites/lab.yaml' --out out",
+  refuses("simulate '" + testing::source_folder() + "/validation/suites/lab.yaml' --out out",
           {"lab.yaml", "suite", "validate"});
 }
 TEST_F(BadInput, NumberOutOfRange) {
   refuses("validate " + line_.experiment() + " --tolerance 0 --out out", {"--tolerance", "above 0", "'0'"});
 }
-TEST_F(BadInput, PlatformWithUnknownDevice) {
+TEST_F(LongBadInput, PlatformWithUnknownDevice) {
   const auto path =
       line_.write("device.xml",
                   "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
@@ -132,7 +133,7 @@ TEST_F(BadInput, PlatformWithUnknownDevice) {
                   "</zone></platform>\n");
   refuses("show " + path, {"h", "v10", "v100"});
 }
-TEST_F(BadInput, RouteMissingBetweenRoles) {
+TEST_F(LongBadInput, RouteMissingBetweenRoles) {
   const auto path =
       line_.write("islands.xml",
                   "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
@@ -144,7 +145,7 @@ TEST_F(BadInput, RouteMissingBetweenRoles) {
               " --set placement.workers=[left] --set placement.servers=[right] --out out",
           {"left", "right", "route"});
 }
-TEST_F(BadInput, MoreRolesThanTheHostAllows) {
+TEST_F(LongBadInput, MoreRolesThanTheHostAllows) {
   refuses("simulate " + line_.experiment() +
               " --set 'placement.workers=[node-6, node-6, node-6, node-6]' --out out",
           {"node-6"});
@@ -156,13 +157,13 @@ TEST_F(BadInput, UnknownHost) {
               " --variant far --out out",
           {"experiment.yaml:5", "variants.far.placement.servers", "node-11"});
 }
-TEST_F(BadInput, CacheLargerThanTheMemory) {
+TEST_F(LongBadInput, CacheLargerThanTheMemory) {
   refuses("simulate " + line_.experiment() +
               " --set data.source=storage --set data.cache_capacity=64GiB --set "
               "placement.cache_nodes=[server] --out out",
           {"cache_capacity", "server"});
 }
-TEST_F(BadInput, StoresWithoutADisk) {
+TEST_F(LongBadInput, StoresWithoutADisk) {
   const std::string stored =
       "simulate " + line_.experiment() +
       " --out out --set data.source=storage --set placement.cache_nodes=[node-1] --set ";
@@ -181,13 +182,13 @@ TEST_F(BadInput, CacheSmallerThanASample) {
 TEST_F(BadInput, UnknownModel) {
   refuses("simulate " + line_.experiment() + " --set workload.model=lennet --out out", {"lennet", "lenet"});
 }
-TEST_F(BadInput, DataSetNotInstalled) {
+TEST_F(LongBadInput, DataSetNotInstalled) {
   refuses("simulate " + line_.experiment() +
               " --set workload.dataset=fashion-mnist --set workload.dataset_directory=" +
               line_.folder().string() + " --out out",
           {"dataset-fashion-mnist"});
 }
-TEST_F(BadInput, TruncatedDataSet) {
+TEST_F(LongBadInput, TruncatedDataSet) {
   line_.shell(
       "cp /usr/share/datasets/fashion-mnist/* . && gunzip -c train-images-idx3-ubyte.gz | head -c 5000 > t "
       "&& "
@@ -204,7 +205,7 @@ TEST_F(BadInput, CheckpointOfAnotherModel) {
           {"mlp", "lenet"});
 }
 TEST_F(BadInput, InvalidClusterName) {
-  refuses("cluster up '" TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml' --name 'a b/../c'",
+  refuses("cluster up '" + testing::source_folder() + "/platforms/mixed_lab.xml' --name 'a b/../c'",
           {"--name", "a b/../c"});
 }
 TEST_F(BadInput, ExistingResultsAreKept) {
@@ -231,5 +232,5 @@ TEST_F(BadInput, StaleOrMissingProfile) {
           {"none.json", "calibrate"});
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -5,9 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class Cache : public ::testing::Test {
  protected:
@@ -139,13 +140,12 @@ TEST_F(Cache, TrainsBySelectedSamplesOnTheCachesOfTheRelease) {
 
 TEST_F(Cache, ReplaysTheRequestsOfASimulatedCacheNode) {
   // The node and the replay are one order over two tables of ids, so they have the same hits.
-  ASSERT_EQ(
-      line_
-          .tandem("simulate " + std::string("'" TANDEM_SOURCE_DIR "/workloads/experiments/cached.yaml'") +
-                  " --variant lru --requests --set workload.train_samples=2048 --set "
-                  "data.cache_capacity=3MB --out job -q")
-          .exit_code,
-      0);
+  ASSERT_EQ(line_
+                .tandem("simulate '" + testing::source_folder() + "/workloads/experiments/cached.yaml'" +
+                        " --variant lru --requests --set workload.train_samples=2048 --set "
+                        "data.cache_capacity=3MB --out job -q")
+                .exit_code,
+            0);
   const auto result = line_.tandem(
       "cache job/requests.csv csv lru 3000000 -t id-col=3,size-col=4,has-header=true --json 2> /dev/null");
   ASSERT_EQ(result.exit_code, 0) << result.output;
@@ -189,5 +189,5 @@ TEST_F(Cache, BadInputIsRefused) {
             std::string::npos);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -9,15 +9,15 @@
 #include "runtime/cluster/plan.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/support/cluster_walk.hpp"
+#include "tests/support/paths.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(ClusterOfShippedPlatforms, EveryPairUsesTheRouteOfSimGrid) {
   for (const char* name : {"homogeneous", "mixed_lab", "rack"}) {
-    const auto topology =
-        platforms::load_topology(std::string(TANDEM_SOURCE_DIR "/platforms/").append(name).append(".xml"));
+    const auto topology = platforms::load_topology(testing::source_folder() + "/platforms/" + name + ".xml");
     cluster::Wiring wiring{topology.hosts(), {}, {}};
     for (const auto& channel : topology.channels())
       wiring.channels.push_back({channel.name, channel.bandwidth, channel.latency, channel.shared});
@@ -92,6 +92,7 @@ class ClusterCommand : public ::testing::Test {
   std::string id_;
   std::string platform_;
 };
+using LongClusterCommand = ClusterCommand;
 
 TEST_F(ClusterCommand, ChangesNothingElseAndCleansUp) {
   // Devices and names of the machine itself, and every file in /etc.
@@ -109,7 +110,7 @@ TEST_F(ClusterCommand, ChangesNothingElseAndCleansUp) {
   EXPECT_NE(down().output.find("was not up"), std::string::npos);
 }
 
-TEST_F(ClusterCommand, DownCleansUpAfterAKilledUp) {
+TEST_F(LongClusterCommand, DownCleansUpAfterAKilledUp) {
   for (const char* moment : {"0.2", "0.35", "0.6"}) {
     ASSERT_EQ(down().exit_code, 0);
     line_.shell("timeout -s KILL " + std::string(moment) + " \"$TANDEM\" cluster up " + platform_);
@@ -123,7 +124,7 @@ TEST_F(ClusterCommand, DownCleansUpAfterAKilledUp) {
   EXPECT_EQ(left.find(id_ + ": left over"), std::string::npos) << left;
 }
 
-TEST_F(ClusterCommand, LinksHaveTheRatesOfTheFileAndAreShared) {
+TEST_F(LongClusterCommand, LinksHaveTheRatesOfTheFileAndAreShared) {
   std::map<std::string, double> file_rate;
   std::map<std::string, double> best_ratio;
   const auto measure = [&] {
@@ -153,7 +154,7 @@ TEST_F(ClusterCommand, LinksHaveTheRatesOfTheFileAndAreShared) {
   EXPECT_EQ(file_rate.at("all -> first"), 6.25e6);
 }
 
-TEST_F(ClusterCommand, AJobTrainsTheSameModelAsWithoutACluster) {
+TEST_F(LongClusterCommand, AJobTrainsTheSameModelAsWithoutACluster) {
   const std::string job = experiment();
   const auto on_cluster = line_.tandem("run --cluster " + platform_ + " " + job + " --out on");
   ASSERT_EQ(on_cluster.exit_code, 0) << on_cluster.output;
@@ -178,7 +179,7 @@ TEST_F(ClusterCommand, AJobTrainsTheSameModelAsWithoutACluster) {
   EXPECT_EQ(physics.at("machines"), (nlohmann::json{"second", "host-2", "first"}));
 }
 
-TEST_F(ClusterCommand, AClusterForOneJobIsRemovedAfterIt) {
+TEST_F(LongClusterCommand, AClusterForOneJobIsRemovedAfterIt) {
   ASSERT_EQ(down().exit_code, 0);
   const std::string job = experiment();
   const auto refused =
@@ -189,12 +190,12 @@ TEST_F(ClusterCommand, AClusterForOneJobIsRemovedAfterIt) {
   EXPECT_NE(ended.output.find("creating one for this job"), std::string::npos) << ended.output;
   EXPECT_NE(ended.output.find("ended by signal 2"), std::string::npos) << ended.output;
   EXPECT_TRUE(gone()) << traces();
-  const auto other =
-      line_.tandem("run --cluster '" TANDEM_SOURCE_DIR "/platforms/rack.xml' " + job + " --out other");
+  const auto other = line_.tandem("run --cluster '" + testing::source_folder() + "/platforms/rack.xml' " +
+                                  job + " --out other");
   EXPECT_EQ(other.exit_code, 2) << other.output;
 }
 
-TEST_F(ClusterCommand, AKilledRankIsNamedWithItsHostAndAllIsCleanedUp) {
+TEST_F(LongClusterCommand, AKilledRankIsNamedWithItsHostAndAllIsCleanedUp) {
   const std::string ranks = "$(for p in $(ip netns pids tandem." + id_ +
                             ".second); do [ \"$(cat /proc/$p/comm)\" = tandem-rank ] && echo $p; done)";
   const auto result = line_.tandem_ended_early(
@@ -206,7 +207,7 @@ TEST_F(ClusterCommand, AKilledRankIsNamedWithItsHostAndAllIsCleanedUp) {
   EXPECT_NE(result.output.find("rank 0 on host second"), std::string::npos) << result.output;
 }
 
-TEST_F(ClusterCommand, ARankIsKilledWhenItsMachineIsRevoked) {
+TEST_F(LongClusterCommand, ARankIsKilledWhenItsMachineIsRevoked) {
   const std::string job = "run --cluster " + platform_ + " " +
                           experiment("evaluate_every: 5\nrecovery: {mode: restart, policy: restart}\n") +
                           " --set stop.rounds=30";
@@ -225,7 +226,7 @@ TEST_F(ClusterCommand, ARankIsKilledWhenItsMachineIsRevoked) {
 }
 
 /// The machine of a worker departs, and the job continues without it; the commits may be on the hosts.
-TEST_F(ClusterCommand, AJobContinuesWithFewerWorkers) {
+TEST_F(LongClusterCommand, AJobContinuesWithFewerWorkers) {
   const std::string job = "run --cluster " + platform_ + " " +
                           experiment(
                               "recovery: {mode: restart, policy: shrink}\ncheckpoint: {policy: fixed, "
@@ -257,7 +258,7 @@ TEST_F(ClusterCommand, AJobContinuesWithFewerWorkers) {
 }
 
 /// Also between its subcommands, when nothing but the validation itself runs.
-TEST_F(ClusterCommand, AnInterruptedValidationRemovesItsTemporaryCluster) {
+TEST_F(LongClusterCommand, AnInterruptedValidationRemovesItsTemporaryCluster) {
   ASSERT_EQ(down().exit_code, 0);
   const auto result = line_.tandem_ended_early(
       "validate --cluster " + experiment() + " --set stop.rounds=1000000 --out out",
@@ -267,7 +268,7 @@ TEST_F(ClusterCommand, AnInterruptedValidationRemovesItsTemporaryCluster) {
   EXPECT_TRUE(gone()) << traces();
 }
 
-TEST_F(ClusterCommand, WithoutRightsItNamesTheMissingOnes) {
+TEST_F(LongClusterCommand, WithoutRightsItNamesTheMissingOnes) {
   // Not as another user, who may lack read access to this folder.
   const std::string without_rights = "setpriv --bounding-set=-all --inh-caps=-all ";
   if (line_.shell(without_rights + "true").exit_code != 0) GTEST_SKIP() << "no rights to give up";
@@ -277,5 +278,5 @@ TEST_F(ClusterCommand, WithoutRightsItNamesTheMissingOnes) {
       << result.output;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

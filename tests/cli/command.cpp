@@ -13,6 +13,7 @@
 
 #include "runtime/process/descriptor.hpp"
 #include "runtime/process/process.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
 namespace {
@@ -36,7 +37,7 @@ class CommandServer {
  private:
   CommandServer() : CommandServer(make_pipe(), make_pipe()) {}
   CommandServer(Pipe requests, Pipe answers)
-      : server_(start_program({.words = {TANDEM_COMMAND_SERVER},
+      : server_(start_program({.words = {testing::build_folder() + "/bin/command_server"},
                                .input = requests.read_end.number(),
                                .output = answers.write_end.number(),
                                .signal_on_parent_end = SIGTERM})),
@@ -67,17 +68,20 @@ CommandResult CommandLine::tandem(const std::string& words) const {
 }
 
 CommandResult CommandLine::tandem_ended_early(const std::string& words, const EarlyEnd& end) const {
-  const auto result =
-      shell("processes() { " + end.processes + "; }; \"$TANDEM\" " + words +
-            " & run=$!; for i in $(seq 300); do sleep 0.2; " + end.when + " && break; done; " + end.kill +
-            "; wait $run; code=$?; sleep 2; [ -n \"$(processes)\" ] && echo ORPHAN; exit $code");
+  const auto result = shell(
+      "processes() { " + end.processes + "; }; \"$TANDEM\" " + words +
+      " & run=$!; for i in $(seq 300); do sleep 0.2; " + end.when + " && break; done; " + end.kill +
+      "; wait $run; code=$?; for i in $(seq 50); do [ -z \"$(processes)\" ] && exit $code; sleep 0.1; done; "
+      "echo ORPHAN; exit $code");
   EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
   return result;
 }
 
 CommandResult CommandLine::shell(const std::string& command) const {
-  const std::string line =
-      "cd " + folder().string() + " && TANDEM='" TANDEM_COMMAND "' && { " + command + "; } 2>&1";
+  const std::string line = "cd " + folder().string() + " && TANDEM='" + testing::build_folder() +
+                           "/bin/tandem"
+                           "' && { " +
+                           command + "; } 2>&1";
   FILE* pipe = popen(line.c_str(), "r");
   CommandResult result{-1, ""};
   std::array<char, 4096> buffer{};
@@ -94,12 +98,12 @@ std::string CommandLine::write(const std::string& name, const std::string& text)
 
 std::string CommandLine::experiment(const std::string& more) const {
   return write("experiment.yaml",
-               "platform: " TANDEM_SOURCE_DIR
-               "/platforms/mixed_lab.xml\n"
-               "workload: {model: mlp, dataset: synthetic, math: real, train_samples: 400, test_samples: "
-               "100, batch: 8}\n"
-               "placement: {workers: [node-1, node-2, node-3, node-6], servers: [server]}\n"
-               "stop: {rounds: 6}\n" +
+               "platform: " + testing::source_folder() +
+                   "/platforms/mixed_lab.xml\n"
+                   "workload: {model: mlp, dataset: synthetic, math: real, train_samples: 400, test_samples: "
+                   "100, batch: 8}\n"
+                   "placement: {workers: [node-1, node-2, node-3, node-6], servers: [server]}\n"
+                   "stop: {rounds: 6}\n" +
                    more);
 }
 

@@ -3,9 +3,10 @@
 #include <random>
 
 #include "tests/cli/restart_jobs.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// The ranks: four workers, a server, two cache nodes (5, 6), two stores (7, 8) and an evaluator.
 const std::string two_stores =
@@ -15,7 +16,8 @@ const std::string two_stores =
 void write_platform(const CommandLine& line) {
   const auto made = line.shell(
       "sed '/<host id=\"node-6\"/ a <disk id=\"disk\" read_bw=\"200MBps\" write_bw=\"150MBps\"/>' "
-      "'" TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml' > lab.xml");
+      "'" +
+      testing::source_folder() + "/platforms/mixed_lab.xml' > lab.xml");
   EXPECT_EQ(made.exit_code, 0) << made.output;
 }
 const std::string own_disk =
@@ -47,8 +49,9 @@ class BadSamples : public ResumeJobs {
     return results(directory).summary.at("cache").value("replaced", std::int64_t{0});
   }
 };
+using LongBadSamples = BadSamples;
 
-TEST_F(BadSamples, EndTheJobAndAreNamed) {
+TEST_F(LongBadSamples, EndTheJobAndAreNamed) {
   make_shards();
   corrupt("50");
   for (const auto& source : {two_stores, own_disk})
@@ -61,7 +64,7 @@ TEST_F(BadSamples, EndTheJobAndAreNamed) {
     }
 }
 
-TEST_F(BadSamples, AreReplacedAlikeInBothWorlds) {
+TEST_F(LongBadSamples, AreReplacedAlikeInBothWorlds) {
   make_shards();
   const std::string replacing = of_shards + std::string("--set data.bad_sample=replace ");
   succeeds("simulate " + job(of_shards + two_stores) + " --out whole");
@@ -88,7 +91,7 @@ TEST_F(BadSamples, AreReplacedAlikeInBothWorlds) {
 }
 
 /// A node that keeps a bad sample has nothing that it could send another one.
-TEST_F(BadSamples, OfOtherNodesAreReplacedToo) {
+TEST_F(LongBadSamples, OfOtherNodesAreReplacedToo) {
   make_shards();
   corrupt("20 50 51 120");
   const std::string replacing = of_shards + two_stores +
@@ -110,7 +113,7 @@ TEST_F(BadSamples, OfOtherNodesAreReplacedToo) {
   }
 }
 
-TEST_F(BadSamples, BrokenImagesAreReplacedToo) {
+TEST_F(LongBadSamples, BrokenImagesAreReplacedToo) {
   make_shards();
   line_.shell(
       "for part in train test; do mkdir -p images/$part; for file in shards/$part-*.tar; do tar xf $file -C "
@@ -129,7 +132,7 @@ TEST_F(BadSamples, BrokenImagesAreReplacedToo) {
 }
 
 /// In a local tier that is full, and whose job goes on.
-TEST_F(BadSamples, AFullDiskIsTold) {
+TEST_F(LongBadSamples, AFullDiskIsTold) {
   const std::string tiers = own_disk + "--set data.cache_capacity=5kB --set data.disk_capacity=60kB ";
   succeeds("simulate " + job(tiers) + " --out whole");
   // The result directory is there before the ranks are.
@@ -145,7 +148,7 @@ TEST_F(BadSamples, AFullDiskIsTold) {
 }
 
 /// Runs read the files themselves; simulations have ranks that send them.
-TEST_F(BadSamples, AMountedStorageIsReadByCacheNodes) {
+TEST_F(LongBadSamples, AMountedStorageIsReadByCacheNodes) {
   make_shards();
   const std::string mounted = of_shards + two_stores + "--set data.store=mounted --set run.devices=native ";
   succeeds("simulate " + job(mounted) + " --operations --decisions --out simulated");
@@ -176,7 +179,7 @@ TEST_F(BadSamples, AMountedStorageIsReadByCacheNodes) {
 
 /// By the kernel (io_uring) or by threads, which the result says: the same samples, and the same notice of
 /// bad ones.
-TEST_F(BadSamples, AMountedStorageIsReadColdAsWell) {
+TEST_F(LongBadSamples, AMountedStorageIsReadColdAsWell) {
   make_shards();
   const std::string mounted = of_shards + two_stores + "--set data.store=mounted --set run.devices=native ";
   succeeds("simulate " + job(mounted) + " --out simulated");
@@ -221,7 +224,7 @@ TEST_P(DyingStores, OfAJobThatStartsAgainDoNotChangeIt) {
   expect_each_evaluation_once("out", 60);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DyingStores, ::testing::Values(5, 7),
+INSTANTIATE_TEST_SUITE_P(LongAll, DyingStores, ::testing::Values(5, 7),
                          [](const auto& info) { return info.param == 5 ? "OfACacheNode" : "OfAStore"; });
 
 /// The rank behind the stores, on the host of the first cache node.
@@ -230,15 +233,16 @@ class DyingDirectory : public RestartJobs {
   DyingDirectory() { write_platform(line_); }
   const std::string directory_ = two_stores + "--set data.peers=directory --set data.copies=1 ";
 };
+using LongDyingDirectory = DyingDirectory;
 
-TEST_F(DyingDirectory, EndsTheJobAndIsNamed) {
+TEST_F(LongDyingDirectory, EndsTheJobAndIsNamed) {
   const auto told =
       killed(job(1'000'000, directory_ + "--set recovery.mode=in-place"), {{has_checkpoint(10), "9"}});
   EXPECT_EQ(told.exit_code, 70) << told.output;
   EXPECT_NE(told.output.find("rank 9 is the directory on 'node-1'"), std::string::npos) << told.output;
 }
 
-TEST_F(DyingDirectory, OfAJobThatStartsAgainDoesNotChangeIt) {
+TEST_F(LongDyingDirectory, OfAJobThatStartsAgainDoesNotChangeIt) {
   succeeds("simulate " + job(60, directory_) + " --out whole");
   const auto told = killed(job(60, directory_), {{has_checkpoint(20), "9"}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
@@ -295,9 +299,9 @@ TEST_P(DeathsOfTheDataPath, TrainOnNoWrongSample) {
 const auto kind_of_deaths = [](const auto& info) {
   return std::to_string(info.param.number) + (info.param.has_directory ? "WithADirectory" : "");
 };
-INSTANTIATE_TEST_SUITE_P(Few, DeathsOfTheDataPath, ::testing::Values(Deaths{3, false}, Deaths{3, true}),
+INSTANTIATE_TEST_SUITE_P(LongFew, DeathsOfTheDataPath, ::testing::Values(Deaths{3, false}, Deaths{3, true}),
                          kind_of_deaths);
-INSTANTIATE_TEST_SUITE_P(Fifty, DeathsOfTheDataPath, ::testing::Values(Deaths{50, true}), kind_of_deaths);
+INSTANTIATE_TEST_SUITE_P(LongFifty, DeathsOfTheDataPath, ::testing::Values(Deaths{50, true}), kind_of_deaths);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -11,10 +11,11 @@
 #include "policies/sync/policy.hpp"
 #include "tests/cli/resume_jobs.hpp"
 #include "tests/support/membership_checks.hpp"
+#include "tests/support/paths.hpp"
 #include "validation/compare/members.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// Machines live for a second on average, and a new one takes a fifth of a second.
 const std::string transient =
@@ -101,15 +102,15 @@ TEST_P(DepartureJobs, LoseTheSameMachinesInBothWorlds) {
   expect_pages();
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DepartureJobs,
-                         ::testing::Values("--set physics.ensemble=0",
-                                           "--set sync.algorithm=asp --set physics.ensemble=0",
+INSTANTIATE_TEST_SUITE_P(Bsp, DepartureJobs, ::testing::Values("--set physics.ensemble=0"));
+INSTANTIATE_TEST_SUITE_P(LongOthers, DepartureJobs,
+                         ::testing::Values("--set sync.algorithm=asp --set physics.ensemble=0",
                                            "--set workload.math=modelled --set evaluate_every=0 --set "
                                            "placement.servers=[server,node-4] --set physics.ensemble=0",
                                            "--set sync.algorithm=local-sgd --set physics.ensemble=0"));
 
 /// Samplers whose workers take their parts of common lists.
-INSTANTIATE_TEST_SUITE_P(CommonLists, DepartureJobs,
+INSTANTIATE_TEST_SUITE_P(LongCommonLists, DepartureJobs,
                          ::testing::Values("--set data.sampling=shuffled --set physics.ensemble=0",
                                            "--set data.sampling=replacement --set sync.algorithm=asp "
                                            "--set physics.ensemble=0"));
@@ -119,17 +120,17 @@ const std::string stored =
     "--set data.source=storage --set placement.cache_nodes=[server,server] --set data.cache_capacity=50kB "
     "--set "
     "data.prefetch=2 --set physics.ensemble=0 ";
-INSTANTIATE_TEST_SUITE_P(FromCacheNodes, DepartureJobs,
+INSTANTIATE_TEST_SUITE_P(LongFromCacheNodes, DepartureJobs,
                          ::testing::Values(stored,
                                            stored + "--set data.sampling=shuffled --set sync.algorithm=asp",
                                            stored + "--set data.cache=minio --set data.peers=partition --set "
                                                     "placement.stores=[server]"));
 
-class StateFiles : public DepartureJobs {};
+class LongStateFiles : public DepartureJobs {};
 
 /// The state_file of a host takes its worker away in simulation and measurement.
-TEST_F(StateFiles, MakeWorkersDepartInBothWorlds) {
-  std::string platform = contents(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml");
+TEST_F(LongStateFiles, MakeWorkersDepartInBothWorlds) {
+  std::string platform = contents(testing::source_folder() + "/platforms/mixed_lab.xml");
   const std::string host = "id=\"node-2\"";
   ASSERT_NE(platform.find(host), std::string::npos);
   platform.insert(platform.find(host), "state_file=\"node-2.states\" ");
@@ -150,9 +151,10 @@ TEST_F(StateFiles, MakeWorkersDepartInBothWorlds) {
 }
 
 class LossRules : public DepartureJobs {};
+using LongLossRules = LossRules;
 
 /// Each worker departs three times and comes back; some have pushed and wait for the others then.
-TEST_F(LossRules, PushesOfLostWorkersAreDroppedInBothWorlds) {
+TEST_F(LongLossRules, PushesOfLostWorkersAreDroppedInBothWorlds) {
   std::string events;
   for (int departure = 0; departure < 12; ++departure) {
     const char slot = "abcd"[departure % 4];
@@ -226,7 +228,7 @@ TEST_P(CommitsOverDepartures, AreOfTheSameRoundsInBothWorldsAndAreResumed) {
   EXPECT_GE(results("resumed").summary.at("rounds"), 170);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, CommitsOverDepartures,
+INSTANTIATE_TEST_SUITE_P(LongRules, CommitsOverDepartures,
                          ::testing::Values("", "--set sync.algorithm=asp --set checkpoint.keep=2"));
 
 class SpareJobs : public DepartureJobs {};
@@ -256,7 +258,7 @@ TEST_P(SpareJobs, WaitInSlotsOfTheirOwnInBothWorlds) {
   expect_replayed(results("simulated"), results("measured"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Routes, SpareJobs,
+INSTANTIATE_TEST_SUITE_P(LongRoutes, SpareJobs,
                          ::testing::Values("", "--set sync.over=all-reduce",
                                            "--set sync.algorithm=d-psgd --set sync.over=peers"));
 
@@ -282,7 +284,7 @@ TEST_P(DeparturesWithoutServers, HaveTheSameMembersInBothWorlds) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Routes, DeparturesWithoutServers,
+INSTANTIATE_TEST_SUITE_P(LongRoutes, DeparturesWithoutServers,
                          ::testing::Values("--set sync.over=all-reduce",
                                            "--set sync.over=all-reduce --set sync.algorithm=local-sgd",
                                            "--set sync.over=all-reduce --set data.sampling=shuffled",
@@ -293,5 +295,5 @@ INSTANTIATE_TEST_SUITE_P(Routes, DeparturesWithoutServers,
                                            "--set sync.algorithm=group-average --set sync.over=all-reduce",
                                            "--set sync.algorithm=d-psgd --set sync.over=peers"));
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

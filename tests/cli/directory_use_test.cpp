@@ -4,7 +4,7 @@
 #include "tests/cli/command.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 namespace fs = std::filesystem;
 
@@ -29,6 +29,7 @@ class DirectoryUse : public ::testing::Test {
 
   CommandLine line_;
 };
+using LongDirectoryUse = DirectoryUse;
 
 TEST_F(DirectoryUse, EveryCommandThatWritesRefusesADirectoryInUse) {
   const std::string job = line_.experiment("evaluate_every: 3\n");
@@ -52,7 +53,7 @@ TEST_F(DirectoryUse, ForceDeletesNothingBelowWhichAnotherJobWrites) {
 
 /// The second run neither disturbs the first one nor deletes its files; once the first one is killed, it may
 /// run.
-TEST_F(DirectoryUse, TwoRunsInOneDirectory) {
+TEST_F(LongDirectoryUse, TwoRunsInOneDirectory) {
   const std::string words = "run " + line_.experiment() + " --out out --force";
   const auto result = line_.shell(
       "\"$TANDEM\" " + words +
@@ -74,7 +75,7 @@ TEST_F(DirectoryUse, TwoRunsInOneDirectory) {
   EXPECT_FALSE(has("out/LOCK"));
 }
 
-TEST_F(DirectoryUse, PrintingACommandChangesNothingInTheDirectory) {
+TEST_F(LongDirectoryUse, PrintingACommandChangesNothingInTheDirectory) {
   const std::string words = "run " + line_.experiment() + " --out out";
   ASSERT_EQ(line_.tandem(words).exit_code, 0);
   const std::string before = listing("out");
@@ -87,7 +88,7 @@ TEST_F(DirectoryUse, PrintingACommandChangesNothingInTheDirectory) {
   EXPECT_TRUE(has("new.job.json"));
 }
 
-TEST_F(DirectoryUse, ThePrintedCommandCreatesTheDirectory) {
+TEST_F(LongDirectoryUse, ThePrintedCommandCreatesTheDirectory) {
   const std::string words = "run " + line_.experiment() + " --out out --print-command";
   const auto result = line_.shell("\"$TANDEM\" " + words + " > launch && sh launch");
   EXPECT_EQ(result.exit_code, 0) << result.output;
@@ -101,5 +102,5 @@ TEST_F(DirectoryUse, ThePrintedCommandCreatesTheDirectory) {
   EXPECT_NE(again.output.find("--force"), std::string::npos) << again.output;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -7,9 +7,10 @@
 
 #include "platforms/topology.hpp"
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class Discover : public ::testing::Test {
  protected:
@@ -41,8 +42,9 @@ class Discover : public ::testing::Test {
   }
   CommandLine line_;
 };
+using LongDiscover = Discover;
 
-TEST_F(Discover, FindsTheBandwidthsAndRacksOfAnEmulatedCluster) {
+TEST_F(LongDiscover, FindsTheBandwidthsAndRacksOfAnEmulatedCluster) {
   const std::string id = line_.folder().filename().string();
   const std::string file = line_.write(id + ".xml", racks());
   const auto made = line_.tandem("cluster up " + file);
@@ -71,7 +73,7 @@ TEST_F(Discover, FindsTheBandwidthsAndRacksOfAnEmulatedCluster) {
   EXPECT_EQ(shown.exit_code, 0) << shown.output;
 }
 
-TEST_F(Discover, OfThisMachineWritesAPlatformThatCanBeSimulated) {
+TEST_F(LongDiscover, OfThisMachineWritesAPlatformThatCanBeSimulated) {
   const auto result = line_.tandem("discover --out mine.xml --disk . --json 2> /dev/null");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto found = nlohmann::json::parse(result.output);
@@ -92,7 +94,7 @@ TEST_F(Discover, OfThisMachineWritesAPlatformThatCanBeSimulated) {
   refuses("--out mine.xml", "mine.xml already exists");
 }
 
-TEST_F(Discover, RefusesBadInputBeforeAnythingStarts) {
+TEST_F(LongDiscover, RefusesBadInputBeforeAnythingStarts) {
   refuses("--hosts a,a --out x.xml", "'a'");
   refuses("--hosts a --hostfile b --out x.xml", "expected one of --hosts, --hostfile and --slurm");
   refuses("--hosts a --cluster none.xml --out x.xml", "expected no --hosts");
@@ -112,14 +114,14 @@ TEST_F(Discover, RefusesBadInputBeforeAnythingStarts) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "x.xml"));
 }
 
-TEST_F(Discover, TakesAllReduceTimesOfNcclTestsIntoAProfile) {
+TEST_F(LongDiscover, TakesAllReduceTimesOfNcclTestsIntoAProfile) {
   line_.write("table.txt",
               "#  Rank  0 Pid 1 on m device 0\n#  Rank  1 Pid 2 on m device 1\n"
               "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
               "1048576 262144 float sum -1 100 10.49 10.49 0 90 11.65 11.65 0\n");
-  line_.write("job.yaml", "platform: " TANDEM_SOURCE_DIR
-                          "/platforms/quad.xml\nworkload: {model: mlp, dataset: "
-                          "synthetic}\nstop: {rounds: 2}\n");
+  line_.write("job.yaml", "platform: " + testing::source_folder() +
+                              "/platforms/quad.xml\nworkload: {model: mlp, dataset: "
+                              "synthetic}\nstop: {rounds: 2}\n");
   const auto calibrated = line_.tandem("calibrate job.yaml --out profile.json -q");
   ASSERT_EQ(calibrated.exit_code, 0) << calibrated.output;
   const auto refused = line_.tandem("calibrate --from-nccl-tests table.txt --into profile.json");
@@ -143,5 +145,5 @@ TEST_F(Discover, TakesAllReduceTimesOfNcclTestsIntoAProfile) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -7,7 +7,7 @@
 #include "tests/cli/command.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class EndedRuns : public ::testing::Test {
  protected:
@@ -20,8 +20,9 @@ class EndedRuns : public ::testing::Test {
   }
   CommandLine line_;
 };
+using LongEndedRuns = EndedRuns;
 
-TEST_F(EndedRuns, AKilledRankIsNamedAndAllProcessesEnd) {
+TEST_F(LongEndedRuns, AKilledRankIsNamedAndAllProcessesEnd) {
   const auto result =
       line_.tandem_ended_early("run " + line_.experiment() + " --set stop.rounds=100000 --out out",
                                {.processes = list_processes("tandem-rank"),
@@ -33,7 +34,7 @@ TEST_F(EndedRuns, AKilledRankIsNamedAndAllProcessesEnd) {
 }
 
 /// The rank of a store is the last one.
-TEST_F(EndedRuns, AKilledStoreIsNamed) {
+TEST_F(LongEndedRuns, AKilledStoreIsNamed) {
   const auto result = line_.tandem_ended_early(
       "run " + line_.experiment() +
           " --set stop.rounds=100000 --set data.source=storage --set placement.workers=[node-1] --set "
@@ -48,7 +49,7 @@ TEST_F(EndedRuns, AKilledStoreIsNamed) {
     EXPECT_NE(result.output.find(word), std::string::npos) << word << "\n" << result.output;
 }
 
-TEST_F(EndedRuns, BadInputFoundOnlyByARankLeavesNoOutput) {
+TEST_F(LongEndedRuns, BadInputFoundOnlyByARankLeavesNoOutput) {
   line_.write("model.pt", "not a checkpoint");
   const auto result =
       line_.tandem("run " + line_.experiment() + " --set workload.initial=model.pt --out out");
@@ -59,7 +60,7 @@ TEST_F(EndedRuns, BadInputFoundOnlyByARankLeavesNoOutput) {
 }
 
 /// As if one machine still had an older file.
-TEST_F(EndedRuns, RanksWithOtherFilesDoNotStart) {
+TEST_F(LongEndedRuns, RanksWithOtherFilesDoNotStart) {
   if (line_.shell("unshare -m true").exit_code != 0) GTEST_SKIP() << "no right to a file system of its own";
   const std::string run = "run " + line_.experiment() + " --set stop.rounds=1 --out ";
   ASSERT_EQ(line_.tandem(run + "first").exit_code, 0);
@@ -77,18 +78,18 @@ TEST_F(EndedRuns, RanksWithOtherFilesDoNotStart) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out" / "summary.json"));
 }
 
-TEST_F(EndedRuns, AnInterruptedValidationEndsItsProcesses) {
+TEST_F(LongEndedRuns, AnInterruptedValidationEndsItsProcesses) {
   interrupt_validation("pgrep -P $run -f ' run ' > /dev/null && [ $(processes | wc -l) -ge 7 ]");
 }
 
 /// The rest of the validation is not carried out, and no report is written.
-TEST_F(EndedRuns, AnInterruptedCalibrationEndsTheValidation) {
+TEST_F(LongEndedRuns, AnInterruptedCalibrationEndsTheValidation) {
   interrupt_validation("[ -e out/profile.json.new.work/job.json ] && pgrep -P $run > /dev/null");
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out/report.html"));
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out/INCOMPLETE"));
 }
 
-TEST_F(EndedRuns, DeviceMessagesUseTheRequestedTransportOrFail) {
+TEST_F(LongEndedRuns, DeviceMessagesUseTheRequestedTransportOrFail) {
   const std::string words =
       "run " + line_.experiment("run: {devices: native}\n") + " --set run.device_messages=";
   const auto staged = line_.tandem(words + "staged --out staged");
@@ -112,5 +113,5 @@ TEST_F(EndedRuns, PrintCommandPrintsTheLaunchCommand) {
   EXPECT_NE(result.output.find("tandem-rank"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -9,9 +9,10 @@
 #include <string>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
@@ -33,6 +34,7 @@ class Ensembles : public ::testing::Test {
 
   CommandLine line_;
 };
+using LongEnsembles = Ensembles;
 
 TEST_F(Ensembles, HaveIntervalsAroundTheSimulationThatIsKept) {
   const json summary = summary_of("--variant asp", "out");
@@ -88,7 +90,7 @@ TEST_F(Ensembles, OfRealMathematicsAreModelledUnlessThatChangesDecisions) {
   EXPECT_THAT(by_losses.output, Not(HasSubstr("interval of")));
 }
 
-TEST_F(Ensembles, EndWithTheirCommand) {
+TEST_F(LongEnsembles, EndWithTheirCommand) {
   const auto result = line_.tandem_ended_early(
       "simulate experiment.yaml --variant asp --set workload.math=modelled --set stop.rounds=100000000 --yes "
       "--out out",
@@ -97,7 +99,7 @@ TEST_F(Ensembles, EndWithTheirCommand) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out.replicas"));
 }
 
-TEST_F(Ensembles, OfAStudyDrawItsIntervals) {
+TEST_F(LongEnsembles, OfAStudyDrawItsIntervals) {
   const auto result =
       line_.tandem("study experiment.yaml --set workload.math=modelled --variant asp --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
@@ -115,7 +117,8 @@ double computing_of(const json& summary) {
 
 /// A model whose messages and updates take next to no time.
 const std::string computes =
-    "--variant bsp --set stop.rounds=4000 --set workload.model=synthetic --set workload.synthetic_parameters=10 "
+    "--variant bsp --set stop.rounds=4000 --set workload.model=synthetic --set "
+    "workload.synthetic_parameters=10 "
     "--set workload.synthetic_forward=1e9 --set workload.synthetic_backward=2e9 ";
 constexpr double variation = 0.2;
 const double sigma = std::sqrt(std::log1p(variation * variation));
@@ -137,7 +140,8 @@ TEST_F(Ensembles, ASpreadKeepsMeansAndHasItsQuantiles) {
 TEST_F(Ensembles, ASpreadMakesRoundsWaitForTheSlowest) {
   const std::string equal = computes +
                             "--set placement.workers=[node-1,node-2] --set placement.servers=[server] "
-                            "--set platform=" TANDEM_SOURCE_DIR "/platforms/quad.xml ";
+                            "--set platform=" +
+                            testing::source_folder() + "/platforms/quad.xml ";
   const json without = summary_of(equal, "without");
   const json with = summary_of(equal + "--set physics.noise=spread --set physics.spread=0.2", "with");
   const double larger = 1 + std::erf(sigma / 2);
@@ -145,5 +149,5 @@ TEST_F(Ensembles, ASpreadMakesRoundsWaitForTheSlowest) {
   EXPECT_NEAR((step(with) - step(without)) / (computing_of(without) * (larger - 1)), 1.0, 0.1);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -10,7 +10,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem::cli {
-namespace {
+namespace TANDEM_FILE {
 
 using lifetimes::Departure;
 
@@ -99,5 +99,5 @@ TEST(EventsOfNodes, TheirAgesBeforeTheFirstEventAreUnknown) {
   EXPECT_EQ(trace_text(events), "0 warn a;60 remove a;120 remove b;180 add c");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cli

@@ -5,7 +5,7 @@
 #include "tests/cli/fewer_jobs.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using Rounds = std::vector<std::int64_t>;
 
@@ -28,6 +28,7 @@ class FewerOnMachines : public FewerWorkers {
   }
   std::string files(const std::string& folder) const { return line_.shell("ls " + folder).output; }
 };
+using LongFewerOnMachines = FewerOnMachines;
 
 class ShrunkenInMemory : public FewerOnMachines, public ::testing::WithParamInterface<std::string> {};
 
@@ -48,15 +49,16 @@ TEST_P(ShrunkenInMemory, EndsAsTheSameDoneByHand) {
   expect_each_step_once("out");
 }
 
+INSTANTIATE_TEST_SUITE_P(AllReduce, ShrunkenInMemory,
+                         ::testing::Values("--set sync.over=all-reduce --set optimizer.momentum=0.9"));
 INSTANTIATE_TEST_SUITE_P(
-    All, ShrunkenInMemory,
+    LongOthers, ShrunkenInMemory,
     ::testing::Values("", "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
-                      "--set sync.over=all-reduce --set optimizer.momentum=0.9",
                       "--set sync.algorithm=local-sgd --set sync.over=all-reduce --set optimizer.kind=adam",
                       "--set checkpoint.mode=background"));
 
 /// The new machine gets all that it starts from; those before it and after it do, too.
-TEST_F(FewerOnMachines, GrowAgainWhenAMachineHasComeUp) {
+TEST_F(LongFewerOnMachines, GrowAgainWhenAMachineHasComeUp) {
   const std::string words = experiment(24, commits);
   succeeds("simulate " + words + " --out whole");
   const double time_s = whole_s(words + in_memory);
@@ -71,7 +73,7 @@ TEST_F(FewerOnMachines, GrowAgainWhenAMachineHasComeUp) {
 
 /// The copies are made again at once: the second departure comes before the next commit, and takes the only
 /// machine along that the first one left with the part of worker 1.
-TEST_F(FewerOnMachines, HaveTwoCopiesOfEachPartBeforeTheNextCommit) {
+TEST_F(LongFewerOnMachines, HaveTwoCopiesOfEachPartBeforeTheNextCommit) {
   const std::string words =
       experiment(24, commits + in_memory + "--set sync.over=all-reduce --set recovery.policy=shrink ");
   whole_s(words);
@@ -124,7 +126,7 @@ TEST_F(FewerOnMachines, APairThatIsLostTakesTheCommitsAlong) {
 }
 
 /// A departure while the copies of a commit are on their way takes it along; the one before is whole.
-TEST_F(FewerOnMachines, StartFromTheLastCommitThatIsWholeInWhatIsLeft) {
+TEST_F(LongFewerOnMachines, StartFromTheLastCommitThatIsWholeInWhatIsLeft) {
   const std::string words =
       experiment(24, commits + in_memory + "--set sync.over=all-reduce --set recovery.policy=shrink ");
   whole_s(words);
@@ -148,7 +150,7 @@ TEST_F(FewerOnMachines, StartFromTheLastCommitThatIsWholeInWhatIsLeft) {
 }
 
 /// It has nobody to keep copies.
-TEST_F(FewerOnMachines, AreContinuedByASingleHost) {
+TEST_F(LongFewerOnMachines, AreContinuedByASingleHost) {
   const std::string words =
       experiment(24, commits + in_memory + "--set sync.over=all-reduce --set recovery.policy=shrink ");
   const double time_s = whole_s(words);
@@ -163,7 +165,7 @@ TEST_F(FewerOnMachines, AreContinuedByASingleHost) {
 }
 
 /// Of the parts that it had as a member of other generations, too.
-TEST_F(FewerOnMachines, EachHostKeepsTheLastCommitsAlone) {
+TEST_F(LongFewerOnMachines, EachHostKeepsTheLastCommitsAlone) {
   const std::string words = experiment(30, every_third_round + in_memory + "--set recovery.policy=shrink ");
   const double time_s = whole_s(words);
   succeeds("simulate " + words + departs({{1, 0.4 * time_s}}) + "--out out");
@@ -177,7 +179,7 @@ TEST_F(FewerOnMachines, EachHostKeepsTheLastCommitsAlone) {
 }
 
 /// Servers' parts are on hosts that stay.
-TEST_F(FewerOnMachines, TheDiskOfAServerSurvivesTheMachinesOfWorkers) {
+TEST_F(LongFewerOnMachines, TheDiskOfAServerSurvivesTheMachinesOfWorkers) {
   const std::string words = experiment(
       24, commits + "--set checkpoint.to=local --set recovery.mode=restart --set recovery.policy=shrink ");
   const std::string asynchronous = words + "--set sync.algorithm=asp ";
@@ -192,7 +194,7 @@ TEST_F(FewerOnMachines, TheDiskOfAServerSurvivesTheMachinesOfWorkers) {
 }
 
 #ifdef TANDEM_TESTS_RUN
-class RevokedFewerInMemory : public RevokedFewer {
+class LongRevokedFewerInMemory : public RevokedFewer {
  protected:
   static constexpr int many = rounds + 200;
   /// The first machine departs after 2 s. On a busy machine, few rounds have ended by then.
@@ -203,13 +205,13 @@ class RevokedFewerInMemory : public RevokedFewer {
   }
 };
 
-TEST_F(RevokedFewerInMemory, ShrinkAsInTheSimulation) {
+TEST_F(LongRevokedFewerInMemory, ShrinkAsInTheSimulation) {
   expect_alike_in_memory(
       "--set recovery.policy=shrink --set transience.detect=0.1 " + departs({{1, 2.0}, {3, 3.2}}),
       {{0, 1, 2, 3}, {0, 2, 3}, {0, 2}});
 }
 
-TEST_F(RevokedFewerInMemory, GrowAsInTheSimulation) {
+TEST_F(LongRevokedFewerInMemory, GrowAsInTheSimulation) {
   expect_alike_in_memory(
       "--set recovery.policy=restart --set recovery.least=2 --set transience.start=1.2 --set "
       "transience.detect=0.1 " +
@@ -217,7 +219,7 @@ TEST_F(RevokedFewerInMemory, GrowAsInTheSimulation) {
       {{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}});
 }
 
-TEST_F(RevokedFewerInMemory, APairThatIsLostTakesTheCommitsAlong) {
+TEST_F(LongRevokedFewerInMemory, APairThatIsLostTakesTheCommitsAlong) {
   const std::string words =
       job(many, in_memory +
                     "--set checkpoint.policy=fixed --set checkpoint.options.interval=2 "
@@ -233,7 +235,7 @@ TEST_F(RevokedFewerInMemory, APairThatIsLostTakesTheCommitsAlong) {
 }
 
 /// The machine of a rank that dies is still there, with its disk or memory, but has no rank any more.
-TEST_F(FewerOnMachines, ADeathLosesNoPartOfACommit) {
+TEST_F(LongFewerOnMachines, ADeathLosesNoPartOfACommit) {
   for (const std::string to : {"buddy", "local"}) {
     SCOPED_TRACE(to);
     const std::string words =
@@ -251,5 +253,5 @@ TEST_F(FewerOnMachines, ADeathLosesNoPartOfACommit) {
 }
 #endif
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -9,7 +9,9 @@
 #include "validation/compare/compare.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
+
+using LongFewerWorkers = FewerWorkers;
 
 class ShrunkenTraining : public FewerWorkers, public ::testing::WithParamInterface<std::string> {};
 
@@ -38,10 +40,12 @@ TEST_P(ShrunkenTraining, EndsAsTheSameDoneByHand) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, ShrunkenTraining,
+    TwoServers, ShrunkenTraining,
+    ::testing::Values("--set placement.servers=[server,node-4] --set optimizer.momentum=0.9"));
+INSTANTIATE_TEST_SUITE_P(
+    LongOthers, ShrunkenTraining,
     ::testing::Values(
-        "", "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
-        "--set checkpoint.mode=background --set optimizer.kind=adam",
+        "", "--set checkpoint.mode=background --set optimizer.kind=adam",
         "--set sync.over=all-reduce --set optimizer.momentum=0.9",
         "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
         "--set sync.compression=top-k --set sync.over=all-reduce", "--set placement.evaluator=first-worker",
@@ -53,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// Resumed with the rate that follows from the rule, and without the rule. To half of the workers, since
 /// powers of two are exact.
-TEST_F(FewerWorkers, ScaleTheRate) {
+TEST_F(LongFewerWorkers, ScaleTheRate) {
   for (const char* route : {"", "--set sync.over=all-reduce ", "--set optimizer.update_at=workers ",
                             "--set sync.over=all-reduce --set sync.overlap=both "}) {
     SCOPED_TRACE(route);
@@ -95,7 +99,7 @@ TEST_F(FewerWorkers, ShareTheBatchesOfAll) {
 }
 
 /// Also those of workers that are absent when they become old. The first generation wrote rounds 3 and 6.
-TEST_F(FewerWorkers, KeepTheLastCommits) {
+TEST_F(LongFewerWorkers, KeepTheLastCommits) {
   const std::string words = experiment(24, every_third_round);
   for (const char* settings :
        {"--set checkpoint.keep=2 ",
@@ -136,7 +140,7 @@ TEST_F(FewerWorkers, GrowAgainWhenAMachineHasComeUp) {
 }
 
 /// A generation that ends before its first commit: the point is that of the one before, of other workers.
-TEST_F(FewerWorkers, ContinueFromTheCommitOfMoreWorkers) {
+TEST_F(LongFewerWorkers, ContinueFromTheCommitOfMoreWorkers) {
   const std::string words = experiment(24, commits);
   succeeds("simulate " + words + " --out whole");
   const double whole_s = makespan("whole");
@@ -187,7 +191,7 @@ TEST_P(ShrunkenModelled, TakeTheTimesOfRealMathematics) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, ShrunkenModelled,
+    LongAll, ShrunkenModelled,
     ::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=ssp",
                       "--set sync.algorithm=esync", "--set sync.over=all-reduce",
                       "--set recovery.mode=restart --set checkpoint.to=buddy --set checkpoint.keep=2",
@@ -198,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "--set checkpoint.to=local --set sync.algorithm=asp"));
 
 /// A job that ends incomplete is resumed with all workers, from what fewer have written.
-TEST_F(FewerWorkers, AreResumedByHand) {
+TEST_F(LongFewerWorkers, AreResumedByHand) {
   const std::string words = experiment(60, commits);
   succeeds("simulate " + words + " --out whole");
   const double whole_s = makespan("whole");
@@ -227,7 +231,7 @@ struct Refused {
   std::string why;
 };
 
-TEST_F(FewerWorkers, WhereTheyCannotContinueAreRefused) {
+TEST_F(LongFewerWorkers, WhereTheyCannotContinueAreRefused) {
   const std::string shrink = departs({{1, 0.1}}) + "--set recovery.policy=shrink ";
   for (const Refused& refused :
        {Refused{
@@ -274,7 +278,7 @@ TEST_F(FewerWorkers, WhereTheyCannotContinueAreRefused) {
 }
 
 /// With n of four workers, a job whose departures are as dear as 0.15 of a lifetime trains most with three.
-TEST_F(FewerWorkers, AsManyAsTrainMost) {
+TEST_F(LongFewerWorkers, AsManyAsTrainMost) {
   const std::string words = experiment(24, commits + "--set recovery.mode=restart ");
   succeeds("simulate " + words + " --out whole");
   const double whole_s = makespan("whole");
@@ -301,7 +305,7 @@ TEST_F(FewerWorkers, AsManyAsTrainMost) {
 }
 
 /// Workers on machines that may depart, the other ranks on those that stay.
-TEST_F(FewerWorkers, InTiers) {
+TEST_F(LongFewerWorkers, InTiers) {
   const std::string tiers =
       "--set recovery.provisioning=tiers --set recovery.policy=restart " + departs({{1, 1e8}});
   succeeds("simulate " + experiment(2, commits + tiers) + " --out out");
@@ -334,17 +338,19 @@ TEST_F(FewerWorkers, BelowTheLeastTheJobGivesUp) {
 }
 
 #ifdef TANDEM_TESTS_RUN
-TEST_F(RevokedFewer, ShrinkAsInTheSimulation) {
+using LongRevokedFewer = RevokedFewer;
+
+TEST_F(LongRevokedFewer, ShrinkAsInTheSimulation) {
   expect_alike(" --set recovery.policy=shrink --set transience.detect=0.1 " + departs({{1, 1.0}, {3, 2.2}}),
                {{0, 1, 2, 3}, {0, 2, 3}, {0, 2}});
 }
 
-TEST_F(RevokedFewer, ScaleRateAndBatchAsInTheSimulation) {
+TEST_F(LongRevokedFewer, ScaleRateAndBatchAsInTheSimulation) {
   expect_alike(" --set recovery.policy=shrink --set transience.detect=0.1 " + departs({{1, 1.0}}),
                {{0, 1, 2, 3}, {0, 2, 3}}, "--set recovery.scale_rate=linear --set recovery.batch=global");
 }
 
-TEST_F(RevokedFewer, GrowAsInTheSimulation) {
+TEST_F(LongRevokedFewer, GrowAsInTheSimulation) {
   expect_alike(
       " --set recovery.policy=restart --set recovery.least=2 --set transience.start=1.2 "
       "--set transience.detect=0.1 " +
@@ -353,7 +359,7 @@ TEST_F(RevokedFewer, GrowAsInTheSimulation) {
 }
 
 /// A departure is as dear as 0.15 of a lifetime. The measured job takes longer, and may see more departures.
-TEST_F(RevokedFewer, AsManyAsTrainMostAsInTheSimulation) {
+TEST_F(LongRevokedFewer, AsManyAsTrainMostAsInTheSimulation) {
   const std::string words =
       job(rounds,
           "--decisions --set recovery.policy=liveput --set recovery.options.restart_s=1.35 "
@@ -375,9 +381,9 @@ TEST_F(RevokedFewer, AsManyAsTrainMostAsInTheSimulation) {
 }
 
 /// No machine departs as it is drawn: a rank dies.
-class DeadWorkers : public FewerWorkers {};
+class LongDeadWorkers : public FewerWorkers {};
 
-TEST_F(DeadWorkers, LeaveTheJobToTheOthers) {
+TEST_F(LongDeadWorkers, LeaveTheJobToTheOthers) {
   const std::string words = job(400, "--decisions --set recovery.policy=shrink");
   succeeds("simulate " + words + " --out whole");
   const auto told = killed(words, {{has_checkpoint(10), "1"}});
@@ -397,7 +403,7 @@ TEST_F(DeadWorkers, LeaveTheJobToTheOthers) {
 }
 
 /// With fewer than recovery.least, the job gives up.
-TEST_F(DeadWorkers, BelowTheLeastEndTheJob) {
+TEST_F(LongDeadWorkers, BelowTheLeastEndTheJob) {
   const auto told = killed(job(1000000, "--set recovery.policy=shrink --set recovery.least=3"),
                            {{has_checkpoint(10), "1"}, {has_begun(1), "0", 0.5}});
   EXPECT_EQ(told.exit_code, 70) << told.output;
@@ -411,7 +417,7 @@ TEST_F(DeadWorkers, BelowTheLeastEndTheJob) {
 }
 
 /// Other policies start them again on their machines, which are still there; servers always are.
-TEST_F(DeadWorkers, StartAgainOnTheirMachines) {
+TEST_F(LongDeadWorkers, StartAgainOnTheirMachines) {
   for (const auto& [settings, rank] : std::vector<std::pair<std::string, std::string>>{
            {"--set recovery.policy=restart --set recovery.least=2", "1"},
            {"--set recovery.policy=shrink", "4"}}) {
@@ -429,5 +435,5 @@ TEST_F(DeadWorkers, StartAgainOnTheirMachines) {
 
 #endif
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

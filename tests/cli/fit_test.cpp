@@ -10,7 +10,7 @@
 #include "workloads/experiment/keys.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 
@@ -55,6 +55,7 @@ class FitLifetimes : public ::testing::Test {
   }
   CommandLine line_;
 };
+using LongFitLifetimes = FitLifetimes;
 
 TEST_F(FitLifetimes, WorkedExample) {
   const json result = document("worked.csv --mean-up-to 6s");
@@ -91,7 +92,7 @@ TEST_F(FitLifetimes, ComparesGroups) {
             "profile likelihood (bathtub: bootstrap of single machines)");
 }
 
-TEST_F(FitLifetimes, TheModelFileIsALifetimeModel) {
+TEST_F(LongFitLifetimes, TheModelFileIsALifetimeModel) {
   line_.write("regions.csv", regions());
   for (const std::string model :
        {"auto", "empirical", "exponential", "weibull", "early-death", "bathtub", "piecewise"}) {
@@ -252,6 +253,7 @@ class FitLifetimesErrors : public FitLifetimes {
       EXPECT_NE(result.output.find(part), std::string::npos) << part << '\n' << result.output;
   }
 };
+using LongFitLifetimesErrors = FitLifetimesErrors;
 
 TEST_F(FitLifetimesErrors, OfTablesOfLifetimes) {
   refuses("duration,cause\n5,revoked\n-3,revoked\n",
@@ -300,7 +302,7 @@ TEST_F(FitLifetimesErrors, OfTablesOfLifetimes) {
   EXPECT_EQ(line_.tandem("fit lifetimes worked.csv --model gamma").exit_code, 2);
 }
 
-TEST_F(FitLifetimesErrors, OfEvents) {
+TEST_F(LongFitLifetimesErrors, OfEvents) {
   const std::string header = "time,event,node\n";
   refuses(header + "5,add,a\n3,remove,a\n", {"bad.csv:3: time: expected events in the order of time", "'3'"});
   refuses(header + "-5,add,a\n", {"bad.csv:2: time: expected a time of at least 0", "'-5'"});
@@ -349,5 +351,5 @@ TEST_F(FitLifetimes, ListsTheModels) {
     EXPECT_NE(result.output.find("  " + name + ' '), std::string::npos) << name;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -9,9 +9,10 @@
 #include <string>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 
@@ -43,10 +44,11 @@ void expect_predicted(const json& configuration) {
       << " s and " << steps.at("ensemble").at("high") << " s";
 }
 
-TEST(Gate, TheSimulationPredictsMeasuredStepTimes) {
+/// Validates the configurations of the gate that `only` (options) chooses, with that many ensembles.
+void expect_all_predicted(const std::string& only, std::size_t expected_ensembles) {
   const CommandLine line;
-  const auto result =
-      line.tandem("validate '" TANDEM_SOURCE_DIR "/validation/suites/gate.yaml' --tolerance 1000 --out out");
+  const auto result = line.tandem("validate '" + testing::source_folder() +
+                                  "/validation/suites/gate.yaml' --tolerance 1000 --out out" + only);
   if (result.exit_code == 2 && result.output.find("an emulated cluster needs") != std::string::npos)
     GTEST_SKIP() << result.output;
   std::ifstream file(line.folder() / "out/report.json");
@@ -67,11 +69,18 @@ TEST(Gate, TheSimulationPredictsMeasuredStepTimes) {
     }
     expect_predicted(configuration);
   }
-  EXPECT_EQ(ensembles, 2U) << "asp and ssp";
+  EXPECT_EQ(ensembles, expected_ensembles);
   if (2 * disturbed > report.at("configurations").size())
     GTEST_SKIP() << "other programs used this machine during " << disturbed << " of "
                  << report.at("configurations").size() << " configurations";
 }
 
-}  // namespace
+TEST(Gate, TheSimulationPredictsStepTimesOverAServerAndOverARing) {
+  expect_all_predicted(" --only boards/bsp --only boards/ring", 0);
+}
+
+/// asp and ssp have ensembles.
+TEST(LongGate, TheSimulationPredictsMeasuredStepTimes) { expect_all_predicted("", 2); }
+
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -12,11 +12,12 @@
 #include "tests/cli/command.hpp"
 #include "tests/cli/gpu_lab.hpp"
 #include "tests/cli/rank_world.hpp"
+#include "tests/support/paths.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 struct Gpu {
   const char* name;
@@ -50,8 +51,9 @@ class GpuJobs : public ::testing::TestWithParam<std::tuple<Gpu, Exchange, const 
                               " --set placement.workers=[node-1,node-6] --set workload.deterministic=true "
                               "--set optimizer.momentum=0.9 --set sync.overlap=" +
                               overlap + ' ' + gpu.workload + ' ' + exchange.settings + " --out " + out;
-    const CommandResult result = gpu.is_emulated ? run_in_shared_world(line_, words, TANDEM_SERVED_GPU_RANK)
-                                                 : line_.tandem("run " + words);
+    const CommandResult result =
+        gpu.is_emulated ? run_in_shared_world(line_, words, testing::build_folder() + "/bin/served_gpu_rank")
+                        : line_.tandem("run " + words);
     EXPECT_EQ(result.exit_code, 0) << result.output;
     return read_results((line_.folder() / out).string());
   }
@@ -86,18 +88,19 @@ std::string name_of_job(const ::testing::TestParamInfo<GpuJobs::ParamType>& inst
   return std::string(gpu.name) + '_' + exchange.name + '_' + overlap;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Deterministic, GpuJobs,
-    ::testing::Combine(
-        ::testing::Values(emulated, real),
-        ::testing::Values(Exchange{"Ring", "--set sync.over=all-reduce --set sync.collective=ring"},
-                          Exchange{"Server", ""}, Exchange{"TopK", "--set sync.compression=top-k"},
-                          Exchange{"TopKGathered", "--set sync.over=all-reduce --set sync.compression=top-k"},
-                          Exchange{"Bf16",
-                                   "--set sync.over=all-reduce --set sync.collective=ring "
-                                   "--set workload.precision=bf16"}),
-        ::testing::Values("none", "backward")),
-    name_of_job);
+const auto exchanges =
+    ::testing::Values(Exchange{"Ring", "--set sync.over=all-reduce --set sync.collective=ring"},
+                      Exchange{"Server", ""}, Exchange{"TopK", "--set sync.compression=top-k"},
+                      Exchange{"TopKGathered", "--set sync.over=all-reduce --set sync.compression=top-k"},
+                      Exchange{"Bf16",
+                               "--set sync.over=all-reduce --set sync.collective=ring "
+                               "--set workload.precision=bf16"});
+const auto overlaps = ::testing::Values("none", "backward");
 
-}  // namespace
+INSTANTIATE_TEST_SUITE_P(LongDeterministic, GpuJobs,
+                         ::testing::Combine(::testing::Values(emulated), exchanges, overlaps), name_of_job);
+INSTANTIATE_TEST_SUITE_P(Deterministic, GpuJobs,
+                         ::testing::Combine(::testing::Values(real), exchanges, overlaps), name_of_job);
+
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
 
@@ -22,9 +23,9 @@ inline std::string text_of(const std::filesystem::path& path) {
 /// and with `servers_too` the server's host as well.
 inline std::string gpu_lab(const CommandLine& line, bool servers_too) {
   const std::string host = servers_too ? "(<host id=\"[^>]*>)" : "(<host id=\"node[^>]*>)";
-  return line.write(
-      "lab.xml", std::regex_replace(text_of(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml"), std::regex(host),
-                                    "$1<prop id=\"tandem:gpu\" value=\"0\"/>"));
+  return line.write("lab.xml",
+                    std::regex_replace(text_of(testing::source_folder() + "/platforms/mixed_lab.xml"),
+                                       std::regex(host), "$1<prop id=\"tandem:gpu\" value=\"0\"/>"));
 }
 
 }  // namespace tandem::testing

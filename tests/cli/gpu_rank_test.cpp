@@ -14,12 +14,13 @@
 #include "tests/cli/command.hpp"
 #include "tests/cli/gpu_lab.hpp"
 #include "tests/cli/rank_world.hpp"
+#include "tests/support/paths.hpp"
 #include "validation/compare/gates.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 // Every additional rank makes each of the many jobs a quarter slower; a simulation trains the same model in a
 // single process.
@@ -41,7 +42,7 @@ class GpuRanks : public ::testing::TestWithParam<Case> {
   std::string catalogue_platform() const {
     return line_.write(
         "gpus.xml",
-        std::regex_replace(text_of(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml"),
+        std::regex_replace(text_of(testing::source_folder() + "/platforms/mixed_lab.xml"),
                            std::regex("(<host id=\"node[^>]*>\\s*<prop id=\"device\" value=\")[^\"]*"),
                            "$1v100"));
   }
@@ -61,7 +62,7 @@ class GpuRanks : public ::testing::TestWithParam<Case> {
     ASSERT_EQ(processors.exit_code, 0) << processors.output;
     const auto gpus =
         run_in_shared_world(line_, words + " --set platform=" + platform(what.servers_too) + " --out gpus",
-                            TANDEM_SERVED_GPU_RANK);
+                            testing::build_folder() + "/bin/served_gpu_rank");
     ASSERT_EQ(gpus.exit_code, 0) << gpus.output;
     processors_ = read_results((line_.folder() / "processors").string());
     gpus_ = read_results((line_.folder() / "gpus").string());
@@ -89,6 +90,7 @@ class GpuRanks : public ::testing::TestWithParam<Case> {
   Results processors_;
   Results gpus_;
 };
+using LongGpuRanks = GpuRanks;
 
 TEST_P(GpuRanks, TrainTheSameModelAsProcessors) {
   play(GetParam());
@@ -107,7 +109,7 @@ const std::string of_peers =
     "--set run.device_messages=peer --set workload.model=resnet18 --set workload.train_samples=16 --set "
     "workload.test_samples=4 --set workload.batch=1 --set stop.rounds=3 ";
 INSTANTIATE_TEST_SUITE_P(
-    CudaOnHost, GpuRanks,
+    LongCudaOnHost, GpuRanks,
     ::testing::Values(
         Case{"Server", ""}, Case{"ServerOnProcessor", "", false},
         Case{"Momentum", "--set optimizer.momentum=0.9 --set optimizer.weight_decay=1e-3"},
@@ -196,7 +198,7 @@ TEST_P(TimingDriven, LearnsAndReplays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    CudaOnHost, TimingDriven,
+    LongCudaOnHost, TimingDriven,
     ::testing::Values(Case{"Asp", "--set sync.algorithm=asp"}, Case{"DcAsgd", "--set sync.algorithm=dc-asgd"},
                       Case{"DcAsgdAdaptive", "--set sync.algorithm=dc-asgd-adaptive"},
                       Case{"DcAsgdOfOneBackup", "--set sync.algorithm=dc-asgd-mxnet"},
@@ -204,7 +206,9 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) { return instance.param.name; });
 
 TEST_F(GpuRanks, ATorchScriptFileTrainsAsOnProcessors) {
-  const auto made = line_.shell("'" TANDEM_SCRIPT_FILE "' net.pt");
+  const auto made = line_.shell("'" + testing::build_folder() +
+                                "/bin/script_file"
+                                "' net.pt");
   ASSERT_EQ(made.exit_code, 0) << made.output;
   play({"", "--set workload.model=" + (line_.folder() / "net.pt").string()});
   EXPECT_EQ(losses(processors_), losses(gpus_));
@@ -212,17 +216,17 @@ TEST_F(GpuRanks, ATorchScriptFileTrainsAsOnProcessors) {
 }
 
 /// Also restores the unsent values of codecs and the state of optimisers.
-TEST_F(GpuRanks, AResumedJobEndsAsOnProcessors) {
+TEST_F(LongGpuRanks, AResumedJobEndsAsOnProcessors) {
   resume("--set sync.compression=top-k --set optimizer.momentum=0.9 --set optimizer.update_at=workers ");
 }
 
 // What PowerSGD has learnt is in the memory of the GPU.
-TEST_F(GpuRanks, AResumedJobContinuesWithItsFactors) {
+TEST_F(LongGpuRanks, AResumedJobContinuesWithItsFactors) {
   resume("--set sync.over=all-reduce --set sync.compression=power-sgd ");
   resume("--set sync.compression=power-sgd ");
 }
 
-TEST_F(GpuRanks, OperationsAreTimedByTheDevice) {
+TEST_F(LongGpuRanks, OperationsAreTimedByTheDevice) {
   // No prefetching: it would decode one more batch on GPUs than on processors.
   play({"", "--set sync.algorithm=bsp --set run.device_messages=staged --set data.prefetch=0", true, two,
         "run"});
@@ -241,7 +245,7 @@ TEST_F(GpuRanks, OperationsAreTimedByTheDevice) {
   EXPECT_EQ(parity.state, validation::Gate::State::passed) << parity.detail;
 }
 
-TEST_F(GpuRanks, MessagesBetweenPeersAreCopiedOnce) {
+TEST_F(LongGpuRanks, MessagesBetweenPeersAreCopiedOnce) {
   play({"", of_peers + "--set sync.over=all-reduce --set sync.collective=ring"});
   std::map<std::string, std::int64_t> copied;
   for (const auto& operation : gpus_.journal.operations)
@@ -259,7 +263,7 @@ std::vector<std::string> works_of(const Results& results, Rank rank) {
   return works;
 }
 
-TEST_F(GpuRanks, LoadTheNextBatchDuringBackwardOnGpus) {
+TEST_F(LongGpuRanks, LoadTheNextBatchDuringBackwardOnGpus) {
   play({"", all_reduce + "--set sync.overlap=none --set sync.collective=native", true, two, "run"});
   const auto alone = works_of(processors_, 0), ahead = works_of(gpus_, 0);
   EXPECT_EQ(std::ranges::count(ahead, "decode"), std::ranges::count(alone, "decode") + 1);
@@ -278,7 +282,7 @@ void expect_message(const CommandResult& result, const std::string& pattern) {
 
 // The mlp has 199210 parameters: a worker holds model and gradient, the server six vectors of that size and
 // more.
-TEST_F(GpuRanks, AWorkerWithoutMemoryIsNamedWithAdvice) {
+TEST_F(LongGpuRanks, AWorkerWithoutMemoryIsNamedWithAdvice) {
   expect_message(
       on_gpus(training() + " --set platform=" + platform(false), "CUDA_ON_HOST_MEMORY=1000000"),
       "not enough memory for the worker on 'node-[0-9]' with 'mlp': cudaMalloc on cuda:0: out of memory "
@@ -286,7 +290,7 @@ TEST_F(GpuRanks, AWorkerWithoutMemoryIsNamedWithAdvice) {
       "ranks on this GPU, .*tandem:gpu");
 }
 
-TEST_F(GpuRanks, AServerWithoutMemoryIsNamedWithAdvice) {
+TEST_F(LongGpuRanks, AServerWithoutMemoryIsNamedWithAdvice) {
   expect_message(
       on_gpus(training() + " --set platform=" + platform(true), "CUDA_ON_HOST_MEMORY=3000000"),
       "not enough memory for the server on 'server' with 'mlp': cudaMalloc on cuda:0: .*; requested "
@@ -294,20 +298,20 @@ TEST_F(GpuRanks, AServerWithoutMemoryIsNamedWithAdvice) {
 }
 
 // The buffer of unsent values, which the codec allocates in addition to model and gradient.
-TEST_F(GpuRanks, ACodecWithoutMemoryIsNamedWithAdvice) {
+TEST_F(LongGpuRanks, ACodecWithoutMemoryIsNamedWithAdvice) {
   expect_message(on_gpus(training() + " --set sync.compression=top-k --set platform=" + platform(false),
                          "CUDA_ON_HOST_MEMORY=1700000"),
                  "not enough memory for the worker on 'node-[0-9]' with 'mlp': cudaMalloc on cuda:0");
 }
 
-TEST_F(GpuRanks, LackOfPinnedMemoryIsReportedApartFromLackOfGpuMemory) {
+TEST_F(LongGpuRanks, LackOfPinnedMemoryIsReportedApartFromLackOfGpuMemory) {
   expect_message(
       on_gpus(training() + " --set platform=" + platform(false), "CUDA_ON_HOST_PINNED=2"),
       "not enough memory for the worker on 'node-[0-9]' with 'mlp': cudaHostAlloc on cuda:0: .* bytes of "
       "host memory; put fewer ranks on this machine");
 }
 
-TEST_F(GpuRanks, RunJsonRecordsTheTransportOfMessagesAndSums) {
+TEST_F(LongGpuRanks, RunJsonRecordsTheTransportOfMessagesAndSums) {
   const auto physics = [this] { return read_results((line_.folder() / "gpus").string()).info.physics; };
   const std::string sums = "--set sync.over=all-reduce --set sync.collective=native ";
   const auto on_devices = on_gpus(training() + " " + sums + "--set platform=" + platform(true));
@@ -333,7 +337,7 @@ TEST_F(GpuRanks, RunJsonRecordsTheTransportOfMessagesAndSums) {
 }
 
 // A driver may refuse it, as between containers. The workers of the second job are on processors but for one.
-TEST_F(GpuRanks, PeerMessagesWithoutPeersAreRefused) {
+TEST_F(LongGpuRanks, PeerMessagesWithoutPeersAreRefused) {
   const std::string refusal =
       "key 'run.device_messages': expected auto or staged, because no two ranks of a machine can read each "
       "other's GPU memory, found 'peer'";
@@ -342,7 +346,7 @@ TEST_F(GpuRanks, PeerMessagesWithoutPeersAreRefused) {
   expect_message(on_gpus(words + platform(false) + " --set placement.workers=[node-1]"), refusal);
 }
 
-TEST_F(GpuRanks, RecordTheirClocksAndSayThatTheyWereThrottled) {
+TEST_F(LongGpuRanks, RecordTheirClocksAndSayThatTheyWereThrottled) {
   const std::string words =
       training() + " --set placement.workers=[node-1,node-2] --set platform=" + platform(false);
   const auto played = [&](const std::string& environment) {
@@ -350,7 +354,9 @@ TEST_F(GpuRanks, RecordTheirClocksAndSayThatTheyWereThrottled) {
     EXPECT_EQ(result.exit_code, 0) << result.output;
     return std::pair(result.output, read_results((line_.folder() / "gpus").string()));
   };
-  const std::string nvml = "LD_LIBRARY_PATH='" TANDEM_NVML_FOLDER "' ";
+  const std::string nvml = "LD_LIBRARY_PATH='" + testing::build_folder() +
+                           "/nvml_on_host"
+                           "' ";
   const std::string throttled = "the GPU of rank 0 on 'node-1' was throttled at ";
   const auto [slow_output, slow] = played(nvml + "NVML_ON_HOST_LIMITS=0x20");
   EXPECT_NE(slow_output.find(throttled), std::string::npos) << slow_output;
@@ -376,9 +382,11 @@ TEST_F(GpuRanks, RecordTheirClocksAndSayThatTheyWereThrottled) {
   EXPECT_EQ(fast.summary.at("gpus").at(0).at("clock_mhz").at("max"), 1980);
 }
 
-TEST_F(GpuRanks, RunWithoutNvml) {
+TEST_F(LongGpuRanks, RunWithoutNvml) {
   const auto result = on_gpus(training() + " --set platform=" + platform(false),
-                              "NVML_ON_HOST_INIT=9 LD_LIBRARY_PATH='" TANDEM_NVML_FOLDER "'");
+                              "NVML_ON_HOST_INIT=9 LD_LIBRARY_PATH='" + testing::build_folder() +
+                                  "/nvml_on_host"
+                                  "'");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto results = read_results((line_.folder() / "gpus").string());
   EXPECT_TRUE(results.journal.gpus.empty());
@@ -404,7 +412,7 @@ const std::string old_driver = "CUDA_ON_HOST_COUNT_ERROR=35 CUDA_ON_HOST_DRIVER=
 const std::string too_old =
     "the NVIDIA driver is too old, it knows CUDA 12.4 and this tandem-rank needs 13.0";
 
-TEST_F(GpuRanks, HostsThatUseTheirProcessorInsteadAreReportedOnce) {
+TEST_F(LongGpuRanks, HostsThatUseTheirProcessorInsteadAreReportedOnce) {
   const auto result = on_gpus(training() + " --set platform=" + catalogue_platform(), old_driver);
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const std::size_t first =
@@ -420,13 +428,13 @@ TEST_F(GpuRanks, HostsThatUseTheirProcessorInsteadAreReportedOnce) {
   EXPECT_EQ(physics.at("computed_on").at(0), "host");
 }
 
-TEST_F(GpuRanks, AMissingGpuEndsTheJobWithTheCause) {
+TEST_F(LongGpuRanks, AMissingGpuEndsTheJobWithTheCause) {
   expect_message(on_gpus(training() + " --set platform=" + platform(true), old_driver),
                  "needs GPU 0 of its machine .*, but tandem-rank finds none: " + too_old);
 }
 
 /// Workers on GPUs and a server on the processor; calibrated as on a machine that has only tandem-rank.
-TEST_F(GpuRanks, AreCalibratedByKindAndSimulatedAsMeasured) {
+TEST_F(LongGpuRanks, AreCalibratedByKindAndSimulatedAsMeasured) {
   const std::string words = line_.experiment("run: {devices: native}\n") +
                             " --set placement.workers=[node-1,node-2] --set platform=" + platform(false);
   const auto calibrated = line_.shell("\"$TANDEM\" calibrate " + words +
@@ -463,7 +471,7 @@ TEST_F(GpuRanks, AreCalibratedByKindAndSimulatedAsMeasured) {
 }
 
 /// Another variant may place a role on the processor; a rank without a role measures the processor.
-TEST_F(GpuRanks, AreCalibratedWithTheProcessorOfTheirPlatform) {
+TEST_F(LongGpuRanks, AreCalibratedWithTheProcessorOfTheirPlatform) {
   const auto calibrated = line_.shell(
       "\"$TANDEM\" calibrate " + line_.experiment("run: {devices: native}\n") +
       " --set placement.workers=[node-1,node-2] --set placement.servers=[node-3] --set platform=" +
@@ -483,7 +491,7 @@ TEST_F(GpuRanks, APrintedCalibrationWritesNoPlatform) {
   EXPECT_NE(result.output.find("--platform"), std::string::npos) << result.output;
 }
 
-TEST_F(GpuRanks, AMissingGpuIsReportedBeforeAnythingStarts) {
+TEST_F(LongGpuRanks, AMissingGpuIsReportedBeforeAnythingStarts) {
   if (std::filesystem::exists("/dev/nvidia0")) GTEST_SKIP() << "this machine has a GPU";
   const std::string file = platform(true);
   const auto result = line_.tandem("run " + line_.experiment("run: {devices: native}\n") +
@@ -493,5 +501,5 @@ TEST_F(GpuRanks, AMissingGpuIsReportedBeforeAnythingStarts) {
       << result.output;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

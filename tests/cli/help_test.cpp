@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using Texts = std::vector<std::string>;
 
@@ -20,8 +21,8 @@ enum class Trial { as_written, with_cheap_settings, names_only, parsed_only, not
 class Help : public ::testing::Test {
  protected:
   Help() {
-    line_.shell("mkdir results; for f in workloads platforms validation; do ln -s " TANDEM_SOURCE_DIR
-                "/$f .; done");
+    line_.shell("mkdir results; for f in workloads platforms validation; do ln -s " +
+                testing::source_folder() + "/$f .; done");
   }
   /// Names of the commands in a help text: the lines after "Subcommands:".
   Texts commands_in(const std::string& help) const {
@@ -73,6 +74,7 @@ class Help : public ::testing::Test {
   }
   CommandLine line_;
 };
+using LongHelp = Help;
 
 /// What an example needs that a test does not have: a result of another command, a tool of the machine, or
 /// minutes. These are only checked for known options: with a file that is missing.
@@ -95,7 +97,7 @@ Trial trial_of(const std::string& example) {
   return Trial::names_only;
 }
 
-TEST_F(Help, EveryExampleWorks) {
+TEST_F(LongHelp, EveryExampleWorks) {
   const auto all = examples();
   EXPECT_GT(all.size(), 20U);
   int tried = 0;
@@ -180,5 +182,5 @@ TEST_F(Help, TruncatedJsonNamesFileAndLine) {
         "p.json");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -11,7 +11,7 @@
 #include "tests/cli/command.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class ImageData : public ::testing::Test {
  protected:
@@ -58,8 +58,9 @@ class ImageData : public ::testing::Test {
 
   CommandLine line_;
 };
+using LongImageData = ImageData;
 
-TEST_F(ImageData, ShardsTrainLikeTheDataSetThatWasPacked) {
+TEST_F(LongImageData, ShardsTrainLikeTheDataSetThatWasPacked) {
   make_shards();
   succeeds("simulate " + job("--set workload.dataset=fashion-mnist") + " --out records");
   succeeds("simulate " + job(of_shards) + " --out simulated");
@@ -68,7 +69,7 @@ TEST_F(ImageData, ShardsTrainLikeTheDataSetThatWasPacked) {
   EXPECT_TRUE(model("measured") == model("records"));
 }
 
-TEST_F(ImageData, FolderTrainsAlikeInBothWorlds) {
+TEST_F(LongImageData, FolderTrainsAlikeInBothWorlds) {
   make_folder();
   succeeds("simulate " + job(of_folder) + " --out simulated");
   succeeds("run " + job(of_folder) + " --out measured");
@@ -78,7 +79,7 @@ TEST_F(ImageData, FolderTrainsAlikeInBothWorlds) {
   EXPECT_NE(shown.find("200 images of folder (20 x 20"), std::string::npos) << shown;
 }
 
-TEST_F(ImageData, AugmentationIsTheSameInBothWorlds) {
+TEST_F(LongImageData, AugmentationIsTheSameInBothWorlds) {
   make_shards();
   const std::string changed = "--set data.augment.crop=3 --set data.augment.flip=true --set stop.rounds=15 ";
   succeeds("simulate " + job(of_shards) + " --set stop.rounds=15 --out plain");
@@ -89,7 +90,7 @@ TEST_F(ImageData, AugmentationIsTheSameInBothWorlds) {
 }
 
 /// From the files themselves, in the sizes that they have.
-TEST_F(ImageData, StorageTrainsLikeMemory) {
+TEST_F(LongImageData, StorageTrainsLikeMemory) {
   make_folder();
   const std::string storage =
       "--set data.source=storage --set placement.cache_nodes=[server] --set data.cache_capacity=20kB ";
@@ -103,7 +104,7 @@ TEST_F(ImageData, StorageTrainsLikeMemory) {
   EXPECT_TRUE(model("simulate_folder") == model("run_folder"));
 }
 
-TEST_F(ImageData, ABrokenImageInStorageIsNamedWhenItIsRead) {
+TEST_F(LongImageData, ABrokenImageInStorageIsNamedWhenItIsRead) {
   make_folder();
   line_.shell(
       "for file in images/train/*/*; do tail -c +60 $file > t; head -c 59 $file > $file.new; "
@@ -119,7 +120,7 @@ TEST_F(ImageData, ABrokenImageInStorageIsNamedWhenItIsRead) {
   }
 }
 
-TEST_F(ImageData, AResumedJobNeedsTheSameSamples) {
+TEST_F(LongImageData, AResumedJobNeedsTheSameSamples) {
   make_folder();
   succeeds("simulate " + job(of_folder) + " --set evaluate_every=2 --set stop.rounds=4 --out first");
   succeeds("simulate --resume first --set stop.rounds=6 --out second");
@@ -141,7 +142,7 @@ TEST_F(ImageData, ModelledSizesNeedNoFiles) {
           {"workload.dataset_options", "unknown option 'mean'"});
 }
 
-TEST_F(ImageData, BadInputIsNamed) {
+TEST_F(LongImageData, BadInputIsNamed) {
   make_folder();
   refuses("simulate " + job("--set workload.dataset=folder") + " --out out",
           {"'folder'", "workload.dataset_directory"});
@@ -162,7 +163,7 @@ TEST_F(ImageData, BadInputIsNamed) {
           {"train-00000.tar': expected", "index.txt", "found 100000"});
 }
 
-TEST_F(ImageData, FoldersThatAreNoDataSetAreNamed) {
+TEST_F(LongImageData, FoldersThatAreNoDataSetAreNamed) {
   make_folder();
   const auto is_refused = [&](const std::vector<std::string>& words) {
     for (const char* world : {"simulate ", "run "}) refuses(world + job(of_folder) + " --out out", words);
@@ -178,7 +179,7 @@ TEST_F(ImageData, FoldersThatAreNoDataSetAreNamed) {
   is_refused({"images': expected a folder 'test' or 'val'"});
 }
 
-TEST_F(ImageData, AFolderWithoutRightsIsNamed) {
+TEST_F(LongImageData, AFolderWithoutRightsIsNamed) {
   if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
   make_folder();
   line_.shell("chmod 000 images/train/00002");
@@ -189,7 +190,7 @@ TEST_F(ImageData, AFolderWithoutRightsIsNamed) {
 }
 
 /// The index is of other archives.
-TEST_F(ImageData, AnIndexThatDisagreesWithAnArchiveIsNamed) {
+TEST_F(LongImageData, AnIndexThatDisagreesWithAnArchiveIsNamed) {
   make_shards();
   const auto is_refused = [&](const std::vector<std::string>& words) {
     for (const char* world : {"simulate ", "run "}) refuses(world + job(of_shards) + " --out out", words);
@@ -206,7 +207,7 @@ TEST_F(ImageData, AnIndexThatDisagreesWithAnArchiveIsNamed) {
 }
 
 /// A rank that finds other samples than those with which the job was prepared.
-TEST_F(ImageData, UnlikeManifestsAreNamed) {
+TEST_F(LongImageData, UnlikeManifestsAreNamed) {
   make_folder();
   const auto result =
       line_.shell("\"$TANDEM\" run " + job(of_folder) +
@@ -227,5 +228,5 @@ TEST_F(ImageData, PackRefusesWhatItCannotPack) {
   refuses("data pack synthetic mine --train-samples 20 --test-samples 10", {"does not exist yet", "'mine'"});
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -10,9 +10,10 @@
 
 #include "tests/cli/restart_jobs.hpp"
 #include "tests/support/membership_checks.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class InPlaceJobs : public RestartJobs {
  protected:
@@ -45,6 +46,7 @@ class InPlaceJobs : public RestartJobs {
       expect_samples_add_up(results.info, results.journal);
   }
 };
+using LongInPlaceJobs = InPlaceJobs;
 
 /// The job and the rank that dies.
 class InPlaceDeath : public InPlaceJobs,
@@ -81,29 +83,29 @@ TEST_P(InPlaceDeath, OfAnyRankEndsLikeTheUninterruptedJob) {
 const std::string all_reduce = "--set sync.over=all-reduce --set optimizer.momentum=0.9";
 
 /// Four workers; a server; an evaluator; the steward.
-INSTANTIATE_TEST_SUITE_P(OverServers, InPlaceDeath,
+INSTANTIATE_TEST_SUITE_P(LongOverServers, InPlaceDeath,
                          ::testing::Combine(::testing::Values("--set optimizer.momentum=0.9"),
                                             ::testing::Values("1", "4", "6")));
-INSTANTIATE_TEST_SUITE_P(Rules, InPlaceDeath,
+INSTANTIATE_TEST_SUITE_P(LongRules, InPlaceDeath,
                          ::testing::Combine(::testing::Values("--set sync.algorithm=local-sgd",
                                                               "--set placement.servers=[server,node-4]"),
                                             ::testing::Values("0")));
 /// Four workers; an evaluator; the steward.
-INSTANTIATE_TEST_SUITE_P(WithoutServers, InPlaceDeath,
+INSTANTIATE_TEST_SUITE_P(LongWithoutServers, InPlaceDeath,
                          ::testing::Combine(::testing::Values(all_reduce), ::testing::Values("0", "2", "5")));
 /// Four workers; a server; a cache node, whose second tier is kept; an evaluator; the steward.
 const std::string stored =
     "--set data.source=storage --set placement.cache_nodes=[server] --set data.cache=minio --set "
     "data.cache_capacity=100kB --set data.disk_capacity=150kB --set data.keep=true ";
-INSTANTIATE_TEST_SUITE_P(Caches, InPlaceDeath,
+INSTANTIATE_TEST_SUITE_P(LongCaches, InPlaceDeath,
                          ::testing::Combine(::testing::Values(stored), ::testing::Values("0", "5")));
-INSTANTIATE_TEST_SUITE_P(Peers, InPlaceDeath,
+INSTANTIATE_TEST_SUITE_P(LongPeers, InPlaceDeath,
                          ::testing::Combine(::testing::Values("--set sync.algorithm=d-psgd --set "
                                                               "sync.over=peers"),
                                             ::testing::Values("3")));
 
 /// One worker decides about commits by times, and it dies or another one does.
-TEST_F(InPlaceJobs, WithCommitsInSecondsEndLikeTheUninterruptedJob) {
+TEST_F(LongInPlaceJobs, WithCommitsInSecondsEndLikeTheUninterruptedJob) {
   for (const char* rank : {"0", "2"}) {
     SCOPED_TRACE(rank);
     line_.shell("rm -rf out");
@@ -123,7 +125,7 @@ TEST_F(InPlaceJobs, WithCommitsInSecondsEndLikeTheUninterruptedJob) {
 }
 
 /// Its results are never written, but what happened to the machines is known.
-TEST_F(InPlaceJobs, AnIncompleteJobTellsOfItsMachines) {
+TEST_F(LongInPlaceJobs, AnIncompleteJobTellsOfItsMachines) {
   const auto told = killed(in_place(1000000, "--set recovery.restarts=0 --set recovery.policy=replace ",
                                     departing("20 remove a; 30 remove b; 35 add b")),
                            {{has_checkpoint(20), "3", 0.6}});
@@ -151,11 +153,11 @@ TEST_P(InPlaceDeathByTiming, LosesNoCommit) {
   expect_replayed(results("simulated"), out);
 }
 
-INSTANTIATE_TEST_SUITE_P(OverServers, InPlaceDeathByTiming,
+INSTANTIATE_TEST_SUITE_P(LongOverServers, InPlaceDeathByTiming,
                          ::testing::Combine(::testing::Values("--set sync.algorithm=asp"),
                                             ::testing::Values("3", "4", "6")));
 /// Rank 4 is the coordinator.
-INSTANTIATE_TEST_SUITE_P(WithoutServers, InPlaceDeathByTiming,
+INSTANTIATE_TEST_SUITE_P(LongWithoutServers, InPlaceDeathByTiming,
                          ::testing::Combine(::testing::Values("--set sync.algorithm=esync --set "
                                                               "sync.over=all-reduce"),
                                             ::testing::Values("4")));
@@ -201,15 +203,15 @@ TEST_P(InPlaceMachines, DepartAsDrawnAcrossTheDeath) {
 
 /// Of asynchronous workers a slow one hears of a commit later than the others, which may be at the next ones
 /// then: with few files of commits, the ones whose records are complete must stay.
-INSTANTIATE_TEST_SUITE_P(Routes, InPlaceMachines,
+INSTANTIATE_TEST_SUITE_P(LongRoutes, InPlaceMachines,
                          ::testing::Values("", all_reduce, "--set sync.algorithm=asp", stored,
                                            "--set sync.algorithm=asp --set checkpoint.keep=1 --set "
                                            "checkpoint.options.interval=1"));
 
-using InPlace = InPlaceJobs;
+using LongInPlace = InPlaceJobs;
 
 /// A machine is replaced after the death. By then the commit that the job continued from is removed.
-TEST_F(InPlace, AReplacementNeedsNoFileOfThatCommit) {
+TEST_F(LongInPlace, AReplacementNeedsNoFileOfThatCommit) {
   const std::string words =
       in_place(1000,
                "--set recovery.policy=replace --set sync.algorithm=asp --set checkpoint.keep=1 --set "
@@ -231,7 +233,7 @@ TEST_F(InPlace, AReplacementNeedsNoFileOfThatCommit) {
 }
 
 /// A spare has taken the place of a machine that departed.
-TEST_F(InPlace, SparesStayWhereTheyAre) {
+TEST_F(LongInPlace, SparesStayWhereTheyAre) {
   const std::string words = in_place(600,
                                      "--set recovery.policy=spares --set placement.worker_count=3 --set "
                                      "placement.spares=[node-4]",
@@ -249,7 +251,7 @@ TEST_F(InPlace, SparesStayWhereTheyAre) {
   expect_sound(out);
 }
 
-TEST_F(InPlace, ThreeDeathsBeforeTheSameCommitEndTheJob) {
+TEST_F(LongInPlace, ThreeDeathsBeforeTheSameCommitEndTheJob) {
   const auto told = killed(in_place(1000000, "--set checkpoint.options.interval=900000"),
                            {{has_begun(0), "1"}, {has_begun(1), "6"}, {has_begun(2), "4"}});
   EXPECT_EQ(told.exit_code, 70) << told.output;
@@ -258,7 +260,7 @@ TEST_F(InPlace, ThreeDeathsBeforeTheSameCommitEndTheJob) {
       << told.output;
 }
 
-TEST_F(InPlace, AKilledCommandIsResumed) {
+TEST_F(LongInPlace, AKilledCommandIsResumed) {
   const auto told = killed(in_place(1000000), {{has_checkpoint(20), "1"}},
                            "until " + has_begun(1) + "; do sleep 0.1; done; sleep 0.5; kill -KILL $run;");
   EXPECT_EQ(told.exit_code, 137) << told.output;
@@ -271,7 +273,7 @@ TEST_F(InPlace, AKilledCommandIsResumed) {
   expect_same_end("whole", "resumed", results("resumed").info.resumed.at("round").get<int>());
 }
 
-TEST_F(InPlace, WithoutADeathNothingOfItIsLeft) {
+TEST_F(LongInPlace, WithoutADeathNothingOfItIsLeft) {
   succeeds("run " + in_place(30) + " --out out");
   EXPECT_EQ(restarts("out"), 0U);
   EXPECT_EQ(line_.shell("ls out/checkpoints | grep -c 'records\\|start\\|announced'").output, "0\n");
@@ -287,8 +289,8 @@ class InPlaceNeeded : public InPlaceJobs {
   std::string needed(int count, const std::string& settings, const std::string& machines) const {
     EXPECT_EQ(line_
                   .shell("sed '0,/<host id=\"server\"[^>]*>/s||&<prop id=\"tandem:lifetime\" value=\"fixed "
-                         "times=1e9;1e9;1e9;1e9;50,1e9\"/>|' " TANDEM_SOURCE_DIR
-                         "/platforms/mixed_lab.xml > lives.xml")
+                         "times=1e9;1e9;1e9;1e9;50,1e9\"/>|' " +
+                         testing::source_folder() + "/platforms/mixed_lab.xml > lives.xml")
                   .exit_code,
               0);
     return in_place(count, "--set platform=lives.xml " + settings, machines);
@@ -301,6 +303,7 @@ class InPlaceNeeded : public InPlaceJobs {
     return all;
   }
 };
+using LongInPlaceNeeded = InPlaceNeeded;
 
 class InPlaceNeededMachines : public InPlaceNeeded, public ::testing::WithParamInterface<std::string> {};
 
@@ -332,10 +335,11 @@ TEST_P(InPlaceNeededMachines, DepartAsInTheSimulation) {
   EXPECT_EQ(line_.shell("ls out/checkpoints | grep -c 'records\\|start\\|announced'").output, "0\n");
 }
 
-INSTANTIATE_TEST_SUITE_P(Routes, InPlaceNeededMachines, ::testing::Values("", all_reduce));
+INSTANTIATE_TEST_SUITE_P(OverServer, InPlaceNeededMachines, ::testing::Values(""));
+INSTANTIATE_TEST_SUITE_P(LongWithoutServers, InPlaceNeededMachines, ::testing::Values(all_reduce));
 
 /// Machines of workers depart before it, meanwhile and after it.
-TEST_F(InPlaceNeeded, DepartBesidesThoseOfWorkers) {
+TEST_F(LongInPlaceNeeded, DepartBesidesThoseOfWorkers) {
   const std::string words =
       needed(600, "--set sync.algorithm=asp --decisions",
              departing("20 remove a; 30 add a; 55 remove b; 65 add b; 100 remove c; 110 add c"));
@@ -354,7 +358,7 @@ TEST_F(InPlaceNeeded, DepartBesidesThoseOfWorkers) {
 }
 
 /// Without values, too, a job continues from its commits.
-TEST_F(InPlaceNeeded, OfModelledMathematicsContinueFromCommits) {
+TEST_F(LongInPlaceNeeded, OfModelledMathematicsContinueFromCommits) {
   const std::string words = needed(rounds, "--set workload.math=modelled", workers_stay);
   succeeds("run " + words + " --out out");
   const Results out = results("out");
@@ -364,5 +368,5 @@ TEST_F(InPlaceNeeded, OfModelledMathematicsContinueFromCommits) {
   EXPECT_EQ(out.summary.at("rounds"), rounds);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

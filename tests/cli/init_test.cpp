@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class Init : public ::testing::Test {
  protected:
@@ -25,6 +26,7 @@ class Init : public ::testing::Test {
   bool has(const std::string& name) const { return std::filesystem::exists(line_.folder() / name); }
   CommandLine line_;
 };
+using LongInit = Init;
 
 TEST_F(Init, WritesFilesThatAreShownAndSimulated) {
   succeeds("init my-job --sites 2 --gpus a100:2,t4:6 --between 1Gbps --model resnet50 --algorithm esync");
@@ -40,7 +42,7 @@ TEST_F(Init, WritesFilesThatAreShownAndSimulated) {
 }
 
 /// Every shape of site, and defaults alone.
-TEST_F(Init, WritesEveryShape) {
+TEST_F(LongInit, WritesEveryShape) {
   int number = 0;
   for (const char* options :
        {"", "--sites 3 --gpus h100:3,t4:6", "--gpus raspberry-pi-4:3,odroid-c2 --within 100Mbps",
@@ -53,7 +55,7 @@ TEST_F(Init, WritesEveryShape) {
 }
 
 /// Without a cache, reading takes as long as the disk; half of the samples fit into MinIO's cache.
-TEST_F(Init, StorageIsReadThroughACache) {
+TEST_F(LongInit, StorageIsReadThroughACache) {
   succeeds("init job --model lenet --gpus a100:4 --storage 1MBps --dataset synthetic");
   expect_found(line_.shell("cat job.xml").output, {"read_bw=\"1MBps\""});
   const auto summary_of = [&](const std::string& variant) {
@@ -107,9 +109,9 @@ TEST_F(Init, AsksOnATerminal) {
   expect_found(line_.shell("cat asked.xml").output, {"2Gbps"});
 }
 
-TEST_F(Init, TemplatesAreShownAndSimulated) {
+TEST_F(LongInit, TemplatesAreShownAndSimulated) {
   for (const std::string name : {"two_sites", "two_racks", "rack", "four_h200", "cloud"}) {
-    const std::string platform = TANDEM_SOURCE_DIR "/platforms/" + name + ".xml";
+    const std::string platform = testing::source_folder() + "/platforms/" + name + ".xml";
     succeeds("show " + platform);
     const std::string experiment = line_.write(
         name + ".yaml", "platform: " + platform +
@@ -119,5 +121,5 @@ TEST_F(Init, TemplatesAreShownAndSimulated) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -6,14 +6,15 @@
 #include <fstream>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class Installation : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto made = line_.shell("'" TANDEM_CMAKE "' --install '" TANDEM_BUILD_DIR
+    const auto made = line_.shell("cmake --install '" + testing::build_folder() +
                                   "' --prefix made && mv made moved && mkdir empty");
     ASSERT_EQ(made.exit_code, 0) << made.output;
   }
@@ -23,8 +24,9 @@ class Installation : public ::testing::Test {
   }
   CommandLine line_;
 };
+using LongInstallation = Installation;
 
-TEST_F(Installation, RunsShippedExperimentsFromAnywhere) {
+TEST_F(LongInstallation, RunsShippedExperimentsFromAnywhere) {
   const std::string few =
       " --variant bsp --set workload.math=modelled --set stop.rounds=3 --set run.devices=emulated";
   for (const std::string command : {"simulate", "run"}) {
@@ -48,14 +50,14 @@ TEST_F(Installation, RunsShippedExperimentsFromAnywhere) {
   EXPECT_NE(missing.output.find("none.yaml"), std::string::npos);
 }
 
-TEST_F(Installation, NamesNoFolderOfTheBuild) {
+TEST_F(LongInstallation, NamesNoFolderOfTheBuild) {
   for (const char* program : {"tandem", "tandem-rank"}) {
     const auto paths = line_.shell(std::string("readelf -d moved/bin/") + program);
-    EXPECT_EQ(paths.output.find(TANDEM_BUILD_DIR), std::string::npos) << paths.output;
+    EXPECT_EQ(paths.output.find(testing::build_folder()), std::string::npos) << paths.output;
   }
 }
 
-TEST_F(Installation, HasAPageForEveryCommand) {
+TEST_F(LongInstallation, HasAPageForEveryCommand) {
   for (const char* page : {"tandem", "tandem-run", "tandem-study-merge"})
     EXPECT_TRUE(
         std::filesystem::exists(line_.folder() / "moved/share/man/man1" / (std::string(page) + ".1")));
@@ -67,7 +69,7 @@ TEST_F(Installation, HasAPageForEveryCommand) {
   EXPECT_EQ(warnings.output, "");
 }
 
-TEST_F(Installation, CompletesCommandsOptionsAndFiles) {
+TEST_F(LongInstallation, CompletesCommandsOptionsAndFiles) {
   line_.write("job.yaml", "");
   line_.write("job.txt", "");
   const auto completed = [&](const std::string& words, int number) {
@@ -83,7 +85,7 @@ TEST_F(Installation, CompletesCommandsOptionsAndFiles) {
   EXPECT_EQ(completed("help-f", 1), "\n") << "not for users";
 }
 
-TEST_F(Installation, CompletesForZshToo) {
+TEST_F(LongInstallation, CompletesForZshToo) {
   const std::string file = "moved/share/zsh/site-functions/_tandem";
   EXPECT_TRUE(line_.shell("head -1 " + file).output == "#compdef tandem\n");
   if (line_.shell("command -v zsh").exit_code != 0) GTEST_SKIP() << "zsh is not installed";
@@ -102,11 +104,11 @@ TEST_F(Installation, CompletesForZshToo) {
   EXPECT_NE(offered("run job", 3).find("files"), std::string::npos);
 }
 
-TEST_F(Installation, TellsItsVersions) {
+TEST_F(LongInstallation, TellsItsVersions) {
   const auto versions = installed("--version");
   for (const char* part : {"tandem ", "build: ", "SimGrid ", "MPI: ", "libtorch: ", "CUDA: "})
     EXPECT_NE(versions.output.find(part), std::string::npos) << part << versions.output;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -10,7 +10,7 @@
 #include "tests/cli/restart_jobs.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// A commit so rare that none is made but those asked for.
 const std::string rare =
@@ -51,6 +51,8 @@ class JobSignals : public RestartJobs {
   }
 };
 
+using LongJobSignals = JobSignals;
+
 // ---- SIGTERM to the command ----
 
 class EndsInOrder : public JobSignals, public ::testing::WithParamInterface<std::string> {};
@@ -77,18 +79,19 @@ TEST_P(EndsInOrder, AndTheLineThatItPrintsResumesIt) {
   expect_same_end("whole", "resumed", static_cast<int>(round));
 }
 
+INSTANTIATE_TEST_SUITE_P(Asp, EndsInOrder, ::testing::Values("--set sync.algorithm=asp"));
 INSTANTIATE_TEST_SUITE_P(
-    All, EndsInOrder,
+    LongOthers, EndsInOrder,
     ::testing::Values("--set optimizer.momentum=0.9", "--set checkpoint.mode=background",
                       "--set checkpoint.options.unit=seconds --set placement.servers="
                       "[server,node-4] --set optimizer.momentum=0.9",
-                      "--set sync.algorithm=asp", "--set sync.algorithm=esync --set sync.over=all-reduce",
+                      "--set sync.algorithm=esync --set sync.over=all-reduce",
                       "--set sync.over=all-reduce --set checkpoint.options.unit=seconds",
                       "--set checkpoint.options.unit=seconds --set sync.over=peers --set "
                       "sync.algorithm=d-psgd"));
 
 /// Where each worker counts rounds, nobody can announce a commit; the last one counts.
-TEST_F(JobSignals, WithoutAPossibleCommitTheJobEndsAtOnce) {
+TEST_F(LongJobSignals, WithoutAPossibleCommitTheJobEndsAtOnce) {
   const auto told = while_running(
       job(1000000,
           "--set evaluate_every=0 --set recovery.mode=in-place --set checkpoint.policy=fixed "
@@ -99,7 +102,7 @@ TEST_F(JobSignals, WithoutAPossibleCommitTheJobEndsAtOnce) {
   EXPECT_NE(told.output.find("to resume it: tandem run --resume out"), std::string::npos) << told.output;
 }
 
-TEST_F(JobSignals, NoGraceMeansNoCommit) {
+TEST_F(LongJobSignals, NoGraceMeansNoCommit) {
   const auto told =
       while_running(job(1000000, rare) + " --grace 0", until_it_computes() + "kill -TERM $run; ");
   EXPECT_EQ(told.exit_code, 143) << told.output;
@@ -110,7 +113,7 @@ TEST_F(JobSignals, NoGraceMeansNoCommit) {
 // ---- SIGUSR1 to a rank ----
 
 /// The commit follows the warning; when the rank dies then, nothing before it is lost.
-TEST_F(JobSignals, AWarnedRankMayDie) {
+TEST_F(LongJobSignals, AWarnedRankMayDie) {
   const std::string words = job(
       3000,
       "--set evaluate_every=0 --set checkpoint.policy=on-warning --set transience.notice=600s --decisions");
@@ -133,7 +136,7 @@ TEST_F(JobSignals, AWarnedRankMayDie) {
 }
 
 /// A file in the result directory does what the signal does, with its own time.
-TEST_F(JobSignals, AFileWarnsARank) {
+TEST_F(LongJobSignals, AFileWarnsARank) {
   const std::string words = job(
       3000,
       "--set evaluate_every=0 --set checkpoint.policy=on-warning --set transience.notice=20s --decisions");
@@ -154,7 +157,7 @@ TEST_F(JobSignals, AFileWarnsARank) {
 }
 
 /// A commit that is known to take longer is not begun.
-TEST_F(JobSignals, ATooShortNoticeIsNotUsed) {
+TEST_F(LongJobSignals, ATooShortNoticeIsNotUsed) {
   const std::string words =
       job(1500,
           "--set evaluate_every=0 --set checkpoint.policy=on-warning --set checkpoint.options.cost_s=60 "
@@ -207,7 +210,7 @@ TEST_F(JobSignals, ACommitBeyondTheLimitOfFileSizesFails) {
 }
 
 /// On a file system that fills up during the run, and has space again before its end.
-TEST_F(JobSignals, AFullDiskCostsOnlyTheCommitsWhileItIsFull) {
+TEST_F(LongJobSignals, AFullDiskCostsOnlyTheCommitsWhileItIsFull) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can mount a small file system";
   ASSERT_EQ(
       line_.shell("mkdir small && mount -t tmpfs -o size=16m tmpfs small && ln -s small/out out").exit_code,
@@ -244,5 +247,5 @@ TEST_F(JobSignals, AFullDiskCostsOnlyTheCommitsWhileItIsFull) {
   line_.shell("umount -l small");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -15,7 +15,7 @@
 #include "tests/cli/several_jobs.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
@@ -42,6 +42,7 @@ class JobsReports : public ::testing::Test {
   }
   CommandLine line_;
 };
+using LongJobsReports = JobsReports;
 
 TEST_F(JobsReports, AStudyHasTheFiguresOfEachJobAndOfAll) {
   write_suite(three_jobs, "grid: {jobs.late.start: [0s, 0.5s]}\n");
@@ -87,7 +88,7 @@ TEST_F(JobsReports, AStudyInShardsIsThatOfOneProcess) {
 }
 
 /// The stall is the longest of a job.
-TEST_F(JobsReports, AStudyFindsTheLeastCacheForAllJobs) {
+TEST_F(LongJobsReports, AStudyFindsTheLeastCacheForAllJobs) {
   const std::string jobs = sharing_jobs(100, "minio", ", seed: 9");
   write_suite(jobs, "study: {stall: 0.999, alone: false}\n");
   ASSERT_EQ(line_.tandem("study suite.yaml --out easy").exit_code, 0);
@@ -130,7 +131,7 @@ TEST_F(JobsReports, AStudyFindsTheLeastCacheForAllJobs) {
   EXPECT_THAT(result.output, HasSubstr("Least cache capacity"));
 }
 
-TEST_F(JobsReports, BadInputIsRefusedBeforeAnythingIsSimulated) {
+TEST_F(LongJobsReports, BadInputIsRefusedBeforeAnythingIsSimulated) {
   struct Refusal {
     const char* more;
     const char* why;
@@ -180,7 +181,7 @@ void expect_concluded(const CommandResult& result, const json& report) {
   }
 }
 
-TEST_F(JobsReports, AValidationComparesEachJobAndItsSlowDown) {
+TEST_F(LongJobsReports, AValidationComparesEachJobAndItsSlowDown) {
   line_.experiment(three_jobs);
   const auto result = line_.tandem(
       "validate experiment.yaml --set workload.math=modelled --set warmup_steps=1 --alone --trace-both "
@@ -208,7 +209,7 @@ TEST_F(JobsReports, AValidationComparesEachJobAndItsSlowDown) {
 
 /// Its classes are compared by job. A finished run is kept when the validation is resumed, unless its jobs
 /// begin at other times then.
-TEST_F(JobsReports, AValidationOfASharedCacheComparesWhereSamplesCameFrom) {
+TEST_F(LongJobsReports, AValidationOfASharedCacheComparesWhereSamplesCameFrom) {
   line_.experiment(sharing_jobs(100, "minio", ", seed: 9"));
   const auto write_suite_with = [&](const std::string& more) {
     line_.write("suite.yaml", "experiments: experiment.yaml\nset: {workload.math: modelled, warmup_steps: 1" +
@@ -250,5 +251,5 @@ TEST_F(JobsReports, AValidationOfASharedCacheComparesWhereSamplesCameFrom) {
 
 #endif
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

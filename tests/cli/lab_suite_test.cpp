@@ -8,9 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 
@@ -27,9 +28,9 @@ double allowed(const json& configuration) {
   return 0.0;
 }
 
-TEST(LabSuite, SimulationAndMeasurementAgreeOnEveryConfiguration) {
+TEST(LongLabSuite, SimulationAndMeasurementAgreeOnEveryConfiguration) {
   const CommandLine line;
-  const auto result = line.tandem("validate '" TANDEM_SOURCE_DIR
+  const auto result = line.tandem("validate '" + testing::source_folder() +
                                   "/validation/suites/lab_small.yaml' --tolerance 1000 --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   std::ifstream file(line.folder() / "out/report.json");
@@ -49,5 +50,5 @@ TEST(LabSuite, SimulationAndMeasurementAgreeOnEveryConfiguration) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

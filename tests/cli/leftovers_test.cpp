@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class Leftovers : public ::testing::Test {
  protected:
@@ -22,9 +23,10 @@ class Leftovers : public ::testing::Test {
   }
   CommandLine line_;
 };
+using LongLeftovers = Leftovers;
 
 /// The processes of the job end by themselves. On an idle machine all of it takes less than two seconds.
-TEST_F(Leftovers, NothingIsLeftOfAJobWhoseCommandIsKilled) {
+TEST_F(LongLeftovers, NothingIsLeftOfAJobWhoseCommandIsKilled) {
   const auto killed =
       line_.shell(killed_job(line_.experiment(), "grep -q tandem-rank killed/LOCK 2> /dev/null") +
                   "ls /dev/shm | grep -q vader_segment || echo had none; kill -9 $run; wait $run; for i in "
@@ -39,7 +41,7 @@ TEST_F(Leftovers, NothingIsLeftOfAJobWhoseCommandIsKilled) {
 
 /// mpirun and its ranks cannot remove their shared memory when all of them are killed, together with the
 /// process that would do it then.
-TEST_F(Leftovers, SharedMemoryOfAKilledJobIsListedAndRemoved) {
+TEST_F(LongLeftovers, SharedMemoryOfAKilledJobIsListedAndRemoved) {
   const auto killed =
       line_.shell(killed_job(line_.experiment(), "grep -q tandem-rank killed/LOCK 2> /dev/null") +
                   "\"$TANDEM\" clean; kill -9 $run " +
@@ -64,7 +66,7 @@ TEST_F(Leftovers, SharedMemoryOfAKilledJobIsListedAndRemoved) {
 }
 
 /// A job that starts again removes at once what the ranks that died have left.
-TEST_F(Leftovers, AJobThatStartsAgainLeavesNoSharedMemory) {
+TEST_F(LongLeftovers, AJobThatStartsAgainLeavesNoSharedMemory) {
   const auto told = line_.shell(
       "\"$TANDEM\" run " + line_.experiment("evaluate_every: 10\nrecovery: {mode: restart}\n") +
       " --set stop.rounds=200 --out out > told.txt 2>&1 & run=$!; "
@@ -79,7 +81,7 @@ TEST_F(Leftovers, AJobThatStartsAgainLeavesNoSharedMemory) {
 
 /// Commits in memory: when `tandem run` is killed, they are saved to the result directory, from where the job
 /// is resumed, also at once: that waits for them.
-TEST_F(Leftovers, CommitsInMemoryOfAKilledJobAreKeptInItsResult) {
+TEST_F(LongLeftovers, CommitsInMemoryOfAKilledJobAreKeptInItsResult) {
   const auto killed = line_.shell(
       killed_job(
           line_.experiment("recovery: {mode: restart}\ncheckpoint: {policy: fixed, options: {interval: "
@@ -105,8 +107,8 @@ TEST_F(Leftovers, CommitsInMemoryOfAKilledJobAreKeptInItsResult) {
       << cleaned.output;
 }
 
-TEST_F(Leftovers, ATemporaryClusterWhoseJobWasKilledIsRemoved) {
-  const std::string lab = TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml";
+TEST_F(LongLeftovers, ATemporaryClusterWhoseJobWasKilledIsRemoved) {
+  const std::string lab = testing::source_folder() + "/platforms/mixed_lab.xml";
   const std::string platform =
       line_.shell("cp " + lab + " $(basename $PWD).xml; echo -n $PWD/$(basename $PWD).xml").output;
   const std::string id = line_.folder().filename().string();
@@ -159,9 +161,9 @@ TEST_F(Leftovers, IncompleteResultsAreRemovedOnRequest) {
 }
 
 /// A cluster that the user created stays until the user removes it.
-TEST_F(Leftovers, AClusterOfTheUserStays) {
+TEST_F(LongLeftovers, AClusterOfTheUserStays) {
   const std::string platform = line_
-                                   .shell("cp " TANDEM_SOURCE_DIR
+                                   .shell("cp " + testing::source_folder() +
                                           "/platforms/mixed_lab.xml $(basename $PWD).xml; "
                                           "echo -n $PWD/$(basename $PWD).xml")
                                    .output;
@@ -172,5 +174,5 @@ TEST_F(Leftovers, AClusterOfTheUserStays) {
   EXPECT_NE(line_.tandem("cluster down " + platform).output.find("is down"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

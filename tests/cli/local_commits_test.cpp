@@ -12,7 +12,7 @@
 #include "tests/cli/resume_jobs.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using Rounds = std::vector<std::int64_t>;
 
@@ -64,6 +64,7 @@ class LocalCommits : public ResumeJobs {
       EXPECT_EQ(step.step, steps[step.rank]++) << "rank " << step.rank;
   }
 };
+using LongLocalCommits = LocalCommits;
 
 /// Without its own disk, the new machine of the worker gets the model from the server, which reads it first.
 TEST_F(LocalCommits, TheDiskOfAServerSurvivesTheMachineOfAWorker) {
@@ -86,7 +87,7 @@ TEST_F(LocalCommits, TheDiskOfAServerSurvivesTheMachineOfAWorker) {
 
 /// The machine of the worker that writes checkpoints departs at any time around a commit: also after the
 /// commit is complete, and before that worker has heard of it and saves the checkpoint to evaluate.
-TEST_F(LocalCommits, NoEvaluationIsLeftOutWhenTheWriterDeparts) {
+TEST_F(LongLocalCommits, NoEvaluationIsLeftOutWhenTheWriterDeparts) {
   const auto evaluated = [](const Results& all) {
     std::vector<std::int64_t> rounds;
     for (const auto& evaluation : all.journal.evaluations) rounds.push_back(evaluation.round);
@@ -109,7 +110,7 @@ TEST_F(LocalCommits, NoEvaluationIsLeftOutWhenTheWriterDeparts) {
 }
 
 /// Workers whose states belong to a commit take it along; the command says so before.
-TEST_F(LocalCommits, AWorkerWhoseStateIsNeededTakesItAlong) {
+TEST_F(LongLocalCommits, AWorkerWhoseStateIsNeededTakesItAlong) {
   for (const char* over : {"server", "all-reduce"}) {
     SCOPED_TRACE(over);
     const std::string words =
@@ -136,7 +137,7 @@ TEST_F(LocalCommits, AWorkerWhoseStateIsNeededTakesItAlong) {
 /// The server runs on b. When the machine of a departs, its disk keeps the commits; when that of b does, too,
 /// before the job has started again or while it is being launched, they are gone, and so are the steps of
 /// earlier generations.
-TEST_F(LocalCommits, AMachineThatDepartsMeanwhileTakesItsCommitsAlong) {
+TEST_F(LongLocalCommits, AMachineThatDepartsMeanwhileTakesItsCommitsAlong) {
   const auto words = [&](const std::string& times) {
     return job(lives(times) +
                "--set placement.workers=[a,b] --set placement.servers=[b] --set recovery.launch=2 --force");
@@ -184,7 +185,7 @@ TEST_F(LocalCommits, EachHostHasThePartsOfItsRanks) {
 }
 
 /// From the latest commit of which all parts are there, on the same hosts.
-TEST_F(LocalCommits, AreResumed) {
+TEST_F(LongLocalCommits, AreResumed) {
   const std::string commits =
       "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set "
       "checkpoint.to=local --set checkpoint.keep=3 ";
@@ -210,7 +211,7 @@ TEST_F(LocalCommits, AreResumed) {
 
 /// A machine that departs leaves the copies of its parts with the next host, from where its replacement gets
 /// them; the model that it had, too.
-TEST_F(LocalCommits, InMemorySurviveOneMachineOfAPair) {
+TEST_F(LongLocalCommits, InMemorySurviveOneMachineOfAPair) {
   const auto words = [&](const std::string& times, const std::string& over) {
     return job(lives(times) +
                "--set checkpoint.to=buddy --set placement.workers=[a,b] --set sync.algorithm=bsp "
@@ -301,5 +302,5 @@ TEST_F(LocalCommits, OtherPlacesAndJobsWithoutCommitsAreRefused) {
       << told.output;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -7,14 +7,14 @@
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::cli {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 using Clock = LongJobCheck::Clock;
 
-class LongJob : public ::testing::Test {
+class SlowJob : public ::testing::Test {
  protected:
   /// Progress at this time of the clock.
   void at(double seconds, double fraction) {
@@ -27,7 +27,7 @@ class LongJob : public ::testing::Test {
   LongJobCheck check_{std::chrono::hours(1), [this] { return now_; }};
 };
 
-TEST_F(LongJob, IsStoppedWithItsEstimateAndBothWaysOut) {
+TEST_F(SlowJob, IsStoppedWithItsEstimateAndBothWaysOut) {
   at(5, 0);
   at(24.9, 0.0000009);
   EXPECT_THAT([this] { at(25, 0.000001); },
@@ -35,23 +35,23 @@ TEST_F(LongJob, IsStoppedWithItsEstimateAndBothWaysOut) {
                                                HasSubstr("stop.rounds"), HasSubstr("--yes"))));
 }
 
-TEST_F(LongJob, OfNoProgressIsStoppedToo) {
+TEST_F(SlowJob, OfNoProgressIsStoppedToo) {
   at(0, 0);
   EXPECT_THAT([this] { at(20, 0); }, ThrowsMessage<ConfigError>(HasSubstr("would take very long")));
 }
 
-TEST_F(LongJob, OfLessThanAnHourContinues) {
+TEST_F(SlowJob, OfLessThanAnHourContinues) {
   at(300, 0.5);          // a slow start, after a resume: neither counts
   at(320, 0.5 + 0.003);  // half the job in 55 minutes
   at(400, 0.5 + 0.0031);
 }
 
-TEST_F(LongJob, ThatIsShortIsNeverAsked) {
+TEST_F(SlowJob, ThatIsShortIsNeverAsked) {
   at(0, 0);
   at(19.9, 1e-9);
 }
 
-TEST_F(LongJob, IsAskedOnce) {
+TEST_F(SlowJob, IsAskedOnce) {
   at(0, 0);
   at(20, 0.5);
   at(30'000, 0.50001);  // a suspended computer
@@ -73,5 +73,5 @@ TEST(SlowStart, IsToldOnceUnlessARoundHasEnded) {
   EXPECT_EQ(quick.update(Seconds(0.5)), std::nullopt);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cli

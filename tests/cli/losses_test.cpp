@@ -11,7 +11,7 @@
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class Losses : public ::testing::Test {
  protected:
@@ -33,8 +33,9 @@ class Losses : public ::testing::Test {
   CommandLine line_;
   std::string importance_ = "{sampling: importance, sampling_options: {warm_up: 1, history: 8, block: 8}}";
 };
+using LongLosses = Losses;
 
-TEST_F(Losses, AreThoseOfTheSamplesThatBothWorldsTrainOn) {
+TEST_F(LongLosses, AreThoseOfTheSamplesThatBothWorldsTrainOn) {
   const Results simulated = play("simulate " + job(importance_) + " --losses", "simulated");
   const Results measured = play("run " + job(importance_) + " --losses", "measured");
   const auto& expected = simulated.journal.losses;
@@ -134,5 +135,5 @@ TEST_F(Losses, BadInputIsRefused) {
   refuses("cache trace.csv csv lru 10 --losses losses.csv", {"--epochs"});
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -12,11 +12,12 @@
 
 #include "platforms/topology.hpp"
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class SshMachines : public ::testing::Test {
  protected:
@@ -36,7 +37,7 @@ class SshMachines : public ::testing::Test {
     line_.tandem("cluster down " + platform_);
   }
 
-  static std::string script() { return "'" TANDEM_SOURCE_DIR "/tests/support/ssh_machines.sh'"; }
+  static std::string script() { return "'" + testing::source_folder() + "/tests/support/ssh_machines.sh'"; }
   /// Three hosts of 1 Gb/s around a switch.
   static std::string star() {
     std::string text =
@@ -93,6 +94,7 @@ class SshMachines : public ::testing::Test {
   CommandLine line_;
   std::string id_, platform_;
 };
+using LongSshMachines = SshMachines;
 
 /// The n-th receive of a channel ends after the n-th send of it starts.
 void expect_messages_follow_sends(const std::vector<OperationRecord>& operations, double uncertainty_s) {
@@ -118,7 +120,7 @@ void expect_messages_follow_sends(const std::vector<OperationRecord>& operations
   EXPECT_GT(messages, 20);
 }
 
-TEST_F(SshMachines, RunAJobWhereItsRolesArePlaced) {
+TEST_F(LongSshMachines, RunAJobWhereItsRolesArePlaced) {
   const auto simulated = line_.tandem("simulate " + experiment() + " --out simulated -q");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   const auto measured = tandem("run " + experiment() + " --hosts m1,m2,m3 --out measured --operations");
@@ -144,7 +146,7 @@ TEST_F(SshMachines, RunAJobWhereItsRolesArePlaced) {
 }
 
 /// The calibration measures the network between the machines, and the simulation uses it.
-TEST_F(SshMachines, ValidateComparesRunsOnThemWithTheirCalibration) {
+TEST_F(LongSshMachines, ValidateComparesRunsOnThemWithTheirCalibration) {
   const std::string job = line_.write(
       "job.yaml", "platform: " + platform_ +
                       "\nworkload: {model: mlp, dataset: synthetic, math: real, train_samples: 200, "
@@ -168,7 +170,7 @@ TEST_F(SshMachines, ValidateComparesRunsOnThemWithTheirCalibration) {
   EXPECT_EQ(simulated.info.network.at("of"), "real cluster");
 }
 
-TEST_F(SshMachines, AreCheckedBeforeAnythingStarts) {
+TEST_F(LongSshMachines, AreCheckedBeforeAnythingStarts) {
   const auto checked = tandem("run " + experiment() +
                               " --out never --hosts m1:1,m2:2 --map m3=m2 --check --json 2> /dev/null");
   ASSERT_EQ(checked.exit_code, 0) << checked.output;
@@ -200,7 +202,7 @@ TEST_F(SshMachines, AreCheckedBeforeAnythingStarts) {
   refuses("--hosts m1,m2,m3", {"machine 'm2'", "Permission denied"});
 }
 
-TEST_F(SshMachines, OtherBuildsAndFoldersThatCannotBeWrittenAreRefused) {
+TEST_F(LongSshMachines, OtherBuildsAndFoldersThatCannotBeWrittenAreRefused) {
   const std::string program = "$(dirname $TANDEM)/tandem-rank";
   ASSERT_EQ(line_.shell("cp " + program + " other-rank && printf x >> other-rank").exit_code, 0);
   mount_on_m2("mount --bind $PWD/other-rank " + program);
@@ -212,7 +214,7 @@ TEST_F(SshMachines, OtherBuildsAndFoldersThatCannotBeWrittenAreRefused) {
 }
 
 /// The same files as on a shared file system, and a job that is resumed from them.
-TEST_F(SshMachines, ResultsAreGatheredWithoutASharedFileSystem) {
+TEST_F(LongSshMachines, ResultsAreGatheredWithoutASharedFileSystem) {
   const std::string job =
       "run " + experiment(20, "evaluate_every: 10\n") + " --hosts m1,m2,m3 --losses --out ";
   const auto shared = tandem(job + "shared");
@@ -247,7 +249,7 @@ TEST_F(SshMachines, ResultsAreGatheredWithoutASharedFileSystem) {
   EXPECT_NE(apart.output.find("the evaluator on host 'm2'"), std::string::npos) << apart.output;
 }
 
-TEST_F(SshMachines, DataThatAMachineLacksOrHasOtherwiseIsRefused) {
+TEST_F(LongSshMachines, DataThatAMachineLacksOrHasOtherwiseIsRefused) {
   line_.shell(
       "mkdir data && for part in data_batch_1 data_batch_2 data_batch_3 data_batch_4 data_batch_5 "
       "test_batch; "
@@ -265,7 +267,7 @@ TEST_F(SshMachines, DataThatAMachineLacksOrHasOtherwiseIsRefused) {
 }
 
 /// Machines without Tandem, one of them without a library that it needs.
-TEST_F(SshMachines, TheProgramIsStagedWhereItIsNot) {
+TEST_F(LongSshMachines, TheProgramIsStagedWhereItIsNot) {
   line_.shell("mkdir staged upper");
   const std::string programs = "\"$(dirname \"$TANDEM\")\"";
   for (const char* machine : {"m2", "m3"}) {
@@ -291,7 +293,7 @@ TEST_F(SshMachines, TheProgramIsStagedWhereItIsNot) {
   }
 }
 
-TEST_F(SshMachines, AreDiscoveredAndThenSimulatedAndRun) {
+TEST_F(LongSshMachines, AreDiscoveredAndThenSimulatedAndRun) {
   const auto found = tandem("discover --hosts m1,m2,m3 --interface eth0 --out found.xml --disk .");
   ASSERT_EQ(found.exit_code, 0) << found.output;
   const auto measured = platforms::load_topology((line_.folder() / "found.xml").string());
@@ -367,6 +369,7 @@ class FailingMachines : public SshMachines {
     EXPECT_NE(output.rfind(machine), std::string::npos) << output;
   }
 };
+using LongFailingMachines = FailingMachines;
 
 /// Kills a rank (-9) and expects its name, whatever Open MPI notices first.
 class KilledRanks : public FailingMachines {
@@ -391,23 +394,24 @@ class KilledRanks : public FailingMachines {
     EXPECT_NE(output.find("rank " + std::to_string(rank) + " is the "), std::string::npos) << output;
   }
 };
+using LongKilledRanks = KilledRanks;
 
-TEST_F(KilledRanks, AreNamed) { expect_named(1); }
+TEST_F(LongKilledRanks, AreNamed) { expect_named(1); }
 
-TEST_F(KilledRanks, AreAlwaysNamed) {
+TEST_F(LongKilledRanks, AreAlwaysNamed) {
   for (int i = 0; i < 12; ++i) {
     SCOPED_TRACE(i);
     expect_named(i % 3);
   }
 }
 
-TEST_F(FailingMachines, EndWhenAnSshdIsKilled) {
+TEST_F(LongFailingMachines, EndWhenAnSshdIsKilled) {
   const std::string output = output_after("for p in $(ip netns pids " + network_of("m3") +
                                           "); do [ \"$(cat /proc/$p/comm)\" = sshd ] && kill -9 $p; done");
   expect_end(output, "m3");
 }
 
-TEST_F(FailingMachines, EndWhenACableIsPulled) {
+TEST_F(LongFailingMachines, EndWhenACableIsPulled) {
   const std::string output =
       output_after("for cable in eth0 eth1; do ip -n " + network_of("m3") + " link set $cable down; done");
   expect_end(output, "machine 'm3' does not answer any more");
@@ -421,7 +425,7 @@ TEST_F(FailingMachines, EndWhenACableIsPulled) {
 }
 
 /// Machines are watched over another network than that of the messages, which does not notice by itself.
-TEST_F(FailingMachines, EndWhenTheNetworkOfTheMessagesBreaks) {
+TEST_F(LongFailingMachines, EndWhenTheNetworkOfTheMessagesBreaks) {
   LongJob job = endless();
   job.hosts.clear();
   std::vector<std::string> machines;
@@ -441,7 +445,7 @@ TEST_F(FailingMachines, EndWhenTheNetworkOfTheMessagesBreaks) {
 }
 
 /// Its checkpoints are brought here while it runs.
-TEST_F(FailingMachines, AMachineThatIsLostTakesNoCheckpointAway) {
+TEST_F(LongFailingMachines, AMachineThatIsLostTakesNoCheckpointAway) {
   ASSERT_EQ(line_.shell("mkdir private && " + on("m3") + "mount -t tmpfs none \"$PWD/private\"").exit_code,
             0);
   const LongJob job = {.experiment = line_.write(
@@ -476,7 +480,7 @@ TEST_F(FailingMachines, AMachineThatIsLostTakesNoCheckpointAway) {
 
 /// A job that starts again has the states and records that its machines keep to themselves. One machine is
 /// away for a while, too: the job waits for it.
-TEST_F(FailingMachines, AJobStartsAgainWithoutASharedFileSystem) {
+TEST_F(LongFailingMachines, AJobStartsAgainWithoutASharedFileSystem) {
   const std::string job = experiment(2000, "evaluate_every: 20\nrecovery: {mode: restart}\n");
   const auto whole = tandem("run " + job + " --hosts m1,m2,m3 --out whole");
   ASSERT_EQ(whole.exit_code, 0) << whole.output;
@@ -515,7 +519,7 @@ TEST_F(FailingMachines, AJobStartsAgainWithoutASharedFileSystem) {
 }
 
 /// The process that watches the other machine kills its rank at the drawn time.
-TEST_F(SshMachines, ARankIsKilledWhenItsMachineIsRevoked) {
+TEST_F(LongSshMachines, ARankIsKilledWhenItsMachineIsRevoked) {
   const std::string job =
       experiment(2000, "evaluate_every: 20\nrecovery: {mode: restart, policy: restart}\n");
   const auto whole = tandem("run " + job + " --hosts m1,m2,m3 --out whole");
@@ -534,7 +538,7 @@ TEST_F(SshMachines, ARankIsKilledWhenItsMachineIsRevoked) {
 }
 
 /// A machine is lost when states of it have arrived here, and the job continues without it.
-TEST_F(FailingMachines, AJobContinuesWithFewerWorkers) {
+TEST_F(LongFailingMachines, AJobContinuesWithFewerWorkers) {
   const std::string job = experiment(2000, "evaluate_every: 20\nrecovery: {mode: restart, policy: shrink}\n");
   const auto whole = tandem("run " + job + " --hosts m1,m2,m3 --out whole");
   ASSERT_EQ(whole.exit_code, 0) << whole.output;
@@ -563,7 +567,7 @@ TEST_F(FailingMachines, AJobContinuesWithFewerWorkers) {
   EXPECT_EQ(line_.shell("cmp hand/model.pt private/out/model.pt").exit_code, 0) << shrunk.output;
 }
 
-TEST_F(FailingMachines, EndWhenADiskIsFull) {
+TEST_F(LongFailingMachines, EndWhenADiskIsFull) {
   ASSERT_EQ(line_
                 .shell("mkdir small && " + on("m3") + "mount -t tmpfs -o size=64k none \"$PWD/small\" && " +
                        on("m3") + "dd if=/dev/zero of=\"$PWD/small/other\" status=none 2> /dev/null; true")
@@ -577,5 +581,5 @@ TEST_F(FailingMachines, EndWhenADiskIsFull) {
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "small/out/INCOMPLETE"));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

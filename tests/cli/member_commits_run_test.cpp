@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "tests/cli/resume_jobs.hpp"
+#include "tests/support/paths.hpp"
 #include "validation/compare/members.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// Steps are much longer than exchanges, as in the simulation, so that a departure is in the same round in
 /// both worlds. A commit after every 10 of 30 rounds. Times of machines are 100 times those of the job.
@@ -65,7 +66,7 @@ class MemberCommitJobs : public ResumeJobs, public ::testing::WithParamInterface
   }
   /// The mixed lab with a fast network; `slow_disks`: a commit takes about a second.
   std::string lab(bool slow_disks) const {
-    std::string platform = contents(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml");
+    std::string platform = contents(testing::source_folder() + "/platforms/mixed_lab.xml");
     replace_all(platform, "bandwidth=\"125MBps\"", "bandwidth=\"12500MBps\"");
     if (slow_disks)
       for (std::size_t at = 0; (at = platform.find("<host id=\"node-", at)) != std::string::npos; ++at)
@@ -126,6 +127,8 @@ class MemberCommitJobs : public ResumeJobs, public ::testing::WithParamInterface
   }
 };
 
+using LongMemberCommitJobs = MemberCommitJobs;
+
 /// The first worker departs and is replaced, and then another one departs for good.
 TEST_P(MemberCommitJobs, AreOfTheSameMembersInBothWorlds) {
   const std::string platform = lab(false);
@@ -149,7 +152,7 @@ TEST_P(MemberCommitJobs, AreOfTheSameMembersInBothWorlds) {
 }
 
 /// The commit does not count; the duty of the first worker is that of the next one.
-TEST_P(MemberCommitJobs, DoNotCountIfOneDepartsWhileItWrites) {
+TEST_P(LongMemberCommitJobs, DoNotCountIfOneDepartsWhileItWrites) {
   const std::string platform = lab(true);
   const auto commits = undisturbed(platform);
   ASSERT_EQ(commits.size(), 3U);
@@ -165,7 +168,7 @@ TEST_P(MemberCommitJobs, DoNotCountIfOneDepartsWhileItWrites) {
 
 /// One worker decides by times, and the next one when it departs: all parts are of one round, the decisions
 /// replay, and the job is resumed from the last commit.
-TEST_P(MemberCommitJobs, InSecondsAreDecidedByTheFirstThatIsThere) {
+TEST_P(LongMemberCommitJobs, InSecondsAreDecidedByTheFirstThatIsThere) {
   const std::string platform = lab(false);
   const auto commits = undisturbed(platform);
   ASSERT_EQ(commits.size(), 3U);
@@ -193,12 +196,15 @@ TEST_P(MemberCommitJobs, InSecondsAreDecidedByTheFirstThatIsThere) {
   expect_resumed("run", "measured", measured.journal.commits.back().round);
 }
 
-INSTANTIATE_TEST_SUITE_P(Routes, MemberCommitJobs,
-                         ::testing::Values("--set sync.over=all-reduce --set optimizer.momentum=0.9",
-                                           "--set sync.over=all-reduce --set sync.algorithm=local-sgd "
-                                           "--set sync.options.h=3",
-                                           "--set sync.over=all-reduce --set workload.math=modelled",
-                                           "--set sync.algorithm=d-psgd --set sync.over=peers"));
+const std::string modelled = "--set sync.over=all-reduce --set workload.math=modelled";
+const std::vector<std::string> of_real_mathematics = {
+    "--set sync.over=all-reduce --set optimizer.momentum=0.9",
+    "--set sync.over=all-reduce --set sync.algorithm=local-sgd --set sync.options.h=3",
+    "--set sync.algorithm=d-psgd --set sync.over=peers"};
+INSTANTIATE_TEST_SUITE_P(Modelled, MemberCommitJobs, ::testing::Values(modelled));
+INSTANTIATE_TEST_SUITE_P(LongReal, MemberCommitJobs, ::testing::ValuesIn(of_real_mathematics));
+INSTANTIATE_TEST_SUITE_P(LongModelled, LongMemberCommitJobs, ::testing::Values(modelled));
+INSTANTIATE_TEST_SUITE_P(LongReal, LongMemberCommitJobs, ::testing::ValuesIn(of_real_mathematics));
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -15,10 +15,11 @@
 
 #include "tests/cli/command.hpp"
 #include "tests/cli/gpu_lab.hpp"
+#include "tests/support/paths.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 const std::vector<std::string> two = {"node-1", "node-6"};
 const std::vector<std::string> four = {"node-1", "node-2", "node-3", "node-6"};
@@ -36,7 +37,7 @@ class NcclJobs : public ::testing::Test {
 
   /// The mixed lab, where each of the hosts has a GPU number of its own: all ranks are on this machine.
   std::string platform(const std::vector<std::string>& hosts) const {
-    std::string text = text_of(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml");
+    std::string text = text_of(testing::source_folder() + "/platforms/mixed_lab.xml");
     for (std::size_t gpu = 0; gpu < hosts.size(); ++gpu)
       text = std::regex_replace(text, std::regex("(<host id=\"" + hosts[gpu] + "\"[^>]*>)"),
                                 "$1<prop id=\"tandem:gpu\" value=\"" + std::to_string(gpu) + "\"/>");
@@ -78,6 +79,7 @@ class NcclJobs : public ::testing::Test {
   }
   CommandLine line_;
 };
+using LongNcclJobs = NcclJobs;
 
 const std::string without_nccl = "NCCL_ON_HOST_HIDDEN=1";
 
@@ -118,7 +120,7 @@ TEST_P(NcclJobsOf, TwoWorkersTrainTheModelOfMpi) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    NcclOnHost, NcclJobsOf,
+    LongNcclOnHost, NcclJobsOf,
     ::testing::Values(Sums{"Plain", ""}, Sums{"BehindBackward", "--set sync.overlap=backward"},
                       Sums{"Fp16", "--set sync.compression=fp16"},
                       Sums{"Bf16Behind", "--set sync.compression=bf16 --set sync.overlap=backward"},
@@ -127,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) { return instance.param.name; });
 
 // NCCL and MPI add in different orders, so that the last digits differ.
-TEST_F(NcclJobs, FourWorkersTrainTheModelOfMpiButForRounding) {
+TEST_F(LongNcclJobs, FourWorkersTrainTheModelOfMpiButForRounding) {
   const Results first = results_of(four, "", "first");
   const Results again = results_of(four, "", "again");
   const Results by_mpi = results_of(four, "", "mpi", without_nccl);
@@ -141,7 +143,7 @@ TEST_F(NcclJobs, FourWorkersTrainTheModelOfMpiButForRounding) {
 }
 
 // All buckets are parts of it.
-TEST_F(NcclJobs, TheFlatGradientIsRegisteredOnceAndGivenUp) {
+TEST_F(LongNcclJobs, TheFlatGradientIsRegisteredOnceAndGivenUp) {
   const Results results = results_of(two, "", "registered", "NCCL_ON_HOST_LOG=log");
   const Results old = results_of(two, "", "old", "NCCL_ON_HOST_OLD=1 NCCL_ON_HOST_LOG=old_log");
   EXPECT_EQ(native_sums(results), "NCCL");
@@ -158,7 +160,7 @@ TEST_F(NcclJobs, TheFlatGradientIsRegisteredOnceAndGivenUp) {
   EXPECT_EQ(text_of(line_.folder() / "old_log"), "");
 }
 
-TEST_F(NcclJobs, WorkersThatShareAGpuSumThroughMpi) {
+TEST_F(LongNcclJobs, WorkersThatShareAGpuSumThroughMpi) {
   const std::string shared = line_.write(
       "shared.xml", std::regex_replace(text_of(platform(two)), std::regex("value=\"1\""), "value=\"0\""));
   const Results results = results_of(two, "--set platform=" + shared, "shared");
@@ -170,7 +172,7 @@ TEST_F(NcclJobs, WorkersThatShareAGpuSumThroughMpi) {
 std::string signal_in_a_sum(int signal) { return "NCCL_ON_HOST_SIGNAL=1:5:" + std::to_string(signal); }
 
 // Its sum would wait for it for half an hour.
-TEST_F(NcclJobs, ARankThatIsKilledDuringASumEndsTheJobAndIsNamed) {
+TEST_F(LongNcclJobs, ARankThatIsKilledDuringASumEndsTheJobAndIsNamed) {
   const CommandResult result = run(two, "", "killed", signal_in_a_sum(SIGKILL));
   EXPECT_EQ(result.exit_code, 70) << result.output;
   EXPECT_TRUE(std::regex_search(result.output,
@@ -179,7 +181,7 @@ TEST_F(NcclJobs, ARankThatIsKilledDuringASumEndsTheJobAndIsNamed) {
   EXPECT_NE(text_of(line_.folder() / "killed/INCOMPLETE").find("was ended by signal 9"), std::string::npos);
 }
 
-TEST_F(NcclJobs, ARankThatHangsDuringASumEndsTheJobAfterTheTimeOfSums) {
+TEST_F(LongNcclJobs, ARankThatHangsDuringASumEndsTheJobAfterTheTimeOfSums) {
   const CommandResult result = run(two, "--set run.sum_timeout=2s", "hung", signal_in_a_sum(SIGSTOP));
   EXPECT_EQ(result.exit_code, 70) << result.output;
   EXPECT_NE(result.output.find("ncclAllReduce of ranks 0 1 has not ended after 2 s: one of them hangs"),
@@ -189,5 +191,5 @@ TEST_F(NcclJobs, ARankThatHangsDuringASumEndsTheJobAfterTheTimeOfSums) {
   EXPECT_EQ(left.output, "") << "processes are left";
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -12,9 +12,10 @@
 
 #include "tests/cli/resume_jobs.hpp"
 #include "tests/support/membership_checks.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using Rounds = std::vector<std::int64_t>;
 
@@ -70,6 +71,7 @@ class NeededMachines : public ResumeJobs {
     return events;
   }
 };
+using LongNeededMachines = NeededMachines;
 
 /// The mode of recovery and the route; the steps that a worker may take beyond the last round; what runs on
 /// s.
@@ -115,10 +117,10 @@ TEST_P(NeededRoutes, TakeTheTimeOfTheHandComputation) {
   expect_replayed(all, all);
 }
 
+INSTANTIATE_TEST_SUITE_P(InPlace, NeededRoutes, ::testing::Values(std::tuple("", 0, "server and steward")));
 INSTANTIATE_TEST_SUITE_P(
-    All, NeededRoutes,
-    ::testing::Values(std::tuple("", 0, "server and steward"),
-                      std::tuple("--set sync.algorithm=asp", 1, "server and steward"),
+    LongOthers, NeededRoutes,
+    ::testing::Values(std::tuple("--set sync.algorithm=asp", 1, "server and steward"),
                       std::tuple("--set sync.over=all-reduce --set sync.collective=ring", 0, "steward"),
                       std::tuple("--set recovery.mode=restart --set recovery.policy=restart", 0, "server")));
 
@@ -170,7 +172,7 @@ TEST_F(NeededMachines, TakeTheirCommitsAlong) {
 }
 
 /// A launch takes time, in which the next machine may depart, too.
-TEST_F(NeededMachines, MayDepartDuringALaunch) {
+TEST_F(LongNeededMachines, MayDepartDuringALaunch) {
   const Results all = simulate(job(lives("6.5,1.5"), "--set recovery.launch=2"), "out");
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4, 4}));
   EXPECT_TRUE(all.info.generations[1].at("began_s").is_null());
@@ -196,7 +198,7 @@ TEST_F(NeededMachines, StayWithoutALifetimeOrCommits) {
   }
 }
 
-TEST_F(NeededMachines, OfRealMathematicsEndWithTheSameModel) {
+TEST_F(LongNeededMachines, OfRealMathematicsEndWithTheSameModel) {
   for (const char* route :
        {"--set optimizer.momentum=0.9", "--set sync.algorithm=d-psgd --set sync.over=peers"}) {
     SCOPED_TRACE(route);
@@ -208,7 +210,7 @@ TEST_F(NeededMachines, OfRealMathematicsEndWithTheSameModel) {
     ASSERT_EQ(line_
                   .shell(fmt::format("sed '0,/<host id=\"server\"[^>]*>/s||&<prop id=\"tandem:lifetime\" "
                                      "value=\"fixed times=1e9;1e9;1e9;1e9;{},1e9\"/>|' {} > lives.xml",
-                                     departs_s, TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml"))
+                                     departs_s, testing::source_folder() + "/platforms/mixed_lab.xml"))
                   .exit_code,
               0);
     const Results all = simulate(words + " --set platform=lives.xml", "out");
@@ -259,5 +261,5 @@ TEST_F(NeededMachines, GiveUpWhenNoMachineCanBeHad) {
             "-1,s,joined -1,s,departed -1,s,noticed -1,s,requested -1,s,refused\n");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

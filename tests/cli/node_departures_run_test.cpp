@@ -7,10 +7,11 @@
 
 #include "tests/cli/resume_jobs.hpp"
 #include "tests/support/cache_counts.hpp"
+#include "tests/support/paths.hpp"
 #include "workloads/records/id_text.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// Machines of node-4 live for 0.4 s, those of node-5 for 1 s, and a new one takes 0.1 s.
 class DepartureJobs : public ResumeJobs, public ::testing::WithParamInterface<std::string> {
@@ -19,7 +20,7 @@ class DepartureJobs : public ResumeJobs, public ::testing::WithParamInterface<st
   static constexpr int rounds = 200;
 
   DepartureJobs() {
-    std::string platform = contents(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml");
+    std::string platform = contents(testing::source_folder() + "/platforms/mixed_lab.xml");
     for (const auto& [node, lifetime] :
          std::map<std::string, std::string>{{"node-4", "40"}, {"node-5", "100"}}) {
       const auto device = platform.find("<prop id=\"device\"", platform.find("id=\"" + node + "\""));
@@ -86,7 +87,7 @@ TEST_P(NodeDepartureJobs, EndWithTheModelOfAJobWithout) {
 }
 
 const std::string keeping = "--set data.cache_capacity=20kB --set data.disk_capacity=150kB ";
-INSTANTIATE_TEST_SUITE_P(All, NodeDepartureJobs,
+INSTANTIATE_TEST_SUITE_P(LongAll, NodeDepartureJobs,
                          ::testing::Values("", "--set transience.notice=10", keeping,
                                            keeping + "--set data.keep=true",
                                            "--set sync.over=all-reduce --set sync.collective=ring"));
@@ -113,7 +114,8 @@ TEST_P(PeerDepartureJobs, EndWithTheModelOfAJobWithout) {
   expect_same_models("without", "with");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PeerDepartureJobs, ::testing::Values("partition", "ring", "directory"));
+INSTANTIATE_TEST_SUITE_P(Partition, PeerDepartureJobs, ::testing::Values("partition"));
+INSTANTIATE_TEST_SUITE_P(LongOthers, PeerDepartureJobs, ::testing::Values("ring", "directory"));
 
 /// The same, where each knows what the other one keeps, in both worlds.
 class PlannedDepartureJobs : public DepartureJobs {
@@ -151,7 +153,7 @@ TEST_P(PlannedDepartureJobs, EndWithTheModelOfAJobWithout) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, PlannedDepartureJobs,
+    LongAll, PlannedDepartureJobs,
     ::testing::Values(
         "nopfs --set data.cache_options.memory_mb_s=1000 --set data.cache_options.peer_mb_s=100 "
         "--set data.cache_options.store_mb_s=10",
@@ -175,9 +177,10 @@ TEST_P(StoreDepartureJobs, EndWithTheModelOfAJobWithout) {
   expect_same_models("without", "with");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, StoreDepartureJobs, ::testing::Values("", "--set transience.notice=10"));
+INSTANTIATE_TEST_SUITE_P(LongAll, StoreDepartureJobs, ::testing::Values("", "--set transience.notice=10"));
 
 class SingleDepartureJobs : public StoreDepartureJobs {};
+using LongSingleDepartureJobs = SingleDepartureJobs;
 
 /// Nobody else has its samples.
 TEST_P(SingleDepartureJobs, EndWithoutAStoreThatDoesNotComeBackAndNameIt) {
@@ -190,10 +193,9 @@ TEST_P(SingleDepartureJobs, EndWithoutAStoreThatDoesNotComeBackAndNameIt) {
 }
 
 /// The shipped experiment, for some epochs.
-TEST_P(SingleDepartureJobs, OfTheShippedExperimentHaveDepartures) {
+TEST_P(LongSingleDepartureJobs, OfTheShippedExperimentHaveDepartures) {
   const std::string output =
-      succeeds(GetParam() +
-               " " TANDEM_SOURCE_DIR
+      succeeds(GetParam() + " " + testing::source_folder() +
                "/workloads/experiments/departing_cache.yaml --variant lost --set stop.epochs=2 --out out");
   const Results result = results("out");
   const auto departures = of("node-4", result, "departed").size();
@@ -205,7 +207,9 @@ TEST_P(SingleDepartureJobs, OfTheShippedExperimentHaveDepartures) {
   EXPECT_EQ(trained(result.journal), 2 * 3000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Worlds, SingleDepartureJobs, ::testing::Values("simulate", "run"));
+INSTANTIATE_TEST_SUITE_P(Simulated, SingleDepartureJobs, ::testing::Values("simulate"));
+INSTANTIATE_TEST_SUITE_P(LongMeasured, SingleDepartureJobs, ::testing::Values("run"));
+INSTANTIATE_TEST_SUITE_P(LongWorlds, LongSingleDepartureJobs, ::testing::Values("simulate", "run"));
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -9,7 +9,7 @@
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 const std::string diverging = " --set optimizer.learning_rate=1e30 --out out";
 
@@ -28,7 +28,7 @@ TEST_P(Diverging, EndsAndNamesRankStepAndTensor) {
 
 INSTANTIATE_TEST_SUITE_P(Worlds, Diverging, ::testing::Values("simulate", "run"));
 
-TEST(Skipping, SkipsTheSameStepsInSimulationAndMeasurement) {
+TEST(LongSkipping, SkipsTheSameStepsInSimulationAndMeasurement) {
   CommandLine line;
   const std::string words = line.experiment() + " --set workload.non_finite=skip --decisions --operations" +
                             " --set optimizer.learning_rate=1e30 --out ";
@@ -57,5 +57,5 @@ TEST(NonFiniteKey, HasThreeValues) {
   EXPECT_NE(result.output.find("stop | skip | ignore"), std::string::npos) << result.output;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -4,9 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 
@@ -22,34 +23,45 @@ class Output : public ::testing::Test {
     EXPECT_TRUE(parsed.is_object()) << words << '\n' << result.output;
     return parsed;
   }
-  const std::string job_ = "platform: " TANDEM_SOURCE_DIR
+  const std::string job_ = "platform: " + testing::source_folder() +
                            "/platforms/mixed_lab.xml\n"
                            "workload: {model: mlp, dataset: synthetic, math: modelled}\n"
                            "placement: {workers: [node-1, node-2], servers: [server]}\nstop: {rounds: 3}\n";
+  void expect_quiet(const std::string& command) const {
+    const std::string out = command == "show " ? "" : " --out " + command.substr(0, 3);
+    const auto result = line_.tandem(command + experiment_ + out + " --quiet");
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    EXPECT_EQ(result.output, "") << command;
+  }
   CommandLine line_;
   const std::string experiment_ = line_.write("job.yaml", job_);
 };
+using LongOutput = Output;
 
 TEST_F(Output, JsonIsOneObjectOnStandardOutput) {
   EXPECT_EQ(document("simulate " + experiment_ + " --out simulated").at("summary").at("rounds"), 3);
-  EXPECT_EQ(document("run " + experiment_ + " --out measured").at("directory"), "measured");
-  // The run used this machine's own network, the simulation the links of the platform.
-  const json compared = document("compare simulated measured --tolerance 1000", 1);
-  EXPECT_EQ(compared.at("state"), "INCONCLUSIVE");
-  EXPECT_NE(compared.at("verdict").dump().find("this machine's own network"), std::string::npos) << compared;
-  EXPECT_TRUE(compared.contains("configurations")) << compared;
   EXPECT_TRUE(document("study " + experiment_ + " --out study").contains("configurations"));
   EXPECT_TRUE(document("report study").contains("configurations"));
   EXPECT_TRUE(document("view .").is_object());
   EXPECT_EQ(document("study " + experiment_ + " --list").at("configurations").size(), 1U);
   EXPECT_EQ(document("show " + experiment_).at("stop").at("rounds"), 3);
-  EXPECT_EQ(document("show " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml").at("hosts").size(), 7U);
+  EXPECT_EQ(document("show " + testing::source_folder() + "/platforms/mixed_lab.xml").at("hosts").size(), 7U);
   EXPECT_EQ(document("list sync").at("sync").at(0).at("name"), "sequential");
   EXPECT_TRUE(document("list sync bsp").at("sync").at(0).contains("membership"));
   EXPECT_EQ(document("list").size(), 15U);
   EXPECT_TRUE(document("calibrate " + experiment_ + " --print-command --out p.json").contains("command"));
   EXPECT_TRUE(document("clean --dry-run").contains("left"));
   EXPECT_EQ(document("init job2").at("experiment"), "job2.yaml");
+}
+
+TEST_F(LongOutput, JsonOfARunAndOfItsComparisonIsOneObject) {
+  document("simulate " + experiment_ + " --out simulated");
+  EXPECT_EQ(document("run " + experiment_ + " --out measured").at("directory"), "measured");
+  // The run used this machine's own network, the simulation the links of the platform.
+  const json compared = document("compare simulated measured --tolerance 1000", 1);
+  EXPECT_EQ(compared.at("state"), "INCONCLUSIVE");
+  EXPECT_NE(compared.at("verdict").dump().find("this machine's own network"), std::string::npos) << compared;
+  EXPECT_TRUE(compared.contains("configurations")) << compared;
 }
 
 /// What people read goes to standard error.
@@ -76,12 +88,7 @@ TEST_F(Output, StartUpIsInWords) {
 }
 
 TEST_F(Output, QuietPrintsErrorsOnly) {
-  for (const std::string command : {"simulate ", "run ", "show ", "study "}) {
-    const std::string out = command == "show " ? "" : " --out " + command.substr(0, 3);
-    const auto result = line_.tandem(command + experiment_ + out + " --quiet");
-    EXPECT_EQ(result.exit_code, 0) << result.output;
-    EXPECT_EQ(result.output, "") << command;
-  }
+  for (const std::string command : {"simulate ", "show ", "study "}) expect_quiet(command);
   const auto failed = line_.tandem("simulate none.yaml -q");
   EXPECT_EQ(failed.exit_code, 2);
   EXPECT_NE(failed.output.find("tandem: none.yaml"), std::string::npos) << failed.output;
@@ -89,6 +96,8 @@ TEST_F(Output, QuietPrintsErrorsOnly) {
       json::parse(line_.tandem("simulate " + experiment_ + " --out both -q --json").output, nullptr, false);
   EXPECT_TRUE(both.is_object());
 }
+
+TEST_F(LongOutput, AQuietRunPrintsErrorsOnly) { expect_quiet("run "); }
 
 TEST_F(Output, VersionNamesTheLibraries) {
   const auto result = line_.tandem("--version");
@@ -117,5 +126,5 @@ TEST_F(Output, ColourOnATerminalOnly) {
   EXPECT_EQ(on_terminal("TERM=dumb").find(escape), std::string::npos);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

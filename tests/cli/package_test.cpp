@@ -6,16 +6,17 @@
 #include <sstream>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class DebianPackage : public ::testing::Test {
  protected:
   /// Made once: it takes seconds.
   static void SetUpTestSuite() {
     line_ = std::make_unique<CommandLine>();
-    made_ = line_->shell("'" TANDEM_CPACK "' -G DEB --config '" TANDEM_BUILD_DIR
+    made_ = line_->shell("cpack -G DEB --config '" + testing::build_folder() +
                          "/CPackConfig.cmake' -B made && dpkg-deb -x made/*.deb files");
   }
   static void TearDownTestSuite() { line_.reset(); }
@@ -28,8 +29,9 @@ class DebianPackage : public ::testing::Test {
   static inline std::unique_ptr<CommandLine> line_;
   static inline CommandResult made_;
 };
+using LongDebianPackage = DebianPackage;
 
-TEST_F(DebianPackage, DependsOnThePackageOfEachLibraryThatItsProgramsLink) {
+TEST_F(LongDebianPackage, DependsOnThePackageOfEachLibraryThatItsProgramsLink) {
   const std::string depends = ", " + output("dpkg-deb -f made/*.deb Depends");
   for (const std::string program : {"tandem", "tandem-rank"}) {
     std::istringstream libraries(
@@ -52,25 +54,24 @@ TEST_F(DebianPackage, DependsOnThePackageOfEachLibraryThatItsProgramsLink) {
   }
 }
 
-TEST_F(DebianPackage, RunsFromWhereItIsUnpacked) {
+TEST_F(LongDebianPackage, RunsFromWhereItIsUnpacked) {
   const auto ran = line_->shell(
       "mkdir empty && cd empty && ../files/usr/bin/tandem run workloads/experiments/quick.yaml --set "
       "workload.math=modelled --set stop.rounds=3 --set run.devices=emulated --out ran");
   EXPECT_EQ(ran.exit_code, 0) << ran.output;
 }
 
-TEST_F(DebianPackage, IsNotMadeOfProgramsThatLinkOtherLibraries) {
+TEST_F(LongDebianPackage, IsNotMadeOfProgramsThatLinkOtherLibraries) {
   // A program with a library that no package has, staged as cpack stages it.
   const auto refused = line_->shell(
       "mkdir -p staged/usr/bin && printf 'int answer() { return 42; }' > a.cpp && "
       "printf 'int answer(); int main() { return answer(); }' > b.cpp && "
       "c++ -shared -fPIC a.cpp -o libnobody.so && c++ b.cpp -L. -lnobody -Wl,-rpath,$PWD -o staged/usr/bin/b "
-      "&& '" TANDEM_CMAKE
-      "' -DCPACK_GENERATOR=DEB -DCPACK_TEMPORARY_DIRECTORY=$PWD/staged -P '" TANDEM_SOURCE_DIR
-      "/cli/check_package.cmake'");
+      "&& cmake -DCPACK_GENERATOR=DEB -DCPACK_TEMPORARY_DIRECTORY=$PWD/staged -P '" +
+      testing::source_folder() + "/cli/check_package.cmake'");
   EXPECT_NE(refused.exit_code, 0);
   EXPECT_NE(refused.output.find("libnobody.so, of"), std::string::npos) << refused.output;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -10,9 +10,10 @@
 
 #include "tests/cli/twins.hpp"
 #include "tests/support/cache_counts.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class PlannedTwins : public Twins {
  protected:
@@ -21,7 +22,8 @@ class PlannedTwins : public Twins {
     ASSERT_EQ(
         line_
             .shell("sed 's|<host id=\"\\(node-[123]\\)\"[^>]*>|&<disk id=\"disk-\\1\" read_bw=\"100MBps\" "
-                   "write_bw=\"100MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > disks.xml")
+                   "write_bw=\"100MBps\"/>|' " +
+                   testing::source_folder() + "/platforms/mixed_lab.xml > disks.xml")
             .exit_code,
         0);
     play(
@@ -46,6 +48,7 @@ class PlannedTwins : public Twins {
     EXPECT_GE(comparison.replay.checked, of_caches(measured_) + of_caches(simulated_));
   }
 };
+using LongPlannedTwins = PlannedTwins;
 
 TEST_P(PlannedTwins, DecideAndDeliverTheSame) {
   play_cache(GetParam());
@@ -72,7 +75,7 @@ TEST_P(PlannedTwins, DecideAndDeliverTheSame) {
   EXPECT_EQ(measured_.summary.at("data").at("coverage").at("distinct_share"), 1.0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, PlannedTwins,
+INSTANTIATE_TEST_SUITE_P(LongPolicies, PlannedTwins,
                          ::testing::Values("--set data.cache=nopfs",
                                            "--set data.cache=nopfs --set data.disk_capacity=8000",
                                            "--set data.cache=locality-aware",
@@ -80,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, PlannedTwins,
                                            "'data.cache_options={window: 0.0, package: 1}'"));
 
 /// What is read ahead depends on when nobody waits, so decisions are replayed.
-TEST_F(PlannedTwins, ReadsAheadReplay) {
+TEST_F(LongPlannedTwins, ReadsAheadReplay) {
   // The caches hold more than the data set, so there is room.
   play_cache(
       "--set data.cache=foresight --set data.cache_capacity=20000 --set 'data.cache_options={window: 0.5}'");
@@ -92,7 +95,7 @@ TEST_F(PlannedTwins, ReadsAheadReplay) {
 }
 
 /// Lists that repeat what the caches hold when an epoch begins: the same ones in both worlds.
-TEST_F(PlannedTwins, ListsThatKnowCaches) {
+TEST_F(LongPlannedTwins, ListsThatKnowCaches) {
   play(
       "--set data.source=storage --set data.cache=shade --set data.cache_capacity=10000 --set "
       "data.sampling=shade --set 'data.cache_options={reserve: 4}' --set workload.train_samples=48 --set "
@@ -148,5 +151,5 @@ TEST_F(PlannedTwins, NodesOfUnequalPartsAreRefused) {
       << refused.output;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -36,8 +36,8 @@ class RestartJobs : public ResumeJobs {
   static std::string has_begun(int generation) {
     return fmt::format("[ -e out/checkpoints/round_00000000.generation_{}.start ]", generation);
   }
-  /// A later death of a job. Without waiting for the generation, ranks of the one before could be killed twice:
-  /// on a busy machine the last of them end after a checkpoint that is waited for.
+  /// A later death of a job. Without waiting for the generation, ranks of the one before could be killed
+  /// twice: on a busy machine the last of them end after a checkpoint that is waited for.
   static std::string after_begin(int generation, const std::string& condition) {
     return has_begun(generation) + " && " + condition;
   }
@@ -56,9 +56,9 @@ class RestartJobs : public ResumeJobs {
       script += "until " + death.when + "; do kill -0 $run || break; sleep 0.01; done; " +
                 fmt::format("sleep {:.2f}; ", death.delay_s) + "for r in " + death.ranks + "; do kill " +
                 death.signal + " $(rank $r); done; ";
-    script += more + " wait $run; code=$?; cat told.txt; sleep 2; left=$(" +
+    script += more + " wait $run; code=$?; cat told.txt; for i in $(seq 50); do left=$(" +
               list_processes("tandem|tandem-rank|tandem-guard|mpirun") +
-              "); [ -n \"$left\" ] && echo ORPHAN; exit $code";
+              "); [ -z \"$left\" ] && exit $code; sleep 0.1; done; echo ORPHAN; exit $code";
     const auto result = line_.shell(script);
     EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
     return result;

@@ -6,7 +6,9 @@
 #include "validation/compare/compare.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
+
+using LongRestartJobs = RestartJobs;
 
 /// The rank that dies: the roles of the job are four workers, a server and an evaluator.
 class RestartAfter : public RestartJobs, public ::testing::WithParamInterface<int> {};
@@ -29,7 +31,7 @@ TEST_P(RestartAfter, TheDeathOfAnyRankEndsLikeTheUninterruptedJob) {
       << told.output;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RestartAfter, ::testing::Values(0, 2, 4, 5),
+INSTANTIATE_TEST_SUITE_P(LongAll, RestartAfter, ::testing::Values(0, 2, 4, 5),
                          [](const auto& info) { return "OfRank" + std::to_string(info.param); });
 
 class RestartOf : public RestartJobs, public ::testing::WithParamInterface<std::string> {};
@@ -44,18 +46,22 @@ TEST_P(RestartOf, AlgorithmsOfRoundsEndWithTheSameModel) {
   expect_each_evaluation_once("out", 60);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, RestartOf,
-    ::testing::Values("--set sync.over=all-reduce --set sync.collective=ring",
-                      "--set sync.over=all-reduce --set placement.evaluator=first-worker",
-                      "--set sync.algorithm=local-sgd --set sync.over=all-reduce --set optimizer.kind=adam",
-                      "--set sync.algorithm=d-psgd --set sync.over=peers --set optimizer.momentum=0.9",
-                      "--set optimizer.update_at=workers --set optimizer.kind=adam --set "
-                      "placement.servers=[server,node-4]"));
+/// Workers and two servers have states of their own.
+const std::string over_servers =
+    "--set optimizer.update_at=workers --set optimizer.kind=adam --set placement.servers=[server,node-4]";
+const std::vector<std::string> without_servers = {
+    "--set sync.over=all-reduce --set sync.collective=ring",
+    "--set sync.over=all-reduce --set placement.evaluator=first-worker",
+    "--set sync.algorithm=local-sgd --set sync.over=all-reduce --set optimizer.kind=adam",
+    "--set sync.algorithm=d-psgd --set sync.over=peers --set optimizer.momentum=0.9"};
+INSTANTIATE_TEST_SUITE_P(OverServers, RestartOf, ::testing::Values(over_servers));
+INSTANTIATE_TEST_SUITE_P(LongWithoutServers, RestartOf, ::testing::ValuesIn(without_servers));
+
+using LongRestartOf = RestartOf;
 
 /// One worker decides about commits by its measured times and tells the others: the commits are others than
 /// in the simulation, and all that the workers have written is of one round.
-TEST_P(RestartOf, CommitsInSecondsEndWithTheSameModel) {
+TEST_P(LongRestartOf, CommitsInSecondsEndWithTheSameModel) {
   const std::string words =
       job(60, GetParam() +
                   " --set evaluate_every=20 --set checkpoint.policy=fixed --set "
@@ -79,8 +85,11 @@ TEST_P(RestartOf, CommitsInSecondsEndWithTheSameModel) {
   EXPECT_EQ(contents("resumed/model.pt"), contents("resumed-whole/model.pt"));
 }
 
+INSTANTIATE_TEST_SUITE_P(LongOverServers, LongRestartOf, ::testing::Values(over_servers));
+INSTANTIATE_TEST_SUITE_P(LongWithoutServers, LongRestartOf, ::testing::ValuesIn(without_servers));
+
 /// A rank that dies leaves its machine, with disk and memory.
-TEST_F(RestartJobs, TheDeathOfARankLosesNoPartOfACommit) {
+TEST_F(LongRestartJobs, TheDeathOfARankLosesNoPartOfACommit) {
   const std::string commits = "--set checkpoint.policy=fixed --set checkpoint.options.interval=5 ";
   struct Case {
     std::string route, to, folder;
@@ -104,7 +113,7 @@ TEST_F(RestartJobs, TheDeathOfARankLosesNoPartOfACommit) {
 }
 
 /// Rank 7 keeps copies on node-2. Its machine stays, with what it has.
-TEST_F(RestartJobs, TheDeathOfAKeeperLosesNoPartOfACommit) {
+TEST_F(LongRestartJobs, TheDeathOfAKeeperLosesNoPartOfACommit) {
   const std::string words = job(200, "--set checkpoint.policy=fixed --set checkpoint.options.interval=5");
   succeeds("simulate " + words + " --out whole");
   const auto told = killed(words + " --set checkpoint.to=buddy", {{has_checkpoint(20), "7"}});
@@ -118,7 +127,7 @@ TEST_F(RestartJobs, TheDeathOfAKeeperLosesNoPartOfACommit) {
 
 /// The keeper on node-2 cannot keep copies of the first worker's part for a while: these commits fail, nobody
 /// collects parts, and a job that starts again meanwhile continues.
-TEST_F(RestartJobs, CommitsThatAKeeperCannotKeepFail) {
+TEST_F(LongRestartJobs, CommitsThatAKeeperCannotKeepFail) {
   const std::string words =
       job(400, "--set checkpoint.policy=fixed --set checkpoint.options.interval=10 --set checkpoint.keep=2");
   succeeds("simulate " + words + " --out whole");
@@ -158,7 +167,7 @@ TEST_F(RestartJobs, LocalCommitsOnSeveralMachinesAreRefused) {
 }
 
 /// What was recorded before the death, after it and again is what the job did.
-TEST_F(RestartJobs, AsynchronousJobsLoseNoSample) {
+TEST_F(LongRestartJobs, AsynchronousJobsLoseNoSample) {
   const std::string words = job(200, "--set sync.algorithm=asp --decisions");
   const auto told = killed(words, {{has_checkpoint(40), "3"}, {has_begun(1), "4", 0.2}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
@@ -177,7 +186,7 @@ TEST_F(RestartJobs, AsynchronousJobsLoseNoSample) {
 }
 
 /// Also when servers commit more often than workers write what they have recorded.
-TEST_F(RestartJobs, AsynchronousJobsLoseNoCommit) {
+TEST_F(LongRestartJobs, AsynchronousJobsLoseNoCommit) {
   const std::string words =
       job(300,
           "--set sync.algorithm=asp --set evaluate_every=0 --set checkpoint.policy=fixed --set "
@@ -190,7 +199,7 @@ TEST_F(RestartJobs, AsynchronousJobsLoseNoCommit) {
 }
 
 /// The samples that were left of an epoch are dealt to the same workers again.
-TEST_F(RestartJobs, AJobThatWasResumedWithFewerWorkersStartsAgain) {
+TEST_F(LongRestartJobs, AJobThatWasResumedWithFewerWorkersStartsAgain) {
   succeeds("simulate " + job(20) + " --out first");
   const std::string on = "--resume first --set placement.worker_count=2 --set stop.rounds=100";
   succeeds("simulate " + on + " --out whole");
@@ -200,7 +209,7 @@ TEST_F(RestartJobs, AJobThatWasResumedWithFewerWorkersStartsAgain) {
   expect_same_records("whole", "out", 20);
 }
 
-TEST_F(RestartJobs, DecisionsAreThoseOfTheSimulation) {
+TEST_F(LongRestartJobs, DecisionsAreThoseOfTheSimulation) {
   const std::string words = job(60, "--decisions --operations");
   const auto told = killed(words, {{has_checkpoint(20), "4"}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
@@ -212,7 +221,7 @@ TEST_F(RestartJobs, DecisionsAreThoseOfTheSimulation) {
   EXPECT_EQ(comparison.operations.state, State::not_checked) << comparison.operations.detail;
 }
 
-TEST_F(RestartJobs, TwoRanksDieAtOnceAndOneWhileTheJobStartsAgain) {
+TEST_F(LongRestartJobs, TwoRanksDieAtOnceAndOneWhileTheJobStartsAgain) {
   succeeds("simulate " + job(200) + " --out whole");
   const auto told = killed(job(200), {{has_checkpoint(20), "1 4"},
                                       {"grep -q 'as generation 1' told.txt && [ -n \"$(rank 2)\" ]", "2"}});
@@ -223,7 +232,7 @@ TEST_F(RestartJobs, TwoRanksDieAtOnceAndOneWhileTheJobStartsAgain) {
 }
 
 /// Before the first checkpoint, too, the job starts again.
-TEST_F(RestartJobs, ThreeDeathsBeforeTheSameCheckpointEndTheJob) {
+TEST_F(LongRestartJobs, ThreeDeathsBeforeTheSameCheckpointEndTheJob) {
   const std::string words = job(1000000, "--set evaluate_every=900000");
   const auto told = killed(words, {{has_begun(0), "1"}, {has_begun(1), "2"}, {has_begun(2), "3"}});
   EXPECT_EQ(told.exit_code, 70) << told.output;
@@ -233,7 +242,7 @@ TEST_F(RestartJobs, ThreeDeathsBeforeTheSameCheckpointEndTheJob) {
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
 }
 
-TEST_F(RestartJobs, RestartsAreLimited) {
+TEST_F(LongRestartJobs, RestartsAreLimited) {
   const auto told = killed(job(1000000, "--set recovery.restarts=1"),
                            {{has_checkpoint(20), "1"}, {has_begun(1), "0", 1.0}});
   EXPECT_EQ(told.exit_code, 70) << told.output;
@@ -242,7 +251,7 @@ TEST_F(RestartJobs, RestartsAreLimited) {
 }
 
 /// With the records of the killed command's generations out of the way.
-TEST_F(RestartJobs, AKilledCommandIsResumed) {
+TEST_F(LongRestartJobs, AKilledCommandIsResumed) {
   const auto told = killed(job(1000000), {{has_checkpoint(20), "1"}},
                            "until " + has_begun(1) +
                                "; do sleep 0.1; done; "
@@ -258,7 +267,7 @@ TEST_F(RestartJobs, AKilledCommandIsResumed) {
   expect_same_end("whole", "resumed", round);
 }
 
-TEST_F(RestartJobs, ASignalEndsTheJobWhileItWaitsToStartAgain) {
+TEST_F(LongRestartJobs, ASignalEndsTheJobWhileItWaitsToStartAgain) {
   const auto told = killed(job(1000000), {{has_checkpoint(20), "1"}},
                            "until grep -q 'as generation 1' told.txt; do sleep 0.02; done; kill -TERM $run;");
   EXPECT_EQ(told.exit_code, 143) << told.output;
@@ -266,7 +275,7 @@ TEST_F(RestartJobs, ASignalEndsTheJobWhileItWaitsToStartAgain) {
 }
 
 /// The death after the evaluation that ends the job changes nothing, either.
-TEST_F(RestartJobs, TheJobEndsAtTheSameAccuracy) {
+TEST_F(LongRestartJobs, TheJobEndsAtTheSameAccuracy) {
   const std::string words =
       job(2000, "--set stop.accuracy=0.9 --set optimizer.learning_rate=0.02 --set evaluate_every=10");
   succeeds("simulate " + words + " --out whole");
@@ -277,7 +286,7 @@ TEST_F(RestartJobs, TheJobEndsAtTheSameAccuracy) {
             results("out").summary.at("accuracy_stop").at("round"));
 }
 
-TEST_F(RestartJobs, ASimulationRunsAsWithout) {
+TEST_F(LongRestartJobs, ASimulationRunsAsWithout) {
   succeeds("simulate " + job(20) + " --out with");
   succeeds("simulate " + job(20, "--set recovery.mode=in-place") + " --out without");
   for (const char* file : {"/model.pt", "/steps.csv", "/evaluations.csv", "/summary.json"})
@@ -286,7 +295,7 @@ TEST_F(RestartJobs, ASimulationRunsAsWithout) {
 }
 
 /// Reads through cache nodes: what they served counts, also for rounds that are done again.
-TEST_F(RestartJobs, CacheNodesStartAgainWithEmptyCaches) {
+TEST_F(LongRestartJobs, CacheNodesStartAgainWithEmptyCaches) {
   const std::string words = job(
       100, "--set data.source=storage --set placement.cache_nodes=[server] --set data.cache_capacity=1MB");
   succeeds("simulate " + words + " --out whole");
@@ -380,7 +389,7 @@ TEST_P(RandomDeaths, DoNotChangeTheResult) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, RandomDeaths,
+    LongAll, RandomDeaths,
     ::testing::Combine(::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=esync",
                                          "--set sync.over=all-reduce --set sync.collective=ring",
                                          "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
@@ -388,12 +397,12 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(10, 1)));
 /// The tier of the cache node is kept: no wrong sample is ever trained on. Three workers.
 INSTANTIATE_TEST_SUITE_P(
-    Caches, RandomDeaths,
+    LongCaches, RandomDeaths,
     ::testing::Combine(::testing::Values("--set data.source=storage --set data.cache=lru --set "
                                          "data.cache_capacity=50kB --set data.disk_capacity=150kB --set "
                                          "data.keep=true --set placement.cache_nodes=[server] --set "
                                          "placement.workers=[node-1,node-2,node-3]"),
                        ::testing::Values(10)));
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

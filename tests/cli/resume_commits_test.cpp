@@ -13,9 +13,10 @@
 #include "tests/cli/resume_jobs.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using ResumeCommits = CommittingJobs;
+using LongResumeCommits = CommittingJobs;
 
 class ResumeFromCommit : public ResumeCommits, public ::testing::WithParamInterface<std::string> {};
 
@@ -52,9 +53,8 @@ std::vector<std::string> all_settings() {
       if (!algorithm.make.timing_driven) all.push_back(settings_for(algorithm, route) + momentum);
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(All, ResumeFromCommit, ::testing::ValuesIn(all_settings()));
+INSTANTIATE_TEST_SUITE_P(LongAll, ResumeFromCommit, ::testing::ValuesIn(all_settings()));
 
-/// Of algorithms whose workers run at different speeds: no rank waits for ever, and the job continues.
 /// Jobs whose workers may depart while the others continue: servers commit, and a resumed job has all workers
 /// again.
 class ResumeInPlace : public ResumeCommits {
@@ -67,8 +67,9 @@ class ResumeInPlace : public ResumeCommits {
                                   at_s, 1.2 * at_s, settings));
   }
 };
+using LongResumeInPlace = ResumeInPlace;
 
-TEST_F(ResumeInPlace, BeforeTheFirstDepartureEndsLikeTheUninterruptedJob) {
+TEST_F(LongResumeInPlace, BeforeTheFirstDepartureEndsLikeTheUninterruptedJob) {
   for (const char* settings :
        {"--set optimizer.momentum=0.9", "--set placement.servers=[server,node-4] --set optimizer.kind=adam",
         "--set sync.algorithm=local-sgd"}) {
@@ -81,29 +82,32 @@ TEST_F(ResumeInPlace, BeforeTheFirstDepartureEndsLikeTheUninterruptedJob) {
   }
 }
 
-TEST_F(ResumeInPlace, AfterADepartureContinuesWithAllWorkers) {
-  for (const char* algorithm : {"bsp", "asp", "ssp", "local-sgd"}) {
-    SCOPED_TRACE(algorithm);
-    const std::string settings = fmt::format("--set sync.algorithm={} --force", algorithm);
-    succeeds("simulate " + departing(8, 1e6, settings) + " --out whole");
-    const double departs = 0.3 * makespan("whole");
-    succeeds("simulate " + departing(8, departs, settings) + " --out first");
-    const Results first = results("first");
-    EXPECT_EQ(std::ranges::count(first.journal.membership, "departed", &MembershipRecord::event), 1);
-    // Asynchronous workers take a few rounds more than asked for.
-    const auto rounds = rounds_of_commits(first.journal);
-    ASSERT_GE(rounds.size(), 2U);
-    EXPECT_EQ(rounds[0], 3);
-    EXPECT_EQ(rounds[1], 6);
-    succeeds("simulate --resume first --set stop.rounds=12 --out resumed --force");
-    const Results resumed = results("resumed");
-    EXPECT_EQ(resumed.info.resumed.at("round"), rounds.back());
-    EXPECT_GE(resumed.summary.at("rounds"), 12);
-    std::set<Rank> workers;
-    for (const auto& step : resumed.journal.steps) workers.insert(step.rank);
-    EXPECT_EQ(workers.size(), first.info.experiment.placement.workers.size());
-  }
+/// The algorithm.
+class ResumeAfterADeparture : public ResumeInPlace, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(ResumeAfterADeparture, ContinuesWithAllWorkers) {
+  const std::string settings = fmt::format("--set sync.algorithm={} --force", GetParam());
+  succeeds("simulate " + departing(8, 1e6, settings) + " --out whole");
+  const double departs = 0.3 * makespan("whole");
+  succeeds("simulate " + departing(8, departs, settings) + " --out first");
+  const Results first = results("first");
+  EXPECT_EQ(std::ranges::count(first.journal.membership, "departed", &MembershipRecord::event), 1);
+  // Asynchronous workers take a few rounds more than asked for.
+  const auto rounds = rounds_of_commits(first.journal);
+  ASSERT_GE(rounds.size(), 2U);
+  EXPECT_EQ(rounds[0], 3);
+  EXPECT_EQ(rounds[1], 6);
+  succeeds("simulate --resume first --set stop.rounds=12 --out resumed --force");
+  const Results resumed = results("resumed");
+  EXPECT_EQ(resumed.info.resumed.at("round"), rounds.back());
+  EXPECT_GE(resumed.summary.at("rounds"), 12);
+  std::set<Rank> workers;
+  for (const auto& step : resumed.journal.steps) workers.insert(step.rank);
+  EXPECT_EQ(workers.size(), first.info.experiment.placement.workers.size());
 }
+
+INSTANTIATE_TEST_SUITE_P(Asp, ResumeAfterADeparture, ::testing::Values("asp"));
+INSTANTIATE_TEST_SUITE_P(LongOthers, ResumeAfterADeparture, ::testing::Values("bsp", "ssp", "local-sgd"));
 
 TEST_F(ResumeInPlace, ServersThatCountPushesAreRefused) {
   const auto told = line_.tandem(
@@ -115,6 +119,7 @@ TEST_F(ResumeInPlace, ServersThatCountPushesAreRefused) {
       << told.output;
 }
 
+/// Of algorithms whose workers run at different speeds: no rank waits for ever, and the job continues.
 class ResumeFromCommitByTiming : public ResumeCommits, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(ResumeFromCommitByTiming, ContinuesToItsEnd) {
@@ -136,7 +141,7 @@ std::vector<std::string> by_timing() {
       if (algorithm.make.timing_driven) all.push_back(settings_for(algorithm, route));
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(All, ResumeFromCommitByTiming, ::testing::ValuesIn(by_timing()));
+INSTANTIATE_TEST_SUITE_P(LongAll, ResumeFromCommitByTiming, ::testing::ValuesIn(by_timing()));
 
 /// Every policy with a plan of its own, over one server and over several, in both modes.
 class CommitPolicies : public ResumeCommits, public ::testing::WithParamInterface<std::string> {};
@@ -165,11 +170,11 @@ std::vector<std::string> policies() {
       all.push_back("--set checkpoint.policy=" + policy + more);
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(All, CommitPolicies, ::testing::ValuesIn(policies()));
+INSTANTIATE_TEST_SUITE_P(LongAll, CommitPolicies, ::testing::ValuesIn(policies()));
 
 // ---- Incomplete commits ----
 
-TEST_F(ResumeCommits, IncompleteOnesAreSkipped) {
+TEST_F(LongResumeCommits, IncompleteOnesAreSkipped) {
   succeeds("simulate " + committing(9, "") + " --out whole");
   succeeds("simulate " + committing(7, "") + " --out first");
   const auto state = line_.folder() / "first/checkpoints/round_00000006.worker_2.state";
@@ -180,7 +185,7 @@ TEST_F(ResumeCommits, IncompleteOnesAreSkipped) {
   expect_same_end("whole", "second", 3);
 }
 
-TEST_F(ResumeCommits, WithoutItsModelOrOneStateACommitIsNone) {
+TEST_F(LongResumeCommits, WithoutItsModelOrOneStateACommitIsNone) {
   succeeds("simulate " + committing(7, "") + " --out first");
   const auto file = [&](const std::string& name) { return line_.folder() / "first/checkpoints" / name; };
   std::filesystem::remove(file("round_00000006.worker_1.state"));
@@ -193,7 +198,7 @@ TEST_F(ResumeCommits, WithoutItsModelOrOneStateACommitIsNone) {
       << refused.output;
 }
 
-TEST_F(ResumeCommits, AKilledSimulationResumesFromItsLastCommit) {
+TEST_F(LongResumeCommits, AKilledSimulationResumesFromItsLastCommit) {
   const std::string settings =
       "--set checkpoint.policy=fixed --set checkpoint.options.interval=2 --set evaluate_every=0 "
       "--set optimizer.momentum=0.9";
@@ -237,5 +242,5 @@ TEST_F(ResumeCommits, BadKeysAreRefused) {
           "key 'checkpoint.keep_every': expected 0, because checkpoint.to is local");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -7,7 +7,9 @@
 #include "validation/compare/compare.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
+
+using LongResumeJobs = ResumeJobs;
 
 class ResumeRun : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
 
@@ -26,7 +28,7 @@ TEST_P(ResumeRun, EndsLikeTheUninterruptedJob) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, ResumeRun,
+    LongAll, ResumeRun,
     ::testing::Values("--set optimizer.momentum=0.9",
                       "--set optimizer.update_at=workers --set optimizer.kind=adam --set "
                       "placement.servers=[server,node-4]",
@@ -54,14 +56,14 @@ TEST_P(ResumeRunWithOthers, EndsLikeTheSimulation) {
   EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
 }
 
+INSTANTIATE_TEST_SUITE_P(Momentum, ResumeRunWithOthers, ::testing::Values("--set optimizer.momentum=0.9"));
 INSTANTIATE_TEST_SUITE_P(
-    All, ResumeRunWithOthers,
+    LongOthers, ResumeRunWithOthers,
     ::testing::Values(
-        "--set optimizer.momentum=0.9",
         "--set sync.algorithm=post-local-sgd --set sync.options.switch_round=4",
         "--set sync.algorithm=local-sgd --set optimizer.momentum=0.9 --set sync.compression=top-k"));
 
-TEST_F(ResumeJobs, AResumedJobStopsAtTheSameAccuracy) {
+TEST_F(LongResumeJobs, AResumedJobStopsAtTheSameAccuracy) {
   const std::string stop = " --set stop.rounds=60 --set stop.accuracy=0.6 ";
   const std::string settings = "--set optimizer.learning_rate=0.05";
   const auto told = succeeds("simulate " + experiment(60, settings) + " --set stop.accuracy=0.6 --out whole");
@@ -84,7 +86,7 @@ TEST_F(ResumeJobs, AnAccuracyThatIsNotReachedLeavesTheOtherLimit) {
 }
 
 /// A resumed worker receives again the number of local steps that it had before the interruption.
-TEST_F(ResumeJobs, ATimingDrivenJobReplays) {
+TEST_F(LongResumeJobs, ATimingDrivenJobReplays) {
   for (const std::string algorithm : {"adacomm --set sync.options.tau=4", "esync", "ssp"}) {
     const std::string name = algorithm.substr(0, algorithm.find(' '));
     succeeds("run " + experiment(4, "--set sync.algorithm=" + algorithm) + " --out first-" + name);
@@ -97,7 +99,7 @@ TEST_F(ResumeJobs, ATimingDrivenJobReplays) {
   }
 }
 
-TEST_F(ResumeJobs, AKilledRunResumesFromItsLatestCompleteCheckpoint) {
+TEST_F(LongResumeJobs, AKilledRunResumesFromItsLatestCompleteCheckpoint) {
   // The ranks end with mpirun, and mpirun ends with the command.
   const auto killed = line_.shell(
       "\"$TANDEM\" run " + experiment(100000, "--set optimizer.momentum=0.9") +
@@ -121,7 +123,7 @@ TEST_F(ResumeJobs, AKilledRunResumesFromItsLatestCompleteCheckpoint) {
 }
 
 /// The model is the last file that the job writes: there may be a checkpoint at its end, too.
-TEST_F(ResumeJobs, AJobWhoseModelCannotBeWrittenSaysHowToResume) {
+TEST_F(LongResumeJobs, AJobWhoseModelCannotBeWrittenSaysHowToResume) {
   for (const int rounds : {40, 41}) {
     SCOPED_TRACE(rounds);
     const std::string words = experiment(rounds, "--set optimizer.momentum=0.9");
@@ -141,14 +143,14 @@ TEST_F(ResumeJobs, AJobWhoseModelCannotBeWrittenSaysHowToResume) {
   }
 }
 
-TEST_F(ResumeJobs, ATimingDrivenJobResumes) {
+TEST_F(LongResumeJobs, ATimingDrivenJobResumes) {
   succeeds("run " + experiment(4, "--set sync.algorithm=asp") + " --out first");
   const std::string told = succeeds("run --resume first --set stop.rounds=8 --out second");
   EXPECT_NE(told.find("may differ from an uninterrupted job"), std::string::npos) << told;
   EXPECT_EQ(results("second").journal.evaluations.back().round, 8);
 }
 
-TEST_F(ResumeJobs, APartOfAJobIsNotComparedWithTheWholeJob) {
+TEST_F(LongResumeJobs, APartOfAJobIsNotComparedWithTheWholeJob) {
   succeeds("simulate " + experiment(4) + " --out whole");
   succeeds("run " + experiment(2) + " --out first");
   succeeds("run --resume first --set stop.rounds=4 --out second");
@@ -158,5 +160,5 @@ TEST_F(ResumeJobs, APartOfAJobIsNotComparedWithTheWholeJob) {
       << refused.output;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -11,9 +11,12 @@
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/cli/resume_jobs.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
+
+using LongResumeJobs = ResumeJobs;
 
 class ResumeWithoutTiming : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
 
@@ -26,9 +29,14 @@ TEST_P(ResumeWithoutTiming, EndsLikeTheUninterruptedJob) {
   expect_same_end("whole", "first-resumed", 4);
 }
 
+struct WithoutTiming {
+  std::vector<std::string> each_kind;  ///< of state, once
+  std::vector<std::string> others;
+};
+
 /// Every algorithm over every route, and then all state that a rank must save: moments of each kind, the
 /// position of a schedule, a worker's own batch statistics, the random state of dropout, prefetched batches.
-std::vector<std::string> without_timing() {
+WithoutTiming without_timing() {
   const std::string momentum =
       " --set optimizer.momentum=0.9 --set optimizer.nesterov=true --set optimizer.schedule=step"
       " --set optimizer.step_every=3 --set optimizer.warmup_rounds=5";
@@ -46,44 +54,45 @@ std::vector<std::string> without_timing() {
       "data.sampling_options.history=8" +
       short_epochs;
   const std::string by_means = " --set optimizer.update_at=workers";
+  const std::vector<std::string> each_kind = {
+      two_shards + momentum, two_shards + momentum + by_means + " --set sync.compression=top-k",
+      "--set sync.algorithm=d-psgd --set sync.over=peers --set sync.options.global_every=3" + adam,
+      "--set sync.over=all-reduce --set sync.average_statistics=false" + with_dropout + adam};
   std::vector<std::string> all = {
-      two_shards + momentum,
       two_shards + adam,
       "--set sync.algorithm=slowmo --set sync.options.h=3" + two_shards + momentum,
       "--set sync.algorithm=diloco --set sync.options.h=3 --set sync.over=all-reduce" + adam,
       "--set sync.algorithm=easgd --set sync.over=all-reduce" + momentum,
       "--set sync.algorithm=post-local-sgd --set sync.options.switch_round=6" + adam,
-      "--set sync.algorithm=d-psgd --set sync.over=peers --set sync.options.global_every=3" + adam,
       "--set sync.algorithm=group-average --set sync.over=all-reduce" + momentum,
       "--set data.source=storage --set placement.cache_nodes=[server] --set data.prefetch=3" + momentum,
       "--set data.sampling=shuffled --set sync.over=all-reduce" + short_epochs + momentum,
       importance + two_shards + momentum,
       importance + " --set data.sampling_options.lag=1" + momentum,
       two_shards + adam + by_means + " --set sync.overlap=both",
-      two_shards + momentum + by_means + " --set sync.compression=top-k",
       "--set sync.average_statistics=false" + with_dropout + momentum + by_means +
           " --set optimizer.learning_rate=0.0001",
       with_dropout + momentum + " --set optimizer.learning_rate=0.0001",
       "--set sync.pull=requested --set placement.evaluator=first-worker" + two_shards + momentum,
       "--set sync.exchange=by-key --set workload.bucket_bytes=100kB" + two_shards + adam,
       "--set sync.exchange=by-key --set sync.algorithm=slowmo --set sync.options.h=3" + momentum,
-      "--set placement.evaluator=first-worker --set sync.over=all-reduce" + momentum,
-      "--set sync.over=all-reduce --set sync.average_statistics=false" + with_dropout + adam};
+      "--set placement.evaluator=first-worker --set sync.over=all-reduce" + momentum};
   for (const char* compression : {"random-k", "power-sgd", "qsgd"})
     for (const std::string over : {"all-reduce", "server --set placement.servers=[server,node-4]"})
       all.push_back("--set sync.compression=" + (compression + (" --set sync.over=" + over)) + momentum);
   for (const auto& algorithm : sync::catalog().entries())
     for (const auto route : algorithm.make.routes)
       if (!algorithm.make.timing_driven) all.push_back(settings_for(algorithm, route) + momentum);
-  return all;
+  return {each_kind, all};
 }
-INSTANTIATE_TEST_SUITE_P(All, ResumeWithoutTiming, ::testing::ValuesIn(without_timing()));
+INSTANTIATE_TEST_SUITE_P(EachKind, ResumeWithoutTiming, ::testing::ValuesIn(without_timing().each_kind));
+INSTANTIATE_TEST_SUITE_P(LongOthers, ResumeWithoutTiming, ::testing::ValuesIn(without_timing().others));
 
 /// With prefetching, the saved state is the one before the batch that has been loaded but not used.
 class ResumeOnGpus : public ResumeJobs, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(ResumeOnGpus, EndsLikeTheUninterruptedJob) {
-  std::ifstream lab(TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml");
+  std::ifstream lab(testing::source_folder() + "/platforms/mixed_lab.xml");
   const std::string hosts(std::istreambuf_iterator<char>(lab), {});
   const std::string gpus = line_.write(
       "gpus.xml",
@@ -96,10 +105,11 @@ TEST_P(ResumeOnGpus, EndsLikeTheUninterruptedJob) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, ResumeOnGpus,
-    ::testing::Values("--set optimizer.momentum=0.9",
-                      "--set data.source=storage --set placement.cache_nodes=[server] --set data.prefetch=3",
-                      "--set sync.algorithm=local-sgd"));
+    Prefetching, ResumeOnGpus,
+    ::testing::Values(
+        "--set data.source=storage --set placement.cache_nodes=[server] --set data.prefetch=3"));
+INSTANTIATE_TEST_SUITE_P(LongOthers, ResumeOnGpus,
+                         ::testing::Values("--set optimizer.momentum=0.9", "--set sync.algorithm=local-sgd"));
 
 /// The warm-up belongs to the whole job: a warm-up that lasts beyond the interruption reaches the full rate
 /// in the same round as without it, whichever role steps the model, and the decay begins in the same round
@@ -119,7 +129,7 @@ TEST_P(ResumeInWarmup, EndsLikeTheUninterruptedJob) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, ResumeInWarmup,
+    LongAll, ResumeInWarmup,
     ::testing::Values(
         "--set optimizer.momentum=0.9",
         "--set sync.over=all-reduce --set optimizer.schedule=cosine"
@@ -156,9 +166,8 @@ TEST_P(ResumeByTiming, ContinuesToItsEnd) {
   EXPECT_GT(second.journal.evaluations.front().samples, before->samples);
 }
 
-std::vector<std::string> by_timing() {
+std::vector<std::string> others_by_timing() {
   std::vector<std::string> all = {
-      "--set sync.algorithm=ssp --set sync.options.staleness=1 --set placement.servers=[server,node-4]",
       "--set sync.algorithm=dynsgd --set sync.options.staleness=2",
       "--set sync.algorithm=ssp --set sync.pull=requested --set placement.servers=[server,node-4]",
       "--set sync.algorithm=lb-bsp --set optimizer.update_at=workers --set optimizer.momentum=0.9",
@@ -170,7 +179,10 @@ std::vector<std::string> by_timing() {
       if (algorithm.make.timing_driven) all.push_back(settings_for(algorithm, route));
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(All, ResumeByTiming, ::testing::ValuesIn(by_timing()));
+INSTANTIATE_TEST_SUITE_P(Ssp, ResumeByTiming,
+                         ::testing::Values("--set sync.algorithm=ssp --set sync.options.staleness=1 --set "
+                                           "placement.servers=[server,node-4]"));
+INSTANTIATE_TEST_SUITE_P(LongOthers, ResumeByTiming, ::testing::ValuesIn(others_by_timing()));
 
 /// Resumed servers restore the state of their policy: here the number of steps of the current round.
 TEST_F(ResumeJobs, AnAdaptivePolicyIsRestored) {
@@ -207,7 +219,7 @@ TEST_F(ResumeJobs, LatePushesAreStillDropped) {
 }
 
 /// Workers that had left before the checkpoint take part again.
-TEST_F(ResumeJobs, WorkersThatHadLeftRejoin) {
+TEST_F(LongResumeJobs, WorkersThatHadLeftRejoin) {
   const std::string words = line_.experiment("evaluate_every: 1\n") +
                             " --set sync.algorithm=ssp --set sync.options.staleness=100"
                             " --set stop.rounds=0 --set stop.epochs=";
@@ -219,7 +231,7 @@ TEST_F(ResumeJobs, WorkersThatHadLeftRejoin) {
 }
 
 /// With one worker the result does not depend on time.
-TEST_F(ResumeJobs, DelayCompensationUsesTheSameBackup) {
+TEST_F(LongResumeJobs, DelayCompensationUsesTheSameBackup) {
   const std::string one = "--set sync.algorithm=dc-asgd-mxnet --set placement.workers=[node-1]";
   succeeds("simulate " + experiment(8, one) + " --out whole");
   succeeds("simulate " + experiment(4, one) + " --out first");
@@ -229,7 +241,7 @@ TEST_F(ResumeJobs, DelayCompensationUsesTheSameBackup) {
 
 /// Every worker continues its random draws at the step from which it resumes. With a third of the steps slow,
 /// equal durations of so many steps cannot be a coincidence.
-TEST_F(ResumeJobs, StepsAreAsSlowAsInTheUninterruptedJob) {
+TEST_F(LongResumeJobs, StepsAreAsSlowAsInTheUninterruptedJob) {
   for (const std::string overlap : {"backward", "both"}) {
     const std::string slow =
         "--set run.slowdown_probability=0.3 --set run.slowdown_factor=20 --set sync.overlap=" + overlap;
@@ -272,7 +284,7 @@ TEST_F(ResumeJobs, UpdatesAtWorkersNeedTheStatesOfAllWorkers) {
   EXPECT_EQ(results("second").info.resumed.at("round"), 2);
 }
 
-TEST_F(ResumeJobs, AKilledSimulationResumesFromItsLatestCompleteCheckpoint) {
+TEST_F(LongResumeJobs, AKilledSimulationResumesFromItsLatestCompleteCheckpoint) {
   const auto killed = line_.shell(
       "\"$TANDEM\" simulate " + experiment(1000000, "--set optimizer.momentum=0.9") +
       " --out killed & job=$!; "
@@ -319,7 +331,7 @@ TEST_F(ResumeJobs, ATruncatedModelIsNamedAndAnEarlierOneIsTaken) {
   EXPECT_NE(told.find("resuming from round 2 of "), std::string::npos) << told;
 }
 
-TEST_F(ResumeJobs, AResumedJobCanBeResumedAgain) {
+TEST_F(LongResumeJobs, AResumedJobCanBeResumedAgain) {
   succeeds("simulate " + experiment(8, "--set optimizer.momentum=0.9") + " --out whole");
   succeeds("simulate " + experiment(2, "--set optimizer.momentum=0.9") + " --out first");
   succeeds("simulate --resume first --set stop.rounds=4 --out second");
@@ -353,6 +365,7 @@ class ResumeRefuses : public ResumeJobs {
     EXPECT_NE(result.output.find(expected), std::string::npos) << words << '\n' << result.output;
   }
 };
+using LongResumeRefuses = ResumeRefuses;
 
 TEST_F(ResumeRefuses, AnotherJob) {
   succeeds("simulate " + experiment(2) + " --out first");
@@ -368,7 +381,7 @@ TEST_F(ResumeRefuses, AnotherJob) {
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "second"));
 }
 
-TEST_F(ResumeRefuses, AJobWithoutCheckpoints) {
+TEST_F(LongResumeRefuses, AJobWithoutCheckpoints) {
   succeeds("simulate " + experiment(2, "--set workload.math=modelled") + " --out modelled");
   refuses("--resume modelled --set stop.rounds=4", "found workload.math modelled");
   succeeds("simulate " + experiment(2, "--set evaluate_every=0") + " --out unwatched");
@@ -383,7 +396,7 @@ TEST_F(ResumeRefuses, AJobWithoutCheckpoints) {
   refuses(experiment(2) + " --resume-from 2", "--resume");
 }
 
-TEST_F(ResumeRefuses, InvalidCheckpoints) {
+TEST_F(LongResumeRefuses, InvalidCheckpoints) {
   succeeds("simulate " + experiment(2) + " --out first");
   succeeds("simulate " + experiment(2, "--set workload.model=lenet") + " --out other");
   const auto checkpoint = [this](const std::string& directory) {
@@ -400,7 +413,7 @@ TEST_F(ResumeRefuses, InvalidCheckpoints) {
 }
 
 /// If the policy of one server cannot be restored, no role starts.
-TEST_F(ResumeRefuses, PoliciesThatCannotBeRestored) {
+TEST_F(LongResumeRefuses, PoliciesThatCannotBeRestored) {
   succeeds("simulate " + experiment(4, "--set placement.servers=[server,node-4]") + " --out first");
   const std::string name = "first/checkpoints/round_00000004.server_1.state";
   const std::string whole = contents(name);
@@ -424,7 +437,7 @@ TEST_F(ResumeRefuses, PoliciesThatCannotBeRestored) {
 }
 
 /// As with a truncated state file.
-TEST_F(ResumeJobs, APolicyThatCannotBeRestoredFallsBackToAnOlderCheckpoint) {
+TEST_F(LongResumeJobs, APolicyThatCannotBeRestoredFallsBackToAnOlderCheckpoint) {
   succeeds("simulate " + experiment(6) + " --out whole");
   succeeds("simulate " + experiment(4) + " --out first");
   const std::string name = "first/checkpoints/round_00000004.server_0.state";
@@ -436,7 +449,7 @@ TEST_F(ResumeJobs, APolicyThatCannotBeRestoredFallsBackToAnOlderCheckpoint) {
 }
 
 /// Event logs are for audit only: a job resumes from the states of its policies.
-TEST_F(ResumeJobs, EventLogsAreNotNeeded) {
+TEST_F(LongResumeJobs, EventLogsAreNotNeeded) {
   succeeds("simulate " + experiment(6) + " --out whole");
   succeeds("simulate " + experiment(4) + " --out first");
   ASSERT_TRUE(std::filesystem::remove(line_.folder() / "first/checkpoints/server_0.events"));
@@ -452,12 +465,12 @@ TEST_F(ResumeRefuses, OverwritingItsInput) {
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "first/checkpoints/round_00000002.pt"));
 }
 
-TEST_F(ResumeRefuses, AChangedSchedule) {
+TEST_F(LongResumeRefuses, AChangedSchedule) {
   succeeds("simulate " + experiment(4, "--set optimizer.schedule=cosine") + " --out first");
   refuses("--resume first --set stop.rounds=8", "optimizer.cosine_rounds is 0");
   succeeds("simulate --resume first --resume-from 2 --out second");
   expect_same_end("first", "second", 2);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

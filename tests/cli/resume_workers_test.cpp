@@ -12,7 +12,7 @@
 #include "tests/cli/resume_jobs.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 const std::string two = " --set placement.worker_count=2 ";
 
@@ -54,6 +54,8 @@ class ResumeWorkers : public ResumeJobs {
   }
 };
 
+using LongResumeWorkers = ResumeWorkers;
+
 class SameStates : public ResumeWorkers, public ::testing::WithParamInterface<std::string> {};
 
 /// Two workers that trained by themselves get, at the end of the same epoch, the states of four: from there
@@ -82,12 +84,13 @@ TEST_P(SameStates, TrainAsThoughTheirWorkersHadWrittenThem) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(LocalSgd, SameStates,
+                         ::testing::Values("--set optimizer.momentum=0.9 --set sync.algorithm=local-sgd"));
 INSTANTIATE_TEST_SUITE_P(
-    All, SameStates,
+    LongOthers, SameStates,
     ::testing::Values("--set optimizer.momentum=0.9",
                       "--set optimizer.momentum=0.9 --set sync.over=all-reduce",
                       "--set optimizer.momentum=0.9 --set optimizer.update_at=workers",
-                      "--set optimizer.momentum=0.9 --set sync.algorithm=local-sgd",
                       "--set sync.algorithm=slowmo --set sync.over=all-reduce --set sync.options.h=2",
                       "--set sync.compression=top-k --set optimizer.momentum=0.9",
                       "--set sync.compression=top-k --set sync.over=all-reduce",
@@ -143,10 +146,10 @@ std::vector<std::string> of_common_models() {
     }
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(All, ContinuesWithOthers, ::testing::ValuesIn(of_common_models()));
+INSTANTIATE_TEST_SUITE_P(LongAll, ContinuesWithOthers, ::testing::ValuesIn(of_common_models()));
 
 /// From commits, too.
-TEST_F(ResumeWorkers, ACommitIsEnough) {
+TEST_F(LongResumeWorkers, ACommitIsEnough) {
   const std::string commits =
       "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set evaluate_every=0 ";
   for (const std::string more : {"", "--set sync.algorithm=asp", "--set sync.over=all-reduce"}) {
@@ -195,7 +198,7 @@ TEST_F(ResumeWorkers, NoSampleIsTakenTwiceInAnEpoch) {
   }
 }
 
-TEST_F(ResumeWorkers, EpochsEndWithTheSamplesThatAreLeft) {
+TEST_F(LongResumeWorkers, EpochsEndWithTheSamplesThatAreLeft) {
   const std::string settings =
       " --set stop.rounds=0 --set stop.epochs=2 --set data.sampling=shuffled --set evaluate_every=1";
   succeeds("simulate " + experiment(3, "--set data.sampling=shuffled --set evaluate_every=1") + " --out a");
@@ -207,7 +210,7 @@ TEST_F(ResumeWorkers, EpochsEndWithTheSamplesThatAreLeft) {
 
 // ---- Hosts, messages ----
 
-TEST_F(ResumeWorkers, OtherHostsChangeOnlyTimes) {
+TEST_F(LongResumeWorkers, OtherHostsChangeOnlyTimes) {
   succeeds("simulate " + experiment(8, "--set optimizer.momentum=0.9") + " --out whole");
   succeeds("simulate " + experiment(4, "--set optimizer.momentum=0.9") + " --out first");
   const std::string told = succeeds(
@@ -229,7 +232,7 @@ TEST_F(ResumeWorkers, AJobThatStartsAgainContinuesWithOthers) {
   EXPECT_EQ(changed.journal.evaluations.back().round, 8);
 }
 
-TEST_F(ResumeWorkers, WhatIsDroppedIsTold) {
+TEST_F(LongResumeWorkers, WhatIsDroppedIsTold) {
   const auto told = [&](const std::string& name, const std::string& settings, const std::string& more = "") {
     succeeds("simulate " + experiment(4, settings) + " --out " + name);
     return succeeds("simulate --resume " + name + two + "--set stop.rounds=6 --out " + name + "-two" + more);
@@ -247,7 +250,7 @@ TEST_F(ResumeWorkers, WhatIsDroppedIsTold) {
 
 // ---- Rejected requests ----
 
-TEST_F(ResumeWorkers, OthersAreRefused) {
+TEST_F(LongResumeWorkers, OthersAreRefused) {
   const auto refuses = [&](const std::string& name, const std::string& settings, const std::string& more,
                            const std::string& expected) {
     succeeds("simulate " + experiment(4, settings) + " --out " + name);
@@ -270,5 +273,5 @@ TEST_F(ResumeWorkers, OthersAreRefused) {
           "--set: key 'placement.workers': expected a host of ");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -8,9 +8,10 @@
 
 #include "tests/cli/restart_jobs.hpp"
 #include "tests/support/cache_counts.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// 400 samples of 785 bytes: 13 rounds an epoch.
 const std::string stored =
@@ -39,26 +40,28 @@ class SwappedSamples : public RestartJobs, public ::testing::WithParamInterface<
     }
     EXPECT_GE(std::ssize(visits), epochs);
   }
-};
-
-/// From the second epoch on, samples that are in the cache come early, and others late. The job is
-/// interrupted in the middle of that epoch.
-TEST_P(SwappedSamples, AreTrainedOnOnceInEachEpochOfAResumedJob) {
-  for (const std::string world : {"simulate ", "run "}) {
-    SCOPED_TRACE(world);
-    succeeds(world + experiment(18, stored + "--losses --set data.cache=" + GetParam()) +
-             " --force --out first");
-    succeeds(world + experiment(18, stored + "--losses --set data.cache=minio") + " --force --out in_order");
+  /// From the second epoch on, samples that are in the cache come early, and others late. The job is
+  /// interrupted in the middle of that epoch.
+  void expect_once_when_resumed(const std::string& world) const {
+    succeeds(world + experiment(18, stored + "--losses --set data.cache=" + GetParam()) + " --out first");
+    succeeds(world + experiment(18, stored + "--losses --set data.cache=minio") + " --out in_order");
     Visits visits = visits_of(results("first"));
     EXPECT_NE(visits.at(1), visits_of(results("in_order")).at(1)) << "no samples changed places";
-    const std::string told =
-        succeeds(world + "--resume first --losses --set stop.rounds=40 --force --out second");
+    const std::string told = succeeds(world + "--resume first --losses --set stop.rounds=40 --out second");
     EXPECT_NE(told.find("cache nodes begin with empty caches"), std::string::npos) << told;
     EXPECT_EQ(results("second").info.resumed.at("round"), 18);
     add_visits(results("second"), visits);
     expect_once(visits, 3);
   }
+};
+
+TEST_P(SwappedSamples, AreTrainedOnOnceInEachEpochOfAResumedSimulation) {
+  expect_once_when_resumed("simulate ");
 }
+
+using LongSwappedSamples = SwappedSamples;
+
+TEST_P(LongSwappedSamples, AreTrainedOnOnceInEachEpochOfAResumedRun) { expect_once_when_resumed("run "); }
 
 TEST_P(SwappedSamples, AreNotOnOtherHostsOrOfOtherWorkersWhenAJobIsResumed) {
   succeeds("simulate " + experiment(4, stored + "--set data.cache=" + GetParam()) + " --out first");
@@ -75,7 +78,7 @@ TEST_P(SwappedSamples, AreNotOnOtherHostsOrOfOtherWorkersWhenAJobIsResumed) {
 }
 
 /// A worker dies in the middle of the second epoch, and the cache node in that of the third.
-TEST_P(SwappedSamples, AreTrainedOnOnceWhereTheJobStartsAgain) {
+TEST_P(LongSwappedSamples, AreTrainedOnOnceWhereTheJobStartsAgain) {
   const auto told = killed(job(60, stored + "--losses --set evaluate_every=5 --set data.cache=" + GetParam()),
                            {{has_checkpoint(20), "1"}, {after_begin(1, has_checkpoint(35)), "5"}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
@@ -88,8 +91,10 @@ TEST_P(SwappedSamples, AreTrainedOnOnceWhereTheJobStartsAgain) {
   expect_once(visits_of(results("out")), 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, SwappedSamples, ::testing::Values("quiver", "ods"),
-                         [](const auto& test) { return test.param; });
+const auto name_of = [](const auto& test) { return test.param; };
+INSTANTIATE_TEST_SUITE_P(Policies, SwappedSamples, ::testing::Values("quiver"), name_of);
+INSTANTIATE_TEST_SUITE_P(LongPolicies, SwappedSamples, ::testing::Values("ods"), name_of);
+INSTANTIATE_TEST_SUITE_P(LongPolicies, LongSwappedSamples, ::testing::Values("quiver", "ods"), name_of);
 
 /// Of the 400 samples, 127 are in memory and 191 on the disk once they were read.
 class KeptCaches : public RestartJobs {
@@ -102,16 +107,16 @@ class KeptCaches : public RestartJobs {
     return line_.shell("ls " + directory + "/tier_0.bin " + directory + "/tier_0.index").exit_code == 0;
   }
 };
+using LongKeptCaches = KeptCaches;
 
-TEST_F(KeptCaches, AJobThatStartsAgainReadsWhatIsLeftOfThem) {
+TEST_F(LongKeptCaches, AJobThatStartsAgainReadsWhatIsLeftOfThem) {
   // Long enough for the last death on a busy machine, too.
   constexpr int rounds = 140;
   succeeds("simulate " + job(rounds, keeping_) + " --out whole");
   // The process of the cache node, and then that of a worker.
-  const auto told = killed(job(rounds, keeping_),
-                           {{has_checkpoint(30), "5"},
-                            {after_begin(1, has_checkpoint(50)), "0"},
-                            {after_begin(2, has_checkpoint(60)), "5"}});
+  const auto told = killed(job(rounds, keeping_), {{has_checkpoint(30), "5"},
+                                                   {after_begin(1, has_checkpoint(50)), "0"},
+                                                   {after_begin(2, has_checkpoint(60)), "5"}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
   EXPECT_EQ(restarts("out"), 3U) << told.output;
   expect_same_records("whole", "out", 0);
@@ -124,7 +129,7 @@ TEST_F(KeptCaches, AJobThatStartsAgainReadsWhatIsLeftOfThem) {
   EXPECT_NE(told.output.find(" samples kept on disks of cache nodes"), std::string::npos) << told.output;
 }
 
-TEST_F(KeptCaches, AResumedJobReadsWhatIsLeftOfThemInBothWorlds) {
+TEST_F(LongKeptCaches, AResumedJobReadsWhatIsLeftOfThemInBothWorlds) {
   for (const std::string world : {"simulate ", "run "}) {
     SCOPED_TRACE(world);
     succeeds(world + experiment(40, keeping_) + " --force --out whole");
@@ -164,10 +169,11 @@ TEST_F(KeptCaches, OnSeveralMachinesAreRefused) {
 }
 
 /// The machine of the first of two cache nodes departs with its disk, and with the first worker.
-TEST_F(KeptCaches, OfAMachineThatDepartsAreLost) {
+TEST_F(LongKeptCaches, OfAMachineThatDepartsAreLost) {
   ASSERT_EQ(line_
                 .shell("sed 's|<host id=\"\\(node-[12]\\)\"[^>]*>|&<disk id=\"disk-\\1\" read_bw=\"100MBps\" "
-                       "write_bw=\"100MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > disks.xml")
+                       "write_bw=\"100MBps\"/>|' " +
+                       testing::source_folder() + "/platforms/mixed_lab.xml > disks.xml")
                 .exit_code,
             0);
   // The departure, after 1.5 s, comes long before the end on a fast machine, too.
@@ -202,5 +208,5 @@ TEST_F(KeptCaches, OfAMachineThatDepartsAreLost) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -3,7 +3,7 @@
 #include "tests/cli/restart_jobs.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class RevokedJobs : public RestartJobs {
  protected:
@@ -28,8 +28,9 @@ class RevokedJobs : public RestartJobs {
     expect_each_step_once("out");
   }
 };
+using LongRevokedJobs = RevokedJobs;
 
-TEST_F(RevokedJobs, EndLikeTheUninterruptedJobAndAsInTheSimulation) {
+TEST_F(LongRevokedJobs, EndLikeTheUninterruptedJobAndAsInTheSimulation) {
   const std::string words = job(rounds, "--decisions"), all = revoked(words);
   succeeds("simulate " + words + " --out whole");
   succeeds("simulate " + all + " --out simulated");
@@ -52,7 +53,7 @@ TEST_F(RevokedJobs, EndLikeTheUninterruptedJobAndAsInTheSimulation) {
 }
 
 /// Without states that have values, too: modelled mathematics continues from its commits.
-TEST_F(RevokedJobs, OfModelledMathematicsContinueFromCommits) {
+TEST_F(LongRevokedJobs, OfModelledMathematicsContinueFromCommits) {
   const std::string words =
       job(rounds,
           "--set workload.math=modelled --set checkpoint.policy=fixed --set checkpoint.options.interval=2");
@@ -67,7 +68,7 @@ TEST_F(RevokedJobs, OfModelledMathematicsContinueFromCommits) {
 
 /// The warning comes at the drawn time, as in the simulation, and the policy commits before the departure: as
 /// late as the notice of 2 s allows if it believes that a commit takes 1 s, otherwise first at once.
-TEST_F(RevokedJobs, CommitWhenTheirMachinesAreWarned) {
+TEST_F(LongRevokedJobs, CommitWhenTheirMachinesAreWarned) {
   for (const bool is_known : {true, false}) {
     SCOPED_TRACE(is_known);
     const std::string words = job(2 * rounds, "--force --set checkpoint.policy=on-warning --decisions") +
@@ -94,14 +95,14 @@ TEST_F(RevokedJobs, CommitWhenTheirMachinesAreWarned) {
   }
 }
 
-TEST_F(RevokedJobs, WithoutKillNoRankIsKilled) {
+TEST_F(LongRevokedJobs, WithoutKillNoRankIsKilled) {
   succeeds("run " + revoked(job(rounds)) + " --set run.revoke=none --out out");
   EXPECT_EQ(restarts("out"), 0U);
 }
 
 /// Without commits, a job that recovers in place does not survive its steward. It names it, says what would
 /// help, leaves nothing behind and is resumed.
-TEST_F(RevokedJobs, InPlaceTheDeathOfTheStewardEndsTheJob) {
+TEST_F(LongRevokedJobs, InPlaceTheDeathOfTheStewardEndsTheJob) {
   const auto told = killed(job(100000,
                                "--set recovery.mode=in-place --set transience.lifetime=exponential --set "
                                "transience.options.mean=100 --set transience.start=20 --set "
@@ -120,7 +121,7 @@ TEST_F(RevokedJobs, InPlaceTheDeathOfTheStewardEndsTheJob) {
 }
 
 /// With a machine its disk is lost: the job starts again from its beginning, as in the simulation.
-TEST_F(RevokedJobs, LosePartsThatTheirMachinesHad) {
+TEST_F(LongRevokedJobs, LosePartsThatTheirMachinesHad) {
   const std::string words = job(rounds,
                                 "--set sync.over=all-reduce --set checkpoint.policy=fixed --set "
                                 "checkpoint.options.interval=10 --set checkpoint.to=local"),
@@ -136,7 +137,7 @@ TEST_F(RevokedJobs, LosePartsThatTheirMachinesHad) {
 }
 
 /// Over a server whose worker's states are not needed, the commits on its disk remain.
-TEST_F(RevokedJobs, KeepPartsThatOtherMachinesHave) {
+TEST_F(LongRevokedJobs, KeepPartsThatOtherMachinesHave) {
   const std::string all = revoked(job(rounds,
                                       "--set sync.algorithm=asp --set checkpoint.policy=fixed --set "
                                       "checkpoint.options.interval=2 --set checkpoint.to=local --decisions"));
@@ -154,7 +155,7 @@ TEST_F(RevokedJobs, KeepPartsThatOtherMachinesHave) {
 
 /// The machines of node-1 and of node-3 are lost one after the other: the memory of the next host has the
 /// part of each. The content of the memories is in the result directory when the job has ended.
-TEST_F(RevokedJobs, ContinueFromCopiesInMemory) {
+TEST_F(LongRevokedJobs, ContinueFromCopiesInMemory) {
   const std::string words = job(rounds,
                                 "--decisions --set sync.over=all-reduce --set checkpoint.policy=fixed --set "
                                 "checkpoint.options.interval=2 --set checkpoint.to=buddy"),
@@ -179,7 +180,7 @@ TEST_F(RevokedJobs, ContinueFromCopiesInMemory) {
 }
 
 /// A host and its buddy: both copies of a part are lost, and the job starts from its beginning.
-TEST_F(RevokedJobs, LoseCommitsWithBothMachinesOfAPair) {
+TEST_F(LongRevokedJobs, LoseCommitsWithBothMachinesOfAPair) {
   const std::string words = job(rounds,
                                 "--set sync.over=all-reduce --set checkpoint.policy=fixed --set "
                                 "checkpoint.options.interval=2 --set checkpoint.to=buddy"),
@@ -205,7 +206,7 @@ TEST_F(RevokedJobs, OnMachinesThatNobodyWatchesAreRefused) {
 }
 
 /// A rank dies by itself half a second before a machine departs as drawn: one launch is after both.
-TEST_F(RevokedJobs, WaitForMachinesThatDepartWhileTheJobStartsAgain) {
+TEST_F(LongRevokedJobs, WaitForMachinesThatDepartWhileTheJobStartsAgain) {
   const auto told = killed(job(rounds) +
                                " --set recovery.policy=restart --set run.revoke=kill --set "
                                "transience.lifetime=fixed --set 'transience.options.times=15,1e9;1e9' --set "
@@ -219,5 +220,5 @@ TEST_F(RevokedJobs, WaitForMachinesThatDepartWhileTheJobStartsAgain) {
   expect_each_step_once("out");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -7,11 +7,11 @@
 #include "validation/compare/compare.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
-using CommitJobs = CommittingJobs;
+using LongCommitJobs = CommittingJobs;
 
-class RunCommits : public CommitJobs, public ::testing::WithParamInterface<std::string> {};
+class RunCommits : public CommittingJobs, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(RunCommits, AreThoseOfTheSimulation) {
   succeeds("simulate " + committing(7, GetParam()) + " --decisions --operations --out simulated");
@@ -34,17 +34,17 @@ TEST_P(RunCommits, AreThoseOfTheSimulation) {
   expect_same_end("whole", "resumed", 6);
 }
 
+INSTANTIATE_TEST_SUITE_P(Momentum, RunCommits, ::testing::Values("--set optimizer.momentum=0.9"));
 INSTANTIATE_TEST_SUITE_P(
-    All, RunCommits,
-    ::testing::Values("--set optimizer.momentum=0.9",
-                      "--set optimizer.momentum=0.9 --set checkpoint.mode=background",
+    LongOthers, RunCommits,
+    ::testing::Values("--set optimizer.momentum=0.9 --set checkpoint.mode=background",
                       "--set workload.math=modelled",
                       "--set workload.math=modelled --set placement.servers=[server,node-4]",
                       "--set optimizer.update_at=workers --set placement.servers=[server,node-4]",
                       "--set sync.algorithm=d-psgd --set sync.over=peers",
                       "--set sync.over=all-reduce --set optimizer.kind=adam"));
 
-TEST_F(CommitJobs, MeasuredOnesThatFollowTimeReplay) {
+TEST_F(LongCommitJobs, MeasuredOnesThatFollowTimeReplay) {
   for (const std::string more : {"", " --set placement.servers=[server,node-4]"}) {
     const std::string words = experiment(12,
                                          "--set evaluate_every=0 --set checkpoint.policy=young "
@@ -64,5 +64,5 @@ TEST_F(CommitJobs, MeasuredOnesThatFollowTimeReplay) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

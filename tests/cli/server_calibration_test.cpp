@@ -13,7 +13,7 @@
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
@@ -79,8 +79,9 @@ class ServerCalibration : public ::testing::Test {
 
   CommandLine line_;
 };
+using LongServerCalibration = ServerCalibration;
 
-TEST_F(ServerCalibration, FindsTheCostsThatMadeATable) {
+TEST_F(LongServerCalibration, FindsTheCostsThatMadeATable) {
   make_table("speeds.csv",
              "<prop id='tandem:server_message' value='3ms'/><prop id='tandem:server_tensor' value='100us'/>"
              "<prop id='tandem:server_push_rate' value='200MBps'/>"
@@ -106,7 +107,7 @@ TEST_F(ServerCalibration, FindsTheCostsThatMadeATable) {
   }
 }
 
-TEST_F(ServerCalibration, SaysWhatATableDoesNotDetermine) {
+TEST_F(LongServerCalibration, SaysWhatATableDoesNotDetermine) {
   line_.write("one.csv", "workers,model,steps_per_second\n1,lenet,90\n8,lenet,110\n");
   const auto result = line_.tandem("calibrate lab.yaml --server one.csv");
   EXPECT_EQ(result.exit_code, 0) << result.output;
@@ -142,7 +143,7 @@ TEST_F(ServerCalibration, WrongUnitsOfAPlatformAreRefused) {
 }
 
 /// The server of real ranks takes as long as its host states: two workers wait for it in turn.
-TEST_F(ServerCalibration, RealRanksTakeTheStatedTime) {
+TEST_F(LongServerCalibration, RealRanksTakeTheStatedTime) {
   write_lab("slow.xml",
             "<prop id='tandem:server_message' value='15ms'/><prop id='tandem:server_tensor' value='1ms'/>");
   const std::string job = " lab.yaml --set placement.worker_count=2 --set stop.rounds=25 --operations";
@@ -168,5 +169,5 @@ TEST_F(ServerCalibration, RealRanksTakeTheStatedTime) {
   EXPECT_FALSE(count("fast").contains("push"));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -16,13 +16,14 @@
 
 #include "tests/cli/command.hpp"
 #include "tests/support/cache_counts.hpp"
+#include "tests/support/paths.hpp"
 #ifdef TANDEM_TESTS_RUN
 #include "validation/compare/compare.hpp"
 #endif
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class SeveralJobs : public ::testing::Test {
  protected:
@@ -33,6 +34,7 @@ class SeveralJobs : public ::testing::Test {
   Results results(const std::string& directory) const { return read_results(path(directory)); }
   CommandLine line_;
 };
+using LongSeveralJobs = SeveralJobs;
 
 TEST_F(SeveralJobs, AreSimulatedTogetherAndAlone) {
   const std::string file = line_.experiment(three_jobs);
@@ -76,7 +78,7 @@ TEST_F(SeveralJobs, AreSimulatedTogetherAndAlone) {
   EXPECT_FALSE(summary("out").contains("jain_index"));
 }
 
-TEST_F(SeveralJobs, WithRealMathematicsTrainTheModelsOfEachAlone) {
+TEST_F(LongSeveralJobs, WithRealMathematicsTrainTheModelsOfEachAlone) {
   const auto simulated =
       line_.tandem("simulate " + line_.experiment(three_jobs + "evaluate_every: 3\n") + " --out out");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
@@ -141,8 +143,8 @@ TEST_F(SeveralJobs, OptionsOfThemAreRefusedForOneJob) {
 }
 
 TEST_F(SeveralJobs, OfTheShippedExperimentSlowEachOtherDown) {
-  const auto simulated =
-      line_.tandem("simulate " TANDEM_SOURCE_DIR "/workloads/experiments/contention.yaml --out out");
+  const auto simulated = line_.tandem("simulate " + testing::source_folder() +
+                                      "/workloads/experiments/contention.yaml --out out");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   const auto all = summary("out");
   EXPECT_GT(all.at("slow_down").at("min").get<double>(), 1.05);
@@ -173,6 +175,7 @@ class SharedCaches : public SeveralJobs {
   }
   std::string output_;
 };
+using LongSharedCaches = SharedCaches;
 
 TEST_F(SharedCaches, WithRoomForAllReadEachSampleOnceForAllJobs) {
   for (const char* policy : {"lru", "minio"}) {
@@ -194,7 +197,7 @@ TEST_F(SharedCaches, WithRoomForAllReadEachSampleOnceForAllJobs) {
   }
 }
 
-TEST_F(SharedCaches, OfMinioHitTheirCapacityInEachWarmEpoch) {
+TEST_F(LongSharedCaches, OfMinioHitTheirCapacityInEachWarmEpoch) {
   simulate(sharing_jobs(100, "minio", ", seed: 9"));
   for (const char* name : {"first", "second"})
     for (const std::int64_t epoch : {1, 2})
@@ -202,7 +205,7 @@ TEST_F(SharedCaches, OfMinioHitTheirCapacityInEachWarmEpoch) {
 }
 
 /// The second worker asks for what the first one has just asked for.
-TEST_F(SharedCaches, OfJobsInLockStepReachTheBoundThatNoJobAloneCan) {
+TEST_F(LongSharedCaches, OfJobsInLockStepReachTheBoundThatNoJobAloneCan) {
   simulate(sharing_jobs(100, "lru"), "--set jobs.second.placement.workers=[node-1]");
   const auto shared = summary("out").at("shared_cache");
   EXPECT_GT(shared.at("hit_ratio").get<double>(), 0.49);
@@ -239,7 +242,7 @@ TEST_F(SharedCaches, OutliveTheJobsThatFillThem) {
             results("out/alone/first").summary.at("makespan_s"));
 }
 
-TEST_F(SharedCaches, FromStoresAndOnSeveralNodesReadEachSampleOncePerNode) {
+TEST_F(LongSharedCaches, FromStoresAndOnSeveralNodesReadEachSampleOncePerNode) {
   simulate(
       sharing_jobs(set_size, "lru", ", seed: 9"),
       "--set placement.cache_nodes=[node-4,node-5] --set placement.stores=[server] --set workload.batch=16 "
@@ -259,7 +262,7 @@ TEST_F(SharedCaches, FromStoresAndOnSeveralNodesReadEachSampleOncePerNode) {
   EXPECT_EQ(all(""), 6 * set_size + all("peer-miss"));
 }
 
-TEST_F(SharedCaches, PlanWithTheEpochsOfEachJob) {
+TEST_F(LongSharedCaches, PlanWithTheEpochsOfEachJob) {
   struct Policy {
     const char* name;
     const char* sampling;
@@ -338,12 +341,13 @@ TEST_F(SharedCaches, MeasureWhatTheySaveEachJob) {
 /// Of a cache that has all samples, only batches that bypass it wait, not those for which the other job
 /// happens to want the same samples at that time. The disk is slow, so that this happens.
 TEST_F(SharedCaches, AreMeasuredWithoutMakingOtherJobsWait) {
-  ASSERT_EQ(line_
-                .shell("sed 's|<disk id=\"disk\" \\([^/]*\\)/>|<disk id=\"disk\" \\1><prop "
-                       "id=\"tandem:latency\" value=\"50ms\"/></disk>|' '" TANDEM_SOURCE_DIR
-                       "/platforms/mixed_lab.xml' > slow.xml; grep -q 50ms slow.xml")
-                .exit_code,
-            0);
+  ASSERT_EQ(
+      line_
+          .shell("sed 's|<disk id=\"disk\" \\([^/]*\\)/>|<disk id=\"disk\" \\1><prop "
+                 "id=\"tandem:latency\" value=\"50ms\"/></disk>|' '" +
+                 testing::source_folder() + "/platforms/mixed_lab.xml' > slow.xml; grep -q 50ms slow.xml")
+          .exit_code,
+      0);
   simulate(probing("0s"), probe_words + "--set platform=slow.xml --set data.cache_options.probe=6");
   for (const auto& [job, workers] : {std::pair("first", 1), std::pair("second", 2)}) {
     SCOPED_TRACE(job);
@@ -383,7 +387,7 @@ TEST_F(SharedCaches, AreMeasuredOnlyWhereJobsShareThem) {
       << refused.output;
 }
 
-TEST_F(SharedCaches, OfUnlikeJobsAreRefused) {
+TEST_F(LongSharedCaches, OfUnlikeJobsAreRefused) {
   const std::pair<const char*, const char*> changes[] = {
       {"--set jobs.first.data.cache=lru", "data."},
       {"--set jobs.second.data.cache_capacity=1MB", "data."},
@@ -406,7 +410,7 @@ TEST_F(SharedCaches, OfUnlikeJobsAreRefused) {
 
 /// The benefit is measured in real time, so it differs; decisions follow from what was recorded of it. With
 /// real data: a wrong sample would change the model.
-TEST_F(SharedCaches, AreMeasuredInARunAndReplayed) {
+TEST_F(LongSharedCaches, AreMeasuredInARunAndReplayed) {
   const std::string evaluating = ", evaluate_every: 20, placement.evaluator: node-4";
   const std::string words = line_.experiment(sharing_jobs(set_size, "icache", evaluating, evaluating)) +
                             " --operations --decisions " + probe_words + "--set data.cache_options.probe=4";
@@ -466,7 +470,7 @@ TEST_F(SharedCaches, DoTheSameInASimulationAndInOneRun) {
 }
 
 /// What each job knows of its losses comes from its own workers.
-TEST_F(SharedCaches, WithImportanceDecideAgainAsRecordedInBothWorlds) {
+TEST_F(LongSharedCaches, WithImportanceDecideAgainAsRecordedInBothWorlds) {
   const std::string words =
       line_.experiment(sharing_jobs(100, "icache", "", "", 2)) +
       " --set data.sampling=importance --set data.cache_options.package=4 --decisions --out ";
@@ -482,7 +486,7 @@ TEST_F(SharedCaches, WithImportanceDecideAgainAsRecordedInBothWorlds) {
   }
 }
 
-TEST_F(SharedCaches, AKilledNodeEndsAllJobsAndIsNamedOnce) {
+TEST_F(LongSharedCaches, AKilledNodeEndsAllJobsAndIsNamedOnce) {
   // Ranks: a worker, the node, two workers.
   const auto result = line_.tandem_ended_early(
       "run " + line_.experiment(sharing_jobs(100)) +
@@ -497,7 +501,7 @@ TEST_F(SharedCaches, AKilledNodeEndsAllJobsAndIsNamedOnce) {
       << result.output;
 }
 
-TEST_F(SeveralJobs, DoTheSameInASimulationAndInOneRun) {
+TEST_F(LongSeveralJobs, DoTheSameInASimulationAndInOneRun) {
   const std::string words =
       line_.experiment(three_jobs + "evaluate_every: 3\n") + " --operations --decisions";
   const auto simulated = line_.tandem("simulate " + words + " --together-only --out simulated");
@@ -520,7 +524,7 @@ TEST_F(SeveralJobs, DoTheSameInASimulationAndInOneRun) {
   EXPECT_TRUE(all.contains("jain_index")) << all.dump(1);
 }
 
-TEST_F(SeveralJobs, AJobThatFailsEndsAllAndIsNamed) {
+TEST_F(LongSeveralJobs, AJobThatFailsEndsAllAndIsNamed) {
   const auto failed = line_.tandem("run " + line_.experiment(three_jobs) +
                                    " --set jobs.ring.optimizer.learning_rate=1e30 --set "
                                    "jobs.servers.stop.rounds=100000 --out out");
@@ -530,7 +534,7 @@ TEST_F(SeveralJobs, AJobThatFailsEndsAllAndIsNamed) {
     EXPECT_TRUE(is_incomplete_result_directory(path(name))) << name;
 }
 
-TEST_F(SeveralJobs, AKilledRankIsNamedWithItsJob) {
+TEST_F(LongSeveralJobs, AKilledRankIsNamedWithItsJob) {
   const auto result = line_.tandem_ended_early(
       "run " + line_.experiment(three_jobs) +
           " --set workload.math=modelled --set stop.rounds=100000 --out out",
@@ -543,7 +547,7 @@ TEST_F(SeveralJobs, AKilledRankIsNamedWithItsJob) {
       << result.output;
 }
 
-TEST_F(SeveralJobs, EndBySignalsAsOneJobDoes) {
+TEST_F(LongSeveralJobs, EndBySignalsAsOneJobDoes) {
   const auto result = line_.tandem_ended_early(
       "run " + line_.experiment(three_jobs) +
           " --set workload.math=modelled --set stop.rounds=100000 --out out",
@@ -586,5 +590,5 @@ TEST_F(SeveralJobs, RunOnlyOnThisMachineOrACluster) {
 
 #endif
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -14,9 +14,10 @@
 #include "policies/checkpointing/interval.hpp"
 #include "tests/cli/resume_jobs.hpp"
 #include "tests/support/membership_checks.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using Rounds = std::vector<std::int64_t>;
 
@@ -56,7 +57,15 @@ class SimulatedRestarts : public ResumeJobs {
   }
   /// Of one round, from a job whose machine stays.
   double round_s() const { return makespan(job(lives("1000")), "stays") / 12; }
+  /// A job that commits when its machine is warned.
+  std::string warned_job(const std::string& lifetimes, double notice_s) const {
+    return job(lifetimes + fmt::format("--set sync.over=server --set placement.servers=[a] --set "
+                                       "checkpoint.policy=on-warning --set checkpoint.options={{}} --set "
+                                       "transience.start=1 --set transience.notice={} --decisions --force",
+                                       notice_s));
+  }
 };
+using LongSimulatedRestarts = SimulatedRestarts;
 
 TEST_F(SimulatedRestarts, TakeTheTimeOfTheHandComputation) {
   const double round = round_s();
@@ -178,7 +187,7 @@ TEST_F(SimulatedRestarts, ADepartureDuringACommitTakesTheOneBefore) {
   EXPECT_EQ(rounds_of_generations(whole), (Rounds{0, 8}));
 }
 
-TEST_F(SimulatedRestarts, NothingIsLostAtTheEndOfARoundWithoutCosts) {
+TEST_F(LongSimulatedRestarts, NothingIsLostAtTheEndOfARoundWithoutCosts) {
   const std::string every = "--set checkpoint.options.interval=1 ";
   const double never =
       makespan(job(every + "--set transience.lifetime=never --set recovery.mode=in-place"), "never");
@@ -202,16 +211,10 @@ TEST_F(SimulatedRestarts, MachinesThatStayChangeNothing) {
 
 /// on-warning commits after the round in which the warning comes, if that ends before the machine departs.
 TEST_F(SimulatedRestarts, WarningsOfDrawnDeparturesReachThePolicy) {
-  const auto warned = [&](const std::string& lifetimes, double notice_s) {
-    return job(lifetimes + fmt::format("--set sync.over=server --set placement.servers=[a] --set "
-                                       "checkpoint.policy=on-warning --set checkpoint.options={{}} --set "
-                                       "transience.start=1 --set transience.notice={} --decisions --force",
-                                       notice_s));
-  };
-  const double round = makespan(warned(lives("1000"), 2), "stays") / 12;
+  const double round = makespan(warned_job(lives("1000"), 2), "stays") / 12;
   // The worker is warned in round 5, and the server learns it with the push of that round. The first commit
   // shows that it takes no time, so another one follows the last round.
-  const Results all = simulate(warned(lives("6.5"), 2), "out");
+  const Results all = simulate(warned_job(lives("6.5"), 2), "out");
   EXPECT_EQ(rounds_of_commits(all.journal), (Rounds{5, 6}));
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 6}));
   EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), 7.5 + 6 * round, 1e-3);
@@ -221,18 +224,21 @@ TEST_F(SimulatedRestarts, WarningsOfDrawnDeparturesReachThePolicy) {
   }));
   // Warned in round 7, which does not end.
   ASSERT_LT(6 * round, 6.4);
-  const Results late = simulate(warned(lives("6.5"), 0.1), "late");
+  const Results late = simulate(warned_job(lives("6.5"), 0.1), "late");
   EXPECT_EQ(rounds_of_generations(late), (Rounds{0, 0}));
-  // Machines that were warned earlier lose no more: the same lifetimes, drawn at random.
+}
+
+/// The same lifetimes, drawn at random.
+TEST_F(LongSimulatedRestarts, MachinesThatAreWarnedEarlierLoseNoMore) {
   for (int seed = 1; seed <= 6; ++seed) {
     double before = std::numeric_limits<double>::infinity();
     for (const double notice_s : {0.001, 0.4, 1.1, 3.0}) {
-      const double time =
-          makespan(warned(fmt::format("--set transience.lifetime=exponential --set transience.options.mean=9 "
-                                      "--set transience.options.minimum=3 --set seed={} ",
-                                      seed),
-                          notice_s),
-                   "out");
+      const double time = makespan(
+          warned_job(fmt::format("--set transience.lifetime=exponential --set transience.options.mean=9 "
+                                 "--set transience.options.minimum=3 --set seed={} ",
+                                 seed),
+                     notice_s),
+          "out");
       // But for the messages about the warning.
       EXPECT_LE(time, before + 1e-3) << "seed " << seed << ", notice " << notice_s;
       before = time;
@@ -242,7 +248,7 @@ TEST_F(SimulatedRestarts, WarningsOfDrawnDeparturesReachThePolicy) {
 
 /// The closed form: a round takes 1 s and a commit of the server a time that a first job measures. If the
 /// notice is as long as both, less than a round is lost, whenever the machine departs.
-TEST_F(SimulatedRestarts, AfterAWarningLessThanARoundIsLost) {
+TEST_F(LongSimulatedRestarts, AfterAWarningLessThanARoundIsLost) {
   const std::string settings =
       "--set sync.over=server --set placement.servers=[a] --set checkpoint.policy=on-warning --set "
       "stop.rounds=30 "
@@ -280,7 +286,7 @@ TEST_F(SimulatedRestarts, AfterAWarningLessThanARoundIsLost) {
 /// Of one of several workers, each on a machine of its own: the rank that decides hears of it with the
 /// messages of the round in progress. With two servers, and where a worker decides, the commit follows a
 /// round later, since the others have to learn of it; over peers, where workers may be ahead of it, four.
-TEST_F(SimulatedRestarts, AWarningIsHeardWithTheRoundInProgress) {
+TEST_F(LongSimulatedRestarts, AWarningIsHeardWithTheRoundInProgress) {
   const std::pair<const char*, int> cases[] = {
       {"", 0},
       {"--set sync.overlap=none", 0},
@@ -321,7 +327,7 @@ TEST_F(SimulatedRestarts, AWarningIsHeardWithTheRoundInProgress) {
   }
 }
 
-TEST_F(SimulatedRestarts, WithoutACommitTheJobBeginsAgain) {
+TEST_F(LongSimulatedRestarts, WithoutACommitTheJobBeginsAgain) {
   const double round = round_s();
   const Results all = simulate(job(lives("3.5,2.5") + "--set transience.start=1"), "out");
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 0, 0}));
@@ -329,7 +335,7 @@ TEST_F(SimulatedRestarts, WithoutACommitTheJobBeginsAgain) {
 }
 
 /// The mean of jobs is that of the closed form: N segments of work and a commit, which failures strike.
-TEST_F(SimulatedRestarts, TheMeanMakespanIsThatOfTheClosedForm) {
+TEST_F(LongSimulatedRestarts, TheMeanMakespanIsThatOfTheClosedForm) {
   const double round = round_s();
   const Seconds mtbf(15.0), work(4 * round);
   const checkpointing::Costs costs{.commit = Seconds(2), .load = Seconds(1), .downtime = Seconds(3)};
@@ -405,7 +411,7 @@ TEST_F(SimulatedRestarts, ImpossibleJobsAreRefused) {
 /// Servers of workers at different speeds commit without them: a commit counts when all have written their
 /// records, and until then the one before stays, however short the time between commits is. The same where
 /// all commits stay.
-TEST_F(SimulatedRestarts, AsynchronousJobsLoseNoCommit) {
+TEST_F(LongSimulatedRestarts, AsynchronousJobsLoseNoCommit) {
   const std::string two_servers = " --set placement.servers=[server,node-4]";
   for (const auto& [servers, keep] :
        std::vector<std::pair<std::string, int>>{{"", 1}, {two_servers, 1}, {"", 0}, {two_servers, 0}}) {
@@ -440,8 +446,8 @@ TEST_F(SimulatedRestarts, AsynchronousJobsLoseNoCommit) {
 
 /// The shipped study: means over its seeds are those that its notes state, and the best interval is next to
 /// the optimal one.
-TEST_F(SimulatedRestarts, TheShippedStudyAgreesWithTheClosedForm) {
-  succeeds("study " TANDEM_SOURCE_DIR "/workloads/studies/checkpoint.yaml --out study -q");
+TEST_F(LongSimulatedRestarts, TheShippedStudyAgreesWithTheClosedForm) {
+  succeeds("study " + testing::source_folder() + "/workloads/studies/checkpoint.yaml --out study -q");
   const auto report = nlohmann::json::parse(contents("study/report.json"));
   const std::map<std::string, double> expected = {{"every-1", 1368},  {"every-2", 1221},  {"every-5", 1147},
                                                   {"every-10", 1149}, {"every-25", 1234}, {"every-75", 1675},
@@ -478,16 +484,19 @@ TEST_P(RestartedTraining, EndsWithTheSameModel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, RestartedTraining,
+    DirectoryAndMemory, RestartedTraining,
     ::testing::Values(
-        "", "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
-        "--set checkpoint.mode=background",
+        "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
+        "--set checkpoint.to=buddy --set recovery.mode=restart --set sync.over=all-reduce --set "
+        "checkpoint.mode=background"));
+INSTANTIATE_TEST_SUITE_P(
+    LongOthers, RestartedTraining,
+    ::testing::Values(
+        "", "--set checkpoint.mode=background",
         // Each departure takes a part of every commit along.
         "--set checkpoint.to=local", "--set checkpoint.to=buddy --set recovery.mode=restart",
         "--set checkpoint.to=buddy --set recovery.mode=restart --set checkpoint.keep=1",
         "--set checkpoint.to=buddy --set recovery.mode=restart --set placement.servers=[server,node-4]",
-        "--set checkpoint.to=buddy --set recovery.mode=restart --set sync.over=all-reduce --set "
-        "checkpoint.mode=background",
         "--set sync.over=all-reduce --set optimizer.kind=adam",
         "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
         "--set sync.algorithm=d-psgd --set sync.over=peers", "--set placement.evaluator=first-worker"));
@@ -513,13 +522,15 @@ TEST_P(ModelledRestarts, TakeTheTimesOfRealMathematics) {
   EXPECT_EQ(real.summary.at("samples"), modelled.summary.at("samples"));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ModelledRestarts,
-    ::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=esync",
-                      "--set sync.algorithm=dc-asgd", "--set sync.algorithm=asp --set checkpoint.to=local",
-                      "--set checkpoint.to=buddy", "--set sync.algorithm=asp --set checkpoint.to=buddy",
-                      "--set sync.algorithm=easgd", "--set sync.over=all-reduce",
-                      "--set sync.algorithm=d-psgd --set sync.over=peers", "--set sync.compression=top-k"));
+INSTANTIATE_TEST_SUITE_P(Asp, ModelledRestarts, ::testing::Values("--set sync.algorithm=asp"));
+INSTANTIATE_TEST_SUITE_P(LongOthers, ModelledRestarts,
+                         ::testing::Values("", "--set sync.algorithm=esync", "--set sync.algorithm=dc-asgd",
+                                           "--set sync.algorithm=asp --set checkpoint.to=local",
+                                           "--set checkpoint.to=buddy",
+                                           "--set sync.algorithm=asp --set checkpoint.to=buddy",
+                                           "--set sync.algorithm=easgd", "--set sync.over=all-reduce",
+                                           "--set sync.algorithm=d-psgd --set sync.over=peers",
+                                           "--set sync.compression=top-k"));
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -9,10 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class Slurm : public ::testing::Test {
  protected:
@@ -28,7 +29,7 @@ class Slurm : public ::testing::Test {
   }
   void TearDown() override { line_.shell("sh " + script() + " down \"$PWD/slurm\""); }
 
-  static std::string script() { return "'" TANDEM_SOURCE_DIR "/tests/support/slurm.sh'"; }
+  static std::string script() { return "'" + testing::source_folder() + "/tests/support/slurm.sh'"; }
   CommandResult slurm(const std::string& command) const {
     return line_.shell("export TANDEM SLURM_CONF=$PWD/slurm/slurm.conf; " + command);
   }
@@ -39,8 +40,9 @@ class Slurm : public ::testing::Test {
 
   CommandLine line_;
 };
+using LongSlurm = Slurm;
 
-TEST_F(Slurm, AnArrayWithATaskThatIsKilledIsTheStudyOfOneProcess) {
+TEST_F(LongSlurm, AnArrayWithATaskThatIsKilledIsTheStudyOfOneProcess) {
   const auto printed =
       line_.tandem("study study.yaml --print-sbatch --chunk 2 --mem 300M --cpus 1 --out parts");
   ASSERT_EQ(printed.exit_code, 0) << printed.output;
@@ -70,7 +72,7 @@ TEST_F(Slurm, AnArrayWithATaskThatIsKilledIsTheStudyOfOneProcess) {
   }
 }
 
-TEST_F(Slurm, ARunTakesItsAllocation) {
+TEST_F(LongSlurm, ARunTakesItsAllocation) {
   const std::string job =
       line_.experiment() + " --set run.devices=native --set placement.workers=[node-1,node-2]";
   line_.write("run.sbatch",
@@ -86,7 +88,7 @@ TEST_F(Slurm, ARunTakesItsAllocation) {
   EXPECT_EQ(results.journal.steps.size(), 12U) << "two workers, six rounds";
 }
 
-TEST_F(Slurm, WhatAnAllocationCannotHoldIsRefusedBeforeItStarts) {
+TEST_F(LongSlurm, WhatAnAllocationCannotHoldIsRefusedBeforeItStarts) {
   const std::string job =
       line_.experiment() + " --set run.devices=native --set placement.workers=[node-1,node-2]";
   const auto refuses = [&](const std::string& words, const std::vector<std::string>& parts) {
@@ -104,7 +106,7 @@ TEST_F(Slurm, WhatAnAllocationCannotHoldIsRefusedBeforeItStarts) {
   refuses("--nodes=2 --ntasks-per-node=1" + run + "--map node-2=n3", {"--map node-2=n3", "(n1, n2)"});
 }
 
-TEST_F(Slurm, ThePrintedScriptResumesWhenTheJobIsRequeued) {
+TEST_F(LongSlurm, ThePrintedScriptResumesWhenTheJobIsRequeued) {
   const auto printed = line_.tandem(
       "run " + line_.experiment("evaluate_every: 50\n") +
       " --set run.devices=native --set placement.workers=[node-1,node-2] --set stop.rounds=6000 --set "
@@ -127,7 +129,7 @@ TEST_F(Slurm, ThePrintedScriptResumesWhenTheJobIsRequeued) {
 }
 
 /// Slurm sends the signal to the script's own process, which the command has replaced.
-TEST_F(Slurm, AJobThatCommitsIsWarnedBeforeItsTimeEnds) {
+TEST_F(LongSlurm, AJobThatCommitsIsWarnedBeforeItsTimeEnds) {
   const auto script = [this](const std::string& more) {
     return line_
         .tandem("run " + line_.experiment() +
@@ -143,7 +145,7 @@ TEST_F(Slurm, AJobThatCommitsIsWarnedBeforeItsTimeEnds) {
     EXPECT_EQ(other.find("--signal"), std::string::npos) << other;
 }
 
-TEST_F(Slurm, WorldsOfOneRankAreExplained) {
+TEST_F(LongSlurm, WorldsOfOneRankAreExplained) {
   const std::string job = line_.experiment() + " --set placement.workers=[node-1,node-2]";
   const auto printed = line_.tandem("run " + job + " --out alone --print-command");
   ASSERT_EQ(printed.exit_code, 0) << printed.output;
@@ -160,7 +162,7 @@ TEST_F(Slurm, WorldsOfOneRankAreExplained) {
   EXPECT_EQ(read_results((line_.folder() / "alone").string()).journal.steps.size(), 12U);
 }
 
-TEST_F(Slurm, ScancelEndsAllRanks) {
+TEST_F(LongSlurm, ScancelEndsAllRanks) {
   const std::string job =
       line_.experiment() +
       " --set run.devices=native --set stop.rounds=10000000 --set placement.workers=[node-1,node-2]";
@@ -178,5 +180,5 @@ TEST_F(Slurm, ScancelEndsAllRanks) {
   EXPECT_NE(result.output.find("INCOMPLETE"), std::string::npos) << result.output << text_of("long.log");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

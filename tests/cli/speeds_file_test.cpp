@@ -8,7 +8,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem::cli {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::HasSubstr;
 
@@ -61,5 +61,5 @@ TEST_F(SpeedsFile, RefusesWhatCannotBeFitted) {
   EXPECT_THROW(read_speeds_file((folder_.path() / "none").string()), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cli

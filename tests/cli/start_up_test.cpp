@@ -4,10 +4,10 @@
 #include "tests/cli/command.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// Each of the five ranks maps the records that the command has read, instead of reading them again.
-TEST(StartUp, RanksMapTheDataSetThatTheCommandHasRead) {
+TEST(LongStartUp, RanksMapTheDataSetThatTheCommandHasRead) {
   const CommandLine line;
   const auto result =
       line.shell("\"$TANDEM\" run " + line.experiment() +
@@ -21,5 +21,5 @@ TEST(StartUp, RanksMapTheDataSetThatTheCommandHasRead) {
       << result.output << line.shell("cat out.txt").output;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

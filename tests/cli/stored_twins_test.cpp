@@ -13,12 +13,15 @@
 
 #include "tests/cli/twins.hpp"
 #include "tests/support/cache_counts.hpp"
+#include "tests/support/paths.hpp"
 #include "validation/compare/compare.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
-TEST_F(Twins, CachesServeTheSameSamples) {
+using LongTwins = Twins;
+
+TEST_F(LongTwins, CachesServeTheSameSamples) {
   play("--set data.source=storage --set data.cache_capacity=100000 --set placement.cache_nodes=[server]");
   const auto hits = [](const Results& results) {
     return std::pair(cache_sum(results.journal, "tier0").samples,
@@ -36,7 +39,8 @@ TEST_P(StoredTwins, StoresServeTheSameSamples) {
   ASSERT_EQ(
       line_
           .shell("sed 's|<host id=\"\\(node-[126]\\)\"[^>]*>|&<disk id=\"disk-\\1\" read_bw=\"100MBps\" "
-                 "write_bw=\"100MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > stores.xml")
+                 "write_bw=\"100MBps\"/>|' " +
+                 testing::source_folder() + "/platforms/mixed_lab.xml > stores.xml")
           .exit_code,
       0);
   play(
@@ -71,8 +75,8 @@ TEST_P(StoredTwins, StoresServeTheSameSamples) {
   EXPECT_EQ(read, measured_.summary.at("cache").at("storage_bytes"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiers, StoredTwins,
-                         ::testing::Values("--set data.cache=minio", "--set data.disk_capacity=15000"));
+INSTANTIATE_TEST_SUITE_P(Memory, StoredTwins, ::testing::Values("--set data.cache=minio"));
+INSTANTIATE_TEST_SUITE_P(LongTiers, StoredTwins, ::testing::Values("--set data.disk_capacity=15000"));
 
 /// Three nodes share one cache: samples that a node neither owns nor has come from their owner, or from the
 /// store if that has not wanted them yet. A sample is wanted once in an epoch, and an owner keeps what it
@@ -113,7 +117,7 @@ TEST_P(SharedTwins, CacheNodesGiveEachOtherTheSameSamples) {
   EXPECT_EQ(losses(measured_), losses(simulated_));
 }
 
-INSTANTIATE_TEST_SUITE_P(Owners, SharedTwins,
+INSTANTIATE_TEST_SUITE_P(LongOwners, SharedTwins,
                          ::testing::Values("--set data.peers=partition --set data.copies=1",
                                            "--set data.peers=ring --set data.copies=2"));
 
@@ -154,12 +158,12 @@ TEST_P(DirectoryTwins, ReadEachSampleFromTheStoreOnce) {
   EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, DirectoryTwins,
+INSTANTIATE_TEST_SUITE_P(LongPolicies, DirectoryTwins,
                          ::testing::Values("--set data.cache=minio --set data.prefetch=0",
                                            "--set data.cache=lru --set data.prefetch=0"));
 
 /// A directory names nodes that evict meanwhile, so counts differ; what policies decide is what was recorded.
-TEST_F(Twins, DecisionsWithADirectoryReplay) {
+TEST_F(LongTwins, DecisionsWithADirectoryReplay) {
   play(
       "--set data.source=storage --set data.cache=lru --set data.cache_capacity=8000 --set "
       "data.sampling=shuffled --set workload.train_samples=48 --set stop.rounds=12 --set "
@@ -173,7 +177,7 @@ TEST_F(Twins, DecisionsWithADirectoryReplay) {
 
 /// Each worker tells its node of the beginning and the end of each exchange, and of its own end, and trains
 /// on the same samples.
-TEST_F(Twins, ReadsInTheBackgroundMayWaitForExchanges) {
+TEST_F(LongTwins, ReadsInTheBackgroundMayWaitForExchanges) {
   play(
       "--set data.source=storage --set data.cache=hoard --set data.cache_capacity=100000 --set "
       "placement.cache_nodes=[server] --set data.background=while-computing --set sync.over=all-reduce --set "
@@ -250,7 +254,7 @@ TEST_P(ImportanceTwins, CachesDeliverTheSameSamples) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Workers, ImportanceTwins,
+    LongWorkers, ImportanceTwins,
     ::testing::Values("--set sync.algorithm=sequential --set placement.workers=[node-6] --set "
                       "placement.cache_nodes=[server]",
                       "--set placement.workers=[node-5,node-6] --set placement.cache_nodes=[server,server]",
@@ -258,16 +262,14 @@ INSTANTIATE_TEST_SUITE_P(
                       "placement.cache_nodes=[server,server]"));
 
 /// Each sample that is not in the cache is a request to the disk: latency and bytes / rate, in both worlds.
-TEST_F(Twins, EachRequestPaysTheLatencyOfItsDisk) {
+TEST_F(LongTwins, EachRequestPaysTheLatencyOfItsDisk) {
   constexpr double latency_s = 0.002, rate = 200e6;
-  ASSERT_EQ(
-      line_
-          .shell(
-              "sed 's|<disk id=\"disk\".*/>|<disk id=\"disk\" read_bw=\"200MBps\" "
-              "write_bw=\"150MBps\"><prop id=\"tandem:latency\" value=\"2ms\"/></disk>|' " TANDEM_SOURCE_DIR
-              "/platforms/mixed_lab.xml > slow_disk.xml")
-          .exit_code,
-      0);
+  ASSERT_EQ(line_
+                .shell("sed 's|<disk id=\"disk\".*/>|<disk id=\"disk\" read_bw=\"200MBps\" "
+                       "write_bw=\"150MBps\"><prop id=\"tandem:latency\" value=\"2ms\"/></disk>|' " +
+                       testing::source_folder() + "/platforms/mixed_lab.xml > slow_disk.xml")
+                .exit_code,
+            0);
   // No checkpoints, which would use the disk too.
   play(
       "--set platform=slow_disk.xml --set data.source=storage --set data.cache_capacity=100000 --set "
@@ -287,12 +289,12 @@ TEST_F(Twins, EachRequestPaysTheLatencyOfItsDisk) {
 
 /// Two cache nodes on one host wait for each other's reads: their disk serves the requests of both, so the
 /// reads of the two together take as long as those of one node that reads all.
-TEST_F(Twins, CacheNodesOfOneHostShareItsDisk) {
+TEST_F(LongTwins, CacheNodesOfOneHostShareItsDisk) {
   ASSERT_EQ(line_
                 .shell("sed 's|<disk id=\"disk\".*/>|<disk id=\"disk\" read_bw=\"200MBps\" "
                        "write_bw=\"150MBps\"><prop id=\"tandem:latency\" value=\"2ms\"/><prop "
-                       "id=\"tandem:parallel\" value=\"4\"/></disk>|' " TANDEM_SOURCE_DIR
-                       "/platforms/mixed_lab.xml > shared_disk.xml")
+                       "id=\"tandem:parallel\" value=\"4\"/></disk>|' " +
+                       testing::source_folder() + "/platforms/mixed_lab.xml > shared_disk.xml")
                 .exit_code,
             0);
   play(
@@ -307,5 +309,5 @@ TEST_F(Twins, CacheNodesOfOneHostShareItsDisk) {
   EXPECT_LT(blocked_s(measured_), 4 * blocked_s(simulated_));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

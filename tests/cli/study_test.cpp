@@ -13,10 +13,11 @@
 #include <vector>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 
@@ -44,19 +45,19 @@ class Study : public ::testing::Test {
   }
   CommandLine line_;
 };
+using LongStudy = Study;
 
 /// Of a cache that keeps its first samples, the time that a worker waits falls linearly with the capacity:
 /// the odds stall / (1 - stall) do, from those without a cache to those with all samples in it.
-TEST_F(Study, FindsTheLeastCacheForAStall) {
-  line_.write(
-      "cached.yaml",
-      "platform: " TANDEM_SOURCE_DIR
-      "/platforms/quad.xml\n"
-      "workload: {math: modelled, model: lenet, dataset: synthetic-colour, train_samples: 960, batch: 16}\n"
-      "sync: {over: all-reduce}\n"
-      "data: {source: storage, cache: minio, prefetch: 0}\n"
-      "placement: {cache_nodes: [server], worker_count: 1}\n"
-      "stop: {epochs: 3}\nwarmup_steps: 0\n");
+TEST_F(LongStudy, FindsTheLeastCacheForAStall) {
+  line_.write("cached.yaml", "platform: " + testing::source_folder() +
+                                 "/platforms/quad.xml\n"
+                                 "workload: {math: modelled, model: lenet, dataset: synthetic-colour, "
+                                 "train_samples: 960, batch: 16}\n"
+                                 "sync: {over: all-reduce}\n"
+                                 "data: {source: storage, cache: minio, prefetch: 0}\n"
+                                 "placement: {cache_nodes: [server], worker_count: 1}\n"
+                                 "stop: {epochs: 3}\nwarmup_steps: 0\n");
   line_.write("least.yaml", "experiments: cached.yaml\nstudy: {stall: 0.999}\n");
   ASSERT_EQ(line_.tandem("study least.yaml --out easy").exit_code, 0);
   const auto least_in = [&](const std::string& folder) {
@@ -84,15 +85,14 @@ TEST_F(Study, FindsTheLeastCacheForAStall) {
 }
 
 TEST_F(Study, WithoutWarmEpochsKeepsTheResultAndSaysWhyThereIsNoLeastCache) {
-  line_.write(
-      "cold.yaml",
-      "platform: " TANDEM_SOURCE_DIR
-      "/platforms/quad.xml\n"
-      "workload: {math: modelled, model: lenet, dataset: synthetic-colour, train_samples: 320, batch: 16}\n"
-      "sync: {over: all-reduce}\n"
-      "data: {source: storage, cache: minio, prefetch: 0}\n"
-      "placement: {cache_nodes: [server], worker_count: 1}\n"
-      "stop: {epochs: 1}\nwarmup_steps: 0\n");
+  line_.write("cold.yaml", "platform: " + testing::source_folder() +
+                               "/platforms/quad.xml\n"
+                               "workload: {math: modelled, model: lenet, dataset: synthetic-colour, "
+                               "train_samples: 320, batch: 16}\n"
+                               "sync: {over: all-reduce}\n"
+                               "data: {source: storage, cache: minio, prefetch: 0}\n"
+                               "placement: {cache_nodes: [server], worker_count: 1}\n"
+                               "stop: {epochs: 1}\nwarmup_steps: 0\n");
   line_.write("cold_study.yaml", "experiments: cold.yaml\nstudy: {stall: 0.1}\n");
   const auto result = line_.tandem("study cold_study.yaml --out cold");
   ASSERT_EQ(result.exit_code, 0) << result.output;
@@ -139,7 +139,7 @@ TEST_F(Study, FiguresAreThoseOfTheSimulationAlone) {
   EXPECT_EQ(own.at("step_time_s"), alone.at("step_time_s").at("mean"));
 }
 
-TEST_F(Study, KeepsResultDirectoriesIfAsked) {
+TEST_F(LongStudy, KeepsResultDirectoriesIfAsked) {
   ASSERT_EQ(line_.tandem("study study.yaml --out lean").exit_code, 0);
   ASSERT_EQ(line_.tandem("study study.yaml --out full --results").exit_code, 0);
   std::set<std::string> files;
@@ -153,7 +153,7 @@ TEST_F(Study, KeepsResultDirectoriesIfAsked) {
   EXPECT_EQ(read(line_.folder() / "lean/report.json"), read(line_.folder() / "full/report.json"));
 }
 
-TEST_F(Study, ParallelJobsGiveTheSameResults) {
+TEST_F(LongStudy, ParallelJobsGiveTheSameResults) {
   ASSERT_EQ(line_.tandem("study study.yaml --out one --jobs 1").exit_code, 0);
   ASSERT_EQ(line_.tandem("study study.yaml --out three --jobs 3").exit_code, 0);
   const json one = read(line_.folder() / "one" / "report.json");
@@ -161,7 +161,7 @@ TEST_F(Study, ParallelJobsGiveTheSameResults) {
   EXPECT_EQ(one.at("lines"), three.at("lines"));
 }
 
-TEST_F(Study, TakesTheVariantsOfAnExperiment) {
+TEST_F(LongStudy, TakesTheVariantsOfAnExperiment) {
   const auto result = line_.tandem("study experiment.yaml --set workload.math=modelled --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(read(line_.folder() / "out" / "report.json").at("configurations").size(), 2U);
@@ -194,7 +194,7 @@ std::string text_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST_F(Study, MergedShardsAreTheStudyOfOneProcessByteForByte) {
+TEST_F(LongStudy, MergedShardsAreTheStudyOfOneProcessByteForByte) {
   ASSERT_EQ(line_.tandem("study study.yaml --out whole").exit_code, 0);
   // In one folder, and in a folder each.
   for (const char* shard : {"0/3", "1/3", "2/3"})
@@ -215,7 +215,7 @@ TEST_F(Study, MergedShardsAreTheStudyOfOneProcessByteForByte) {
 }
 
 /// As the tasks of an array: many shards have nothing to do and end while others begin.
-TEST_F(Study, ShardsMayBeginTogether) {
+TEST_F(LongStudy, ShardsMayBeginTogether) {
   ASSERT_EQ(line_.tandem("study study.yaml --out whole").exit_code, 0);
   for (int i = 0; i < 4; ++i) {
     const auto together = line_.shell(
@@ -228,7 +228,7 @@ TEST_F(Study, ShardsMayBeginTogether) {
   }
 }
 
-TEST_F(Study, OnlyMissingContinuesAndLosesNothing) {
+TEST_F(LongStudy, OnlyMissingContinuesAndLosesNothing) {
   ASSERT_EQ(line_.tandem("study study.yaml --out whole").exit_code, 0);
   ASSERT_EQ(line_.tandem("study study.yaml --out parts --shard 0/2").exit_code, 0);
   const auto early = line_.tandem("study merge parts");
@@ -245,7 +245,7 @@ TEST_F(Study, OnlyMissingContinuesAndLosesNothing) {
     EXPECT_EQ(own.at("rounds"), 4) << own.at("name");
 }
 
-TEST_F(Study, AnInterruptedStudyIsContinuedAndNothingIsDoneTwice) {
+TEST_F(LongStudy, AnInterruptedStudyIsContinuedAndNothingIsDoneTwice) {
   line_.write(
       "long.yaml",
       "experiments: experiment.yaml\nvariants: [bsp]\nset: {workload.math: modelled, stop.rounds: 3000}\n"
@@ -294,13 +294,21 @@ TEST_F(Study, BadInputOfShardsIsRefused) {
   refuses("merge a", {"a/study.json", "manifest of a study"});
 }
 
-TEST_F(Study, PrintsAScriptForAJobArrayThatDoesAll) {
-  const auto printed =
-      line_.tandem("study study.yaml --print-sbatch --chunk 3 --time 00:05:00 --partition short --out out");
+const char* const print_script =
+    "study study.yaml --print-sbatch --chunk 3 --time 00:05:00 --partition short --out out";
+
+TEST_F(Study, PrintsAScriptForAJobArray) {
+  const auto printed = line_.tandem(print_script);
   ASSERT_EQ(printed.exit_code, 0) << printed.output;
   for (const char* line : {"#SBATCH --array=0-1\n", "#SBATCH --time=00:05:00\n",
                            "#SBATCH --partition=short\n", "#SBATCH --requeue\n"})
     EXPECT_NE(printed.output.find(line), std::string::npos) << line << printed.output;
+  EXPECT_EQ(line_.tandem("study study.yaml --print-sbatch --time '1 h'").exit_code, 2);
+}
+
+TEST_F(LongStudy, ThePrintedScriptForAJobArrayDoesAll) {
+  const auto printed = line_.tandem(print_script);
+  ASSERT_EQ(printed.exit_code, 0) << printed.output;
   line_.write("array.sh", printed.output);
   // What Slurm does.
   for (const char* task : {"0", "1"}) {
@@ -310,7 +318,6 @@ TEST_F(Study, PrintsAScriptForAJobArrayThatDoesAll) {
   ASSERT_EQ(line_.tandem("study merge out").exit_code, 0);
   ASSERT_EQ(line_.tandem("study study.yaml --out whole").exit_code, 0);
   EXPECT_EQ(text_of(line_.folder() / "whole/report.json"), text_of(line_.folder() / "out/report.json"));
-  EXPECT_EQ(line_.tandem("study study.yaml --print-sbatch --time '1 h'").exit_code, 2);
 }
 
 TEST_F(Study, BadInputLeavesNothing) {
@@ -353,7 +360,7 @@ TEST_F(Study, AShardThatIsNotCompleteFails) {
   EXPECT_NE(merged.output.find("mnist/bsp: failed"), std::string::npos) << merged.output;
 }
 
-TEST_F(Study, AnInterruptedStudyEndsItsProcesses) {
+TEST_F(LongStudy, AnInterruptedStudyEndsItsProcesses) {
   line_.write("long.yaml",
               "experiments: experiment.yaml\nset: {workload.math: modelled, stop.rounds: 2000000}\n"
               "grid: {placement.worker_count: [2, 4]}\n");
@@ -365,5 +372,5 @@ TEST_F(Study, AnInterruptedStudyEndsItsProcesses) {
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

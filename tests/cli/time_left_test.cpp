@@ -14,7 +14,7 @@
 #include "cli/progress.hpp"
 
 namespace tandem::cli {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(TimeLeft, OfSteadyWorkIsExactWhateverTheStartTook) {
   TimeLeft left;
@@ -70,5 +70,5 @@ TEST(LoggedProgress, IsThatOfTheLastLineThatSaysIt) {
   std::filesystem::remove(log);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cli

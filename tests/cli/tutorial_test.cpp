@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// A fenced block: "```sh", or "```yaml NAME" for a file to be saved.
 struct Block {
@@ -35,10 +36,10 @@ std::vector<Block> blocks_of(const std::string& path) {
   return blocks;
 }
 
-TEST(Tutorial, EveryCommandWorks) {
+TEST(LongTutorial, EveryCommandWorks) {
   const CommandLine line;
   int commands = 0;
-  for (const Block& block : blocks_of(TANDEM_SOURCE_DIR "/workloads/experiments/README.md")) {
+  for (const Block& block : blocks_of(testing::source_folder() + "/workloads/experiments/README.md")) {
     if (!block.file.empty()) line.write(block.file, block.text);
     if (block.language != "sh") continue;
     std::istringstream lines(block.text);
@@ -53,5 +54,5 @@ TEST(Tutorial, EveryCommandWorks) {
   EXPECT_GE(commands, 9);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

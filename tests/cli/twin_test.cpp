@@ -13,13 +13,16 @@
 #include "tests/cli/rank_world.hpp"
 #include "tests/cli/twins.hpp"
 #include "tests/support/fair_service.hpp"
+#include "tests/support/paths.hpp"
 #include "validation/compare/compare.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
-TEST_F(Twins, ResultsRecordAndSayWhoseNetworkAndDevicesTheyUsed) {
+using LongTwins = Twins;
+
+TEST_F(LongTwins, ResultsRecordAndSayWhoseNetworkAndDevicesTheyUsed) {
   const std::string words = line_.experiment() + " --set stop.rounds=2 ";
   const auto simulated = line_.tandem("simulate " + words + " --out simulated");
   EXPECT_NE(
@@ -66,7 +69,7 @@ TEST_P(StoppedTwins, StopAtTheSameEvaluation) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Routes, StoppedTwins,
+    LongRoutes, StoppedTwins,
     ::testing::Values("--set sync.algorithm=bsp", "--set sync.over=all-reduce", "--set sync.overlap=both",
                       "--set sync.algorithm=d-psgd --set sync.over=peers",
                       "--set optimizer.update_at=workers",
@@ -75,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "--set placement.evaluator=first-worker --set "
                       "sync.algorithm=d-psgd --set sync.over=peers"));
 
-TEST_F(Twins, TimingDrivenJobsStopAtAnAccuracyToo) {
+TEST_F(LongTwins, TimingDrivenJobsStopAtAnAccuracyToo) {
   for (const std::string algorithm :
        {"asp", "ad-psgd --set sync.over=peers", "esync --set sync.over=all-reduce"}) {
     play(
@@ -201,14 +204,28 @@ std::vector<std::string> deterministic() {
   // Racks of three and two hosts, listed alternately: simulated and real ranks must both use the order chosen
   // from the network.
   const std::string racks =
-      " --set sync.over=all-reduce --set platform=" TANDEM_SOURCE_DIR
+      " --set sync.over=all-reduce --set platform=" + testing::source_folder() +
       "/platforms/two_racks.xml --set placement.workers=[node-1-1,node-2-1,node-1-2,node-2-2,node-1-3]";
   for (const char* collective : {"ring", "double-tree", "hierarchical", "auto"})
     all.push_back("--set sync.collective=" + (collective + racks));
   all.push_back("--set sync.collective=hierarchical --set sync.order=rank" + racks);
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(All, DeterministicTwins, ::testing::ValuesIn(deterministic()));
+/// Those that `./check` plays: one over each route.
+const std::vector<std::string> few_deterministic = {
+    "--set sync.algorithm=bsp --set sync.over=server",
+    "--set sync.over=all-reduce --set sync.collective=ring "
+    "--set placement.workers=[node-1,node-2,node-3,node-4,node-5]",
+    "--set sync.algorithm=d-psgd --set sync.over=peers"};
+
+std::vector<std::string> without(std::vector<std::string> all, const std::vector<std::string>& few) {
+  std::erase_if(all, [&](const std::string& one) { return std::ranges::count(few, one) > 0; });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Few, DeterministicTwins, ::testing::ValuesIn(few_deterministic));
+INSTANTIATE_TEST_SUITE_P(LongAll, DeterministicTwins,
+                         ::testing::ValuesIn(without(deterministic(), few_deterministic)));
 
 class TensorTwins : public Twins {};
 
@@ -238,7 +255,7 @@ TEST_P(TensorTwins, SendTheSameMessages) {
   EXPECT_EQ(sharding.at("busiest").at("bytes").at("host"), "server");
   EXPECT_EQ(measured_.info.experiment.workload.synthetic_tensors.size(), 5U);
 }
-INSTANTIATE_TEST_SUITE_P(Policies, TensorTwins, ::testing::Values("even", "round-robin", "balanced"));
+INSTANTIATE_TEST_SUITE_P(LongPolicies, TensorTwins, ::testing::Values("even", "round-robin", "balanced"));
 
 class NativeTwins : public Twins {
  protected:
@@ -269,8 +286,9 @@ class NativeTwins : public Twins {
 /// MPI's order of additions differs, so the models differ by rounding errors.
 TEST_P(NativeTwins, SameOperationsAndDecisionsAndAlmostTheSameLosses) { expect_twins(GetParam(), 1e-4); }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, NativeTwins,
-                         ::testing::Values("bsp", "fedavg --set sync.options.h=3",
+INSTANTIATE_TEST_SUITE_P(Bsp, NativeTwins, ::testing::Values("bsp"));
+INSTANTIATE_TEST_SUITE_P(LongAlgorithms, NativeTwins,
+                         ::testing::Values("fedavg --set sync.options.h=3",
                                            "local-sgd --set sync.options.h=2",
                                            "group-average --set sync.options.group_size=2"));
 
@@ -281,7 +299,7 @@ TEST_P(NativeTwinsOfHalves, SameOperationsAndDecisionsAndAboutTheSameLosses) {
   expect_twins("bsp --set sync.compression=" + GetParam(), 1e-2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Compressions, NativeTwinsOfHalves, ::testing::Values("fp16", "bf16"));
+INSTANTIATE_TEST_SUITE_P(LongCompressions, NativeTwinsOfHalves, ::testing::Values("fp16", "bf16"));
 
 class NativeTwinsOfGathers : public NativeTwins {};
 
@@ -290,9 +308,9 @@ TEST_P(NativeTwinsOfGathers, SameOperationsDecisionsAndLosses) {
   expect_twins("bsp --set sync.compression=" + GetParam(), 0.0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Compressions, NativeTwinsOfGathers, ::testing::Values("top-k", "sign", "qsgd"));
+INSTANTIATE_TEST_SUITE_P(LongCompressions, NativeTwinsOfGathers, ::testing::Values("top-k", "sign", "qsgd"));
 
-TEST_F(Twins, CalibrationMeasuresNativeForTheSimulation) {
+TEST_F(LongTwins, CalibrationMeasuresNativeForTheSimulation) {
   const std::string words =
       line_.experiment() +
       " --set workload.math=modelled --set sync.over=all-reduce --set sync.collective=native ";
@@ -346,7 +364,10 @@ std::vector<std::string> timing_driven() {
     all.push_back(std::string("--set run.devices=native --set sync.algorithm=") + settings);
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(All, TimingTwins, ::testing::ValuesIn(timing_driven()));
+const std::vector<std::string> few_timing_driven = {"--set sync.algorithm=asp --set sync.over=server"};
+INSTANTIATE_TEST_SUITE_P(Few, TimingTwins, ::testing::ValuesIn(few_timing_driven));
+INSTANTIATE_TEST_SUITE_P(LongAll, TimingTwins,
+                         ::testing::ValuesIn(without(timing_driven(), few_timing_driven)));
 
 /// A server that needs three times as long for the pushes of its six equal workers as a worker for a step.
 class FairTwins : public Twins {
@@ -382,7 +403,8 @@ TEST_P(FairTwins, EqualWorkersMakeEqualProgress) {
   const std::string words = "fair.yaml --decisions --set sync.over=server --set sync.algorithm=" + GetParam();
   const auto simulated = line_.tandem("simulate " + words + " --out simulated");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
-  const auto measured = run_in_shared_world(line_, words + " --out measured", TANDEM_SERVED_RANK);
+  const auto measured =
+      run_in_shared_world(line_, words + " --out measured", testing::build_folder() + "/bin/served_rank");
   ASSERT_EQ(measured.exit_code, 0) << measured.output;
   for (const char* folder : {"simulated", "measured"}) {
     const auto pushes = pushes_by_worker(read_results((line_.folder() / folder).string()).journal, workers);
@@ -394,7 +416,7 @@ TEST_P(FairTwins, EqualWorkersMakeEqualProgress) {
 }
 
 /// adsp is left out: its workers push at given times.
-INSTANTIATE_TEST_SUITE_P(WithoutRounds, FairTwins,
+INSTANTIATE_TEST_SUITE_P(LongWithoutRounds, FairTwins,
                          ::testing::Values("asp", "ssp", "dssp", "dynsgd", "k-batch-sync", "rennala",
                                            "ringmaster", "sync-switch", "easgd-async", "dc-asgd",
                                            "dc-asgd-adaptive", "dc-asgd-mxnet"));
@@ -411,18 +433,22 @@ TEST(TwinsOfTheCatalogue, PlayEveryAlgorithmOverEveryRoute) {
       EXPECT_EQ(names_workers, algorithm.make.most_workers == 1) << settings;
     }
   }
+  for (const auto& settings : few_deterministic)
+    EXPECT_EQ(std::ranges::count(deterministic(), settings), 1) << settings;
+  for (const auto& settings : few_timing_driven)
+    EXPECT_EQ(std::ranges::count(timing_driven(), settings), 1) << settings;
 }
 
 /// In both worlds a worker's question lasts at least as long as its answer, and the answers follow each
 /// other.
-TEST_F(Twins, TheCoordinatorTakesItsTimeToAnswer) {
+TEST_F(LongTwins, TheCoordinatorTakesItsTimeToAnswer) {
   constexpr double answer_s = 0.02;
-  ASSERT_EQ(
-      line_
-          .shell("sed '0,/<host id=\"server\"[^>]*>/s||&<prop id=\"tandem:answer\" "
-                 "value=\"20ms\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > slow_coordinator.xml")
-          .exit_code,
-      0);
+  ASSERT_EQ(line_
+                .shell("sed '0,/<host id=\"server\"[^>]*>/s||&<prop id=\"tandem:answer\" "
+                       "value=\"20ms\"/>|' " +
+                       testing::source_folder() + "/platforms/mixed_lab.xml > slow_coordinator.xml")
+                .exit_code,
+            0);
   for (const char* over : {"server", "all-reduce"}) {
     play("--force --set platform=slow_coordinator.xml --set sync.algorithm=esync-published --set sync.over=" +
          std::string(over));
@@ -451,7 +477,7 @@ TEST_F(Twins, TheCoordinatorTakesItsTimeToAnswer) {
 }
 
 /// An emulated device never finishes early, so slow steps are slow in both results; the other steps are not.
-TEST_F(Twins, TheSameStepsAreSlowed) {
+TEST_F(LongTwins, TheSameStepsAreSlowed) {
   play("--set workload.batch=50 --set run.slowdown_probability=0.3 --set run.slowdown_factor=100");
   const auto forward_s = [](const Results& results) {
     std::map<std::pair<Rank, int>, double> by_step;
@@ -478,7 +504,7 @@ TEST_F(Twins, TheSameStepsAreSlowed) {
   EXPECT_LT(sum, 0.8 * all_slow);
 }
 
-TEST_F(Twins, TimeStartsWhenTheLearnerIsReady) {
+TEST_F(LongTwins, TimeStartsWhenTheLearnerIsReady) {
   play("");
   for (const auto& step : measured_.journal.steps) {
     if (step.step > 0) continue;
@@ -486,7 +512,7 @@ TEST_F(Twins, TimeStartsWhenTheLearnerIsReady) {
   }
 }
 
-TEST_F(Twins, ResultsOfDifferentJobsAreNotCompared) {
+TEST_F(LongTwins, ResultsOfDifferentJobsAreNotCompared) {
   play("");
   ASSERT_EQ(line_
                 .tandem("simulate " + line_.experiment("evaluate_every: 3\n") +
@@ -498,5 +524,5 @@ TEST_F(Twins, ResultsOfDifferentJobsAreNotCompared) {
   EXPECT_NE(result.output.find("batch"), std::string::npos) << result.output;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

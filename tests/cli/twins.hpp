@@ -10,6 +10,7 @@
 #include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/cli/rank_world.hpp"
+#include "tests/support/paths.hpp"
 #include "validation/compare/compare.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -28,7 +29,8 @@ class Twins : public ::testing::TestWithParam<std::string> {
     ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
     const auto measured = start == Start::by_tandem_run
                               ? line_.tandem("run " + words + " --out measured")
-                              : run_in_shared_world(line_, words + " --out measured", TANDEM_SERVED_RANK);
+                              : run_in_shared_world(line_, words + " --out measured",
+                                                    testing::build_folder() + "/bin/served_rank");
     ASSERT_EQ(measured.exit_code, 0) << measured.output;
     simulated_ = read_results((line_.folder() / "simulated").string());
     measured_ = read_results((line_.folder() / "measured").string());

@@ -8,7 +8,7 @@
 #include "tests/cli/command.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
@@ -90,5 +90,5 @@ TEST_F(View, AReportThatCannotBeWrittenAgainIsRefused) {
   EXPECT_FALSE(fs::exists(line_.folder() / "one/report.html"));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

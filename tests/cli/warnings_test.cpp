@@ -7,9 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -68,8 +69,8 @@ TEST_F(Warnings, LackOfMemoryIsAWarningOfASimulationAndAnErrorOfARun) {
 }
 
 /// Two A100 and six T4, with a server.
-constexpr const char* two_sites =
-    "--set platform=" TANDEM_SOURCE_DIR
+const std::string two_sites =
+    "--set platform=" + testing::source_folder() +
     "/platforms/two_sites.xml --set placement.servers=[server] --set "
     "placement.workers=[first-a100-1,first-a100-2,second-t4-1,second-t4-2,second-t4-3,second-t4-4,"
     "second-t4-5,second-t4-6] ";
@@ -126,7 +127,8 @@ TEST_F(Warnings, AGpuWithoutAPropertyHasTheMemoryOfItsDataSheet) {
 TEST_F(Warnings, DisksThatNobodyReadsAreNamed) {
   ASSERT_EQ(line_
                 .shell("sed '0,/<host id=\"node-1\"[^>]*>/s||&<disk id=\"spare\" read_bw=\"1MBps\" "
-                       "write_bw=\"1MBps\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > spare.xml")
+                       "write_bw=\"1MBps\"/>|' " +
+                       testing::source_folder() + "/platforms/mixed_lab.xml > spare.xml")
                 .exit_code,
             0);
   const std::string stored =
@@ -145,11 +147,12 @@ TEST_F(Warnings, DisksThatNobodyReadsAreNamed) {
 
 TEST_F(Warnings, LifetimesOfMachinesWithoutWorkersAreNamed) {
   const auto told = [&](const std::string& host, const std::string& model) {
-    EXPECT_EQ(line_
-                  .shell("sed '0,/<host id=\"" + host + "\"[^>]*>/s||&<prop id=\"tandem:lifetime\" value=\"" +
-                         model + "\"/>|' " TANDEM_SOURCE_DIR "/platforms/mixed_lab.xml > lives.xml")
-                  .exit_code,
-              0);
+    EXPECT_EQ(
+        line_
+            .shell("sed '0,/<host id=\"" + host + "\"[^>]*>/s||&<prop id=\"tandem:lifetime\" value=\"" +
+                   model + "\"/>|' " + testing::source_folder() + "/platforms/mixed_lab.xml > lives.xml")
+            .exit_code,
+        0);
     return simulated("--set platform=lives.xml");
   };
   EXPECT_THAT(
@@ -169,7 +172,7 @@ TEST_F(Warnings, WorkersThatShareADeviceInTheSimulationOnly) {
 
 TEST_F(Warnings, ALongRouteWithoutAWindowIsNamedInTheResults) {
   ASSERT_EQ(line_
-                .shell("sed 's|latency=\"[^\"]*\"|latency=\"1s\"|' " TANDEM_SOURCE_DIR
+                .shell("sed 's|latency=\"[^\"]*\"|latency=\"1s\"|' " + testing::source_folder() +
                        "/platforms/mixed_lab.xml > long.xml; sed '0,/<host id=\"server\"[^>]*>/s||&<prop "
                        "id=\"tandem:window\" value=\"1kB\"/>|' long.xml > small.xml")
                 .exit_code,
@@ -227,5 +230,5 @@ TEST_F(Warnings, ASmallPartOfSyntheticImagenetTrainsFromStorage) {
   EXPECT_EQ(cache.at("storage_bytes"), 8 * 112'898);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -8,7 +8,7 @@
 #include "tests/cli/command.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// Five equal hosts on a switch.
 const char* const star = R"(<?xml version="1.0"?>
@@ -51,14 +51,15 @@ TEST_P(Witness, AgreesWithTheSimulatorOnAPlainStar) {
   EXPECT_NE(compared.output.find("parity passed"), std::string::npos) << compared.output;
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, Witness,
-                         ::testing::Values("", "--set sync.algorithm=local-sgd",
-                                           "--set sync.over=all-reduce --set placement.servers=[]",
+INSTANTIATE_TEST_SUITE_P(Routes, Witness,
+                         ::testing::Values("", "--set sync.over=all-reduce --set placement.servers=[]"));
+INSTANTIATE_TEST_SUITE_P(LongAlgorithms, Witness,
+                         ::testing::Values("--set sync.algorithm=local-sgd",
                                            "--set sync.over=all-reduce --set placement.servers=[] --set "
                                            "sync.collective=halving-doubling"));
 
 /// SMPI implements MPI_Iallreduce with its own algorithm: the operations are the same, the times may differ.
-TEST(WitnessCommand, SupportsTheNativeAllReduce) {
+TEST(LongWitnessCommand, SupportsTheNativeAllReduce) {
   CommandLine line;
   const std::string words = "simulate " + line.experiment() +
                             " --set workload.math=modelled --set sync.over=all-reduce --set "
@@ -102,5 +103,5 @@ TEST(WitnessCommand, NeedsNoOpenMpi) {
   EXPECT_EQ(result.output.find("libmpi"), std::string::npos) << result.output;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -6,9 +6,10 @@
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/platforms/platform_text.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 template <class Action>
 std::string error_of(const Action& action) {
@@ -94,7 +95,9 @@ TEST(BadFile, Missing) {
 }
 
 TEST(BadFile, Directory) {
-  EXPECT_NE(error_of([] { load_platform(TANDEM_PLATFORMS); }).find("found a directory"), std::string::npos);
+  EXPECT_NE(
+      error_of([] { load_platform(testing::source_folder() + "/platforms"); }).find("found a directory"),
+      std::string::npos);
 }
 
 TEST(BadFile, MillionsOfHostsAreRefusedBeforeTheyAreBuilt) {
@@ -204,5 +207,5 @@ TEST(BadFiles, ATopologyOutsideAZoneLoadsOrIsExplained) {
         << error;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

@@ -9,9 +9,10 @@
 #include "platforms/load.hpp"
 #include "platforms/name_ranges.hpp"
 #include "tests/platforms/platform_text.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 std::string described(const std::string& path) { return describe(load_platform(path), load_topology(path)); }
 
@@ -24,7 +25,7 @@ double processor_time_s(int whose) {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-TEST(Describe, AClusterOfAQuarterMillionHostsTakesSeconds) {
+TEST(LongDescribe, AClusterOfAQuarterMillionHostsTakesSeconds) {
   // Like SimGrid's cluster_crossbar.xml: 4 s of processor time in a release build, of which SimGrid
   // needs 1.6; 35 s with names matched by regular expressions and with routes of all channels.
   const TemporaryFile file(cluster_xml(262'145));
@@ -38,7 +39,7 @@ TEST(Describe, AClusterOfAQuarterMillionHostsTakesSeconds) {
 }
 
 TEST(Describe, MixedLab) {
-  const auto text = described(std::string(TANDEM_PLATFORMS) + "/mixed_lab.xml");
+  const auto text = described(testing::source_folder() + "/platforms/mixed_lab.xml");
   for (const char* part :
        {"7 hosts", "raspberry-pi-4", "7.2 Gflop/s", "disk (read 200 MB/s, write 150 MB/s)", "memory=16GiB",
         "7 links", "cable-node-5", "12.5 MB/s", "125 MB/s", "SPLITDUPLEX", "server -> node-5", "100 us",
@@ -97,5 +98,5 @@ TEST(NameRanges, JoinsConsecutiveNumbers) {
   EXPECT_EQ(name_ranges({"a", "c", "e", "g", "i"}, 2), "a, c and 3 more");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

@@ -8,7 +8,7 @@
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 std::string error_of(const std::function<void()>& action) {
   try {
@@ -144,5 +144,5 @@ TEST(DescriptionJson, NamesAMissingKeyAndAWrongType) {
             std::string::npos);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

@@ -8,7 +8,7 @@
 #include "tests/platforms/platform_text.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 using discovery::Node;
 using discovery::Tree;
@@ -72,5 +72,5 @@ TEST(Discovered, OneMachineHasOnlyItsLoopback) {
   EXPECT_DOUBLE_EQ(load_topology(file.path()).between("here", "here")->bandwidth.count(), 4e9);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

@@ -7,7 +7,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 class HostProperties : public ::testing::Test {
  protected:
@@ -54,5 +54,5 @@ TEST_F(HostProperties, OfAClusterAreRefused) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

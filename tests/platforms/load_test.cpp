@@ -9,9 +9,10 @@
 #include "platforms/description_json.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/platforms/platform_text.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 Description load(const std::string& xml) { return load_platform(TemporaryFile(xml).path()); }
 
@@ -75,7 +76,7 @@ TEST(Load, WithoutADeviceARankUsesOneCore) {
 
 /// `speed` is what plain SimGrid programs use. Hosts with several cores are processors that have a GPU.
 TEST(Load, SpeedsOfShippedHostsAreThoseOfTheirDevices) {
-  for (const auto& entry : std::filesystem::directory_iterator(TANDEM_PLATFORMS)) {
+  for (const auto& entry : std::filesystem::directory_iterator(testing::source_folder() + "/platforms")) {
     if (entry.path().extension() != ".xml") continue;
     for (const Host& host : load_platform(entry.path().string()).hosts) {
       if (!host.device.is_gpu || host.cores > 1) continue;
@@ -209,7 +210,7 @@ INSTANTIATE_TEST_SUITE_P(
 class Shipped : public ::testing::TestWithParam<std::pair<const char*, std::size_t>> {};
 
 TEST_P(Shipped, Loads) {
-  const auto description = load_platform(std::string(TANDEM_PLATFORMS) + "/" + GetParam().first);
+  const auto description = load_platform(testing::source_folder() + "/platforms/" + GetParam().first);
   EXPECT_EQ(description.hosts.size(), GetParam().second);
   for (const auto& link : description.links)
     EXPECT_EQ(link.sharing, link.name == "loopback" ? "FATPIPE" : "SPLITDUPLEX") << link.name;
@@ -222,7 +223,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Shipped,
                                            std::pair("two_racks.xml", 7u)));
 
 TEST(MixedLab, HasThePropertiesThatExperimentsAssume) {
-  const auto lab = load_platform(std::string(TANDEM_PLATFORMS) + "/mixed_lab.xml");
+  const auto lab = load_platform(testing::source_folder() + "/platforms/mixed_lab.xml");
   EXPECT_EQ(host_names(lab),
             (std::vector<std::string>{"server", "node-1", "node-2", "node-3", "node-4", "node-5", "node-6"}));
   EXPECT_EQ(lab.host("server").disks.size(), 1u);
@@ -242,5 +243,5 @@ TEST(MixedLab, HasThePropertiesThatExperimentsAssume) {
   EXPECT_EQ(slower, 1);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

@@ -9,7 +9,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 /// Two GPUs on PCIe 4 x16, one of them behind a switch with an uplink of x8, with eight and four NVLinks; an
 /// InfiniBand adapter of 200 Gbit/s.
@@ -138,5 +138,5 @@ TEST_F(MachineTopologies, ThatAreWrongNameFileAndLine) {
   EXPECT_THROW(read_nccl_topology(folder_.path("absent.xml")), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

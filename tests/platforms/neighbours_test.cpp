@@ -9,10 +9,11 @@
 
 #include "policies/vocabulary/rng.hpp"
 #include "tests/platforms/platform_text.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/seeds.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 using Names = std::vector<std::string>;
 
@@ -38,7 +39,7 @@ std::vector<Names> groups_of(const Network& network, const std::vector<int>& lev
 }
 
 TEST(Neighbours, OfTwoAlternatingRacksAreOrderedByRack) {
-  const auto network = load_network(std::string(TANDEM_PLATFORMS) + "/two_racks.xml",
+  const auto network = load_network(testing::source_folder() + "/platforms/two_racks.xml",
                                     {"node-1-1", "node-2-1", "node-1-2", "node-2-2", "node-1-3", "node-2-3"});
   const Names by_rack = {"node-1-1", "node-1-2", "node-1-3", "node-2-1", "node-2-2", "node-2-3"};
   ASSERT_EQ(network.orders.size(), 2U);
@@ -181,5 +182,5 @@ TEST(Neighbours, OfATreeFormARingThatUsesEachChannelOnce) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

@@ -11,7 +11,7 @@
 #include "tests/platforms/platform_text.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, boost::no_property,
                                     boost::property<boost::edge_weight_t, int>>;
@@ -81,5 +81,5 @@ TEST_P(ShortestPath, AgreesWithBoost) {
 INSTANTIATE_TEST_SUITE_P(Routings, ShortestPath, ::testing::Values("Floyd", "Dijkstra", "DijkstraCache"),
                          [](const auto& instance) { return instance.param; });
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

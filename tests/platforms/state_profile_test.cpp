@@ -11,7 +11,7 @@
 #include "tests/platforms/platform_text.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 using Lifetimes = std::map<std::string, std::string>;
 
@@ -100,5 +100,5 @@ TEST(StateProfiles, CanBeTakenOut) {
   EXPECT_EQ(load_platform(copy.path()).hosts.size(), 3U);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

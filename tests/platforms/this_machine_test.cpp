@@ -6,9 +6,10 @@
 #include "platforms/load.hpp"
 #include "platforms/topology.hpp"
 #include "tests/platforms/platform_text.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 const MeasuredNetwork kNetwork{Seconds(3.3e-6), BytesPerSecond(2.7e9)};
 
@@ -54,7 +55,7 @@ TEST(ThisMachine, WithoutADisk) {
 }
 
 TEST(Twin, KeepsHostsAndReplacesTheNetwork) {
-  const auto lab = load_platform(std::string(TANDEM_PLATFORMS) + "/mixed_lab.xml");
+  const auto lab = load_platform(testing::source_folder() + "/platforms/mixed_lab.xml");
   const TemporaryFile file(twin_xml(lab, kNetwork));
   const auto twin = load_platform(file.path());
   ASSERT_EQ(twin.hosts.size(), lab.hosts.size());
@@ -71,7 +72,7 @@ TEST(Twin, KeepsHostsAndReplacesTheNetwork) {
 }
 
 TEST(Twin, ReplacesDiskRatesWhereGiven) {
-  const auto lab = load_platform(std::string(TANDEM_PLATFORMS) + "/mixed_lab.xml");
+  const auto lab = load_platform(testing::source_folder() + "/platforms/mixed_lab.xml");
   const TemporaryFile file(twin_xml(lab, kNetwork, MeasuredDisk{BytesPerSecond(7e8), BytesPerSecond(6e8)}));
   EXPECT_EQ(load_platform(file.path()).host("server").disks[0].read_rate.count(), 7e8);
   EXPECT_EQ(load_platform(file.path()).host("server").disks[0].write_rate.count(), 6e8);
@@ -115,5 +116,5 @@ TEST(Twin, OfALargeCluster) {
   expect_network(load_topology(file.path(), {.hosts = {"n-0", "n-150", "n-299"}}));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

@@ -9,9 +9,10 @@
 #include "platforms/load.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/platforms/platform_text.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 Topology load(const std::string& xml) { return load_topology(TemporaryFile(xml).path()); }
 
@@ -54,7 +55,7 @@ TEST(Topology, Line) {
 }
 
 TEST(Topology, RacksAreCutAtTheirUplinks) {
-  const auto rack = load_topology(std::string(TANDEM_PLATFORMS) + "/rack.xml");
+  const auto rack = load_topology(testing::source_folder() + "/platforms/rack.xml");
   EXPECT_DOUBLE_EQ(rack.between("node-1-1", "node-1-2")->latency.count(), 40e-6);
   EXPECT_DOUBLE_EQ(rack.between("node-1-1", "node-4-2")->latency.count(), 80e-6);
   EXPECT_EQ(rack.between("node-1-1", "node-4-2")->channels,
@@ -207,7 +208,7 @@ TEST(NarrowestCut, IsFoundInASampleOfThousandsOfHosts) {
 }
 
 TEST(NarrowestCut, WithOneSlowHostIsItsLink) {
-  const auto rack = load_topology(std::string(TANDEM_PLATFORMS) + "/mixed_lab.xml");
+  const auto rack = load_topology(testing::source_folder() + "/platforms/mixed_lab.xml");
   const auto cut = rack.narrowest_cut();
   EXPECT_DOUBLE_EQ(cut->bandwidth.count(), 12.5e6);
   const auto& alone = cut->from.size() == 1 ? cut->from : cut->to;
@@ -244,5 +245,5 @@ TEST(Topology, ManyHostsAreSampledAndOtherPairsComputedOnDemand) {
 
 TEST(Topology, OneHostHasNoBisection) { EXPECT_FALSE(load(cluster_xml(1)).bisection()); }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

@@ -8,7 +8,7 @@
 #include "tests/platforms/platform_text.hpp"
 
 namespace tandem::platforms {
-namespace {
+namespace TANDEM_FILE {
 
 /// The error of a job with ranks on these hosts, without the path; empty when it can be simulated.
 std::string refusal(const TemporaryFile& file, const std::vector<std::string>& hosts) {
@@ -115,5 +115,5 @@ TEST(PlatformXml, CountsTheHostsOfClusters) {
   EXPECT_EQ(hosts("<cluster id=\"c\" radical=\"a-b\"/>"), 0);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

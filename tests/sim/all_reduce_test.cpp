@@ -7,7 +7,7 @@
 #include "tests/sim/lab.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr double precision_s = 1e-9;
 constexpr Channel sums{1, false};
@@ -177,5 +177,5 @@ TEST(SimulatedNativeDeathTest, MembersThatStartDifferentOnesAreAProgrammersError
                "all-reduce on channel 1");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

@@ -8,7 +8,7 @@
 #include "workloads/protocol.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 /// A node that reads all samples at the start, from its own disk: 1024 with each of the first two reads, and
 /// the rest.
@@ -75,5 +75,5 @@ TEST_F(BackgroundReadTimes, OfWantedSamplesDoNotWait) {
   EXPECT_NEAR(waited, request(2) + disk_time(2500 - 2048) + batch(2), 1e-6);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

@@ -7,7 +7,7 @@
 #include "tests/sim/cache_times.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 TEST_F(CacheTimes, AMissAloneTakesARequestAReadAndABatch) {
   double missed = 0, hit = 0;
@@ -276,5 +276,5 @@ TEST_F(StoreTimes, AStoreServesSeveralNodes) {
   EXPECT_NEAR(second, request(2) + from_store(2) + disk(3) + data(3) - data(2) + batch(3), 1e-7);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

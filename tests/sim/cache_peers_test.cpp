@@ -15,7 +15,7 @@
 #include "workloads/roles/peer_source.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 /// Two nodes, each with one client, and a store. Even samples belong to the first node, odd ones to the
 /// second, and nobody else keeps them.
@@ -461,5 +461,5 @@ TEST_F(PeerTimes, WhatAPeerReadsForItselfIsWaitedFor) {
   EXPECT_EQ(cache_sum(journal, "peer").samples, 1);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

@@ -20,7 +20,7 @@
 #include "workloads/timing/compute_time_sampler.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::all_reduce_s;
 using testing::bandwidth;
@@ -113,7 +113,7 @@ TEST(Calibration, MeasuresTheAllReducesOfAJobInTheirExactSizes) {
   EXPECT_EQ(profile.all_reduces[3].raw_s.size(), 6U);
 }
 
-TEST(Calibration, KnowsTheAllReducesOfItsJob) {
+TEST(LongCalibration, KnowsTheAllReducesOfItsJob) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000};
   std::unique_ptr<Job> job;
@@ -130,7 +130,7 @@ TEST(Calibration, KnowsTheAllReducesOfItsJob) {
     EXPECT_THROW(all_reduce_series_from_json(nlohmann::json::parse(bad)), ConfigError) << bad;
 }
 
-TEST(Calibration, MeasuresSumsThatMoveAsMuchAsCompressedMessages) {
+TEST(LongCalibration, MeasuresSumsThatMoveAsMuchAsCompressedMessages) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000};
   std::unique_ptr<Job> job;
@@ -168,7 +168,7 @@ TEST(Calibration, FindsHowLongSendsBlockTheirRank) {
   EXPECT_NEAR(messages[1].send_s, 1e-3, 1e-9);
 }
 
-TEST(Calibration, FindsHowMuchTheTransportBuffersOfASend) {
+TEST(LongCalibration, FindsHowMuchTheTransportBuffersOfASend) {
   const Profile::Path truth{.from = "host-0",
                             .to = "host-1",
                             .links = 2,
@@ -186,7 +186,7 @@ TEST(Calibration, FindsHowMuchTheTransportBuffersOfASend) {
   EXPECT_NEAR(static_cast<double>(profile.paths.front().held_bytes), 300e3, 100.0);
 }
 
-TEST(Calibration, FindsHowUnequallyMessagesShareALink) {
+TEST(LongCalibration, FindsHowUnequallyMessagesShareALink) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000};
   calibration.sharers = {1, 2};
@@ -301,7 +301,7 @@ TEST(Calibration, OfASimulationReproducesItsProfile) {
   for (const double begin_s : found.start_offsets.raw_s) EXPECT_NEAR(begin_s, 0.0, 1e-12);
 }
 
-TEST(Calibration, OfOneHostHasNoRatiosOfHosts) {
+TEST(LongCalibration, OfOneHostHasNoRatiosOfHosts) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000};
   std::unique_ptr<Job> job;
@@ -345,7 +345,7 @@ TEST(Calibration, FindsTheRatioOfHostsForEachKindOfWork) {
   EXPECT_NEAR(load_profile(path).host_entry("host-1", "processor")->ratio_of(Work::Kind::update), 3.0, 1e-4);
 }
 
-TEST(Calibration, MeasuresPathsThatDoNotStartAtRank0) {
+TEST(LongCalibration, MeasuresPathsThatDoNotStartAtRank0) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000, 1'000'000};
   calibration.partners = {{.rank = 1}, {.rank = 2, .from = 1}};
@@ -452,5 +452,5 @@ TEST(NetworkFit, FindsTwoRegimes) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -13,11 +13,12 @@
 
 #include "platforms/neighbours.hpp"
 #include "tests/sim/lab.hpp"
+#include "tests/support/paths.hpp"
 #include "workloads/exchange/schedule_runner.hpp"
 #include "workloads/job/all_reduce_plan.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr std::int64_t elements = 960'000;
 constexpr double reduction_s_per_byte = 1e-10;
@@ -112,7 +113,7 @@ struct Outcome {
   double took;
 };
 Outcome on_two_racks(const std::string& collective, bool by_rank, const std::vector<std::string>& hosts) {
-  const std::string file = TANDEM_PLATFORMS "/two_racks.xml";
+  const std::string file = testing::source_folder() + "/platforms/two_racks.xml";
   const AllReduceSetting setting{.collective = collective,
                                  .by_rank = by_rank,
                                  .hosts = hosts,
@@ -237,13 +238,21 @@ std::string name_and_size(const ::testing::TestParamInfo<std::tuple<std::string,
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, SimulatedAllReduce,
                          ::testing::Combine(::testing::ValuesIn(collectives::catalog().names()),
-                                            ::testing::Values(2, 7, 8, 12, 13)),
+                                            ::testing::Values(8, 13)),
+                         name_and_size);
+INSTANTIATE_TEST_SUITE_P(LongCatalogue, SimulatedAllReduce,
+                         ::testing::Combine(::testing::ValuesIn(collectives::catalog().names()),
+                                            ::testing::Values(2, 7, 12)),
                          name_and_size);
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, CollectiveOnTwoRacks,
                          ::testing::Combine(::testing::ValuesIn(collectives::catalog().names()),
-                                            ::testing::Values(4, 5, 6)),
+                                            ::testing::Values(6)),
+                         name_and_size);
+INSTANTIATE_TEST_SUITE_P(LongCatalogue, CollectiveOnTwoRacks,
+                         ::testing::Combine(::testing::ValuesIn(collectives::catalog().names()),
+                                            ::testing::Values(4, 5)),
                          name_and_size);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

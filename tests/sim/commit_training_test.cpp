@@ -18,7 +18,7 @@
 #include "workloads/job/commit_plan.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::Change;
 using testing::small_experiment;
@@ -171,8 +171,10 @@ TEST_F(CommitTraining, OneCommitIsUnderWayAtATime) {
   }
 }
 
+using LongCommitTraining = CommitTraining;
+
 /// Workers that wait for a reply do not notice that their slow disks have written their parts.
-TEST_F(CommitTraining, SlowDisksOfWorkersDelayTheNextCommit) {
+TEST_F(LongCommitTraining, SlowDisksOfWorkersDelayTheNextCommit) {
   platform_ = testing::TemporaryPlatform::star(10, 1e10, 1e-5);
   using Hosts = std::vector<std::string>;
   for (const Hosts& servers : {Hosts{"host-0"}, Hosts{"host-0", "host-9"}}) {
@@ -241,7 +243,8 @@ TEST_P(CommitIntervals, DurationsOfRoundsLeaveCommitsOut) {
     EXPECT_NEAR(durations[round], durations[1], 1e-9) << round;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CommitIntervals, ::testing::Values("young", "daly", "optimal"));
+INSTANTIATE_TEST_SUITE_P(Optimal, CommitIntervals, ::testing::Values("optimal"));
+INSTANTIATE_TEST_SUITE_P(LongOthers, CommitIntervals, ::testing::Values("young", "daly"));
 
 /// Every part of a commit is of the same round, also of servers that are ahead of the one that decides.
 class CommitsOfShards : public CommitTraining, public ::testing::WithParamInterface<Change> {};
@@ -272,19 +275,24 @@ TEST_P(CommitsOfShards, AreOfTheSameRound) {
   EXPECT_EQ(find_resume_point(*job_, directory, {}).round, journal.commits.back().round);
 }
 
+std::string name_of_change(const ::testing::TestParamInfo<Change>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(
-    All, CommitsOfShards,
+    Some, CommitsOfShards,
     ::testing::Values(
-        Change{"bsp", [](Experiment&) {}},
         Change{"background",
                [](Experiment& experiment) { experiment.checkpoint.mode = CommitMode::background; }},
         Change{"asp", [](Experiment& experiment) { experiment.sync.algorithm = "asp"; }},
-        Change{"ssp", [](Experiment& experiment) { experiment.sync.algorithm = "ssp"; }},
-        Change{"requested", [](Experiment& experiment) { experiment.sync.pull = ServerPull::requested; }},
-        Change{"by_key", [](Experiment& experiment) { experiment.sync.exchange = ExchangeUnit::by_key; }},
         Change{"workers",
                [](Experiment& experiment) { experiment.optimizer.update_at = UpdateSide::workers; }}),
-    [](const auto& info) { return info.param.name; });
+    name_of_change);
+INSTANTIATE_TEST_SUITE_P(
+    LongOthers, CommitsOfShards,
+    ::testing::Values(
+        Change{"bsp", [](Experiment&) {}},
+        Change{"ssp", [](Experiment& experiment) { experiment.sync.algorithm = "ssp"; }},
+        Change{"requested", [](Experiment& experiment) { experiment.sync.pull = ServerPull::requested; }},
+        Change{"by_key", [](Experiment& experiment) { experiment.sync.exchange = ExchangeUnit::by_key; }}),
+    name_of_change);
 
 /// What is priced is what is written.
 class CommitSizes : public CommitTraining, public ::testing::WithParamInterface<Change> {
@@ -370,8 +378,22 @@ std::vector<Change> changes_of_size() {
     }
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(All, CommitSizes, ::testing::ValuesIn(changes_of_size()),
-                         [](const auto& info) { return info.param.name; });
+/// Each kind of state, and algorithms whose servers or workers have more of it.
+std::vector<Change> sizes(bool in_every_check) {
+  const std::set<std::string> some = {"workers",
+                                      "adam",
+                                      "one_bit_ring",
+                                      "own_statistics",
+                                      "easgd_server",
+                                      "d_psgd_peers",
+                                      "dc_asgd_adaptive_server",
+                                      "slowmo_all_reduce"};
+  std::vector<Change> all = changes_of_size();
+  std::erase_if(all, [&](const Change& change) { return some.contains(change.name) != in_every_check; });
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Some, CommitSizes, ::testing::ValuesIn(sizes(true)), name_of_change);
+INSTANTIATE_TEST_SUITE_P(LongOthers, CommitSizes, ::testing::ValuesIn(sizes(false)), name_of_change);
 
 // ---- Files ----
 
@@ -444,7 +466,9 @@ TEST_F(CommitFiles, OfAnIncompleteCommitAreNotThoseOfASpan) {
     EXPECT_EQ(files(rank), (std::set<std::int64_t>{8, 10, 14})) << rank;
 }
 
-TEST_F(CommitFiles, OfOneCommitRemainWithKeepOne) {
+using LongCommitFiles = CommitFiles;
+
+TEST_F(LongCommitFiles, OfOneCommitRemainWithKeepOne) {
   Experiment experiment = every(2, small_experiment(2));
   experiment.sync.over = sync::Route::all_reduce;
   experiment.placement.servers = {};
@@ -538,7 +562,7 @@ TEST_F(CommitFiles, OfCommitsThatFailedDoNotGrowInNumberOutOfSight) {
     EXPECT_LE(files(rank).size(), 2U) << rank;
 }
 
-TEST_F(CommitFiles, AllRemainWithKeepZero) {
+TEST_F(LongCommitFiles, AllRemainWithKeepZero) {
   Experiment experiment = every(3, small_experiment(2));
   experiment.stop.rounds = 10;
   experiment.checkpoint.keep = 0;
@@ -560,5 +584,5 @@ TEST_F(CommitFiles, TrainingIsTheSame) {
             model_in("", "checkpoints/round_00000008.pt"));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -18,7 +18,7 @@
 #include "workloads/vectors/error_feedback.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::small_experiment;
 using testing::Training;
@@ -95,6 +95,7 @@ TEST_P(LearningCompression, LearnsWithCompressionWorkOnBothSides) {
   EXPECT_EQ(decompressing, 15 * decoders);
 }
 
+/// All methods over these routes.
 std::vector<Case> cases_over(const std::vector<Route>& routes) {
   std::vector<Case> all;
   for (const auto& entry : compression::catalog().entries())
@@ -102,8 +103,21 @@ std::vector<Case> cases_over(const std::vector<Route>& routes) {
       for (const Route& route : routes) all.push_back({route, entry.name});
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Over, LearningCompression,
-                         ::testing::ValuesIn(cases_over({two_shards, all_reduce, native})), name_of_case);
+std::vector<Case> without(std::vector<Case> all, const std::vector<Case>& some) {
+  std::erase_if(all, [&](const Case& each) {
+    return std::ranges::any_of(some, [&](const Case& one) {
+      return one.method == each.method && one.route.name == each.route.name;
+    });
+  });
+  return all;
+}
+
+const std::vector<Case> learning_cases = {{two_shards, "top-k"}, {all_reduce, "power-sgd"}};
+INSTANTIATE_TEST_SUITE_P(Over, LearningCompression, ::testing::ValuesIn(learning_cases), name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongOver, LearningCompression,
+                         ::testing::ValuesIn(without(cases_over({two_shards, all_reduce, native}),
+                                                     learning_cases)),
+                         name_of_case);
 
 class CountedCompression : public Compressed, public ::testing::WithParamInterface<Case> {};
 
@@ -144,8 +158,15 @@ TEST_P(CountedCompression, SendsTheBytesOfItsMessages) {
   EXPECT_EQ(received, by_servers ? 2 * workers * job_->model().bytes().count() : sent);
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, CountedCompression,
-                         ::testing::ValuesIn(cases_over({one_server, two_shards, all_reduce, native})),
+/// Messages that are summed, gathered and factored.
+const std::vector<Case> counted_cases = {
+    {two_shards, "top-k"}, {two_shards, "one-bit"}, {two_shards, "qsgd"},
+    {all_reduce, "sign"},  {all_reduce, "fp16"},    {all_reduce, "power-sgd"},
+    {native, "sign"},      {native, "fp16"},        {native, "power-sgd"}};
+INSTANTIATE_TEST_SUITE_P(Over, CountedCompression, ::testing::ValuesIn(counted_cases), name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongOver, CountedCompression,
+                         ::testing::ValuesIn(without(cases_over({one_server, two_shards, all_reduce, native}),
+                                                     counted_cases)),
                          name_of_case);
 
 /// Messages that the library gathers are decoded in the order of workers, as those of a ring. Its sums have
@@ -162,7 +183,10 @@ TEST_P(NativeCompression, GivesTheModelOfARing) {
   EXPECT_GT(distance(final_model(), initial_model(job_->replica_plan())), 2e-3F);
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, NativeCompression, ::testing::ValuesIn(cases_over({native})), name_of_case);
+const std::vector<Case> library_cases = {{native, "sign"}, {native, "fp16"}};
+INSTANTIATE_TEST_SUITE_P(Over, NativeCompression, ::testing::ValuesIn(library_cases), name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongOver, NativeCompression,
+                         ::testing::ValuesIn(without(cases_over({native}), library_cases)), name_of_case);
 
 /// Lossless settings do not change the training.
 class LosslessCompression : public Compressed, public ::testing::WithParamInterface<Case> {};
@@ -176,10 +200,12 @@ TEST_P(LosslessCompression, IsSequentialTraining) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, LosslessCompression,
-                         ::testing::Values(Case{one_server, "top-k"}, Case{two_shards, "top-k"},
-                                           Case{all_reduce, "top-k"}, Case{one_server, "random-k"},
-                                           Case{all_reduce, "random-k"}, Case{one_server, "power-sgd"},
-                                           Case{all_reduce, "power-sgd"}),
+                         ::testing::Values(Case{two_shards, "top-k"}, Case{all_reduce, "power-sgd"}),
+                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongOver, LosslessCompression,
+                         ::testing::Values(Case{one_server, "top-k"}, Case{all_reduce, "top-k"},
+                                           Case{one_server, "random-k"}, Case{all_reduce, "random-k"},
+                                           Case{one_server, "power-sgd"}),
                          name_of_case);
 
 /// The same messages over any route, computed again by hand.
@@ -241,7 +267,13 @@ std::vector<Case> repeatable() {
     if (one.method != "power-sgd" || one.route.over == sync::Route::server) all.push_back(one);
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Over, RepeatedCompression, ::testing::ValuesIn(repeatable()), name_of_case);
+/// Each method once, here or in NativeCompression.
+const std::vector<Case> repeated_cases = {{one_server, "top-k"},    {one_server, "one-bit"},
+                                          {one_server, "qsgd"},     {one_server, "power-sgd"},
+                                          {all_reduce, "random-k"}, {all_reduce, "bf16"}};
+INSTANTIATE_TEST_SUITE_P(Over, RepeatedCompression, ::testing::ValuesIn(repeated_cases), name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongOver, RepeatedCompression,
+                         ::testing::ValuesIn(without(repeatable(), repeated_cases)), name_of_case);
 
 /// Changes of several local steps, asynchronous pushes, and a coordinator in addition to the all-reduce.
 struct Algorithm {
@@ -265,17 +297,21 @@ TEST_P(CompressedAlgorithm, Learns) {
   EXPECT_LT(last->loss, 0.9 * mean_loss(journal, 0));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Some, CompressedAlgorithm,
-    ::testing::Values(Algorithm{"local-sgd", one_server, "top-k"},
-                      Algorithm{"local-sgd", all_reduce, "random-k"},
-                      Algorithm{"asp", one_server, "random-k"}, Algorithm{"ssp", one_server, "top-k"},
-                      Algorithm{"esync", one_server, "top-k"}, Algorithm{"esync", all_reduce, "top-k"}),
-    [](const auto& test) {
-      std::string name = test.param.name + "_" + test.param.route.name + "_" + test.param.method;
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name;
-    });
+std::string name_of_algorithm(const ::testing::TestParamInfo<Algorithm>& test) {
+  std::string name = test.param.name + "_" + test.param.route.name + "_" + test.param.method;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Some, CompressedAlgorithm,
+                         ::testing::Values(Algorithm{"local-sgd", all_reduce, "random-k"},
+                                           Algorithm{"ssp", one_server, "top-k"},
+                                           Algorithm{"esync", all_reduce, "top-k"}),
+                         name_of_algorithm);
+INSTANTIATE_TEST_SUITE_P(LongSome, CompressedAlgorithm,
+                         ::testing::Values(Algorithm{"local-sgd", one_server, "top-k"},
+                                           Algorithm{"asp", one_server, "random-k"},
+                                           Algorithm{"esync", one_server, "top-k"}),
+                         name_of_algorithm);
 
 class CompressedStatistics : public Compressed, public ::testing::WithParamInterface<Case> {};
 
@@ -373,5 +409,5 @@ TEST_F(Compressed, DistancesRejectErrorFeedback) {
   EXPECT_NO_THROW(Job(made, platform, directory_.string()));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

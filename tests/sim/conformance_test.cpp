@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
 #include "tests/sim/lab.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 using conformance::Scenario;
 
@@ -28,26 +32,30 @@ TEST_P(Conformance, OneHostPerRank) {
   run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam());
 }
 
-TEST_P(Conformance, AllRanksOnOneHost) {
+using LongConformance = Conformance;
+
+TEST_P(LongConformance, AllRanksOnOneHost) {
   const auto ranks = static_cast<std::size_t>(GetParam().ranks);
   run(lab::star(1, "", disk), std::vector<std::string>(ranks, "h0"), GetParam());
 }
 
-TEST_P(Conformance, MeasuredNetwork) {
+TEST_P(LongConformance, MeasuredNetwork) {
   const int ranks = GetParam().ranks;
   run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam(),
       lab::machine_network({{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}}));
 }
 
-TEST_P(Conformance, TransportThatBuffersMessages) {
+TEST_P(LongConformance, TransportThatBuffersMessages) {
   const int ranks = GetParam().ranks;
   auto network = lab::machine_network({{0, 20e-6, 1e-9}});
   network[0].held_bytes = 4096;
   run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam(), network);
 }
 
+using ConformanceOnNarrowRoutes = Conformance;
+
 /// Every second host has a link of a hundredth of the bandwidth, before which bytes wait.
-TEST_P(Conformance, RoutesThatBecomeNarrower) {
+TEST_P(ConformanceOnNarrowRoutes, RoutesThatBecomeNarrower) {
   const int ranks = GetParam().ranks;
   Profile::Path path = lab::machine_network({{0, 20e-6, 1e-9}}).front();
   path.links = 2;
@@ -62,8 +70,28 @@ TEST_P(Conformance, RoutesThatBecomeNarrower) {
   run(xml, lab::hosts(ranks), GetParam(), {path, within});
 }
 
-INSTANTIATE_TEST_SUITE_P(Simulated, Conformance, ::testing::ValuesIn(conformance::scenarios()),
-                         [](const auto& instance) { return std::string(instance.param.name); });
+std::string name_of_test(const ::testing::TestParamInfo<Scenario>& instance) { return instance.param.name; }
+INSTANTIATE_TEST_SUITE_P(Simulated, Conformance, ::testing::ValuesIn(conformance::scenarios()), name_of_test);
 
-}  // namespace
+/// `few`: those that send most, or withdraw what they send; otherwise all others.
+std::vector<Scenario> scenarios(bool few) {
+  static const std::set<std::string> names = {"a_cancelled_send_arrives_completely_or_not_at_all",
+                                              "all_reduces_sum_vectors_of_any_size",
+                                              "everyone_sends_to_everyone",
+                                              "large_messages_cross",
+                                              "messages_before_a_disconnect_never_arrive",
+                                              "messages_of_a_channel_keep_their_order",
+                                              "random_programs_deliver"};
+  std::vector<Scenario> chosen = conformance::scenarios();
+  std::erase_if(chosen, [&](const Scenario& one) { return names.contains(one.name) != few; });
+  return chosen;
+}
+INSTANTIATE_TEST_SUITE_P(Simulated, ConformanceOnNarrowRoutes, ::testing::ValuesIn(scenarios(true)),
+                         name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongSimulated, ConformanceOnNarrowRoutes, ::testing::ValuesIn(scenarios(false)),
+                         name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongSimulated, LongConformance, ::testing::ValuesIn(conformance::scenarios()),
+                         name_of_test);
+
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

@@ -10,7 +10,7 @@
 #include "tests/support/membership_checks.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class Departures : public Training {
  protected:
@@ -517,7 +517,9 @@ TEST_P(JobsInVain, GiveUp) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, JobsInVain,
-                         ::testing::Combine(::testing::Values("shrink", "replace"), ::testing::Values(1, 3)));
+                         ::testing::Values(std::tuple("shrink", 1), std::tuple("replace", 3)));
+INSTANTIATE_TEST_SUITE_P(LongAll, JobsInVain,
+                         ::testing::Values(std::tuple("shrink", 3), std::tuple("replace", 1)));
 
 /// As above, but another machine comes while requests fail.
 TEST_F(Departures, RequestsThatFailAreRepeatedWhileAMachineMayCome) {
@@ -530,44 +532,67 @@ TEST_F(Departures, RequestsThatFailAreRepeatedWhileAMachineMayCome) {
 }
 
 /// Every algorithm that works over a server, with random lifetimes, one server and three.
-class RandomDepartures : public Departures, public ::testing::WithParamInterface<std::string> {};
+class RandomDepartures : public Departures, public ::testing::WithParamInterface<std::string> {
+ protected:
+  void expect_all_rounds(std::uint64_t seed);
+};
 
 TEST_P(RandomDepartures, EndWithAllRounds) {
-  for (const int servers : {1, 3})
-    for (const std::uint64_t seed : {1, 2, 3, 4}) {
-      SCOPED_TRACE("servers " + std::to_string(servers) + ", seed " + std::to_string(seed));
-      Experiment experiment = thousand_steps();
-      experiment.sync.algorithm = GetParam();
-      experiment.workload.train_samples = 96;
-      experiment.stop = {.rounds = 30};
-      experiment.seed = seed;
-      experiment.placement.servers.assign(static_cast<std::size_t>(servers), "host-0");
-      experiment.recovery.policy = "replace";
-      experiment.transience.lifetime = "exponential";
-      // A worker whose machines live for less than a round would never push.
-      const auto& entry = sync::catalog().find(GetParam());
-      const int steps = entry.make.steps_per_round(Options::resolve(entry.name, entry.options, {}));
-      experiment.transience.options["mean"] = 20.0 * std::max(1, steps);
-      experiment.transience.start = Seconds(seed % 2 == 0 ? 0.0 : 3.0);
-      experiment.transience.detect = Seconds(0.5);
-      EXPECT_GT(train_apart(experiment, "random").count(), 5.0);
-    }
+  expect_all_rounds(1);
+  expect_all_rounds(2);
 }
 
-std::vector<std::string> algorithms_over_servers() {
+using LongRandomDepartures = RandomDepartures;
+
+TEST_P(LongRandomDepartures, OfOtherTimesEndWithAllRounds) {
+  expect_all_rounds(3);
+  expect_all_rounds(4);
+}
+
+void RandomDepartures::expect_all_rounds(std::uint64_t seed) {
+  for (const int servers : {1, 3}) {
+    SCOPED_TRACE("servers " + std::to_string(servers) + ", seed " + std::to_string(seed));
+    Experiment experiment = thousand_steps();
+    experiment.sync.algorithm = GetParam();
+    experiment.workload.train_samples = 96;
+    experiment.stop = {.rounds = 30};
+    experiment.seed = seed;
+    experiment.placement.servers.assign(static_cast<std::size_t>(servers), "host-0");
+    experiment.recovery.policy = "replace";
+    experiment.transience.lifetime = "exponential";
+    // A worker whose machines live for less than a round would never push.
+    const auto& entry = sync::catalog().find(GetParam());
+    const int steps = entry.make.steps_per_round(Options::resolve(entry.name, entry.options, {}));
+    experiment.transience.options["mean"] = 20.0 * std::max(1, steps);
+    experiment.transience.start = Seconds(seed % 2 == 0 ? 0.0 : 3.0);
+    experiment.transience.detect = Seconds(0.5);
+    EXPECT_GT(train_apart(experiment, "random").count(), 5.0);
+  }
+}
+
+/// Without those of `but`.
+std::vector<std::string> algorithms_over_servers(const std::vector<std::string>& but = {}) {
   std::vector<std::string> names;
   for (const auto& entry : sync::catalog().entries())
     if (std::ranges::count(entry.make.routes, sync::Route::server) > 0 && entry.make.most_workers == 0)
       names.push_back(entry.name);
+  for (const std::string& one : but) std::erase(names, one);
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, RandomDepartures, ::testing::ValuesIn(algorithms_over_servers()),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::erase(name, '-');
-                           return name;
-                         });
+const std::vector<std::string> of_each_kind = {"bsp", "k-sync", "lb-bsp",      "local-sgd",
+                                               "asp", "ssp",    "easgd-async", "esync"};
 
-}  // namespace
+std::string name_of_test(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::erase(name, '-');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Algorithms, RandomDepartures, ::testing::ValuesIn(of_each_kind), name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongAlgorithms, RandomDepartures,
+                         ::testing::ValuesIn(algorithms_over_servers(of_each_kind)), name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongAlgorithms, LongRandomDepartures, ::testing::ValuesIn(algorithms_over_servers()),
+                         name_of_test);
+
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

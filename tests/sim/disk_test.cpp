@@ -8,7 +8,7 @@
 #include "tests/sim/lab.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr double precision_s = 1e-8;
 constexpr double rate = 100e6;
@@ -123,5 +123,5 @@ TEST(Disk, OverlapsWithWorkAndMessages) {
   EXPECT_NEAR(0.1, result.makespan.count(), precision_s);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

@@ -10,7 +10,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 using lab::alpha;
 using lab::bandwidth;
@@ -223,5 +223,5 @@ TEST(Begin, EachRankStartsAtItsOffset) {
   EXPECT_NEAR(0.003, result.makespan.count(), precision_s);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

@@ -7,7 +7,7 @@
 #include "tests/sim/lab.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 void expect_mentions(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts)
@@ -247,5 +247,5 @@ TEST(Errors, NothingIsWrittenToStandardOutput) {
   EXPECT_EQ("", ::testing::internal::GetCapturedStdout());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

@@ -11,7 +11,7 @@
 #include "tests/sim/training.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::fair_difference;
 using testing::pushes_by_worker;
@@ -63,21 +63,34 @@ TEST_P(FairService, EqualWorkersMakeEqualProgress) {
         << "worker " << pushed.rank << ", " << pushed.pushes << " pushes";
 }
 
-std::vector<std::string> algorithms_with_a_server() {
+const std::vector<std::string> of_each_kind = {"bsp",       "k-sync",     "k-batch-sync", "lb-bsp",
+                                               "local-sgd", "esync",      "asp",          "ssp",
+                                               "rennala",   "ringmaster", "adsp",         "easgd-async"};
+
+std::vector<std::string> others_with_a_server() {
   std::vector<std::string> names = sync::catalog().names();
   for (const auto* without : {"sequential", "d-psgd", "ad-psgd", "group-average"}) std::erase(names, without);
+  for (const std::string& tested : of_each_kind) std::erase(names, tested);
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, FairService,
-                         ::testing::Combine(::testing::ValuesIn(algorithms_with_a_server()),
-                                            ::testing::Values(0.5, 1.0, 1.5, 2.0, 4.0)),
-                         [](const auto& info) {
-                           std::string name = std::get<0>(info.param);
-                           std::erase(name, '-');
-                           return name + "AtLoad" +
-                                  std::to_string(static_cast<int>(10 * std::get<1>(info.param)));
-                         });
+std::string name_of_test(const ::testing::TestParamInfo<std::tuple<std::string, double>>& info) {
+  std::string name = std::get<0>(info.param);
+  std::erase(name, '-');
+  return name + "AtLoad" + std::to_string(static_cast<int>(10 * std::get<1>(info.param)));
+}
 
-}  // namespace
+INSTANTIATE_TEST_SUITE_P(Saturated, FairService,
+                         ::testing::Combine(::testing::ValuesIn(of_each_kind), ::testing::Values(2.0)),
+                         name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongLoads, FairService,
+                         ::testing::Combine(::testing::ValuesIn(of_each_kind),
+                                            ::testing::Values(0.5, 1.0, 1.5, 4.0)),
+                         name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongAlgorithms, FairService,
+                         ::testing::Combine(::testing::ValuesIn(others_with_a_server()),
+                                            ::testing::Values(0.5, 1.0, 1.5, 2.0, 4.0)),
+                         name_of_test);
+
+}  // namespace TANDEM_FILE
 }  // namespace tandem

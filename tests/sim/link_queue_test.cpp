@@ -8,7 +8,7 @@
 #include "tests/sim/lab.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr double wide = 30e6;    // bytes per second
 constexpr double narrow = 12e6;  // of host h1's link
@@ -202,5 +202,5 @@ TEST(LinkBurst, IsSavedWhileTheLinkIsIdle) {
   EXPECT_NEAR(ends[1] - ends[0], idle_s + 10e-6 + (16000 - idle_s * wide) / wide, 2e-6);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

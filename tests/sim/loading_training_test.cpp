@@ -12,7 +12,7 @@
 #include "tests/support/cache_counts.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::small_experiment;
 using testing::Training;
@@ -54,8 +54,9 @@ TEST_P(LoadingFrom, TheModelIsTheSame) {
   for (const char* folder : {"processors", "ahead"}) EXPECT_TRUE(model_in(folder) == final_model()) << folder;
 }
 
-INSTANTIATE_TEST_SUITE_P(Sources, LoadingFrom, ::testing::Values(DataSource::memory, DataSource::storage),
-                         [](const auto& source) { return to_text(source.param); });
+std::string name_of_test(const ::testing::TestParamInfo<DataSource>& source) { return to_text(source.param); }
+INSTANTIATE_TEST_SUITE_P(Sources, LoadingFrom, ::testing::Values(DataSource::storage), name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongSources, LoadingFrom, ::testing::Values(DataSource::memory), name_of_test);
 
 /// One worker with 10 rounds.
 class LoadingOfOne : public Loading {
@@ -159,5 +160,5 @@ TEST_F(Loading, ABatchOfVariableSizeIsNotPrefetched) {
   EXPECT_GT(sizes.size(), 1U);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -7,7 +7,7 @@
 #include "tests/sim/lab.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr double precision_s = 1e-9;
 
@@ -94,5 +94,5 @@ TEST(Physics, EachRouteUsesTheMostSimilarMeasuredPath) {
   EXPECT_NEAR(5e-6 + 1e6 * 1e-10, times[2], precision_s);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

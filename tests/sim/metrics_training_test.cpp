@@ -12,7 +12,7 @@
 #include "workloads/records/metrics.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::small_experiment;
 using testing::Training;
@@ -48,16 +48,17 @@ TEST_F(Metrics, BspAppliesNothingStale) {
   EXPECT_EQ(merged(local_steps(journal)).counts(), (Counts{{1, 60}}));
 }
 
-class LongRun : public Metrics, public ::testing::WithParamInterface<std::vector<double>> {};
+class ManySteps : public Metrics, public ::testing::WithParamInterface<std::vector<double>> {};
 
 /// On average, each of the other workers makes one update during a step, whatever their speeds.
-TEST_P(LongRun, StalenessOfAspIsTheNumberOfOtherWorkers) {
+TEST_P(ManySteps, StalenessOfAspIsTheNumberOfOtherWorkers) {
   const Journal journal = train_paced("asp", GetParam(), 400);
   const auto others = static_cast<double>(GetParam().size() - 1);
   EXPECT_NEAR(merged(staleness(journal)).mean(), others, 0.01 * others);
 }
-INSTANTIATE_TEST_SUITE_P(Paces, LongRun,
-                         ::testing::Values(std::vector<double>{1, 1, 1, 1}, std::vector<double>{1, 2.3, 4.1},
+INSTANTIATE_TEST_SUITE_P(Paces, ManySteps, ::testing::Values(std::vector<double>{1, 2.3, 4.1}));
+INSTANTIATE_TEST_SUITE_P(LongPaces, ManySteps,
+                         ::testing::Values(std::vector<double>{1, 1, 1, 1},
                                            std::vector<double>{1, 1, 1, 1, 9.7, 1.3}));
 
 /// The slow worker's step is slightly longer than four of the fast one, so that the latency of answers does
@@ -150,12 +151,13 @@ TEST_P(EverySample, IsAppliedDroppedOrPending) {
   EXPECT_GT(applied_pushes, 0);
 }
 INSTANTIATE_TEST_SUITE_P(Algorithms, EverySample,
-                         ::testing::Values(Strict{"bsp", {}}, Strict{"asp", {}}, Strict{"esync", {}},
-                                           Strict{"local-sgd", {{"h", std::int64_t{3}}}},
+                         ::testing::Values(Strict{"asp", {}}, Strict{"local-sgd", {{"h", std::int64_t{3}}}},
                                            Strict{"k-sync", {{"k", std::int64_t{2}}}},
                                            Strict{"k-batch-sync", {{"k", std::int64_t{7}}}},
+                                           Strict{"ringmaster", {{"r", std::int64_t{1}}}}));
+INSTANTIATE_TEST_SUITE_P(LongAlgorithms, EverySample,
+                         ::testing::Values(Strict{"bsp", {}}, Strict{"esync", {}},
                                            Strict{"rennala", {{"b", std::int64_t{3}}}},
-                                           Strict{"ringmaster", {{"r", std::int64_t{1}}}},
                                            Strict{"ssp", {{"staleness", std::int64_t{1}}}},
                                            Strict{"easgd", {{"tau", std::int64_t{2}}}}));
 
@@ -165,5 +167,5 @@ TEST_F(Metrics, RingmasterAppliesNoneThatIsTooStale) {
   EXPECT_GT(journal.dropped_samples, 0);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -14,7 +14,7 @@
 #include "workloads/timing/library_all_reduce.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::small_experiment;
 using testing::TemporaryFolder;
@@ -270,5 +270,5 @@ TEST_F(Training, NativeSumsWithinGroups) {
   EXPECT_TRUE(groups.contains("0-3")) << "the mean of all models at the end";
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

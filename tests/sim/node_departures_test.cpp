@@ -16,7 +16,7 @@
 #include "workloads/records/id_text.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// How long a worker waits for a sample that nobody has in memory: the machines of the node live so long
 /// each, and their departures are noticed after `detect`.
@@ -103,30 +103,46 @@ TEST_F(NodeDepartures, ANodeComesBackEmpty) {
   EXPECT_EQ(warm.at("belady").at("missing"), "a cache node departed with its cache");
 }
 
+/// Lives of nodes in tenths of a second.
+class Deliveries : public NodeDepartures {
+ protected:
+  void expect_once(int tenths);
+};
+
 /// Batches that were requested in advance, at the border of two epochs, are counted once: by the node that
 /// has sent them, or as read from the store.
-TEST_F(NodeDepartures, SamplesAreDeliveredOnce) {
-  for (int tenths = 3; tenths < 30; ++tenths) {
-    set_platform("fixed time=" + std::to_string(0.1 * tenths + 0.033));
-    Experiment experiment = modelled(3, 2);
-    experiment.workload.train_samples = 12;
-    experiment.transience.detect = Seconds(0.3);
-    experiment.transience.start = Seconds(0.4);
-    experiment.stop = {.rounds = 16};
-    const auto check = [](const Journal& journal) {
-      std::int64_t recorded = 0;
-      for (const DeliveryRecord& record : journal.deliveries) recorded += record.samples;
-      EXPECT_EQ(recorded, delivered(journal));
-      EXPECT_GE(delivered(journal), 48);
-      EXPECT_LE(delivered(journal), 48 + 3 * 3);
-      std::map<std::int64_t, std::vector<std::uint32_t>> requested;
-      for (const DeliveryRecord& record : journal.deliveries)
-        add_ids(record.requested, requested.try_emplace(record.epoch, 12).first->second);
-      for (std::int64_t epoch = 0; epoch < 4; ++epoch)
-        EXPECT_EQ(std::ranges::count(requested[epoch], 1U), 12) << epoch;
-    };
-    train_apart(experiment, "once", check);
-  }
+TEST_F(Deliveries, AreMadeOnce) {
+  for (int tenths = 3; tenths < 30; tenths += 4) expect_once(tenths);
+}
+
+using LongDeliveries = Deliveries;
+
+TEST_F(LongDeliveries, AreMadeOnceAtAnyTime) {
+  for (int tenths = 3; tenths < 30; ++tenths)
+    if ((tenths - 3) % 4 != 0) expect_once(tenths);
+}
+
+void Deliveries::expect_once(int tenths) {
+  SCOPED_TRACE(tenths);
+  set_platform("fixed time=" + std::to_string(0.1 * tenths + 0.033));
+  Experiment experiment = modelled(3, 2);
+  experiment.workload.train_samples = 12;
+  experiment.transience.detect = Seconds(0.3);
+  experiment.transience.start = Seconds(0.4);
+  experiment.stop = {.rounds = 16};
+  const auto check = [](const Journal& journal) {
+    std::int64_t recorded = 0;
+    for (const DeliveryRecord& record : journal.deliveries) recorded += record.samples;
+    EXPECT_EQ(recorded, delivered(journal));
+    EXPECT_GE(delivered(journal), 48);
+    EXPECT_LE(delivered(journal), 48 + 3 * 3);
+    std::map<std::int64_t, std::vector<std::uint32_t>> requested;
+    for (const DeliveryRecord& record : journal.deliveries)
+      add_ids(record.requested, requested.try_emplace(record.epoch, 12).first->second);
+    for (std::int64_t epoch = 0; epoch < 4; ++epoch)
+      EXPECT_EQ(std::ranges::count(requested[epoch], 1U), 12) << epoch;
+  };
+  train_apart(experiment, "once", check);
 }
 
 /// One node departs, and the workers of the other one do not notice.
@@ -194,19 +210,29 @@ TEST_P(ModelsWithDepartures, AreThoseOfAJobWithout) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Routes, ModelsWithDepartures,
+                         ::testing::Values(std::tuple(sync::Route::server, "shuffled", 1, 3.0),
+                                           std::tuple(sync::Route::all_reduce, "shard", 2, 0.0)));
+INSTANTIATE_TEST_SUITE_P(LongRoutes, ModelsWithDepartures,
                          ::testing::Values(std::tuple(sync::Route::server, "shard", 0, 0.0),
                                            std::tuple(sync::Route::server, "shard", 2, 0.0),
-                                           std::tuple(sync::Route::server, "shuffled", 1, 3.0),
-                                           std::tuple(sync::Route::all_reduce, "shard", 2, 0.0),
                                            std::tuple(sync::Route::all_reduce, "shuffled", 0, 3.0)));
 
 /// Machines of workers and of nodes depart at any moment, also while they join each other.
 class RandomNodeDepartures : public NodeDepartures,
-                             public ::testing::WithParamInterface<std::tuple<std::string, sync::Route>> {};
+                             public ::testing::WithParamInterface<std::tuple<std::string, sync::Route>> {
+ protected:
+  void expect_all_rounds(const std::vector<std::uint64_t>& seeds);
+};
 
-TEST_P(RandomNodeDepartures, EndWithAllRounds) {
+TEST_P(RandomNodeDepartures, EndWithAllRounds) { expect_all_rounds({1, 2}); }
+
+using LongRandomNodeDepartures = RandomNodeDepartures;
+
+TEST_P(LongRandomNodeDepartures, OfOtherTimesEndWithAllRounds) { expect_all_rounds({3, 4, 5, 6, 7, 8}); }
+
+void RandomNodeDepartures::expect_all_rounds(const std::vector<std::uint64_t>& seeds) {
   const auto [algorithm, over] = GetParam();
-  for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 7, 8}) {
+  for (const std::uint64_t seed : seeds) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     // Reads of a tenth of a second, and slow messages: machines depart while others wait for them.
     const double mean_s = seed % 4 < 2 ? 3.0 : 12.0;
@@ -231,15 +257,16 @@ TEST_P(RandomNodeDepartures, EndWithAllRounds) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Routes, RandomNodeDepartures,
-                         ::testing::Values(std::tuple("bsp", sync::Route::server),
-                                           std::tuple("asp", sync::Route::server),
-                                           std::tuple("bsp", sync::Route::all_reduce)),
-                         [](const auto& test) {
-                           std::string name = std::get<0>(test.param) + to_text(std::get<1>(test.param));
-                           std::erase_if(name, [](char c) { return c == '-' || c == ' ' || c == '_'; });
-                           return name;
-                         });
+using Way = std::tuple<std::string, sync::Route>;
+std::string name_of_way(const ::testing::TestParamInfo<Way>& test) {
+  std::string name = std::get<0>(test.param) + to_text(std::get<1>(test.param));
+  std::erase_if(name, [](char c) { return c == '-' || c == ' ' || c == '_'; });
+  return name;
+}
+const std::vector<Way> ways = {
+    {"bsp", sync::Route::server}, {"asp", sync::Route::server}, {"bsp", sync::Route::all_reduce}};
+INSTANTIATE_TEST_SUITE_P(Routes, RandomNodeDepartures, ::testing::ValuesIn(ways), name_of_way);
+INSTANTIATE_TEST_SUITE_P(LongRoutes, LongRandomNodeDepartures, ::testing::ValuesIn(ways), name_of_way);
 
 TEST_F(NodeDepartures, ALaunchInTheMiddleBeginsWithTheNodesThatThereAre) {
   set_platform("fixed time=18");
@@ -298,5 +325,5 @@ TEST_F(NodeDepartures, WhatANodeThatDepartsCannotDoIsRefused) {
       [](Experiment& experiment) { experiment.placement.servers = {"host-5"}; });
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -15,7 +15,7 @@
 #include "workloads/exchange/peer_model.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using Model = std::vector<double>;
 
@@ -193,13 +193,16 @@ TEST_P(NormalisedPeers, AverageStatisticsLikeModels) {
   for (const auto& evaluation : journal.evaluations) EXPECT_TRUE(std::isfinite(evaluation.loss));
 }
 
+std::string name_of_graph(const ::testing::TestParamInfo<Graph>& instance) { return instance.param.name; }
+INSTANTIATE_TEST_SUITE_P(Ways, NormalisedPeers,
+                         ::testing::Values(Graph{"DPsgd", "d-psgd", sync::Route::peers, false},
+                                           Graph{"Groups", "group-average", sync::Route::all_reduce, true}),
+                         name_of_graph);
 INSTANTIATE_TEST_SUITE_P(
-    Ways, NormalisedPeers,
-    ::testing::Values(
-        Graph{"DPsgd", "d-psgd", sync::Route::peers, false},
-        Graph{"DPsgdStepFirst", "d-psgd", sync::Route::peers, true, {{"order", std::string("step-first")}}},
-        Graph{"Groups", "group-average", sync::Route::all_reduce, true}),
-    [](const auto& instance) { return instance.param.name; });
+    LongWays, NormalisedPeers,
+    ::testing::Values(Graph{
+        "DPsgdStepFirst", "d-psgd", sync::Route::peers, true, {{"order", std::string("step-first")}}}),
+    name_of_graph);
 
 /// Changes of a worker's statistics by its own batch during the call are added to the mean.
 TEST_F(Normalised, ACallAveragesStatisticsToo) {
@@ -347,12 +350,14 @@ TEST_P(NormalisedRounds, TheCentreOfEasgdHasTheMeanOfStatistics) {
   expect_same(final_model(), centre);
 }
 
+std::string name_of_way(const ::testing::TestParamInfo<Way>& instance) { return instance.param.name; }
 INSTANTIATE_TEST_SUITE_P(
     Over, NormalisedRounds,
-    ::testing::Values(Way{"Server", sync::Route::server, {"host-0"}},
-                      Way{"ThreeShards", sync::Route::server, {"host-0", "host-5", "host-6"}},
+    ::testing::Values(Way{"ThreeShards", sync::Route::server, {"host-0", "host-5", "host-6"}},
                       Way{"AllReduce", sync::Route::all_reduce, {}}),
-    [](const auto& instance) { return instance.param.name; });
+    name_of_way);
+INSTANTIATE_TEST_SUITE_P(LongOver, NormalisedRounds,
+                         ::testing::Values(Way{"Server", sync::Route::server, {"host-0"}}), name_of_way);
 
 // ---- One model at a server, updated by every push ----
 
@@ -375,5 +380,5 @@ TEST_F(Normalised, AspTakesThePushersStatistics) {
   expect_same(final_model(), model);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -10,7 +10,7 @@
 #include "tests/sim/simulated_calibration.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// When transfers of size 1 with these starts end that share a rate of 1 equally.
 std::vector<double> ends_of_equal_shares(const std::vector<double>& starts) {
@@ -84,11 +84,11 @@ void expect_opposite_bytes(const std::string& platform, const std::function<int(
   for (const auto& entry : profile.offsets) expect_equal_shares(entry, also(entry.transfers));
 }
 
-TEST(Offsets, BytesTheOtherWayLeaveAFullDuplexLinkToTransfers) {
+TEST(LongOffsets, BytesTheOtherWayLeaveAFullDuplexLinkToTransfers) {
   expect_opposite_bytes(TemporaryPlatform::star(5, bandwidth, latency_s), [](int) { return 0; });
 }
 
-TEST(Offsets, BytesTheOtherWayShareALinkOfOneChannelWithTransfers) {
+TEST(LongOffsets, BytesTheOtherWayShareALinkOfOneChannelWithTransfers) {
   std::string platform = TemporaryPlatform::star(5, bandwidth, latency_s);
   platform = std::regex_replace(platform, std::regex("SPLITDUPLEX"), "SHARED");
   platform = std::regex_replace(platform, std::regex(" direction='UP'"), "");
@@ -129,5 +129,5 @@ TEST(Offsets, FindsThatALinkServesTheOlderTransferFirst) {
   EXPECT_FALSE(profile.older_rate());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

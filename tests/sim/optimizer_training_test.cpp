@@ -12,9 +12,10 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "tests/sim/training.hpp"
+#include "tests/support/names.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::Change;
 using testing::small_experiment;
@@ -102,12 +103,22 @@ TEST_P(AnyUpdatingRole, TakesTheStepsOfOneWorker) {
       << "the schedule is ignored";
 }
 
-INSTANTIATE_TEST_SUITE_P(Training, AnyUpdatingRole,
-                         ::testing::Combine(::testing::ValuesIn(ways()), ::testing::ValuesIn(optimizers())),
-                         [](const auto& instance) {
-                           return std::get<0>(instance.param).change.name + "_" +
-                                  std::get<1>(instance.param).name;
-                         });
+/// Of each way one optimiser and, `is_long`, of each way the others.
+std::vector<std::tuple<Way, Change>> pairs(bool is_long) {
+  std::vector<std::tuple<Way, Change>> all;
+  const std::vector<Way> each_way = ways();
+  const std::vector<Change> each_optimizer = optimizers();
+  for (std::size_t way = 0; way < each_way.size(); ++way)
+    for (std::size_t optimizer = 0; optimizer < each_optimizer.size(); ++optimizer)
+      if ((way % each_optimizer.size() == optimizer) != is_long)
+        all.emplace_back(each_way[way], each_optimizer[optimizer]);
+  return all;
+}
+std::string name_of_pair(const ::testing::TestParamInfo<std::tuple<Way, Change>>& instance) {
+  return std::get<0>(instance.param).change.name + "_" + std::get<1>(instance.param).name;
+}
+INSTANTIATE_TEST_SUITE_P(Training, AnyUpdatingRole, ::testing::ValuesIn(pairs(false)), name_of_pair);
+INSTANTIATE_TEST_SUITE_P(LongTraining, AnyUpdatingRole, ::testing::ValuesIn(pairs(true)), name_of_pair);
 
 /// Each push is a separate update, and all updates of a round use the round's rate.
 TEST_F(Training, UpdatesOfEachPushUseTheRateOfTheirRound) {
@@ -160,12 +171,17 @@ TEST_P(EveryAlgorithmSteps, ByAdamW) {
   EXPECT_LT(moved, 1e-2F * static_cast<float>(journal.steps.size())) << "of Adam, a step is about its rate";
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithmSteps, ::testing::ValuesIn(sync::catalog().names()),
-                         [](const auto& instance) {
-                           std::string name = instance.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+const std::vector<std::string> of_each_kind = {"esync-published", "easgd-async", "dc-asgd-adaptive",
+                                               "ad-psgd", "group-average"};
+std::vector<std::string> other_algorithms() {
+  std::vector<std::string> names = sync::catalog().names();
+  for (const std::string& tested : of_each_kind) std::erase(names, tested);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithmSteps, ::testing::ValuesIn(of_each_kind),
+                         testing::catalog_name);
+INSTANTIATE_TEST_SUITE_P(LongCatalogue, EveryAlgorithmSteps, ::testing::ValuesIn(other_algorithms()),
+                         testing::catalog_name);
 
 /// Four workers with 24 of 96 samples each.
 TEST_F(Training, TheCosineEndsWhereTheJobDoes) {
@@ -201,5 +217,5 @@ TEST_F(Training, TheCosineEndsWhereTheJobDoes) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

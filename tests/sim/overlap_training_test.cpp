@@ -13,7 +13,7 @@
 #include "tests/sim/training.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::small_experiment;
 using testing::Training;
@@ -57,18 +57,22 @@ TEST_P(OverlapOver, TheModelIsTheSame) {
   }
 }
 
+std::string name_of_test(const ::testing::TestParamInfo<Way>& way) {
+  std::string name = way.param.name;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+  return name;
+}
 INSTANTIATE_TEST_SUITE_P(
     Ways, OverlapOver,
+    ::testing::Values(Way{"shards", sync::Route::server, OptimizerKind::adam, {"host-0", "host-5"}},
+                      Way{"all-reduce", sync::Route::all_reduce, OptimizerKind::sgd, {}}),
+    name_of_test);
+INSTANTIATE_TEST_SUITE_P(
+    LongWays, OverlapOver,
     ::testing::Values(Way{"server", sync::Route::server, OptimizerKind::sgd, {"host-0"}},
-                      Way{"shards", sync::Route::server, OptimizerKind::adam, {"host-0", "host-5"}},
-                      Way{"all-reduce", sync::Route::all_reduce, OptimizerKind::sgd, {}},
                       Way{"all-reduce with Adam", sync::Route::all_reduce, OptimizerKind::adam, {}}),
-    [](const auto& way) {
-      std::string name = way.param.name;
-      std::replace_if(
-          name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
-      return name;
-    });
+    name_of_test);
 
 /// One worker and one server, 4 buckets of 1 ms each way. A pass over a bucket takes less time.
 class OverlapOfOne : public Overlap {
@@ -135,5 +139,5 @@ TEST_P(StepDurations, IncludeOnlyDecodeForwardAndBackward) {
 
 INSTANTIATE_TEST_SUITE_P(Overlaps, StepDurations, ::testing::ValuesIn(overlap_modes));
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -16,7 +16,7 @@
 #include "workloads/exchange/peer_model.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::Model;
 
@@ -97,12 +97,16 @@ TEST_P(AveragingWithAll, AfterTheStepIsBsp) {
   expect_close(final_model(), sequential_model(rounds), 1e-5F);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Settings, AveragingWithAll,
-    ::testing::Values(std::map<std::string, OptionValue>{{"graph", std::string("complete")}},
-                      std::map<std::string, OptionValue>{{"global_every", std::int64_t{1}}}));
+INSTANTIATE_TEST_SUITE_P(Settings, AveragingWithAll,
+                         ::testing::Values(std::map<std::string, OptionValue>{
+                             {"global_every", std::int64_t{1}}}));
+INSTANTIATE_TEST_SUITE_P(LongSettings, AveragingWithAll,
+                         ::testing::Values(std::map<std::string, OptionValue>{
+                             {"graph", std::string("complete")}}));
 
-TEST_F(Peers, AveragingInOneGroupOfAllIsBsp) {
+using LongPeers = Peers;
+
+TEST_F(LongPeers, AveragingInOneGroupOfAllIsBsp) {
   Experiment experiment =
       without_server("group-average", sync::Route::all_reduce, {{"group_size", std::int64_t{workers}}});
   experiment.optimizer.momentum = 0.9;
@@ -132,8 +136,13 @@ TEST_P(OneWorker, IsSequentialTraining) {
   expect_close(final_model(), sequential_model(rounds), 1e-6F);
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, OneWorker,
-                         ::testing::ValuesIn(testing::algorithms_over(sync::Route::peers)),
+std::vector<std::string> others_over_peers() {
+  std::vector<std::string> names = testing::algorithms_over(sync::Route::peers);
+  std::erase(names, "ad-psgd");
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Catalogue, OneWorker, ::testing::Values("ad-psgd"), testing::catalog_name);
+INSTANTIATE_TEST_SUITE_P(LongCatalogue, OneWorker, ::testing::ValuesIn(others_over_peers()),
                          testing::catalog_name);
 
 TEST_F(Peers, ACallLeavesBothWithTheirMean) {
@@ -183,7 +192,8 @@ TEST_P(Paces, AdPsgdEnds) {
   EXPECT_LE(std::ssize(journal.steps), rounds * count + 3 * count) << "too many steps past the end";
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, Paces, ::testing::Range<std::uint64_t>(1, 13));
+INSTANTIATE_TEST_SUITE_P(Seeds, Paces, ::testing::Range<std::uint64_t>(1, 4));
+INSTANTIATE_TEST_SUITE_P(LongSeeds, Paces, ::testing::Range<std::uint64_t>(4, 13));
 
 TEST_F(Peers, InAdPsgdNoWorkerWaitsForASlowerOne) {
   Experiment experiment = without_server("ad-psgd", sync::Route::peers);
@@ -229,5 +239,5 @@ TEST_F(Peers, AdPsgdCanEndByTheClock) {
   EXPECT_LE(last, Seconds(0.6));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -11,7 +11,7 @@
 #include "tests/sim/lab.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 using lab::bandwidth;
 constexpr double precision_s = 1e-9;
@@ -587,5 +587,5 @@ TEST(Progress, ReceivesTheSimulatedTime) {
   EXPECT_LE(told, result.makespan.count());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

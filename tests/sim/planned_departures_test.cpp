@@ -11,7 +11,7 @@
 #include "validation/compare/gates.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 const std::vector<Change>& policies() {
   static const std::vector<Change> all = {
@@ -29,6 +29,15 @@ const std::vector<Change>& policies() {
          experiment.data.cache_options = {{"fill", std::string("first-epoch")}};
        }}};
   return all;
+}
+
+/// A plan of the lists of all workers, and one of what each node reads anyway; `others`: all but these.
+std::vector<Change> some_policies(bool others) {
+  std::vector<Change> some = policies();
+  std::erase_if(some, [&](const Change& policy) {
+    return (policy.name == "nopfs" || policy.name == "hoard") == others;
+  });
+  return some;
 }
 
 class PlannedDepartures : public NodeDepartures {
@@ -93,18 +102,33 @@ TEST_P(ModelsOfPlans, AreThoseOfAJobWithoutDepartures) {
   expect_replays(journal);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ModelsOfPlans,
-                         ::testing::Combine(::testing::ValuesIn(policies()),
-                                            ::testing::Values(sync::Route::server, sync::Route::all_reduce),
-                                            ::testing::Values(0, 2), ::testing::Values(0.0, 3.0)),
-                         [](const auto& test) {
-                           std::string name = std::get<0>(test.param).name + "_" +
-                                              to_text(std::get<1>(test.param)) + "_" +
-                                              std::to_string(std::get<2>(test.param)) +
-                                              (std::get<3>(test.param) > 0.0 ? "_notice" : "");
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+using PlanOfJob = std::tuple<Change, sync::Route, int, double>;
+std::string name_of_plan(const ::testing::TestParamInfo<PlanOfJob>& test) {
+  std::string name = std::get<0>(test.param).name + "_" + to_text(std::get<1>(test.param)) + "_" +
+                     std::to_string(std::get<2>(test.param)) +
+                     (std::get<3>(test.param) > 0.0 ? "_notice" : "");
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+/// In every check, each policy but the last has one of these ways; `is_long`: the other ways of all policies.
+std::vector<PlanOfJob> plans(bool is_long) {
+  const std::vector<std::tuple<sync::Route, int, double>> each_once = {{sync::Route::server, 2, 3.0},
+                                                                       {sync::Route::all_reduce, 0, 0.0},
+                                                                       {sync::Route::server, 0, 0.0},
+                                                                       {sync::Route::all_reduce, 2, 3.0}};
+  std::vector<PlanOfJob> all;
+  for (std::size_t policy = 0; policy < policies().size(); ++policy)
+    for (const sync::Route over : {sync::Route::server, sync::Route::all_reduce})
+      for (const int prefetch : {0, 2})
+        for (const double notice_s : {0.0, 3.0}) {
+          const bool is_first =
+              policy < each_once.size() && each_once[policy] == std::tuple(over, prefetch, notice_s);
+          if (is_first != is_long) all.emplace_back(policies()[policy], over, prefetch, notice_s);
+        }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Some, ModelsOfPlans, ::testing::ValuesIn(plans(false)), name_of_plan);
+INSTANTIATE_TEST_SUITE_P(LongOthers, ModelsOfPlans, ::testing::ValuesIn(plans(true)), name_of_plan);
 
 /// A node departs once: its share comes from the store while it is away, and from the node in the last epoch.
 class OneDeparture : public PlannedDepartures, public ::testing::WithParamInterface<Change> {};
@@ -131,8 +155,9 @@ TEST_P(OneDeparture, TheNodeReadsItsShareAgain) {
   expect_replays(journal);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OneDeparture, ::testing::ValuesIn(policies()),
-                         [](const auto& test) { return test.param.name; });
+std::string name_of_change(const ::testing::TestParamInfo<Change>& test) { return test.param.name; }
+INSTANTIATE_TEST_SUITE_P(Some, OneDeparture, ::testing::ValuesIn(some_policies(false)), name_of_change);
+INSTANTIATE_TEST_SUITE_P(LongOthers, OneDeparture, ::testing::ValuesIn(some_policies(true)), name_of_change);
 
 /// The plan is for both tiers, and what the disk has of it is not read again.
 TEST_F(PlannedDepartures, ADiskKeepsItsPartOfThePlan) {
@@ -184,25 +209,34 @@ TEST_P(StoresOfPlans, LeadToTheModelOfAJobWithoutDepartures) {
   expect_replays(journal);
 }
 
-std::vector<Change> more_policies() {
-  std::vector<Change> all = policies();
-  for (const char* alone : {"quiver", "ods"})
-    all.push_back({alone, [alone](Experiment& experiment) {
-                     experiment.data.peers = Peers::none;
-                     experiment.data.cache = alone;
-                   }});
-  all.push_back({"locality_aware", [](Experiment& experiment) { experiment.data.cache = "locality-aware"; }});
-  return all;
+Change alone(const char* policy) {
+  return {policy, [policy](Experiment& experiment) {
+            experiment.data.peers = Peers::none;
+            experiment.data.cache = policy;
+          }};
 }
+const Change locality_aware = {"locality_aware",
+                               [](Experiment& experiment) { experiment.data.cache = "locality-aware"; }};
 
-INSTANTIATE_TEST_SUITE_P(All, StoresOfPlans, ::testing::ValuesIn(more_policies()),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Some, StoresOfPlans, ::testing::Values(alone("quiver"), locality_aware),
+                         name_of_change);
+INSTANTIATE_TEST_SUITE_P(LongAlone, StoresOfPlans, ::testing::Values(alone("ods")), name_of_change);
+INSTANTIATE_TEST_SUITE_P(LongPlans, StoresOfPlans, ::testing::ValuesIn(policies()), name_of_change);
 
 /// Machines of nodes depart at any moment, also while nodes join each other.
-class RandomPlannedDepartures : public PlannedDepartures, public ::testing::WithParamInterface<Change> {};
+class RandomPlannedDepartures : public PlannedDepartures, public ::testing::WithParamInterface<Change> {
+ protected:
+  void expect_all_rounds(std::uint64_t first_seed, std::uint64_t last_seed);
+};
 
-TEST_P(RandomPlannedDepartures, EndWithAllRounds) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+TEST_P(RandomPlannedDepartures, EndWithAllRounds) { expect_all_rounds(1, 2); }
+
+using LongRandomPlannedDepartures = RandomPlannedDepartures;
+
+TEST_P(LongRandomPlannedDepartures, OfOtherTimesEndWithAllRounds) { expect_all_rounds(3, 20); }
+
+void RandomPlannedDepartures::expect_all_rounds(std::uint64_t first_seed, std::uint64_t last_seed) {
+  for (std::uint64_t seed = first_seed; seed <= last_seed; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const double mean_s = seed % 4 < 2 ? 3.0 : 12.0;
     set_platform("exponential mean=" + std::to_string(mean_s), 1e7, seed % 2 == 0 ? 1e-7 : 0.05);
@@ -224,8 +258,12 @@ TEST_P(RandomPlannedDepartures, EndWithAllRounds) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RandomPlannedDepartures, ::testing::ValuesIn(policies()),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Some, RandomPlannedDepartures, ::testing::ValuesIn(some_policies(false)),
+                         name_of_change);
+INSTANTIATE_TEST_SUITE_P(LongOthers, RandomPlannedDepartures, ::testing::ValuesIn(some_policies(true)),
+                         name_of_change);
+INSTANTIATE_TEST_SUITE_P(LongAll, LongRandomPlannedDepartures, ::testing::ValuesIn(policies()),
+                         name_of_change);
 
 /// The lists of an epoch change when workers depart.
 TEST_F(PlannedDepartures, WorkersMustStay) {
@@ -249,5 +287,5 @@ TEST_F(PlannedDepartures, WorkersMustStay) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -18,7 +18,7 @@
 #include "workloads/records/data_figures.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::cache_sum;
 using testing::Change;
@@ -176,18 +176,27 @@ TEST_P(PlanningCaches, RecordedDecisionsReplay) {
 }
 
 /// The sampler of SHADE knows what the cache holds when an epoch begins.
-std::vector<Change> all_policies() {
+const Change shade_of_cached = {"shade_of_cached", [](Experiment& experiment) {
+                                  experiment.data.sampling = "shade";
+                                  experiment.data.cache = "shade";
+                                  experiment.data.cache_options = {{"reserve", std::int64_t{4}}};
+                                }};
+
+/// Each policy with its first options, or the others.
+std::vector<Change> policies_of(bool first_options) {
   std::vector<Change> all = policies();
-  all.push_back({"shade_of_cached", [](Experiment& experiment) {
-                   experiment.data.sampling = "shade";
-                   experiment.data.cache = "shade";
-                   experiment.data.cache_options = {{"reserve", std::int64_t{4}}};
-                 }});
+  std::erase_if(all, [&](const Change& policy) {
+    const bool is_first = policy.name.find('_') == std::string::npos;
+    return is_first != first_options;
+  });
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, PlanningCaches, ::testing::ValuesIn(all_policies()),
-                         [](const auto& each) { return each.param.name; });
+std::string name_of_change(const ::testing::TestParamInfo<Change>& each) { return each.param.name; }
+INSTANTIATE_TEST_SUITE_P(Policies, PlanningCaches, ::testing::ValuesIn(policies_of(true)), name_of_change);
+INSTANTIATE_TEST_SUITE_P(Cached, PlanningCaches, ::testing::Values(shade_of_cached), name_of_change);
+INSTANTIATE_TEST_SUITE_P(LongOptions, PlanningCaches, ::testing::ValuesIn(policies_of(false)),
+                         name_of_change);
 
 struct Variant {
   int nodes;     ///< one for both workers, or one each
@@ -244,7 +253,9 @@ TEST_P(PlanningCachesOfTwo, EverySampleOfAListIsDeliveredOnce) {
     batches += 2 * ((part + 7) / 8);
     if (data.needs_losses() && epoch < 2) losses += part * (data.may_replace() ? 12 : 4);
     std::ranges::sort(listed);
-    if (variant.is_real) EXPECT_EQ(ids.at(epoch), listed) << epoch;
+    if (variant.is_real) {
+      EXPECT_EQ(ids.at(epoch), listed) << epoch;
+    }
     ++epoch;
   }
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> sent;
@@ -290,12 +301,14 @@ TEST_P(ListsOfCached, RepeatWhatCachesHold) {
   EXPECT_EQ(told, 2 * (48 * 4 + 96 / 8));
 }
 
+using Lists = std::tuple<const char*, bool>;
+std::string name_of_lists(const ::testing::TestParamInfo<Lists>& info) {
+  return std::string(std::get<0>(info.param)) + (std::get<1>(info.param) ? "" : "modelled");
+}
 INSTANTIATE_TEST_SUITE_P(Caches, ListsOfCached,
-                         ::testing::Combine(::testing::Values("shade", "minio"), ::testing::Bool()),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param)) +
-                                  (std::get<1>(info.param) ? "" : "modelled");
-                         });
+                         ::testing::Values(Lists("shade", true), Lists("minio", false)), name_of_lists);
+INSTANTIATE_TEST_SUITE_P(LongCaches, ListsOfCached,
+                         ::testing::Values(Lists("minio", true), Lists("shade", false)), name_of_lists);
 
 std::string name_of_two(const ::testing::TestParamInfo<std::tuple<Change, Variant>>& info) {
   const auto& [policy, variant] = info.param;
@@ -304,10 +317,19 @@ std::string name_of_two(const ::testing::TestParamInfo<std::tuple<Change, Varian
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, PlanningCachesOfTwo,
-                         ::testing::Combine(::testing::ValuesIn(policies()),
+                         ::testing::Combine(::testing::ValuesIn(policies_of(true)),
+                                            ::testing::Values(Variant{1, 2}, Variant{2, 0},
+                                                              Variant{2, 0, false})),
+                         name_of_two);
+INSTANTIATE_TEST_SUITE_P(LongVariants, PlanningCachesOfTwo,
+                         ::testing::Combine(::testing::ValuesIn(policies_of(true)),
+                                            ::testing::Values(Variant{1, 0}, Variant{2, 2})),
+                         name_of_two);
+INSTANTIATE_TEST_SUITE_P(LongOptions, PlanningCachesOfTwo,
+                         ::testing::Combine(::testing::ValuesIn(policies_of(false)),
                                             ::testing::Values(Variant{1, 0}, Variant{2, 0}, Variant{1, 2},
                                                               Variant{2, 2}, Variant{2, 0, false})),
                          name_of_two);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -2,7 +2,7 @@
 #include "tests/sim/training.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class PrecisionTraining : public Training {};
 
@@ -23,5 +23,5 @@ TEST_F(PrecisionTraining, Bf16LearnsNearlyTheSameInTheSameTime) {
   EXPECT_LT(distance(found, expected), 0.5F * moved);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -12,7 +12,7 @@
 #include "tests/support/membership_checks.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class Regrouping : public Training {
  protected:
@@ -321,9 +321,11 @@ TEST_F(Regrouping, TrainingPausesWithTooFewWorkers) {
   expect_close(final_model(), model_by_hand(std::vector(8, std::vector<int>{0, 1, 2, 3})), 1e-5F);
 }
 
+using LongRegrouping = Regrouping;
+
 /// The first worker departs around the time at which the last round ends and its duties are done: before,
 /// another one has them; the model is that of all rounds in any case.
-TEST_F(Regrouping, TheFirstWorkerLeavesAsTheJobEnds) {
+TEST_F(LongRegrouping, TheFirstWorkerLeavesAsTheJobEnds) {
   platform_ = TemporaryPlatform::star(5, 1e12, 0.01);
   Experiment experiment = job();
   experiment.stop = {.rounds = 3};
@@ -407,21 +409,24 @@ TEST_P(UsesOfSamples, AreEqual) {
   expect_samples_add_up(info, journal);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, UsesOfSamples,
-                         ::testing::Values(std::tuple("bsp", sync::Route::all_reduce, "shard"),
-                                           std::tuple("bsp", sync::Route::all_reduce, "shuffled"),
-                                           std::tuple("bsp", sync::Route::all_reduce, "chunked"),
-                                           std::tuple("d-psgd", sync::Route::peers, "shard"),
-                                           std::tuple("bsp", sync::Route::server, "shard"),
-                                           std::tuple("bsp", sync::Route::server, "shuffled"),
-                                           std::tuple("asp", sync::Route::server, "shard"),
-                                           std::tuple("asp", sync::Route::server, "shuffled")),
-                         [](const auto& test) {
-                           std::string name = std::get<0>(test.param) + to_text(std::get<1>(test.param)) +
-                                              std::get<2>(test.param);
-                           std::erase_if(name, [](char c) { return c == '-' || c == ' ' || c == '_'; });
-                           return name;
-                         });
+using Use = std::tuple<std::string, sync::Route, std::string>;
+std::string name_of_use(const ::testing::TestParamInfo<Use>& test) {
+  std::string name = std::get<0>(test.param) + to_text(std::get<1>(test.param)) + std::get<2>(test.param);
+  std::erase_if(name, [](char c) { return c == '-' || c == ' ' || c == '_'; });
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Some, UsesOfSamples,
+                         ::testing::Values(Use("bsp", sync::Route::all_reduce, "shuffled"),
+                                           Use("d-psgd", sync::Route::peers, "shard"),
+                                           Use("asp", sync::Route::server, "shard")),
+                         name_of_use);
+INSTANTIATE_TEST_SUITE_P(LongOthers, UsesOfSamples,
+                         ::testing::Values(Use("bsp", sync::Route::all_reduce, "shard"),
+                                           Use("bsp", sync::Route::all_reduce, "chunked"),
+                                           Use("bsp", sync::Route::server, "shard"),
+                                           Use("bsp", sync::Route::server, "shuffled"),
+                                           Use("asp", sync::Route::server, "shuffled")),
+                         name_of_use);
 
 /// On GPUs, where workers take the samples of their next step early; one that joins has taken nothing. No
 /// place is open for it, in its own slot or in that of a spare, so samples are dealt.
@@ -455,8 +460,8 @@ TEST_P(UsesOfSamplesTakenEarly, AreEqual) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OwnSlotAndSpare, UsesOfSamplesTakenEarly, ::testing::Values("replace", "spares"),
-                         [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Spare, UsesOfSamplesTakenEarly, ::testing::Values("spares"));
+INSTANTIATE_TEST_SUITE_P(LongOwnSlot, UsesOfSamplesTakenEarly, ::testing::Values("replace"));
 
 /// One of the workers departs for good, and the spare that waits for that continues where it stopped.
 TEST_F(Regrouping, ASpareTakesThePlaceOfAWorker) {
@@ -522,24 +527,29 @@ TEST_P(RandomRegrouping, EndsWithAllRounds) {
   EXPECT_TRUE(std::ranges::all_of(final_model(), [](float value) { return std::isfinite(value); }));
 }
 
-std::vector<std::string> algorithms_without_servers() {
-  std::vector<std::string> names;
+using Seeded = std::tuple<std::string, std::uint64_t>;
+/// The others run in the long tests, and these with other seeds.
+const std::vector<Seeded> some = {
+    {"bsp", 2}, {"local-sgd", 4}, {"esync", 2}, {"d-psgd", 2}, {"group-average", 4}};
+
+std::vector<Seeded> others() {
+  std::vector<Seeded> all;
   for (const auto& entry : sync::catalog().entries())
     if (entry.make.most_workers == 0 &&
         (std::ranges::count(entry.make.routes, sync::Route::all_reduce) > 0 ||
          (std::ranges::count(entry.make.routes, sync::Route::peers) > 0 && !entry.make.timing_driven)))
-      names.push_back(entry.name);
-  return names;
+      for (std::uint64_t seed = 1; seed <= 6; ++seed)
+        if (std::ranges::count(some, Seeded(entry.name, seed)) == 0) all.emplace_back(entry.name, seed);
+  return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, RandomRegrouping,
-                         ::testing::Combine(::testing::ValuesIn(algorithms_without_servers()),
-                                            ::testing::Range(std::uint64_t{1}, std::uint64_t{7})),
-                         [](const auto& test) {
-                           std::string name = std::get<0>(test.param);
-                           std::erase(name, '-');
-                           return name + std::to_string(std::get<1>(test.param));
-                         });
+std::string name_of_seeded(const ::testing::TestParamInfo<Seeded>& test) {
+  std::string name = std::get<0>(test.param);
+  std::erase(name, '-');
+  return name + std::to_string(std::get<1>(test.param));
+}
+INSTANTIATE_TEST_SUITE_P(Algorithms, RandomRegrouping, ::testing::ValuesIn(some), name_of_seeded);
+INSTANTIATE_TEST_SUITE_P(LongAlgorithms, RandomRegrouping, ::testing::ValuesIn(others()), name_of_seeded);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

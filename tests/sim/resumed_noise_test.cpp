@@ -12,7 +12,7 @@
 #include "workloads/timing/compute_time_sampler.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 class ResumedNoise : public ::testing::Test {
  protected:
@@ -108,5 +108,5 @@ TEST_F(ResumedNoise, OtherTimesDifferFromTheFirstPart) {
   EXPECT_NE(seed_of_events(7, *resumed_), seed_of_events(8, *resumed_));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -7,7 +7,7 @@
 #include "tests/sim/lab.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 using lab::alpha;
 using lab::bandwidth;
@@ -62,5 +62,5 @@ TEST(RoundTiming, ABspRoundLastsAsLongAsItsSlowestWorker) {
   EXPECT_NEAR(rounds * round_s, result.makespan.count(), rounds * 4 * precision_s);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

@@ -8,7 +8,7 @@
 #include "tests/sim/training_by_hand.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::Model;
 
@@ -183,25 +183,29 @@ TEST_P(Rounds, LocalStepsUseTheRateOfTheirRound) {
   expect_close(trained, slowmo_by_hand(2, 1.0, 0.0, {rate, rate, rate / 2, rate / 2, rate / 4}), 1e-5F);
 }
 
-TEST_P(Rounds, DiLoCoUsesNesterov) {
+using RoundsOfAllRoutes = Rounds;
+
+TEST_P(RoundsOfAllRoutes, DiLoCoUsesNesterov) {
   const auto trained = train_rounds("diloco", {{"h", std::int64_t{2}}});
   expect_close(trained, outer_by_hand(2, 0.7, 0.9, true), 1e-5F);
   EXPECT_GT(distance(trained, outer_by_hand(2, 0.7, 0.9, false)), 1e-3F);
 }
 
-TEST_P(Rounds, EasgdPullsModelsAndCentreTogether) {
+TEST_P(RoundsOfAllRoutes, EasgdPullsModelsAndCentreTogether) {
   const auto trained = train_rounds("easgd", {{"tau", std::int64_t{2}}, {"beta", 0.6}});
   expect_close(trained, elastic_by_hand(2, 0.6), 1e-5F);
   EXPECT_GT(distance(trained, outer_by_hand(2, 0.6, 0.0, false)), 1e-3F) << "models are not separate";
 }
 
-TEST_P(Rounds, EasgdWithBetaZeroKeepsTheCentre) {
+using LongRounds = Rounds;
+
+TEST_P(LongRounds, EasgdWithBetaZeroKeepsTheCentre) {
   const auto trained = train_rounds("easgd", {{"beta", 0.0}});
   EXPECT_EQ(trained, initial_model(job_->replica_plan()));
 }
 
 /// With neutral options, the outer step of all of these is the mean change.
-TEST_P(Rounds, WithANeutralOuterOptimiserAllAreFedAvg) {
+TEST_P(LongRounds, WithANeutralOuterOptimiserAllAreFedAvg) {
   const std::map<std::string, OptionValue> plain = {
       {"h", std::int64_t{3}}, {"outer_rate", 1.0}, {"outer_momentum", 0.0}};
   for (const char* algorithm : {"fedavg", "slowmo", "diloco"})
@@ -213,7 +217,7 @@ TEST_P(Rounds, WithANeutralOuterOptimiserAllAreFedAvg) {
 }
 
 /// Workers take different numbers of steps, by which their changes are weighted.
-TEST_P(Rounds, EsyncWeighsBySteps) {
+TEST_P(RoundsOfAllRoutes, EsyncWeighsBySteps) {
   Experiment experiment = on_route(testing::plain_experiment(6, rate));
   experiment.sync.algorithm = "esync";
   experiment.sync.options = {{"weights", std::string("steps")}, {"max_local_steps", std::int64_t{2}}};
@@ -257,13 +261,18 @@ TEST_P(Rounds, AnswersHaveTheTimeOfTheirArrival) {
   EXPECT_GT(answers, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Over, Rounds,
-    ::testing::Values(Route{"Server", sync::Route::server, {"host-0"}},
-                      Route{"ThreeShards", sync::Route::server, {"host-0", "host-4", "host-5"}},
-                      Route{"AllReduce", sync::Route::all_reduce, {}},
-                      Route{"Native", sync::Route::all_reduce, {}, "native"}),
-    [](const auto& instance) { return std::string(instance.param.name); });
+const Route one_server{"Server", sync::Route::server, {"host-0"}};
+const Route three_shards{"ThreeShards", sync::Route::server, {"host-0", "host-4", "host-5"}};
+const Route all_reduce{"AllReduce", sync::Route::all_reduce, {}};
+const Route native{"Native", sync::Route::all_reduce, {}, "native"};
 
-}  // namespace
+std::string name_of_test(const ::testing::TestParamInfo<Route>& instance) { return instance.param.name; }
+INSTANTIATE_TEST_SUITE_P(Over, Rounds, ::testing::Values(three_shards), name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongOver, Rounds, ::testing::Values(one_server, all_reduce, native), name_of_test);
+INSTANTIATE_TEST_SUITE_P(Over, RoundsOfAllRoutes, ::testing::Values(three_shards, all_reduce), name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongOver, RoundsOfAllRoutes, ::testing::Values(one_server, native), name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongOver, LongRounds,
+                         ::testing::Values(one_server, three_shards, all_reduce, native), name_of_test);
+
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -7,9 +7,10 @@
 
 #include "tests/sim/training.hpp"
 #include "tests/support/cache_counts.hpp"
+#include "tests/support/names.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::small_experiment;
 using testing::Training;
@@ -73,14 +74,10 @@ TEST_P(EverySampler, AllWorkersTakeTheSameSteps) {
   EXPECT_EQ(samples.begin()->second, samples.rbegin()->second);
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, EverySampler,
-                         ::testing::Values("shuffled", "replacement", "chunked", "importance",
-                                           "rank-exponential"),
-                         [](const auto& name) {
-                           std::string text = name.param;
-                           std::ranges::replace(text, '-', '_');
-                           return text;
-                         });
+INSTANTIATE_TEST_SUITE_P(Catalogue, EverySampler, ::testing::Values("importance", "rank-exponential"),
+                         testing::catalog_name);
+INSTANTIATE_TEST_SUITE_P(LongCatalogue, EverySampler, ::testing::Values("shuffled", "replacement", "chunked"),
+                         testing::catalog_name);
 
 TEST_F(Sampling, StopCountsTheEpochsOfTheSampler) {
   // 95 samples: each of two workers has 47 of a list, in steps of 12, 12, 12 and 11.
@@ -137,5 +134,5 @@ TEST_F(Sampling, ThroughCacheNodesListsTheSameSamples) {
     EXPECT_EQ(testing::cache_sum(journal, "", epoch).samples, 96);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -4,7 +4,7 @@
 #include "tests/workloads/learner/script_modules.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class ScriptTraining : public Training {
  protected:
@@ -45,5 +45,5 @@ TEST_F(ScriptTraining, ModelledMathTakesSizesAndFlopsFromTheFile) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -7,7 +7,7 @@
 #include "tests/sim/training.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::Change;
 using testing::small_experiment;
@@ -45,15 +45,12 @@ struct Costs {
 };
 void PrintTo(const Costs& value, std::ostream* out) { *out << value.name; }
 
-const std::vector<Costs>& all_costs() {
-  static const std::vector<Costs> all = {
-      {.name = "message", .message_s = 2e-3},
-      {.name = "tensor", .tensor_s = 1e-3},
-      {.name = "push_rate", .push_rate = 1e6},
-      {.name = "reply_rate", .reply_rate = 2e6},
-      {.name = "all", .message_s = 1e-3, .tensor_s = 0.5e-3, .push_rate = 4e6, .reply_rate = 3e6}};
-  return all;
-}
+const Costs all_costs = {
+    .name = "all", .message_s = 1e-3, .tensor_s = 0.5e-3, .push_rate = 4e6, .reply_rate = 3e6};
+const std::vector<Costs> single_costs = {{.name = "message", .message_s = 2e-3},
+                                         {.name = "tensor", .tensor_s = 1e-3},
+                                         {.name = "push_rate", .push_rate = 1e6},
+                                         {.name = "reply_rate", .reply_rate = 2e6}};
 
 class ServerCosts : public Training, public ::testing::WithParamInterface<Costs> {
  protected:
@@ -147,8 +144,9 @@ TEST_P(ServerCosts, AreThoseOfMeansToo) {
               1e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ServerCosts, ::testing::ValuesIn(all_costs()),
-                         [](const auto& info) { return info.param.name; });
+std::string name_of_test(const ::testing::TestParamInfo<Costs>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Together, ServerCosts, ::testing::Values(all_costs), name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongSingle, ServerCosts, ::testing::ValuesIn(single_costs), name_of_test);
 
 using StatedServers = ServerCosts;
 
@@ -163,7 +161,7 @@ TEST_F(StatedServers, CountCompressedBytesOfPushes) {
 }
 
 TEST_F(StatedServers, HaveOneMoreOperationForEachPushAndReply) {
-  host_properties_ = all_costs().back().properties();
+  host_properties_ = all_costs.properties();
   constexpr int workers = 3;
   const Journal journal = train(modelled(workers, "asp"), true);
   const Rank server = job_->roster().servers().front();
@@ -197,7 +195,7 @@ TEST_F(StatedServers, AreOnlyServers) {
   experiment.sync.over = sync::Route::all_reduce;
   experiment.placement.servers = {};
   const double own = makespan(experiment, "", "own"),
-               stated = makespan(experiment, all_costs().back().properties(), "stated");
+               stated = makespan(experiment, all_costs.properties(), "stated");
   EXPECT_EQ(own, stated);
 }
 
@@ -214,5 +212,5 @@ TEST_F(StatedServers, RefuseWrongUnits) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -11,9 +11,10 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "tests/sim/training.hpp"
+#include "tests/support/algorithms.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::Change;
 using testing::small_experiment;
@@ -266,18 +267,23 @@ const auto of_algorithm = [](const std::string& name) {
   };
 };
 
+std::string name_of_change(const ::testing::TestParamInfo<Change>& instance) { return instance.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Ways, SameModels,
+                         ::testing::Values(Change{"AdamOnThreeShards",
+                                                  [](Experiment& e) {
+                                                    e.optimizer.kind = OptimizerKind::adam;
+                                                    e.optimizer.momentum = 0.0;
+                                                    e.optimizer.learning_rate = 1e-3;
+                                                    e.optimizer.schedule = RateDecay::step;
+                                                    e.optimizer.step_every = 2;
+                                                    e.placement.servers = {"host-0", "host-5", "host-6"};
+                                                  }}),
+                         name_of_change);
+
 INSTANTIATE_TEST_SUITE_P(
-    Ways, SameModels,
+    LongWays, SameModels,
     ::testing::Values(Change{"Momentum", [](Experiment&) {}},
-                      Change{"AdamOnThreeShards",
-                             [](Experiment& e) {
-                               e.optimizer.kind = OptimizerKind::adam;
-                               e.optimizer.momentum = 0.0;
-                               e.optimizer.learning_rate = 1e-3;
-                               e.optimizer.schedule = RateDecay::step;
-                               e.optimizer.step_every = 2;
-                               e.placement.servers = {"host-0", "host-5", "host-6"};
-                             }},
                       Change{"AdamWithDecayedWeights",
                              [](Experiment& e) {
                                e.optimizer.kind = OptimizerKind::adamw;
@@ -320,7 +326,7 @@ INSTANTIATE_TEST_SUITE_P(
                                e.stop.rounds = 2;
                                e.placement.servers = {"host-0", "host-5"};
                              }}),
-    [](const auto& instance) { return instance.param.name; });
+    name_of_change);
 
 /// Buckets of a reply that forward waits for one by one.
 TEST_F(Models, AreTheSameIfRequestedWhileTheNextForwardRuns) {
@@ -333,10 +339,12 @@ TEST_F(Models, AreTheSameIfRequestedWhileTheNextForwardRuns) {
 
 class RequestingAlgorithms : public ServerExchanges, public ::testing::WithParamInterface<std::string> {};
 
-std::vector<std::string> over_a_server() {
-  std::vector<std::string> names;
-  for (const auto& entry : sync::catalog().entries())
-    if (std::ranges::count(entry.make.routes, sync::Route::server) > 0) names.push_back(entry.name);
+const std::vector<std::string> of_each_kind = {"bsp", "k-sync", "lb-bsp",      "local-sgd", "esync",
+                                               "asp", "ssp",    "easgd-async", "adsp"};
+
+std::vector<std::string> others_over_a_server() {
+  std::vector<std::string> names = testing::algorithms_over(sync::Route::server);
+  for (const std::string& tested : of_each_kind) std::erase(names, tested);
   return names;
 }
 
@@ -358,12 +366,15 @@ TEST_P(RequestingAlgorithms, EndsAfterItsRoundsWhenModelsAreRequested) {
   EXPECT_EQ(received(journal, "pulls"), received(journal, "replies") + received(journal, "reply-pieces"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, RequestingAlgorithms, ::testing::ValuesIn(over_a_server()),
-                         [](const auto& instance) {
-                           std::string name = instance.param;
-                           std::erase(name, '-');
-                           return name;
-                         });
+std::string name_of_algorithm(const ::testing::TestParamInfo<std::string>& instance) {
+  std::string name = instance.param;
+  std::erase(name, '-');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Catalogue, RequestingAlgorithms, ::testing::ValuesIn(of_each_kind),
+                         name_of_algorithm);
+INSTANTIATE_TEST_SUITE_P(LongCatalogue, RequestingAlgorithms, ::testing::ValuesIn(others_over_a_server()),
+                         name_of_algorithm);
 
 // ---- The first worker evaluates ----
 
@@ -438,15 +449,28 @@ TEST_P(FirstWorker, EndsTheJobAtAnAccuracy) {
   EXPECT_EQ(found.back().first, reached->first);
 }
 
+INSTANTIATE_TEST_SUITE_P(Routes, FirstWorker,
+                         ::testing::Values(Change{"ServersWhoseModelIsRequested",
+                                                  [](Experiment& e) {
+                                                    e.sync.pull = ServerPull::requested;
+                                                    e.placement.servers = {"host-0", "host-5"};
+                                                  }},
+                                           Change{"Coordinator",
+                                                  [](Experiment& e) {
+                                                    e.sync.over = sync::Route::all_reduce;
+                                                    e.sync.algorithm = "esync";
+                                                  }},
+                                           Change{"Peers",
+                                                  [](Experiment& e) {
+                                                    e.sync.over = sync::Route::peers;
+                                                    e.sync.algorithm = "d-psgd";
+                                                  }}),
+                         name_of_change);
+
 INSTANTIATE_TEST_SUITE_P(
-    Routes, FirstWorker,
+    LongRoutes, FirstWorker,
     ::testing::Values(
         Change{"Server", [](Experiment&) {}},
-        Change{"ServersWhoseModelIsRequested",
-               [](Experiment& e) {
-                 e.sync.pull = ServerPull::requested;
-                 e.placement.servers = {"host-0", "host-5"};
-               }},
         Change{"ServerByKey", [](Experiment& e) { e.sync.exchange = ExchangeUnit::by_key; }},
         Change{"WhileTheNextForwardRuns", [](Experiment& e) { e.sync.overlap = OverlapMode::both; }},
         Change{"UpdatesAtWorkers", [](Experiment& e) { e.optimizer.update_at = UpdateSide::workers; }},
@@ -455,18 +479,8 @@ INSTANTIATE_TEST_SUITE_P(
                  e.sync.algorithm = "local-sgd";
                  e.sync.options = {{"h", std::int64_t{2}}};
                }},
-        Change{"AllReduce", [](Experiment& e) { e.sync.over = sync::Route::all_reduce; }},
-        Change{"Coordinator",
-               [](Experiment& e) {
-                 e.sync.over = sync::Route::all_reduce;
-                 e.sync.algorithm = "esync";
-               }},
-        Change{"Peers",
-               [](Experiment& e) {
-                 e.sync.over = sync::Route::peers;
-                 e.sync.algorithm = "d-psgd";
-               }}),
-    [](const auto& instance) { return instance.param.name; });
+        Change{"AllReduce", [](Experiment& e) { e.sync.over = sync::Route::all_reduce; }}),
+    name_of_change);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

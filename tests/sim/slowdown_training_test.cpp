@@ -9,7 +9,7 @@
 #include "workloads/timing/compute_time_sampler.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::small_experiment;
 using testing::Training;
@@ -90,5 +90,5 @@ TEST_F(RandomSlowdowns, WithProbabilityZeroNoWorkerIsSlow) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

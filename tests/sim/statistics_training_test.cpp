@@ -11,7 +11,7 @@
 #include "tests/sim/training.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::small_experiment;
 using testing::Training;
@@ -109,17 +109,21 @@ TEST_P(Statistics, LocalOnesStayAtTheirWorker) {
   expect_close(part(model, true), part(GetParam().by_worker() ? repeated : start, true), 1e-4F);
 }
 
-TEST_P(Statistics, AveragedOnesAreInTheModel) {
+using LongStatistics = Statistics;
+
+TEST_P(LongStatistics, AveragedOnesAreInTheModel) {
   train(experiment(true));
   const auto model = final_model();
   for (const float value : model) ASSERT_TRUE(std::isfinite(value));
   EXPECT_GT(distance(part(model, true), part(initial_model(job_->replica_plan()), true)), 1e-2F);
 }
 
-TEST_P(Statistics, AreExchangedIfAveraged) { expect_traffic(true); }
-TEST_P(Statistics, AreNotExchangedIfLocal) { expect_traffic(false); }
+using ModelledStatistics = Statistics;
 
-TEST_P(Statistics, LocalOnesCannotBeEvaluatedByAServer) {
+TEST_P(ModelledStatistics, AreExchangedIfAveraged) { expect_traffic(true); }
+TEST_P(ModelledStatistics, AreNotExchangedIfLocal) { expect_traffic(false); }
+
+TEST_P(ModelledStatistics, LocalOnesCannotBeEvaluatedByAServer) {
   Experiment evaluated = experiment(false);
   evaluated.evaluate_every = 1;
   evaluated.placement.evaluator = "host-0";
@@ -135,13 +139,22 @@ TEST_P(Statistics, LocalOnesCannotBeEvaluatedByAServer) {
   EXPECT_NO_THROW(make());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Over, Statistics,
-    ::testing::Values(Route{"Server", sync::Route::server, {"host-0"}},
-                      Route{"ThreeShards", sync::Route::server, {"host-0", "host-4", "host-5"}},
-                      Route{"StepsOfWorkers", sync::Route::server, {"host-0", "host-4"}, UpdateSide::workers},
-                      Route{"AllReduce", sync::Route::all_reduce, {}}),
-    [](const auto& instance) { return instance.param.name; });
+const Route one_server{"Server", sync::Route::server, {"host-0"}};
+const Route three_shards{"ThreeShards", sync::Route::server, {"host-0", "host-4", "host-5"}};
+const Route steps_of_workers{
+    "StepsOfWorkers", sync::Route::server, {"host-0", "host-4"}, UpdateSide::workers};
+const Route all_reduce{"AllReduce", sync::Route::all_reduce, {}};
 
-}  // namespace
+std::string name_of_test(const ::testing::TestParamInfo<Route>& instance) { return instance.param.name; }
+INSTANTIATE_TEST_SUITE_P(Over, Statistics, ::testing::Values(three_shards), name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongOver, Statistics, ::testing::Values(one_server, steps_of_workers, all_reduce),
+                         name_of_test);
+INSTANTIATE_TEST_SUITE_P(Over, ModelledStatistics,
+                         ::testing::Values(three_shards, steps_of_workers, all_reduce), name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongOver, ModelledStatistics, ::testing::Values(one_server), name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongOver, LongStatistics,
+                         ::testing::Values(one_server, three_shards, steps_of_workers, all_reduce),
+                         name_of_test);
+
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -6,7 +6,7 @@
 #include "tests/sim/lab.hpp"
 
 namespace tandem::sim {
-namespace {
+namespace TANDEM_FILE {
 
 using lab::alpha;
 using lab::bandwidth;
@@ -457,5 +457,5 @@ TEST(Timing, TiesResolveToTheLowestIndex) {
   });
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sim

@@ -8,9 +8,10 @@
 
 #include "platforms/topology.hpp"
 #include "sim/simulation.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 /// One rank per host of a shipped platform, in the order of the file.
 discovery::Tree survey_of(const std::string& platform, platforms::Topology& topology) {
@@ -30,7 +31,7 @@ discovery::Tree survey_of(const std::string& platform, platforms::Topology& topo
 
 /// Every pair's bandwidth and latency, and the groups as sets of host names.
 void expect_found(const std::string& name, const std::set<std::set<std::string>>& groups) {
-  const std::string platform = TANDEM_PLATFORMS "/" + name + ".xml";
+  const std::string platform = testing::source_folder() + "/platforms/" + name + ".xml";
   auto topology = platforms::load_topology(platform);
   const auto& hosts = topology.hosts();
   const auto tree = survey_of(platform, topology);
@@ -71,7 +72,7 @@ TEST(Traffic, FindsTwoRacks) {
   expect_found("two_racks", {{"node-1-1", "node-1-2", "node-1-3"}, {"node-2-1", "node-2-2", "node-2-3"}});
 }
 
-TEST(Traffic, FindsTheOneSlowPort) { expect_found("mixed_lab", {}); }
+TEST(LongTraffic, FindsTheOneSlowPort) { expect_found("mixed_lab", {}); }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

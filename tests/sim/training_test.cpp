@@ -16,7 +16,7 @@
 #include "workloads/protocol.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::small_experiment;
 using testing::Training;
@@ -50,15 +50,16 @@ Sequential alone(const char* name, const char* algorithm) {
   return {name, 1, [=](Experiment& experiment) { experiment.sync.algorithm = algorithm; }};
 }
 
+std::string name_of_way(const ::testing::TestParamInfo<Sequential>& instance) { return instance.param.name; }
+
+/// Each algorithm that can be equal, and each route.
 INSTANTIATE_TEST_SUITE_P(
     Ways, EqualsOneWorker,
     ::testing::Values(
-        Sequential{"Bsp", 4, [](Experiment&) {}},
         Sequential{"BspOnThreeShards", 4,
                    [](Experiment& e) {
                      e.placement.servers = {"host-0", "host-5", "host-6"};
                    }},
-        Sequential{"Ring", 3, [](Experiment& e) { e.sync.over = sync::Route::all_reduce; }},
         Sequential{"HalvingDoubling", 6,
                    [](Experiment& e) {
                      e.sync.over = sync::Route::all_reduce;
@@ -69,13 +70,9 @@ INSTANTIATE_TEST_SUITE_P(
                      e.sync.over = sync::Route::all_reduce;
                      e.sync.collective = "native";
                    }},
-        alone("Sequential", "sequential"), alone("AspOfOneWorker", "asp"),
-        alone("KSyncOfOneWorker", "k-sync"), alone("KBatchSyncOfOneWorker", "k-batch-sync"),
-        alone("SspOfOneWorker", "ssp"), alone("DsspOfOneWorker", "dssp"),
-        alone("DynSgdOfOneWorker", "dynsgd"), alone("RennalaOfOneWorker", "rennala"),
-        alone("RingmasterOfOneWorker", "ringmaster"), alone("LbBspOfOneWorker", "lb-bsp"),
-        alone("SyncSwitchOfOneWorker", "sync-switch"), alone("DcAsgdOfOneWorker", "dc-asgd"),
-        alone("DcAsgdAdaptiveOfOneWorker", "dc-asgd-adaptive"),
+        alone("Sequential", "sequential"), alone("KBatchSyncOfOneWorker", "k-batch-sync"),
+        alone("DsspOfOneWorker", "dssp"), alone("DynSgdOfOneWorker", "dynsgd"),
+        alone("RingmasterOfOneWorker", "ringmaster"),
         Sequential{"LbBspOfEqualDevices", 4, [](Experiment& e) { e.sync.algorithm = "lb-bsp"; }},
         Sequential{"SyncSwitchNeverSwitched", 4,
                    [](Experiment& e) {
@@ -98,6 +95,23 @@ INSTANTIATE_TEST_SUITE_P(
                      e.sync.options = {{"average", true}};
                    }},
         Sequential{"LocalSgdOfOneWorkerForAnyH", 1, [](Experiment& e) { use_local_sgd(e, 3); }, 15},
+        Sequential{"AdspOfOneStepOfOneWorker", 1,
+                   [](Experiment& e) {
+                     e.optimizer.momentum = 0.0;
+                     e.sync.algorithm = "adsp";
+                     e.sync.options = {{"commits", std::int64_t{1'000'000}}};
+                   }}),
+    name_of_way);
+
+INSTANTIATE_TEST_SUITE_P(
+    LongWays, EqualsOneWorker,
+    ::testing::Values(
+        Sequential{"Bsp", 4, [](Experiment&) {}},
+        Sequential{"Ring", 3, [](Experiment& e) { e.sync.over = sync::Route::all_reduce; }},
+        alone("AspOfOneWorker", "asp"), alone("KSyncOfOneWorker", "k-sync"), alone("SspOfOneWorker", "ssp"),
+        alone("RennalaOfOneWorker", "rennala"), alone("LbBspOfOneWorker", "lb-bsp"),
+        alone("SyncSwitchOfOneWorker", "sync-switch"), alone("DcAsgdOfOneWorker", "dc-asgd"),
+        alone("DcAsgdAdaptiveOfOneWorker", "dc-asgd-adaptive"),
         // Each worker has its own momentum, so equality needs plain SGD.
         Sequential{"LocalSgdOfOneStep", 4,
                    [](Experiment& e) {
@@ -115,12 +129,6 @@ INSTANTIATE_TEST_SUITE_P(
                      e.optimizer.momentum = 0.0;
                      e.sync.algorithm = "adacomm";
                      e.sync.options = {{"tau", std::int64_t{1}}, {"period_s", 0.0}};
-                   }},
-        Sequential{"AdspOfOneStepOfOneWorker", 1,
-                   [](Experiment& e) {
-                     e.optimizer.momentum = 0.0;
-                     e.sync.algorithm = "adsp";
-                     e.sync.options = {{"commits", std::int64_t{1'000'000}}};
                    }},
         // With rounds of one plain step, momentum over rounds is momentum over steps.
         Sequential{"SlowMoOfOneStep", 4,
@@ -147,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
                      e.sync.over = sync::Route::all_reduce;
                      e.sync.options = {{"weights", std::string("samples")}};
                    }}),
-    [](const auto& instance) { return std::string(instance.param.name); });
+    name_of_way);
 
 /// An algorithm with options, and a name for the test.
 struct Served {
@@ -157,8 +165,7 @@ struct Served {
 };
 void PrintTo(const Served& value, std::ostream* out) { *out << value.name; }
 
-/// Every algorithm with its defaults; and those that block, drop or weigh pushes with options that make them
-/// do so often.
+/// Every algorithm with its defaults.
 std::vector<Served> every_algorithm() {
   std::vector<Served> all;
   for (const std::string& name : testing::algorithms_over(sync::Route::server)) all.push_back({name, name});
@@ -168,6 +175,12 @@ std::vector<Served> every_algorithm() {
   // Their default rounds or periods are long.
   set("diloco", {{"h", std::int64_t{20}}});
   set("adsp", {{"period_s", 0.5}});
+  return all;
+}
+
+/// Those that block, drop or weigh pushes with options that make them do so often.
+std::vector<Served> tight_algorithms() {
+  std::vector<Served> all;
   const auto add = [&](const std::string& algorithm, const std::map<std::string, OptionValue>& options) {
     all.push_back({algorithm + "-tight", algorithm, options});
   };
@@ -183,6 +196,17 @@ std::vector<Served> every_algorithm() {
   add("lb-bsp", {{"every", std::int64_t{2}}, {"smoothing", 0.3}});
   add("sync-switch", {{"fraction", 0.6}});
   add("post-local-sgd", {{"switch_round", std::int64_t{2}}, {"h", std::int64_t{3}}});
+  return all;
+}
+
+/// Every algorithm with its defaults; `also_tight`: those that are among `tight_algorithms`, or the others.
+std::vector<Served> with_defaults(bool also_tight) {
+  std::vector<Served> all = every_algorithm();
+  const std::vector<Served> tight = tight_algorithms();
+  std::erase_if(all, [&](const Served& served) {
+    const bool is_tight = std::ranges::find(tight, served.algorithm, &Served::algorithm) != tight.end();
+    return is_tight != also_tight;
+  });
   return all;
 }
 
@@ -222,7 +246,9 @@ class EveryAlgorithm : public Training, public ::testing::WithParamInterface<Ser
   }
 };
 
-TEST_P(EveryAlgorithm, EndsWithEveryPushAnswered) { expect_sound(train(uneven_experiment()), 1); }
+using LongEveryAlgorithm = EveryAlgorithm;
+
+TEST_P(LongEveryAlgorithm, EndsWithEveryPushAnswered) { expect_sound(train(uneven_experiment()), 1); }
 
 /// Pushes reach the shards in different orders, so the shards decide differently; but they write checkpoints
 /// together.
@@ -260,12 +286,20 @@ INSTANTIATE_TEST_SUITE_P(
                       Served{"esync_by_steps", "esync", {{"weights", std::string("steps")}}}),
     [](const auto& instance) { return instance.param.name; });
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithm, ::testing::ValuesIn(every_algorithm()),
-                         [](const auto& instance) {
-                           std::string name = instance.param.name;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+std::string name_of_served(const ::testing::TestParamInfo<Served>& instance) {
+  std::string name = instance.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithm, ::testing::ValuesIn(with_defaults(false)),
+                         name_of_served);
+INSTANTIATE_TEST_SUITE_P(Tight, EveryAlgorithm, ::testing::ValuesIn(tight_algorithms()), name_of_served);
+INSTANTIATE_TEST_SUITE_P(LongCatalogue, EveryAlgorithm, ::testing::ValuesIn(with_defaults(true)),
+                         name_of_served);
+INSTANTIATE_TEST_SUITE_P(LongCatalogue, LongEveryAlgorithm, ::testing::ValuesIn(every_algorithm()),
+                         name_of_served);
+INSTANTIATE_TEST_SUITE_P(LongTight, LongEveryAlgorithm, ::testing::ValuesIn(tight_algorithms()),
+                         name_of_served);
 
 TEST_F(Training, TheEvaluatorSeesTheModelLearn) {
   Experiment experiment = small_experiment(2);
@@ -389,5 +423,5 @@ TEST_F(Training, OperationsAreRecordedInPairs) {
   EXPECT_GT(sent, 0);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

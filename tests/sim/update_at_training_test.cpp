@@ -13,7 +13,7 @@
 #include "tests/sim/training.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::Change;
 using testing::small_experiment;
@@ -75,34 +75,39 @@ void use_adam(Experiment& experiment) {
   experiment.optimizer.weight_decay = 0.1;
 }
 
+std::string name_of_change(const ::testing::TestParamInfo<Change>& instance) { return instance.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Ways, UpdateAtWorkers,
+                         ::testing::Values(Change{"NesterovInStepsOnThreeShards",
+                                                  [](Experiment& e) {
+                                                    e.optimizer.nesterov = true;
+                                                    e.optimizer.schedule = RateDecay::step;
+                                                    e.optimizer.step_every = 2;
+                                                    e.placement.servers = {"host-0", "host-5", "host-6"};
+                                                  }},
+                                           Change{"AdamOnShardsWhileTheNextForwardRuns",
+                                                  [](Experiment& e) {
+                                                    use_adam(e);
+                                                    e.sync.overlap = OverlapMode::both;
+                                                    e.sync.sharding = "round-robin";
+                                                    e.placement.servers = {"host-0", "host-5", "host-6"};
+                                                  }},
+                                           Change{"CompressedPushes",
+                                                  [](Experiment& e) {
+                                                    e.sync.compression = "top-k";
+                                                    e.placement.servers = {"host-0", "host-5"};
+                                                  }}),
+                         name_of_change);
+
 INSTANTIATE_TEST_SUITE_P(
-    Ways, UpdateAtWorkers,
+    LongWays, UpdateAtWorkers,
     ::testing::Values(Change{"Momentum", [](Experiment&) {}},
-                      Change{"NesterovInStepsOnThreeShards",
-                             [](Experiment& e) {
-                               e.optimizer.nesterov = true;
-                               e.optimizer.schedule = RateDecay::step;
-                               e.optimizer.step_every = 2;
-                               e.placement.servers = {"host-0", "host-5", "host-6"};
-                             }},
                       Change{"AdamWarmingUp",
                              [](Experiment& e) {
                                use_adam(e);
                                e.optimizer.warmup_rounds = 3;
                              }},
                       Change{"WithoutOverlap", [](Experiment& e) { e.sync.overlap = OverlapMode::none; }},
-                      Change{"AdamOnShardsWhileTheNextForwardRuns",
-                             [](Experiment& e) {
-                               use_adam(e);
-                               e.sync.overlap = OverlapMode::both;
-                               e.sync.sharding = "round-robin";
-                               e.placement.servers = {"host-0", "host-5", "host-6"};
-                             }},
-                      Change{"CompressedPushes",
-                             [](Experiment& e) {
-                               e.sync.compression = "top-k";
-                               e.placement.servers = {"host-0", "host-5"};
-                             }},
                       Change{"UnequalBatchesOfLbBsp", [](Experiment& e) { e.sync.algorithm = "lb-bsp"; }},
                       Change{"Sequential",
                              [](Experiment& e) {
@@ -114,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
                                e = with_statistics(2);
                                e.placement.servers = {"host-0", "host-5"};
                              }}),
-    [](const auto& instance) { return instance.param.name; });
+    name_of_change);
 
 class UpdateAtWorkersOfTwo : public UpdateAt {};
 
@@ -131,20 +136,22 @@ TEST_P(UpdateAtWorkersOfTwo, GivesTheModelOfAnAllReduce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, UpdateAtWorkersOfTwo,
+                         ::testing::Values(Change{"AveragedStatistics",
+                                                  [](Experiment& e) { e = with_statistics(2); }}),
+                         name_of_change);
+INSTANTIATE_TEST_SUITE_P(LongVariants, UpdateAtWorkersOfTwo,
                          ::testing::Values(Change{"Momentum", [](Experiment&) {}},
                                            Change{"AdamWhileTheNextForwardRuns",
                                                   [](Experiment& e) {
                                                     use_adam(e);
                                                     e.sync.overlap = OverlapMode::both;
                                                   }},
-                                           Change{"AveragedStatistics",
-                                                  [](Experiment& e) { e = with_statistics(2); }},
                                            Change{"StatisticsOfOnesOwn",
                                                   [](Experiment& e) {
                                                     e = with_statistics(2);
                                                     e.sync.average_statistics = false;
                                                   }}),
-                         [](const auto& instance) { return instance.param.name; });
+                         name_of_change);
 
 /// Pushes are counted like those that a server applies; the first worker's model is evaluated.
 TEST_F(Training, MeansOfAServerCountAsUpdatesByAllWorkers) {
@@ -216,5 +223,5 @@ INSTANTIATE_TEST_SUITE_P(At, TimeOfUpdates,
                                   std::to_string(std::get<1>(instance.param));
                          });
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

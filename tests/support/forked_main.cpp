@@ -67,7 +67,7 @@ int environment_number(const char* name, int otherwise) {
 std::vector<TestCase> selected_tests() {
   const int shards = environment_number("GTEST_TOTAL_SHARDS", 1);
   const int shard = environment_number("GTEST_SHARD_INDEX", 0);
-  const testing::UnitTest& program = *testing::UnitTest::GetInstance();
+  const ::testing::UnitTest& program = *::testing::UnitTest::GetInstance();
   std::vector<TestCase> tests;
   int number = 0;
   for (int i = 0; i < program.total_test_suite_count(); ++i) {
@@ -96,11 +96,11 @@ int run_alone(const TestCase& test) {
   unsetenv("GTEST_TOTAL_SHARDS");
   unsetenv("GTEST_SHARD_INDEX");
   testing::GTEST_FLAG(filter) = test.name;
-  testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+  testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());
   listeners.Append(new PrintFailures);
   if (RUN_ALL_TESTS() != 0) return failed;
-  const testing::UnitTest& program = *testing::UnitTest::GetInstance();
+  const ::testing::UnitTest& program = *::testing::UnitTest::GetInstance();
   if (program.skipped_test_count() == 1) return skipped;
   return program.successful_test_count() == 1 ? passed : failed;
 }

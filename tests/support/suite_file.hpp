@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "validation/campaign/suite.hpp"
 
 namespace tandem::testing {
 
-inline const std::string source = TANDEM_SOURCE_DIR;
+inline const std::string source = testing::source_folder();
 
 class SuiteFile : public ::testing::Test {
  protected:

@@ -11,7 +11,7 @@
 #include "workloads/calibration/notes.hpp"
 
 namespace tandem::protocol {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(Protocol, StructsRoundTrip) {
   const auto push = unpack<Push>(pack(Push{3, -4, 5, 6, Seconds(0.25), -1.5}));
@@ -104,5 +104,5 @@ TEST(Protocol, StreamsHaveNamesAndMayCarryNotes) {
   EXPECT_EQ(push_bucket(4).bucket, 4);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::protocol

@@ -85,10 +85,7 @@ void FlatLearner::compute(std::int64_t images, const Work& work) {
   within_memory(images, work);
 }
 
-/// `undo` releases and restores what the first attempt left behind. Only libtorch's own allocations look in
-/// the memory that it keeps, not those of its libraries.
-template <class Work, class Undo>
-void FlatLearner::try_twice(const Work& work, const Undo& undo) {
+void FlatLearner::try_twice(const std::function<void()>& work, const std::function<void()>& undo) {
   try {
     return work();
   } catch (const std::exception& error) {
@@ -300,7 +297,7 @@ EvaluationResult FlatLearner::evaluate(std::span<const std::byte> records) {
     result.accuracy = static_cast<double>(correct.item<std::int64_t>()) / samples;
     result.loss = loss.item<double>() / samples;
   };
-  compute(evaluation_batch, [&] { try_twice(pass, [] {}); });
+  compute(evaluation_batch, [&] { try_twice(pass); });
   return result;
 }
 

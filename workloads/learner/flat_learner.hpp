@@ -57,9 +57,9 @@ class FlatLearner : public Learner {
   bool may_try_twice() const { return !compute_device_.is_host(); }
   /// Does `work`, and once more if it lacks memory, or may lack it, after what libtorch keeps for later
   /// tensors has been freed. Pre: work that fails leaves what it needs.
-  void try_twice(const std::function<void()>& work) {
-    try_twice(work, [] {});
-  }
+  /// `undo` releases and restores what the first attempt left behind. Only libtorch's own allocations look in
+  /// the memory that it keeps, not those of its libraries.
+  void try_twice(const std::function<void()>& work, const std::function<void()>& undo = [] {});
   /// Copies gradients to their windows, by one operation of the device where it can order their channels.
   void copy_gradients(std::span<const at::Tensor> windows, std::span<const at::Tensor> gradients);
   /// Outputs in evaluation; called without autograd.
@@ -93,8 +93,6 @@ class FlatLearner : public Learner {
   template <class Work>
   void compute(std::int64_t images, const Work& work);
   void wait_for_device() const;
-  template <class Work, class Undo>
-  void try_twice(const Work& work, const Undo& undo);
   Rng random_of_step() const { return Rng::stream(random_seed_, "step", steps_); }
   void compute_forward();
   void repeat_forward();

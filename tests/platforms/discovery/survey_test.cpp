@@ -16,7 +16,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::discovery {
-namespace {
+namespace TANDEM_FILE {
 
 using cluster::Wiring;
 
@@ -246,7 +246,7 @@ TEST(Survey, OfFewMachines) {
   }
 }
 
-TEST(Survey, AllowsTheSameFlowsAsRandomNetworks) {
+TEST(LongSurvey, AllowsTheSameFlowsAsRandomNetworks) {
   // Noise hides a cable that little exceeds what its machines need, and who uses it.
   int different = 0, all = 0;
   for (const auto seed : testing::seeds(60)) {
@@ -282,5 +282,5 @@ TEST(Linked, JoinsWhatIsSimilarOnAverage) {
   EXPECT_EQ(linked(similarity, 0.1).size(), 1U);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::discovery

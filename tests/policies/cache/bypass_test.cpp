@@ -9,7 +9,7 @@
 #include "policies/cache/text.hpp"
 
 namespace tandem::cache {
-namespace {
+namespace TANDEM_FILE {
 
 std::unique_ptr<CachePolicy> lru(int jobs) {
   return catalog().find("lru").make.node(
@@ -55,5 +55,5 @@ TEST(Bypass, ItsEventsReadBack) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cache

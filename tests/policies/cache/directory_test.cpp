@@ -15,7 +15,7 @@
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem::cache {
-namespace {
+namespace TANDEM_FILE {
 
 using Located = Directory::Located;
 
@@ -237,5 +237,5 @@ TEST_F(LocatedCaches, NeverHoldMoreCopiesThanAllowed) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cache

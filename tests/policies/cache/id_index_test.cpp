@@ -9,7 +9,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::cache {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(IdIndex, AgreesWithAStandardMapOverRandomInsertionsAndErasures) {
   for (const auto seed : testing::seeds(20)) {
@@ -48,5 +48,5 @@ TEST(IdIndexDeathTest, InsertingTwiceOrErasingTheAbsentIsAProgrammersError) {
   EXPECT_DEATH(index.erase(8), "internal check failed.*\n.*\n.*id 8");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cache

@@ -6,7 +6,7 @@
 #include <cmath>
 
 namespace tandem::cache {
-namespace {
+namespace TANDEM_FILE {
 
 std::vector<float> relative(std::vector<float> losses) {
   std::vector<SampleId> order;
@@ -57,5 +57,5 @@ TEST(JobImportance, OfOneJobIsItsOwnAndOfNoBenefitIsNone) {
   EXPECT_EQ(aggregate({own}, {0.0}), std::vector<float>(3, 0.0F));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cache

@@ -13,7 +13,7 @@
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem::cache {
-namespace {
+namespace TANDEM_FILE {
 
 /// By epoch and node.
 using Lists = std::vector<std::vector<std::vector<SampleId>>>;
@@ -174,5 +174,5 @@ TEST(StatedRates, AreThoseOfOptionsBeforeThoseOfTheSetting) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cache

@@ -12,7 +12,7 @@
 #include "policies/cache/text.hpp"
 
 namespace tandem::cache {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr SampleId ids = 40'000;
 
@@ -181,5 +181,5 @@ TEST_F(SharedCaches, WhatWasKeptForANodeThatWasAwayIsServed) {
   EXPECT_EQ(served(*one, {2, 5}), "tier0 peer2");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cache

@@ -18,7 +18,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::cache {
-namespace {
+namespace TANDEM_FILE {
 
 struct Request {
   SampleId id;
@@ -151,7 +151,9 @@ int belady_hits(const std::vector<SampleId>& ids, std::size_t capacity) {
   return hits;
 }
 
-TEST_P(CachePolicies, NeverBeatBelady) {
+using LongCachePolicies = CachePolicies;
+
+TEST_P(LongCachePolicies, NeverBeatBelady) {
   for (const auto seed : testing::seeds(20)) {
     TANDEM_TRACE_SEED(seed);
     Rng rng(seed);
@@ -182,6 +184,9 @@ TEST_P(CachePolicies, HitAtMostTheirCapacityPerEpoch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, CachePolicies, ::testing::ValuesIn(testing::simple_policies()),
+                         testing::catalog_name);
+
+INSTANTIATE_TEST_SUITE_P(LongCatalogue, LongCachePolicies, ::testing::ValuesIn(testing::simple_policies()),
                          testing::catalog_name);
 
 TEST(Belady, OfAKnownStream) {
@@ -240,7 +245,7 @@ TEST(Minio, HitsExactlyTheSamplesThatFitInEachWarmEpoch) {
   }
 }
 
-TEST(Lru, WarmHitRatioOnShuffledEpochsHasTheClosedForm) {
+TEST(LongLru, WarmHitRatioOnShuffledEpochsHasTheClosedForm) {
   // h(c) = c + (1 - c) ln(1 - c) for a cache of share c and independently shuffled epochs. The hits of one
   // epoch deviate by less than sqrt(N) / 2, so 20 epochs of 20,000 samples give the ratio to 0.002 (over 2
   // deviations).
@@ -258,5 +263,5 @@ TEST(Lru, WarmHitRatioOnShuffledEpochsHasTheClosedForm) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cache

@@ -9,9 +9,7 @@
 #include "tests/policies/cache/reference_models.hpp"
 
 namespace tandem::cache {
-namespace {
-
-class AgainstTheModel : public ::testing::TestWithParam<testing::ReferenceEntry> {};
+namespace TANDEM_FILE {
 
 std::string text_of(const std::vector<SampleId>& ids) {
   std::ostringstream text;
@@ -19,9 +17,14 @@ std::string text_of(const std::vector<SampleId>& ids) {
   return text.str();
 }
 
-TEST_P(AgainstTheModel, DecidesTheSameOnAThousandTraces) {
-  constexpr int traces = 1000, requests = 300;
-  for (std::uint64_t seed = 1; seed <= traces; ++seed) {
+class AgainstTheModel : public ::testing::TestWithParam<testing::ReferenceEntry> {
+ protected:
+  static void expect_same_decisions(std::uint64_t first_seed, std::uint64_t last_seed);
+};
+
+void AgainstTheModel::expect_same_decisions(std::uint64_t first_seed, std::uint64_t last_seed) {
+  constexpr int requests = 300;
+  for (std::uint64_t seed = first_seed; seed <= last_seed; ++seed) {
     Rng rng(seed);
     const bool unit = GetParam().unit || seed % 2 == 0;
     const auto capacity = static_cast<std::int64_t>(unit ? 1 + rng.below(40) : 1 + rng.below(300));
@@ -45,12 +48,23 @@ TEST_P(AgainstTheModel, DecidesTheSameOnAThousandTraces) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Orders, AgainstTheModel, ::testing::ValuesIn(testing::reference_models()),
-                         [](const auto& entry) {
-                           std::string name = entry.param.name;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+using LongAgainstTheModel = AgainstTheModel;
 
-}  // namespace
+TEST_P(AgainstTheModel, DecidesTheSameOnTwoHundredTraces) { expect_same_decisions(1, 200); }
+
+TEST_P(LongAgainstTheModel, DecidesTheSameOnAThousandTraces) { expect_same_decisions(201, 1000); }
+
+std::string name_of_model(const ::testing::TestParamInfo<testing::ReferenceEntry>& entry) {
+  std::string name = entry.param.name;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, AgainstTheModel, ::testing::ValuesIn(testing::reference_models()),
+                         name_of_model);
+
+INSTANTIATE_TEST_SUITE_P(LongOrders, LongAgainstTheModel, ::testing::ValuesIn(testing::reference_models()),
+                         name_of_model);
+
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cache

@@ -15,7 +15,7 @@
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem::cache {
-namespace {
+namespace TANDEM_FILE {
 
 struct TestBatch {
   std::int64_t epoch = 0;
@@ -191,5 +191,5 @@ TEST(RequestOrder, KeepsNoMoreRequestsThanItMay) {
   EXPECT_EQ(order_of(batches, 19).requests(), 20);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cache

@@ -9,9 +9,10 @@
 #include "policies/cache/text.hpp"
 #include "tests/policies/cache/one_by_one.hpp"
 #include "tests/support/names.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::cache {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::Words;
 
@@ -142,11 +143,11 @@ class Player {
 class CacheScript : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CacheScript, GivesTheExpectedAnswers) {
-  testing::play_script<Player>(TANDEM_CACHE_SCRIPTS, GetParam());
+  testing::play_script<Player>(testing::source_folder() + "/tests/policies/cache", GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, CacheScript, ::testing::ValuesIn(catalog().names()),
                          testing::catalog_name);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cache

@@ -13,7 +13,7 @@
 #include "policies/checkpointing/interval.hpp"
 
 namespace tandem::checkpointing {
-namespace {
+namespace TANDEM_FILE {
 
 CumulativeHazard constant(double mtbf) {
   return [mtbf](double age) { return age / mtbf; };
@@ -123,5 +123,5 @@ TEST(AgeAware, NoFailuresNeedNoCommits) {
   EXPECT_EQ(age_aware_interval(constant(10.0), {200.0}, Seconds()), Seconds());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::checkpointing

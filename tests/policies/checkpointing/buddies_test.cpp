@@ -12,7 +12,7 @@
 #include "policies/checkpointing/survival.hpp"
 
 namespace tandem::checkpointing {
-namespace {
+namespace TANDEM_FILE {
 
 std::vector<std::string> machines_of(int count) {
   std::vector<std::string> machines;
@@ -78,5 +78,5 @@ TEST(Buddies, SurviveEveryLossThatLeavesAHolderOfEachPart) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::checkpointing

@@ -9,7 +9,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::checkpointing {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr Seconds hour(3600.0);
 constexpr Costs costs{.commit = Seconds(10.0), .load = Seconds(20.0), .downtime = Seconds(30.0)};
@@ -196,5 +196,5 @@ TEST(Notice, FitsUpToItsEnd) {
   EXPECT_FALSE(fits_notice(Seconds(0.0), Seconds(0.0), Seconds(-1.0)));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::checkpointing

@@ -7,7 +7,7 @@
 #include "policies/checkpointing/interval.hpp"
 
 namespace tandem::checkpointing {
-namespace {
+namespace TANDEM_FILE {
 
 /// 1 + W cancels digits for small costs, so the tolerance there is that of Boost's value.
 TEST(OptimalInterval, IsThatOfTheLambertFunction) {
@@ -18,5 +18,5 @@ TEST(OptimalInterval, IsThatOfTheLambertFunction) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::checkpointing

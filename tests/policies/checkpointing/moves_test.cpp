@@ -13,7 +13,7 @@
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem::checkpointing {
-namespace {
+namespace TANDEM_FILE {
 
 using Copies = std::vector<Copy>;
 using Moves = std::vector<Move>;
@@ -74,5 +74,5 @@ TEST(Moves, MakeEachPartSafeAgain) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::checkpointing

@@ -15,7 +15,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::checkpointing {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::CheckpointOptions;
 using testing::JobRun;
@@ -404,7 +404,7 @@ TEST(Options, BadOnesAreRefused) {
   }
 }
 
-TEST(Catalogue, NamesThePoliciesAndTheNearestName) {
+TEST(CheckpointingCatalogue, NamesThePoliciesAndTheNearestName) {
   EXPECT_EQ(catalog().names(), (std::vector<std::string>{"fixed", "young", "daly", "optimal", "hazard",
                                                          "on-warning", "budget"}));
   try {
@@ -417,5 +417,5 @@ TEST(Catalogue, NamesThePoliciesAndTheNearestName) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::checkpointing

@@ -13,7 +13,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::checkpointing {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::CheckpointOptions;
 using testing::JobRun;
@@ -47,9 +47,9 @@ testing::JobTraits random_traits(Rng& random) {
           .commit_failure = random.below(2) == 0 ? 0.0 : 0.2};
 }
 
-class Policies : public ::testing::TestWithParam<std::string> {};
+class CheckpointingPolicies : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Policies, ReplayFromTheirLog) {
+TEST_P(CheckpointingPolicies, ReplayFromTheirLog) {
   for (const auto seed : testing::seeds(40)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, GetParam());
@@ -68,7 +68,7 @@ TEST_P(Policies, ReplayFromTheirLog) {
   }
 }
 
-TEST_P(Policies, RestoredPoliciesDecideLikeTheOriginals) {
+TEST_P(CheckpointingPolicies, RestoredPoliciesDecideLikeTheOriginals) {
   for (const auto seed : testing::seeds(40)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, GetParam());
@@ -117,7 +117,7 @@ Event random_event(Rng& random, Seconds now) {
   }
 }
 
-TEST_P(Policies, ReplayRandomEvents) {
+TEST_P(CheckpointingPolicies, ReplayRandomEvents) {
   for (const auto seed : testing::seeds(40)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, GetParam());
@@ -141,7 +141,7 @@ TEST_P(Policies, ReplayRandomEvents) {
   }
 }
 
-TEST_P(Policies, RefuseStatesOfAnotherShape) {
+TEST_P(CheckpointingPolicies, RefuseStatesOfAnotherShape) {
   const auto policy = make_checkpointing(GetParam(), {});
   decide(*policy, Ready{Seconds(), 0, 1});
   decide(*policy, Committed{Seconds(5.0), 3, Seconds(2.0)});
@@ -164,9 +164,10 @@ TEST_P(Policies, RefuseStatesOfAnotherShape) {
   refuses(state.substr(0, at) + "incarnations=1,2" + state.substr(at + 14));
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, Policies, ::testing::ValuesIn(catalog().names()), testing::catalog_name);
+INSTANTIATE_TEST_SUITE_P(Catalogue, CheckpointingPolicies, ::testing::ValuesIn(catalog().names()),
+                         testing::catalog_name);
 
-TEST(Texts, AreReadable) {
+TEST(CheckpointingTexts, AreReadable) {
   EXPECT_EQ(to_text(Event(Started{Seconds(0.5), 12})), "started round=12 now=0.5");
   EXPECT_EQ(to_text(Event(RoundDone{Seconds(3.5), 7, 4, Seconds(0.25)})),
             "round_done round=7 workers=4 duration=0.25 now=3.5");
@@ -186,7 +187,7 @@ TEST(Texts, AreReadable) {
   EXPECT_EQ(parse_decisions(""), Decisions());
 }
 
-TEST(Texts, OthersAreRefused) {
+TEST(CheckpointingTexts, OthersAreRefused) {
   for (const char* text :
        {"", "round_done", "left worker=1 now=3", "committed round=7 duration=2", "started round=x now=1",
         "started round=1 now=1 slot=2", "started round=1 round=1 now=1", "started round 1 now=1",
@@ -203,5 +204,5 @@ TEST(Texts, OthersAreRefused) {
     EXPECT_THROW(parse_decisions(text), ConfigError) << text;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::checkpointing

@@ -6,9 +6,10 @@
 #include "policies/checkpointing/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/names.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::checkpointing {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::Words;
 
@@ -44,11 +45,11 @@ class Player {
 class CheckpointingScript : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CheckpointingScript, GivesTheExpectedDecisions) {
-  testing::play_script<Player>(TANDEM_CHECKPOINTING_SCRIPTS, GetParam());
+  testing::play_script<Player>(testing::source_folder() + "/tests/policies/checkpointing", GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, CheckpointingScript, ::testing::ValuesIn(catalog().names()),
                          testing::catalog_name);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::checkpointing

@@ -14,7 +14,7 @@
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem::checkpointing {
-namespace {
+namespace TANDEM_FILE {
 
 using Rounds = std::vector<std::int64_t>;
 using Copies = std::vector<Copy>;
@@ -103,5 +103,5 @@ TEST(Survival, PairsSurviveOneLoss) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::checkpointing

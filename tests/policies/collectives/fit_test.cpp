@@ -8,7 +8,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::collectives {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr std::int64_t sizes[] = {64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
 
@@ -119,5 +119,5 @@ TEST(Fit, HasNoNegativeCosts) {
   EXPECT_GT(fitted.mean_error, 0.2);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::collectives

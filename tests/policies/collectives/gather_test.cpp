@@ -6,7 +6,7 @@
 #include "tests/policies/collectives/schedules.hpp"
 
 namespace tandem::collectives {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(RingGather, EveryParticipantGetsAllElements) {
   for (int size = 1; size <= 9; ++size)
@@ -45,5 +45,5 @@ TEST(RingGather, EveryParticipantGetsAllElements) {
     }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::collectives

@@ -12,7 +12,7 @@
 #include "tests/support/names.hpp"
 
 namespace tandem::collectives {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr double alpha = 0x1p-16;
 constexpr double beta = 0x1p-30;
@@ -222,5 +222,5 @@ TEST(NetworkPrice, WithinAPlaceUsesTheRouteOfThatPlace) {
   EXPECT_EQ(priced(tree, 2, 96, network), 2 * 2 * alpha + 96 * 4 * gamma);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::collectives

@@ -11,7 +11,7 @@
 #include "tests/support/names.hpp"
 
 namespace tandem::collectives {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr std::int64_t elements = 1'000'000;
 constexpr int few = 64;
@@ -123,5 +123,5 @@ TEST(Extent, CountsTheElementsThatAScheduleMoves) {
 INSTANTIATE_TEST_SUITE_P(EveryCollective, Planning, ::testing::ValuesIn(catalog().names()),
                          testing::catalog_name);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::collectives

@@ -6,7 +6,7 @@
 #include "tests/policies/collectives/schedules.hpp"
 
 namespace tandem::collectives {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr double alpha = 0x1p-16;
 constexpr double beta = 0x1p-30;
@@ -217,5 +217,5 @@ TEST(Price, OfNothingIsZero) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::collectives

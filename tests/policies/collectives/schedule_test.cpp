@@ -17,7 +17,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::collectives {
-namespace {
+namespace TANDEM_FILE {
 
 /// How often each participant's contribution is in a partial sum.
 using Counts = std::array<std::uint8_t, most_participants>;
@@ -383,5 +383,5 @@ TEST(PartOf, SplitsIntoContiguousPartsWhoseSizesDifferByAtMostOne) {
     }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::collectives

@@ -10,7 +10,7 @@
 #include "tests/support/names.hpp"
 
 namespace tandem::collectives {
-namespace {
+namespace TANDEM_FILE {
 
 MakeSchedule find(const char* name) { return catalog().find(name).make; }
 
@@ -246,5 +246,5 @@ TEST(DoubleTree, SplitsLongVectorsIntoMoreChunks) {
   EXPECT_EQ(double_tree_chunks(32, 1 << 22), 45);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::collectives

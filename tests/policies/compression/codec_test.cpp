@@ -15,7 +15,7 @@
 #include "workloads/vectors/error_feedback.hpp"
 
 namespace tandem::compression {
-namespace {
+namespace TANDEM_FILE {
 
 class Compressions : public ::testing::TestWithParam<std::string> {
  protected:
@@ -211,5 +211,5 @@ TEST(CompressionLengths, AreThoseOfTheTable) {
         << length.method;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::compression

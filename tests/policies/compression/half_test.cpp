@@ -9,7 +9,7 @@
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem::compression {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -87,5 +87,5 @@ TEST(Bf16Numbers, RoundsToNearestWithTiesToEven) {
   EXPECT_EQ(Bf16::widen(Bf16::narrow(infinity)), infinity);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::compression

@@ -8,7 +8,7 @@
 #include "tests/policies/compression/stretches.hpp"
 
 namespace tandem::compression {
-namespace {
+namespace TANDEM_FILE {
 
 using Given = std::map<std::string, OptionValue>;
 using Values = std::vector<float>;
@@ -213,5 +213,5 @@ TEST(SharedFactors, DecodeToTheSumOfAllMessages) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::compression

@@ -7,7 +7,7 @@
 #include "tests/policies/lifetimes/made.hpp"
 
 namespace tandem::lifetimes {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr std::uint64_t tables = 1000;
 
@@ -28,7 +28,7 @@ void expect_coverage(const std::string& model, const Given& options) {
   }
 }
 
-TEST(Coverage, OfProfileIntervalsIs95Percent) {
+TEST(LongCoverage, OfProfileIntervalsIs95Percent) {
   expect_coverage("exponential", {{"mean", 100.0}});
   expect_coverage("weibull", {{"shape", 0.7}, {"scale", 100.0}});
   expect_coverage("weibull", {{"shape", 2.0}, {"scale", 100.0}});
@@ -52,5 +52,5 @@ TEST(Coverage, OfKaplanMeierAndOfTheMeanIs95Percent) {
   EXPECT_LE(mean, 970);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::lifetimes

@@ -13,7 +13,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::lifetimes {
-namespace {
+namespace TANDEM_FILE {
 
 /// All departures until a time, of slots that are filled again after `wait` seconds.
 std::vector<Departure> departures(Fates& fates, std::size_t slots, double wait, double until) {
@@ -358,5 +358,5 @@ TEST(Fates, CapacityHonoursLimitAndMinimum) {
   EXPECT_EQ(fates->next(), (Departure{18.0, {1, 1}, How::revoked})) << "by the limit";
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::lifetimes

@@ -12,7 +12,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::lifetimes {
-namespace {
+namespace TANDEM_FILE {
 
 double value_of(const Fitted& fitted, const std::string& name) {
   return std::ranges::find(fitted.parameters, name, &FittedParameter::name)->value;
@@ -81,7 +81,7 @@ struct Recovery {
 };
 
 /// The true parameters lie in their intervals of 99.9 %, and the likelihood is not below that of the truth.
-TEST(Fit, RecoversTheParametersOfTenThousandMachines) {
+TEST(LongFit, RecoversTheParametersOfTenThousandMachines) {
   const std::vector<Recovery> all = {
       {"exponential", {{"mean", 5000.0}}, 5000.0},
       {"weibull", {{"shape", 0.7}, {"scale", 5000.0}}, 5000.0},
@@ -159,7 +159,7 @@ TEST(Fit, AShortIntervalIsADensity) {
 }
 
 /// Half of the deaths are known by the interval only.
-TEST(Fit, RecoversParametersFromIntervals) {
+TEST(LongFit, RecoversParametersFromIntervals) {
   const std::vector<Recovery> all = {
       {"exponential", {{"mean", 5000.0}}, 5000.0},
       {"weibull", {{"shape", 0.7}, {"scale", 5000.0}}, 5000.0},
@@ -261,5 +261,5 @@ TEST(Fit, DurationsOfZeroAreNoObstacle) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::lifetimes

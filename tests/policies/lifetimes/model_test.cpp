@@ -9,7 +9,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::lifetimes {
-namespace {
+namespace TANDEM_FILE {
 
 /// Options that differ from the defaults, so that several cases of a model are tested.
 struct Case {
@@ -271,5 +271,5 @@ TEST(LifetimeModelErrors, BadOptionsAreRefused) {
   EXPECT_THROW(make_lifetime("markov", {}), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::lifetimes

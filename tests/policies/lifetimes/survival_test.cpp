@@ -12,7 +12,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::lifetimes {
-namespace {
+namespace TANDEM_FILE {
 
 /// 1, 2, 2+, 3, 5+, 8 (+: censored).
 const std::vector<Observation>& worked() {
@@ -185,5 +185,5 @@ TEST(CorrelationIndexTest, ComparesOnlyDeathsOfOneZone) {
   EXPECT_TRUE(std::isnan(correlation_index({{0, 100, true, 0}}).index)) << "one machine has no pair";
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::lifetimes

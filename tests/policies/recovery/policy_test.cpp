@@ -14,7 +14,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::recovery {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::make_recovery;
 
@@ -156,7 +156,7 @@ TEST(RequestWaits, WithoutZonesAllMachinesCountTogether) {
   EXPECT_EQ(apart.earliest(0), Seconds());
 }
 
-TEST(Catalogue, NamesThePoliciesAndTheNearestName) {
+TEST(RecoveryCatalogue, NamesThePoliciesAndTheNearestName) {
   EXPECT_EQ(catalog().names(),
             (std::vector<std::string>{"shrink", "replace", "spares", "restart", "liveput"}));
   try {
@@ -212,5 +212,5 @@ TEST(PoliciesDeath, EventsThatNoJobSends) {
   EXPECT_DEATH(to_text(Decisions{GiveUp{"x"}, Pause{}}), "after GiveUp");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::recovery

@@ -18,7 +18,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::recovery {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::MachineTraits;
 using testing::make_recovery;
@@ -59,14 +59,14 @@ struct Job {
   }
 };
 
-class Policies : public ::testing::TestWithParam<std::string> {
+class RecoveryPolicies : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Policy> make(const Job& job) const {
     return make_recovery(GetParam(), job.setting, job.options);
   }
 };
 
-TEST_P(Policies, DecideWhatFitsAndReplayFromTheirLog) {
+TEST_P(RecoveryPolicies, DecideWhatFitsAndReplayFromTheirLog) {
   int admitted = 0, given_up = 0;
   for (const auto seed : testing::seeds(200)) {
     TANDEM_TRACE_SEED(seed);
@@ -94,7 +94,7 @@ TEST_P(Policies, DecideWhatFitsAndReplayFromTheirLog) {
   EXPECT_GT(given_up, 0);
 }
 
-TEST_P(Policies, RestoredPoliciesDecideLikeTheOriginals) {
+TEST_P(RecoveryPolicies, RestoredPoliciesDecideLikeTheOriginals) {
   for (const auto seed : testing::seeds(100)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, GetParam());
@@ -137,7 +137,7 @@ Event random_event(Rng& random, int slots, Seconds now) {
   }
 }
 
-TEST_P(Policies, ReplayRandomEvents) {
+TEST_P(RecoveryPolicies, ReplayRandomEvents) {
   for (const auto seed : testing::seeds(100)) {
     TANDEM_TRACE_SEED(seed);
     Rng random = Rng::stream(seed, GetParam());
@@ -161,7 +161,7 @@ TEST_P(Policies, ReplayRandomEvents) {
   }
 }
 
-TEST_P(Policies, RefuseStatesOfAnotherShape) {
+TEST_P(RecoveryPolicies, RefuseStatesOfAnotherShape) {
   const Setting setting{.workers = 2, .slots = 3};
   const auto policy = make_recovery(GetParam(), setting);
   decide(*policy, Started{Seconds(), 2});
@@ -194,7 +194,8 @@ TEST_P(Policies, RefuseStatesOfAnotherShape) {
   refuses(serialised(*make_recovery(GetParam(), {.workers = 2, .slots = 4})));
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, Policies, ::testing::ValuesIn(catalog().names()), testing::catalog_name);
+INSTANTIATE_TEST_SUITE_P(Catalogue, RecoveryPolicies, ::testing::ValuesIn(catalog().names()),
+                         testing::catalog_name);
 
 /// Without failures of requests and waits, the wanted machines are always there or requested.
 TEST(WantedMachines, AreThereOrRequested) {
@@ -214,7 +215,7 @@ TEST(WantedMachines, AreThereOrRequested) {
   }
 }
 
-TEST(Texts, AreReadable) {
+TEST(RecoveryTexts, AreReadable) {
   EXPECT_EQ(to_text(Event(Started{Seconds(0.5), 4})), "started workers=4 now=0.5");
   EXPECT_EQ(to_text(Event(Warned{Seconds(3.0), 2, Seconds(30.0)})), "warned slot=2 notice=30 now=3");
   EXPECT_EQ(to_text(Event(Departed{Seconds(3.0), 2, 1, How::revoked})),
@@ -229,7 +230,7 @@ TEST(Texts, AreReadable) {
   EXPECT_EQ(parse_decisions(""), Decisions());
 }
 
-TEST(Texts, ReasonsMayContainAnyCharacter) {
+TEST(RecoveryTexts, ReasonsMayContainAnyCharacter) {
   for (const char* why : {"", "too few", " a; pause; b=c ", "give_up why=x", "two\nlines"}) {
     const Decisions decisions = {Pause{}, GiveUp{why}};
     EXPECT_EQ(parse_decisions(to_text(decisions)), decisions);
@@ -237,7 +238,7 @@ TEST(Texts, ReasonsMayContainAnyCharacter) {
   }
 }
 
-TEST(Texts, OthersAreRefused) {
+TEST(RecoveryTexts, OthersAreRefused) {
   for (const char* text :
        {"", "tick", "left worker=1 now=3", "started workers=x now=1", "started workers=1 now=1 slot=2",
         "tick now=1 now=1", "tick 1", "departed slot=2 incarnation=1 how=gone now=3", "tick now=3s"}) {
@@ -253,5 +254,5 @@ TEST(Texts, OthersAreRefused) {
     EXPECT_THROW(parse_decisions(text), ConfigError) << text;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::recovery

@@ -11,7 +11,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::recovery {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(RateFactor, FollowsTheRule) {
   EXPECT_DOUBLE_EQ(rate_factor(RateScale::keep, 8, 2), 1.0);
@@ -91,5 +91,5 @@ TEST(ScalingDeath, NeedsWorkers) {
   EXPECT_DEATH(batches(BatchRule::global, 0, 4, 4), "batch 0");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::recovery

@@ -10,9 +10,10 @@
 #include "policies/recovery/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/names.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::recovery {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::Words;
 
@@ -91,7 +92,7 @@ struct ProvisioningPlayer : Player {
 class RecoveryScript : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RecoveryScript, GivesTheExpectedDecisions) {
-  testing::play_script<Player>(TANDEM_RECOVERY_SCRIPTS, GetParam());
+  testing::play_script<Player>(testing::source_folder() + "/tests/policies/recovery", GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, RecoveryScript, ::testing::ValuesIn(catalog().names()),
@@ -100,11 +101,12 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, RecoveryScript, ::testing::ValuesIn(catalog(
 class ProvisioningScript : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ProvisioningScript, GivesTheExpectedDecisions) {
-  testing::play_script<ProvisioningPlayer>(TANDEM_PROVISIONING_SCRIPTS, GetParam());
+  testing::play_script<ProvisioningPlayer>(testing::source_folder() + "/tests/policies/provisioning",
+                                           GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, ProvisioningScript, ::testing::ValuesIn(provisioning::catalog().names()),
                          testing::catalog_name);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::recovery

@@ -14,7 +14,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sampling {
-namespace {
+namespace TANDEM_FILE {
 
 std::vector<SampleId> all_ids(std::int64_t samples) {
   std::vector<SampleId> ids(static_cast<std::size_t>(samples));
@@ -331,5 +331,5 @@ TEST(ListsOfDeals, AFurtherDealCostsAsMuchAsEachBefore) {
   EXPECT_LE(lists - for_checks, 8 * 2000);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sampling

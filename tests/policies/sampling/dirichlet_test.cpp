@@ -10,7 +10,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sampling {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr std::size_t classes = 10;
 
@@ -124,5 +124,5 @@ TEST(Dirichlet, RefusesInvalidAlpha) {
     EXPECT_THROW(deal(even_labels(10), 2, 1, alpha), OptionError) << alpha;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sampling

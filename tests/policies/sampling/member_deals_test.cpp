@@ -12,7 +12,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sampling {
-namespace {
+namespace TANDEM_FILE {
 
 using Counts = std::vector<std::int64_t>;
 
@@ -375,5 +375,5 @@ TEST(MemberDeals, DealsAreKeptOnce) {
   EXPECT_EQ(parts, places.size());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sampling

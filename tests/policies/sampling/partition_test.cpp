@@ -11,7 +11,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sampling {
-namespace {
+namespace TANDEM_FILE {
 
 std::vector<std::uint16_t> random_labels(Rng& rng, std::int64_t samples, std::uint64_t classes) {
   std::vector<std::uint16_t> labels(static_cast<std::size_t>(samples));
@@ -188,5 +188,5 @@ TEST(SamplerDeathTest, AnEmptyShardIsAProgrammersError) {
   EXPECT_DEATH(ShardVisits({}, 1, 3), "internal check failed.*\n.*\n.*worker 3");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sampling

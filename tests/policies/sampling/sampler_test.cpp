@@ -15,7 +15,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sampling {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr std::int64_t samples = 20'000;
 
@@ -307,5 +307,5 @@ TEST(Mixing, IsOneForARandomOrderAndLessForChunks) {
   EXPECT_LT(quality, 0.7);  // four of 40 chunks at a time: at most ln 4 / ln 16
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sampling

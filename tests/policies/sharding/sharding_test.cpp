@@ -11,7 +11,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sharding {
-namespace {
+namespace TANDEM_FILE {
 
 std::vector<Holding> deal(const std::string& name, const Setting& setting, const OptionValue& large = {}) {
   const auto& policy = catalog().find(name);
@@ -157,5 +157,5 @@ TEST(Split, SplitsFromOneMillionElementsByDefault) {
   EXPECT_EQ(deal("split", one_bucket({1'000'000}, 2)).size(), 2U);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sharding

@@ -9,7 +9,7 @@
 #include "tests/support/sync_runs.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::PolicyRun;
 
@@ -84,5 +84,5 @@ TEST(Adsp, KeepsItsCommitsWithoutALoss) {
             (std::vector<std::size_t>{6, 5, 5, 5}));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

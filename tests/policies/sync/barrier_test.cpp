@@ -12,7 +12,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 /// Flags that count how often a flag is read or written.
 class CountingFlags {
@@ -228,5 +228,5 @@ TEST(Clocks, ReleaseLikeASimpleModel) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

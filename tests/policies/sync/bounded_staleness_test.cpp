@@ -11,7 +11,7 @@
 #include "tests/support/sync_runs.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::decisions_of;
 using testing::expect_same_log;
@@ -157,5 +157,5 @@ TEST(DynSgd, BlocksTheSameWorkersAsSsp) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

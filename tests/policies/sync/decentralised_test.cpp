@@ -13,7 +13,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 /// All workers of an algorithm.
 std::vector<std::unique_ptr<WorkerPolicy>> make_workers(
@@ -170,5 +170,5 @@ TEST(GroupAverage, GroupsOfARoundAreAPartitionOfAllWorkers) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

@@ -12,7 +12,7 @@
 #include "tests/support/sync_runs.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::decisions_of;
 using testing::PolicyRun;
@@ -194,5 +194,5 @@ TEST(LbBsp, FollowsAWorkerThatBecomesSlower) {
   EXPECT_EQ(run.batch(1), 12);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

@@ -20,7 +20,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::PolicyRun;
 using testing::ServerLog;
@@ -426,5 +426,5 @@ TEST(AdspMembership, ANewcomerCommitsAsOftenAsTheOthers) {
   EXPECT_NEAR(static_cast<double>(run.steps(0).size() - other), 20.0, 1.0);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

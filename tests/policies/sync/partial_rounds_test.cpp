@@ -10,7 +10,7 @@
 #include "tests/support/sync_runs.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::decisions_of;
 using testing::expect_same_log;
@@ -175,5 +175,5 @@ TEST(PostLocalSgd, TakesOneStepThenH) {
   EXPECT_DOUBLE_EQ(run.now(), (1 + 1 + 5 + 5) * 3.0);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

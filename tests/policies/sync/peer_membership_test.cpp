@@ -16,7 +16,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 /// All workers of an algorithm, some of which are absent, in rounds.
 class Peers {
@@ -243,5 +243,5 @@ TEST(DPsgdMembership, DamagedMembersAreRejected) {
   EXPECT_EQ(to_text(WorkerDecision(*worker->on_step_begin({0}))), "exchange model members=1,3");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

@@ -14,7 +14,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::PolicyRun;
 using testing::random_run;
@@ -33,7 +33,9 @@ TEST_P(SyncAlgorithms, AnswerEveryPushOnceWithoutDeadlock) {
   }
 }
 
-TEST_P(SyncAlgorithms, ContinueWhenWorkersLeave) {
+using LongSyncAlgorithms = SyncAlgorithms;
+
+TEST_P(LongSyncAlgorithms, ContinueWhenWorkersLeave) {
   for (const auto seed : testing::seeds(60)) {
     TANDEM_TRACE_SEED(seed);
     PolicyRun run = random_run(GetParam(), seed);
@@ -125,5 +127,8 @@ TEST_P(SyncAlgorithms, OneWorkerIsSequential) {
 INSTANTIATE_TEST_SUITE_P(Catalogue, SyncAlgorithms,
                          ::testing::ValuesIn(testing::algorithms_over(Route::server)), testing::catalog_name);
 
-}  // namespace
+INSTANTIATE_TEST_SUITE_P(LongCatalogue, LongSyncAlgorithms,
+                         ::testing::ValuesIn(testing::algorithms_over(Route::server)), testing::catalog_name);
+
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

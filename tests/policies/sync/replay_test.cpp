@@ -16,7 +16,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr int batch = 8;
 constexpr int workers = 4;
@@ -188,5 +188,5 @@ std::vector<std::string> with_servers() {
 }
 INSTANTIATE_TEST_SUITE_P(Catalogue, ServerReplay, ::testing::ValuesIn(with_servers()));
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

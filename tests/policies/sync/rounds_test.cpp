@@ -14,7 +14,7 @@
 #include "tests/support/sync_runs.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::expect_same_log;
 using testing::PolicyRun;
@@ -176,5 +176,5 @@ TEST(SyncSwitch, SwitchesAfterItsFractionOfTheJob) {
   EXPECT_NEAR(run.now() - rounds * 3.0, 3 * PolicyRun::pushes_of_job / rates, 3.0);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

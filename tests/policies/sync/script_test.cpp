@@ -6,9 +6,10 @@
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/names.hpp"
+#include "tests/support/paths.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::Words;
 
@@ -149,11 +150,11 @@ class Player {
 class SyncScript : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SyncScript, GivesTheExpectedDecisions) {
-  testing::play_script<Player>(TANDEM_SYNC_SCRIPTS, GetParam());
+  testing::play_script<Player>(testing::source_folder() + "/tests/policies/sync", GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, SyncScript, ::testing::ValuesIn(catalog().names()),
                          testing::catalog_name);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

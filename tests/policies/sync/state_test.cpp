@@ -16,7 +16,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::PolicyRun;
 
@@ -142,5 +142,5 @@ TEST(RestoreEvents, ContainTheStateAsText) {
   EXPECT_EQ(restored_state("left worker=1 now=3"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

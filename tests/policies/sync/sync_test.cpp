@@ -12,7 +12,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::sync {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::PolicyRun;
 
@@ -200,7 +200,7 @@ TEST(Logs, ReplayingEventsGivesTheSameDecisions) {
   }
 }
 
-TEST(Catalogue, EveryAlgorithmMakesBothSides) {
+TEST(SyncCatalogue, EveryAlgorithmMakesBothSides) {
   for (const auto& entry : catalog().entries()) {
     SCOPED_TRACE(entry.name);
     const Setting setting{2, 8, entry.make.routes.front(), Options::resolve(entry.name, entry.options, {})};
@@ -214,5 +214,5 @@ TEST(Catalogue, EveryAlgorithmMakesBothSides) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::sync

@@ -11,7 +11,7 @@
 #include "policies/sampling/partition.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Numbers = Catalog<int>;
 
@@ -75,5 +75,5 @@ TEST(Catalog, EveryCatalogueOfPoliciesIsListable) {
   expect_listable(sampling::splits());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -6,7 +6,7 @@
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 const std::vector<OptionSpec>& specs() {
   static const std::vector<OptionSpec> all = {
@@ -90,5 +90,5 @@ TEST(NearestName, FindsTypingErrorsAndNothingElse) {
   EXPECT_EQ(nearest_name("ring", {}), "");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -11,7 +11,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 struct Everything {
   struct Item {
@@ -125,5 +125,5 @@ TEST(PolicyState, RandomNumbersAreNotRestoredFromZeros) {
   EXPECT_THROW(restore(some, zeros), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

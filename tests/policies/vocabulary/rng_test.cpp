@@ -13,7 +13,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 /// Pearson's statistic for counts with equal expected values.
 double chi_squared(const std::vector<int>& counts) {
@@ -131,5 +131,5 @@ TEST(Rng, StreamsDifferByPurposeIndexAndSeedAndAreReproducible) {
   EXPECT_EQ(Rng::stream(1, "noise", 2).next(), Rng::stream(1, "noise", 2).next());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 static_assert(!std::is_convertible_v<double, Seconds> && !std::is_convertible_v<Seconds, double>);
 static_assert(!std::is_convertible_v<Bytes, Seconds> && !std::is_constructible_v<Seconds, Bytes>);
@@ -45,5 +45,5 @@ TEST(Quantity, AmountOverRateIsTime) {
   EXPECT_EQ(Flops(3e9) / FlopsPerSecond(1e9), Seconds(3.0));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

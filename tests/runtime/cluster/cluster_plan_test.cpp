@@ -16,7 +16,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::cluster {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::seeds;
 using testing::walk;
@@ -250,5 +250,5 @@ TEST(ClusterLaunchCommand, RanksAreStartedByTheAgent) {
   EXPECT_NE(line.find("--mca btl self,tcp --mca btl_tcp_if_include 10.77.0.0/16"), std::string::npos) << line;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::cluster

@@ -4,7 +4,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr int most_arrays = 4;
 using Pointers = std::array<float*, most_arrays>;
@@ -357,5 +357,5 @@ TEST_P(DeviceTest, AddsHalvesLikeTheHost) {
 
 INSTANTIATE_TEST_SUITE_P(Arithmetic, DeviceTest, ::testing::ValuesIn(tested_devices()), name_of_device);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -16,7 +16,7 @@
 #include <vector>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 /// Code for one architecture: a program (cubin, an ELF file) or PTX.
 struct Code {
@@ -156,5 +156,5 @@ TEST(CudaCode, KernelsNeedNoMemoryOfTheirOwn) {
   EXPECT_GT(functions, 50);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -16,11 +16,11 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using cuda_on_host::Settings;
 
-class CudaErrors : public testing::Test {
+class CudaErrors : public ::testing::Test {
  protected:
   void SetUp() override { cuda_on_host::reset(); }
 };
@@ -387,5 +387,5 @@ TEST_F(CudaErrors, MemoryThatCannotBeOpenedIsNull) {
   device.release(memory);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

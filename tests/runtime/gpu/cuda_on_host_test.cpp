@@ -15,7 +15,7 @@
 #include "runtime/gpu/kernels.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using cuda_on_host::Settings;
 
@@ -211,7 +211,7 @@ class Addresses {
   void* data_;
 };
 
-class ManyElements : public testing::Test {
+class ManyElements : public ::testing::Test {
  protected:
   void SetUp() override {
     cuda_on_host::reset(Settings{.multiprocessors = 1 << 25, .only_outer_blocks = true});
@@ -280,5 +280,5 @@ TEST_F(ManyElements, TheLargestElementIsSelected) {
                                                    0x40800000U, 0xc0800000U}));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -14,7 +14,7 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using compression::Codec;
 using compression::Shapes;
@@ -449,5 +449,5 @@ TEST_P(DeviceCodecTest, TheHostHasEveryMethodAndAGpuASubset) {
 
 INSTANTIATE_TEST_SUITE_P(Codecs, DeviceCodecTest, ::testing::ValuesIn(tested_devices()), name_of_device);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

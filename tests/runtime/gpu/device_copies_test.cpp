@@ -11,7 +11,7 @@
 #include "tests/support/delayed_device.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::DelayedDevice;
 
@@ -139,5 +139,5 @@ TEST(OwnedMark, IsReleasedOnce) {
   EXPECT_EQ(device.misuses(), 0);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -6,7 +6,7 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using compression::Shapes;
 using compression::SharedFactors;
@@ -127,5 +127,5 @@ TEST_P(DeviceFactorsTest, OfAStretchWithoutMatricesAndOfAnEmptyOne) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, DeviceFactorsTest, ::testing::ValuesIn(tested_devices()), name_of_device);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -4,7 +4,7 @@
 #include "tests/runtime/gpu/tested_device.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 class DeviceQueueTest : public DeviceTest {
  protected:
@@ -137,5 +137,5 @@ TEST_P(DeviceQueueTest, CopiesOutsideTheQueue) {
 
 INSTANTIATE_TEST_SUITE_P(Queue, DeviceQueueTest, ::testing::ValuesIn(tested_devices()), name_of_device);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -5,13 +5,13 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr std::int64_t many = (std::int64_t{1} << 31U) + 4099;
 constexpr std::size_t needed_bytes = std::size_t{22} << 30U;
 
 /// Needs 22 GiB of a GPU's memory.
-class GpuLargeTest : public testing::Test {
+class GpuLargeTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (const Gpus there = visible_gpus(); there.count == 0) GTEST_SKIP() << there.why_none;
@@ -128,5 +128,5 @@ TEST_F(GpuLargeTest, ThePowerSgdOfALargeMatrix) {
   EXPECT_EQ(at(b_, last + 1), 5.0F);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

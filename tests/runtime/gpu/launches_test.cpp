@@ -8,9 +8,9 @@
 #include "workloads/model/optimizer.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
-class Launches : public testing::Test {
+class Launches : public ::testing::Test {
  protected:
   void SetUp() override {
     cuda_on_host::reset();
@@ -77,5 +77,5 @@ TEST_F(Launches, ASumOfPushesIsOneKernel) {
   EXPECT_EQ(of([&] { device().add_terms(sum.data(), /*begins=*/true, terms, 1000); }), 1);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

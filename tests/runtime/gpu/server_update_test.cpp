@@ -13,7 +13,7 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 Job job_of(const std::string& algorithm) {
   Experiment experiment;
@@ -168,5 +168,5 @@ TEST(ServerUpdate, OnlyPushesThatAreSummedCount) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -31,7 +31,7 @@ inline void PrintTo(const TestedDevice& device, std::ostream* stream) { *stream 
 /// since both define CUDA's functions.
 std::vector<TestedDevice> tested_devices();
 
-class DeviceTest : public testing::TestWithParam<TestedDevice> {
+class DeviceTest : public ::testing::TestWithParam<TestedDevice> {
  protected:
   void SetUp() override {
     device_ = GetParam().make();
@@ -43,7 +43,7 @@ class DeviceTest : public testing::TestWithParam<TestedDevice> {
   std::shared_ptr<ComputeDevice> device_;
 };
 
-inline std::string name_of_device(const testing::TestParamInfo<TestedDevice>& info) {
+inline std::string name_of_device(const ::testing::TestParamInfo<TestedDevice>& info) {
   return info.param.name;
 }
 

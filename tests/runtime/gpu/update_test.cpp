@@ -4,7 +4,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 class UpdateTest : public DeviceTest {};
 
@@ -261,5 +261,5 @@ TEST_P(UpdateTest, CopiesTransposeMatrices) {
 
 INSTANTIATE_TEST_SUITE_P(Arithmetic, UpdateTest, ::testing::ValuesIn(tested_devices()), name_of_device);
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

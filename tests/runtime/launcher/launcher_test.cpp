@@ -19,7 +19,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using namespace std::chrono_literals;
 
@@ -158,7 +158,7 @@ TEST(Launcher, ForwardsLinesAndProgress) {
   EXPECT_EQ(progress, (std::vector<double>{0.25, 1.0}));
 }
 
-TEST(Launcher, StartsWithAnyMpiIfGpuMemoryMayBeSent) {
+TEST(LongLauncher, StartsWithAnyMpiIfGpuMemoryMayBeSent) {
   LaunchSetting setting = ranks_that("well");
   setting.device_memory = true;
   EXPECT_EQ(launch(setting).exit_code, 0);
@@ -176,7 +176,7 @@ TEST(Launcher, AFailingRankIsNamedWithItsOwnMessage) {
   EXPECT_TRUE(bad_input.message.ends_with(": no such key")) << bad_input.message;
 }
 
-TEST(Launcher, ARankThatEndsWithoutAMessageIsReported) {
+TEST(LongLauncher, ARankThatEndsWithoutAMessageIsReported) {
   const auto killed = launch(ranks_that("killed"));
   EXPECT_EQ(killed.exit_code, 70);
   EXPECT_EQ(killed.failed_rank, 2);
@@ -253,7 +253,7 @@ class RunningJob {
   std::vector<pid_t> ranks_;
 };
 
-TEST(Launcher, CtrlCLeavesNoProcess) {
+TEST(LongLauncher, CtrlCLeavesNoProcess) {
   RunningJob job("wait");
   ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
   job.signal(SIGINT);
@@ -278,7 +278,7 @@ TEST(Launcher, RanksThatHeedTheNoticeEndInOrder) {
   EXPECT_EQ(job.exit_code(), 143);
 }
 
-TEST(Launcher, RanksThatDoNotAreEndedAfterIt) {
+TEST(LongLauncher, RanksThatDoNotAreEndedAfterIt) {
   RunningJob job("hesitate");
   ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
   const auto begin = std::chrono::steady_clock::now();
@@ -294,7 +294,7 @@ TEST(Launcher, RanksThatDoNotAreEndedAfterIt) {
   EXPECT_EQ(other.exit_code(), 130);
 }
 
-TEST(Launcher, OneKilledRankEndsTheJob) {
+TEST(LongLauncher, OneKilledRankEndsTheJob) {
   RunningJob job("wait");
   ASSERT_EQ(alive_of(job.ranks()).size(), 3U);
   kill(job.ranks()[0], SIGKILL);
@@ -315,5 +315,5 @@ TEST(Launcher, WhenTheLauncherIsKilledItsRanksEnd) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -11,7 +11,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem::machines {
-namespace {
+namespace TANDEM_FILE {
 
 std::string error_of(const std::function<void()>& action) {
   try {
@@ -126,5 +126,5 @@ TEST(Staging, ReadsWhatLddPrints) {
   EXPECT_EQ(library_path(text, "libfmt.so.9"), "");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::machines

@@ -7,7 +7,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem::machines {
-namespace {
+namespace TANDEM_FILE {
 
 using Names = std::vector<std::string>;
 
@@ -80,5 +80,5 @@ TEST_F(SlurmTopology, RefusesWhatIsNoTree) {
   EXPECT_THROW(read_slurm_topology(folder_.path("none")), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::machines

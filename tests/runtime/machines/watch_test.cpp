@@ -19,7 +19,7 @@
 #include "runtime/process/process_list.hpp"
 
 namespace tandem::machines {
-namespace {
+namespace TANDEM_FILE {
 
 using How = RankEnd::How;
 
@@ -217,5 +217,5 @@ TEST(NetworkProbe, APeerIsSilentOnceItHasBeenHeardAndIsNotAnyMore) {
   EXPECT_THROW(NetworkProbe("192.0.2.1", "key"), WorldError) << "not of this machine";
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::machines

@@ -11,7 +11,7 @@
 #include "runtime/mpi/machine_ranks.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 double true_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -72,5 +72,5 @@ TEST(ClockComparison, RanksOfAMachineShareItsReading) {
   EXPECT_EQ(reading.uncertainty.count(), 0.0);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

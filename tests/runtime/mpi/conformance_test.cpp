@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,7 +21,7 @@
 #include "workloads/cost/disk_queue.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::DelayedDevice;
 using testing::DeviceMemoryContext;
@@ -112,9 +114,12 @@ MpiSetting emulating() {
               }};
 }
 
+/// Other places for the memory of messages, for which `./check` runs few of the scenarios.
+using ConformanceInOtherMemory = Conformance;
+
 TEST_P(Conformance, Native) { run(GetParam(), MpiSetting{}); }
 
-TEST_P(Conformance, NodeMemory) {
+TEST_P(ConformanceInOtherMemory, NodeMemory) {
   run(GetParam(), [](MPI_Comm members) {
     MpiContext context(members, with_node_memory(members));
     GetParam().body(context);
@@ -126,18 +131,20 @@ TEST_P(Conformance, EmulatedDeviceAndDisk) { run(GetParam(), emulating()); }
 
 TEST_P(Conformance, MemoryOfDevices) { run_on_devices(GetParam(), {}, 1); }
 
-TEST_P(Conformance, MemoryOfDevicesAndOfHosts) { run_on_devices(GetParam(), {}, 2); }
+TEST_P(ConformanceInOtherMemory, MemoryOfDevicesAndOfHosts) { run_on_devices(GetParam(), {}, 2); }
 
-TEST_P(Conformance, MemoryOfDevicesThatMpiReads) { run_on_devices(GetParam(), {.direct_messages = true}, 1); }
+TEST_P(ConformanceInOtherMemory, MemoryOfDevicesThatMpiReads) {
+  run_on_devices(GetParam(), {.direct_messages = true}, 1);
+}
 
-TEST_P(Conformance, MemoryOfDevicesThatMpiReadsAndOfHosts) {
+TEST_P(ConformanceInOtherMemory, MemoryOfDevicesThatMpiReadsAndOfHosts) {
   run_on_devices(GetParam(), {.direct_messages = true}, 2);
 }
 
-TEST_P(Conformance, MemoryOfEmulatedDevices) { run_on_devices(GetParam(), emulating(), 1); }
+TEST_P(ConformanceInOtherMemory, MemoryOfEmulatedDevices) { run_on_devices(GetParam(), emulating(), 1); }
 
 /// All messages that are not sent with their envelopes are copied by their receivers.
-TEST_P(Conformance, MemoryOfPeers) {
+TEST_P(ConformanceInOtherMemory, MemoryOfPeers) {
   const int ranks = GetParam().ranks;
   run(GetParam(), [ranks](MPI_Comm members) {
     int rank = 0;
@@ -156,8 +163,34 @@ TEST_P(Conformance, MemoryOfPeers) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Mpi, Conformance, ::testing::ValuesIn(conformance::scenarios()),
-                         [](const auto& parameter) { return std::string(parameter.param.name); });
+std::string name_of_case(const ::testing::TestParamInfo<conformance::Scenario>& parameter) {
+  return parameter.param.name;
+}
 
-}  // namespace
+/// Messages of all sizes, in order, to and from everyone, and those that are cancelled or never arrive.
+bool is_about_memory(const conformance::Scenario& scenario) {
+  static const std::set<std::string> names = {"a_cancelled_send_arrives_completely_or_not_at_all",
+                                              "all_reduces_sum_vectors_of_any_size",
+                                              "everyone_sends_to_everyone",
+                                              "large_messages_cross",
+                                              "messages_before_a_disconnect_never_arrive",
+                                              "messages_of_a_channel_keep_their_order",
+                                              "random_programs_deliver"};
+  return names.contains(scenario.name);
+}
+
+std::vector<conformance::Scenario> scenarios(bool about_memory) {
+  std::vector<conformance::Scenario> chosen = conformance::scenarios();
+  std::erase_if(chosen, [&](const auto& one) { return is_about_memory(one) != about_memory; });
+  return chosen;
+}
+
+INSTANTIATE_TEST_SUITE_P(Mpi, Conformance, ::testing::ValuesIn(conformance::scenarios()), name_of_case);
+
+INSTANTIATE_TEST_SUITE_P(Mpi, ConformanceInOtherMemory, ::testing::ValuesIn(scenarios(true)), name_of_case);
+
+INSTANTIATE_TEST_SUITE_P(LongMpi, ConformanceInOtherMemory, ::testing::ValuesIn(scenarios(false)),
+                         name_of_case);
+
+}  // namespace TANDEM_FILE
 }  // namespace tandem

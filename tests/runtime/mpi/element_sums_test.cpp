@@ -9,7 +9,7 @@
 #include "tests/runtime/mpi/mpi_world.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 void wait(MPI_Request request) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
 
@@ -42,5 +42,5 @@ TEST(ElementSums, AddVectorsOfAnySize) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

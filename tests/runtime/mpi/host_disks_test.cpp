@@ -12,7 +12,7 @@
 #include "runtime/mpi/mpi_context.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 struct World {
   int rank = 0;
@@ -82,5 +82,5 @@ TEST(HostDisks, ReadsOfAllRanksTakeAsLongAsSimulated) {
   EXPECT_EQ(transfers, (std::array{1, 1, 1}));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -24,12 +24,8 @@
 #include "workloads/cost/disk_queue.hpp"
 #include "workloads/exchange/schedule_runner.hpp"
 
-namespace {
-
-int communicators_made = 0;
-int communicators_freed = 0;
-
-}  // namespace
+static int communicators_made = 0;
+static int communicators_freed = 0;
 
 // Override MPI's functions, which the context would call otherwise.
 extern "C" int MPI_Comm_create_group(MPI_Comm communicator, MPI_Group group, int tag, MPI_Comm* made) {
@@ -42,7 +38,7 @@ extern "C" int MPI_Comm_free(MPI_Comm* communicator) {
 }
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::number_of;
 using testing::numbered_note;
@@ -460,5 +456,5 @@ TEST(MpiContext, SumsOverAnyNumberOfListsKeepFewCommunicators) {
   EXPECT_EQ(communicators_freed - freed_before, 2 * turns * (lists - 1));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

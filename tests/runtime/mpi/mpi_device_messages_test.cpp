@@ -16,7 +16,7 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// A kernel that ends on request, however slow the machine is.
 class Gate {
@@ -231,5 +231,5 @@ TEST_F(MpiContextDevice, ARankThatLeavesByAnExceptionReleasesNothingTwice) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -15,7 +15,7 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 // ---- The device's own time ----
 
@@ -377,5 +377,5 @@ TEST_F(MpiContextDevice, DevicesSumWhatTheyCan) {
   EXPECT_EQ(sums->started(), 2U) << "this list exceeds the limit";
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

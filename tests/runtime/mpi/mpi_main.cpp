@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  auto& listeners = testing::UnitTest::GetInstance()->listeners();
+  auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
   // The output of other ranks would mix with rank 0's; only their failures are printed.
   if (rank != 0) delete listeners.Release(listeners.default_result_printer());
   class PrintFailures : public testing::EmptyTestEventListener {

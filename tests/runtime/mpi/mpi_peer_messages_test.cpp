@@ -7,7 +7,7 @@
 #include "tests/runtime/mpi/mpi_device.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr std::size_t large = 300'000;
 
@@ -161,5 +161,5 @@ TEST_P(MpiPeerMessages, CanBeCancelled) {
   EXPECT_EQ(on_host(world.device, in), filled(world.previous, 8, large));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

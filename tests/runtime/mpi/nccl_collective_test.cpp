@@ -22,7 +22,7 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Members = std::vector<Rank>;
 
@@ -36,7 +36,7 @@ Members everybody() {
 }
 bool takes_part(const Members& members) { return std::ranges::count(members, world_rank()) > 0; }
 
-class NcclCollectives : public testing::Test {
+class NcclCollectives : public ::testing::Test {
  protected:
   void SetUp() override {
     cuda_on_host::reset({.devices = world_size(), .seed = static_cast<std::uint64_t>(world_rank()) + 1});
@@ -267,9 +267,9 @@ TEST_F(NcclCollectives, RanksThatShareAGpuOrHaveNoneAreRefused) {
 TEST_F(NcclCollectives, GpusOfRanksWithoutNcclSumThroughMpi) {
   const Rank last = world_size() - 1;
   nccl_on_host::hide(world_rank() == last);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const auto some = make_device_collective(MPI_COMM_WORLD, world_rank(), {.timeout = long_enough});
-  const std::string message = testing::internal::GetCapturedStderr();
+  const std::string message = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(message, world_rank() == last ? "tandem: rank " + std::to_string(last) +
                                                 ": NCCL does not load, its GPU sums through MPI: hidden\n"
                                           : "");
@@ -278,9 +278,9 @@ TEST_F(NcclCollectives, GpusOfRanksWithoutNcclSumThroughMpi) {
   EXPECT_FALSE(some->can(Members{0, last}));
   EXPECT_TRUE(some->can(Members{0, 1}));
   nccl_on_host::hide(true);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   EXPECT_EQ(make_device_collective(MPI_COMM_WORLD, world_rank(), {.timeout = long_enough}), nullptr);
-  EXPECT_EQ(testing::internal::GetCapturedStderr().empty(), world_rank() != 0) << "one message";
+  EXPECT_EQ(::testing::internal::GetCapturedStderr().empty(), world_rank() != 0) << "one message";
   nccl_on_host::hide(false);
 }
 
@@ -579,5 +579,5 @@ TEST_F(NcclCollectives, AContextGathersGpuMemoryWithNccl) {
   EXPECT_EQ(cuda_on_host::calls()["ncclAllReduce"], 0);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

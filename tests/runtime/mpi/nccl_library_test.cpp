@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(NcclLibrary, LoadsFromTheFolderOfTheBuild) {
   std::string reason;
@@ -26,5 +26,5 @@ TEST(NcclLibrary, AnotherLibraryIsRefusedAndTheFunctionNamed) {
   EXPECT_NE(reason.find("ncclAllGather"), std::string::npos) << reason;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

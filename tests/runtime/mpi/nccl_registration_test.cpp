@@ -22,7 +22,7 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Members = std::vector<Rank>;
 using nccl_on_host::Registered;
@@ -33,7 +33,7 @@ Members everybody() {
   return all;
 }
 
-class NcclRegistrations : public testing::Test {
+class NcclRegistrations : public ::testing::Test {
  protected:
   void SetUp() override {
     cuda_on_host::reset({.devices = world_size(), .seed = static_cast<std::uint64_t>(world_rank()) + 1});
@@ -246,7 +246,7 @@ TEST_F(NcclRegistrations, NoSumFollowsMemoryThatCouldNotBeGivenUp) {
 }
 
 /// The emulated NCCL itself: memory of all ranks, and a communicator over them.
-class NcclOnHost : public testing::Test {
+class NcclOnHost : public ::testing::Test {
  protected:
   void SetUp() override {
     cuda_on_host::reset({.devices = world_size()});
@@ -312,5 +312,5 @@ TEST_F(NcclOnHost, RegistersMemoryOfTheDeviceOnceAndCountsWhatIsLeft) {
   EXPECT_EQ(nccl_on_host::registered(), (Registered{.left = 1}));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

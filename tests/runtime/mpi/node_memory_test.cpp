@@ -15,7 +15,7 @@
 #include "tests/support/numbered_note.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::Block;
 using testing::filled;
@@ -150,5 +150,5 @@ TEST(NodeMemory, AModelledMessageNeedsNoMemory) {
   context.wait_all(pendings);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -22,7 +22,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::TemporaryFolder;
 
@@ -123,7 +123,9 @@ TEST_F(PeerDeath, ByDefaultMpirunEndsTheOtherRanks) {
   for (const auto& reports : outcome.survivors) EXPECT_FALSE(reports.contains("finalize"));
 }
 
-TEST_F(PeerDeath, OverSharedMemorySurvivorsLiveAndHearNothing) {
+using LongPeerDeath = PeerDeath;
+
+TEST_F(LongPeerDeath, OverSharedMemorySurvivorsLiveAndHearNothing) {
   const Outcome outcome = run("idle", "self,vader", /*recovery=*/true);
   EXPECT_EQ(outcome.mpirun, ExitStatus{}) << "the death is not in the exit code";
   for (const auto& reports : outcome.survivors) {
@@ -137,7 +139,7 @@ TEST_F(PeerDeath, OverSharedMemorySurvivorsLiveAndHearNothing) {
   expect_never(outcome, "large-send");
 }
 
-TEST_F(PeerDeath, OverTcpNoOperationReportsTheDeathEither) {
+TEST_F(LongPeerDeath, OverTcpNoOperationReportsTheDeathEither) {
   const Outcome outcome = run("idle", "self,tcp", /*recovery=*/true);
   EXPECT_EQ(outcome.mpirun, ExitStatus{}) << "the death is not in the exit code";
   // About one time in four rank 0, which had a connection to the dead rank, is aborted.
@@ -147,7 +149,7 @@ TEST_F(PeerDeath, OverTcpNoOperationReportsTheDeathEither) {
 /// Mostly the sender is aborted, and rank 1 with it, because it then exchanges messages with a dead rank,
 /// too; about one time in three the sender lives, and the message never ends. Over shared memory a message
 /// ends if the dead rank had read all of it.
-TEST_F(PeerDeath, AMessageUnderWayOverTcpNeverEndsOrItsSenderIsAborted) {
+TEST_F(LongPeerDeath, AMessageUnderWayOverTcpNeverEndsOrItsSenderIsAborted) {
   run("message", "self,vader", /*recovery=*/true);
   const Outcome outcome = run("message", "self,tcp", /*recovery=*/true);
   EXPECT_EQ(outcome.mpirun, ExitStatus{}) << "no death is in the exit code";
@@ -155,5 +157,5 @@ TEST_F(PeerDeath, AMessageUnderWayOverTcpNeverEndsOrItsSenderIsAborted) {
   expect_never(outcome, "receive");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -12,7 +12,7 @@
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using namespace std::chrono_literals;
 
@@ -100,5 +100,5 @@ TEST_F(RingTransfersOfPipes, StopWaitsForWhatHasBegunAndDiscardsTheRest) {
   writer.join();
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr std::byte untouched{0xee};
 
@@ -26,5 +26,5 @@ TEST(StreamedCopy, CopiesAnySizeFromAnyAddressToAnyAddress) {
       }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

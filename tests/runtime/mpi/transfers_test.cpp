@@ -24,7 +24,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using namespace std::chrono_literals;
 using Started = std::shared_ptr<const Transfer>;
@@ -381,5 +381,5 @@ TEST(TransferDelays, APauseMakesALateTransferAMissedDeadline) {
   EXPECT_EQ(delays.missed_deadlines(), 1);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

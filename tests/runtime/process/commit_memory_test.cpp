@@ -22,7 +22,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 namespace fs = std::filesystem;
 
@@ -151,5 +151,5 @@ TEST_F(CommitMemoryTest, OfADeadProcessIsNotFoundWhileItsGuardLives) {
   EXPECT_EQ(abandoned_commit_memory(folder_.path()), std::vector<fs::path>{memory});
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

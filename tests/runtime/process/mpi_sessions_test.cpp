@@ -13,7 +13,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 namespace fs = std::filesystem;
 
@@ -87,5 +87,5 @@ TEST_F(MpiSessions, TheLastOneIsRemovedWithTheFolderOfItsHost) {
   EXPECT_FALSE(fs::exists(here_));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

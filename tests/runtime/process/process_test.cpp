@@ -18,7 +18,7 @@
 #include "runtime/process/signals.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 namespace fs = std::filesystem;
 
@@ -273,8 +273,8 @@ TEST(Descriptors, ErrorsNameTheFile) {
   } catch (const WorldError& error) {
     EXPECT_STREQ(error.what(), "cannot write /no/such/folder/log: No such file or directory");
   }
-  EXPECT_TRUE(running_program().string().ends_with("process_test"));
+  EXPECT_TRUE(running_program().string().ends_with("runtime_test"));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

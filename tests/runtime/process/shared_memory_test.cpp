@@ -16,7 +16,7 @@
 #include "runtime/process/process_list.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 namespace fs = std::filesystem;
 
@@ -101,5 +101,5 @@ TEST(ProcessIdentity, OfALivingProcessAlone) {
   EXPECT_EQ(process_identity(child), "");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

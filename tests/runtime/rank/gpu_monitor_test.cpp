@@ -10,8 +10,10 @@
 #include <string>
 #include <thread>
 
+#include "tests/support/paths.hpp"
+
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 using std::chrono::hours;
@@ -29,7 +31,7 @@ class GpuMonitorTest : public ::testing::Test {
 };
 
 TEST_F(GpuMonitorTest, SamplesWhenItStartsAndWhenItEnds) {
-  GpuMonitor monitor(known, TANDEM_NVML_ON_HOST);
+  GpuMonitor monitor(known, testing::build_folder() + "/nvml_on_host/libnvidia-ml.so.1");
   monitor.start(3, Seconds(5), hours(1));
   set_limits("0x44");
   std::this_thread::sleep_for(milliseconds(2));
@@ -51,7 +53,7 @@ TEST_F(GpuMonitorTest, SamplesWhenItStartsAndWhenItEnds) {
 }
 
 TEST_F(GpuMonitorTest, SamplesWhileTheRankWorks) {
-  GpuMonitor monitor(known, TANDEM_NVML_ON_HOST);
+  GpuMonitor monitor(known, testing::build_folder() + "/nvml_on_host/libnvidia-ml.so.1");
   for (int use = 0; use < 2; ++use) {
     monitor.start(0, Seconds(use), milliseconds(1));
     std::this_thread::sleep_for(milliseconds(200));
@@ -64,22 +66,23 @@ TEST_F(GpuMonitorTest, SamplesWhileTheRankWorks) {
 
 /// A rank that fails does not wait for the next sample.
 TEST_F(GpuMonitorTest, EndsWithoutItsSamples) {
-  GpuMonitor monitor(known, TANDEM_NVML_ON_HOST);
+  GpuMonitor monitor(known, testing::build_folder() + "/nvml_on_host/libnvidia-ml.so.1");
   monitor.start(0, Seconds(0), hours(1));
 }
 
 TEST_F(GpuMonitorTest, DescribesTheGpu) {
-  EXPECT_EQ(GpuMonitor(known, TANDEM_NVML_ON_HOST).description(), json({{"address", known},
-                                                                        {"driver", "580.65.06"},
-                                                                        {"clock_mhz", 1980},
-                                                                        {"memory_clock_mhz", 2619},
-                                                                        {"power_w", 700.0},
-                                                                        {"memory_bytes", 80'000'000'000}}));
+  EXPECT_EQ(GpuMonitor(known, testing::build_folder() + "/nvml_on_host/libnvidia-ml.so.1").description(),
+            json({{"address", known},
+                  {"driver", "580.65.06"},
+                  {"clock_mhz", 1980},
+                  {"memory_clock_mhz", 2619},
+                  {"power_w", 700.0},
+                  {"memory_bytes", 80'000'000'000}}));
 }
 
 TEST_F(GpuMonitorTest, WhatAnOldDriverDoesNotSayIsLeftOut) {
   set_limits("8");
-  GpuMonitor monitor(known, TANDEM_NVML_ON_HOST_OLD);
+  GpuMonitor monitor(known, testing::build_folder() + "/nvml_on_host_old/libnvidia-ml.so.1");
   EXPECT_FALSE(monitor.description().contains("power_w"));
   EXPECT_EQ(monitor.description().at("clock_mhz"), 1980);
   monitor.start(0, Seconds(0), hours(1));
@@ -105,17 +108,18 @@ TEST_F(GpuMonitorTest, RecordsNothingWithoutTheLibrary) {
 }
 
 TEST_F(GpuMonitorTest, RecordsNothingOfAnUnknownGpu) {
-  expect_unknown("0000:02:00.0", TANDEM_NVML_ON_HOST, "no GPU of this address");
+  expect_unknown("0000:02:00.0", testing::build_folder() + "/nvml_on_host/libnvidia-ml.so.1",
+                 "no GPU of this address");
 }
 
 TEST_F(GpuMonitorTest, RecordsNothingWhereTheDriverDoesNotWork) {
   setenv("NVML_ON_HOST_INIT", "9", 1);
-  expect_unknown(known, TANDEM_NVML_ON_HOST, "failed with code 9");
-  EXPECT_TRUE(Nvml(TANDEM_NVML_ON_HOST).gpus().empty());
+  expect_unknown(known, testing::build_folder() + "/nvml_on_host/libnvidia-ml.so.1", "failed with code 9");
+  EXPECT_TRUE(Nvml(testing::build_folder() + "/nvml_on_host/libnvidia-ml.so.1").gpus().empty());
 }
 
 TEST_F(GpuMonitorTest, LimitsAreNamed) {
-  const Nvml nvml(TANDEM_NVML_ON_HOST);
+  const Nvml nvml(testing::build_folder() + "/nvml_on_host/libnvidia-ml.so.1");
   const auto limits = [&](const char* bits) {
     set_limits(bits);
     return nvml.state(nvml.find(known)).limits;
@@ -133,11 +137,11 @@ TEST_F(GpuMonitorTest, LimitsAreNamed) {
 }
 
 TEST_F(GpuMonitorTest, GpusOfTheMachineAreNamed) {
-  const auto gpus = Nvml(TANDEM_NVML_ON_HOST).gpus();
+  const auto gpus = Nvml(testing::build_folder() + "/nvml_on_host/libnvidia-ml.so.1").gpus();
   ASSERT_EQ(gpus.size(), 1U);
   EXPECT_EQ(gpus[0].name, "CUDA on the host");
   EXPECT_EQ(gpus[0].memory, 80'000'000'000);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -11,7 +11,7 @@
 #include "runtime/process/process.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr double hertz = 100.0;
 
@@ -60,5 +60,5 @@ TEST(OtherLoad, MeasuresOwnCpuTime) {
   EXPECT_LT(load.own(), Seconds(0.6));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -11,7 +11,7 @@
 #include "workloads/records/journal_bytes.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 /// Every field of every record differs from its default.
 Journal random_journal(unsigned seed) {
@@ -117,7 +117,7 @@ void expect_equal(const Journal& expected, const Journal& found) {
 
 TEST(JournalWire, RoundTripsEveryField) {
   for (unsigned seed = 0; seed < 50; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const Journal journal = random_journal(seed);
     expect_equal(journal, journal_from_bytes(to_bytes(journal)));
   }
@@ -186,5 +186,5 @@ TEST(DeviceMessages, AreDirectOnRequestIfMpiSupportsIt) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

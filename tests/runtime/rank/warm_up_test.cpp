@@ -1,4 +1,6 @@
 // The training step before time zero: who computes it, and that the job's first step finds its pages.
+#include "runtime/rank/warm_up.hpp"
+
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -8,11 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/rank/warm_up.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 /// Rank 0 is the worker, 1 the server, and 2 the evaluator.
 Job job_of(const std::string& model, int batch, DeviceSpeed devices = DeviceSpeed::emulated) {
@@ -98,5 +99,5 @@ TEST(WarmUp, SparesTheFirstStepMostPageFaults) {
   EXPECT_LT(2 * warm, cold);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -14,7 +14,7 @@ extern "C" const char* __lsan_default_suppressions() {
 }
 
 namespace tandem::witness {
-namespace {
+namespace TANDEM_FILE {
 
 namespace lab = sim::lab;
 
@@ -138,5 +138,5 @@ TEST(WitnessErrors, AMissingRouteIsBadInput) {
   EXPECT_THROW(lab::run_on(simulate, islands, lab::hosts(2), [](Context&) {}), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::witness

@@ -7,7 +7,7 @@
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
@@ -60,5 +60,5 @@ TEST(HoldOut, MadeFromARunIsRefused) {
       ThrowsMessage<ConfigError>(HasSubstr("was made from the result directory")));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr double whole = 1e9, sample = 1e5;
 
@@ -70,5 +70,5 @@ TEST(LeastCapacity, WithWhichTheJobIsNotPossibleDoesNotSuffice) {
   EXPECT_FALSE(found.tried.at(1).second);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

@@ -16,7 +16,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
@@ -344,5 +344,5 @@ TEST_F(Campaign, AnErrorOfAComparisonFailsItsConfiguration) {
   EXPECT_FALSE(results.configurations[1].comparison);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

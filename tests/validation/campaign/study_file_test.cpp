@@ -13,7 +13,7 @@
 #include "workloads/job/experiment_file.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::ElementsAre;
 using testing::source;
@@ -180,5 +180,5 @@ TEST(EsyncStudy, HasThePublishedStepTimes) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

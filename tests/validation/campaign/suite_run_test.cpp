@@ -11,7 +11,7 @@
 #include "tests/cli/command.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -52,8 +52,9 @@ class SuiteRuns : public ::testing::Test {
   }
   CommandLine line_;
 };
+using LongSuiteRuns = SuiteRuns;
 
-TEST_F(SuiteRuns, RunsToItsReportAndResumesAfterAnInterruption) {
+TEST_F(LongSuiteRuns, RunsToItsReportAndResumesAfterAnInterruption) {
   const auto first = line_.tandem("validate suite.yaml --out out --trace-both");
   const json report = read("out/report.json");
   expect_conclusion(first, report);
@@ -115,5 +116,5 @@ TEST_F(SuiteRuns, BadInputWritesNothing) {
   EXPECT_EQ(list.output, "batch=4  (calibration set)\nbatch=8\n");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -18,7 +18,7 @@
 #include "validation/campaign/suite_file.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
@@ -299,5 +299,5 @@ TEST_F(SuitesOfJobs, RefuseKeysOfJobsThatDoNotExist) {
   refuses(head_ + "alone: often\n", "suite.yaml:2: key 'alone'", "expected true or false");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

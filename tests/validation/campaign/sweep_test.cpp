@@ -15,7 +15,7 @@
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 Suite suite_of(const std::vector<int>& workers) {
   Suite suite;
@@ -156,5 +156,5 @@ TEST(Digests, OfSeveralJobsTellTheirKeysAndStartsApart) {
   EXPECT_DOUBLE_EQ(expected_cost(one), 2 * expected_cost(SuiteConfiguration{}));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

@@ -11,7 +11,7 @@
 #include "tests/support/synthetic_results.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr auto phase_of(Phase phase) { return static_cast<std::size_t>(phase); }
 
@@ -111,5 +111,5 @@ TEST(Attribution, AlwaysAddsUpToTheError) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

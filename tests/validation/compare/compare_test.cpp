@@ -11,7 +11,7 @@
 #include "tests/support/synthetic_results.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::HasSubstr;
 using testing::synthetic_variant;
@@ -385,5 +385,5 @@ TEST(Errors, CachesAreComparedByClass) {
       nullptr);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

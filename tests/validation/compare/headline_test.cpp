@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -152,5 +152,5 @@ TEST(Headline, OverlappingIntervalsAreNoRanking) {
   EXPECT_EQ(headline_of({other, asp(50, {45, 60})}).warnings.size(), 1U);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

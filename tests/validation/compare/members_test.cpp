@@ -13,7 +13,7 @@
 #include "validation/compare/summary.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -161,5 +161,5 @@ TEST(CompareMembers, LostSamplesAreComparedPerDeparture) {
   EXPECT_EQ(members.lost_steps_per_departure(), 1.0);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

@@ -16,7 +16,7 @@
 #include "validation/compare/compare.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::HasSubstr;
 using testing::synthetic_variant;
@@ -277,5 +277,5 @@ TEST(Replay, UnknownEventsAreRefused) {
   EXPECT_THROW(replay(results, {}), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

@@ -11,7 +11,7 @@
 #include "workloads/records/jobs_summary.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 using ::testing::ElementsAre;
@@ -81,5 +81,5 @@ TEST(SeveralJobsCompared, ANodeOfSeveralJobsServesSeveralWorkers) {
   EXPECT_TRUE(caches_serve_several(of_two_workers));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

@@ -10,7 +10,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 Series constant(double value, std::size_t positions) {
   return {std::vector<double>(positions, value), std::vector<double>(positions, 1.0)};
@@ -216,5 +216,5 @@ TEST(Equivalence, IsDecidedByThe90PercentInterval) {
   EXPECT_FALSE(equivalence({}, 0.1));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

@@ -9,7 +9,7 @@
 #include "validation/compare/summary.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -258,5 +258,5 @@ TEST(Validate, OneVariantHasNoRanking) {
   EXPECT_THROW(validate({}, 0.1, quick), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

@@ -7,7 +7,7 @@
 #include <functional>
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::HasSubstr;
 
@@ -126,5 +126,5 @@ TEST(Verdicts, OnlyTwoOfThemPass) {
   EXPECT_FALSE(is_pass(Verdict::failed));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

@@ -23,7 +23,7 @@
 #include "validation/report/study.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
@@ -147,12 +147,12 @@ void expect_good(const Browser& browser, int charts) {
 // Charts: scatter, errors, phases and hosts; for the selected configuration phases, distribution, time
 // shares, accuracy over time and samples, and phases of workers in both worlds; throughput of one group. With
 // six configurations, the first selected one has staleness; with many, it has no accuracy.
-TEST(ReportInABrowser, OneConfiguration) {
+TEST(LongReportInABrowser, OneConfiguration) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   expect_good(Browser(page_of({synthetic_variant({})})), 11);
 }
 
-TEST(ReportInABrowser, OneConfigurationWithoutAccuracy) {
+TEST(LongReportInABrowser, OneConfigurationWithoutAccuracy) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const Browser browser(page_of({synthetic_variant({.accuracy = false, .cache = true}, {.repetitions = 1})}));
   expect_good(browser, 11);
@@ -170,7 +170,7 @@ VariantResults with_departures() {
 }
 
 // Staleness, and live workers over time, too.
-TEST(ReportInABrowser, MachinesThatDepart) {
+TEST(LongReportInABrowser, MachinesThatDepart) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const Browser browser(page_of({with_departures()}));
   expect_good(browser, 13);
@@ -180,7 +180,7 @@ TEST(ReportInABrowser, MachinesThatDepart) {
   EXPECT_THAT(browser.dom, HasSubstr("<title>machine 2 joined at 1.52 s</title>"));
 }
 
-TEST(ReportInABrowser, JobsThatStartAgain) {
+TEST(LongReportInABrowser, JobsThatStartAgain) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   auto variant = with_departures();
   variant.simulated.info.generations = testing::three_launches();
@@ -195,12 +195,12 @@ TEST(ReportInABrowser, JobsThatStartAgain) {
   EXPECT_THAT(Browser(page_of({with_departures()})).dom, Not(HasSubstr("</i>ranks launched again</span>")));
 }
 
-TEST(ReportInABrowser, SixConfigurations) {
+TEST(LongReportInABrowser, SixConfigurations) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   expect_good(Browser(page_of(six_variants())), 13);
 }
 
-TEST(ReportInABrowser, FiveHundredConfigurations) {
+TEST(LongReportInABrowser, FiveHundredConfigurations) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const std::string page = page_of(many_variants(500));
   EXPECT_LT(page.size(), 15'000'000U);
@@ -235,7 +235,7 @@ nlohmann::json curve_of(std::initializer_list<double> survivals) {
 }
 
 // The curve with its models, and that of groups, of which one has no departure.
-TEST(LifetimesInABrowser, OfTwoGroups) {
+TEST(LongLifetimesInABrowser, OfTwoGroups) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const nlohmann::json chosen = {{"name", "exponential"}, {"options", {{"mean", 1000.0}, {"lost", 0.5}}}};
   nlohmann::json document = {{"machines", 6.0},
@@ -277,7 +277,7 @@ TEST(LifetimesInABrowser, OfTwoGroups) {
   EXPECT_THAT(browser.dom, HasSubstr("mean 1,000 (400.0 to no bound)"));
 }
 
-TEST(ResultsInABrowser, SortAndCompare) {
+TEST(LongResultsInABrowser, SortAndCompare) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   nlohmann::json results = nlohmann::json::array();
   for (const auto& [path, throughput] : {std::pair{"slow", 100.0}, {"fast", 300.0}, {"middle", 200.0}})
@@ -308,7 +308,7 @@ TEST(ResultsInABrowser, SortAndCompare) {
   EXPECT_THAT(browser.dom, Not(HasSubstr(">time to target</th>")));
 }
 
-TEST(ResultsInABrowser, ShowMachinesOfTheMarkedResults) {
+TEST(LongResultsInABrowser, ShowMachinesOfTheMarkedResults) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   nlohmann::json results = nlohmann::json::array();
   const auto variant = with_departures();
@@ -344,7 +344,7 @@ void expect_good_study(const nlohmann::json& document, int charts) {
   EXPECT_EQ(browser.noted("requests"), "0");
 }
 
-TEST(ReportInABrowser, HostileNamesStayTexts) {
+TEST(LongReportInABrowser, HostileNamesStayTexts) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const std::string hostile = "</script><b id=\"hostile\">x</b><img src=x onerror=\"null.nothing\">";
   const Browser browser(page_of({synthetic_variant({.name = hostile})}));
@@ -355,13 +355,13 @@ TEST(ReportInABrowser, HostileNamesStayTexts) {
 
 // Charts: published figures; throughput and efficiency over the number of workers; for each of three numbers
 // of workers, accuracy over time and shares of time.
-TEST(StudyInABrowser, SeveralNumbersOfWorkers) {
+TEST(LongStudyInABrowser, SeveralNumbersOfWorkers) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   expect_good_study(testing::made_study(), 9);
 }
 
 // Charts: throughput by configuration, and time shares.
-TEST(StudyInABrowser, OneNumberOfWorkersWithoutAccuracy) {
+TEST(LongStudyInABrowser, OneNumberOfWorkersWithoutAccuracy) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   expect_good_study(study_document({testing::made_configuration({.algorithm = "bsp", .reached_s = 0}),
                                     testing::made_configuration({.algorithm = "asp", .reached_s = 0})},
@@ -369,12 +369,12 @@ TEST(StudyInABrowser, OneNumberOfWorkersWithoutAccuracy) {
                     2);
 }
 
-TEST(ReportInABrowser, AScriptErrorIsDetected) {
+TEST(LongReportInABrowser, AScriptErrorIsDetected) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   EXPECT_THAT(Browser("<script>null.nothing</script>").console(), HasSubstr("CONSOLE"));
 }
 
-TEST(ReportInABrowser, ARequestAndABlankChartAreDetected) {
+TEST(LongReportInABrowser, ARequestAndABlankChartAreDetected) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const Browser browser(
       "<html><body><img src=\"http://192.0.2.1/x.png\"><div><canvas id=\"empty\"></canvas></div><button "
@@ -383,5 +383,5 @@ TEST(ReportInABrowser, ARequestAndABlankChartAreDetected) {
   EXPECT_EQ(browser.noted("blank"), "empty");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

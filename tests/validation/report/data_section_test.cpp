@@ -10,7 +10,7 @@
 #include "workloads/records/summary.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
@@ -119,5 +119,5 @@ TEST(DataSection, ConfigurationsOfAStudyHaveTheirShares) {
   EXPECT_TRUE(classes_of_study({&without}).rows.empty());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

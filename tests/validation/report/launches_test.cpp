@@ -12,7 +12,7 @@
 #include "validation/report/results_page.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
@@ -108,5 +108,5 @@ TEST(LaunchesOfAResult, AreATable) {
   EXPECT_TRUE(launches_table(nullptr).rows.empty());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

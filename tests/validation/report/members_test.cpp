@@ -12,7 +12,7 @@
 #include "validation/report/report_page.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
@@ -138,5 +138,5 @@ TEST(MembersOfAResult, SamplesThatAreDoneAgainAreNotAmongTheProcessedOnes) {
               HasSubstr(" pending; more were lost and done again, their number is not known."));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

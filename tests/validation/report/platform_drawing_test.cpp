@@ -9,7 +9,7 @@
 #include "validation/report/study.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 using ::testing::ElementsAre;
@@ -144,5 +144,5 @@ TEST(StudyPages, DrawThePlatform) {
   EXPECT_THAT(study_html(study), HasSubstr("l1: 1 Gb/s"));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

@@ -16,7 +16,7 @@
 #include "validation/report/view.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -317,5 +317,5 @@ TEST(WriteReport, WritesThreeForms) {
   EXPECT_THROW(write_report(directory, document), std::runtime_error);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

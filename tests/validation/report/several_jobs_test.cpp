@@ -11,7 +11,7 @@
 #include "validation/report/report_page.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
@@ -191,5 +191,5 @@ TEST(JobsOfAStudy, AreAveragedOverSeedsOfTheSameJob) {
   EXPECT_EQ(seeds.at(0).at("configurations"), json({"seed=1/first", "seed=2/first"}));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

@@ -13,7 +13,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem::validation {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 using ::testing::ElementsAre;
@@ -277,5 +277,5 @@ TEST(StudyPages, AreWritten) {
   EXPECT_EQ(json::parse(std::ifstream(folder.path("report.json"))), made_study());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::validation

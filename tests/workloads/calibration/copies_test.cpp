@@ -8,7 +8,7 @@
 #include "workloads/calibration/measurement.hpp"
 
 namespace tandem::calibration {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::ApartDevice;
 using testing::DelayedDevice;
@@ -83,5 +83,5 @@ TEST(Copies, AreNotMeasuredOnAProcessor) {
   EXPECT_TRUE(measure_copies(host_device(), setting_of(2), 1).empty());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::calibration

@@ -4,7 +4,7 @@
 #include "workloads/calibration/calibration.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(DiskFit, FindsLatencyRateAndParallelRequests) {
   // 100 us alone, of which 4 are for the bytes; eight at the same time; 1 GB/s.
@@ -26,5 +26,5 @@ TEST(DiskFit, ADiskWithoutLatencyServesOneRequest) {
   EXPECT_EQ(disk.parallel, 1);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

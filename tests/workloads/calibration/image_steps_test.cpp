@@ -11,7 +11,7 @@
 #include "workloads/calibration/measurement.hpp"
 
 namespace tandem::calibration {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr int batch = 8;  // of 5 images
 
@@ -83,5 +83,5 @@ TEST_F(ImageSteps, DecodeTrainingImagesFromStorage) {
               ::testing::ThrowsMessage<ConfigError>(::testing::HasSubstr("train/ant/b.png'")));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::calibration

@@ -7,7 +7,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 const std::string ranks =
     "# nThread 1 nGpus 1 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20\n#\n"
@@ -83,5 +83,5 @@ TEST_F(NcclTable, RefusesWhatIsNoTableOfAllReduces) {
   EXPECT_THROW(read_nccl_table((folder_.path() / "none").string()), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

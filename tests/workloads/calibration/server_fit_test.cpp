@@ -10,7 +10,7 @@
 #include "workloads/calibration/compute_speed.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -151,5 +151,5 @@ TEST(OwnServerCost, IsThatOfSumsAndUpdates) {
   EXPECT_FALSE(own_server_cost({}));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

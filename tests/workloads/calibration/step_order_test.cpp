@@ -11,7 +11,7 @@
 #include "workloads/calibration/measurement.hpp"
 
 namespace tandem::calibration {
-namespace {
+namespace TANDEM_FILE {
 
 /// Notes when work begins and when somebody waits for it.
 class NotingContext final : public testing::FakeContext {
@@ -85,5 +85,5 @@ TEST(StepOrder, OtherwiseEachPieceEndsBeforeTheNextBegins) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::calibration

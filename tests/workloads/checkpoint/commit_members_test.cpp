@@ -11,7 +11,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(LastRoundOfCommits, IsTheLastOneThatIsNotLater) {
   EXPECT_EQ(last_round_of_commits(0, 4, 0), 0);
@@ -70,5 +70,5 @@ TEST_F(CommitMembers, ThatCannotBeAreErrors) {
         << workers << ": " << error_of(std::string("{\"workers\":") + workers + "}");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -15,7 +15,7 @@
 #include "policies/checkpointing/replay.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using checkpointing::Decisions;
 using checkpointing::NextCommitInRounds;
@@ -404,5 +404,5 @@ TEST_F(Schedules, ContinueWhereAnotherPolicyHasEnded) {
   EXPECT_EQ(schedule.history().work, Seconds(0));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

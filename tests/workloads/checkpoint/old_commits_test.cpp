@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Rounds = std::vector<std::int64_t>;
 
@@ -57,5 +57,5 @@ TEST(OldCommits, OfSpansDoNotDependOnWhatWasRemovedBefore) {
   EXPECT_EQ(written.size(), 10u);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -16,7 +16,7 @@
 #include "workloads/records/columns.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 /// Adds random records of worker 1, or of the server for counts.
 void record_more(Journal& journal, Rng& rng) {
@@ -210,5 +210,5 @@ TEST_F(Recording, IncompleteOrOtherFilesAreRefused) {
   EXPECT_THROW(record_marks(directory(), own.roster().assignment(1)), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

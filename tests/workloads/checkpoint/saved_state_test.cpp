@@ -19,7 +19,7 @@
 #include "workloads/model/update_rules.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 class SavedStates : public ::testing::Test {
  protected:
@@ -194,5 +194,5 @@ TEST_F(SavedStates, OptimisersResumeExactly) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -8,7 +8,7 @@
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 /// As the header of DiskQueue says.
 double closed_form(int n, int p, double latency, double each) {
@@ -85,5 +85,5 @@ TEST(DiskQueue, ServesNoMoreThanItCan) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

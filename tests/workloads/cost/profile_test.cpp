@@ -14,7 +14,7 @@
 #include "workloads/job/job.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(Profile, ADamagedFileIsNamedWithLineAndKey) {
   Profile profile;
@@ -222,5 +222,5 @@ TEST(KindsOfHosts, AreGpusOnlyForNativeDevices) {
   EXPECT_FALSE(emulated.devices().gpu_of(0));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -7,7 +7,7 @@
 #include "workloads/cost/cost_model.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Properties = std::map<std::string, std::string>;
 
@@ -105,5 +105,5 @@ TEST(ServerCost, TakesThePlaceOfMeasuredAndEstimatedUpdates) {
             own.price({.kind = Work::Kind::compress, .bytes = Bytes(4)}));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 Experiment slow(double probability, double factor, std::uint64_t seed = 1) {
   Experiment experiment;
@@ -87,5 +87,5 @@ TEST(Slowdown, DependsOnlyOnSeedAndRank) {
   EXPECT_NE(draws(slow(0.3, 2, 1), 1, 200), draws(slow(0.3, 2, 2), 1, 200));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -9,7 +9,7 @@
 #include "workloads/data/dataset.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 /// Every pixel is different from its neighbours.
 std::byte pixel_at(int channel, int row, int column) {
@@ -113,5 +113,5 @@ TEST(Augmentation, OptionsHaveTheirNames) {
   EXPECT_TRUE(how.flip);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

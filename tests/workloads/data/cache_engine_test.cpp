@@ -11,7 +11,7 @@
 #include "policies/cache/training/kept.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using cache::Arrived;
 using cache::Decisions;
@@ -206,5 +206,5 @@ TEST(SharedEngine, WhatATierHasIsThereWhileAJobReadsItPastTheTier) {
   EXPECT_TRUE(want(1, 3));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -14,7 +14,7 @@
 #include "workloads/data/tier_file.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::AllOf;
 using testing::corrupt_unnamed;
@@ -153,5 +153,5 @@ TEST_F(TierFiles, SayThatTheirDiskIsFull) {
   EXPECT_TRUE(std::filesystem::exists("/dev/full"));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -8,7 +8,7 @@
 #include "workloads/data/dataset.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 /// Files in CIFAR's binary version: five of CIFAR-10 for training, one of CIFAR-100.
 class CifarDirectory : public testing::DatasetFolder {
@@ -131,5 +131,5 @@ TEST_F(CifarDirectory, RefusesInvalidLabels) {
   expect_error({"train.bin", "labels below 100", "found 100 at item 3"}, hundred());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

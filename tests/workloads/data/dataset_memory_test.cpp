@@ -10,7 +10,7 @@
 #include "workloads/data/synthetic.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 const DatasetSetting setting{
     .name = "synthetic", .directory = "", .train_samples = 100, .test_samples = 20, .seed = 7};
@@ -71,5 +71,5 @@ TEST(DatasetMemory, OfAnotherSizeIsNotUsed) {
   EXPECT_EQ(share_dataset(nullptr), nullptr);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -15,7 +15,7 @@
 #include "tests/workloads/data/dataset_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Bytes8 = std::vector<std::uint8_t>;
 
@@ -357,5 +357,5 @@ TEST(DatasetCatalog, UnknownNameSuggestsTheNearest) {
   EXPECT_THROW(describe_dataset(synthetic(-1, 1)), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -7,7 +7,7 @@
 #include "tests/workloads/data/image_files.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
@@ -115,5 +115,5 @@ TEST(Image, BrokenFilesAreNamed) {
   EXPECT_NE(error_of("").find("an empty file"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -21,7 +21,7 @@
 #include "workloads/data/tar.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -417,5 +417,5 @@ TEST(ModelledSizes, HaveNoContent) {
   EXPECT_EQ(describe_modelled_dataset(sizes(10, {})).train_samples, 10);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

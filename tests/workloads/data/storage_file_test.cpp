@@ -21,7 +21,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 std::byte byte_at(std::int64_t position) { return static_cast<std::byte>((position * 2654435761) >> 13); }
 
@@ -195,5 +195,5 @@ TEST(StorageFile, FilesOfAnotherSizeWereChanged) {
   EXPECT_THROW(file.expect_size(Bytes(999)), WorldError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -11,7 +11,7 @@
 #include "workloads/data/tier_file.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -119,5 +119,5 @@ TEST_F(KeptTier, OfALostDiskHasALogWithoutSamples) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

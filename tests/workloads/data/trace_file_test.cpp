@@ -12,7 +12,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -178,5 +178,5 @@ TEST_F(Traces, BadFilesAreRefusedWithTheirPlace) {
           "3 bytes at the end");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -12,7 +12,7 @@
 #include "tests/support/names.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using cache::Why;
 
@@ -142,9 +142,11 @@ TEST_P(TrainingCaches, AreDeterministic) {
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i].ledger, second[i].ledger);
 }
 
+using LongTrainingCaches = TrainingCaches;
+
 /// Storage reads of an epoch that needs each sample once: at least what was not in the cache when it began,
 /// whatever is read in the background.
-TEST_P(TrainingCaches, ReadAtLeastWhatTheCacheCannotHold) {
+TEST_P(LongTrainingCaches, ReadAtLeastWhatTheCacheCannotHold) {
   if (cache::catalog().find(GetParam()).make.needs.importance) GTEST_SKIP() << "selects samples";
   for (const EpochReads& epoch : run({.policy = GetParam(), .epochs = 5})) {
     const std::int64_t reads = epoch.ledger.storage.samples - epoch.ledger.joined + background(epoch.ledger);
@@ -154,6 +156,8 @@ TEST_P(TrainingCaches, ReadAtLeastWhatTheCacheCannotHold) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, TrainingCaches, ::testing::ValuesIn(cache::catalog().names()),
+                         testing::catalog_name);
+INSTANTIATE_TEST_SUITE_P(LongCatalogue, LongTrainingCaches, ::testing::ValuesIn(cache::catalog().names()),
                          testing::catalog_name);
 
 // ---- One job, one node ----
@@ -425,5 +429,5 @@ TEST(TrainingReplay, RefusesAPolicyWhoseInputsAreMissing) {
       "(capacity times 1 - split), found '500'");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

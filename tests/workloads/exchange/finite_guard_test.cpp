@@ -7,7 +7,7 @@
 #include <ostream>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -100,5 +100,5 @@ TEST(FiniteGuard, IgnoringDoesNotLook) {
   EXPECT_EQ(step.gradient[1], 2.0F);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -17,7 +17,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::FakeWorld;
 
@@ -477,5 +477,5 @@ TEST(AllReducesDeathTest, MisuseIsAProgrammersError) {
   EXPECT_DEATH(AllReduces(context, ring, others, sizes_of({8}), Channel{}), "rank 0 members 2");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -4,7 +4,7 @@
 #include "tests/workloads/experiment/experiment_text.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::ExperimentFile;
 using testing::minimal;
@@ -157,5 +157,5 @@ TEST_F(CacheKeys, ListsMayDependOnWhatIsCached) {
       "what is cached, which commits do not record, found 'fixed'");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -5,7 +5,7 @@
 #include "workloads/job/experiment_file.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::minimal;
 using testing::Refusal;
@@ -69,5 +69,5 @@ INSTANTIATE_TEST_SUITE_P(
             "added up, and every worker gets those of all, found 'tree'"}),
     [](const auto& test) { return test.param.name; });
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -17,7 +17,7 @@
 #include "workloads/job/experiment_file.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Json = nlohmann::json;
 
@@ -392,5 +392,5 @@ TEST(Document, RefusesInvalidDocuments) {
             "experiment document: key 'variants.a.seed': expected integer >= 0, found 'x'");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

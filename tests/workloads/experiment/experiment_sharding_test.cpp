@@ -4,7 +4,7 @@
 #include "tests/workloads/experiment/experiment_text.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::ExperimentFile;
 using testing::minimal;
@@ -42,5 +42,5 @@ TEST_F(ShardingKeys, AcceptAKeywordForTheHostsOfServers) {
   EXPECT_EQ(experiment.placement.servers, std::vector<std::string>{"co-located"});
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -8,7 +8,7 @@
 #include "workloads/job/experiment_file.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::ExperimentFile;
 using testing::minimal;
@@ -563,5 +563,5 @@ TEST(Keys, HaveOneLineEach) {
   EXPECT_NE(text.find("size >= 0 (like 4MiB)  [1MiB]  "), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

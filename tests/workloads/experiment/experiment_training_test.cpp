@@ -10,7 +10,7 @@
 #include "workloads/job/experiment_file.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::minimal;
 using testing::Refusal;
@@ -173,5 +173,5 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'data.split_options' of iid: unknown option 'alpha'"}),
     [](const auto& test) { return test.param.name; });
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -2,7 +2,7 @@
 #include "tests/workloads/experiment/experiment_text.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class JobsFile : public ExperimentFile {
  protected:
@@ -241,5 +241,5 @@ TEST_F(JobsFile, AnOverrideOfNoJobIsRefused) {
   EXPECT_THROW(with_overrides(load(minimal), {{"jobs.a.seed", "3"}}, "lab"), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

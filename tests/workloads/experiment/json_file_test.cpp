@@ -7,7 +7,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using nlohmann::json;
 
@@ -78,5 +78,5 @@ TEST_F(JsonFiles, LinesOfListElements) {
             "a.json:3: not a profile: /1: expected a text, found a number");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

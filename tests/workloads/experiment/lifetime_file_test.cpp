@@ -8,7 +8,7 @@
 #include "workloads/experiment/yaml.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::ExperimentFile;
 using testing::minimal;
@@ -169,5 +169,5 @@ TEST_F(LifetimeFileKey, RefusesBadFilesWithTheirLine) {
             "key - invalid string: missing closing quote; last read: '\"na'; expected string literal)");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

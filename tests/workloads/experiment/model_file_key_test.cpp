@@ -7,7 +7,7 @@
 #include "workloads/job/experiment_file.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 const std::string minimal = "platform: lab.xml\nstop: {rounds: 5}\n";
 
@@ -48,5 +48,5 @@ TEST_F(ModelFileKey, MustExist) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

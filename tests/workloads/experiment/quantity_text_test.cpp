@@ -11,7 +11,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(QuantityText, Sizes) {
   EXPECT_EQ(parse_bytes("0"), Bytes(0));
@@ -93,5 +93,5 @@ TEST(QuantityText, RoundTrips) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

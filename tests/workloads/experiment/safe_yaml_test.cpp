@@ -10,7 +10,7 @@
 #include "workloads/experiment/utf8.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::ExperimentFile;
 using testing::minimal;
@@ -115,5 +115,5 @@ TEST(Utf8, InvalidBytesAreFound) {
     EXPECT_EQ(first_not_utf8(text), 2U) << text;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -8,7 +8,7 @@
 #include "workloads/experiment/yaml.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::ExperimentFile;
 using testing::minimal;
@@ -149,5 +149,5 @@ TEST_F(SyntheticTensors, RefuseOtherModelsAndNumbersOfBuckets) {
             "workload.bucket_bytes gathers into buckets, found '2'");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

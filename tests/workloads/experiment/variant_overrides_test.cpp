@@ -4,7 +4,7 @@
 #include "tests/workloads/experiment/experiment_text.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::ExperimentFile;
 using testing::minimal;
@@ -83,5 +83,5 @@ TEST_F(ExperimentFile, OptionsWithoutAnAlgorithmAreForTheOneThatIsGiven) {
   EXPECT_TRUE(apply_variant(off, "a").checkpoint.options.empty());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

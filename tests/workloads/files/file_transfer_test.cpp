@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(ReadProgress, PartsFollowEachOther) {
   std::vector<std::byte> target(1000);
@@ -46,5 +46,5 @@ TEST(ReadProgress, ARequestThatEndsWithinABlockHasMetTheEnd) {
   EXPECT_EQ(whole.result(), 1124);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

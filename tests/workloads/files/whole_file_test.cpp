@@ -11,7 +11,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 class WholeFile : public ::testing::Test {
  protected:
@@ -82,5 +82,5 @@ TEST_F(WholeFile, SaysWhyItCannotBeWritten) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -10,7 +10,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using platforms::Network;
 
@@ -297,5 +297,5 @@ TEST(AllReducePlan, AGroupOfWorkersKeepsItsPartOfTheOrder) {
   EXPECT_EQ(schedule.rounds.front().back().peer, 2);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

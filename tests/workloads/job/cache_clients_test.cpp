@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Workers = std::vector<std::vector<std::size_t>>;
 
@@ -29,5 +29,5 @@ TEST(CacheClients, ShareTheNodesOfTheirHostEvenly) {
   EXPECT_EQ(clients_of_nodes(roster), (Workers{{0, 3}, {1}, {2}}));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

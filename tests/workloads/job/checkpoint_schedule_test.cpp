@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 /// The rounds up to `end` at which a checkpoint is due, if a rank sees every `stride`-th round.
 std::vector<int> due(CheckpointSchedule interval, int end, int stride = 1) {
@@ -36,5 +36,5 @@ TEST(CheckpointSchedule, CountsFromTheResumedRound) {
 
 TEST(CheckpointSchedule, WithIntervalZeroIsNeverDue) { EXPECT_TRUE(due({0, 0}, 10).empty()); }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

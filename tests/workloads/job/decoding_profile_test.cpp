@@ -7,7 +7,7 @@
 #include "workloads/job/job_description.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -84,5 +84,5 @@ TEST_F(DecodingProfile, SaysWhereOnlyOtherThreadsWereMeasured) {
   EXPECT_THAT(warnings_of(job()), Not(Contains(warning)));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

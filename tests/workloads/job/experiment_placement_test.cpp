@@ -6,7 +6,7 @@
 #include "workloads/job/roster.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Hosts = std::vector<std::string>;
 
@@ -536,5 +536,5 @@ TEST(Placement, MeasuredAndRealMathematicsMayHaveAnyPrecision) {
   EXPECT_EQ(error_of(experiment, lab_with_a_t4()), "no error");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -9,7 +9,7 @@
 #include "workloads/experiment/percent_text.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 platforms::Host host_with(const std::map<std::string, std::string>& properties) {
   platforms::Host host;
@@ -61,5 +61,5 @@ TEST(HostLifetime, GroupsHaveAnyValues) {
   EXPECT_THROW(lifetime_groups_of("region=%-4: never"), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

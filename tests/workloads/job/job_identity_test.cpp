@@ -9,7 +9,7 @@
 #include "workloads/job/job_document.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -116,5 +116,5 @@ TEST_F(JobIdentities, DetectOtherTensors) {
     EXPECT_NE(identity_of(other), one);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

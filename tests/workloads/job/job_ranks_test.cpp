@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Ranks = std::vector<Rank>;
 using Place = JobRanks::Place;
@@ -105,5 +105,5 @@ TEST_F(SharedRanks, EndWithTheLastJobAndCountForIt) {
   EXPECT_EQ(all.end(1, ends), Seconds(13));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -10,7 +10,7 @@
 #include "workloads/job/commit_plan.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -373,5 +373,5 @@ TEST(Disks, ServeAsTheirPropertiesSay) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -12,7 +12,7 @@
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 ShardLayout lay_out(const ModelDescription& model, const std::string& name, int shards,
                     const std::map<std::string, OptionValue>& options = {}) {
@@ -186,5 +186,5 @@ TEST(ShardLayout, ReportsItsLargestShard) {
   EXPECT_EQ(told.at("summary"), "balanced on 2 shards, the largest 1.11 times their mean");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -5,12 +5,13 @@
 
 #include <map>
 
+#include "tests/support/paths.hpp"
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/job/replica_plan.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Texts = std::vector<std::string>;
 
@@ -80,7 +81,7 @@ TEST(ModelsOfTensors, HaveTheWorkThatTheyState) {
 /// layers without parameters compute, and biases.
 TEST(ModelsOfTensors, AreThoseOfTheCatalogue) {
   Texts texts;
-  for (const auto& tensor : read_tensor_file(TANDEM_SOURCE_DIR "/workloads/studies/vgg16.tensors"))
+  for (const auto& tensor : read_tensor_file(testing::source_folder() + "/workloads/studies/vgg16.tensors"))
     texts.push_back(to_text(tensor));
   const DatasetInfo photographs{
       .name = "photographs", .channels = 3, .height = 224, .width = 224, .classes = 1000};
@@ -247,5 +248,5 @@ TEST(ShardShares, AreDescribed) {
       "bytes instead of 99.9 %, and 5 of 10 messages instead of 5 of 10");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

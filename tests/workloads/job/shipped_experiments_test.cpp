@@ -4,12 +4,15 @@
 #include <filesystem>
 
 #include "platforms/load.hpp"
+#include "tests/support/paths.hpp"
 #include "workloads/job/experiment_file.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
-std::string file(const std::string& name) { return TANDEM_SOURCE_DIR "/workloads/experiments/" + name; }
+std::string file(const std::string& name) {
+  return testing::source_folder() + "/workloads/experiments/" + name;
+}
 
 Experiment placed(Experiment experiment, const platforms::Description& platform) {
   resolve_placement(experiment, platform);
@@ -24,7 +27,9 @@ TEST(ShippedExperiments, LoadWithEveryVariant) {
     ++count;
     const auto [experiment, locate, jobs] = load_located(entry.path().string(), {}, "");
     const auto platform = platforms::load_platform(experiment.platform);
-    if (jobs.empty()) EXPECT_FALSE(placed(experiment, platform).placement.workers.empty());
+    if (jobs.empty()) {
+      EXPECT_FALSE(placed(experiment, platform).placement.workers.empty());
+    }
     for (const LocatedJob& job : jobs)
       EXPECT_FALSE(placed(job.experiment, platform).placement.workers.empty()) << job.name;
     for (const auto& [variant, overrides] : experiment.variants)
@@ -49,5 +54,5 @@ TEST(ShippedExperiments, EveryVariantOfMixedLabHasTheSameWorkers) {
     EXPECT_EQ(placed(apply_variant(experiment, variant), platform).placement.workers, workers) << variant;
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -8,7 +8,7 @@
 #include "workloads/records/rank_sets.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(WorkersOfGeneration, KeepTheirHosts) {
   Experiment whole;
@@ -63,5 +63,5 @@ TEST(RankSets, RoundTrip) {
   EXPECT_EQ(text_of_ranks(std::vector<Rank>{0, 1, 2, 3, 7}), "0-3 7");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

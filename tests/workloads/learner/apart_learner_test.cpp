@@ -10,7 +10,7 @@
 #include "workloads/model/optimizer.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::ApartDevice;
 
@@ -267,7 +267,7 @@ TEST(LearnerApart, NextBatchMayBeLoadedBeforeBackwardEnds) {
 }
 
 /// Two decoders of six-bit pixels and of labels of two bytes.
-TEST(LearnerApart, PhotographsAreDecodedAsOnTheHost) {
+TEST(LongLearnerApart, PhotographsAreDecodedAsOnTheHost) {
   const auto dataset = images(3, "synthetic-imagenet");
   const auto records = dataset->records(Dataset::Part::train);
   const auto here = make_learner(setting("mlp", dataset->info(), 0));
@@ -301,5 +301,5 @@ TEST(LearnerApartDeathTest, LabelsAreChecked) {
   EXPECT_DEATH(learner->load(wrong), "label 77 classes 10");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -10,7 +10,7 @@
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 LearnerSetting setting(const std::string& model, const DatasetInfo& info, std::int64_t bucket_bytes) {
   return {.model = model, .dataset = info, .bucket_bytes = Bytes(bucket_bytes)};
@@ -94,5 +94,5 @@ TEST_F(CheckpointFile, CannotBeWritten) {
   EXPECT_THROW(save(*learner), WorldError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -10,7 +10,7 @@
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 std::shared_ptr<const Dataset> images(std::int64_t train, const std::string& name) {
   return load_dataset({.name = name, .directory = "", .train_samples = train, .test_samples = 8, .seed = 5});
@@ -226,5 +226,5 @@ TEST_F(LearnerOnGpu, ReportsInsufficientMemory) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -8,7 +8,7 @@
 #include "workloads/learner/torch_mode.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr auto adjacent = at::MemoryFormat::ChannelsLast;
 
@@ -93,5 +93,5 @@ TEST(NetworkCopies, OtherGradientsAreConvertedByLibtorch) {
   EXPECT_FALSE(copy_into_window(window, numbers({2, 3, 2, 4}, 1).permute({3, 1, 2, 0})));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

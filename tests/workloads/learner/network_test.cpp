@@ -8,7 +8,7 @@
 #include "workloads/learner/torch_network.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr std::uint64_t seed = 7;
 
@@ -29,9 +29,9 @@ struct Case {
   double range = 1.0;  ///< of the input's values
 };
 void PrintTo(const Case& value, std::ostream* out) { *out << value.name; }
-std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+std::string name_of(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
 
-class Gradient : public testing::TestWithParam<Case> {};
+class Gradient : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Gradient, MatchesFiniteDifferences) {
   const auto& [name, layers, input, shapes, range] = GetParam();
@@ -71,7 +71,7 @@ Layer convolution(int first, const Convolution& operation) { return {"c", operat
 
 INSTANTIATE_TEST_SUITE_P(
     Layers, Gradient,
-    testing::Values(
+    ::testing::Values(
         Case{"Grouped",
              {convolution(0, {.outputs = 6, .kernel = 3, .groups = 2})},
              {2, 4, 4, 5},
@@ -193,5 +193,5 @@ TEST(LayerValues, DropoutZeroesAShareAndKeepsTheMean) {
   EXPECT_FALSE(y.equal(in_training(2)));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -17,7 +17,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class ScriptCache : public ::testing::Test {
  protected:
@@ -212,5 +212,5 @@ TEST_F(ScriptCache, OfAModelThatIsNotThereIsEmpty) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

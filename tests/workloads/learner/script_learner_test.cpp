@@ -18,7 +18,7 @@
 #include "workloads/data/dataset.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class ScriptModelFile : public ::testing::Test {
  protected:
@@ -246,5 +246,5 @@ TEST_F(ScriptModelFile, NothingToTrain) {
   expect_error("or wider, found ");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -19,7 +19,7 @@ namespace tandem {
 /// In place of the one for GPUs.
 std::unique_ptr<StepGraphs> make_step_graphs(at::Device) { return testing::make_step_graphs_on_host(); }
 
-namespace {
+namespace TANDEM_FILE {
 
 using testing::ApartDevice;
 
@@ -31,15 +31,15 @@ LearnerSetting setting(const std::string& model, const DatasetInfo& info, bool g
   return {.model = model, .dataset = info, .bucket_bytes = Bytes(1 << 18), .graphs = graphs};
 }
 
-void backward(Learner& learner, ApartDevice& device, int bucket) {
+void run_backward(Learner& learner, ApartDevice& device, int bucket) {
   learner.backward(bucket);
   const DeviceMark end = device.kernel_end();
   device.has_reached(end);
   device.forget(end);
 }
-void backward(Learner& learner, ApartDevice& device) {
+void run_backward(Learner& learner, ApartDevice& device) {
   for (int bucket = 0; bucket < std::ssize(learner.description().buckets); ++bucket)
-    backward(learner, device, bucket);
+    run_backward(learner, device, bucket);
 }
 
 /// One learner that computes each step and one that repeats steps, on a device of its own.
@@ -65,7 +65,7 @@ class Pair {
       if (!weights.empty()) learner.weigh(weights);
       learner.forward();
       losses[which] = learner.loss();
-      tandem::backward(learner, devices_[which]);
+      run_backward(learner, devices_[which]);
       devices_[which].finish();
     }
     EXPECT_EQ(losses[0], losses[1]);
@@ -73,7 +73,7 @@ class Pair {
     descend();
   }
 
-  void backward(int which, int bucket) { tandem::backward(*learners_[which], devices_[which], bucket); }
+  void backward(int which, int bucket) { run_backward(*learners_[which], devices_[which], bucket); }
 
  private:
   void descend() {
@@ -109,8 +109,11 @@ TEST_P(StepGraphsOf, TrainTheSameModelBitByBit) {
 }
 
 // Without dropout, whose values a processor draws outside of libtorch.
-INSTANTIATE_TEST_SUITE_P(Models, StepGraphsOf, ::testing::Values("lenet", "mobilenet-v1"),
-                         [](const auto& info) { return std::string(info.param).substr(0, 5); });
+std::string name_of_model(const ::testing::TestParamInfo<const char*>& info) {
+  return std::string(info.param).substr(0, 5);
+}
+INSTANTIATE_TEST_SUITE_P(Models, StepGraphsOf, ::testing::Values("lenet"), name_of_model);
+INSTANTIATE_TEST_SUITE_P(LongModels, StepGraphsOf, ::testing::Values("mobilenet-v1"), name_of_model);
 
 // The last batch of each epoch is smaller; after some epochs, the job takes batches of another size.
 TEST(StepGraphs, ComputeStepsOfOtherSizes) {
@@ -278,7 +281,7 @@ void expect_second_backward(const std::string& model, const Dataset& dataset, co
   learner->forward();
   {
     const Shortage shortage(operation);
-    backward(*learner, device);
+    run_backward(*learner, device);
     EXPECT_TRUE(shortage.has_lacked());
   }
   device.finish();
@@ -317,7 +320,7 @@ TEST(ForwardPass, OfAFileOfTorchScriptIsComputedOnceMore) {
       learner->forward();
       EXPECT_TRUE(shortage.has_lacked());
     }
-    backward(*learner, device);
+    run_backward(*learner, device);
     device.finish();
     Learner& other = pair.computing();
     EXPECT_EQ(learner->loss(), differentiate(other, records));
@@ -340,7 +343,7 @@ TEST(BackwardPass, ASecondShortageIsTheUsersError) {
     operation.callBoxed(&stack);
   });
   try {
-    backward(*learner, device);
+    run_backward(*learner, device);
     FAIL() << "no error";
   } catch (const WorldError& error) {
     EXPECT_NE(std::string(error.what()).find("'lenet' with batches of 4 images"), std::string::npos)
@@ -348,5 +351,5 @@ TEST(BackwardPass, ASecondShortageIsTheUsersError) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -8,7 +8,7 @@
 #include "tests/workloads/learner/learner_probe.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 /// The library that a program loads, and one that it links, set libtorch's threads in turn: libtorch accepts
 /// the number of its threads between operations once.
@@ -68,5 +68,5 @@ TEST_F(FakeStreams, NothingChangesWithoutAStreamOrAGpu) {
   EXPECT_EQ(stream_of(0), &one);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

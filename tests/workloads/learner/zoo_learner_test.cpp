@@ -9,7 +9,7 @@
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr std::int64_t mebi = std::int64_t{1} << 20;
 
@@ -51,13 +51,13 @@ struct Case {
   int side;  ///< 0: the smallest
 };
 void PrintTo(const Case& value, std::ostream* out) { *out << value.model << ' ' << value.side; }
-std::string name_of(const testing::TestParamInfo<Case>& info) {
+std::string name_of(const ::testing::TestParamInfo<Case>& info) {
   std::string name = info.param.model;
   std::erase(name, '-');
   return name + (info.param.side > 0 ? "At" + std::to_string(info.param.side) : "");
 }
 
-class ZooAgainstReference : public testing::TestWithParam<Case> {};
+class ZooAgainstReference : public ::testing::TestWithParam<Case> {};
 
 TEST_P(ZooAgainstReference, SameLossAndGradient) {
   const auto& [model, side] = GetParam();
@@ -90,15 +90,17 @@ TEST_P(ZooAgainstReference, SameLossAndGradient) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ZooAgainstReference,
-                         testing::Values(Case{"alexnet", 0}, Case{"vgg11", 0}, Case{"vgg11-bn", 0},
-                                         Case{"resnet34", 0}, Case{"resnet34", 64}, Case{"resnet50", 0},
-                                         Case{"resnet50", 64}, Case{"resnet50-v2", 0},
-                                         Case{"resnet50-v2", 64}, Case{"resnet32", 0},
-                                         Case{"mobilenet-v1", 0}, Case{"mobilenet-v2", 0},
-                                         Case{"inception-v3", 0}),
+                         ::testing::Values(Case{"resnet50-v2", 0}, Case{"resnet32", 0},
+                                           Case{"mobilenet-v2", 0}),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(LongModels, ZooAgainstReference,
+                         ::testing::Values(Case{"alexnet", 0}, Case{"vgg11", 0}, Case{"vgg11-bn", 0},
+                                           Case{"resnet34", 0}, Case{"resnet34", 64}, Case{"resnet50", 0},
+                                           Case{"resnet50", 64}, Case{"resnet50-v2", 64},
+                                           Case{"mobilenet-v1", 0}, Case{"inception-v3", 0}),
                          name_of);
 
-class EveryModel : public testing::TestWithParam<std::string> {};
+class EveryModel : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EveryModel, GradientIsTheSameForAnyBuckets) {
   std::vector<float> whole;
@@ -126,13 +128,20 @@ TEST_P(EveryModel, GradientIsTheSameForAnyBuckets) {
   }
 }
 
-std::string name_of_model(const testing::TestParamInfo<std::string>& info) {
+std::string name_of_model(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::erase(name, '-');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, EveryModel, testing::ValuesIn(model_catalog().names()), name_of_model);
+std::vector<std::string> other_models() {
+  std::vector<std::string> names = model_catalog().names();
+  for (const char* tested : {"mobilenet-v1", "resnet32"}) std::erase(names, tested);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, EveryModel, ::testing::Values("mobilenet-v1", "resnet32"), name_of_model);
+INSTANTIATE_TEST_SUITE_P(LongModels, EveryModel, ::testing::ValuesIn(other_models()), name_of_model);
 
 TEST(ImageSize, ScalesTheInputOfTheModel) {
   LearnerSetting scaled = smallest_setting("lenet", mebi);
@@ -156,7 +165,7 @@ TEST(ImageSize, ScalesTheInputOfTheModel) {
     ASSERT_NEAR(one->gradient()[i], other->gradient()[i], 1e-5);
 }
 
-TEST(ImageSize, EnablesModelsForLargerImages) {
+TEST(LongImageSize, EnablesModelsForLargerImages) {
   LearnerSetting setting = smallest_setting("lenet");
   setting.model = "alexnet";
   EXPECT_THROW(describe_model(setting), ConfigError);
@@ -180,7 +189,7 @@ TEST(DropoutInTraining, DependsOnlyOnSeedReplicaAndStep) {
   EXPECT_NE(first, differentiate(*one, records)) << "the second step drops other values";
 }
 
-TEST(DropoutInTraining, EvaluationHasNone) {
+TEST(LongDropoutInTraining, EvaluationHasNone) {
   const auto setting = smallest_setting("alexnet");
   const auto records = records_for(setting.dataset, 4);
   const auto learner = make_learner(setting);
@@ -189,5 +198,5 @@ TEST(DropoutInTraining, EvaluationHasNone) {
   EXPECT_EQ(learner->evaluate(records).loss, before);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

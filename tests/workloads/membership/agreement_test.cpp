@@ -7,7 +7,7 @@
 #include <random>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Slots = std::vector<int>;
 
@@ -230,5 +230,5 @@ TEST(Agreement, IsSoundInAnyOrder) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

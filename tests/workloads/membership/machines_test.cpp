@@ -9,7 +9,7 @@
 #include "policies/lifetimes/catalog.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 /// A machine that departs is not obtained again before the next one comes, however times are rounded between
 /// the clocks of machines and of the job.
@@ -32,5 +32,5 @@ TEST(Machines, ThatDepartedDoNotComeBackByRounding) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -12,7 +12,7 @@
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 struct Machine {
   std::string times = {};  ///< lifetimes by slot and incarnation
@@ -387,5 +387,5 @@ TEST(RestartSteward, GivesUpWithoutANeededMachine) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -10,7 +10,7 @@
 #include "workloads/model/stretch.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Extents = std::vector<std::vector<std::int64_t>>;
 
@@ -71,5 +71,5 @@ TEST(Stretches, OfAllShardsCoverRealModels) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

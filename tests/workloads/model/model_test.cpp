@@ -9,7 +9,7 @@
 #include "workloads/model/plan.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 LearnerSetting setting(const std::string& model, int channels, int side, std::int64_t bucket_bytes = 0) {
   LearnerSetting result;
@@ -188,5 +188,5 @@ TEST(InitialModel, BatchNormStartsAsTheIdentity) {
   EXPECT_EQ(seen, 4);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

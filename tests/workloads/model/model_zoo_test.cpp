@@ -10,7 +10,7 @@
 #include "workloads/model/plan.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 LearnerSetting setting(const std::string& model, int channels, int side, int classes,
                        std::int64_t bucket_bytes = 0) {
@@ -29,13 +29,13 @@ struct Published {
   double multiply_adds;  ///< of convolutions and fully connected layers, per sample
 };
 void PrintTo(const Published& value, std::ostream* out) { *out << value.model; }
-std::string name_of(const testing::TestParamInfo<Published>& info) {
+std::string name_of(const ::testing::TestParamInfo<Published>& info) {
   std::string name = info.param.model;
   std::erase(name, '-');
   return name;
 }
 
-class Zoo : public testing::TestWithParam<Published> {};
+class Zoo : public ::testing::TestWithParam<Published> {};
 
 TEST_P(Zoo, ParametersAreAsPublished) {
   const auto& published = GetParam();
@@ -60,7 +60,7 @@ TEST_P(Zoo, FlopsAreAsPublished) {
 // resnetv2_50.
 INSTANTIATE_TEST_SUITE_P(
     Published, Zoo,
-    testing::Values(
+    ::testing::Values(
         Published{"alexnet", 224, 61'100'840, 0.714e9}, Published{"vgg11", 224, 132'863'336, 7.609e9},
         Published{"vgg11-bn", 224, 132'868'840, 7.609e9}, Published{"vgg13", 224, 133'047'848, 11.308e9},
         Published{"vgg16", 224, 138'357'544, 15.47e9}, Published{"vgg19", 224, 143'667'240, 19.632e9},
@@ -178,5 +178,5 @@ TEST(ModelZoo, PlainDeepModelsUseReluInitialisation) {
   EXPECT_NEAR(squares / static_cast<double>(tensor.elements()), 2.0 / (64 * 9), 0.02 * 2.0 / (64 * 9));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -9,7 +9,7 @@
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 std::vector<float> random_values(Rng& rng, std::size_t count) {
   std::vector<float> values(count);
@@ -298,5 +298,5 @@ TEST(SgdDeathTest, RefusesAStretchOutsideItsRange) {
   EXPECT_DEATH(sgd.apply(model, gradient, 1.0), "10");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

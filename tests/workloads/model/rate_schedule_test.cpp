@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Decay = RateSchedule::Decay;
 
@@ -91,5 +91,5 @@ TEST(RateSchedule, IsConstantWithinARoundOfVaryingSteps) {
   EXPECT_EQ(schedule.factor({0}), 0.5);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

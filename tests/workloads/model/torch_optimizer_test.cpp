@@ -12,7 +12,7 @@
 #include "workloads/model/optimizer.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Kind = OptimizerSetting::Kind;
 
@@ -83,5 +83,5 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"AdamWWithoutDecay", {.kind = Kind::adamw, .learning_rate = 1e-2, .beta1 = 0.0}}),
     [](const auto& instance) { return instance.param.name; });
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

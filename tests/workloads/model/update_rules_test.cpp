@@ -9,7 +9,7 @@
 #include "tests/support/seeds.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 std::vector<float> normal_values(Rng& random, std::size_t count) {
   std::vector<float> values(count);
@@ -135,5 +135,5 @@ TEST(ChangeUpdate, TheCentreMovesTowardsEveryWorker) {
   EXPECT_FLOAT_EQ(moved[0], 1.0F + 0.2F * 2.0F);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -17,7 +17,7 @@
 #include "workloads/records/id_text.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Ids = std::vector<std::int64_t>;
 
@@ -430,5 +430,5 @@ TEST_F(Data, AnEpochThatWasBegunHasNoTime) {
   EXPECT_EQ(epoch_times(info_, journal_).size(), 1U);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -9,7 +9,7 @@
 #include "policies/vocabulary/rng.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(Ensemble, IntervalsAreOrderStatistics) {
   std::vector<double> values;
@@ -74,5 +74,5 @@ TEST(Ensemble, UnknownFiguresAreNull) {
   EXPECT_DOUBLE_EQ(replica_figures_from_json(nlohmann::json::parse(text)).makespan, 10);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

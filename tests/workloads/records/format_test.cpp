@@ -6,7 +6,7 @@
 #include <limits>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -60,5 +60,5 @@ TEST(Format, UnitsShareTheScaleOfTheReference) {
   EXPECT_EQ(with_unit(0.9, Unit::ratio), "90.0 %");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

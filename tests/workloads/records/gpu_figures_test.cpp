@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -81,5 +81,5 @@ TEST(GpuFigures, NameThrottledGpusOnly) {
                   "GPU"));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(JainIndex, IsOneOfEqualSharesAndOneOfNForOneThatHasAll) {
   EXPECT_DOUBLE_EQ(jain_index(std::vector<double>{0.5, 0.5, 0.5}), 1.0);
@@ -47,5 +47,5 @@ TEST(JobsSummary, SaysNothingAboutWhatWasNotMeasured) {
   EXPECT_EQ(jobs_text(jobs).find("Jain"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

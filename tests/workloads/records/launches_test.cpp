@@ -6,7 +6,7 @@
 #include "tests/support/member_results.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 TEST(Launches, AreThoseOfRunJson) {
   const auto launches = launches_of(testing::three_launches());
@@ -39,5 +39,5 @@ TEST(Launches, OfOlderVersionsHaveNoTimes) {
 
 TEST(Launches, OfAJobThatDidNotStartAgainAreNone) { EXPECT_TRUE(launches_of(nullptr).empty()); }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -10,7 +10,7 @@
 #include "workloads/records/summary.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 RunInfo info_of(std::vector<std::string> roles, sync::Route over = sync::Route::server) {
   RunInfo info;
@@ -398,5 +398,5 @@ TEST(SummaryOfMetrics, UnknownMetricsAreNull) {
   EXPECT_TRUE(summary["servers"].empty());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

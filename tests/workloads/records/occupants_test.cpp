@@ -6,7 +6,7 @@
 #include "tests/support/member_results.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 Journal journal_of(testing::MemberRows rows) {
   Journal journal;
@@ -56,5 +56,5 @@ TEST(Occupants, WorkersAreLiveFromJoiningToDeparture) {
   EXPECT_TRUE(absences(occupants, 0, Seconds(5)).empty());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

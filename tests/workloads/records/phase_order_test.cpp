@@ -10,7 +10,7 @@
 #include "workloads/records/summary.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 RunInfo info_of(int workers, int warmup = 0) {
   RunInfo info;
@@ -105,5 +105,5 @@ TEST(PhaseSeries, HasThePhasesAtEachStepOfTheFirstWorker) {
   EXPECT_NEAR(series.times.front().count(), 20.0, 2.0) << "from the middle";
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

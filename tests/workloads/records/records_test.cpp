@@ -16,6 +16,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/seeds.hpp"
 #include "workloads/records/columns.hpp"
 #include "workloads/records/metrics.hpp"
@@ -24,7 +25,7 @@
 #include "workloads/records/trace.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
@@ -255,7 +256,7 @@ TEST(Summary, WarnsOfChangesThatComeFasterThanRounds) {
 }
 
 TEST(Documentation, NamesEveryFileColumnAndKey) {
-  std::ifstream file(TANDEM_SOURCE_DIR "/workloads/records/README.md");
+  std::ifstream file(testing::source_folder() + "/workloads/records/README.md");
   const std::string page(std::istreambuf_iterator<char>(file), {});
   const auto expect_named = [&](const std::string& name) { EXPECT_THAT(page, HasSubstr('`' + name + '`')); };
   const Journal journal;
@@ -444,5 +445,5 @@ TEST_F(ResultDirectory, UnsuitableDirectoriesAreRefused) {
   EXPECT_THAT(message(), HasSubstr("run.json:1:2: expected a file of a result directory"));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

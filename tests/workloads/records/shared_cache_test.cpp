@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 Journal journal_of(const std::vector<std::pair<std::string, std::int64_t>>& rows) {
   Journal journal;
@@ -90,5 +90,5 @@ TEST(SharedCaches, AreSummarisedWithTheShareOfTheBoundThatIsAttained) {
   EXPECT_TRUE(shared_cache_text(cache).empty());
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

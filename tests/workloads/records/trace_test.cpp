@@ -12,7 +12,7 @@
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 constexpr int ranks = 3;
 constexpr int messages_a_pair = 6;
@@ -199,5 +199,5 @@ TEST(JointTrace, LongRunsAreTruncated) {
   EXPECT_NE(trace["otherData"]["steps"], "400000 of 400000");
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

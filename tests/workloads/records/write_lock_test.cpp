@@ -13,7 +13,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using ::testing::HasSubstr;
 
@@ -37,7 +37,7 @@ TEST_F(DirectoryLock, ExcludesOthersAndNamesItsHolder) {
   const WriteLock lock(path_);
   for (const auto use : {WriteLock::Use::alone, WriteLock::Use::with_job}) {
     EXPECT_THAT(error_of(use), HasSubstr(path_ + ": in use by process " + std::to_string(getpid()) + " ("));
-    EXPECT_THAT(error_of(use), HasSubstr("records_test"));
+    EXPECT_THAT(error_of(use), HasSubstr("job_test"));
   }
 }
 
@@ -100,5 +100,5 @@ TEST_F(DirectoryLock, IsFoundInFoldersBelow) {
   EXPECT_THROW(expect_not_written(path_), ConfigError);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

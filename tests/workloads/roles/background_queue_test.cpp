@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Ids = std::vector<SampleId>;
 
@@ -114,5 +114,5 @@ TEST(BackgroundQueue, APackageIsDividedWithItsOthers) {
   EXPECT_EQ(reads.next()->others, 1U);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

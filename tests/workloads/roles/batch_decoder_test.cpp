@@ -12,7 +12,7 @@
 #include "tests/workloads/data/image_files.hpp"
 
 namespace tandem::testing {
-namespace {
+namespace TANDEM_FILE {
 
 class BatchDecoding : public ::testing::Test {
  protected:
@@ -186,5 +186,5 @@ TEST_F(Replacing, ABatchWithoutAGoodSampleTakesThatOfAnEarlierOne) {
   EXPECT_EQ(decoder.replaced(), 5);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -6,7 +6,7 @@
 #include <optional>
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Change = BenefitProbe::Change;
 using Phase = BenefitProbe::Phase;
@@ -98,5 +98,5 @@ TEST_F(Probe, BeginsAgainWhenTheJobsAreOthers) {
   EXPECT_EQ(probe_.tag().phase, Phase::with);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

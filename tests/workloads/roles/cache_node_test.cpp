@@ -23,7 +23,7 @@
 #include "workloads/records/recording_context.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::cache_sum;
 using testing::CacheClient;
@@ -120,20 +120,23 @@ TEST_F(CacheNodes, BeladysBoundIsComputedAfterTheTimeOfTheJob) {
   EXPECT_EQ(rows(), all) << "once";
 }
 
+std::string name_of_capacity(const ::testing::TestParamInfo<Capacity>& each) {
+  return std::string(each.param.policy) + std::to_string(each.param.samples) +
+         (each.param.stores > 0 ? "from" + std::to_string(each.param.stores) : "") +
+         (each.param.on_disk > 0 ? "and" + std::to_string(each.param.on_disk) : "");
+}
 INSTANTIATE_TEST_SUITE_P(Policies, CachesOf,
-                         ::testing::Values(Capacity{"lru", 0}, Capacity{"lru", 3}, Capacity{"lru", 20},
-                                           Capacity{"minio", 10}, Capacity{"random", 7},
-                                           Capacity{"sieve", 12}, Capacity{"arc", 40}, Capacity{"lru", 0, 1},
-                                           Capacity{"lru", 9, 2}, Capacity{"minio", 10, 3},
-                                           Capacity{"random", 7, 3}, Capacity{"lru", 3, 0, 8},
+                         ::testing::Values(Capacity{"lru", 0}, Capacity{"lru", 3}, Capacity{"arc", 40},
+                                           Capacity{"minio", 10, 3}, Capacity{"lru", 3, 0, 8},
+                                           Capacity{"random", 2, 2, 4}),
+                         name_of_capacity);
+INSTANTIATE_TEST_SUITE_P(LongPolicies, CachesOf,
+                         ::testing::Values(Capacity{"lru", 20}, Capacity{"minio", 10}, Capacity{"random", 7},
+                                           Capacity{"sieve", 12}, Capacity{"lru", 0, 1},
+                                           Capacity{"lru", 9, 2}, Capacity{"random", 7, 3},
                                            Capacity{"lru", 0, 1, 9}, Capacity{"minio", 5, 2, 12},
-                                           Capacity{"arc", 6, 0, 20}, Capacity{"random", 2, 2, 4},
-                                           Capacity{"lru", 10, 1, 40}),
-                         [](const auto& each) {
-                           return std::string(each.param.policy) + std::to_string(each.param.samples) +
-                                  (each.param.stores > 0 ? "from" + std::to_string(each.param.stores) : "") +
-                                  (each.param.on_disk > 0 ? "and" + std::to_string(each.param.on_disk) : "");
-                         });
+                                           Capacity{"arc", 6, 0, 20}, Capacity{"lru", 10, 1, 40}),
+                         name_of_capacity);
 
 /// Reads on a thread, and has no memory for the read when it has begun.
 class FailingReads final : public RecordingContext {
@@ -413,7 +416,8 @@ TEST_P(FaultsOfDisks, BadSamplesEndTheJobOrAreMarked) {
   EXPECT_EQ(run({2, 5}), (std::vector<SampleId>{bad_sample, odd, bad_sample, odd}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, FaultsOfDisks, ::testing::Values(0, 1, 2));
+INSTANTIATE_TEST_SUITE_P(Stores, FaultsOfDisks, ::testing::Values(0, 2));
+INSTANTIATE_TEST_SUITE_P(LongStores, FaultsOfDisks, ::testing::Values(1));
 
 /// What the policy reads at the start belongs to the epoch in which the job continues.
 TEST_F(CacheNodes, AResumedJobHasNoRowsOfEarlierEpochs) {
@@ -441,5 +445,5 @@ TEST_F(CacheNodes, AResumedJobHasNoRowsOfEarlierEpochs) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -14,7 +14,7 @@
 #include "workloads/records/cache_rows.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::cache_sum;
 using testing::CacheClient;
@@ -90,34 +90,38 @@ TEST_P(SharingNodes, EveryBatchHasItsSamples) {
   EXPECT_EQ(from_peers > 0, GetParam().samples > 0);
 }
 
+std::string name_of_sharing(const ::testing::TestParamInfo<Sharing>& each) { return each.param.name; }
+INSTANTIATE_TEST_SUITE_P(Nodes, SharingNodes,
+                         ::testing::Values(Sharing{"OneCopy", "minio", Peers::partition, 1},
+                                           Sharing{"RingOfTwo", "lru", Peers::ring, 1, 10, 0, 0, 2},
+                                           Sharing{"Disks", "lru", Peers::partition, 1, 2, 12},
+                                           Sharing{"NodesWithoutWorkers", "minio", Peers::ring, 0, 20, 0, 1,
+                                                   3, 2},
+                                           Sharing{"Directory", "lru", Peers::directory, 0, 4},
+                                           Sharing{"DirectoryOfTwoCopies", "random", Peers::directory, 2, 5},
+                                           Sharing{"DirectoryOfDisks", "lru", Peers::directory, 1, 2, 12},
+                                           Sharing{"Hoard", "hoard", Peers::plan}),
+                         name_of_sharing);
 INSTANTIATE_TEST_SUITE_P(
-    Nodes, SharingNodes,
-    ::testing::Values(Sharing{"OneCopy", "minio", Peers::partition, 1},
-                      Sharing{"Lru", "lru", Peers::partition},
-                      Sharing{"RingOfTwo", "lru", Peers::ring, 1, 10, 0, 0, 2},
+    LongNodes, SharingNodes,
+    ::testing::Values(Sharing{"Lru", "lru", Peers::partition},
                       Sharing{"TwoCopies", "random", Peers::ring, 2, 5},
-                      Sharing{"Disks", "lru", Peers::partition, 1, 2, 12},
                       Sharing{"OwnDisks", "lru", Peers::partition, 2, 3, 9, 0},
                       Sharing{"NothingKept", "lru", Peers::partition, 0, 0},
-                      Sharing{"NodesWithoutWorkers", "minio", Peers::ring, 0, 20, 0, 1, 3, 2},
                       Sharing{"Alone", "lru", Peers::partition, 1, 8, 0, 1, 1},
-                      Sharing{"Directory", "lru", Peers::directory, 0, 4},
                       Sharing{"DirectoryOfOneCopy", "minio", Peers::directory, 1},
-                      Sharing{"DirectoryOfTwoCopies", "random", Peers::directory, 2, 5},
-                      Sharing{"DirectoryOfDisks", "lru", Peers::directory, 1, 2, 12},
                       Sharing{"DirectoryOfOwnDisks", "sieve", Peers::directory, 2, 3, 9, 0},
                       Sharing{"DirectoryOfNothing", "lru", Peers::directory, 0, 0},
                       Sharing{"DirectoryOfNodesWithoutWorkers", "lru", Peers::directory, 1, 3, 0, 1, 3, 2},
                       Sharing{"DirectoryOfOneNode", "lru", Peers::directory, 1, 8, 0, 1, 1},
-                      Sharing{"Hoard", "hoard", Peers::plan},
                       Sharing{"HoardOfDisks", "hoard", Peers::plan, 0, 5, 0, 0}),
-    [](const auto& each) { return each.param.name; });
+    name_of_sharing);
 INSTANTIATE_TEST_SUITE_P(
-    Photographs, SharingNodes,
+    LongPhotographs, SharingNodes,
     ::testing::Values(Sharing{"Partition", "lru", Peers::partition, 1, 8, 0, 1, 3, 4, photographs},
                       Sharing{"Directory", "lru", Peers::directory, 2, 5, 0, 1, 3, 4, photographs},
                       Sharing{"Hoard", "hoard", Peers::plan, 0, 5, 4, 1, 3, 4, photographs}),
-    [](const auto& each) { return each.param.name; });
+    name_of_sharing);
 
 class NodesOfADirectory : public CacheNodes {
  protected:
@@ -225,5 +229,5 @@ TEST_F(CacheNodes, LargeReadsFromANodeAreSeveralRequests) {
   EXPECT_EQ(cache_sum(journals[3], "store").samples, 500);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

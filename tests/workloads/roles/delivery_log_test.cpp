@@ -9,7 +9,7 @@
 #include "workloads/records/id_text.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 std::vector<cache::Serve> serves(std::vector<std::pair<SampleId, SampleId>> pairs) {
   std::vector<cache::Serve> all;
@@ -76,5 +76,5 @@ TEST(DeliveryLog, RequestsAreWhatTheWorkerAskedFor) {
   EXPECT_EQ(journal.deliveries[0].distinct_bytes, 20);
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

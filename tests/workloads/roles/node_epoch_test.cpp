@@ -9,7 +9,7 @@
 #include "workloads/job/job.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using Ids = std::vector<SampleId>;
 
@@ -137,5 +137,5 @@ TEST_F(NodeEpochs, ContinueWithWhatHasNotCome) {
   EXPECT_EQ(ids_of(epoch.want(0, 0, Ids{next[0], next[3]}).now), (Ids{next[0], next[3]}));
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

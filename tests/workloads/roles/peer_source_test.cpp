@@ -10,7 +10,7 @@
 #include "tests/support/fake_context.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 /// Samples of 100 KiB: two of them are a part, and two parts and a half fill the window.
 constexpr Bytes sample{100 << 10};
@@ -147,5 +147,5 @@ TEST(PeerSource, APeerThatIsNotThereHasNoSample) {
   });
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -20,7 +20,7 @@
 #include "workloads/records/recording_context.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::FakeWorld;
 using testing::TemporaryFolder;
@@ -238,5 +238,5 @@ TEST_F(DiskSources, CountsWhatIsLeftToWrite) {
   });
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

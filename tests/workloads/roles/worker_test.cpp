@@ -17,7 +17,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
-namespace {
+namespace TANDEM_FILE {
 
 using testing::ApartDevice;
 using testing::TemporaryFolder;
@@ -178,5 +178,5 @@ TEST_F(WorkerAlone, TrainsTheSameModelEitherWay) {
   }
 }
 
-}  // namespace
+}  // namespace TANDEM_FILE
 }  // namespace tandem

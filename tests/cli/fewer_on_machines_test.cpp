@@ -49,7 +49,7 @@ TEST_P(ShrunkenInMemory, EndsAsTheSameDoneByHand) {
   expect_each_step_once("out");
 }
 
-INSTANTIATE_TEST_SUITE_P(AllReduce, ShrunkenInMemory,
+INSTANTIATE_TEST_SUITE_P(LongAllReduce, ShrunkenInMemory,
                          ::testing::Values("--set sync.over=all-reduce --set optimizer.momentum=0.9"));
 INSTANTIATE_TEST_SUITE_P(
     LongOthers, ShrunkenInMemory,

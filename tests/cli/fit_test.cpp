@@ -78,7 +78,7 @@ TEST_F(FitLifetimes, WorkedExample) {
     EXPECT_NE(text.output.find(part), std::string::npos) << part << '\n' << text.output;
 }
 
-TEST_F(FitLifetimes, ComparesGroups) {
+TEST_F(LongFitLifetimes, ComparesGroups) {
   line_.write("regions.csv", regions());
   const json result = document("regions.csv --by region,device --bootstrap 20");
   ASSERT_EQ(result.at("groups").size(), 2U);

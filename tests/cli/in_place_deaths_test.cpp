@@ -335,7 +335,7 @@ TEST_P(InPlaceNeededMachines, DepartAsInTheSimulation) {
   EXPECT_EQ(line_.shell("ls out/checkpoints | grep -c 'records\\|start\\|announced'").output, "0\n");
 }
 
-INSTANTIATE_TEST_SUITE_P(OverServer, InPlaceNeededMachines, ::testing::Values(""));
+INSTANTIATE_TEST_SUITE_P(LongOverServer, InPlaceNeededMachines, ::testing::Values(""));
 INSTANTIATE_TEST_SUITE_P(LongWithoutServers, InPlaceNeededMachines, ::testing::Values(all_reduce));
 
 /// Machines of workers depart before it, meanwhile and after it.

@@ -259,7 +259,7 @@ TEST_F(LocalCommits, InMemoryTakeTheTimeOfAMessage) {
   EXPECT_GT(makespan(memory), makespan(none));
 }
 
-TEST_F(LocalCommits, InMemoryEndWithTheSameModelAndAreResumed) {
+TEST_F(LongLocalCommits, InMemoryEndWithTheSameModelAndAreResumed) {
   const std::string commits =
       "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set "
       "checkpoint.to=buddy --set recovery.mode=restart --set sync.over=all-reduce ";

@@ -114,7 +114,7 @@ TEST_P(PeerDepartureJobs, EndWithTheModelOfAJobWithout) {
   expect_same_models("without", "with");
 }
 
-INSTANTIATE_TEST_SUITE_P(Partition, PeerDepartureJobs, ::testing::Values("partition"));
+INSTANTIATE_TEST_SUITE_P(LongPartition, PeerDepartureJobs, ::testing::Values("partition"));
 INSTANTIATE_TEST_SUITE_P(LongOthers, PeerDepartureJobs, ::testing::Values("ring", "directory"));
 
 /// The same, where each knows what the other one keeps, in both worlds.

@@ -56,7 +56,8 @@ TEST_P(ResumeRunWithOthers, EndsLikeTheSimulation) {
   EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
 }
 
-INSTANTIATE_TEST_SUITE_P(Momentum, ResumeRunWithOthers, ::testing::Values("--set optimizer.momentum=0.9"));
+INSTANTIATE_TEST_SUITE_P(LongMomentum, ResumeRunWithOthers,
+                         ::testing::Values("--set optimizer.momentum=0.9"));
 INSTANTIATE_TEST_SUITE_P(
     LongOthers, ResumeRunWithOthers,
     ::testing::Values(

@@ -522,7 +522,7 @@ TEST_P(ModelledRestarts, TakeTheTimesOfRealMathematics) {
   EXPECT_EQ(real.summary.at("samples"), modelled.summary.at("samples"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Asp, ModelledRestarts, ::testing::Values("--set sync.algorithm=asp"));
+INSTANTIATE_TEST_SUITE_P(LongAsp, ModelledRestarts, ::testing::Values("--set sync.algorithm=asp"));
 INSTANTIATE_TEST_SUITE_P(LongOthers, ModelledRestarts,
                          ::testing::Values("", "--set sync.algorithm=esync", "--set sync.algorithm=dc-asgd",
                                            "--set sync.algorithm=asp --set checkpoint.to=local",

@@ -22,7 +22,7 @@ std::vector<std::string> host_names(const Description& description) {
   return names;
 }
 
-TEST(Load, SaysHowManyHostsAreBuilt) {
+TEST(LongLoad, SaysHowManyHostsAreBuilt) {
   ::testing::internal::CaptureStderr();
   load(cluster_xml(50'000));
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");

@@ -200,7 +200,7 @@ TEST(NarrowestCut, IsTheLinkBetweenUnequalGroups) {
   EXPECT_EQ(std::min(cut->from.size(), cut->to.size()), 3u);
 }
 
-TEST(NarrowestCut, IsFoundInASampleOfThousandsOfHosts) {
+TEST(LongNarrowestCut, IsFoundInASampleOfThousandsOfHosts) {
   const TemporaryFile file(two_clusters(1000, 4000, "bandwidth=\"10GBps\" latency=\"10us\""));
   const auto cut = load_overview(file.path()).topology.narrowest_cut();
   EXPECT_DOUBLE_EQ(cut->bandwidth.count(), 10e9);

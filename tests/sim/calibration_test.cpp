@@ -90,7 +90,7 @@ TEST(Calibration, FindsHowADiskServes) {
   EXPECT_EQ(profile.disk(true), &profile.disks.back()) << "warm where cold reads were not possible";
 }
 
-TEST(Calibration, MeasuresTheAllReducesOfAJobInTheirExactSizes) {
+TEST(LongCalibration, MeasuresTheAllReducesOfAJobInTheirExactSizes) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000};
   calibration.partners = {{.rank = 1, .links = 2, .bandwidth = bandwidth}};
@@ -209,7 +209,7 @@ TEST(Calibration, FindsThatMessagesShareALinkEqually) {
   EXPECT_NEAR(calibrate_simulated(calibration, job, folder).share_jitter_bytes, 0.0, 0.01 * (1 << 20));
 }
 
-TEST(Calibration, MeasuresTheCompressionOfItsJob) {
+TEST(LongCalibration, MeasuresTheCompressionOfItsJob) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000};
   std::unique_ptr<Job> job;

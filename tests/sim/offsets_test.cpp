@@ -57,7 +57,7 @@ void expect_equal_shares(const Profile::OffsetEntry& entry, int also) {
   }
 }
 
-TEST(Offsets, OffsetsOfTransfersEndAsEqualSharesSay) {
+TEST(LongOffsets, OffsetsOfTransfersEndAsEqualSharesSay) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000};
   calibration.sharers = {1, 2};

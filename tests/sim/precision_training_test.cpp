@@ -6,7 +6,9 @@ namespace TANDEM_FILE {
 
 class PrecisionTraining : public Training {};
 
-TEST_F(PrecisionTraining, Bf16LearnsNearlyTheSameInTheSameTime) {
+using LongPrecisionTraining = PrecisionTraining;
+
+TEST_F(LongPrecisionTraining, Bf16LearnsNearlyTheSameInTheSameTime) {
   Experiment exact = small_experiment(2);
   exact.workload.model = "lenet";
   Experiment rough = exact;

@@ -198,7 +198,7 @@ TEST(Fit, RecoversTheRatesOfPiecewise) {
 }
 
 /// The options of every fitted model are those of its lifetime model, with the likelihood's survival.
-TEST(Fit, FittedOptionsMakeTheModel) {
+TEST(LongFit, FittedOptionsMakeTheModel) {
   const auto observations =
       observed(drawn("weibull", {{"shape", 0.7}, {"scale", 5000.0}}, 500, 8), 5000.0, 8);
   const auto curve = kaplan_meier(observations);

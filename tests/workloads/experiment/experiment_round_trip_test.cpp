@@ -245,7 +245,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
 TEST(RoundTrip, YamlAndJson) {
   testing::TemporaryFolder folder;
   const std::string platform = folder.write("lab.xml", "<platform/>");
-  for (const auto seed : testing::seeds(300)) {
+  for (const auto seed : testing::seeds(100)) {
     TANDEM_TRACE_SEED(seed);
     const Experiment original = random_experiment(seed, platform);
     const Json expected = to_json(original);

@@ -185,7 +185,7 @@ TEST(JointTrace, ATruncatedSliceStatesItsRealEnd) {
   EXPECT_DOUBLE_EQ(cut["args"]["ends_us"], 3e6);
 }
 
-TEST(JointTrace, LongRunsAreTruncated) {
+TEST(LongJointTrace, LongRunsAreTruncated) {
   Results results;
   results.info.world = "simulated";
   for (int i = 0; i < 400'000; ++i) {

@@ -78,10 +78,10 @@ TEST_P(SyncMembership, IsBorneAsTheCatalogueSays) {
   EXPECT_NE(entry().make.membership.how, Membership{}.how);
 }
 
-TEST_P(SyncMembership, NobodyWaitsForEver) {
-  for (const auto seed : testing::seeds(25)) {
+void expect_that_nobody_waits_for_ever(const std::string& algorithm, std::uint64_t seeds) {
+  for (const auto seed : testing::seeds(seeds)) {
     TANDEM_TRACE_SEED(seed);
-    PolicyRun run = changing_run(GetParam(), seed);
+    PolicyRun run = changing_run(algorithm, seed);
     // While all others keep pushing, each worker is answered.
     std::vector<std::size_t> pushes;
     for (int worker = 0; worker < run.setting().workers; ++worker) pushes.push_back(run.steps(worker).size());
@@ -93,9 +93,16 @@ TEST_P(SyncMembership, NobodyWaitsForEver) {
     // And when they leave one after the other.
     run.stop();
     testing::ServerLaws::expect_kept(run.log(), run.setting().workers, true);
-    if (HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
   }
 }
+
+TEST_P(SyncMembership, NobodyWaitsForEver) { expect_that_nobody_waits_for_ever(GetParam(), 25); }
+
+using LongSyncMembership = SyncMembership;
+TEST_P(LongSyncMembership, NobodyWaitsForEver) { expect_that_nobody_waits_for_ever(GetParam(), 60); }
+INSTANTIATE_TEST_SUITE_P(LongCatalogue, LongSyncMembership,
+                         ::testing::ValuesIn(testing::algorithms_over(Route::server)), testing::catalog_name);
 
 TEST_P(SyncMembership, ReplaysFromTheLog) {
   for (const auto seed : testing::seeds(10)) {

@@ -242,10 +242,10 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   return experiment;
 }
 
-TEST(RoundTrip, YamlAndJson) {
+void expect_round_trips(std::uint64_t seeds) {
   testing::TemporaryFolder folder;
   const std::string platform = folder.write("lab.xml", "<platform/>");
-  for (const auto seed : testing::seeds(100)) {
+  for (const auto seed : testing::seeds(seeds)) {
     TANDEM_TRACE_SEED(seed);
     const Experiment original = random_experiment(seed, platform);
     const Json expected = to_json(original);
@@ -259,6 +259,10 @@ TEST(RoundTrip, YamlAndJson) {
     ASSERT_EQ(to_json(load_experiment(folder.write("b.yaml", to_yaml(from_json)))), expected);
   }
 }
+
+TEST(RoundTrip, YamlAndJson) { expect_round_trips(100); }
+
+TEST(LongRoundTrip, YamlAndJson) { expect_round_trips(300); }
 
 /// Found by the fuzz driver: a plain scalar would lose the carriage return.
 TEST(RoundTrip, ControlCharactersAreKept) {

@@ -16,6 +16,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/choices.hpp"
 #include "workloads/job/catalogues.hpp"
+#include "workloads/job/limits.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -160,6 +161,33 @@ nlohmann::json devices_document(Names, const std::string& name) {
   return list;
 }
 
+std::string limits_text(Names, const std::string& key) {
+  std::string text;
+  for (const LimitGroup& group : limit_groups()) {
+    std::string own;
+    for (const Limit& limit : group.limits()) {
+      if (!key.empty() && !limit.key.starts_with(key)) continue;
+      own += fmt::format("    {}: expected {}\n", limit.key, describe(limit));
+      if (!limit.example.empty()) own += fmt::format("      refused: {}\n", limit.example);
+    }
+    if (!own.empty()) text += fmt::format("  {}\n{}", group.title, own);
+  }
+  if (text.empty()) throw ConfigError(fmt::format("no limit of a key '{}'", key));
+  return text;
+}
+
+nlohmann::json limits_document(Names, const std::string& key) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const LimitGroup& group : limit_groups())
+    for (const Limit& limit : group.limits())
+      if (limit.key.starts_with(key))
+        list.push_back({{"group", group.title},
+                        {"key", limit.key},
+                        {"expected", describe(limit)},
+                        {"refused", limit.example}});
+  return list;
+}
+
 struct Kind {
   std::string name;
   std::string title;
@@ -193,6 +221,8 @@ const std::vector<Kind>& kinds() {
       {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text, names_document},
       {"device", "Devices (<prop id=\"device\"> of a host), sustained rates by precision", Names::none,
        devices_text, devices_document},
+      {"limit", "Limits: combinations of keys that are refused, why, and an example", Names::none, limits_text,
+       limits_document},
   };
   return all;
 }

@@ -25,6 +25,7 @@
 #include "workloads/job/experiment_file.hpp"
 #include "workloads/job/job_document.hpp"
 #include "workloads/job/progress.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 #include "workloads/job/worker_scaling.hpp"
 #include "workloads/job/workers_of_generation.hpp"
 #include "workloads/records/jobs_summary.hpp"
@@ -79,12 +80,13 @@ json recorded_document(const fs::path& folder) {
 /// What caches held when an epoch began is in no checkpoint, nor which samples changed places in a step.
 void expect_samples_in_place(const Experiment& experiment, const std::string& path) {
   if (experiment.data.source != DataSource::storage) return;
-  if (sampling::samplers().find(experiment.data.sampling).make.needs_cached)
+  const ResolvedExperiment chosen(experiment);
+  if (chosen.sampler->needs_cached)
     throw ConfigError(fmt::format(
         "{}: expected a job that can be resumed, found one whose sampler {} depends on what was cached when "
         "the epoch began, which checkpoints do not record",
         path, experiment.data.sampling));
-  if (!cache::catalog().find(experiment.data.cache).make.deals_steps) return;
+  if (!chosen.cache->deals_steps) return;
   throw ConfigError(fmt::format(
       "{}: expected a job that can be resumed, found one whose cache policy {} lets samples change places in "
       "a step, which checkpoints do not record",

@@ -43,7 +43,7 @@ SharedCache shared_cache_of(const LoadedJobs& several, std::span<const Job> jobs
     const auto nodes = std::ssize(jobs[i].roster().ranks_of(Roster::Role::cache_node));
     cache.set = jobs[i].data().manifest().total();
     cache.capacity = (data.cache_capacity + data.disk_capacity) * nodes;
-    cache.visits_all = cache.visits_all && sampling::samplers().find(data.sampling).make.visits_all;
+    cache.visits_all = cache.visits_all && jobs[i].chosen().sampler->visits_all;
   }
   if (cache.jobs.size() < 2) cache.jobs.clear();
   return cache;

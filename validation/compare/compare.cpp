@@ -12,6 +12,7 @@
 
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 #include "workloads/records/metrics.hpp"
 #include "workloads/records/summary.hpp"
 
@@ -199,7 +200,7 @@ void add_of_algorithm(const Results& simulated, const std::vector<Results>& meas
   if (exceeds("/staleness/max", 0)) add("staleness", "mean staleness", Unit::count, "/staleness/mean");
   if (exceeds("/local_steps/max", 1))
     add("local_steps", "local steps per round", Unit::count, "/local_steps/mean");
-  if (sync::catalog().find(simulated.info.experiment.sync.algorithm).make.timing_driven)
+  if (ResolvedExperiment(simulated.info.experiment).algorithm->timing_driven)
     add("phase_order", "phase order of workers", Unit::count, "/phase_order");
 }
 

@@ -8,6 +8,7 @@
 #include "policies/checkpointing/policy.hpp"
 #include "policies/sampling/sampler.hpp"
 #include "policies/sync/policy.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 #include "workloads/records/jobs_summary.hpp"
 
 namespace tandem::validation {
@@ -26,22 +27,18 @@ const char* state_name(Gate::State state) {
 
 std::string timing_reason(const RunInfo& info) {
   const Experiment& experiment = info.experiment;
-  const auto& algorithm = sync::catalog().find(experiment.sync.algorithm);
-  if (algorithm.make.timing_driven)
-    return fmt::format("{} decides by durations or the order of arrival", algorithm.name);
+  const ResolvedExperiment chosen(experiment);
+  if (chosen.algorithm->timing_driven)
+    return fmt::format("{} decides by durations or the order of arrival", chosen.algorithm.name());
   if (experiment.transience.may_depart())
     return "machines depart by the clock, in the middle of steps (transience.lifetime)";
-  const auto& checkpoint = experiment.checkpoint;
-  if (!checkpoint.policy.empty()) {
-    const auto& policy = checkpointing::catalog().find(checkpoint.policy);
-    const Options options = Options::resolve(policy.name, policy.options, checkpoint.options);
-    if (!checkpointing::rounds_between_commits(policy.name, options))
-      return fmt::format("checkpointing policy {} decides by durations", policy.name);
-  }
+  if (const auto& commits = chosen.checkpointing;
+      commits && !checkpointing::rounds_between_commits(commits->name(), commits->options()))
+    return fmt::format("checkpointing policy {} decides by durations", commits->name());
   const auto& data = experiment.data;
-  if (data.source == DataSource::storage && cache::catalog().find(data.cache).make.needs.idle)
+  if (data.source == DataSource::storage && chosen.cache->needs.idle)
     return fmt::format("cache policy {} reads in the background when its node is idle", data.cache);
-  if (data.source == DataSource::storage && sampling::samplers().find(data.sampling).make.needs_cached &&
+  if (data.source == DataSource::storage && chosen.sampler->needs_cached &&
       caches_serve_several(info))
     return fmt::format(
         "sampler {} lists what is cached, which depends on the order in which the workers of a node asked",

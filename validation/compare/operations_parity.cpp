@@ -8,6 +8,7 @@
 
 #include "policies/cache/policy.hpp"
 #include "validation/compare/gates.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -35,7 +36,7 @@ std::int64_t count_of(const RunInfo& info, const char* role) {
 bool may_join_reads(const Results& results) {
   const Experiment::Data& data = results.info.experiment.data;
   if (data.prefetch == 0) return false;
-  const std::string& order = cache::catalog().find(data.cache).name;
+  const std::string order = ResolvedExperiment(results.info.experiment).cache.name();
   if (order != "lru" && order != "fifo") return true;
   Bytes largest{0};
   for (const auto& record : results.journal.operations)
@@ -54,7 +55,7 @@ bool depends_on_arrival(const RunInfo& info, bool joins, const OperationRecord& 
   if (rank >= info.roles.size()) return false;
   const bool is_timed = joins || caches_serve_several(info) ||
                         info.experiment.data.peers == Peers::directory ||
-                        cache::catalog().find(info.experiment.data.cache).make.needs.plan;
+                        ResolvedExperiment(info.experiment).cache->needs.plan;
   const bool asks_peers = info.experiment.data.peers != Peers::none && count_of(info, "cache-node") > 1;
   if (record.channel == "peer-data" || record.channel == "directory" || record.channel == "holders" ||
       info.roles[rank] == "directory")

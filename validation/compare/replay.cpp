@@ -19,6 +19,7 @@
 #include "validation/compare/gates.hpp"
 #include "workloads/job/data_plan.hpp"
 #include "workloads/job/recovery_plan.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 #include "workloads/records/jobs_summary.hpp"
 
 namespace tandem::validation {
@@ -26,16 +27,6 @@ namespace {
 
 int workers_of(const RunInfo& info) {
   return static_cast<int>(std::count(info.roles.begin(), info.roles.end(), "worker"));
-}
-
-sync::Setting setting_of(const RunInfo& info, int workers) {
-  const auto& sync = info.experiment.sync;
-  const auto& algorithm = sync::catalog().find(sync.algorithm);
-  return {.workers = workers,
-          .batch = info.experiment.workload.batch,
-          .route = sync.over,
-          .options = Options::resolve(algorithm.name, algorithm.options, sync.options),
-          .seed = info.experiment.seed};
 }
 
 /// A fresh policy object: what it decides on a recorded event, both as text. Errors: ConfigError when the
@@ -67,27 +58,25 @@ std::string decide_of_worker(sync::WorkerPolicy& policy, const std::string& even
 }
 
 Decider server_of(const RunInfo& info, Rank) {
-  const auto& make = sync::catalog().find(info.experiment.sync.algorithm).make;
   return restorable<sync::ServerPolicy>(
-      [&info, &make](const sync::Begun& begun) { return make.make_server(setting_of(info, begun.workers)); },
+      [chosen = ResolvedExperiment(info.experiment)](const sync::Begun& begun) {
+        return chosen.algorithm->make_server(chosen.sync_setting(begun.workers));
+      },
       {.workers = workers_of(info)}, decide_of_server);
 }
 
 Decider worker_of(const RunInfo& info, Rank rank) {
-  const auto& make = sync::catalog().find(info.experiment.sync.algorithm).make;
   const auto index = std::count(info.roles.begin(), info.roles.begin() + rank, "worker");
   return restorable<sync::WorkerPolicy>(
-      [&info, &make](const sync::Begun& begun) {
-        return make.make_worker(setting_of(info, begun.workers), begun.index);
+      [chosen = ResolvedExperiment(info.experiment)](const sync::Begun& begun) {
+        return chosen.algorithm->make_worker(chosen.sync_setting(begun.workers), begun.index);
       },
       {.workers = workers_of(info), .index = static_cast<int>(index)}, decide_of_worker);
 }
 
 Decider commits_of(const RunInfo& info, Rank) {
-  const auto& checkpoint = info.experiment.checkpoint;
-  const auto& entry = checkpointing::catalog().find(checkpoint.policy);
-  const auto make = [&entry, &checkpoint] {
-    return entry.make({.options = Options::resolve(entry.name, entry.options, checkpoint.options)});
+  const auto make = [policy = ResolvedExperiment(info.experiment).checkpointing.value()] {
+    return policy.make()({.options = policy.options()});
   };
   return [make, policy = std::shared_ptr(make()), has_started = false](const std::string& event) mutable {
     // Each generation of a job that starts again, and each worker that gets the duty to decide, has a new
@@ -122,7 +111,8 @@ Decider cache_of(const RunInfo& info, Rank rank) {
   // Where several jobs share the caches, the one to which the ranks belong has the events of all.
   const auto shared = info.physics.find(shared_cache_key);
   const int jobs = shared == info.physics.end() ? 1 : 1 + static_cast<int>(shared->size());
-  const auto data = std::make_shared<const DataPlan>(info.experiment, workers_of(info), "");
+  const auto data = std::make_shared<const DataPlan>(info.experiment, ResolvedExperiment(info.experiment),
+                                                     workers_of(info), "");
   return [data, index, nodes, jobs, policy = std::shared_ptr<cache::CachePolicy>(),
           has_started = false](const std::string& event) mutable -> std::string {
     // Each generation of a job begins with an empty cache. A node that comes back hears of other nodes before
@@ -167,7 +157,7 @@ class Fresh {
  public:
   explicit Fresh(const RunInfo& info)
       : info_(info),
-        replays_caches_(cache::catalog().find(info.experiment.data.cache).make.needs.manifest ||
+        replays_caches_(ResolvedExperiment(info.experiment).cache->needs.manifest ||
                         info.experiment.data.peers == Peers::directory) {}
 
   /// What the rank of the record decides now; none when its decisions are not replayed.

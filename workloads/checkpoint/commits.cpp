@@ -57,8 +57,7 @@ void Commits::make_schedule() {
     log = [this](const std::string& event, const std::string& decisions) {
       journal_.decisions.push_back({context_.rank(), "checkpointing", event, decisions});
     };
-  const checkpointing::Factory make = checkpointing::catalog().find(plan_.policy).make;
-  schedule_.emplace(make({.options = plan_.options}),
+  schedule_.emplace(plan_.make({.options = plan_.options}),
                     CommitSchedule::Setting{.ahead = plan_.announced_ahead ? 1 : plan_.told_ahead,
                                             .counts_from_commit = plan_.only_rounds,
                                             .every = plan_.may_be_requested() ? 0 : plan_.every,

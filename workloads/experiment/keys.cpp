@@ -15,12 +15,21 @@ Accepts zero_or(std::string word, double maximum) {
 }
 Accepts below_one() { return {.minimum = 0, .maximum = 1, .without_maximum = true}; }
 Accepts share() { return {.minimum = 0, .maximum = 1, .without_minimum = true}; }
-Accepts name_of(Names names) { return {.names = names}; }
-Accepts name_or_file(Names names, std::string ending) {
-  return {.names = names, .file_ending = std::move(ending)};
+Accepts name_of(Names names, std::string options = "") {
+  return {.names = names, .options = std::move(options)};
 }
-Accepts file() { return {.file_path = true}; }
-Accepts tensors() { return {.tensors = true}; }
+Accepts name_or_file(Names names, std::string ending, std::string file) {
+  return {.names = names, .file_ending = std::move(ending), .needed_file = std::move(file)};
+}
+Accepts file(std::string needed = "") { return {.file_path = true, .needed_file = std::move(needed)}; }
+Accepts tensors() {
+  return {.needed_file = "tensors (sizes like 4MB), or a file with one per line", .tensors = true};
+}
+Accepts lifetime() {
+  Accepts accepts = name_of(Names::lifetime, "transience.options");
+  accepts.needed_file = "a lifetime model, or a file that `tandem fit lifetimes --out` wrote";
+  return accepts;
+}
 
 constexpr double million = 1e6;
 constexpr double billion = 1e9;
@@ -40,23 +49,23 @@ Field field_of(Value& value) {
 std::vector<ExperimentKey> workload_keys() {
   return {
       {KEY(name), {}, "name of the job in results; default: the name of the file without .yaml"},
-      {KEY(platform), file(), "SimGrid platform file (required)"},
+      {KEY(platform), file("a platform file"), "SimGrid platform file (required)", Shared::by_all_jobs},
       {KEY(workload.math),
        {},
-       "modelled: sizes and costs only; real: gradients, losses and accuracy are computed"},
-      {KEY(workload.model), name_or_file(Names::model, ".pt"), "the model to train"},
-      {KEY(workload.dataset), name_of(Names::dataset), "the data set to train on"},
-      {KEY(workload.dataset_options), {}, "options of the data set; see `tandem list dataset`"},
+       "modelled: sizes and costs only; real: gradients, losses and accuracy are computed", Shared::with_caches},
+      {KEY(workload.model), name_or_file(Names::model, ".pt", "a TorchScript file"), "the model to train"},
+      {KEY(workload.dataset), name_of(Names::dataset, "workload.dataset_options"), "the data set to train on", Shared::with_caches},
+      {KEY(workload.dataset_options), {}, "options of the data set; see `tandem list dataset`", Shared::with_caches},
       {KEY(workload.dataset_directory), file(),
        "folder with the files of the data set; empty: /usr/share/datasets/NAME, where packages install "
-       "them"},
+       "them", Shared::with_caches},
       {KEY(workload.train_samples), between(0, billion),
-       "number of training samples to use, the first ones; 0: all"},
+       "number of training samples to use, the first ones; 0: all", Shared::with_caches},
       {KEY(workload.test_samples), between(0, billion),
        "number of test samples to use, the first ones; 0: all"},
       {KEY(workload.image_size), between(0, 4096),
        "images are scaled to this height and width for the model; 0: not scaled. Those of data sets folder "
-       "and shards are decoded to it: the shorter side is scaled, and the centre is cut out"},
+       "and shards are decoded to it: the shorter side is scaled, and the centre is cut out", Shared::with_caches},
       {KEY(workload.batch), between(1, million), "samples per worker and step"},
       {KEY(workload.bucket_bytes), at_least(0),
        "gradients are sent in buckets (groups of layers) of at least this size; 0: all in one bucket"},
@@ -98,7 +107,7 @@ std::vector<ExperimentKey> workload_keys() {
 /// How workers synchronise.
 std::vector<ExperimentKey> sync_keys() {
   return {
-      {KEY(sync.algorithm), name_of(Names::sync),
+      {KEY(sync.algorithm), name_of(Names::sync, "sync.options"),
        "synchronisation algorithm: when workers exchange their updates"},
       {KEY(sync.over),
        {},
@@ -127,7 +136,7 @@ std::vector<ExperimentKey> sync_keys() {
        "none: gradients are sent after the backward pass; backward: each bucket is sent as soon as it is "
        "complete; both: also the next forward pass starts while buckets still arrive, and each of its "
        "layers waits only for its own bucket"},
-      {KEY(sync.sharding), name_of(Names::sharding), "how the model is divided among server shards"},
+      {KEY(sync.sharding), name_of(Names::sharding, "sync.sharding_options"), "how the model is divided among server shards"},
       {KEY(sync.sharding_options), {}, "options of the sharding policy; see `tandem list sharding`"},
       {KEY(sync.average_statistics),
        {},
@@ -135,7 +144,7 @@ std::vector<ExperimentKey> sync_keys() {
        "worker keeps its own, checkpoints contain those of the first worker, or over a server the "
        "initial ones"},
       {KEY(sync.options), {}, "options of the algorithm; see `tandem list sync`"},
-      {KEY(sync.compression), name_of(Names::compression),
+      {KEY(sync.compression), name_of(Names::compression, "sync.compression_options"),
        "compression of the gradients or model changes that workers send; servers send the model "
        "uncompressed"},
       {KEY(sync.compression_options), {}, "options of the compression; see `tandem list compression`"},
@@ -148,9 +157,9 @@ std::vector<ExperimentKey> data_keys() {
       {KEY(data.source),
        {},
        "memory: each worker holds its samples; storage: workers read them through cache nodes"},
-      {KEY(data.split), name_of(Names::split), "how training samples are divided among workers"},
+      {KEY(data.split), name_of(Names::split, "data.split_options"), "how training samples are divided among workers"},
       {KEY(data.split_options), {}, "options of the split; see `tandem list split`"},
-      {KEY(data.sampling), name_of(Names::sampling),
+      {KEY(data.sampling), name_of(Names::sampling, "data.sampling_options"),
        "which samples an epoch trains on, and in which order. With another sampler than shard, all workers "
        "share the list of an epoch, and stop.epochs counts its lists"},
       {KEY(data.sampling_options), {}, "options of the sampler; see `tandem list sampling`"},
@@ -162,12 +171,12 @@ std::vector<ExperimentKey> data_keys() {
 
 std::vector<ExperimentKey> cache_keys() {
   return {
-      {KEY(data.cache), name_of(Names::cache), "cache policy: which samples a cache node keeps"},
-      {KEY(data.cache_options), {}, "options of the cache policy; see `tandem list cache`"},
-      {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache in memory, its first tier"},
+      {KEY(data.cache), name_of(Names::cache, "data.cache_options"), "cache policy: which samples a cache node keeps", Shared::with_caches},
+      {KEY(data.cache_options), {}, "options of the cache policy; see `tandem list cache`", Shared::with_caches},
+      {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache in memory, its first tier", Shared::with_caches},
       {KEY(data.disk_capacity), at_least(0),
        "size of each cache node's second tier, on the first disk of its host: what leaves memory is written "
-       "there, and read when it is wanted. 0: none"},
+       "there, and read when it is wanted. 0: none", Shared::with_caches},
       {KEY(data.keep),
        {},
        "true: what is in the second tier of a cache node (data.disk_capacity) outlives its process, in files "
@@ -185,11 +194,11 @@ std::vector<ExperimentKey> cache_keys() {
        "cache` says read from other nodes); directory: any policy that needs only requests; nodes tell a "
        "rank (placement.directory) what they keep, and ask it which node "
        "has a sample. Nodes neither read nor keep anything for others: what the other node does not have "
-       "comes from the store"},
+       "comes from the store", Shared::with_caches},
       {KEY(data.copies), between(0, million),
        "with data.peers partition, ring or directory, how many cache nodes may keep a sample (its first "
        "owners, or the first that ask the directory); 1: one partitioned cache without replicas; 0: each "
-       "keeps what it wants, and asks others for the rest"},
+       "keeps what it wants, and asks others for the rest", Shared::with_caches},
       {KEY(data.shared),
        {},
        "true: the jobs of the experiment (key jobs) that say so use the same cache nodes and stores, those "
@@ -217,18 +226,18 @@ std::vector<ExperimentKey> sample_keys() {
        {},
        "with run.devices native, cache nodes and stores read their storage past the page cache where the "
        "file system lets them (run.json, physics, cold_reads says how); a profile then gives the times of "
-       "cold reads"},
+       "cold reads", Shared::with_caches},
       {KEY(data.store),
        {},
        "how cache nodes reach placement.stores - served: ranks on their hosts send samples; mounted: in runs "
        "with run.devices native, cache nodes read workload.dataset_directory themselves, where the storage "
-       "is mounted, and no ranks are on the hosts of the stores. Simulated like served"},
+       "is mounted, and no ranks are on the hosts of the stores. Simulated like served", Shared::with_caches},
       {KEY(data.bad_sample),
        {},
        "data.source storage: what follows a sample that cannot be read, or is not what the data set says "
        "(checksum, size, no image), after 3 attempts with pauses between - stop: the job ends and names it; "
        "replace: another sample of its batch takes its place, the next one of its class if there is one, so "
-       "steps stay equal; summary.json counts them (cache.replaced)"},
+       "steps stay equal; summary.json counts them (cache.replaced)", Shared::with_caches},
       {KEY(data.decode_threads), between(1, 256),
        "threads of each worker that decode a batch of images from storage. Simulations assume that the host "
        "of the worker has as many free cores; a calibration holds for one value of this key"},
@@ -257,12 +266,12 @@ std::vector<ExperimentKey> placement_keys() {
        {},
        "hosts, one per cache node, with a disk unless there are stores; a worker reads through one on its "
        "own "
-       "host if there is one"},
+       "host if there is one", Shared::with_caches},
       {KEY(placement.stores),
        {},
        "hosts with a disk, one per store; stores have the samples, and send them to cache nodes: sample i is "
        "on "
-       "store i mod the number of stores. Empty: each cache node reads the disk of its own host"},
+       "store i mod the number of stores. Empty: each cache node reads the disk of its own host", Shared::with_caches},
       {KEY(placement.directory),
        {},
        "with data.peers: directory, the host of the rank that knows which cache node has which sample; "
@@ -311,10 +320,10 @@ std::vector<ExperimentKey> optimizer_keys() {
   };
 }
 
-/// Machines that depart, and what follows.
+/// Machines that depart.
 std::vector<ExperimentKey> transience_keys() {
   return {
-      {KEY(transience.lifetime), name_of(Names::lifetime),
+      {KEY(transience.lifetime), lifetime(),
        "how long the machines of workers live, unless a host's <prop id=\"tandem:lifetime\" "
        "value=\"weibull shape=0.5 scale=6h\"/> says otherwise; never: all stay. Or a file (.json) that "
        "`tandem fit lifetimes --out` wrote; transience.options then replace single ones of its options. In "
@@ -336,13 +345,18 @@ std::vector<ExperimentKey> transience_keys() {
       {KEY(transience.time_scale), above(0),
        "divides lifetimes, the times above, and the times of machines in options of the recovery and the "
        "provisioning policy, so that hours of machines are seconds of the job"},
-      {KEY(recovery.policy), name_of(Names::recovery),
+  };
+}
+
+std::vector<ExperimentKey> recovery_keys() {
+  return {
+      {KEY(recovery.policy), name_of(Names::recovery, "recovery.options"),
        "what the job does when a machine departs or comes up"},
       {KEY(recovery.options),
        {},
        "options of the recovery policy; see `tandem list recovery`. transience.time_scale divides the waits "
        "before a machine is requested again (retry_s, longest_wait_s and those of cooldown)"},
-      {KEY(recovery.provisioning), name_of(Names::provisioning),
+      {KEY(recovery.provisioning), name_of(Names::provisioning, "recovery.provisioning_options"),
        "in which of the empty slots of workers a machine is requested; zones are those of <prop "
        "id=\"tandem:zone\"> of the hosts"},
       {KEY(recovery.provisioning_options),
@@ -389,8 +403,7 @@ std::vector<ExperimentKey> transience_keys() {
   };
 }
 
-/// When the job stops, and how it is run.
-std::vector<ExperimentKey> run_keys() {
+std::vector<ExperimentKey> stop_keys() {
   return {
       {KEY(stop.rounds), between(0, billion),
        "stop after this number of rounds; 0: no such limit. On servers a round is one push per worker, "
@@ -403,7 +416,12 @@ std::vector<ExperimentKey> run_keys() {
        "for each evaluation, so that simulation and measurement stop at the same one. 0: no such limit"},
       {KEY(evaluate_every), between(0, billion),
        "rounds between evaluations on the test set; 0: no evaluation"},
-      {KEY(checkpoint.policy), name_of(Names::checkpointing),
+  };
+}
+
+std::vector<ExperimentKey> checkpoint_keys() {
+  return {
+      {KEY(checkpoint.policy), name_of(Names::checkpointing, "checkpoint.options"),
        "when the job commits its state, from which it can be resumed; empty: with every evaluation"},
       {KEY(checkpoint.options), {}, "options of the policy; see `tandem list checkpointing`"},
       {KEY(checkpoint.mode),
@@ -424,12 +442,18 @@ std::vector<ExperimentKey> run_keys() {
       {KEY(checkpoint.keep_every), between(0, billion),
        "rounds: the files of the first commit in each span of so many rounds remain, too (but for the span "
        "in which training begins); 0: only the last ones. Needs checkpoint.to directory"},
+  };
+}
+
+/// How the job is run and measured.
+std::vector<ExperimentKey> run_keys() {
+  return {
       {KEY(target_accuracy), between(0, 1),
        "results report when the test accuracy first reaches this value; 0: no target"},
       {KEY(run.devices),
        {},
        "emulated: work takes as long as on the device in the platform file; native: as fast as this machine "
-       "can"},
+       "can", Shared::by_all_jobs},
       {KEY(run.device_messages),
        {},
        "measured runs with ranks on GPUs - staged: messages pass through host memory; direct: from GPU "
@@ -461,22 +485,22 @@ std::vector<ExperimentKey> physics_keys() {
   return {
       {KEY(physics.network),
        {},
-       "platform: the network in the platform file; profile: the network that `tandem calibrate` measured"},
-      {KEY(physics.profile), file(), "calibration profile, a file made by `tandem calibrate`; empty: none"},
+       "platform: the network in the platform file; profile: the network that `tandem calibrate` measured", Shared::by_all_jobs},
+      {KEY(physics.profile), file(), "calibration profile, a file made by `tandem calibrate`; empty: none", Shared::by_all_jobs},
       {KEY(physics.noise),
        {},
        "none: times take the median of the calibration; profile: times vary as in the calibration (drawn "
        "from the seed); spread: computing times of steps vary log-normally, without a calibration "
-       "(physics.spread)"},
+       "(physics.spread)", Shared::by_all_jobs},
       {KEY(physics.spread), between(0, 1),
        "coefficient of variation of the computing time of a step, with physics.noise spread and in ensembles "
-       "without a profile; 0: that of each device (GPUs 0.02, processors 0.03, boards 0.05)"},
+       "without a profile; 0: that of each device (GPUs 0.02, processors 0.03, boards 0.05)", Shared::by_all_jobs},
       {KEY(physics.ensemble), between(0, 1000),
        "simulations of a job whose decisions depend on timing (asp, ssp, esync, ...), which differ in the "
        "noise of the profile, or without it in the starts of workers and in physics.spread; results are "
-       "medians with 90 % intervals. At least 4; 0: one simulation"},
+       "medians with 90 % intervals. At least 4; 0: one simulation", Shared::by_all_jobs},
       {KEY(warmup_steps), between(0, billion), "first steps of each worker that statistics of steps exclude"},
-      {KEY(repetitions), between(1, million), "measured runs of each variant in `tandem validate`"},
+      {KEY(repetitions), between(1, million), "measured runs of each variant in `tandem validate`", Shared::by_all_jobs},
       {KEY(seed), {}, "seed of all random numbers"},
       {KEY(variants), {}, "name of each variant -> the keys that it overrides"},
   };
@@ -487,7 +511,8 @@ std::vector<ExperimentKey> physics_keys() {
 std::vector<ExperimentKey> make_keys() {
   std::vector<ExperimentKey> keys = workload_keys();
   for (const auto& more : {sync_keys(), data_keys(), cache_keys(), sample_keys(), placement_keys(),
-                           optimizer_keys(), transience_keys(), run_keys(), physics_keys()})
+                           optimizer_keys(), transience_keys(), recovery_keys(), stop_keys(), checkpoint_keys(),
+                           run_keys(), physics_keys()})
     keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }

@@ -43,6 +43,8 @@ struct Accepts {
   bool file_path = false;  ///< relative paths start at the experiment's folder, else at the working directory
   std::string zero = {};   ///< a word that may be written instead of 0
   std::string file_ending = {};  ///< names with this ending are file paths
+  std::string needed_file = {};  ///< "a platform file": must be there when the experiment is read; empty: need not
+  std::string options = {};      ///< of names: the key with the options of what is named ("sync.options")
   bool tensors = false;          ///< a list of tensors (tensor_list.hpp), or one path of a file with them
 
   bool is_path(const std::string& text) const {
@@ -88,11 +90,15 @@ using Field =
     std::variant<std::string*, bool*, int*, std::int64_t*, std::uint64_t*, double*, Bytes*, Seconds*, Flops*,
                  ChoiceField, std::vector<std::string>*, OptionValues*, Variants*>;
 
+/// Which jobs of one experiment must have the same value.
+enum class Shared : std::uint8_t { by_none, with_caches, by_all_jobs };
+
 struct ExperimentKey {
   std::string path;  ///< "workload.batch"
   Field (*field)(Experiment&);
   Accepts accepts;
   std::string summary;
+  Shared shared = Shared::by_none;
 };
 
 /// All keys in the order in which files list them; keys of one section follow each other.

@@ -140,29 +140,10 @@ void store_override(Experiment& experiment, const Assignment& assignment) {
   overrides[assignment.path] = member.empty() ? value : value.at(member);
 }
 
-}  // namespace
-
-std::string options_of(const std::string& path) {
-  if (path == "sync.algorithm") return "sync.options";
-  if (path == "sync.compression") return "sync.compression_options";
-  if (path == "sync.sharding") return "sync.sharding_options";
-  if (path == "workload.dataset") return "workload.dataset_options";
-  if (path == "data.cache") return "data.cache_options";
-  if (path == "data.sampling") return "data.sampling_options";
-  if (path == "data.split") return "data.split_options";
-  if (path == "transience.lifetime") return "transience.options";
-  if (path == "recovery.policy") return "recovery.options";
-  if (path == "recovery.provisioning") return "recovery.provisioning_options";
-  if (path == "checkpoint.policy") return "checkpoint.options";
-  return "";
-}
-
-namespace {
-
 std::vector<const ExperimentKey*> keys_with_options() {
   std::vector<const ExperimentKey*> keys;
   for (const auto& key : experiment_keys())
-    if (!options_of(key.path).empty()) keys.push_back(&key);
+    if (!key.accepts.options.empty()) keys.push_back(&key);
   return keys;
 }
 
@@ -179,7 +160,7 @@ struct Replacement {
            (is_named || !has_option(key, next.get<std::string>(), option));
   }
   bool drops_path(const std::string& path, const HasOption& has_option) const {
-    const std::string begin = options_of(key.path) + '.';
+    const std::string begin = key.accepts.options + '.';
     return path.starts_with(begin) && drops(path.substr(begin.size()), has_option);
   }
 };
@@ -199,7 +180,7 @@ void assign_and_drop(const ExperimentKey& key, Experiment& experiment, const Ass
                      const HasOption& has_option) {
   const Json before = key_value(key, experiment);
   apply_one(key, experiment, assignment);
-  const std::string options = options_of(key.path);
+  const std::string& options = key.accepts.options;
   if (options.empty()) return;
   const Replacement replaced{key, before, key_value(key, experiment), true, assignment.drops_options};
   std::erase_if(*std::get<OptionValues*>(find_experiment_key(options)->field(experiment)),

@@ -56,10 +56,6 @@ std::vector<Assignment> override_variants(Experiment& experiment, const std::vec
 void override_jobs(std::vector<Assignment>& of_jobs, const Experiment& experiment, const std::string& variant,
                    const std::vector<Assignment>& layer, const HasOption& has_option);
 
-/// The key of the options that belong to what this key names ("sync.options" of "sync.algorithm"); empty when
-/// it has none.
-std::string options_of(const std::string& path);
-
 /// The overrides of a stored variant; each with `place`.
 std::vector<Assignment> assignments_of_variant(const Experiment& experiment, const std::string& variant,
                                                const std::string& place);

@@ -11,6 +11,7 @@
 #include "policies/cache/training/stated_rates.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/disk_properties.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 
 namespace tandem {
 namespace {
@@ -31,7 +32,7 @@ bool asks_peers(const Experiment& experiment) {
 
 bool needs_rates(const Experiment& experiment) {
   return experiment.data.source == DataSource::storage &&
-         cache::catalog().find(experiment.data.cache).make.needs.rates;
+         ResolvedExperiment(experiment).cache->needs.rates;
 }
 
 constexpr BytesPerSecond unlimited{std::numeric_limits<double>::infinity()};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policies/checkpointing/buddies.hpp"
+#include "policies/checkpointing/policy.hpp"
 #include "policies/vocabulary/choices.hpp"
 #include "policies/vocabulary/options.hpp"
 #include "policies/vocabulary/units.hpp"
@@ -17,6 +18,7 @@ namespace tandem {
 /// The states that a job commits as its checkpointing policy decides.
 struct CommitPlan {
   std::string policy;  ///< of checkpointing::catalog(); empty: states are saved with the checkpoints
+  checkpointing::Factory make = nullptr;
   Options options = {};
   CommitMode mode = CommitMode::blocking;
   CommitPlace to = CommitPlace::directory;

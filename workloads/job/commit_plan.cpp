@@ -97,12 +97,13 @@ int rounds_told_ahead(const CommitPlan& plan, const ExchangePlan& exchange) {
 
 }  // namespace
 
-CommitPlan plan_commits(const Experiment& experiment, const Roster& roster, const ExchangePlan& exchange) {
+CommitPlan plan_commits(const Experiment& experiment, const ResolvedExperiment& chosen, const Roster& roster,
+                        const ExchangePlan& exchange) {
   const auto& checkpoint = experiment.checkpoint;
-  if (checkpoint.policy.empty()) return {};
-  const auto& policy = checkpointing::catalog().find(checkpoint.policy);
-  CommitPlan plan{.policy = policy.name,
-                  .options = Options::resolve(policy.name, policy.options, checkpoint.options),
+  if (!chosen.checkpointing) return {};
+  CommitPlan plan{.policy = chosen.checkpointing->name(),
+                  .make = chosen.checkpointing->make(),
+                  .options = chosen.checkpointing->options(),
                   .mode = checkpoint.mode,
                   .to = checkpoint.to,
                   .keep = checkpoint.keep,
@@ -119,8 +120,7 @@ CommitPlan plan_commits(const Experiment& experiment, const Roster& roster, cons
   if (!may_last) plan.every = rounds.value_or(0);
   plan.deciders = static_cast<int>(roster.deciders().size());
   plan.announced_ahead = plan.announced_by_reply && plan.every == 0 && plan.deciders > 1;
-  const auto& chosen = plan.options.values();
-  const bool on_warning = chosen.contains("on_warning") && plan.options.boolean("on_warning");
+  const bool on_warning = plan.options.values().contains("on_warning") && plan.options.boolean("on_warning");
   plan.commits_on_warning = (on_warning || plan.policy == "on-warning") && plan.is_decided_by_one() &&
                             experiment.recovery.mode == RecoveryMode::restart;
   // A worker that has departed would never confirm.

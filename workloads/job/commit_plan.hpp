@@ -18,7 +18,8 @@
 namespace tandem {
 
 /// Errors: ConfigError for bad options.
-CommitPlan plan_commits(const Experiment& experiment, const Roster& roster, const ExchangePlan& exchange);
+CommitPlan plan_commits(const Experiment& experiment, const ResolvedExperiment& chosen, const Roster& roster,
+                        const ExchangePlan& exchange);
 
 /// Whether a job cannot be resumed without the states of its workers. Where these come and go while servers
 /// stay, a newcomer begins with what the servers have, and so does a resumed job.

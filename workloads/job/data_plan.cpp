@@ -100,7 +100,8 @@ struct DataPlan::Dealt {
   }
 };
 
-DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string& data_memory)
+DataPlan::DataPlan(const Experiment& experiment, const ResolvedExperiment& chosen, int workers,
+                   const std::string& data_memory)
     : dealt_(std::make_shared<Dealt>()),
       setting_(experiment.data),
       batch_(experiment.workload.batch),
@@ -108,7 +109,6 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
       seed_(experiment.seed) {
   TANDEM_CHECK(workers > 0, "workers", workers);
   const bool real_math = experiment.workload.math == Experiment::Workload::Math::real;
-  const auto& split = sampling::splits().find(setting_.split);
   const DatasetSetting setting = dataset_setting(experiment);
   setting_.cold = setting.cold;
   samples_ = open_sample_set(setting);
@@ -118,27 +118,28 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
   manifest_ = samples_ ? samples_->train.manifest->view()
                        : cache::Manifest{.samples = info_.train_samples, .each = info_.record_bytes()};
   std::vector<std::uint16_t> labels;
-  if (split.make.needs_labels)
+  if (chosen.split->needs_labels)
     labels = samples_ || real_math ? this->labels() : modelled_train_labels(setting);
   augmentation_ = augmentation_of(setting_, info_);
-  const std::int64_t smallest = split.make.replicates ? info_.train_samples : info_.train_samples / workers;
+  const std::int64_t smallest = chosen.split->replicates ? info_.train_samples : info_.train_samples / workers;
   if (smallest == 0)
     throw ConfigError("fewer training samples (" + std::to_string(info_.train_samples) + ") than workers (" +
                       std::to_string(workers) + ")");
   const double mean_bytes =
       static_cast<double>(manifest_.total().count()) / static_cast<double>(manifest_.samples);
   stored_batch_ = Bytes(std::llround(mean_bytes * batch_));
-  dealt_->split = &split.make;
+  dealt_->split = &chosen.split.make();
   dealt_->setting = {.samples = info_.train_samples,
                      .labels = labels,
                      .workers = workers,
                      .seed = seed_,
-                     .options = Options::resolve(split.name, split.options, setting_.split_options)};
-  if (split.make.needs_labels) dealt_->get();
+                     .options = chosen.split.options()};
+  if (chosen.split->needs_labels) dealt_->get();
   dealt_->setting.labels = {};
+  cache_ = &chosen.cache.make();
   plan_caches(setting);
   check_capacity();
-  plan_lists();
+  plan_lists(chosen.sampler);
   if (!from_storage()) return;
   if (cache_->deals_steps) check_equal_nodes(experiment);
   if (!cache_->needs.plan) return;
@@ -154,7 +155,6 @@ DataPlan::DataPlan(const Experiment& experiment, int workers, const std::string&
 
 /// Policies that know only requests do without labels, which may have to be loaded.
 void DataPlan::plan_caches(const DatasetSetting& setting) {
-  cache_ = &cache::catalog().find(setting_.cache).make;
   largest_sample_ = manifest_.sizes.empty() ? manifest_.each : *std::ranges::max_element(manifest_.sizes);
   if (!from_storage() || !cache_->needs.manifest || !manifest_.labels.empty()) return;
   labels_ = std::make_shared<const std::vector<std::uint16_t>>(
@@ -193,14 +193,13 @@ struct DataPlan::Lists {
   std::vector<float> losses;
 };
 
-void DataPlan::plan_lists() {
-  const auto& entry = sampling::samplers().find(setting_.sampling);
-  if (entry.make.make == nullptr) return;
-  const Options options = Options::resolve(entry.name, entry.options, setting_.sampling_options);
+void DataPlan::plan_lists(const Chosen<sampling::SamplerFactory>& sampler) {
+  if (sampler->make == nullptr) return;
+  const Options& options = sampler.options();
   sampler_ =
-      entry.make.make({.samples = info_.train_samples, .batch = batch_, .seed = seed_, .options = options});
+      sampler->make({.samples = info_.train_samples, .batch = batch_, .seed = seed_, .options = options});
   lists_ = std::make_shared<Lists>();
-  needs_losses_ = entry.make.needs_losses;
+  needs_losses_ = sampler->needs_losses;
   weighs_losses_ = options.values().contains("unbiased") && options.boolean("unbiased");
   if (needs_losses_) loss_lag_ = static_cast<int>(options.integer("lag"));
   if (!setting_.losses.empty())

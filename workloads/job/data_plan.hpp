@@ -17,6 +17,7 @@
 #include "workloads/data/dataset.hpp"
 #include "workloads/data/sample_set.hpp"
 #include "workloads/experiment/experiment.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 #include "workloads/records/loss_history.hpp"
 
 namespace tandem {
@@ -28,7 +29,8 @@ class DataPlan {
  public:
   /// Loads the data set where mathematics is real, or the split needs its labels. `data_memory`: see JobSpec.
   /// Errors: ConfigError, also for fewer samples than workers.
-  DataPlan(const Experiment& experiment, int workers, const std::string& data_memory);
+  DataPlan(const Experiment& experiment, const ResolvedExperiment& chosen, int workers,
+           const std::string& data_memory);
 
   const DatasetInfo& info() const { return info_; }
   const Dataset* dataset() const { return dataset_.get(); }  ///< null when math is modelled
@@ -133,7 +135,7 @@ class DataPlan {
   struct Dealt;
   struct Lists;
   struct Labelled;
-  void plan_lists();
+  void plan_lists(const Chosen<sampling::SamplerFactory>& sampler);
   void check_capacity() const;
   std::vector<float> losses_before(std::int64_t epoch) const;
   std::vector<std::uint16_t> labels() const;

@@ -60,7 +60,7 @@ void check_departing(const Job& job, Rank node) {
   if (policy.needs.importance)
     refuse(job, node, "data.cache", "a policy that needs no losses, which a node that comes back lacks",
            data.cache);
-  if (sampling::samplers().find(data.sampling).make.needs_cached)
+  if (job.chosen().sampler->needs_cached)
     refuse(job, node, "data.sampling", "a sampler that does not depend on what is cached", data.sampling);
 }
 

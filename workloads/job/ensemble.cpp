@@ -1,29 +1,31 @@
 #include "workloads/job/ensemble.hpp"
 
-#include "policies/sync/policy.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 
 namespace tandem {
 namespace {
 
-bool is_timing_driven(const Experiment& experiment) {
-  return sync::catalog().find(experiment.sync.algorithm).make.timing_driven;
+std::string no_ensemble_reason(const Experiment& experiment, const sync::Factory& algorithm) {
+  if (experiment.physics.ensemble == 0 || !algorithm.timing_driven) return "";
+  if (experiment.workload.math == Experiment::Workload::Math::modelled) return "";
+  if (experiment.run.devices == DeviceSpeed::native)
+    return "its replicas would train for real, because native devices are not modelled (run.devices)";
+  if (algorithm.uses_losses)
+    return "its replicas would train for real, because " + experiment.sync.algorithm + " decides by losses";
+  return "";
 }
 
 }  // namespace
 
 std::string no_ensemble_reason(const Experiment& experiment) {
-  if (experiment.physics.ensemble == 0 || !is_timing_driven(experiment)) return "";
-  if (experiment.workload.math == Experiment::Workload::Math::modelled) return "";
-  if (experiment.run.devices == DeviceSpeed::native)
-    return "its replicas would train for real, because native devices are not modelled (run.devices)";
-  if (sync::catalog().find(experiment.sync.algorithm).make.uses_losses)
-    return "its replicas would train for real, because " + experiment.sync.algorithm + " decides by losses";
-  return "";
+  return no_ensemble_reason(experiment, ResolvedExperiment(experiment).algorithm.make());
 }
 
 int replicas_of(const Experiment& experiment) {
-  if (!is_timing_driven(experiment) || !no_ensemble_reason(experiment).empty()) return 0;
-  return experiment.physics.ensemble;
+  const ResolvedExperiment chosen(experiment);
+  const bool has_ensemble =
+      chosen.algorithm->timing_driven && no_ensemble_reason(experiment, chosen.algorithm.make()).empty();
+  return has_ensemble ? experiment.physics.ensemble : 0;
 }
 
 bool draws_starts(const Experiment& experiment, int repetition) {

@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "workloads/experiment/key_error.hpp"
-#include "workloads/job/compression_rules.hpp"
 #include "workloads/model/stretch.hpp"
 
 namespace tandem {
@@ -40,40 +39,28 @@ OptimizerSetting optimizer_from(const Experiment::Optimizer& from, double rounds
   return setting;
 }
 
-sync::Setting sync_setting_of(const Experiment& experiment, const Catalog<sync::Factory>::Entry& algorithm,
-                              int workers) {
-  return {.workers = workers,
-          .batch = experiment.workload.batch,
-          .route = experiment.sync.over,
-          .options = Options::resolve(algorithm.name, algorithm.options, experiment.sync.options),
-          .seed = experiment.seed};
-}
-
 }  // namespace
 
-ExchangePlan::ExchangePlan(const Experiment& experiment, std::shared_ptr<const ModelDescription> model,
-                           std::int64_t train_samples, int workers, int servers)
+ExchangePlan::ExchangePlan(const Experiment& experiment, const ResolvedExperiment& chosen,
+                           std::shared_ptr<const ModelDescription> model, std::int64_t train_samples, int workers,
+                           int servers)
     : model_(std::move(model)),
       sync_(experiment.sync),
-      algorithm_(&sync::catalog().find(sync_.algorithm)),
-      sync_setting_(sync_setting_of(experiment, *algorithm_, workers)),
+      algorithm_(&chosen.algorithm.entry()),
+      sync_setting_(chosen.sync_setting(workers)),
       all_workers_(static_cast<std::size_t>(workers)),
       servers_send_means_(route() == sync::Route::server &&
                           experiment.optimizer.update_at == UpdateSide::workers),
       deals_batches_(experiment.transience.may_depart() && !experiment.is_launched_again() &&
                      experiment.recovery.batch == BatchRule::global),
       global_rate_(experiment.optimizer.global_rate),
-      compression_(&compression::catalog().find(sync_.compression)),
-      compression_options_(
-          Options::resolve(compression_->name, compression_->options, sync_.compression_options)) {
+      compression_(&chosen.compression.entry()),
+      compression_options_(chosen.compression.options()) {
   std::iota(all_workers_.begin(), all_workers_.end(), 0);
   check_statistics(experiment);
   check_compression();
-  if (route() == sync::Route::server) {
-    const auto& policy = sharding::catalog().find(sync_.sharding);
-    shard_layout_ = lay_out_shards(*model_, policy.make, servers,
-                                   Options::resolve(policy.name, policy.options, sync_.sharding_options));
-  }
+  if (route() == sync::Route::server)
+    shard_layout_ = lay_out_shards(*model_, chosen.sharding.make(), servers, chosen.sharding.options());
   optimizer_ = optimizer_from(experiment.optimizer, rounds_until_stop(experiment, train_samples));
   optimizer_.schedule.steps_per_round = algorithm_->make.steps_per_round(sync_setting_.options);
 }
@@ -100,9 +87,6 @@ void ExchangePlan::check_statistics(const Experiment& experiment) const {
 /// feedback would count the lost part twice.
 void ExchangePlan::check_compression() const {
   if (compression() == nullptr) return;
-  // A job's document may be written by hand.
-  if (const auto needed = collective_needed(sync_))
-    throw KeyError("sync.collective", *needed, sync_.collective);
   if (!has_error_feedback()) return;
   if (std::holds_alternative<sync::ElasticTie>(update_rule()))
     throw KeyError("sync.compression_options.error_feedback",

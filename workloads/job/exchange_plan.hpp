@@ -14,6 +14,7 @@
 #include "policies/sync/policy.hpp"
 #include "workloads/experiment/experiment.hpp"
 #include "workloads/job/all_reduce_plan.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 #include "workloads/job/shard_layout.hpp"
 #include "workloads/model/description.hpp"
 #include "workloads/model/optimizer.hpp"
@@ -24,7 +25,8 @@ class ExchangePlan {
  public:
   /// Without the all-reduce, which also depends on hosts and their network. `servers`: 0 over another route.
   /// Errors: ConfigError for settings that do not go together.
-  ExchangePlan(const Experiment& experiment, std::shared_ptr<const ModelDescription> model,
+  ExchangePlan(const Experiment& experiment, const ResolvedExperiment& chosen,
+               std::shared_ptr<const ModelDescription> model,
                std::int64_t train_samples, int workers, int servers);
 
   const Catalog<sync::Factory>::Entry& algorithm() const { return *algorithm_; }

@@ -16,6 +16,7 @@
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/catalogues.hpp"
 #include "workloads/job/experiment_check.hpp"
+#include "workloads/job/limits.hpp"
 #include "workloads/job/shared_check.hpp"
 
 namespace tandem {
@@ -38,16 +39,8 @@ std::string absolute_path(const Assignment& assignment, const std::vector<fs::pa
     if (tried.find("'" + candidate.string() + "'") == std::string::npos)
       tried += (tried.empty() ? "" : " or ") + ("'" + candidate.string() + "'");
   }
-  if (assignment.path == "platform")
-    fail(assignment.place, assignment.label(), "a platform file at " + tried, "no such file");
-  if (assignment.path == "workload.model")
-    fail(assignment.place, assignment.label(), "a TorchScript file at " + tried, "no such file");
-  if (assignment.path == "workload.synthetic_tensors")
-    fail(assignment.place, assignment.label(),
-         "tensors (sizes like 4MB), or a file with one per line at " + tried, "no such file");
-  if (assignment.path == "transience.lifetime")
-    fail(assignment.place, assignment.label(),
-         "a lifetime model, or a file that `tandem fit lifetimes --out` wrote at " + tried, "no such file");
+  if (const std::string& file = find_experiment_key(assignment.path)->accepts.needed_file; !file.empty())
+    fail(assignment.place, assignment.label(), file + " at " + tried, "no such file");
   return fs::absolute(folders.front() / path).lexically_normal().string();
 }
 
@@ -203,24 +196,10 @@ void check_key_of_job(const Assignment& assignment) {
   const std::string section = assignment.path.substr(0, assignment.path.find('.'));
   if (section == "jobs" || section == "variants" || section == "name")
     fail(assignment.place, assignment.label(), "a key that jobs can override", quote(section));
-  if (section == "platform" || section == "physics" || assignment.path == "run.devices" ||
-      assignment.path == "repetitions")
+  const ExperimentKey* key = find_experiment_key(assignment.path);
+  if (key != nullptr && key->shared == Shared::by_all_jobs)
     fail(assignment.place, assignment.label(), "a key that jobs can override: all of them share one",
          quote(assignment.path));
-}
-
-/// What one simulation or one launch of several jobs cannot do yet.
-void check_for_company(const LocatedJob& job) {
-  const auto refuse = [&](const char* key, const std::string& expected, const std::string& found) {
-    const Origin origin = job.locate(key);
-    fail(origin.place, origin.label, expected + " in an experiment of several jobs", found);
-  };
-  const Experiment& experiment = job.experiment;
-  if (experiment.transience.may_depart())
-    refuse("transience.lifetime", "never", quote(experiment.transience.lifetime));
-  if (experiment.is_launched_again()) refuse("recovery.mode", "in-place", "'restart'");
-  if (experiment.checkpoint.to == CommitPlace::buddy)
-    refuse("checkpoint.to", "directory or local", "'buddy'");
 }
 
 /// `locate_of`: in a job. The jobs are complete, without placement.
@@ -248,7 +227,7 @@ std::vector<LocatedJob> split_into_jobs(const Experiment& experiment,
     job.experiment.name += (job.experiment.name.find('/') == std::string::npos ? '/' : '-') + job.name;
     job.experiment.variants.clear();
     complete_experiment(job.experiment, job.locate);
-    check_for_company(job);
+    check_limits(limits_of_company(), job.experiment, job.locate);
   }
   return jobs;
 }
@@ -313,9 +292,9 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   origins.add(of_variants);
   origins.add(from_overrides);
   origins.add(of_jobs);
-  // Where there are jobs, the keys that all of them have need not make a job.
+  // Where there are jobs, the keys that all of them have need not make a job, nor where a variant is chosen.
   const bool is_one_job = of_jobs.empty();
-  if (is_one_job) complete_experiment(experiment, origins.of(""));
+  if (is_one_job && variant.empty()) complete_experiment(experiment, origins.of(""));
   // What suits the chosen variant need not suit the others.
   const auto is_checked = [&](const std::string& name) {
     return variant.empty() || overrides.empty() || name == variant;

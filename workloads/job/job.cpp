@@ -27,7 +27,8 @@ std::optional<Rank> evaluator_of(const JobSpec& spec, const Roster& roster) {
   return first_worker_does ? roster.first_worker() : roster.evaluator();
 }
 
-CheckpointPlan plan_checkpoints(const JobSpec& spec, const Roster& roster, const ExchangePlan& exchange) {
+CheckpointPlan plan_checkpoints(const JobSpec& spec, const ResolvedExperiment& chosen, const Roster& roster,
+                                const ExchangePlan& exchange) {
   return {.directory = spec.directory,
           .every = spec.experiment.evaluate_every,
           .has_model = spec.real_math(),
@@ -37,20 +38,21 @@ CheckpointPlan plan_checkpoints(const JobSpec& spec, const Roster& roster, const
           .evaluator = evaluator_of(spec, roster),
           .stop_accuracy = spec.experiment.stop.accuracy,
           .accuracy_deciders = accuracy_deciders(spec, roster, exchange),
-          .commits = plan_commits(spec.experiment, roster, exchange)};
+          .commits = plan_commits(spec.experiment, chosen, roster, exchange)};
 }
 
 }  // namespace
 
 Job::Parts::Parts(JobSpec given)
     : spec(std::move(given)),
+      chosen(spec.experiment),
       roster(spec.experiment),
-      data(spec.experiment, static_cast<int>(roster.first_workers().size()), spec.data_memory),
+      data(spec.experiment, chosen, static_cast<int>(roster.first_workers().size()), spec.data_memory),
       replica(plan_replica(spec.experiment, data.info(), data.needs_losses())),
-      exchange(spec.experiment, replica.description, data.info().train_samples,
+      exchange(spec.experiment, chosen, replica.description, data.info().train_samples,
                static_cast<int>(roster.workers().size()), static_cast<int>(roster.servers().size())),
       devices(spec, roster, replica.description, exchange),
-      checkpoints(plan_checkpoints(spec, roster, exchange)),
+      checkpoints(plan_checkpoints(spec, chosen, roster, exchange)),
       stop(spec.experiment.stop, data.info().train_samples, data.has_lists() && !roster.steward()) {}
 
 Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {

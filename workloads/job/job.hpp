@@ -20,6 +20,7 @@
 #include "workloads/job/notices.hpp"
 #include "workloads/job/progress.hpp"
 #include "workloads/job/replica_plan.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 #include "workloads/job/resume_point.hpp"
 #include "workloads/job/roster.hpp"
 
@@ -36,6 +37,7 @@ class Job {
   Job(JobSpec spec, std::optional<AllReducePlan> all_reduce);
 
   const JobSpec& spec() const { return parts_->spec; }
+  const ResolvedExperiment& chosen() const { return parts_->chosen; }
   const Roster& roster() const { return parts_->roster; }
   const DataPlan& data() const { return parts_->data; }
   const ReplicaPlan& replica_plan() const { return parts_->replica; }
@@ -83,6 +85,7 @@ class Job {
   struct Parts {
     explicit Parts(JobSpec given);
     JobSpec spec;
+    ResolvedExperiment chosen;
     Roster roster;
     DataPlan data;
     ReplicaPlan replica;

@@ -52,7 +52,7 @@ Bytes of_worker_data(const Job& job, int worker) {
   if (job.real_math()) return batches;
   const auto workers = static_cast<std::int64_t>(job.roster().workers().size());
   const std::int64_t samples = data.info().train_samples;
-  const bool all = sampling::splits().find(job.spec().experiment.data.split).make.replicates;
+  const bool all = job.chosen().split->replicates;
   return batches + record * (all ? samples : samples / workers + (worker < samples % workers ? 1 : 0));
 }
 

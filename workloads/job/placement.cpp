@@ -6,14 +6,14 @@
 #include <set>
 
 #include "policies/lifetimes/catalog.hpp"
-#include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/experiment_file.hpp"
+#include "workloads/job/limits.hpp"
 #include "workloads/job/needed_machines.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 #include "workloads/job/roster.hpp"
-#include "workloads/job/transience_check.hpp"
 
 namespace tandem {
 namespace {
@@ -24,7 +24,11 @@ using platforms::Host;
 class Placer {
  public:
   Placer(Experiment& experiment, const Description& platform, const Locate& locate)
-      : experiment_(experiment), placement_(experiment.placement), platform_(platform), locate_(locate) {}
+      : experiment_(experiment),
+        chosen_(experiment),
+        placement_(experiment.placement),
+        platform_(platform),
+        locate_(locate) {}
 
   void run() {
     if (platform_.hosts.empty())
@@ -253,19 +257,12 @@ class Placer {
     }
   }
 
-  const Catalog<sync::Factory>::Entry& algorithm() const {
-    return sync::catalog().find(experiment_.sync.algorithm);
-  }
+  const Catalog<sync::Factory>::Entry& algorithm() const { return chosen_.algorithm.entry(); }
 
   /// Errors: OptionError when this number of workers cannot have the options of the algorithm.
   void make_policies(int workers) const {
     const auto& chosen = algorithm();
-    const sync::Setting setting{
-        .workers = workers,
-        .batch = experiment_.workload.batch,
-        .route = experiment_.sync.over,
-        .options = Options::resolve(chosen.name, chosen.options, experiment_.sync.options),
-        .seed = experiment_.seed};
+    const sync::Setting setting = chosen_.sync_setting(workers);
     chosen.make.make_worker(setting, 0);
     chosen.make.update_rule(setting);
     if (chosen.make.make_server != nullptr) chosen.make.make_server(setting);
@@ -326,7 +323,7 @@ class Placer {
     int& least = experiment_.recovery.least;
     if (!experiment_.recovery.shrinks() && !locate_("recovery.least").is_given) least = workers;
     check_most();
-    check_least_workers(experiment_, locate_);
+    check_limits(limits_of_workers(), experiment_, locate_);
     for (int fewer = workers - 1; fewer >= least; --fewer) {
       try {
         make_policies(fewer);
@@ -394,6 +391,7 @@ class Placer {
   enum class Servers { listed, co_located, own };
 
   Experiment& experiment_;
+  const ResolvedExperiment chosen_;
   Experiment::Placement& placement_;
   Servers servers_ = Servers::listed;
   const Description& platform_;

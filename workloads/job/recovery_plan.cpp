@@ -10,14 +10,16 @@
 #include "workloads/experiment/key_error.hpp"
 #include "workloads/job/host_lifetime.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 #include "workloads/job/zones.hpp"
 
 namespace tandem {
 namespace {
 
 /// Of machines whose lifetimes have a distribution. Pre: check_known_lifetimes().
-std::function<double(Seconds)> survival_of(const Experiment::Transience& transience) {
-  if (!transience.may_depart() || !has_distribution(transience)) return {};
+std::function<double(Seconds)> survival_of(const Experiment& experiment, const ResolvedExperiment& chosen) {
+  const auto& transience = experiment.transience;
+  if (!transience.may_depart() || chosen.lifetime->lifetime == nullptr) return {};
   auto options = transience.options;
   if (transience.limit > Seconds(0)) options["limit"] = transience.limit.count();
   const std::shared_ptr<const lifetimes::Lifetime> lifetime =
@@ -29,24 +31,20 @@ std::function<double(Seconds)> survival_of(const Experiment::Transience& transie
 
 }  // namespace
 
-bool has_distribution(const Experiment::Transience& transience) {
-  return lifetimes::catalog().find(transience.lifetime).make.lifetime != nullptr;
-}
-
 std::unique_ptr<recovery::Policy> make_recovery_policy(const Experiment& experiment, int slots,
                                                        std::vector<std::size_t> zones) {
   const auto& recovery = experiment.recovery;
-  const auto& entry = recovery::catalog().find(recovery.policy);
-  return entry.make({.workers = slots - static_cast<int>(experiment.placement.spares.size()),
+  const ResolvedExperiment chosen(experiment);
+  return chosen.recovery.make()({.workers = slots - static_cast<int>(experiment.placement.spares.size()),
                      .slots = slots,
                      .least = recovery.least,
                      .give_up = recovery.give_up,
-                     .options = Options::resolve(entry.name, entry.options, recovery.options),
+                     .options = chosen.recovery.options(),
                      .zones = std::move(zones),
                      .provisioning = recovery.provisioning,
                      .provisioning_options = recovery.provisioning_options,
                      .time_scale = experiment.transience.time_scale,
-                     .survival = survival_of(experiment.transience)});
+                     .survival = survival_of(experiment, chosen)});
 }
 
 std::unique_ptr<recovery::Policy> make_recovery_policy(const Job& job) {

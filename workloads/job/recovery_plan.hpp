@@ -12,9 +12,6 @@ namespace tandem {
 
 class Job;
 
-/// Whether the lifetimes of machines have a distribution, which a policy may ask for.
-bool has_distribution(const Experiment::Transience& transience);
-
 /// The policy of recovery.policy. `slots`: for all workers, spares included; `zones`: of each slot. Errors:
 /// ConfigError.
 std::unique_ptr<recovery::Policy> make_recovery_policy(const Experiment& experiment, int slots,

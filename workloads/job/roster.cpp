@@ -5,6 +5,7 @@
 
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 
 namespace tandem {
 namespace {
@@ -59,7 +60,7 @@ Roster::Roster(const Experiment& experiment) : first_workers_(experiment.placeme
   if (route == sync::Route::server) {
     expect_host("placement.servers", placement.servers);
     add(Role::server, placement.servers);
-  } else if (sync::has_coordinator(sync::catalog().find(experiment.sync.algorithm).make, route)) {
+  } else if (sync::has_coordinator(ResolvedExperiment(experiment).algorithm.make(), route)) {
     expect_host("placement.servers", placement.servers);
     add(Role::coordinator, {placement.servers.front()});
   }

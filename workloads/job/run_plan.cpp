@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "policies/sync/policy.hpp"
 #include "workloads/experiment/key_error.hpp"
 #include "workloads/job/cache_clients.hpp"
+#include "workloads/job/resolved_experiment.hpp"
 #include "workloads/job/roster.hpp"
 
 namespace tandem {
@@ -16,9 +16,8 @@ namespace {
 
 /// Of an algorithm that varies them, at least one.
 int steps_per_round(const Experiment& experiment) {
-  const auto& algorithm = sync::catalog().find(experiment.sync.algorithm);
-  return std::max(1, algorithm.make.steps_per_round(
-                         Options::resolve(algorithm.name, algorithm.options, experiment.sync.options)));
+  const ResolvedExperiment chosen(experiment);
+  return std::max(1, chosen.algorithm->steps_per_round(chosen.algorithm.options()));
 }
 
 }  // namespace

@@ -17,19 +17,16 @@ void ResidentSet::add(std::span<const std::byte> other) {
 }
 
 std::optional<ResidentLists> ResidentLists::of(const Job& job) {
-  const auto& sampler = sampling::samplers().find(job.spec().experiment.data.sampling).make;
-  if (!job.data().from_storage() || !sampler.needs_cached) return std::nullopt;
+  if (!job.data().from_storage() || !job.chosen().sampler->needs_cached) return std::nullopt;
   return ResidentLists(job);
 }
 
 ResidentLists::ResidentLists(const Job& job) : data_(&job.data()) {
-  const auto& setting = job.spec().experiment.data;
-  const auto& entry = sampling::samplers().find(setting.sampling);
-  sampler_ =
-      entry.make.make({.samples = job.data().info().train_samples,
-                       .batch = job.data().batch(),
-                       .seed = job.data().seed(),
-                       .options = Options::resolve(entry.name, entry.options, setting.sampling_options)});
+  const auto& sampler = job.chosen().sampler;
+  sampler_ = sampler->make({.samples = job.data().info().train_samples,
+                            .batch = job.data().batch(),
+                            .seed = job.data().seed(),
+                            .options = sampler.options()});
 }
 
 std::shared_ptr<const sampling::EpochList> ResidentLists::list(std::int64_t epoch,

@@ -1,0 +1,134 @@
+// Every limit is met by its example, is the first that is, and tells where, what would do and why.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "platforms/load.hpp"
+#include "tests/support/paths.hpp"
+#include "tests/workloads/experiment/experiment_text.hpp"
+#include "workloads/job/limits.hpp"
+
+namespace tandem::testing {
+namespace TANDEM_FILE {
+
+struct Row {
+  const Limit* limit;
+  std::string title;
+  int number;
+};
+std::ostream& operator<<(std::ostream& out, const Row& row) {
+  return out << row.limit->key << ": " << row.limit->example;
+}
+
+std::vector<Row> rows() {
+  std::vector<Row> all;
+  for (const LimitGroup& group : limit_groups())
+    for (const Limit& limit : group.limits()) all.push_back({&limit, group.title, static_cast<int>(all.size())});
+  return all;
+}
+
+/// "a=1 'b=two words'": the settings, one for each word.
+Overrides settings_of(const std::string& text) {
+  Overrides settings;
+  std::string word;
+  bool is_quoted = false;
+  for (const char c : text + ' ') {
+    if (c == '\'') is_quoted = !is_quoted;
+    if (c == '\'' || (c != ' ' || is_quoted)) {
+      if (c != '\'') word += c;
+      continue;
+    }
+    if (!word.empty()) settings.push_back(parse_override(word));
+    word.clear();
+  }
+  return settings;
+}
+
+/// The words of a text between names in braces.
+std::vector<std::string> pieces_of(const std::string& text) {
+  std::vector<std::string> pieces;
+  std::string piece;
+  bool is_name = false;
+  for (const char c : text) {
+    if (c == '{') {
+      if (!piece.empty()) pieces.push_back(std::exchange(piece, ""));
+      is_name = true;
+    } else if (c == '}') {
+      is_name = false;
+    } else if (!is_name) {
+      piece += c;
+    }
+  }
+  if (!piece.empty()) pieces.push_back(piece);
+  return pieces;
+}
+
+class EachLimit : public ExperimentFile, public ::testing::WithParamInterface<Row> {
+ protected:
+  static constexpr const char* four_workers =
+      "stop: {rounds: 10}\nplacement: {workers: [node-1, node-2, node-3, node-6], servers: [server]}\n";
+
+  std::string lab() const { return "platform: " + source_folder() + "/platforms/mixed_lab.xml\n"; }
+
+  /// As users meet it.
+  std::string refusal(const std::string& title, const Overrides& settings) {
+    std::string text = lab() + four_workers;
+    if (title == "Several jobs" || title == "Jobs that share their caches") text += "jobs: {one: {}, other: {}}\n";
+    try {
+      LocatedExperiment located = load_located(folder_.write("lab.yaml", text), settings, "");
+      if (!located.jobs.empty()) return "no error";
+      resolve_placement(located.experiment, platforms::load_platform(located.experiment.platform),
+                        located.locate);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+};
+
+TEST_P(EachLimit, IsMetByItsExampleAndSaysWhy) {
+  const auto& [limit, title, number] = GetParam();
+  if (limit->example.empty()) {
+    for (const auto& algorithm : sync::catalog().entries())
+      EXPECT_EQ(algorithm.make.membership.bears, sync::Membership::Bears::departures_and_arrivals)
+          << algorithm.name << " meets it: give the limit an example";
+    return;
+  }
+  const std::string message = refusal(title, settings_of(limit->example));
+  EXPECT_THAT(message, ::testing::HasSubstr("key '"));
+  EXPECT_THAT(message, ::testing::HasSubstr(limit->key + "': expected "));
+  for (const std::string& text : {limit->expected, limit->because})
+    for (const std::string& piece : pieces_of(text)) EXPECT_THAT(message, ::testing::HasSubstr(piece));
+  EXPECT_THAT(message, ::testing::HasSubstr(", found "));
+  EXPECT_THAT(message, ::testing::Not(::testing::HasSubstr("{")));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachLimit, ::testing::ValuesIn(rows()), [](const auto& info) {
+  std::string name = info.param.limit->key + '_' + std::to_string(info.param.number);
+  std::ranges::replace_if(name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+});
+
+TEST(Limits, AreListedWithoutValues) {
+  for (const Row& row : rows()) {
+    const std::string text = describe(*row.limit);
+    EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("{"))) << row;
+    EXPECT_FALSE(row.limit->key.empty());
+  }
+}
+
+TEST(Limits, AreNotMetByAnOrdinaryExperiment) {
+  Experiment experiment;
+  experiment.stop.rounds = 10;
+  experiment.placement.workers = {"a", "b"};
+  const ResolvedExperiment chosen(experiment);
+  for (const Row& row : rows()) {
+    if (row.title == "Jobs that share their caches" || row.title == "Numbers of workers") continue;
+    EXPECT_FALSE(row.limit->is_met({experiment, chosen})) << row;
+  }
+}
+
+}  // namespace TANDEM_FILE
+}  // namespace tandem::testing

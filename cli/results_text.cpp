@@ -291,6 +291,19 @@ std::string faults_line(const nlohmann::json& cache) {
   return line;
 }
 
+/// How much longer a job on GPUs may take than an uncalibrated simulation says.
+std::string overlap_line(const RunInfo& info, double makespan_s) {
+  if (!info.physics.contains("overlap_s")) return "";
+  // Of kernels that compute while NCCL sums, the worst of public measurements.
+  constexpr double published_slowdown = 1.8;
+  const double longer_s = (published_slowdown - 1) * info.physics.at("overlap_s").get<double>();
+  return fmt::format(
+      "\n  not calibrated: GPUs compute {} while messages move; sums slow that down, by up to {} in public "
+      "measurements: then the job takes up to {} ({:.1f} %) longer (physics.overlap_slowdown)",
+      seconds_text(info.physics.at("overlap_s")), published_slowdown, seconds_text(longer_s),
+      100 * longer_s / makespan_s);
+}
+
 /// Why an epoch may have been recorded without all of its samples; empty: it may not.
 std::string epochs_in_parts(const RunInfo& info) {
   if (info.resumed.is_object()) return "the first one without what came before the job was resumed";
@@ -333,6 +346,7 @@ std::string results_line(const Results& results) {
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))
     line += "\n  library all-reduce timed " + physics.at("native_all_reduce").get<std::string>();
+  line += overlap_line(results.info, summary.at("makespan_s"));
   if (const auto& shards = results.info.sharding; shards.is_object() && shards.at("bytes").size() > 1)
     line += "\n  server: " + shards.at("summary").get<std::string>();
   if (const auto& shards = results.info.sharding; shards.is_object() && shards.contains("busiest_summary"))

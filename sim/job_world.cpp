@@ -138,6 +138,7 @@ class Ranks {
     if (first.spec().experiment.physics.noise == NoiseSource::profile)
       setting.noise = {times_.front()->event_seed(), first.devices().profile()->share_jitter()};
     setting.price = [this](Rank rank, const Work& work) { return device(rank).next(work); };
+    setting.has_second_queue = [this](Rank rank) { return plan(rank).has_second_queue(own(rank).rank); };
     setting.disk_service = [this](Rank rank, int disk) {
       return plan(rank).disk_service(own(rank).rank, disk);
     };
@@ -149,6 +150,9 @@ class Ranks {
     setting.disk_delay = [this](Rank rank, int, const DiskAccess&) { return device(rank).disk_delay(); };
     if (std::ranges::any_of(jobs_, [](const auto& of) { return ComputeTimeSampler::any_slowdown(*of.job); }))
       setting.slowdown = [this](Rank rank, const Work& work) { return device(rank).slowdown(work); };
+    setting.measures_overlap = !setting.slowdown && std::ranges::any_of(setting.hosts, [&, rank = 0](const auto&) mutable {
+      return setting.has_second_queue(rank++);
+    });
     setting.all_reduce = [this](std::span<const Rank> members, Bytes size) {
       const std::size_t job = own(members.front()).job;
       if (jobs_.size() == 1) return times_[job]->all_reduce(members, size);
@@ -238,6 +242,7 @@ JobRun run_of(const SharingJob& sharing, std::vector<Journal> journals, Seconds 
              .physics = result.physics,
              .warnings = result.warnings,
              .is_cut = result.is_cut};
+  if (result.overlap > Seconds(0)) run.physics["overlap_s"] = result.overlap.count();
   if (times.all_reduces().used()) run.physics["native_all_reduce"] = times.all_reduces().origin();
   for (Journal& own : journals) own.complete();
   const Generation* const generation = run.is_cut ? nullptr : job.generation();

@@ -1,5 +1,7 @@
 // The work of one simulated rank: one operation after the other on its device, slower while messages of the
-// rank are in flight; or concurrent work.
+// rank are in flight; sums in the second queue of a device that has one; and concurrent work.
+#include <algorithm>
+
 #include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "sim/rank_context.hpp"
@@ -12,10 +14,10 @@ Pending RankContext::compute(const Work& work, Kernel kernel) {
   if (kernel) kernel();
   const double alone_s = world_.setting().price(rank_, work).count();
   TANDEM_CHECK(alone_s >= 0, "price", alone_s, "rank", rank_);
-  if (work.concurrent) {
-    Pending pending = sleep(Seconds(alone_s));
-    operation(pending.slot()).is_work = true;
-    return pending;
+  if (work.concurrent) return timed_work(alone_s);
+  if (has_second_queue_ && is_of_finished_bucket(work)) {
+    second_queue_free_s_ = std::max(now().count(), second_queue_free_s_) + alone_s;
+    return timed_work(second_queue_free_s_ - now().count());
   }
   Operation& operation = new_operation(Kind::compute);
   if (alone_s == 0) return done_at_once(operation);
@@ -25,11 +27,19 @@ Pending RankContext::compute(const Work& work, Kernel kernel) {
   return started(operation);
 }
 
+/// Work that neither delays the first queue of the device nor is delayed by it.
+Pending RankContext::timed_work(double duration_s) {
+  Pending pending = sleep(Seconds(duration_s));
+  operation(pending.slot()).is_work = true;
+  return pending;
+}
+
 // The activity is reused, like those of messages and disks (rank_context.cpp).
 
 void RankContext::start_compute(Operation& operation) {
   if (computing_ != nullptr) return computes_waiting_.push_back(&operation);
   computing_ = &operation;
+  note_overlap();
   if (!operation.exec) {
     operation.exec = s4u::Exec::init();
     operation.exec->set_host(&host_);
@@ -51,13 +61,24 @@ simgrid::kernel::resource::Action* RankContext::started_action(const Operation& 
 }
 
 void RankContext::message_set_out() {
-  if (world_.slows_down() && messages_in_flight_++ == 0 && action_ != nullptr)
-    stretch_compute(computing_->slowdown);
+  if (!world_.counts_messages() || messages_in_flight_++ > 0) return;
+  if (action_ != nullptr) stretch_compute(computing_->slowdown);
+  note_overlap();
 }
 
 void RankContext::message_over() {
-  if (world_.slows_down() && --messages_in_flight_ == 0 && action_ != nullptr)
-    stretch_compute(1.0 / computing_->slowdown);
+  if (!world_.counts_messages() || --messages_in_flight_ > 0) return;
+  if (action_ != nullptr) stretch_compute(1.0 / computing_->slowdown);
+  note_overlap();
+}
+
+void RankContext::note_overlap() {
+  if (!world_.setting().measures_overlap) return;
+  const bool overlaps = computing_ != nullptr && messages_in_flight_ > 0;
+  if (overlaps == overlap_began_s_.has_value()) return;
+  const double now_s = s4u::Engine::get_clock();
+  if (!overlaps) overlap_s_ += now_s - *overlap_began_s_;
+  overlap_began_s_ = overlaps ? std::optional(now_s) : std::nullopt;
 }
 
 /// From now on, the rest of the current work on the device takes `factor` times as long. The amount of work
@@ -74,6 +95,7 @@ void RankContext::stretch_compute(double factor) {
 
 void RankContext::stop_work() {
   TANDEM_CHECK(world_.setting().stops_work, "the simulation was not set up for it; rank", rank_);
+  second_queue_free_s_ = now().count();
   for (const auto& operation : operations_) {
     const bool is_work = operation->kind == Kind::compute || operation->is_work;
     if (operation->state == State::pending && is_work) stop(*operation);
@@ -94,6 +116,7 @@ void RankContext::stop(Operation& work) {
 
 void RankContext::start_next_compute() {
   computing_ = nullptr;
+  note_overlap();
   if (computes_waiting_.empty()) return;
   Operation& next = *computes_waiting_.front();
   computes_waiting_.pop_front();

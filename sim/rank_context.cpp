@@ -41,7 +41,8 @@ RankContext::RankContext(World& world, Rank rank, s4u::Host& host)
       host_(host),
       // A device works on one thing at a time, whatever the number of cores of the machine around it.
       cores_for_compute_(host.get_property("device") != nullptr ? host.get_core_count() : 1),
-      disks_(host.get_disks()) {}
+      disks_(host.get_disks()),
+      has_second_queue_(world.setting().has_second_queue && world.setting().has_second_queue(rank)) {}
 
 // ---- Starting ----
 

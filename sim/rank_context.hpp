@@ -7,6 +7,7 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <simgrid/kernel/resource/Action.hpp>
 #include <span>
 #include <string>
@@ -50,6 +51,8 @@ class RankContext final : public Context {
   bool ended() const { return ended_; }
   bool has_left() const { return has_left_; }
   Seconds end_time() const { return end_time_; }
+  /// In which the first queue of its device computed while messages of the rank moved.
+  Seconds overlap() const { return Seconds(overlap_s_); }
   /// "rank 3 waits for a message of rank 0 on channel 5"; empty unless the rank is blocked.
   std::string waiting_for() const;
   /// The actor of this rank has been killed and must not be woken.
@@ -151,6 +154,9 @@ class RankContext final : public Context {
   void start_next_compute();
   simgrid::kernel::resource::Action* started_action(const Operation& operation) const;
   void stretch_compute(double factor);
+  Pending timed_work(double duration_s);
+  /// The device has begun or ended to compute, or messages of the rank to move.
+  void note_overlap();
   void start_disk_transfer(Operation& operation);
   void end_transfer(Operation& operation, bool succeeded);
   void serve(Operation& operation, const DiskAccess& access);
@@ -178,7 +184,11 @@ class RankContext final : public Context {
   Operation* computing_ = nullptr;  ///< on the device, which does one operation after the other
   simgrid::kernel::resource::Action* action_ = nullptr;  ///< of `computing_`; null: it has ended
   std::deque<Operation*> computes_waiting_;              ///< for the device, in the order of their start
-  int messages_in_flight_ = 0;   ///< from and to this rank; counted if any work is slowed down
+  int messages_in_flight_ = 0;   ///< from and to this rank; counted if World::counts_messages()
+  double overlap_s_ = 0;
+  std::optional<double> overlap_began_s_;
+  bool has_second_queue_;
+  double second_queue_free_s_ = 0;  ///< when the second queue of the device has done its work
   double all_reduced_at_s_ = 0;  ///< when the latest all-reduce of this rank ends
   std::vector<Operation*> to_start_;
   std::vector<Message*> messages_to_start_;  ///< own ones, and those to this rank that waited for its receive

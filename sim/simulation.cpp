@@ -67,14 +67,16 @@ SimulationResult simulate(const SimulationSetting& setting) {
   world.rethrow();
 
   Seconds makespan(0);
+  Seconds overlap(0);
   std::vector<Seconds> ends;
   for (const auto& context : world.ranks()) {
     ends.push_back(context->end_time());
     makespan = std::max(makespan, ends.back());
+    overlap = std::max(overlap, context->overlap());
   }
   if (world.is_cut()) makespan = *setting.until;
   return {makespan, report_physics(own_config, setting.network, setting.eager_limit),
-          world.network().warnings(), world.is_cut(), std::move(ends)};
+          world.network().warnings(), world.is_cut(), overlap, std::move(ends)};
 }
 
 }  // namespace tandem::sim

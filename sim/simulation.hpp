@@ -35,9 +35,13 @@ struct SimulationSetting {
   /// Seconds that the work takes alone on the device of the rank. Called once for each compute.
   std::function<Seconds(Rank, const Work&)> price;
   std::function<void(Context&)> body;  ///< run by every rank
+  /// The device of the rank does sums and compressions of buckets in a second queue (is_of_finished_bucket);
+  /// null: none does.
+  std::function<bool(Rank)> has_second_queue = {};
   /// Factor on the time of work while messages of the rank are in flight; at least 1. Called once for each
   /// compute; empty: messages do not slow work down. Not under SMPI.
   std::function<double(Rank, const Work&)> slowdown = {};
+  bool measures_overlap = false;  ///< SimulationResult::overlap. Not under SMPI
   bool stops_work = false;  ///< bodies may call Context::stop_work
   /// Time of an all-reduce of the library once all its members have started it. Called once for each. Needed
   /// where a body starts one; not under SMPI, which sends its messages.
@@ -80,6 +84,8 @@ struct SimulationResult {
   nlohmann::json physics;  ///< the network model and every flag that shapes times, as they were in effect
   std::vector<std::string> warnings = {};  ///< what a reader of the times must know
   bool is_cut = false;                     ///< SimulationSetting::until came before the last body had ended
+  /// The longest time in which a rank computed in its first queue while messages of it moved.
+  Seconds overlap{0};
   std::vector<Seconds> ends = {};          ///< of each rank's body; empty: not known (SMPI)
 };
 

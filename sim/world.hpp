@@ -31,6 +31,7 @@ class World {
   Network& network() const { return network_; }
   /// Whether messages in flight slow work down.
   bool slows_down() const { return static_cast<bool>(setting_.slowdown); }
+  bool counts_messages() const { return slows_down() || setting_.measures_overlap; }
   /// Pre: slows_down(), or work can be stopped.
   simgrid::kernel::resource::Model& cpu_model() const { return *cpu_model_; }
   /// Events closer than this are one instant to SimGrid.

@@ -47,6 +47,13 @@ struct Work {
   Bytes stored{0};  ///< of decode: size of the samples as they are stored; `bytes` is that of their records
 };
 
+/// Sums and compressions of a bucket, whose input is complete when they start. A GPU does them in a second
+/// queue: one after the other, while the first queue computes other buckets.
+constexpr bool is_of_finished_bucket(const Work& work) {
+  return work.bucket >= 0 && (work.kind == Work::Kind::reduce || work.kind == Work::Kind::compress ||
+                              work.kind == Work::Kind::decompress);
+}
+
 inline constexpr std::array<const char*, 10> work_names = {"forward", "backward", "update",   "reduce",
                                                            "decode",  "evaluate", "compress", "decompress",
                                                            "push",    "reply"};

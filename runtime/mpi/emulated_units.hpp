@@ -52,19 +52,21 @@ class TransferDelays {
   std::int64_t missed_ = 0;
 };
 
-/// The units of one rank. Concurrent work of the device has its own unit.
+/// The units of one rank. Each queue of the device, and its concurrent work, has its own unit.
 class EmulatedUnits {
  public:
-  EmulatedUnit& device(bool concurrent) { return concurrent ? concurrent_device_ : device_; }
+  EmulatedUnit& device() { return device_; }
+  EmulatedUnit& second_queue() { return second_queue_; }
+  EmulatedUnit& concurrent_device() { return concurrent_device_; }
   void stop_devices(Seconds now) {
-    device_.stop(now);
-    concurrent_device_.stop(now);
+    for (EmulatedUnit* unit : {&device_, &second_queue_, &concurrent_device_}) unit->stop(now);
   }
   TransferDelays& disk(int number) { return disks_[number]; }
   std::int64_t missed_deadlines() const;
 
  private:
   EmulatedUnit device_;
+  EmulatedUnit second_queue_;
   EmulatedUnit concurrent_device_;
   std::unordered_map<int, TransferDelays> disks_;
 };

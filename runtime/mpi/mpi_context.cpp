@@ -17,12 +17,6 @@ namespace {
 constexpr Channel rendezvous{.stream = Channel::most_streams - 1};
 constexpr DeviceCopies::Route sums_route{.to = -1, .tag = -1};
 
-/// The input of this work is complete when the work starts, since the rank has waited for it.
-bool is_of_finished_bucket(const Work& work) {
-  return work.bucket >= 0 && (work.kind == Work::Kind::reduce || work.kind == Work::Kind::compress ||
-                              work.kind == Work::Kind::decompress);
-}
-
 /// What a member gives to an all-reduce: the vector, or its part of an all-gather.
 Slice own_part(Slice vector, const collectives::Element& element, std::ptrdiff_t self,
                std::ptrdiff_t members) {
@@ -98,9 +92,15 @@ Pending MpiContext::occupy(EmulatedUnit& unit, std::optional<Seconds> duration, 
   return Pending(number);
 }
 
+EmulatedUnit& MpiContext::unit_of(const Work& work) {
+  if (work.concurrent) return units_.concurrent_device();
+  return setting_.emulates_second_queue && is_of_finished_bucket(work) ? units_.second_queue()
+                                                                       : units_.device();
+}
+
 Pending MpiContext::compute(const Work& work, Kernel kernel) {
   const auto duration = setting_.emulated ? setting_.emulated(work) : std::nullopt;
-  EmulatedUnit& unit = units_.device(work.concurrent);
+  EmulatedUnit& unit = unit_of(work);
   if (!kernel || device_.is_host()) return occupy(unit, duration, kernel, /*is_work=*/true);
   if (!duration) return queue(work, kernel);
   // For the emulated device, a kernel ends when all work that it has queued has ended.

@@ -32,6 +32,8 @@ namespace tandem {
 struct MpiSetting {
   /// Time that the emulated device of this rank needs.
   std::function<std::optional<Seconds>(const Work&)> emulated = {};
+  /// The emulated device has a second queue (is_of_finished_bucket).
+  bool emulates_second_queue = false;
   /// When the emulated disk ends an access that arrives there at that time, both by the clock of the host.
   std::function<Seconds(int disk, const DiskAccess& access, bool write, Seconds arrival)> emulated_disk = {};
   /// How many transfers of a disk run at the same time, at least 1; null: one.
@@ -66,8 +68,8 @@ struct MpiSetting {
 
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.
 /// The kernel of work runs in the call that starts it. Emulated work is done when both its kernel has ended
-/// and its emulated time has passed since its start. The work of one emulated device and its concurrent work
-/// are each done one after the other; if a kernel takes too long, work that follows without a pause is
+/// and its emulated time has passed since its start. The work in each queue of an emulated device and its
+/// concurrent work are each done one after the other; if a kernel takes too long, work that follows without a pause is
 /// shortened to make up for it.
 ///
 /// The transfer of an access to a disk runs on a thread or, if it only reads files, in the kernel
@@ -132,6 +134,7 @@ class MpiContext : public Context {
   std::int64_t late_devices() const { return units_.missed_deadlines(); }
 
  private:
+  EmulatedUnit& unit_of(const Work& work);
   Pending occupy(EmulatedUnit& unit, std::optional<Seconds> duration, const Kernel& kernel, bool is_work);
   Pending use_disk(int disk, const DiskAccess& access, Kernel transfer, bool write);
   Completion wait_for_any(std::span<Pending> pendings);

@@ -63,6 +63,7 @@ MpiSetting emulated_setting(const Job& job, Rank rank) {
   return {.emulated =
               [model = devices.cost_model(rank), slow = Slowdown(job.spec().experiment, rank)](
                   const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
+          .emulates_second_queue = devices.has_second_queue(rank),
           .emulated_disk =
               [&devices, disks, rank](int disk, const DiskAccess& access, bool write, Seconds arrival) {
                 return disks->serve(disk, arrival, devices.disk_service(rank, disk), access.requests,

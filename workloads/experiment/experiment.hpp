@@ -201,6 +201,8 @@ struct Experiment {
     std::string profile;  ///< path of a calibration profile; empty: none
     NoiseSource noise = NoiseSource::none;
     double spread = 0.0;  ///< coefficient of variation of steps' computing times; 0: that of each device
+    /// Factor on the time of computing while messages of the worker move; 1: none, or as the profile measured.
+    double overlap_slowdown = 1.0;
     int ensemble = 16;    ///< simulations of a job whose decisions depend on timing; 0: one
   } physics;
 

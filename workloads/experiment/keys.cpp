@@ -495,6 +495,11 @@ std::vector<ExperimentKey> physics_keys() {
       {KEY(physics.spread), between(0, 1),
        "coefficient of variation of the computing time of a step, with physics.noise spread and in ensembles "
        "without a profile; 0: that of each device (GPUs 0.02, processors 0.03, boards 0.05)", Shared::by_all_jobs},
+      {KEY(physics.overlap_slowdown), between(1, 100),
+       "in simulations, factor on the time in which a worker computes while its messages move (an all-reduce "
+       "takes processors and memory of a GPU); 1: as the profile measured, or none. Public measurements of "
+       "kernels under NCCL reach 1.8",
+       Shared::by_all_jobs},
       {KEY(physics.ensemble), between(0, 1000),
        "simulations of a job whose decisions depend on timing (asp, ssp, esync, ...), which differ in the "
        "noise of the profile, or without it in the starts of workers and in physics.spread; results are "

@@ -160,6 +160,11 @@ std::string DevicePlan::kind_of(Rank rank) const {
   return computes ? kind_of(host_of(rank)) : processor_kind;
 }
 
+bool DevicePlan::has_second_queue(Rank rank) const {
+  if (are_native_) return kind_of(rank) != processor_kind;
+  return roster_.has(rank) && host_of(rank).device.is_gpu;
+}
+
 const ServerCost* DevicePlan::server_cost(Rank rank) const {
   const auto found = server_costs_.find(rank);
   return found == server_costs_.end() ? nullptr : &found->second;

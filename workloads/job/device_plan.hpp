@@ -50,6 +50,9 @@ class DevicePlan {
   std::string kind_of(const platforms::Host& host) const;
   /// The same for a rank. A rank that computes nothing, or that the job does not have, needs no GPU.
   std::string kind_of(Rank rank) const;
+  /// The rank computes on a GPU, which does sums and compressions of buckets in a queue of their own
+  /// (is_of_finished_bucket).
+  bool has_second_queue(Rank rank) const;
   /// The number of the GPU of its machine on which the rank really computes, if that GPU exists.
   std::optional<int> gpu_of(Rank rank) const;
   /// Whether GPU memory may be passed to an MPI that can read it.

@@ -97,7 +97,12 @@ Seconds ComputeTimeSampler::disk_delay() {
   return noise_ && comes_late_ ? job_.devices().profile()->draw_lateness(*noise_) : Seconds(0);
 }
 
+double ComputeTimeSampler::slowdown(const Work& work) const {
+  return std::max(costs_.slowdown(work), job_.spec().experiment.physics.overlap_slowdown);
+}
+
 bool ComputeTimeSampler::any_slowdown(const Job& job) {
+  if (job.spec().experiment.physics.overlap_slowdown > 1.0) return true;
   if (job.devices().profile() == nullptr || job.spec().experiment.run.devices != DeviceSpeed::native)
     return false;
   const CostModel costs = job.devices().cost_model(0);

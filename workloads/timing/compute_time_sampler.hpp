@@ -43,7 +43,7 @@ class ComputeTimeSampler {
   /// How late the end of an access to the rank's disk is noticed.
   Seconds disk_delay();
   /// How many times as long the work takes while messages of the rank are in flight.
-  double slowdown(const Work& work) const { return costs_.slowdown(work); }
+  double slowdown(const Work& work) const;
   /// Whether it is above 1 for any work.
   static bool any_slowdown(const Job& job);
 

@@ -223,9 +223,12 @@ std::string slowest_pair_text(const Topology& topology) {
 std::string bisection_text(const Topology& topology) {
   const auto bisection = topology.bisection();
   if (!bisection) return {};
+  const char* const found = bisection->exact ? "" : topology.complete() ? "at most " : "about ";
   return fmt::format(
-      "\nbisection, one direction: {}{}\n  between {} and the rest\n", text(bisection->bandwidth),
-      topology.complete() ? "" : " (from sampled routes; hosts split in the middle of the file's order)",
+      "\nbisection, one direction: {}{}{}\n  between {} and the rest\n", found, text(bisection->bandwidth),
+      bisection->exact      ? ""
+      : topology.complete() ? " (the narrowest of some splits; others were not tried)"
+                            : " (from sampled routes; hosts split in the middle of the file's order)",
       name_ranges(bisection->half));
 }
 

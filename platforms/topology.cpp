@@ -20,6 +20,9 @@ namespace {
 // number.
 constexpr double kUnlimited = 1e300;
 constexpr std::size_t kSplitStarts = 16;
+// Of an exact bisection: kinds of interchangeable hosts, and routes in all the flows that are computed.
+constexpr std::size_t kMostKinds = 14;
+constexpr std::size_t kMostRoutesInFlows = 3'000'000;
 // Splits whose maximum flow is computed; two shares of bandwidth that differ by less are equal.
 constexpr int kMostCuts = 32;
 constexpr double kRounding = 1e-9;
@@ -117,7 +120,107 @@ std::vector<int> Topology::fewest_channels(int from) const {
   return fewest;
 }
 
-std::vector<std::vector<bool>> Topology::splits() const {
+/// Whether the network stays the same when the two hosts change places, together with the channels that only
+/// their routes use. `users`: of each channel, see users_of_channels. Pre: complete().
+bool Topology::interchangeable(int a, int b, const std::vector<std::vector<int>>& users) const {
+  std::map<int, int> swapped;
+  const auto swap = [&](int x, int y) {
+    const Channel& first = channels_[static_cast<std::size_t>(x)];
+    const Channel& second = channels_[static_cast<std::size_t>(y)];
+    if (first.bandwidth != second.bandwidth || first.shared != second.shared) return false;
+    const auto one = swapped.try_emplace(x, y).first, other = swapped.try_emplace(y, x).first;
+    return one->second == y && other->second == x;
+  };
+  // A channel that neither host has to itself stays where it is.
+  const auto stays = [&](int channel) {
+    const auto& hosts = users[static_cast<std::size_t>(channel)];
+    return std::find(hosts.begin(), hosts.end(), a) == hosts.end() &&
+           std::find(hosts.begin(), hosts.end(), b) == hosts.end();
+  };
+  const auto alike = [&](const Pair& one, const Pair& other) {
+    const auto& first = routes_.at(one);
+    const auto& second = routes_.at(other);
+    if (!first || !second) return !first && !second;
+    return std::equal(first->channels.begin(), first->channels.end(), second->channels.begin(),
+                      second->channels.end(),
+                      [&](int x, int y) { return stays(x) || stays(y) ? x == y : swap(x, y); });
+  };
+  for (int c = 0; c < static_cast<int>(hosts_.size()); ++c)
+    if (c != a && c != b && !(alike({a, c}, {b, c}) && alike({c, a}, {c, b}))) return false;
+  return alike({a, b}, {b, a});
+}
+
+/// Of each channel the hosts that are in all pairs whose routes use it: none, one or two.
+std::vector<std::vector<int>> Topology::users_of_channels() const {
+  std::vector<std::vector<int>> users(channels_.size());
+  std::vector<bool> is_used(channels_.size(), false);
+  for (const auto& [pair, route] : routes_) {
+    if (!route || pair.first == pair.second) continue;
+    for (const int index : route->channels) {
+      const auto channel = static_cast<std::size_t>(index);
+      if (!is_used[channel])
+        users[channel] = {pair.first, pair.second};
+      else
+        std::erase_if(users[channel], [&](int host) { return host != pair.first && host != pair.second; });
+      is_used[channel] = true;
+    }
+  }
+  return users;
+}
+
+/// The hosts in groups of interchangeable ones; empty: too many groups. Pre: complete().
+std::vector<std::vector<int>> Topology::kinds_of_hosts(const std::vector<std::vector<int>>& users) const {
+  std::vector<std::vector<int>> kinds;
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto& hosts) {
+      return interchangeable(hosts.front(), host, users);
+    });
+    if (kind != kinds.end())
+      kind->push_back(host);
+    else if (kinds.size() == kMostKinds)
+      return {};
+    else
+      kinds.push_back({host});
+  }
+  return kinds;
+}
+
+/// Halves of which one is a narrowest, see bisection(); empty: too many.
+std::vector<std::vector<bool>> Topology::sufficient_splits() const {
+  if (!complete()) return {};
+  const std::size_t n = hosts_.size();
+  const auto users = users_of_channels();
+  const auto kinds = kinds_of_hosts(users);
+  // With channels between two hosts only, a flow is not linear in the numbers of hosts.
+  const bool corners_suffice =
+      std::none_of(users.begin(), users.end(), [](const auto& hosts) { return hosts.size() > 1; });
+  std::vector<std::vector<bool>> found;
+  std::vector<bool> split(n, false);
+  bool too_many = kinds.empty();
+  const auto add = [&](const auto& self, std::size_t kind, std::size_t missing, bool has_part) -> void {
+    if (missing == 0) {
+      found.push_back(split);
+      too_many = too_many || found.size() * n * (n - 1) > kMostRoutesInFlows;
+    }
+    if (missing == 0 || kind == kinds.size() || too_many) return;
+    const auto& hosts = kinds[kind];
+    const auto set = [&](std::size_t index, bool in_half) {
+      split[static_cast<std::size_t>(hosts[index])] = in_half;
+    };
+    const std::size_t most = std::min(missing, hosts.size());
+    for (std::size_t take = 0; take <= most; ++take) {
+      const bool is_part = take > 0 && take < hosts.size();
+      if (take > 0) set(take - 1, true);
+      if (is_part && has_part && corners_suffice) continue;
+      self(self, kind + 1, missing - take, has_part || is_part);
+    }
+    for (std::size_t index = 0; index < most; ++index) set(index, false);
+  };
+  if (!too_many) add(add, 0, n / 2, false);
+  return too_many ? std::vector<std::vector<bool>>() : found;
+}
+
+std::vector<std::vector<bool>> Topology::some_splits() const {
   const std::size_t n = hosts_.size();
   std::vector<std::vector<bool>> found;
   const auto cut = [&](const std::vector<int>& order) {
@@ -196,7 +299,10 @@ std::optional<Bisection> Topology::bisection() const {
   if (hosts_.size() < 2) return std::nullopt;
   double least = std::numeric_limits<double>::infinity();
   std::vector<bool> narrowest;
-  for (const auto& half : splits())
+  auto halves = sufficient_splits();
+  const bool exact = !halves.empty();
+  if (!exact) halves = some_splits();
+  for (const auto& half : halves)
     for (const bool from_half : {true, false}) {
       const double flow = flow_across(half, from_half).bandwidth;
       if (!narrowest.empty() && flow >= least) continue;
@@ -204,7 +310,7 @@ std::optional<Bisection> Topology::bisection() const {
       narrowest = half;
     }
   if (least >= kUnlimited) least = std::numeric_limits<double>::infinity();
-  Bisection result{BytesPerSecond(least), {}};
+  Bisection result{BytesPerSecond(least), {}, exact};
   for (std::size_t i = 0; i < hosts_.size(); ++i)
     if (narrowest[i]) result.half.push_back(hosts_[i]);
   return result;

@@ -26,6 +26,7 @@ struct Path {
 struct Bisection {
   BytesPerSecond bandwidth;
   std::vector<std::string> half;  ///< hosts on one side of the narrowest split found
+  bool exact = false;  ///< false: some other split may be narrower; with all routes known, an upper bound
 };
 
 /// The channels that limit what one group of hosts can send to all others.
@@ -69,11 +70,15 @@ class Topology {
   /// do not share it. By the theorem of Ford and Fulkerson the flow is the least capacity whose removal would
   /// separate the halves (Boost's Boykov-Kolmogorov algorithm).
   ///
-  /// Finding the worst split is NP-hard, so these splits are tried: the file's order cut in the middle, and
-  /// the halves nearest (by channels, then latency) to each of up to 16 hosts. The result is an upper bound
-  /// of the true bisection, and exact on stars, lines, racks and trees of equal branches. With a sample of
-  /// routes only the file's order is cut, and flows follow sampled routes only. Empty with fewer than two
-  /// hosts.
+  /// Finding the worst split is NP-hard in general. Interchangeable hosts, such as those of one cluster,
+  /// leave few splits that differ: only the number of hosts of each kind in the half matters. A smallest cut
+  /// treats the hosts of a kind and a side alike, so that the flow is the least of several linear functions
+  /// of these numbers where no channel is between two hosts only. Such a function is concave, and least in a
+  /// corner: at most one kind is on both sides. Where these splits are few, all are tried, and the result is
+  /// exact. Otherwise these are tried: the file's order cut in the middle, and the halves nearest (by
+  /// channels, then latency) to each of up to 16 hosts; the result is then an upper bound. With a sample of
+  /// routes only the file's order is cut, and flows follow sampled routes only, so that the result is an
+  /// estimate. Empty with fewer than two hosts.
   std::optional<Bisection> bisection() const;
 
   /// The split of the hosts in two groups, in one direction, that leaves each host of the smaller group the
@@ -96,7 +101,11 @@ class Topology {
     std::vector<int> cut;  ///< channels that are full, and limit it
   };
   int index_of(const std::string& host) const;
-  std::vector<std::vector<bool>> splits() const;
+  std::vector<std::vector<int>> users_of_channels() const;
+  bool interchangeable(int a, int b, const std::vector<std::vector<int>>& users) const;
+  std::vector<std::vector<int>> kinds_of_hosts(const std::vector<std::vector<int>>& users) const;
+  std::vector<std::vector<bool>> sufficient_splits() const;
+  std::vector<std::vector<bool>> some_splits() const;
   Flow flow_across(const std::vector<bool>& half, bool from_half) const;
   std::vector<Split> dividing_splits() const;
   std::vector<int> fewest_channels(int from) const;

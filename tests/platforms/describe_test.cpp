@@ -77,7 +77,16 @@ TEST(Describe, AThousandHostsInUnderFortyLines) {
   const auto text = described(file.path());
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 40);
   EXPECT_NE(text.find("n-0..n-999"), std::string::npos) << text;
-  EXPECT_NE(text.find("bisection, one direction: 10 GB/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("bisection, one direction: about 10 GB/s (from sampled routes;"), std::string::npos)
+      << text;
+}
+
+TEST(Describe, ABisectionThatMayNotBeTheNarrowestIsAnUpperBound) {
+  const TemporaryFile file(line_xml(16));
+  const auto text = described(file.path());
+  EXPECT_NE(text.find("bisection, one direction: at most 8 GB/s (the narrowest of some splits"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Describe, ManyKindsOfHostsAreCounted) {

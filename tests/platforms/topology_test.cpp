@@ -2,6 +2,7 @@
 // links.
 #include "platforms/topology.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -241,6 +242,48 @@ TEST(Topology, ManyHostsAreSampledAndOtherPairsComputedOnDemand) {
     ++asked;
   }
   EXPECT_EQ(asked, 3);
+}
+
+/// Six hosts with a link of 1 GB/s between those of equal parity, and of `across` otherwise.
+std::string parity_xml(const std::string& across) {
+  std::string hosts, links, routes;
+  for (int a = 0; a < 6; ++a) {
+    hosts += fmt::format("<host id='h{}' speed='1Gf'/>", a);
+    for (int b = a + 1; b < 6; ++b) {
+      links += fmt::format("<link id='l{}{}' bandwidth='{}' latency='1us'/>", a, b,
+                           (b - a) % 2 == 0 ? "1GBps" : across);
+      routes += fmt::format("<route src='h{0}' dst='h{1}'><link_ctn id='l{0}{1}'/></route>", a, b);
+    }
+  }
+  return zone_xml("Full", hosts + links + routes);
+}
+
+TEST(Bisection, IsExactWhereHostsAreOfFewKinds) {
+  struct Case {
+    const char* what;
+    std::string xml;
+    double bandwidth;
+    bool exact;
+  };
+  const std::string slow = "bandwidth=\"125MBps\" latency=\"10us\"";
+  for (const Case& one :
+       {// The halves h0, h2, h4 and h1, h3, h5 are next to each other neither in the file nor by channels;
+        // nine links of 10 MB/s are between them.
+        Case{"hosts in turns", parity_xml("10MBps"), 90e6, true},
+        // Links across of 4 GB/s: each half has two hosts of one parity and one of the other. Of the nine
+        // links between the halves, 2 x 1 + 1 x 2 are of 1 GB/s, and 2 x 2 + 1 x 1 of 4 GB/s.
+        Case{"hosts in turns, fast across", parity_xml("4GBps"), 4 * 1e9 + 5 * 4e9, true},
+        // The whole left cluster of 3 and 3 hosts of the right one: these 3 send 1.25 GB/s each, and the
+        // left cluster 125 MB/s.
+        Case{"two clusters, 3 and 9 hosts", two_clusters(3, 9, slow), 3 * 1.25e9 + 125e6, true},
+        Case{"two clusters of 60", two_clusters(60, 60, slow), 125e6, true},
+        // Cables of 1, 2, 3 ... GB/s between 16 hosts, each of its own kind: the middle one is the eighth.
+        Case{"a long line", line_xml(16), 8e9, false}}) {
+    const auto found = load(one.xml).bisection();
+    ASSERT_TRUE(found) << one.what;
+    EXPECT_DOUBLE_EQ(found->bandwidth.count(), one.bandwidth) << one.what;
+    EXPECT_EQ(found->exact, one.exact) << one.what;
+  }
 }
 
 TEST(Topology, OneHostHasNoBisection) { EXPECT_FALSE(load(cluster_xml(1)).bisection()); }

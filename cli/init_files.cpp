@@ -18,6 +18,8 @@ namespace tandem::cli {
 namespace {
 
 constexpr int most_devices = 1000;
+// What drives on PCIe 3.0 x4 typically sustain; the interface itself would carry 3.9 GB/s.
+constexpr const char* nvme_drive = "<disk id=\"disk\" read_bw=\"3GBps\" write_bw=\"2GBps\"/>";
 
 std::vector<std::string> device_names() {
   std::vector<std::string> names;
@@ -80,13 +82,18 @@ void add_server(ZoneText& zone, const NewJob& job) {
 void add_site(ZoneText& zone, const NewJob& job, std::size_t number) {
   const std::string site = fmt::format("site-{}", number);
   zone.hosts += fmt::format("    <!-- Site {}: every device is a host with a link of its own. -->\n", number);
+  if (std::ranges::any_of(job.sites[number - 1],
+                          [](const auto& group) { return device_of(group.device).is_gpu; }))
+    zone.hosts +=
+        "    <!-- Disks are assumed: an NVMe drive on PCIe 3.0 x4. They take the time of commits. -->\n";
   std::map<std::string, int> numbers;
   for (const auto& group : job.sites[number - 1])
     for (int i = 0; i < group.count; ++i) {
       const std::string name = fmt::format("{}-{}-{}", site, group.device, ++numbers[group.device]);
       zone.hosts += fmt::format(
-          "    <host id=\"{}\" speed=\"{}Gf\" core=\"1\"><prop id=\"device\" value=\"{}\"/></host>\n", name,
-          device_of(group.device).speed.count() * 1e-9, group.device);
+          "    <host id=\"{}\" speed=\"{:.6g}Gf\" core=\"1\">{}<prop id=\"device\" value=\"{}\"/></host>\n",
+          name, device_of(group.device).speed.count() * 1e-9,
+          device_of(group.device).is_gpu ? nvme_drive : "", group.device);
       add_cable(zone, job, name, site);
     }
 }
@@ -173,9 +180,11 @@ void check_bandwidth(const std::string& text) {
 std::string platform_text(const NewJob& job) {
   std::string text =
       "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-      "<!-- Written by `tandem init`. Change names, speeds and links as you like; `tandem show` with this "
-      "file prints\n"
-      "     what follows from them. -->\n"
+      "<!-- Written by `tandem init`. Change names, devices, disks and links as you like; `tandem show` with "
+      "this file\n"
+      "     prints what follows from them. How fast a host computes is in its property \"device\", a name "
+      "of\n"
+      "     `tandem list devices`; its speed is ignored unless that property is removed. -->\n"
       "<platform version=\"4.1\">\n  <zone id=\"all\" routing=\"Floyd\">\n";
   ZoneText zone;
   add_server(zone, job);

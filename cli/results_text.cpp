@@ -257,8 +257,19 @@ std::string restarts_line(const RunInfo& info) {
   return line + losses_text(info);
 }
 
+/// What a simulation assumed of commits on hosts without a disk.
+std::string diskless_text(const RunInfo& info) {
+  const json hosts = info.physics.value("commits_without_disk", json::array());
+  if (hosts.empty()) return "";
+  return fmt::format(
+      "\n  no disk on host '{}'{}: writing commits there costs nothing (to price it, add a <disk> to the "
+      "host in {})",
+      hosts.at(0).get<std::string>(), hosts.size() > 1 ? fmt::format(" and {} more", hosts.size() - 1) : "",
+      file_name(info.experiment.platform));
+}
+
 /// Empty where states are not committed apart from evaluations.
-std::string commits_line(const json& summary) {
+std::string commits_line(const json& summary, const RunInfo& info) {
   if (!summary.contains("commits")) return "";
   const json& commits = summary.at("commits");
   const double blocked_s = commits.at("blocked_s"), makespan_s = summary.at("makespan_s");
@@ -266,7 +277,8 @@ std::string commits_line(const json& summary) {
   return fmt::format("\n  commits: {}{}, for which training waited {} ({:.1f} % of the time)",
                      with_separators(commits.at("count")),
                      failed > 0 ? fmt::format(" ({} more were not completed)", failed) : "",
-                     seconds_text(blocked_s), 100 * blocked_s / makespan_s);
+                     seconds_text(blocked_s), 100 * blocked_s / makespan_s) +
+         diskless_text(info);
 }
 
 /// Of samples.
@@ -339,9 +351,10 @@ std::string results_line(const Results& results) {
         with_separators(
             summary.at("cache").at("classes").at("substituted").at("samples").get<std::int64_t>()));
   if (summary.contains("data")) line += data_lines(summary.at("data"), epochs_in_parts(results.info));
-  line += ensemble_line(summary) + shares_line(summary) + commits_line(summary) + rounds_line(summary) +
-          membership_line(summary, results.info.experiment.placement.workers.size()) + target_line(summary) +
-          accuracy_stop_line(results) + restarts_line(results.info) + origin_line(results.info);
+  line += ensemble_line(summary) + shares_line(summary) + commits_line(summary, results.info) +
+          rounds_line(summary) + membership_line(summary, results.info.experiment.placement.workers.size()) +
+          target_line(summary) + accuracy_stop_line(results) + restarts_line(results.info) +
+          origin_line(results.info);
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))

@@ -232,6 +232,16 @@ std::string bisection_text(const Topology& topology) {
       name_ranges(bisection->half));
 }
 
+/// Hosts whose stated speed counts nowhere, with equal ones in one line.
+std::string ignored_speeds_text(const Description& description) {
+  std::map<std::string, std::vector<std::string>> hosts;
+  for (const auto& host : description.hosts)
+    if (std::string why = ignored_speed(host); !why.empty()) hosts[std::move(why)].push_back(host.name);
+  std::string out = hosts.empty() ? "" : "\nspeeds that do not count\n";
+  for (const auto& [why, names] : hosts) out += fmt::format("  {}: {}\n", name_ranges(names), why);
+  return out;
+}
+
 std::string config_text(const Description& description) {
   if (description.config.empty()) return {};
   std::string out = "\nSimGrid settings of this file\n";
@@ -244,7 +254,8 @@ std::string config_text(const Description& description) {
 std::string describe(const Description& description, const Topology& topology) {
   return description.file + "\n\n" + hosts_text(description) + '\n' + links_text(description) +
          pairs_text(topology, description.hosts.size()) + cut_text(topology, description.hosts.size()) +
-         slowest_pair_text(topology) + bisection_text(topology) + config_text(description);
+         slowest_pair_text(topology) + bisection_text(topology) + ignored_speeds_text(description) +
+         config_text(description);
 }
 
 std::string describe(const std::vector<Unsupported>& unsupported) {

@@ -1,11 +1,28 @@
 #include "platforms/description.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
 
 namespace tandem::platforms {
+
+std::string ignored_speed(const Host& host) {
+  constexpr double tolerance = 0.01;
+  if (!host.properties.contains("device") || (host.device.is_gpu && host.cores > 1)) return {};
+  const double stated = host.speed.count() * host.cores, counted = host.device.speed.count();
+  if (std::abs(stated - counted) <= tolerance * counted) return {};
+  return fmt::format(
+      "speed {:.4g} Gflop/s x {} core{} is {:.4g} Gflop/s, but the device '{}' computes {:.4g} Gflop/s in "
+      "fp32: "
+      "the device counts, and the speed is ignored. Change the property 'device', or remove it, so that the "
+      "speed counts",
+      host.speed.count() * 1e-9, host.cores, host.cores == 1 ? "" : "s", stated * 1e-9, host.device.name,
+      counted * 1e-9);
+}
 
 bool alike(const Host& a, const Host& b) {
   return a.speed == b.speed && a.cores == b.cores && a.gpu == b.gpu && a.disks.empty() && b.disks.empty() &&

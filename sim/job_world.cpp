@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/cost/eager_limit.hpp"
 #include "workloads/files/whole_file.hpp"
+#include "workloads/job/commit_plan.hpp"
 #include "workloads/job/ensemble.hpp"
 #include "workloads/job/job_context.hpp"
 #include "workloads/job/job_ranks.hpp"
@@ -150,9 +153,10 @@ class Ranks {
     setting.disk_delay = [this](Rank rank, int, const DiskAccess&) { return device(rank).disk_delay(); };
     if (std::ranges::any_of(jobs_, [](const auto& of) { return ComputeTimeSampler::any_slowdown(*of.job); }))
       setting.slowdown = [this](Rank rank, const Work& work) { return device(rank).slowdown(work); };
-    setting.measures_overlap = !setting.slowdown && std::ranges::any_of(setting.hosts, [&, rank = 0](const auto&) mutable {
-      return setting.has_second_queue(rank++);
-    });
+    setting.measures_overlap =
+        !setting.slowdown && std::ranges::any_of(setting.hosts, [&, rank = 0](const auto&) mutable {
+          return setting.has_second_queue(rank++);
+        });
     setting.all_reduce = [this](std::span<const Rank> members, Bytes size) {
       const std::size_t job = own(members.front()).job;
       if (jobs_.size() == 1) return times_[job]->all_reduce(members, size);
@@ -233,6 +237,17 @@ std::string legend(std::span<const SharingJob> jobs, const JobRanks& ranks) {
   return text;
 }
 
+/// The hosts without a disk whose ranks commit to their disks: writing takes no time there.
+nlohmann::json diskless_commits(const Job& job) {
+  const CommitPlan& commits = job.checkpoints().commits;
+  std::set<std::string> hosts;
+  if (commits.is_enabled() && !commits.are_in_memory())
+    for (Rank rank = 0; rank < job.roster().size(); ++rank)
+      if (has_part_in_commits(job, rank) && !job.devices().disk_of(rank))
+        hosts.insert(job.roster().host_of(rank));
+  return hosts;
+}
+
 /// The job's part of a simulation. `journals`: of its ranks.
 JobRun run_of(const SharingJob& sharing, std::vector<Journal> journals, Seconds makespan,
               const SimulationResult& result, const JobTimes& times, bool decisions) {
@@ -243,6 +258,8 @@ JobRun run_of(const SharingJob& sharing, std::vector<Journal> journals, Seconds 
              .warnings = result.warnings,
              .is_cut = result.is_cut};
   if (result.overlap > Seconds(0)) run.physics["overlap_s"] = result.overlap.count();
+  if (auto hosts = diskless_commits(job); !hosts.empty())
+    run.physics["commits_without_disk"] = std::move(hosts);
   if (times.all_reduces().used()) run.physics["native_all_reduce"] = times.all_reduces().origin();
   for (Journal& own : journals) own.complete();
   const Generation* const generation = run.is_cut ? nullptr : job.generation();

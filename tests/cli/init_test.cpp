@@ -37,6 +37,17 @@ TEST_F(Init, WritesFilesThatAreShownAndSimulated) {
   const std::string told = succeeds("simulate my-job.yaml --set stop.rounds=3 --out out");
   expect_found(told, {"2 x a100 (7.8 Tflop/s in fp32), 6 x t4 (3.24 Tflop/s in fp32)"});
   EXPECT_EQ(told.find("warning"), std::string::npos) << told;
+  expect_found(line_.shell("cat my-job.xml").output,
+               {"its speed is ignored unless",
+                "speed=\"7800Gf\" core=\"1\"><disk id=\"disk\" read_bw=\"3GBps\" "
+                "write_bw=\"2GBps\"/><prop id=\"device\" value=\"a100\"/>",
+                "Disks are assumed: an NVMe drive"});
+  // Only one of the six has another speed now.
+  line_.shell("sed -i '/site-2-t4-3\\\"/s/3240Gf/1000Gf/' my-job.xml");
+  expect_found(
+      succeeds("simulate my-job.yaml --set stop.rounds=1 --out slower"),
+      {"warning: host 'site-2-t4-3': speed 1000 Gflop/s x 1 core is 1000 Gflop/s, but the device 't4' "
+       "computes 3240 Gflop/s in fp32: the device counts"});
   succeeds("simulate my-job.yaml --variant ring --set stop.rounds=3 --out ring");
   EXPECT_TRUE(has("out/summary.json"));
 }

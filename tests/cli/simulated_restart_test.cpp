@@ -71,6 +71,11 @@ TEST_F(SimulatedRestarts, TakeTheTimeOfTheHandComputation) {
   const double round = round_s();
   const Results all = simulate(
       job(lives("6.5,5.25") + "--set transience.detect=2 --set transience.start=3 --decisions"), "out");
+  // The host has no disk, and the output says what that means.
+  EXPECT_EQ(all.info.physics.at("commits_without_disk"), nlohmann::json::array({"a"}));
+  EXPECT_NE(succeeds("simulate " + job(lives("1000")) + " --out free")
+                .find("\n  no disk on host 'a': writing commits there costs nothing"),
+            std::string::npos);
   // Rounds 1 to 4 are committed when the first machine departs, 5 to 8 when the second does.
   const double second = 6.5 + 5, third = second + 5.25 + 5;
   EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), third + 4 * round, 1e-9);
@@ -158,6 +163,7 @@ TEST_F(SimulatedRestarts, CommitsAndReadingTheStateTakeTheirTime) {
   EXPECT_NEAR(makespan(job(commits, true), "alone"), 12 * round + 3 * write, 1e-9);
   const double departs = 4 * round + write + 0.5;
   const Results all = simulate(job(lives(fmt::format("{}", departs)), true), "out");
+  EXPECT_FALSE(all.info.physics.contains("commits_without_disk"));
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4}));
   EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), departs + read + 8 * round + 2 * write, 1e-9);
   ASSERT_EQ(rounds_of_commits(all.journal), (Rounds{4, 8, 12}));

@@ -63,6 +63,29 @@ TEST(Describe, DevicesHaveTheRateAndTheMemoryOfTheCatalogue) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
+TEST(Describe, ASpeedThatTheDeviceReplacesIsNamedWithBothFigures) {
+  struct Case {
+    const char* host;
+    const char* expected;  ///< empty: nothing is said
+  };
+  for (const auto& [host, expected] :
+       {Case{"speed='1Gf'><prop id='device' value='t4'/>",
+             "h: speed 1 Gflop/s x 1 core is 1 Gflop/s, but the device 't4' computes 3240 Gflop/s in fp32"},
+        Case{"speed='2Gf' core='4'><prop id='device' value='raspberry-pi-4'/>",
+             "2 Gflop/s x 4 cores is 8 Gflop/s, but the device 'raspberry-pi-4' computes 7.2 Gflop/s"},
+        // 1.1 % and 0.9 % off.
+        Case{"speed='3.2756Tf'><prop id='device' value='t4'/>", "3276 Gflop/s x 1 core"},
+        Case{"speed='3.2692Tf'><prop id='device' value='t4'/>", ""},
+        // The speed of the cores around a GPU, and of a host without a device.
+        Case{"speed='28Gf' core='12'><prop id='device' value='t4'/>", ""},
+        Case{"speed='28Gf' core='12'>", ""}}) {
+    const TemporaryFile file(zone_xml("Full", "<host id='h' " + std::string(host) + "</host>"));
+    const auto text = described(file.path());
+    EXPECT_EQ(text.find("speeds that do not count") != std::string::npos, *expected != '\0') << host << text;
+    EXPECT_NE(text.find(expected), std::string::npos) << host << '\n' << text;
+  }
+}
+
 TEST(Describe, ReportsSettingsAndMissingRoutes) {
   const TemporaryFile file(platform_xml(
       "<config><prop id=\"network/model\" value=\"CM02\"/></config>"

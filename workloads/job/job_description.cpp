@@ -227,6 +227,20 @@ void warn_of_unknown_speeds(const Job& job, std::vector<std::string>& warnings) 
                                    : "; a profile (tandem calibrate) would have its own"));
 }
 
+/// Of hosts with ranks, equal ones once.
+void warn_of_ignored_speeds(const Job& job, std::vector<std::string>& warnings) {
+  std::map<std::string, std::set<std::string>> hosts;
+  for (Rank rank = 0; rank < job.roster().size(); ++rank) {
+    const platforms::Host& host = job.devices().host_of(rank);
+    if (std::string why = platforms::ignored_speed(host); !why.empty())
+      hosts[std::move(why)].insert(host.name);
+  }
+  for (const auto& [why, names] : hosts)
+    warnings.push_back(fmt::format("host '{}'{}: {}", *names.begin(),
+                                   names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "",
+                                   why));
+}
+
 /// A profile that has the model, but times of decoding its images on other numbers of threads alone.
 void warn_of_unmeasured_decoding(const Job& job, std::vector<std::string>& warnings) {
   if (!job.devices().are_calibrated() || !job.data().decodes_images()) return;
@@ -331,6 +345,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_unread_disks(job, warnings);
   warn_of_unused_cold_reads(job, warnings);
   warn_of_unknown_speeds(job, warnings);
+  warn_of_ignored_speeds(job, warnings);
   warn_of_unmeasured_decoding(job, warnings);
   warn_of_unequal_shards(job, warnings);
   warn_of_unused_server_costs(job, warnings);

@@ -73,7 +73,8 @@ TEST_F(OnArrival, DcAsgdCorrectsForTheDriftSinceTheWorkersModel) {
 }
 
 TEST_F(OnArrival, DcAsgdOfMxnetCorrectsForTheLastUpdate) {
-  const auto trained = train_unevenly("dc-asgd-mxnet", {{"lambda", 20.0}});
+  // Three workers have batches of 32; lambda is for their sums.
+  const auto trained = train_unevenly("dc-asgd-mxnet", {{"lambda", 20.0 / 32}});
   const auto repeated = model_of_the_log(
       [](double g, double model, double, double previous) { return g + 20.0 * g * g * (model - previous); });
   expect_close(trained, repeated, 1e-4F);  // the correction amplifies rounding errors
@@ -110,7 +111,7 @@ using LongOnArrival = OnArrival;
 TEST_F(LongOnArrival, DcAsgdOfMxnetDiffersFromSequentialEvenWithOneWorker) {
   Experiment experiment = testing::small_experiment(1);
   experiment.sync.algorithm = "dc-asgd-mxnet";
-  experiment.sync.options = {{"lambda", 200.0}};
+  experiment.sync.options = {{"lambda", 200.0 / experiment.workload.batch}};
   train(experiment);
   EXPECT_GT(distance(final_model(), sequential_model(5)), 1e-4F);
 }

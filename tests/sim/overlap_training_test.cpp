@@ -105,6 +105,48 @@ TEST_F(OverlapOfOne, ForwardHidesAllPassesButTheLast) {
   EXPECT_NEAR(makespan(OverlapMode::backward) - makespan(OverlapMode::both), (rounds - 1) * 3 * pass, 1e-9);
 }
 
+/// Three workers of one GPU each at 10 Gb/s with a ring, 212 million parameters in 25 MB buckets, and 0.403 s
+/// of computing per step, a third of it forward.
+class OverlappedRing : public Overlap {
+ protected:
+  static constexpr int buckets = 34;
+  static constexpr double compute = 0.403, ring = 2.0 * 2 / 3 * 212e6 * 4 / 1.25e9;
+
+  double step(OverlapMode overlap) {
+    platform_ = testing::TemporaryPlatform::star(10, 1.25e9, 1e-5);
+    price_ = [](Rank, const Work& work) {
+      const double part = work.bucket < 0 ? 1.0 : 1.0 / buckets;
+      if (work.kind == Work::Kind::forward) return Seconds(part * compute / 3);
+      return Seconds(work.kind == Work::Kind::backward ? part * compute * 2 / 3 : 0.0);
+    };
+    Experiment experiment = small_experiment(3);
+    experiment.sync.overlap = overlap;
+    experiment.sync.over = sync::Route::all_reduce;
+    experiment.sync.collective = "ring";
+    experiment.placement.servers = {};
+    experiment.workload.math = Experiment::Workload::Math::modelled;
+    experiment.workload.model = "synthetic";
+    experiment.workload.synthetic_buckets = buckets;
+    experiment.workload.synthetic_parameters = 212'000'000;
+    const auto until = [&](int rounds) {
+      experiment.stop.rounds = rounds;
+      return train_apart(experiment, to_text(overlap) + std::to_string(rounds)).count();
+    };
+    return (until(4) - until(2)) / 2;
+  }
+};
+
+TEST_F(OverlappedRing, IsBetweenIdealAndNoOverlap) {
+  const double ideal = compute / 3 + ring, apart = compute + ring;
+  EXPECT_NEAR(ideal, 1.039, 5e-4);
+  EXPECT_NEAR(apart, 1.308, 5e-4);
+  const double overlapped = step(OverlapMode::backward);
+  EXPECT_GE(overlapped, ideal - 1e-6);
+  EXPECT_LE(overlapped, apart);
+  // Four steps of a ring have four latencies of 10 us per bucket.
+  EXPECT_NEAR(step(OverlapMode::none), apart, buckets * 4 * 1.1e-5);
+}
+
 class StepDurations : public Overlap, public ::testing::WithParamInterface<OverlapMode> {};
 
 /// A bucket takes longer on the network than a pass over it, so that exchanges continue after backward.

@@ -1,5 +1,6 @@
 // DC-ASGD, delay-compensated asynchronous SGD (Zheng et al., ICML 2017). Decides like ASP, but corrects each
 // gradient, to first order, for how far the model has moved since the gradient was computed.
+#include <string>
 #include <utility>
 
 #include "policies/sync/asynchronous/algorithms.hpp"
@@ -9,9 +10,9 @@
 namespace tandem::sync {
 namespace {
 
-OptionSpec lambda_option(double default_value) {
+OptionSpec lambda_option(double default_value, const std::string& unit) {
   return {.name = "lambda",
-          .summary = "strength of the correction; 0 is asp",
+          .summary = "strength of the correction, " + unit + "; 0 is asp",
           .default_value = default_value,
           .minimum = 0.0};
 }
@@ -31,9 +32,10 @@ UpdateRule adaptive(const Setting& setting) {
       .lambda = setting.options.real("lambda"), .adaptive = true, .memory = setting.options.real("memory")};
 }
 
+/// Of B times the mean gradient g, s + lambda s s d is B (g + lambda B g g d).
 UpdateRule since_last_update(const Setting& setting) {
   return DelayCompensation{.since = DelayCompensation::Since::last_update,
-                           .lambda = setting.options.real("lambda")};
+                           .lambda = setting.options.real("lambda") * setting.batch};
 }
 
 }  // namespace
@@ -42,7 +44,7 @@ Algorithm dc_asgd() {
   return {.name = "dc-asgd",
           .summary = "like asp, but each gradient is corrected for the model's change since it was computed",
           .paper = "Zheng et al., ICML 2017",
-          .options = {lambda_option(0.04)},
+          .options = {lambda_option(0.04, "for gradients that are means over a batch")},
           .make = compensated(fixed)};
 }
 
@@ -50,7 +52,7 @@ Algorithm dc_asgd_adaptive() {
   return {.name = "dc-asgd-adaptive",
           .summary = "like dc-asgd, with a correction that is weaker where gradients are large",
           .paper = "Zheng et al., ICML 2017",
-          .options = {lambda_option(2.0),
+          .options = {lambda_option(2.0, "the same for means and for sums over a batch"),
                       {.name = "memory",
                        .summary = "weight of the past in the running mean of squared gradients",
                        .default_value = 0.95,
@@ -61,11 +63,14 @@ Algorithm dc_asgd_adaptive() {
 
 /// As in MXNet: the correction is for the last update, not for all updates since this worker's pull.
 Algorithm dc_asgd_mxnet() {
-  return {.name = "dc-asgd-mxnet",
-          .summary = "dc-asgd as in MXNet: corrects for the last update only, by any worker",
-          .paper = "MXNet's optimizer DCASGD, whose lambda is for summed gradients; Zheng et al., ICML 2017",
-          .options = {lambda_option(0.04)},
-          .make = compensated(since_last_update)};
+  return {
+      .name = "dc-asgd-mxnet",
+      .summary = "dc-asgd as in MXNet: corrects for the last update only, by any worker",
+      .paper = "MXNet's optimizer DCASGD; Zheng et al., ICML 2017",
+      .options = {lambda_option(
+          0.04,
+          "for gradients that are sums over a batch, as in MXNet: mean gradients get batch times as much")},
+      .make = compensated(since_last_update)};
 }
 
 }  // namespace tandem::sync

@@ -189,6 +189,20 @@ TEST(ClosedForms, AreTheMeansOfSimulatedSegments) {
   }
 }
 
+/// A job of L hours without commits, failures at the rate l: (exp(l L) - 1) / l.
+TEST(ClosedForms, OfAJobWithoutCommitsAreTheTextbooks) {
+  struct Case {
+    double hours, rate, expected;
+  };
+  for (const auto& [hours, rate, expected] :
+       {Case{10, 0.1, 17.1828}, Case{24, 1.0 / 12, 76.6687}, Case{5, 0.01, 5.12711}, Case{3, 1, 19.0855}}) {
+    const double closed = (std::exp(rate * hours) - 1) / rate;
+    EXPECT_NEAR(closed, expected, 1e-5 * expected);
+    EXPECT_NEAR(job_time(Seconds(3600 * hours), 1, {}, Seconds(3600 / rate)).count(), 3600 * closed,
+                1e-8 * closed);
+  }
+}
+
 TEST(Notice, FitsUpToItsEnd) {
   EXPECT_TRUE(fits_notice(Seconds(10.0), Seconds(20.0), Seconds(30.0)));
   EXPECT_FALSE(fits_notice(Seconds(10.5), Seconds(20.0), Seconds(30.0)));

@@ -28,6 +28,29 @@ TEST(Price, OfARingHasTheClosedForm) {
   }
 }
 
+/// 512 MB over 256 ranks of 50 GB/s: 510 steps of a latency and 40 us.
+TEST(Price, OfALargeRingIsThatOfPublicSimulators) {
+  struct Case {
+    double latency_s, expected_s;
+  };
+  for (const auto& [latency_s, expected_s] : {Case{2e-6, 21.42e-3}, Case{6e-6, 23.46e-3}})
+    EXPECT_NEAR(
+        price(catalog().find("ring").make, 256, 128'000'000, float_size, {Seconds(latency_s), 1 / 50e9, 0.0})
+            .count(),
+        expected_s, 1e-9);
+}
+
+/// Each rank sends and receives 2 (p - 1) / p of the vector: 3.5 ms of 100 MB over 8 ranks of 50 GB/s.
+TEST(Price, IsNotBelowTheBoundOfBandwidth) {
+  const LinkCost bandwidth_alone{Seconds(0.0), 1 / 50e9, 0.0};
+  constexpr double bound_s = 3.5e-3, rounding = 1e-12;
+  for (const auto& entry : catalog().entries())
+    EXPECT_GE(price(entry.make, 8, 25'000'000, float_size, bandwidth_alone).count(), bound_s - rounding)
+        << entry.name;
+  EXPECT_NEAR(price(catalog().find("ring").make, 8, 25'000'000, float_size, bandwidth_alone).count(), bound_s,
+              rounding);
+}
+
 /// A step that reduces takes the longer of transfer and reduction, and one chunk of the other.
 TEST(Price, OfAPipelinedRingHasTheClosedForm) {
   constexpr double slow_gamma = 0x1p-28;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "policies/sync/policy.hpp"
@@ -154,6 +155,41 @@ TEST(DynSgd, BlocksTheSameWorkersAsSsp) {
     dynsgd.run_updates(300);
     ssp.run_updates(300);
     EXPECT_EQ(releases(dynsgd), releases(ssp));
+  }
+}
+
+/// What asp's updates make of x = 1 on the loss curvature x x / 2, where every worker needs as long as the
+/// others, so that all gradients are (workers - 1) updates old: the largest |x| of the last updates.
+double last_of_quadratic(int workers, double rate_and_curvature) {
+  constexpr int updates = 1500, last = 50;
+  PolicyRun run("asp", std::vector<double>(static_cast<std::size_t>(workers), 1.0));
+  run.run_updates(updates);
+  double x = 1.0, largest = 0.0, gradient = 0.0;
+  std::vector<double> handed_out(static_cast<std::size_t>(workers), x);
+  int applied = 0;
+  for (const auto& line : run.log()) {
+    const auto event = parse_server_event(line.event);
+    const auto* push = std::get_if<Push>(&event);
+    if (push == nullptr) continue;
+    for (const auto& decision : decisions_of(line)) {
+      if (decision[0] == "accept") gradient = handed_out[static_cast<std::size_t>(push->worker)];
+      if (decision[0] == "apply") {
+        x -= rate_and_curvature * gradient;
+        if (++applied > updates - last) largest = std::max(largest, std::abs(x));
+      }
+      if (decision[0] == "reply") handed_out.at(std::stoul(decision[1])) = x;
+    }
+  }
+  EXPECT_EQ(applied, updates);
+  return largest;
+}
+
+/// x(t + 1) = x(t) - r x(t - tau) is stable if and only if r < 2 sin(pi / (2 (2 tau + 1))).
+TEST(Asp, OnAQuadraticIsStableUpToTheClosedFormOfItsDelay) {
+  for (const int delay : {0, 1, 3, 7}) {
+    const double limit = 2 * std::sin(std::acos(-1.0) / (2 * (2 * delay + 1)));
+    EXPECT_LT(last_of_quadratic(delay + 1, 0.95 * limit), 1e-2) << delay;
+    EXPECT_GT(last_of_quadratic(delay + 1, 1.05 * limit), 1e2) << delay;
   }
 }
 

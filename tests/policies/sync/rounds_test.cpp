@@ -56,6 +56,23 @@ TEST(DiLoCo, TakesThePapersOuterOptimiser) {
   EXPECT_DOUBLE_EQ(run.now(), 500 * 2.0);
 }
 
+/// The options are what is published; the update rule has mean gradients.
+TEST(DcAsgd, CorrectsMeanGradientsAsItsSourcesCorrectTheirs) {
+  struct Case {
+    const char* algorithm;
+    double option, of_means;  ///< of batches of 8
+  };
+  for (const auto& [algorithm, option, of_means] :
+       {Case{"dc-asgd", 0.04, 0.04}, Case{"dc-asgd-adaptive", 2.0, 2.0}, Case{"dc-asgd-mxnet", 0.04, 0.32}}) {
+    const auto& entry = catalog().find(algorithm);
+    EXPECT_EQ(Options::resolve(algorithm, entry.options, {}).real("lambda"), option) << algorithm;
+    EXPECT_DOUBLE_EQ(std::get<DelayCompensation>(rule_of(algorithm, 4)).lambda, of_means) << algorithm;
+  }
+  // MXNet's formula on a sum of eight equal gradients 0.5, a model that moved by 3.
+  const double mean = 0.5, sum = 8 * mean, moved = 3;
+  EXPECT_DOUBLE_EQ((sum + 0.04 * sum * sum * moved) / 8, mean + 0.32 * mean * mean * moved);
+}
+
 TEST(Easgd, EachWorkerUsesItsShareOfBeta) {
   EXPECT_DOUBLE_EQ(std::get<ElasticTie>(rule_of("easgd", 5, {{"beta", 0.8}})).pull, 0.16);
 }

@@ -93,6 +93,17 @@ TEST(ChangeUpdate, FollowsTheDefinitionOfMomentum) {
     }
 }
 
+/// DiLoCo without momentum: with a constant gradient 2 and an inner rate 1, three local steps from 1 end at
+/// -1, -3 and -5, and an outer rate of 2 moves the model twice as far.
+TEST(ChangeUpdate, AnOuterRateOfTwoMovesTwiceAsFarAsTheLocalSteps) {
+  float local = 1.0F;
+  for (const float expected : {-1.0F, -3.0F, -5.0F}) EXPECT_EQ(local -= 1.0F * 2.0F, expected);
+  ChangeUpdate update(sync::OuterMomentum{.rate = 2.0, .momentum = 0.0, .nesterov = true}, 1.0, 1);
+  std::vector<float> model = {1.0F};
+  update.apply(model, model, std::vector<float>{local - 1.0F}, 1.0, 1.0, 0);
+  EXPECT_EQ(model[0], -11.0F);
+}
+
 /// SlowMo as in the paper: u = beta u + d / gamma, and the model moves by alpha gamma u, where gamma changes.
 TEST(ChangeUpdate, MomentumScaledByTheLearningRateIsThatOfSlowMo) {
   constexpr double alpha = 0.8, beta = 0.7;

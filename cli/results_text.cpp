@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli/data_text.hpp"
 #include "cli/output.hpp"
 #include "policies/vocabulary/quantile.hpp"
+#include "validation/compare/attribution.hpp"
 #include "workloads/records/format.hpp"
 #include "workloads/records/launches.hpp"
 
@@ -50,6 +53,30 @@ std::string shares_line(const json& summary) {
 }
 
 std::string seconds_text(double seconds) { return significant(seconds, 4) + " s"; }
+
+/// "\n  binds: exchange 40.1 % of step time, data 31.9 % (21.7 % in exchanges, ...), computing 28 %": the
+/// largest first.
+std::string binds_line(const Results& results) {
+  const auto binding = validation::binding(results);
+  if (!binding) return "";
+  constexpr double least = 0.0005;  // smaller shares round to 0 %
+  const auto in_exchanges = [](double share, const char* reason) {
+    return share < least ? "" : fmt::format(" ({:.1f} % in exchanges, {})", 100 * share, reason);
+  };
+  std::vector<std::tuple<double, const char*, std::string>> parts = {
+      {binding->computing, "computing", in_exchanges(binding->slower_workers, "waiting for slower workers")},
+      {binding->data, "data",
+       in_exchanges(binding->later_samples, "waiting for workers whose samples came later")},
+      {binding->exchange, "exchange", ""},
+      {binding->query, "query", ""}};
+  std::ranges::stable_sort(parts, std::ranges::greater(), [](const auto& part) { return std::get<0>(part); });
+  std::string line;
+  for (const auto& [share, name, reason] : parts)
+    if (share >= least)
+      line += fmt::format("{}{} {:.1f} %{}{}", line.empty() ? "" : ", ", name, 100 * share,
+                          line.empty() ? " of step time" : "", reason);
+  return "\n  binds: " + line;
+}
 
 /// Staleness and local steps, if the algorithm has them.
 std::string rounds_line(const json& summary) {
@@ -351,10 +378,10 @@ std::string results_line(const Results& results) {
         with_separators(
             summary.at("cache").at("classes").at("substituted").at("samples").get<std::int64_t>()));
   if (summary.contains("data")) line += data_lines(summary.at("data"), epochs_in_parts(results.info));
-  line += ensemble_line(summary) + shares_line(summary) + commits_line(summary, results.info) +
-          rounds_line(summary) + membership_line(summary, results.info.experiment.placement.workers.size()) +
-          target_line(summary) + accuracy_stop_line(results) + restarts_line(results.info) +
-          origin_line(results.info);
+  line += ensemble_line(summary) + shares_line(summary) + binds_line(results) +
+          commits_line(summary, results.info) + rounds_line(summary) +
+          membership_line(summary, results.info.experiment.placement.workers.size()) + target_line(summary) +
+          accuracy_stop_line(results) + restarts_line(results.info) + origin_line(results.info);
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <tuple>
 
+#include "policies/sync/policy.hpp"
+#include "workloads/job/limits.hpp"
 #include "workloads/records/summary.hpp"
 
 namespace tandem::validation {
@@ -112,7 +115,83 @@ void add_difference(const RunTime& simulated, const RunTime& measured, double fa
   }
 }
 
+double seconds_in(const StepRecord& step, Phase phase) {
+  return step.phases[static_cast<std::size_t>(phase)].count();
+}
+
+/// A worker's part of a round, before the exchange that ends it.
+struct RoundPart {
+  double load = 0, computing = 0;
+  double arrival = 0;   ///< when its exchange began
+  double exchange = 0;  ///< of its last step
+};
+
+/// Workers of the algorithm exchange with all others at the end of a round.
+bool ends_rounds_together(const RunInfo& info) {
+  const auto& sync = info.experiment.sync;
+  const auto& all = sync::catalog().entries();
+  const auto known = std::ranges::find(all, sync.algorithm, &sync::Algorithm::name);
+  return known != all.end() && waits_for_all(known->make) && sync.over != sync::Route::peers;
+}
+
+/// By round and rank.
+std::map<int, std::map<Rank, RoundPart>> rounds_of(const Results& results) {
+  std::map<int, std::map<Rank, RoundPart>> rounds;
+  for (const StepRecord& step : results.journal.steps) {
+    if (!counts(results.info, step)) continue;
+    RoundPart& part = rounds[step.round][step.rank];
+    part.load += seconds_in(step, Phase::load);
+    part.computing += seconds_in(step, Phase::forward) + seconds_in(step, Phase::backward);
+    part.arrival = step.start.count() + seconds_in(step, Phase::load) + seconds_in(step, Phase::forward) +
+                   seconds_in(step, Phase::backward);
+    part.exchange = seconds_in(step, Phase::exchange);
+  }
+  return rounds;
+}
+
+/// Moves the waiting for the last worker of each round. In seconds.
+void add_waits_for_the_last(const Results& results, Binding& sums) {
+  for (const auto& [round, parts] : rounds_of(results)) {
+    const auto arrival = [](const auto& part) { return part.second.arrival; };
+    const RoundPart& last = std::ranges::max_element(parts, {}, arrival)->second;
+    for (const auto& [rank, part] : parts) {
+      const double waited = std::min(part.exchange, last.arrival - part.arrival);
+      const double by_load = std::max(0.0, last.load - part.load);
+      const double by_computing = std::max(0.0, last.computing - part.computing);
+      // Otherwise it began the round earlier.
+      if (waited <= 0 || by_load + by_computing <= 0) continue;
+      const double for_samples = waited * by_load / (by_load + by_computing);
+      sums.later_samples += for_samples;
+      sums.slower_workers += waited - for_samples;
+    }
+  }
+}
+
 }  // namespace
+
+std::optional<Binding> binding(const Results& results) {
+  const RunTime run = time_of(results);
+  if (run.steps == 0 || run.seconds <= 0) return std::nullopt;
+  Binding sums;
+  for (const auto& [rank, time] : run.ranks)
+    for (const auto& [place, seconds] : time.seconds) {
+      const std::string& phase = std::get<0>(place);
+      const auto is = [&](Phase one) { return phase == phase_names[static_cast<std::size_t>(one)]; };
+      double& of = is(Phase::load)       ? sums.data
+                   : is(Phase::query)    ? sums.query
+                   : is(Phase::exchange) ? sums.exchange
+                                         : sums.computing;
+      of += seconds;
+    }
+  if (ends_rounds_together(results.info)) add_waits_for_the_last(results, sums);
+  sums.data += sums.later_samples;
+  sums.computing += sums.slower_workers;
+  sums.exchange -= sums.later_samples + sums.slower_workers;
+  for (double* share :
+       {&sums.computing, &sums.data, &sums.query, &sums.exchange, &sums.slower_workers, &sums.later_samples})
+    *share /= run.seconds;
+  return sums;
+}
 
 std::vector<Contribution> attribution(const Results& simulated, const std::vector<Results>& measured) {
   const RunTime simulation = time_of(simulated);

@@ -1,7 +1,8 @@
-// Attribution: which phase, rank and link the error of step time comes from. An exact decomposition of the
-// difference of two means; it says where time differs, not why.
+// Attribution: which phase, rank and link the error of step time comes from, and what the steps of one result
+// wait for. Exact decompositions of means; the first says where time differs, not why.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,22 @@ struct Contribution {
 /// of load, query and exchange is divided by what the rank waited for: the time between the ends of two
 /// operations belongs to the later one. Pre: counted steps in simulation and measurement, as for compare().
 std::vector<Contribution> attribution(const Results& simulated, const std::vector<Results>& measured);
+
+/// What the time of workers' steps is spent on, as shares of it that add up to 1.
+struct Binding {
+  double computing = 0;
+  double data = 0;  ///< waiting for samples
+  double query = 0;
+  double exchange = 0;
+  /// Parts of `computing` and `data` that lie in the exchanges of other workers: these had finished their own
+  /// part of the round, and waited for the last worker, which computed longer, or had its samples later.
+  double slower_workers = 0;
+  double later_samples = 0;
+};
+
+/// In rounds where all workers wait for each other, over servers or an all-reduce, what a worker waits for
+/// the last one of its round is divided by where that one's time exceeds its own. Elsewhere the phases of the
+/// steps count as they are. Empty without counted steps.
+std::optional<Binding> binding(const Results& results);
 
 }  // namespace tandem::validation

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "policies/vocabulary/rng.hpp"
@@ -109,6 +110,63 @@ TEST(Attribution, AlwaysAddsUpToTheError) {
     for (std::size_t i = 1; i < comparison.attribution.size(); ++i)
       EXPECT_GE(std::abs(comparison.attribution[i - 1].share), std::abs(comparison.attribution[i].share));
   }
+}
+
+/// Each worker's seconds of loading, computing and exchange in a round.
+using RoundTimes = std::vector<std::array<double, 3>>;
+
+Results rounds_of_bsp(const RoundTimes& workers, const std::string& algorithm) {
+  std::vector<StepRecord> steps;
+  for (int round = 0; round < 3; ++round)
+    for (std::size_t rank = 0; rank < workers.size(); ++rank) {
+      const auto& [load, forward, exchange] = workers[rank];
+      auto& record = steps.emplace_back(
+          step(static_cast<Rank>(rank), round * (load + forward + exchange), forward, exchange));
+      record.phases[phase_of(Phase::load)] = Seconds(load);
+      record.step = record.round = round;
+    }
+  Results results = world(std::move(steps));
+  results.info.experiment.sync.algorithm = algorithm;
+  return results;
+}
+
+TEST(Binding, WaitsInExchangesBelongToWhatTheLastWorkerOfTheRoundDid) {
+  struct Case {
+    const char* what;
+    const char* algorithm;
+    RoundTimes workers;
+    Binding expected;  ///< in seconds per round of all workers
+  };
+  for (const auto& [what, algorithm, workers, expected] :
+       {Case{"a disk serves one worker late, so that two others wait 5 s for it",
+             "bsp",
+             {{0, 2, 6}, {0, 2, 6}, {5, 2, 1}},
+             {.computing = 6, .data = 15, .exchange = 3, .later_samples = 10}},
+        Case{"one worker is slow",
+             "bsp",
+             {{0, 2, 6}, {0, 7, 1}},
+             {.computing = 14, .exchange = 2, .slower_workers = 5}},
+        Case{"one worker is slow and its samples are late",
+             "bsp",
+             {{0, 2, 5}, {1, 5, 1}},
+             {.computing = 10, .data = 2, .exchange = 2, .slower_workers = 3, .later_samples = 1}},
+        Case{"all are alike", "bsp", {{1, 2, 1}, {1, 2, 1}}, {.computing = 4, .data = 2, .exchange = 2}},
+        Case{"nobody waits for the others",
+             "asp",
+             {{0, 2, 6}, {5, 2, 1}},
+             {.computing = 4, .data = 5, .exchange = 7}}}) {
+    const auto found = binding(rounds_of_bsp(workers, algorithm));
+    ASSERT_TRUE(found) << what;
+    double all = 0;
+    for (const auto& phases : workers) all += phases[0] + phases[1] + phases[2];
+    EXPECT_NEAR(found->computing, expected.computing / all, 1e-12) << what;
+    EXPECT_NEAR(found->data, expected.data / all, 1e-12) << what;
+    EXPECT_NEAR(found->exchange, expected.exchange / all, 1e-12) << what;
+    EXPECT_NEAR(found->slower_workers, expected.slower_workers / all, 1e-12) << what;
+    EXPECT_NEAR(found->later_samples, expected.later_samples / all, 1e-12) << what;
+    EXPECT_EQ(found->query, 0) << what;
+  }
+  EXPECT_FALSE(binding(world({})));
 }
 
 }  // namespace TANDEM_FILE

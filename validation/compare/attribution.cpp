@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "policies/sync/policy.hpp"
-#include "workloads/job/limits.hpp"
 #include "workloads/records/summary.hpp"
 
 namespace tandem::validation {
@@ -131,7 +130,8 @@ bool ends_rounds_together(const RunInfo& info) {
   const auto& sync = info.experiment.sync;
   const auto& all = sync::catalog().entries();
   const auto known = std::ranges::find(all, sync.algorithm, &sync::Algorithm::name);
-  return known != all.end() && waits_for_all(known->make) && sync.over != sync::Route::peers;
+  return known != all.end() && (known->make.lockstep || !known->make.timing_driven) &&
+         sync.over != sync::Route::peers;
 }
 
 /// By round and rank.

@@ -10,7 +10,8 @@
 //   memory_rate = peak of the memory interface x share.
 //   launch      = time to start one piece of work (one layer's worth of kernels, or one call into a library).
 //   memory      = as in the data sheet, with 10^9 bytes per GB: about what drivers and firmware leave of it.
-//   spread      = coefficient of variation of the computing time of a step, on a machine of its own: orders of
+//   spread      = coefficient of variation of the computing time of a step, on a machine of its own: orders
+//   of
 //                 magnitude without a data sheet behind them (GPUs 2 %, processors 3 %, boards 5 %, whose
 //                 clocks follow their temperature). physics.spread replaces them.
 #include <algorithm>
@@ -41,15 +42,20 @@ struct Memory {
 Bytes gbytes(double count) { return Bytes(static_cast<std::int64_t>(count * 1e9)); }
 
 // Graphics processors: 40 % of the peak without tensor cores (fp32, and fp16 of Pascal), 30 % of the peak of
-// tensor cores, which starve sooner; 80 % of the memory's peak; 20 us are about four kernel launches of 5 us.
+// tensor cores, which starve sooner; 80 % of the memory's peak, or as
+// measured; 20 us are about four kernel launches of 5 us.
 constexpr double kShaders = 0.40;
 constexpr double kTensorCores = 0.30;
+constexpr double kMemory = 0.80;
+// Kernels that read two vectors of 1 GiB and write one moved 2.917 TB/s of 3.35: validation/reports/
+// gpu-2026-11-28.md, sgd and add.
+constexpr double kMemoryOfH100 = 0.87;
 
 Device gpu(const char* name, const Peaks& peaks, const Memory& memory, const char* source,
-           double share_of_others = kTensorCores) {
+           double share_of_others = kTensorCores, double share_of_memory = kMemory) {
   Device device{.name = name,
                 .speed = FlopsPerSecond(kShaders * peaks.fp32 * 1e12),
-                .memory_rate = BytesPerSecond(0.80 * memory.gbytes_per_s * 1e9),
+                .memory_rate = BytesPerSecond(share_of_memory * memory.gbytes_per_s * 1e9),
                 .launch = Seconds(20e-6),
                 .is_gpu = true,
                 .memory = gbytes(memory.gbytes),
@@ -104,7 +110,7 @@ std::vector<Device> make_catalog() {
           "NVIDIA data sheet; SXM4, 40 GB"),
       // The data sheets give rates of tensor cores with sparse factors, which are twice as high.
       gpu("h100", {.fp32 = 67, .tf32 = 494.5, .bf16 = 989.5, .fp16 = 989.5}, {80, 3350},
-          "NVIDIA data sheet; SXM5, 80 GB, dense"),
+          "NVIDIA data sheet; SXM5, 80 GB, dense; memory as measured", kTensorCores, kMemoryOfH100),
       gpu("h200", {.fp32 = 67, .tf32 = 494.5, .bf16 = 989.5, .fp16 = 989.5}, {141, 4800},
           "NVIDIA data sheet; SXM5, 141 GB, dense"),
       // AVX2 does 32 flops per cycle with two FMA units, AVX-512 with two does 64.

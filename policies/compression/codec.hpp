@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -106,10 +107,12 @@ enum class Sharing {
 struct Effort {
   double bytes = 0.0;  ///< of memory read or written
   double flops = 0.0;
+  int kernels = 1;  ///< that a GPU starts one after the other, whatever the number of elements
 };
 struct Efforts {
   Effort compress;
   Effort decompress;
+  std::optional<Effort> compress_on_gpu = {};  ///< where a GPU takes other passes than a processor
 };
 
 struct Factory {

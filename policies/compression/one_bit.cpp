@@ -56,7 +56,7 @@ class OneBit final : public Codec {
 
 Efforts one_bit_efforts(const Options& options) {
   constexpr double width = sizeof(float) + 0.125;
-  return {{width + feedback_bytes(options), 4.0}, {width, 2.0}};
+  return {{width + feedback_bytes(options), 4.0, 2}, {width, 2.0}};
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ Efforts power_sgd_efforts(const Options& options) {
   const auto rank = static_cast<double>(options.integer("rank"));
   constexpr double width = sizeof(float);
   const double own = has_error_feedback(options) ? 2.0 * rank : 0.0;  // to expand what was sent
-  return {{2.0 * width + feedback_bytes(options), 4.0 * rank + own}, {width, 2.0 * rank}};
+  return {{2.0 * width + feedback_bytes(options), 4.0 * rank + own, 4}, {width, 2.0 * rank}};
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ Efforts qsgd_efforts(const Options& options) {
   const double width =
       4.0 + code_bits(options.integer("levels")) / 8.0 + 4.0 / static_cast<double>(options.integer("bucket"));
   constexpr double flops_of_draw = 20.0;
-  return {{width + 4.0, flops_of_draw + 6.0}, {width, 3.0}};
+  return {{width + 4.0, flops_of_draw + 6.0, 2}, {width, 3.0}};
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class Sign final : public Codec {
 
 Efforts sign_efforts(const Options& options) {
   constexpr double width = sizeof(float) + 0.125;
-  return {{width + feedback_bytes(options), 3.0}, {width, 2.0}};
+  return {{width + feedback_bytes(options), 3.0, 2}, {width, 2.0}};
 }
 
 }  // namespace

@@ -109,7 +109,16 @@ Efforts top_k_efforts(const Options& options) {
   constexpr double width = sizeof(float);
   // Unsent values are read and written together with the values; sent ones are written.
   const double feedback = has_error_feedback(options) ? 3 * width : 0.0;
-  return {{4 * width + 2 * width * passes_of_selection + feedback}, {width}};
+  // Counted in top_k_kernels.cu: three passes of a radix select and one that writes read the values; with
+  // feedback the first also reads and writes what was unsent. A message's elements are written, and cleared.
+  const double share = options.real("ratio");
+  const bool feeds_back = has_error_feedback(options);
+  const Effort on_gpu{
+      .bytes = 4 * width + (feeds_back ? 2 * width : 0.0) + (feeds_back ? 3 : 2) * width * share,
+      .kernels = 10};
+  return {.compress = {4 * width + 2 * width * passes_of_selection + feedback},
+          .decompress = {.bytes = width, .kernels = 2},
+          .compress_on_gpu = on_gpu};
 }
 
 }  // namespace

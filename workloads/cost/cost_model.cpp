@@ -17,6 +17,11 @@ constexpr double streams_of_decode = 5.0;
 constexpr double seconds_per_stored_byte = 12e-9;
 constexpr double seconds_per_record_byte = 4e-9;
 
+// What a GPU needs to start one kernel that streams vectors, beside their bytes: filling 4 MiB took an H100
+// 4.0 us, of which 1.4 us are bytes (validation/reports/gpu-2026-11-28.md). Forward and backward passes start
+// many kernels, and have the device's own figure.
+constexpr Seconds kernel_start{2.6e-6};
+
 }  // namespace
 
 PricedModel::PricedModel(std::shared_ptr<const ModelDescription> model, std::string measured_name,
@@ -103,13 +108,15 @@ Seconds CostModel::from_device(const Work& work) const {
       break;
     case Work::Kind::update:
     case Work::Kind::reduce:
-      moved = streams_of_update * static_cast<double>(work.bytes.count());
-      break;
+      return start_of(1) + Seconds(streams_of_update * static_cast<double>(work.bytes.count()) /
+                                   device_.memory_rate.count());
     case Work::Kind::decode:
       moved = streams_of_decode * static_cast<double>(work.bytes.count());
       if (work.stored > Bytes(0)) on_processor = from_image_sizes(work);
       break;
     case Work::Kind::compress:
+      if (const auto& efforts = priced_->compression().efforts; device_.is_gpu && efforts.compress_on_gpu)
+        return from_effort(*efforts.compress_on_gpu, work.bytes);
       return from_effort(priced_->compression().efforts.compress, work.bytes);
     case Work::Kind::decompress:
       return from_effort(priced_->compression().efforts.decompress, work.bytes);
@@ -128,9 +135,14 @@ Seconds CostModel::from_image_sizes(const Work& work) const {
   return Seconds(one_thread / priced_->decode_threads(work.samples));
 }
 
+/// A platform file may state less than a kernel's start.
+Seconds CostModel::start_of(int kernels) const {
+  return device_.is_gpu ? std::min(device_.launch, kernel_start) * kernels : device_.launch;
+}
+
 Seconds CostModel::from_effort(const compression::Effort& effort, Bytes size) const {
   const double elements = static_cast<double>(size.count()) / sizeof(float);
-  return device_.launch + Flops(elements * effort.flops) / device_.speed +
+  return start_of(effort.kernels) + Flops(elements * effort.flops) / device_.speed +
          Seconds(elements * effort.bytes / device_.memory_rate.count());
 }
 

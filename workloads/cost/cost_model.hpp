@@ -80,6 +80,8 @@ class CostModel {
   bool is_stated(Work::Kind kind) const;
   Seconds from_device(const Work& work) const;
   Seconds from_image_sizes(const Work& work) const;
+  /// Of work that streams vectors.
+  Seconds start_of(int kernels) const;
   Seconds from_effort(const compression::Effort& effort, Bytes size) const;
 
   std::shared_ptr<const PricedModel> priced_;

@@ -171,6 +171,53 @@ TEST(CostModel, TheNetworkHasTheSpeedOfItsPrecision) {
       << "optimisers stay in fp32";
 }
 
+/// Times of the session of 2026-11-28 (validation/reports/gpu-2026-11-28.md), in which vectors of 128 MiB and
+/// 1 GiB did not fit into a cache.
+TEST(CostModel, KernelsOfAnH100CostWhatWasMeasured) {
+  struct Case {
+    const char* kernel;
+    Work::Kind kind;
+    std::int64_t mebibytes;
+    double measured_us;
+  };
+  const auto priced = std::make_shared<const PricedModel>(std::make_shared<const ModelDescription>(), "m",
+                                                          CompressionCost(), nullptr);
+  const CostModel costs(priced, platforms::find_device("h100"));
+  using enum Work::Kind;
+  for (const auto& [kernel, kind, mebibytes, measured_us] :
+       {Case{"sgd", update, 128, 137.8}, Case{"sgd", update, 1024, 1105}, Case{"add", reduce, 128, 137.4},
+        Case{"add", reduce, 1024, 1104},
+        // Of as many elements of 16 bits.
+        Case{"add_fp16", reduce, 64, 70.4}, Case{"add_fp16", reduce, 512, 553.6},
+        Case{"add_bf16", reduce, 64, 69.93}, Case{"add_bf16", reduce, 512, 549.5},
+        Case{"add_fp16", reduce, 2, 4.098}, Case{"add_bf16", reduce, 2, 4.114}}) {
+    const double price_us =
+        costs.price({.kind = kind, .bytes = Bytes(mebibytes * 1024 * 1024)}).count() * 1e6;
+    EXPECT_NEAR(price_us / measured_us, 1.0, 0.2) << kernel << ' ' << mebibytes << " MiB";
+  }
+}
+
+/// Of 25.6 million values, at the bytes and kernels of its radix select: 24.12 bytes per value and ten starts
+/// of 2.6 us. A processor sorts magnitudes in three passes.
+TEST(CostModel, AGpuSelectsTheLargestInItsOwnPasses) {
+  const auto& entry = compression::catalog().find("top-k");
+  const Options options = Options::resolve("top-k", entry.options, {});
+  const auto priced =
+      std::make_shared<const PricedModel>(std::make_shared<const ModelDescription>(), "m",
+                                          CompressionCost{"top-k", entry.make.efforts(options)}, nullptr);
+  const auto price = [&](const platforms::Device& device) {
+    return CostModel(priced, device)
+        .price({.kind = Work::Kind::compress, .bytes = Bytes(102'400'000)})
+        .count();
+  };
+  const platforms::Device& h100 = platforms::find_device("h100");
+  EXPECT_NEAR(price(h100), 10 * 2.6e-6 + 25.6e6 * (16 + 8 + 0.12) / (0.87 * 3.35e12), 1e-9);
+  EXPECT_NEAR(price(h100), 238e-6, 1e-6);
+  platforms::Device processor = h100;
+  processor.is_gpu = false;
+  EXPECT_NEAR(price(processor), 20e-6 + 25.6e6 * 52 / (0.87 * 3.35e12), 1e-9);
+}
+
 /// Two workers, on a GPU of the catalogue and on an unnamed GPU, and a server on the processor.
 Job job_with_gpus(DeviceSpeed devices, Experiment::Workload::Math math) {
   platforms::Description platform;

@@ -54,6 +54,18 @@ std::string shares_line(const json& summary) {
 
 std::string seconds_text(double seconds) { return significant(seconds, 4) + " s"; }
 
+/// Shares of step time; null without steps that count.
+json binding_document(const Results& results) {
+  const auto binding = validation::binding(results);
+  if (!binding) return nullptr;
+  return {{"computing", binding->computing},
+          {"data", binding->data},
+          {"query", binding->query},
+          {"exchange", binding->exchange},
+          {"slower_workers", binding->slower_workers},
+          {"later_samples", binding->later_samples}};
+}
+
 /// "\n  binds: exchange 40.1 % of step time, data 31.9 % (21.7 % in exchanges, ...), computing 28 %": the
 /// largest first.
 std::string binds_line(const Results& results) {
@@ -410,7 +422,8 @@ std::string results_line(const Results& results) {
 void print_results(const std::string& directory) {
   const Results results = read_results(directory);
   fmt::print("{}", results_line(results));
-  print_document({{"directory", directory}, {"summary", results.summary}});
+  print_document(
+      {{"directory", directory}, {"summary", results.summary}, {"binding", binding_document(results)}});
 }
 
 }  // namespace tandem::cli

@@ -40,6 +40,7 @@ using LongOutput = Output;
 
 TEST_F(Output, JsonIsOneObjectOnStandardOutput) {
   EXPECT_EQ(document("simulate " + experiment_ + " --out simulated").at("summary").at("rounds"), 3);
+  EXPECT_GT(document("simulate " + experiment_ + " --out again").at("binding").at("exchange"), 0);
   EXPECT_TRUE(document("study " + experiment_ + " --out study").contains("configurations"));
   EXPECT_TRUE(document("report study").contains("configurations"));
   EXPECT_TRUE(document("view .").is_object());

@@ -1,9 +1,8 @@
 #include "platforms/description.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
@@ -15,13 +14,15 @@ std::string ignored_speed(const Host& host) {
   if (!host.properties.contains("device") || (host.device.is_gpu && host.cores > 1)) return {};
   const double stated = host.speed.count() * host.cores, counted = host.device.speed.count();
   if (std::abs(stated - counted) <= tolerance * counted) return {};
-  return fmt::format(
-      "speed {:.4g} Gflop/s x {} core{} is {:.4g} Gflop/s, but the device '{}' computes {:.4g} Gflop/s in "
-      "fp32: "
-      "the device counts, and the speed is ignored. Change the property 'device', or remove it, so that the "
-      "speed counts",
-      host.speed.count() * 1e-9, host.cores, host.cores == 1 ? "" : "s", stated * 1e-9, host.device.name,
-      counted * 1e-9);
+  constexpr double giga = 1e-9;
+  std::ostringstream text;
+  text.precision(6);
+  text << "speed " << host.speed.count() * giga << " Gflop/s x " << host.cores
+       << (host.cores == 1 ? " core" : " cores") << " is " << stated * giga << " Gflop/s, but the device '"
+       << host.device.name << "' computes " << counted * giga
+       << " Gflop/s in fp32: the device counts, and the speed is ignored. Change the property "
+       << "'device', or remove it, so that the speed counts";
+  return text.str();
 }
 
 bool alike(const Host& a, const Host& b) {

@@ -58,9 +58,9 @@ struct Host {
   std::map<std::string, std::string> properties;
 };
 
-/// "speed 1 Gf x 1 core is 1 Gflop/s, ...": of a host with a device, whose rate in fp32 the stated speed misses
-/// by more than 1 %, although a reader may take it for the rate that counts; empty: none. The speed of a host
-/// with a GPU and several cores is that of its cores.
+/// "speed 1 Gf x 1 core is 1 Gflop/s, ...": of a host with a device, whose rate in fp32 the stated speed
+/// misses by more than 1 %, although a reader may take it for the rate that counts; empty: none. The speed of
+/// a host with a GPU and several cores is that of its cores.
 std::string ignored_speed(const Host& host);
 
 /// Whether two hosts without disks differ in their names alone; hosts with disks differ in those of the

@@ -74,7 +74,7 @@ TEST(Describe, ASpeedThatTheDeviceReplacesIsNamedWithBothFigures) {
         Case{"speed='2Gf' core='4'><prop id='device' value='raspberry-pi-4'/>",
              "2 Gflop/s x 4 cores is 8 Gflop/s, but the device 'raspberry-pi-4' computes 7.2 Gflop/s"},
         // 1.1 % and 0.9 % off.
-        Case{"speed='3.2756Tf'><prop id='device' value='t4'/>", "3276 Gflop/s x 1 core"},
+        Case{"speed='3.2756Tf'><prop id='device' value='t4'/>", "3275.6 Gflop/s x 1 core"},
         Case{"speed='3.2692Tf'><prop id='device' value='t4'/>", ""},
         // The speed of the cores around a GPU, and of a host without a device.
         Case{"speed='28Gf' core='12'><prop id='device' value='t4'/>", ""},

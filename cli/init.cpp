@@ -17,8 +17,8 @@
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/data/dataset.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/catalogues.hpp"
 #include "workloads/model/catalog.hpp"
 
@@ -50,8 +50,9 @@ std::function<void(const std::string&)> is_in(Names names) {
 
 void check_latency(const std::string& text) {
   const auto time = parse_seconds(text);
-  if (!time || time->count() <= 0.0)
-    throw ConfigError("expected a time above 0 such as 10ms, found '" + text + "'");
+  if (!time || time->count() <= 0.0 || !has_time_unit(text))
+    throw ConfigError(fmt::format("expected a time above 0 with its unit ({}), found '{}'", time_examples("10ms"),
+                                  text));
 }
 
 void check_name(const std::string& name) {

@@ -12,7 +12,7 @@
 #include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
-#include "workloads/experiment/quantity_text.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 
 namespace tandem::cli {
 namespace {

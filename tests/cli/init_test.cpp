@@ -85,6 +85,7 @@ TEST_F(Init, AMistakeIsAnsweredWithWhatIsAllowed) {
   refuses("--between 0Gbps", {"--between", "above 0", "'0Gbps'"});
   refuses("--storage slow", {"--storage", "1Gbps", "'slow'"});
   refuses("--latency 0", {"--latency", "10ms", "'0'"});
+  refuses("--latency 10", {"--latency", "with its unit (like 10ms; ns us ms s min h d)", "'10'"});
   refuses("--model resnet5", {"--model", "resnet5", "resnet50"});
   refuses("--algorithm bps", {"--algorithm", "bps", "did you mean 'bsp'"});
   EXPECT_NE(line_.tandem("init ../job").output.find("letters, digits"), std::string::npos);

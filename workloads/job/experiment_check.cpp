@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/data/augmentation.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/option_durations.hpp"
 #include "workloads/experiment/overrides.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/utf8.hpp"
 #include "workloads/job/catalogues.hpp"

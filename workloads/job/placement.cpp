@@ -7,8 +7,8 @@
 
 #include "policies/lifetimes/catalog.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/overrides.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/experiment_file.hpp"
 #include "workloads/job/limits.hpp"
 #include "workloads/job/needed_machines.hpp"

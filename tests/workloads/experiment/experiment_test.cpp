@@ -226,7 +226,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"NegativeSize", minimal + "workload: {bucket_bytes: -4MiB}\n",
                 "lab.yaml:3: key 'workload.bucket_bytes': expected size >= 0 (like 4MiB), found '-4MiB'"},
         Refusal{"Time", minimal + "stop.seconds: soon\n",
-                "lab.yaml:3: key 'stop.seconds': expected time >= 0 (like 10s), found 'soon'"},
+                "lab.yaml:3: key 'stop.seconds': expected time >= 0 (like 10s; ns us ms s min h d), found 'soon'"},
         Refusal{"Work", minimal + "workload.synthetic_forward: 1Gflops\n",
                 "lab.yaml:3: key 'workload.synthetic_forward': expected work >= 0 (like 20Mflop), found "
                 "'1Gflops'"},
@@ -296,7 +296,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'run.cuda_graphs': expected false, because emulated devices are no GPUs "
                 "(run.devices), found 'true'"},
         Refusal{"SumsWithoutTime", minimal + "run: {sum_timeout: 0s}\n",
-                "lab.yaml:3: key 'run.sum_timeout': expected time > 0 (like 10s), found '0s'"},
+                "lab.yaml:3: key 'run.sum_timeout': expected time > 0 (like 10s; ns us ms s min h d), found '0s'"},
         Refusal{"SlowdownThatSpeedsUp", minimal + "run.slowdown_factor: 0.5\n",
                 "lab.yaml:3: key 'run.slowdown_factor': expected number >= 1, found '0.5'"},
         Refusal{"TargetOverOne", minimal + "target_accuracy: 85\n",

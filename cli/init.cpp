@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -45,7 +46,13 @@ int parse_sites(const std::string& text) {
 }
 
 std::function<void(const std::string&)> is_in(Names names) {
-  return [names](const std::string& text) { catalogue_of(names).find(text); };
+  return [names](const std::string& text) {
+    const auto known = catalogue_of(names).names();
+    const std::string way = way_without_catalogue(names);
+    if (!way.empty() && std::ranges::find(known, text) == known.end() && nearest_name(text, known).empty())
+      throw ConfigError(fmt::format("expected a name of `tandem list`, found '{}'; {}", text, way));
+    catalogue_of(names).find(text);
+  };
 }
 
 void check_latency(const std::string& text) {

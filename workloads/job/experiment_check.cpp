@@ -90,8 +90,10 @@ class Checker {
       std::string expected;
       for (const auto& known : names) expected += (expected.empty() ? "" : " | ") + known;
       const std::string nearest = nearest_name(name, names);
+      const std::string way = way_without_catalogue(key.accepts.names);
       fail_at(key.path, "a " + catalog.kind() + " (" + expected + ")",
-              quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+              quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
+                  (nearest.empty() && !way.empty() ? "; " + way : ""));
     }
   }
 

@@ -262,6 +262,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Algorithm", minimal + "sync:\n  algorithm: bps\n",
                 "lab.yaml:4: key 'sync.algorithm': expected a sync algorithm (" + algorithms +
                     "), found 'bps'; did you mean 'bsp'?"},
+        Refusal{"ModelOfOnesOwn", minimal + "workload: {model: llama-7b}\n",
+                "lab.yaml:3: key 'workload.model': expected a model (" + models +
+                    "), found 'llama-7b'; another model is given by its sizes (workload.model: synthetic, with "
+                    "workload.synthetic_parameters, workload.synthetic_forward and "
+                    "workload.synthetic_backward), or as a TorchScript file (FILE.pt)"},
         Refusal{"Model", minimal + "workload: {model: lenett}\n",
                 "lab.yaml:3: key 'workload.model': expected a model (" + models +
                     "), found 'lenett'; did you mean 'lenet'?"},

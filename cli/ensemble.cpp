@@ -113,6 +113,10 @@ Simulated simulate_with_ensemble(LoadedJob loaded, SimulateOptions options, cons
     return simulate_job(std::move(loaded), options, out);
   }
   check_result_directory(out, options.force);
+  print_note(fmt::format(
+      "simulates {} {} times and takes medians with 90 % intervals, because {} decides by timing; for one "
+      "simulation: --set physics.ensemble=0",
+      loaded.experiment.name, replicas, loaded.experiment.sync.algorithm));
   const auto figures = simulate_replicas(loaded, options, out, replicas, parallel);
   options.repetition = static_cast<int>(median_replica(figures)) + 1;
   options.ensemble = ensemble_json(figures);

@@ -142,11 +142,19 @@ void warn_of_unused_server_costs(const Job& job, std::vector<std::string>& warni
   }
 }
 
+/// Without a device, each worker computes on a core of its own while there are enough.
+bool has_own_cores(const platforms::Host& host, int workers) {
+  return !host.properties.contains("device") && host.cores >= workers;
+}
+
 /// The simulation lets ranks of one host share its device; an emulated device belongs to one rank.
 void warn_of_shared_devices(const Job& job, std::vector<std::string>& warnings) {
   if (!job.devices().are_emulated()) return;
   std::map<std::string, int> workers;
   for (const Rank worker : job.roster().workers()) ++workers[job.roster().host_of(worker)];
+  std::erase_if(workers, [&](const auto& entry) {
+    return has_own_cores(job.spec().platform.host(entry.first), entry.second);
+  });
   const auto most = std::ranges::max_element(workers, {}, [](const auto& entry) { return entry.second; });
   if (most == workers.end() || most->second < 2) return;
   warnings.push_back(fmt::format(

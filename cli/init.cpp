@@ -58,8 +58,8 @@ std::function<void(const std::string&)> is_in(Names names) {
 void check_latency(const std::string& text) {
   const auto time = parse_seconds(text);
   if (!time || time->count() <= 0.0 || !has_time_unit(text))
-    throw ConfigError(fmt::format("expected a time above 0 with its unit ({}), found '{}'", time_examples("10ms"),
-                                  text));
+    throw ConfigError(
+        fmt::format("expected a time above 0 with its unit ({}), found '{}'", time_examples("10ms"), text));
 }
 
 void check_name(const std::string& name) {

@@ -30,11 +30,10 @@ const platforms::Device& device_of(const std::string& name) {
     if (device.name == name) return device;
   const auto names = device_names();
   const std::string nearest = nearest_name(name, names);
-  throw ConfigError(
-      fmt::format("expected a device of `tandem list device`, found '{}'; {}", name,
-                  nearest.empty() ? "begin with one of them and change the platform file: " +
-                                        std::string(platforms::device_of_ones_own)
-                                  : "did you mean '" + nearest + "'?"));
+  throw ConfigError(fmt::format("expected a device of `tandem list device`, found '{}'; {}", name,
+                                nearest.empty() ? "begin with one of them and change the platform file: " +
+                                                      std::string(platforms::device_of_ones_own)
+                                                : "did you mean '" + nearest + "'?"));
 }
 
 /// "a100:2".

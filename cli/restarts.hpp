@@ -52,8 +52,8 @@ class GenerationWorld {
   /// From where the generation that has just ended is continued; none: from the beginning. May complete the
   /// result of that generation by what is lost.
   virtual std::optional<ResumePoint> restart_point(GenerationResult& result) = 0;
-  /// Decides when the next generation begins: after how long. `pause`: after a death that nobody drew. Errors:
-  /// WorldError when there are no machines to continue on.
+  /// Decides when the next generation begins: after how long. `pause`: after a death that nobody drew.
+  /// Errors: WorldError when there are no machines to continue on.
   virtual Seconds decide_next(const GenerationResult& result, Seconds pause) = 0;
   /// Passes that time. Returns the signal that arrived meanwhile, if any.
   virtual std::optional<int> wait(Seconds pause) = 0;

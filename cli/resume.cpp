@@ -66,10 +66,10 @@ void expect_one_job(const fs::path& folder) {
 void expect_result_directory(const fs::path& folder) {
   std::error_code unreadable;
   if (fs::is_directory(folder, unreadable)) return;
-  throw ConfigError(
-      fmt::format("--resume {}: expected the result directory of an earlier job, found {}; give the folder that has "
-                  "its job.json, or leave out --resume to start a new one",
-                  folder.string(), fs::exists(folder, unreadable) ? "a file" : "none"));
+  throw ConfigError(fmt::format(
+      "--resume {}: expected the result directory of an earlier job, found {}; give the folder that has "
+      "its job.json, or leave out --resume to start a new one",
+      folder.string(), fs::exists(folder, unreadable) ? "a file" : "none"));
 }
 
 json recorded_document(const fs::path& folder) {

@@ -136,7 +136,8 @@ Quantity figure(const Host& host, const std::string& property, Quantity fallback
   if (found == host.properties.end()) return fallback;
   const auto value = parse(found->second);
   if (!value || value->count() < 0.0 || (value->count() == 0.0 && !zero_allowed))
-    throw ConfigError("property '" + property + "': expected " + expected + ", found '" + found->second + "'");
+    throw ConfigError("property '" + property + "': expected " + expected + ", found '" + found->second +
+                      "'");
   return *value;
 }
 

@@ -28,11 +28,7 @@ struct XmlReader {
 
   static void start(void* self, const char* name, const char** attributes) {
     auto& reader = *static_cast<XmlReader*>(self);
-    XmlElement element{name,
-                       {},
-                       {},
-                       reader.line(),
-                       reader.open.empty() ? -1 : reader.open.back()};
+    XmlElement element{name, {}, {}, reader.line(), reader.open.empty() ? -1 : reader.open.back()};
     for (; *attributes != nullptr; attributes += 2) element.attributes[attributes[0]] = attributes[1];
     reader.open.push_back(static_cast<int>(reader.elements.size()));
     reader.elements.push_back(std::move(element));
@@ -98,16 +94,16 @@ std::vector<XmlElement> read_xml(const std::string& path, const std::string& wha
   TANDEM_CHECK(parser != nullptr, "no memory for an XML parser");
   std::vector<XmlElement> elements;
   const std::size_t begin = begin_of_xml(text);
-  XmlReader reader{elements, parser.get(),
-                   static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'))};
+  XmlReader reader{
+      elements, parser.get(),
+      static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'))};
   XML_SetUserData(parser.get(), &reader);
   XML_SetElementHandler(parser.get(), XmlReader::start, XmlReader::end);
   XML_SetCharacterDataHandler(parser.get(), XmlReader::text);
   if (XML_Parse(parser.get(), text.data() + begin, static_cast<int>(text.size() - begin), XML_TRUE) !=
       XML_STATUS_OK)
-    throw ConfigError(
-        path + ':' + std::to_string(reader.line()) +
-        ": expected well-formed XML, found: " + XML_ErrorString(XML_GetErrorCode(parser.get())));
+    throw ConfigError(path + ':' + std::to_string(reader.line()) + ": expected well-formed XML, found: " +
+                      XML_ErrorString(XML_GetErrorCode(parser.get())));
   if (const XmlElement& first = elements.front(); first.name != root)
     throw ConfigError(path + ':' + std::to_string(first.line) + ": expected " + what + " with the root <" +
                       root + ">, found <" + first.name + '>');

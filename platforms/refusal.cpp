@@ -44,7 +44,8 @@ std::string unknown_link(const PlatformXml& xml, const std::string& name) {
 
 /// The setting that SimGrid refuses, which it names without a line: it reads them all at the end of <config>.
 /// Where it does not name it either, the <config>. Null: the element at this line is another one.
-const XmlElement* refused_setting(const PlatformXml& xml, const XmlElement& at_line, const std::string& message) {
+const XmlElement* refused_setting(const PlatformXml& xml, const XmlElement& at_line,
+                                  const std::string& message) {
   const auto is_setting = [&](const XmlElement& element) {
     return element.name == "prop" && element.parent >= 0 &&
            xml.elements()[static_cast<std::size_t>(element.parent)].name == "config";

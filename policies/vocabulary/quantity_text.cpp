@@ -148,7 +148,9 @@ bool has_time_unit(const std::string& text) {
   return parts && !parts->unit->name.empty();
 }
 
-std::string time_examples(const std::string& example) { return "like " + example + ";" + names_of(time_units); }
+std::string time_examples(const std::string& example) {
+  return "like " + example + ";" + names_of(time_units);
+}
 
 std::string rate_examples() { return "like 1.2GBps or 10Gbps;" + names_of(rate_units); }
 

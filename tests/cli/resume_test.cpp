@@ -379,7 +379,8 @@ TEST_F(ResumeRefuses, AnotherJob) {
   refuses("--set sync.algorthm=asp" + more, "unknown key 'sync.algorthm'");
   refuses("--variant x" + more, "--variant: expected an experiment file");
   refuses(experiment(4) + " --resume nowhere", "expected the result directory of an earlier job, found none");
-  refuses(experiment(4) + " --resume first/job.json/x", "expected the result directory of an earlier job, found");
+  refuses(experiment(4) + " --resume first/job.json/x",
+          "expected the result directory of an earlier job, found");
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "second"));
 }
 

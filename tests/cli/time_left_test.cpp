@@ -35,7 +35,9 @@ TEST(TimeLeft, DoesNotRiseWhileItIsShown) {
     std::optional<double> before;
     while (fraction < 1.0) {
       const auto now = left.update(elapsed_s, fraction);
-      if (now && before) ASSERT_LE(*now, *before) << "seed " << seed;
+      if (now && before) {
+        ASSERT_LE(*now, *before) << "seed " << seed;
+      }
       before = now;
       elapsed_s += seconds(random);
       fraction = std::min(1.0, fraction + share(random));

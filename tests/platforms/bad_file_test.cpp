@@ -95,7 +95,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"infinite_memory_rate", host_with("<prop id=\"tandem:memory_rate\" value=\"inf\"/>"),
             "Tbps), found 'inf'"},
         Bad{"bad_launch", host_with("<prop id=\"tandem:launch\" value=\"5MB\"/>"),
-            ":5: host 'node-1': property 'tandem:launch': expected a time >= 0 (like 20us; ns us ms s min h d), "
+            ":5: host 'node-1': property 'tandem:launch': expected a time >= 0 (like 20us; ns us ms s min h "
+            "d), "
             "found '5MB'"},
         Bad{"bad_gpu", host_with("<prop id=\"tandem:gpu\" value=\"-1\"/>"),
             "host 'node-1': property 'tandem:gpu': expected the number of a GPU, 0 or more, found '-1'"}),

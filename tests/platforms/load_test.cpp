@@ -34,10 +34,11 @@ TEST(LongLoad, SaysHowManyHostsAreBuilt) {
 }
 
 TEST(Load, AFileMayBeginWithBlankLinesAndHaveAHostThatComputesNothing) {
-  const std::string xml = "\n \n" + zone_xml("Full",
-                                           "<host id=\"a\" speed=\"1Gf\"><prop id=\"tandem:launch\" "
-                                           "value=\"1ms\"/><prop id=\"tandem:memory_rate\" value=\"2GBps\"/>"
-                                           "</host><host id=\"pfs\" speed=\"0Gf\"/>");
+  const std::string xml =
+      "\n \n" + zone_xml("Full",
+                         "<host id=\"a\" speed=\"1Gf\"><prop id=\"tandem:launch\" "
+                         "value=\"1ms\"/><prop id=\"tandem:memory_rate\" value=\"2GBps\"/>"
+                         "</host><host id=\"pfs\" speed=\"0Gf\"/>");
   const auto description = load(xml);
   EXPECT_EQ(host_names(description), (std::vector<std::string>{"a", "pfs"}));
   EXPECT_EQ(description.host("pfs").speed.count(), 0.0);

@@ -194,10 +194,12 @@ std::pair<const Contender*, const Contender*> of_one_rate(const Group& group) {
 
 void warn_of_one_rate(const std::vector<Group>& groups, std::vector<std::string>& warnings) {
   for (const auto& group : groups) {
-    const auto [more, fewer] = has_accuracy(group) ? of_one_rate(group) : std::pair<const Contender*, const Contender*>{};
+    const auto [more, fewer] =
+        has_accuracy(group) ? of_one_rate(group) : std::pair<const Contender*, const Contender*>{};
     if (more == nullptr) continue;
     warnings.push_back(fmt::format(
-        "Configurations have one learning rate ({}), though they update the model differently often ({}: {} times, "
+        "Configurations have one learning rate ({}), though they update the model differently often ({}: {} "
+        "times, "
         "{}: {} times): their accuracies compare them at this rate, which suits some better than others. To "
         "compare each at its best, set optimizer.learning_rate for each.",
         *more->learning_rate, more->name, with_separators(std::llround(more->exchanges.count)), fewer->name,

@@ -52,8 +52,8 @@ struct Headline {
 /// The best by time to the target where that is known, else by throughput, with what that leaves out. With
 /// several groups: how often each configuration is the best one, and the largest speed-up. Empty without
 /// contenders. Warns where configurations exchange differently and no accuracy says what that costs, where
-/// accuracies of very different numbers of updates have one learning rate, and where the intervals of the best
-/// ones overlap.
+/// accuracies of very different numbers of updates have one learning rate, and where the intervals of the
+/// best ones overlap.
 Headline headline_of(const std::vector<Contender>& contenders);
 
 /// The question of several jobs (RunInfo::question) in one line; empty where none is known.

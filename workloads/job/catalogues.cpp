@@ -98,7 +98,8 @@ NameCatalog catalogue_of(Names names) {
 
 std::string way_without_catalogue(Names names) {
   if (names != Names::model) return "";
-  return "another model is given by its sizes (workload.model: synthetic, with workload.synthetic_parameters, "
+  return "another model is given by its sizes (workload.model: synthetic, with "
+         "workload.synthetic_parameters, "
          "workload.synthetic_forward and workload.synthetic_backward), or as a TorchScript file (FILE.pt)";
 }
 

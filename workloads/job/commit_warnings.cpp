@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "policies/checkpointing/policies.hpp"
+#include "policies/checkpointing/policy.hpp"
 #include "policies/lifetimes/catalog.hpp"
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/job/host_lifetime.hpp"
@@ -46,10 +46,11 @@ void warn_of_no_commit(const Job& job, std::vector<std::string>& warnings) {
   if (!rounds || every <= *rounds || job.spec().experiment.stop.rounds > 0) return;
   const bool commits = job.checkpoints().commits.is_enabled();
   if (!commits && job.spec().experiment.workload.math == Math::modelled) return;
-  warnings.push_back(fmt::format("{0}: expected at most {1}, because the job stops after {2} epochs, which are {1} "
-                                 "rounds, and {3} nothing before, found '{4}'",
-                                 commits ? "checkpoint.options.interval" : "evaluate_every", *rounds,
-                                 job.spec().experiment.stop.epochs, commits ? "commits" : "evaluates", every));
+  warnings.push_back(
+      fmt::format("{0}: expected at most {1}, because the job stops after {2} epochs, which are {1} "
+                  "rounds, and {3} nothing before, found '{4}'",
+                  commits ? "checkpoint.options.interval" : "evaluate_every", *rounds,
+                  job.spec().experiment.stop.epochs, commits ? "commits" : "evaluates", every));
 }
 
 /// Of the slowest worker, without the exchange.
@@ -118,16 +119,18 @@ void warn_of_short_lifetimes(const Job& job, std::vector<std::string>& warnings)
   if (survival->is_exponential && rate > 0.0) {
     const double exponent = rate * work.count();
     constexpr double largest = 40.0;  // longer than anybody waits
-    expected = exponent > largest ? fmt::format(", and never comes to an end in practice (e^{:.3g} lifetimes)",
-                                                exponent)
-                                  : fmt::format(", and takes {} on average",
-                                                with_unit(std::expm1(exponent) / rate, Unit::seconds));
+    expected =
+        exponent > largest
+            ? fmt::format(", and never comes to an end in practice (e^{:.3g} lifetimes)", exponent)
+            : fmt::format(", and takes {} on average", with_unit(std::expm1(exponent) / rate, Unit::seconds));
   }
   warnings.push_back(fmt::format(
-      "machines live much shorter than the {} of work between two commits (at least): with {} workers it is done "
+      "machines live much shorter than the {} of work between two commits (at least): with {} workers it is "
+      "done "
       "without a departure with a probability of {:.2g}{}; commit more often ({})",
       with_unit(work.count(), Unit::seconds), job.roster().first_workers().size(), survival->probability,
-      expected, job.checkpoints().commits.is_enabled() ? "checkpoint.options.interval" : "checkpoint.policy"));
+      expected,
+      job.checkpoints().commits.is_enabled() ? "checkpoint.options.interval" : "checkpoint.policy"));
 }
 
 /// Of the slowest part, as far as it is known: its disk, or what the policy is told. 0: not known.
@@ -148,11 +151,13 @@ void warn_of_short_notice(const Job& job, std::vector<std::string>& warnings) {
   if (!job.checkpoints().commits.commits_on_warning || !transience.may_depart()) return;
   const Seconds notice = transience.notice / transience.time_scale, commit = time_of_commit(job);
   if (notice == Seconds(0) || commit <= notice) return;
-  warnings.push_back(fmt::format(
-      "a machine is announced to depart {} before (transience.notice{}), but a commit takes {}: it is not complete "
-      "when the machine departs, so commits on warnings are in vain",
-      with_unit(notice.count(), Unit::seconds),
-      transience.time_scale == 1.0 ? "" : " over transience.time_scale", with_unit(commit.count(), Unit::seconds)));
+  warnings.push_back(
+      fmt::format("a machine is announced to depart {} before (transience.notice{}), but a commit takes {}: "
+                  "it is not complete "
+                  "when the machine departs, so commits on warnings are in vain",
+                  with_unit(notice.count(), Unit::seconds),
+                  transience.time_scale == 1.0 ? "" : " over transience.time_scale",
+                  with_unit(commit.count(), Unit::seconds)));
 }
 
 }  // namespace

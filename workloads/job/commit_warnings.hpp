@@ -1,5 +1,5 @@
-// Commits that are too rare or too slow for the machines of a job, as far as its plan and the prices of its work
-// say: printed before the job starts.
+// Commits that are too rare or too slow for the machines of a job, as far as its plan and the prices of its
+// work say: printed before the job starts.
 #pragma once
 
 #include <string>

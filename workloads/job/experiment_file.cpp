@@ -352,7 +352,8 @@ std::string describe_keys() {
       "map of jobs  [none]  several jobs on one platform, at the same time: name of each -> the keys that it "
       "overrides, not name, platform, physics and run.devices; tandem simulate and run write DIR/jobs/NAME; "
       "study and validate report each job");
-  add("jobs.NAME.start", "time >= 0 (" + time_examples() + ")  [0s]  when the job begins, on the common clock");
+  add("jobs.NAME.start",
+      "time >= 0 (" + time_examples() + ")  [0s]  when the job begins, on the common clock");
   return text;
 }
 

@@ -332,16 +332,16 @@ std::vector<std::string> describe_job(const Job& job) {
 std::vector<std::string> notes_of(const Job& job) {
   const Experiment& experiment = job.spec().experiment;
   const auto workers = job.roster().workers();
-  const bool are_gpus = std::ranges::all_of(
-      workers, [&](Rank worker) { return job.devices().host_of(worker).device.is_gpu; });
+  const bool are_gpus =
+      std::ranges::all_of(workers, [&](Rank worker) { return job.devices().host_of(worker).device.is_gpu; });
   if (experiment.sync.over != sync::Route::all_reduce || experiment.sync.collective != "ring" ||
       experiment.sync.algorithm != "bsp" || workers.size() < 2 || !are_gpus)
     return {};
-  return {
-      fmt::format("PyTorch's DistributedDataParallel sums through NCCL in buckets of 25 MiB, this job by Tandem's ring "
-                  "in buckets of {}. To predict DDP: sync.collective: native, workload.bucket_bytes: 25MiB and, "
-                  "for a simulation, a profile with the times of NCCL (tandem calibrate, physics.profile)",
-                  to_text(experiment.workload.bucket_bytes))};
+  return {fmt::format(
+      "PyTorch's DistributedDataParallel sums through NCCL in buckets of 25 MiB, this job by Tandem's ring "
+      "in buckets of {}. To predict DDP: sync.collective: native, workload.bucket_bytes: 25MiB and, "
+      "for a simulation, a profile with the times of NCCL (tandem calibrate, physics.profile)",
+      to_text(experiment.workload.bucket_bytes))};
 }
 
 std::vector<std::string> shard_hosts(const Job& job) {

@@ -1,4 +1,4 @@
-#include "policies/checkpointing/policies.hpp"
+// Combinations of settings that work, but not as their author probably means: rows for warning_group().
 #include "workloads/job/limits.hpp"
 
 namespace tandem {

@@ -232,14 +232,15 @@ class Placer {
   /// A store reads its disk; every other rank computes.
   void check_hosts_compute() const {
     const std::vector<std::pair<const char*, std::vector<std::string>>> used = {
-        {"placement.workers", placement_.workers},         {"placement.spares", placement_.spares},
-        {"placement.servers", placement_.servers},         {"placement.cache_nodes", placement_.cache_nodes},
-        {"placement.directory", {placement_.directory}},   {"placement.evaluator", {placement_.evaluator}}};
+        {"placement.workers", placement_.workers},       {"placement.spares", placement_.spares},
+        {"placement.servers", placement_.servers},       {"placement.cache_nodes", placement_.cache_nodes},
+        {"placement.directory", {placement_.directory}}, {"placement.evaluator", {placement_.evaluator}}};
     for (const Host& host : platform_.hosts) {
       if (computes(host)) continue;
       for (const auto& [key, hosts] : used)
         if (std::find(hosts.begin(), hosts.end(), host.name) != hosts.end())
-          fail_at(key, "hosts that compute", quote(host.name) + ", whose speed in " + platform_.file + " is 0");
+          fail_at(key, "hosts that compute",
+                  quote(host.name) + ", whose speed in " + platform_.file + " is 0");
     }
   }
 

@@ -91,7 +91,8 @@ TEST(NearestName, FindsTypingErrorsAndNothingElse) {
   const std::vector<std::string> products = {"v100", "a100", "h200", "lenet", "alexnet"};
   EXPECT_EQ(nearest_name("a10", products), "a100");
   EXPECT_EQ(nearest_name("lenet5", products), "lenet");
-  for (const char* other : {"b200", "llama-7b", "gpt2", "hexagon"}) EXPECT_EQ(nearest_name(other, products), "");
+  for (const char* other : {"b200", "llama-7b", "gpt2", "hexagon"})
+    EXPECT_EQ(nearest_name(other, products), "");
 }
 
 }  // namespace TANDEM_FILE

@@ -72,10 +72,10 @@ TEST(Headline, OneLearningRateOfDifferentlyManyUpdatesIsSaid) {
                      .has_accuracy = true,
                      .learning_rate = rate};
   };
-  EXPECT_THAT(headline_of({trained("bsp", 82, 0.05), trained("asgd", 472, 0.05)}).warnings,
-              ElementsAre(AllOf(HasSubstr("one learning rate (0.05)"),
-                                HasSubstr("(asgd: 472 times, bsp: 82 times)"),
-                                HasSubstr("set optimizer.learning_rate for each"))));
+  EXPECT_THAT(
+      headline_of({trained("bsp", 82, 0.05), trained("asgd", 472, 0.05)}).warnings,
+      ElementsAre(AllOf(HasSubstr("one learning rate (0.05)"), HasSubstr("(asgd: 472 times, bsp: 82 times)"),
+                        HasSubstr("set optimizer.learning_rate for each"))));
   EXPECT_THAT(headline_of({trained("bsp", 82, 0.05), trained("asgd", 472, 0.01)}).warnings, IsEmpty());
   EXPECT_THAT(headline_of({trained("bsp", 82, 0.05), trained("ring", 82, 0.05)}).warnings, IsEmpty());
 }

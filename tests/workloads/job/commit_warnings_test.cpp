@@ -1,11 +1,12 @@
 // Commits that come too late or take too long for the machines, with the figures of the hand computation.
+#include "workloads/job/commit_warnings.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "workloads/job/commit_warnings.hpp"
 #include "workloads/job/job_description.hpp"
 
 namespace tandem {
@@ -17,8 +18,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-/// Two workers whose steps compute for a second; a commit of a worker writes two vectors of 50 MB to a disk of
-/// 50 MB/s, and takes 2 s.
+/// Two workers whose steps compute for a second; a commit of a worker writes two vectors of 50 MB to a disk
+/// of 50 MB/s, and takes 2 s.
 class CommitWarnings : public ::testing::Test {
  protected:
   CommitWarnings() {
@@ -77,7 +78,8 @@ TEST_F(CommitWarnings, LifetimesMuchShorterThanTheWorkBetweenTwoCommits) {
 TEST_F(CommitWarnings, OtherLifetimesHaveNoClosedForm) {
   experiment_.transience.lifetime = "weibull";
   experiment_.transience.options = {{"shape", 1.0}, {"scale", 5.0}};
-  EXPECT_THAT(warnings(), ElementsAre(AllOf(HasSubstr("probability of 0.018;"), Not(HasSubstr("on average")))));
+  EXPECT_THAT(warnings(),
+              ElementsAre(AllOf(HasSubstr("probability of 0.018;"), Not(HasSubstr("on average")))));
 }
 
 TEST_F(CommitWarnings, ANoticeShorterThanACommit) {
@@ -85,8 +87,9 @@ TEST_F(CommitWarnings, ANoticeShorterThanACommit) {
   experiment_.checkpoint.policy = "on-warning";
   experiment_.checkpoint.options = {};
   experiment_.transience.notice = Seconds(1.5);
-  EXPECT_THAT(warnings(), ElementsAre(AllOf(HasSubstr("announced to depart 1.50 s before (transience.notice)"),
-                                            HasSubstr("a commit takes"))));
+  EXPECT_THAT(warnings(),
+              ElementsAre(AllOf(HasSubstr("announced to depart 1.50 s before (transience.notice)"),
+                                HasSubstr("a commit takes"))));
   experiment_.transience.notice = Seconds(5.0);
   EXPECT_THAT(warnings(), IsEmpty());
   experiment_.checkpoint.options = {{"cost_s", 6.0}};

@@ -58,9 +58,10 @@ TEST(Placement, AHostWithoutSpeedTakesNoRankThatComputes) {
   EXPECT_EQ(experiment.placement.servers, Hosts{"a"});
   EXPECT_EQ(experiment.placement.workers, Hosts{"c"});
   experiment.placement.workers = {"b", "c"};
-  EXPECT_EQ(error_of(experiment, platform),
-            "experiment 'test': key 'placement.workers': expected hosts that compute, found 'b', whose speed in "
-            "lab.xml is 0");
+  EXPECT_EQ(
+      error_of(experiment, platform),
+      "experiment 'test': key 'placement.workers': expected hosts that compute, found 'b', whose speed in "
+      "lab.xml is 0");
   experiment.placement.workers = {"c"};
   experiment.data.source = DataSource::storage;
   experiment.placement.cache_nodes = {"a"};

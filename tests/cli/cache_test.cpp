@@ -166,7 +166,7 @@ TEST_F(Cache, ASizeBelowTheSmallestObjectMissesAlways) {
   const auto document = nlohmann::json::parse(told.output);
   for (const auto& one : document.at("results"))
     EXPECT_EQ(one.at("miss_ratio") == 1, one.at("capacity_bytes") == 9) << one;
-  const auto trained = line_.tandem("cache 100:785 shuffled all 784,7850 --epochs 2");
+  const auto trained = line_.tandem("cache 100:785 shuffled lru,minio 784,7850 --epochs 2");
   EXPECT_EQ(trained.exit_code, 0) << trained.output;
   EXPECT_NE(trained.output.find("a capacity of 784 bytes holds no object"), std::string::npos)
       << trained.output;

@@ -143,8 +143,9 @@ std::vector<Case> cases_of(const CacheOptions& options, const cache::NumberedTra
   std::vector<Case> cases;
   for (const auto& setting : options.settings) cache::trace_catalog().find(owner_of(setting));
   auto names = options.policies == "all" ? cache::trace_catalog().names() : parts_of(options.policies);
-  const auto sizes =
-      sizes_of(options.sizes, static_cast<double>(trace.working_set()), smallest_object(trace.view()));
+  const std::int64_t smallest = smallest_object(trace.view());
+  const auto sizes = sizes_of(options.sizes, static_cast<double>(trace.working_set()), smallest);
+  note_small_sizes(sizes, smallest);
   // The bound is drawn in the report.
   if (!options.report.empty() && std::ranges::find(names, "belady") == names.end()) names.push_back("belady");
   for (const auto& name : names) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/keys.hpp"
 
@@ -54,12 +55,17 @@ std::vector<std::int64_t> sizes_of(const std::string& text, double working_set, 
           "of the "
           "working set) or auto, found '" +
           part + "'");
-    if (number < static_cast<double>(smallest))
-      throw ConfigError(fmt::format(
-          "cache: size '{}': expected at least {} bytes, the size of the smallest object", part, smallest));
     sizes.push_back(static_cast<std::int64_t>(number));
   }
   return sizes;
+}
+
+void note_small_sizes(const std::vector<std::int64_t>& sizes, std::int64_t smallest) {
+  for (const std::int64_t size : sizes)
+    if (size < smallest)
+      print_note(fmt::format(
+          "a capacity of {} bytes holds no object, because the smallest has {}: every request misses", size,
+          smallest));
 }
 
 std::string owner_of(const std::string& setting) {

@@ -13,8 +13,10 @@ namespace tandem::cli {
 /// The parts between commas; at least one.
 std::vector<std::string> parts_of(const std::string& text);
 /// "0.1" is a share of the working set, "100k" bytes (powers of 1024), "auto" eight shares.
-/// Errors: ConfigError, also for a size below that of the smallest object.
+/// Errors: ConfigError.
 std::vector<std::int64_t> sizes_of(const std::string& text, double working_set, std::int64_t smallest);
+/// Says which sizes hold nothing.
+void note_small_sizes(const std::vector<std::int64_t>& sizes, std::int64_t smallest);
 /// "lru" of "lru.x=1". Errors: ConfigError unless it is OWNER.OPTION=VALUE.
 std::string owner_of(const std::string& setting);
 /// The options that settings such as "two-q.in=0.3" give to `owner`.

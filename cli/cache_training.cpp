@@ -224,14 +224,15 @@ void check_owners(const CacheTraining& training, const std::vector<TrainingCase>
 void simulate_training(const CacheTraining& training) {
   const cache::Manifest manifest = manifest_of(training.data_set);
   std::vector<TrainingCase> cases;
+  const auto sizes =
+      sizes_of(training.sizes, static_cast<double>(manifest.total().count()), manifest.each.count());
+  note_small_sizes(sizes, manifest.each.count());
   const auto names = training.policies == "all" ? cache::catalog().names() : parts_of(training.policies);
   for (const auto& name : names) {
     const auto& policy = cache::catalog().find(name);
     const tandem::Options options =
         Options::resolve(policy.name, policy.options, options_given(training.settings, policy.name));
-    for (const std::int64_t size :
-         sizes_of(training.sizes, static_cast<double>(manifest.total().count()), manifest.each.count()))
-      cases.push_back({&policy, options, size, {}});
+    for (const std::int64_t size : sizes) cases.push_back({&policy, options, size, {}});
   }
   check_owners(training, cases);
   std::vector<std::unique_ptr<sampling::Sampler>> samplers;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/experiment/quantity_text.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 
 namespace tandem::cli {
 namespace {

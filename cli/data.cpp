@@ -10,8 +10,8 @@
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/data/pack_shards.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 
 namespace tandem::cli {
 namespace {

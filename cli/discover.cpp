@@ -19,9 +19,9 @@
 #include "platforms/load.hpp"
 #include "platforms/machine_topology.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/machines/slurm_topology.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/records/write_lock.hpp"
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -113,10 +114,31 @@ Simulated simulate_with_ensemble(LoadedJob loaded, SimulateOptions options, cons
     return simulate_job(std::move(loaded), options, out);
   }
   check_result_directory(out, options.force);
+  announce_ensembles({&loaded.experiment});
   const auto figures = simulate_replicas(loaded, options, out, replicas, parallel);
   options.repetition = static_cast<int>(median_replica(figures)) + 1;
   options.ensemble = ensemble_json(figures);
   return simulate_job(std::move(loaded), options, out);
+}
+
+void announce_ensembles(const std::vector<const Experiment*>& experiments) {
+  std::size_t ensembles = 0;
+  int replicas = 0;
+  std::string algorithm;
+  for (const Experiment* experiment : experiments) {
+    const int own = replicas_of(*experiment);
+    if (own == 0) continue;
+    if (ensembles++ == 0) algorithm = experiment->sync.algorithm;
+    replicas = std::max(replicas, own);
+  }
+  if (ensembles == 0) return;
+  const std::string which = experiments.size() == 1 ? fmt::format("the job is simulated {} times", replicas)
+                                                    : fmt::format("{} of {} jobs are simulated {} times each",
+                                                                  ensembles, experiments.size(), replicas);
+  print_note(
+      fmt::format("{} for medians with 90 % intervals, because {} decides by timing; once: --set "
+                  "physics.ensemble=0",
+                  which, algorithm));
 }
 
 }  // namespace tandem::cli

@@ -17,4 +17,7 @@ namespace tandem::cli {
 Simulated simulate_with_ensemble(LoadedJob loaded, SimulateOptions options, const std::string& out,
                                  int parallel);
 
+/// Says how many simulations these jobs become, before they start; nothing where each is simulated once.
+void announce_ensembles(const std::vector<const Experiment*>& experiments);
+
 }  // namespace tandem::cli

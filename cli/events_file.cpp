@@ -11,7 +11,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
-#include "workloads/experiment/quantity_text.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 
 namespace tandem::cli {
 namespace {

@@ -25,9 +25,9 @@
 #include "policies/lifetimes/catalog.hpp"
 #include "policies/lifetimes/estimate/families.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "validation/report/lifetimes_page.hpp"
 #include "workloads/experiment/keys.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/files/whole_file.hpp"
 
 namespace tandem::cli {

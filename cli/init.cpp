@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -17,8 +18,8 @@
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/data/dataset.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/catalogues.hpp"
 #include "workloads/model/catalog.hpp"
 
@@ -45,13 +46,20 @@ int parse_sites(const std::string& text) {
 }
 
 std::function<void(const std::string&)> is_in(Names names) {
-  return [names](const std::string& text) { catalogue_of(names).find(text); };
+  return [names](const std::string& text) {
+    const auto known = catalogue_of(names).names();
+    const std::string way = way_without_catalogue(names);
+    if (!way.empty() && std::ranges::find(known, text) == known.end() && nearest_name(text, known).empty())
+      throw ConfigError(fmt::format("expected a name of `tandem list`, found '{}'; {}", text, way));
+    catalogue_of(names).find(text);
+  };
 }
 
 void check_latency(const std::string& text) {
   const auto time = parse_seconds(text);
-  if (!time || time->count() <= 0.0)
-    throw ConfigError("expected a time above 0 such as 10ms, found '" + text + "'");
+  if (!time || time->count() <= 0.0 || !has_time_unit(text))
+    throw ConfigError(
+        fmt::format("expected a time above 0 with its unit ({}), found '{}'", time_examples("10ms"), text));
 }
 
 void check_name(const std::string& name) {

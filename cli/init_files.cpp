@@ -12,7 +12,7 @@
 #include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
-#include "workloads/experiment/quantity_text.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -32,8 +32,10 @@ const platforms::Device& device_of(const std::string& name) {
     if (device.name == name) return device;
   const auto names = device_names();
   const std::string nearest = nearest_name(name, names);
-  throw ConfigError(fmt::format("expected a device of `tandem list device`, found '{}'{}", name,
-                                nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+  throw ConfigError(fmt::format("expected a device of `tandem list device`, found '{}'; {}", name,
+                                nearest.empty() ? "begin with one of them and change the platform file: " +
+                                                      std::string(platforms::device_of_ones_own)
+                                                : "did you mean '" + nearest + "'?"));
 }
 
 /// "a100:2".

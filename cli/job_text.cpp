@@ -38,6 +38,7 @@ void print_all_but_memory(const Job& job) {
   fmt::print("{}\n", job.spec().experiment.name);
   for (const auto& line : describe_job(job)) fmt::print("  {}\n", line);
   std::fflush(stdout);
+  for (const auto& note : notes_of(job)) print_note(note);
   for (const auto& warning : warnings_of(job)) print_warning(warning);
 }
 

@@ -172,6 +172,12 @@ std::string limits_text(Names, const std::string& key) {
     }
     if (!own.empty()) text += fmt::format("  {}\n{}", group.title, own);
   }
+  std::string warned;
+  for (const Limit& limit : warning_group().limits())
+    if (limit.key.starts_with(key))
+      warned += fmt::format("    {}: expected {}\n      warned of: {}\n", limit.key, describe(limit),
+                            limit.example);
+  if (!warned.empty()) text += fmt::format("  {}\n{}", warning_group().title, warned);
   if (text.empty()) throw ConfigError(fmt::format("no limit of a key '{}'", key));
   return text;
 }
@@ -185,6 +191,12 @@ nlohmann::json limits_document(Names, const std::string& key) {
                         {"key", limit.key},
                         {"expected", describe(limit)},
                         {"refused", limit.example}});
+  for (const Limit& limit : warning_group().limits())
+    if (limit.key.starts_with(key))
+      list.push_back({{"group", warning_group().title},
+                      {"key", limit.key},
+                      {"expected", describe(limit)},
+                      {"warned of", limit.example}});
   return list;
 }
 

@@ -166,6 +166,15 @@ Job with_members(const Job& job, const Generation& generation, const std::vector
   }
 }
 
+/// Errors: WorldError if so few cannot have the job.
+void expect_workers(const Job& job, const std::vector<int>* members) {
+  const Generation& present = *job.generation();
+  if (members == nullptr || *members == present_slots(job, present)) return;
+  Generation generation = present;
+  if (generation.hosts.empty()) generation.hosts = job.spec().experiment.placement.workers;
+  with_members(job, generation, *members);
+}
+
 /// The first generation, with the workers in these slots alone.
 void begin_with(Job& job, const std::string& out, const std::vector<int>& slots) {
   Generation generation = *job.generation();
@@ -481,18 +490,20 @@ std::optional<Seconds> MeasuredGenerations::pass_departures(Seconds pause) {
   return next;
 }
 
-std::optional<int> MeasuredGenerations::wait(const GenerationResult& result, Seconds pause) {
+Seconds MeasuredGenerations::decide_next(const GenerationResult& result, Seconds pause) {
   has_lost_more_ = false;
   if (!result.drawn) {
     auto next = recovers_in_place(job_) ? std::nullopt : decide_on_deaths(result);
     if (!next) next = pass_departures(pause);
     if (next) pause = std::max(pause, *next - now().value_or(*next));
-    return tandem::cli::wait(signals_, pause);
+    return pause;
   }
   const Seconds next = steward_->begin_next();
   has_lost_more_ = lose_machines(job_, steward_->departed_meanwhile());
-  return tandem::cli::wait(signals_, next - now().value_or(next));
+  return next - now().value_or(next);
 }
+
+std::optional<int> MeasuredGenerations::wait(Seconds pause) { return tandem::cli::wait(signals_, pause); }
 
 void MeasuredGenerations::write_membership(bool as_drawn) {
   if (steward_)
@@ -525,16 +536,17 @@ GenerationResult run_generations(Job& job, const std::string& out, GenerationWor
       return result;
     }
     const std::string reason = reason_of(result, job);
-    world.tell(fmt::format("{}; the job starts again from {} as generation {}{}{}", reason,
-                           place_of(attempts.round()), number + 1, loss_of(result), gap_of(job, point)));
-    std::optional<int> signal;
+    Seconds pause;
     try {
-      signal = world.wait(result, attempts.pause());
+      pause = world.decide_next(result, attempts.pause());
+      expect_workers(job, world.members());
     } catch (const WorldError& error) {
       result.message = reason + "\n  " + error.what();
       return result;
     }
-    if (signal) {
+    world.tell(fmt::format("{}; the job starts again from {} as generation {}{}{}", reason,
+                           place_of(attempts.round()), number + 1, loss_of(result), gap_of(job, point)));
+    if (const auto signal = world.wait(pause)) {
       result.exit_code = 128 + *signal;
       result.message = fmt::format("ended by signal {}", *signal);
       return result;

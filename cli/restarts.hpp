@@ -52,10 +52,12 @@ class GenerationWorld {
   /// From where the generation that has just ended is continued; none: from the beginning. May complete the
   /// result of that generation by what is lost.
   virtual std::optional<ResumePoint> restart_point(GenerationResult& result) = 0;
-  /// Passes the time until the next generation may begin. `pause`: after a death that nobody drew. Returns
-  /// the signal that arrived meanwhile, if any. Errors: WorldError when there are no machines to continue on.
-  virtual std::optional<int> wait(const GenerationResult& result, Seconds pause) = 0;
-  /// The slots of the workers that the next generation has; null: all. Pre: wait has returned.
+  /// Decides when the next generation begins: after how long. `pause`: after a death that nobody drew.
+  /// Errors: WorldError when there are no machines to continue on.
+  virtual Seconds decide_next(const GenerationResult& result, Seconds pause) = 0;
+  /// Passes that time. Returns the signal that arrived meanwhile, if any.
+  virtual std::optional<int> wait(Seconds pause) = 0;
+  /// The slots of the workers that the next generation has; null: all. Pre: decide_next has returned.
   virtual const std::vector<int>* members() const = 0;
   /// Machines have departed during that time that took commits along: restart_point() may be another one.
   virtual bool has_lost_more() const = 0;
@@ -78,7 +80,8 @@ class MeasuredGenerations final : public GenerationWorld {
   MeasuredGenerations(Job& job, std::string out, Launch launch);
   GenerationResult launch() override;
   std::optional<ResumePoint> restart_point(GenerationResult& result) override;
-  std::optional<int> wait(const GenerationResult& result, Seconds pause) override;
+  Seconds decide_next(const GenerationResult& result, Seconds pause) override;
+  std::optional<int> wait(Seconds pause) override;
   const std::vector<int>* members() const override;
   bool has_lost_more() const override { return has_lost_more_; }
   void write_membership(bool as_drawn) override;

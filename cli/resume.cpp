@@ -38,7 +38,10 @@ using nlohmann::json;
 
 /// The folder itself, without a slash at its end.
 fs::path folder_of(const std::string& directory) {
-  const fs::path path = fs::weakly_canonical(fs::absolute(directory));
+  std::error_code error;
+  fs::path path = fs::weakly_canonical(fs::absolute(directory, error), error);
+  // Of a path that cannot be followed, such as one through a file.
+  if (error) path = fs::absolute(directory, error).lexically_normal();
   return path.has_filename() ? path : path.parent_path();
 }
 
@@ -60,9 +63,17 @@ void expect_one_job(const fs::path& folder) {
       folder.string()));
 }
 
+void expect_result_directory(const fs::path& folder) {
+  std::error_code unreadable;
+  if (fs::is_directory(folder, unreadable)) return;
+  throw ConfigError(fmt::format(
+      "--resume {}: expected the result directory of an earlier job, found {}; give the folder that has "
+      "its job.json, or leave out --resume to start a new one",
+      folder.string(), fs::exists(folder, unreadable) ? "a file" : "none"));
+}
+
 json recorded_document(const fs::path& folder) {
-  if (!fs::is_directory(folder))
-    throw ConfigError(fmt::format("--resume {}: expected a result directory, found none", folder.string()));
+  expect_result_directory(folder);
   expect_one_job(folder);
   const fs::path path = folder / "job.json";
   if (!fs::exists(path))
@@ -403,6 +414,7 @@ std::string result_directory_of(const JobOptions& options, const Experiment& exp
 void resume_if_asked(Job& job, const JobOptions& options) {
   if (options.resume.empty()) return;
   const fs::path folder = folder_of(options.resume);
+  expect_result_directory(folder);
   wait_for_commits_in_memory(folder);
   expect_not_written(folder.string());
   const json recorded = recorded_document(folder);

@@ -189,11 +189,11 @@ void SimulatedGenerations::write_membership(bool as_drawn) {
   write_known_membership(out_, steward_, as_drawn ? std::nullopt : std::optional(began_));
 }
 
-std::optional<int> SimulatedGenerations::wait(const GenerationResult&, Seconds) {
+Seconds SimulatedGenerations::decide_next(const GenerationResult&, Seconds) {
   launched_ = steward_.begin_next();
   has_lost_more_ = lose_machines(job_, steward_.departed_meanwhile());
   began_ = launched_ + launch_time_;
-  return std::nullopt;
+  return Seconds(0);
 }
 
 }  // namespace tandem::cli

@@ -27,7 +27,8 @@ class SimulatedGenerations final : public GenerationWorld {
 
   GenerationResult launch() override;
   std::optional<ResumePoint> restart_point(GenerationResult& result) override;
-  std::optional<int> wait(const GenerationResult& result, Seconds pause) override;
+  Seconds decide_next(const GenerationResult& result, Seconds pause) override;
+  std::optional<int> wait(Seconds) override { return std::nullopt; }
   const std::vector<int>* members() const override {
     return recovers_in_place(job_) ? nullptr : &steward_.members();
   }

@@ -120,6 +120,12 @@ void StudyRun::simulate(std::vector<std::size_t> chosen, int jobs) {
         return std::ranges::any_of(suite_.configurations[i].experiments(), is_real);
       }))
     prepare_learner();
+  std::vector<const Experiment*> single;
+  for (const std::size_t i : chosen)
+    if (suite_.configurations[i].jobs.empty())
+      for (const Experiment* experiment : suite_.configurations[i].experiments())
+        single.push_back(experiment);
+  announce_ensembles(single);
   const auto log_of = [&](std::size_t index) { return directory_of(chosen[index]) + ".log"; };
   StudyProgress progress(suite_.name, chosen.size());
   ProcessQueue queue{.count = chosen.size(), .start = {}, .ended = {}};

@@ -13,6 +13,7 @@
 #include "cli/calibration_run.hpp"
 #include "cli/cluster_use.hpp"
 #include "cli/commands.hpp"
+#include "cli/ensemble.hpp"
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
 #include "cli/profile_origin.hpp"
@@ -62,6 +63,11 @@ class SuiteRun {
     bring_clusters_up();
     for (auto& calibration : calibrations_) calibrate(calibration);
     const auto tasks = validation::plan(suite_, options_.out, options_.witness);
+    std::vector<const Experiment*> single;
+    for (const auto& configuration : suite_.configurations)
+      if (configuration.jobs.empty())
+        for (const Experiment* experiment : configuration.experiments()) single.push_back(experiment);
+    announce_ensembles(single);
     ProgressBar bar("validate " + suite_.name);
     auto campaign = validation::carry_out(suite_, tasks, runner(bar), failures_);
     for (std::size_t i = 0; i < documents_.size(); ++i)

@@ -48,7 +48,7 @@ struct Disk {
 
 struct Host {
   std::string name;
-  FlopsPerSecond speed;  ///< of one core, as in the platform file
+  FlopsPerSecond speed{1e9};  ///< of one core, as in the platform file; 0: the host computes nothing
   int cores = 1;
   Device device;
   /// Number of the GPU of its machine that computes when devices are native. Ranks of hosts with the same
@@ -90,5 +90,7 @@ struct Description {
 const std::vector<Device>& device_catalog();
 /// Errors: ConfigError with the nearest device name and all known ones.
 const Device& find_device(const std::string& name);
+/// How a platform file gives a device that is not in the catalogue.
+extern const char* const device_of_ones_own;
 
 }  // namespace tandem::platforms

@@ -141,6 +141,10 @@ const std::vector<Device>& device_catalog() {
   return catalog;
 }
 
+const char* const device_of_ones_own =
+    "another device is described by its host: leave out <prop id=\"device\">, give the sustained rate as "
+    "speed=\"...\", and tandem:memory_rate, tandem:launch and memory as properties";
+
 const Device& find_device(const std::string& name) {
   const auto& catalog = device_catalog();
   const auto found =
@@ -153,6 +157,7 @@ const Device& find_device(const std::string& name) {
     message += "; did you mean '" + nearest + "'?";
   message += " Known:";
   for (const auto& known : names) message += ' ' + known;
+  message += "; " + std::string(device_of_ones_own);
   throw ConfigError(message);
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 
+#include "platforms/platform_xml.hpp"
 #include "platforms/xml_text.hpp"
 #include "policies/vocabulary/check.hpp"
 
@@ -29,6 +30,7 @@ struct Editor {
   const std::set<std::string>& replaced;
   const std::string& properties;  ///< elements
   XML_Parser parser;
+  std::size_t begin;  ///< of the XML in the file
   std::set<std::string> found = {};
   std::vector<Edit> edits = {};
   bool in_host = false;
@@ -36,7 +38,7 @@ struct Editor {
   int host_depth = 0;
   std::size_t removed_from = std::string::npos;  ///< the property that is being read
 
-  std::size_t at() const { return static_cast<std::size_t>(XML_GetCurrentByteIndex(parser)); }
+  std::size_t at() const { return begin + static_cast<std::size_t>(XML_GetCurrentByteIndex(parser)); }
   std::size_t length() const { return static_cast<std::size_t>(XML_GetCurrentByteCount(parser)); }
   /// Expat reports the end of "<prop/>" at its own beginning, with no bytes.
   bool is_empty_tag() const { return file[at() + length() - 2] == '/'; }
@@ -108,10 +110,11 @@ std::string with_host_properties(const std::string& path, const std::vector<std:
   const std::set<std::string> names(replaced.begin(), replaced.end());
   const std::unique_ptr<XML_ParserStruct, decltype(&XML_ParserFree)> parser(XML_ParserCreate(nullptr),
                                                                             XML_ParserFree);
-  Editor editor{text, wanted, names, elements, parser.get()};
+  const std::size_t begin = begin_of_xml(text);
+  Editor editor{text, wanted, names, elements, parser.get(), begin};
   XML_SetUserData(parser.get(), &editor);
   XML_SetElementHandler(parser.get(), Editor::start, Editor::end);
-  if (XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()), 1) != XML_STATUS_OK)
+  if (XML_Parse(parser.get(), text.data() + begin, static_cast<int>(text.size() - begin), 1) != XML_STATUS_OK)
     throw ConfigError(
         path + ": expected a platform file, found: " + XML_ErrorString(XML_GetErrorCode(parser.get())));
   for (const auto& host : wanted)

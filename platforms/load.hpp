@@ -15,8 +15,8 @@ constexpr long long most_hosts = 1'000'000;
 ///
 /// A host's device is the one named by <prop id="device">, of the device catalogue; without it, each rank
 /// computes on its own core while there are enough cores, with a memory rate of 10 GB/s and no launch cost.
-/// <prop id="tandem:memory_rate"> (bytes per second) and <prop id="tandem:launch"> (seconds) override the
-/// device's figures.
+/// <prop id="tandem:memory_rate"> (a rate) and <prop id="tandem:launch"> (a time) override the device's
+/// figures.
 ///
 /// <prop id="tandem:gpu"> is the number of the GPU that computes for the host when devices are native;
 /// without it a host whose device is a GPU of the catalogue has number 0, and any other host computes on

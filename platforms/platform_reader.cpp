@@ -19,6 +19,7 @@
 #include "platforms/simgrid_version.hpp"
 #include "platforms/state_profile.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 
 namespace tandem::platforms {
 namespace {
@@ -125,19 +126,35 @@ std::vector<Item> expand_runs(const std::vector<Item>& firsts, const json& names
   return items;
 }
 
-/// Reads a number from a property; `fallback` if the host does not have it. Errors: ConfigError without
+/// Reads a quantity from a property; `fallback` if the host does not have it. Errors: ConfigError without
 /// place.
-double figure(const Host& host, const std::string& property, double fallback, bool zero_allowed) {
+template <class Quantity>
+Quantity figure(const Host& host, const std::string& property, Quantity fallback,
+                std::optional<Quantity> (*parse)(const std::string&), const std::string& expected,
+                bool zero_allowed) {
   const auto found = host.properties.find(property);
   if (found == host.properties.end()) return fallback;
-  const std::string& text = found->second;
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool number = error == std::errc() && end == text.data() + text.size();
-  if (!number || !std::isfinite(value) || !(zero_allowed ? value >= 0.0 : value > 0.0))
-    throw ConfigError("property '" + property + "': expected a finite number " +
-                      (zero_allowed ? ">= 0" : "> 0") + ", found '" + text + "'");
-  return value;
+  const auto value = parse(found->second);
+  if (!value || value->count() < 0.0 || (value->count() == 0.0 && !zero_allowed))
+    throw ConfigError("property '" + property + "': expected " + expected + ", found '" + found->second +
+                      "'");
+  return *value;
+}
+
+/// SimGrid's message about it is long, and its line is the last one.
+void check_version(const PlatformXml& xml) {
+  const XmlElement& root = xml.elements().front();
+  const std::string text = root.attribute("version");
+  double version = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (error != std::errc() || end != text.data() + text.size()) return;
+  constexpr double oldest = 4.0, newest = 4.1;
+  if (version >= oldest && version <= newest) return;
+  throw ConfigError(fmt::format("{}: version: expected 4 or 4.1, found '{}': {}", xml.place(root), text,
+                                version < oldest
+                                    ? "the file is too old for SimGrid 3.13 and later; the command "
+                                      "`simgrid_update_xml FILE` of SimGrid converts it"
+                                    : "the file was written for a newer SimGrid than the installed one"));
 }
 
 /// SimGrid needs about 2 kB for a host: it must not fill the memory before anybody sees a message.
@@ -197,7 +214,8 @@ void check_figures(const Description& description, const PlatformXml& xml) {
                                   owner, range.figure, range.least, range.most, value));
   };
   for (const auto& host : description.hosts) {
-    check("host", host.name, "", host.speed.count(), speed_range);
+    // A host that computes nothing, such as one for storage, may have no speed; placements are checked.
+    if (host.speed.count() != 0.0) check("host", host.name, "", host.speed.count(), speed_range);
     for (const auto& disk : host.disks) {
       const std::string owner = " of host '" + host.name + "'";
       check("disk", disk.name, owner, disk.read_rate.count(), read_range);
@@ -218,8 +236,10 @@ Device device_of(const Host& host) {
                 .has_one_speed = true};
   if (const auto named = host.properties.find("device"); named != host.properties.end())
     device = find_device(named->second);
-  device.memory_rate = BytesPerSecond(figure(host, "tandem:memory_rate", device.memory_rate.count(), false));
-  device.launch = Seconds(figure(host, "tandem:launch", device.launch.count(), true));
+  device.memory_rate = figure(host, "tandem:memory_rate", device.memory_rate, parse_rate,
+                              "a rate > 0 (" + rate_examples() + ")", false);
+  device.launch = figure(host, "tandem:launch", device.launch, parse_seconds,
+                         "a time >= 0 (" + time_examples("20us") + ")", true);
   return device;
 }
 
@@ -237,6 +257,7 @@ std::optional<int> gpu_of(const Host& host) {
 }  // namespace
 
 PlatformReader::PlatformReader(const std::string& path) : xml_(path) {
+  check_version(xml_);
   check_host_count(xml_);
   check_outermost_topology(xml_);
   announce_many_hosts(xml_);

@@ -21,15 +21,14 @@ namespace {
 struct XmlReader {
   std::vector<XmlElement>& elements;
   XML_Parser parser;
+  int skipped_lines;
   std::vector<int> open = {};  ///< indices of the elements whose end has not been read
+
+  int line() const { return skipped_lines + static_cast<int>(XML_GetCurrentLineNumber(parser)); }
 
   static void start(void* self, const char* name, const char** attributes) {
     auto& reader = *static_cast<XmlReader*>(self);
-    XmlElement element{name,
-                       {},
-                       {},
-                       static_cast<int>(XML_GetCurrentLineNumber(reader.parser)),
-                       reader.open.empty() ? -1 : reader.open.back()};
+    XmlElement element{name, {}, {}, reader.line(), reader.open.empty() ? -1 : reader.open.back()};
     for (; *attributes != nullptr; attributes += 2) element.attributes[attributes[0]] = attributes[1];
     reader.open.push_back(static_cast<int>(reader.elements.size()));
     reader.elements.push_back(std::move(element));
@@ -83,20 +82,28 @@ long long XmlElement::host_count() const {
   return name == "cluster" || name == "cabinet" ? count_of_radical(attribute("radical")) : 0;
 }
 
+std::size_t begin_of_xml(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin == std::string::npos ? 0 : begin;
+}
+
 std::vector<XmlElement> read_xml(const std::string& path, const std::string& what, const std::string& root) {
   const std::string text = read_whole(path, what);
   const std::unique_ptr<XML_ParserStruct, decltype(&XML_ParserFree)> parser(XML_ParserCreate(nullptr),
                                                                             XML_ParserFree);
   TANDEM_CHECK(parser != nullptr, "no memory for an XML parser");
   std::vector<XmlElement> elements;
-  XmlReader reader{elements, parser.get()};
+  const std::size_t begin = begin_of_xml(text);
+  XmlReader reader{
+      elements, parser.get(),
+      static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'))};
   XML_SetUserData(parser.get(), &reader);
   XML_SetElementHandler(parser.get(), XmlReader::start, XmlReader::end);
   XML_SetCharacterDataHandler(parser.get(), XmlReader::text);
-  if (XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()), XML_TRUE) != XML_STATUS_OK)
-    throw ConfigError(
-        path + ':' + std::to_string(XML_GetCurrentLineNumber(parser.get())) +
-        ": expected well-formed XML, found: " + XML_ErrorString(XML_GetErrorCode(parser.get())));
+  if (XML_Parse(parser.get(), text.data() + begin, static_cast<int>(text.size() - begin), XML_TRUE) !=
+      XML_STATUS_OK)
+    throw ConfigError(path + ':' + std::to_string(reader.line()) + ": expected well-formed XML, found: " +
+                      XML_ErrorString(XML_GetErrorCode(parser.get())));
   if (const XmlElement& first = elements.front(); first.name != root)
     throw ConfigError(path + ':' + std::to_string(first.line) + ": expected " + what + " with the root <" +
                       root + ">, found <" + first.name + '>');

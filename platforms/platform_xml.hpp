@@ -23,6 +23,9 @@ struct XmlElement {
   long long host_count() const;
 };
 
+/// Where the XML of a file begins: SimGrid reads files with blank lines before <?xml ...?>, Expat does not.
+std::size_t begin_of_xml(const std::string& text);
+
 /// The elements of an XML file in their order; the first one is the root. `what`: what the file should be,
 /// for messages: "a platform file". Errors: ConfigError when the file is missing, unreadable, empty, not XML,
 /// or its root is not <root>.

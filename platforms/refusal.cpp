@@ -42,6 +42,28 @@ std::string unknown_link(const PlatformXml& xml, const std::string& name) {
          (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
 }
 
+/// The setting that SimGrid refuses, which it names without a line: it reads them all at the end of <config>.
+/// Where it does not name it either, the <config>. Null: the element at this line is another one.
+const XmlElement* refused_setting(const PlatformXml& xml, const XmlElement& at_line,
+                                  const std::string& message) {
+  const auto is_setting = [&](const XmlElement& element) {
+    return element.name == "prop" && element.parent >= 0 &&
+           xml.elements()[static_cast<std::size_t>(element.parent)].name == "config";
+  };
+  static const std::regex key("Bad config key: ([^ \n]+)");
+  std::smatch parts;
+  const bool names_key = std::regex_search(message, parts, key);
+  if (!names_key && !is_setting(at_line) && at_line.name != "config") return nullptr;
+  for (const auto& element : xml.elements()) {
+    if (!is_setting(element)) continue;
+    const std::string name = element.attribute("id"), value = element.attribute("value");
+    if (names_key ? name == parts[1] : contains(message, name) || contains(message, '\'' + value + '\''))
+      return &element;
+  }
+  if (!is_setting(at_line)) return &at_line;
+  return &xml.elements()[static_cast<std::size_t>(at_line.parent)];
+}
+
 /// "speed: expected a speed in f, kf ..., found '4M'"; empty for a message that says it itself.
 std::string expected_and_found(const PlatformXml& xml, const XmlElement& element,
                                const std::string& message) {
@@ -76,7 +98,9 @@ ConfigError refusal(const PlatformXml& xml, const ChildResult& failed) {
   const std::string message = std::regex_replace(simgrid_message(failed), place, "");
   // A check of Tandem's own names its place.
   if (message.starts_with(xml.path() + ':')) return ConfigError(message);
-  const XmlElement* const element = xml.at_line(parser_line(failed));
+  const XmlElement* element = xml.at_line(parser_line(failed));
+  if (element != nullptr)
+    if (const auto* const setting = refused_setting(xml, *element, message)) element = setting;
   if (element == nullptr) return ConfigError(xml.path() + ": SimGrid refuses this platform file: " + message);
   const std::string explained = expected_and_found(xml, *element, message);
   if (explained.empty())

@@ -15,7 +15,7 @@
 
 #include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/experiment/quantity_text.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 
 namespace tandem::sim {
 

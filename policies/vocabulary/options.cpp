@@ -37,6 +37,8 @@ bool accepts(const OptionSpec& spec, const OptionValue& value) {
          spec.choices.end();
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -117,8 +119,11 @@ std::string describe_type(const OptionSpec& spec) {
 
 std::string nearest_name(const std::string& name, const std::vector<std::string>& candidates) {
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 2) + 1;
+  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  // Products: b200 and h200 are two, and no typing errors of each other.
+  const bool has_number = std::ranges::any_of(name, is_digit);
   for (const auto& candidate : candidates) {
+    if (has_number && candidate[0] != name[0]) continue;
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {
       best = candidate;

@@ -156,6 +156,22 @@ TEST_F(Cache, ReplaysTheRequestsOfASimulatedCacheNode) {
               1e-9);
 }
 
+TEST_F(Cache, ASizeBelowTheSmallestObjectMissesAlways) {
+  const auto told = line_.tandem("cache trace.csv csv all 9,1000 --json 2> told.txt");
+  ASSERT_EQ(told.exit_code, 0) << told.output;
+  const std::string note = line_.shell("cat told.txt").output;
+  EXPECT_NE(note.find("a capacity of 9 bytes holds no object, because the smallest has 10"),
+            std::string::npos)
+      << note;
+  const auto document = nlohmann::json::parse(told.output);
+  for (const auto& one : document.at("results"))
+    EXPECT_EQ(one.at("miss_ratio") == 1, one.at("capacity_bytes") == 9) << one;
+  const auto trained = line_.tandem("cache 100:785 shuffled lru,minio 784,7850 --epochs 2");
+  EXPECT_EQ(trained.exit_code, 0) << trained.output;
+  EXPECT_NE(trained.output.find("a capacity of 784 bytes holds no object"), std::string::npos)
+      << trained.output;
+}
+
 TEST_F(Cache, BadInputIsRefused) {
   const auto refuses = [&](const std::string& words, const std::vector<std::string>& parts) {
     const auto result = line_.tandem("cache " + words);
@@ -165,8 +181,6 @@ TEST_F(Cache, BadInputIsRefused) {
   };
   refuses("trace.csv csv lur 10", {"'lur'", "did you mean 'lru'"});
   refuses("trace.csv csv lru 0", {"at least one byte", "'0'"});
-  refuses("trace.csv csv lru 9", {"size '9'", "at least 10 bytes, the size of the smallest object"});
-  refuses("100:785 shuffled lru 784 --epochs 2", {"size '784'", "at least 785 bytes"});
   refuses("trace.csv csv lru 10x", {"100k", "'10x'"});
   refuses("trace.csv csv lru ''", {"auto", "''"});
   refuses("trace.csv csv lru 10 -t id-cool=1", {"id-col=NUMBER", "'id-cool=1'"});

@@ -83,6 +83,9 @@ TEST_F(Ensembles, OfRealMathematicsAreModelledUnlessThatChangesDecisions) {
   const auto result = line_.tandem(real + "asp --variant asp");
   EXPECT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output, HasSubstr("interval of 16 simulations"));
+  EXPECT_THAT(result.output,
+              HasSubstr("the job is simulated 16 times for medians with 90 % intervals, because "
+                        "asp decides by timing; once: --set physics.ensemble=0"));
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "asp" / "model.pt")) << "the kept one is real";
   const auto by_losses = line_.tandem(real + "adacomm --variant adacomm");
   EXPECT_EQ(by_losses.exit_code, 0) << by_losses.output;
@@ -103,6 +106,7 @@ TEST_F(LongEnsembles, OfAStudyDrawItsIntervals) {
   const auto result =
       line_.tandem("study experiment.yaml --set workload.math=modelled --variant asp --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("the job is simulated 16 times"));
   const json report = json::parse(std::ifstream(line_.folder() / "out" / "report.json"));
   const json& interval = report.at("configurations").at(0).at("intervals").at("throughput");
   EXPECT_LT(interval.at(0), interval.at(1));

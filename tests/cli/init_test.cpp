@@ -98,6 +98,9 @@ TEST_F(Init, AMistakeIsAnsweredWithWhatIsAllowed) {
   refuses("--between 0Gbps", {"--between", "above 0", "'0Gbps'"});
   refuses("--storage slow", {"--storage", "1Gbps", "'slow'"});
   refuses("--latency 0", {"--latency", "10ms", "'0'"});
+  refuses("--latency 10", {"--latency", "with its unit (like 10ms; ns us ms s min h d)", "'10'"});
+  refuses("--gpus b200:2", {"--gpus", "'b200'", "tandem list device", "leave out <prop id=\"device\">"});
+  refuses("--model llama-7b", {"--model", "'llama-7b'", "workload.model: synthetic", "FILE.pt"});
   refuses("--model resnet5", {"--model", "resnet5", "resnet50"});
   refuses("--algorithm bps", {"--algorithm", "bps", "did you mean 'bsp'"});
   EXPECT_NE(line_.tandem("init ../job").output.find("letters, digits"), std::string::npos);

@@ -144,7 +144,8 @@ TEST_F(LongJobsReports, BadInputIsRefusedBeforeAnythingIsSimulated) {
           Refusal{"grid:\n  jobs.late.workload.bach: [1]\n",
                   "suite.yaml:4: unknown key 'jobs.late.workload.bach'; did you mean 'workload.batch'?"},
           Refusal{"grid:\n  jobs.late.start: [-1s]\n",
-                  "suite.yaml:4: key 'jobs.late.start': expected time >= 0 (like 10s), found '-1s'"},
+                  "suite.yaml:4: key 'jobs.late.start': expected time >= 0 (like 10s; ns us ms s min h d), "
+                  "found '-1s'"},
           Refusal{"grid:\n  jobs.ring.sync.collective: [native]\n", "job 'ring': sync.collective: expected"},
           Refusal{"grid:\n  jobs.late.placement.workers: ['[nowhere]']\n", "nowhere"}}) {
       write_suite(three_jobs, refusal.more);

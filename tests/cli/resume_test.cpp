@@ -378,6 +378,9 @@ TEST_F(ResumeRefuses, AnotherJob) {
           "workload.model \"lenet\" instead of \"mlp\"");
   refuses("--set sync.algorthm=asp" + more, "unknown key 'sync.algorthm'");
   refuses("--variant x" + more, "--variant: expected an experiment file");
+  refuses(experiment(4) + " --resume nowhere", "expected the result directory of an earlier job, found none");
+  refuses(experiment(4) + " --resume first/job.json/x",
+          "expected the result directory of an earlier job, found");
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "second"));
 }
 
@@ -390,7 +393,7 @@ TEST_F(LongResumeRefuses, AJobWithoutCheckpoints) {
   refuses("--resume first", "already finished at round 2 with 64 samples");
   refuses("--resume first --resume-from 4 --set stop.rounds=6",
           "round_00000004.server_0.state': cannot be opened");
-  refuses("--resume nowhere", "expected a result directory, found none");
+  refuses("--resume nowhere", "expected the result directory of an earlier job, found none; give the folder");
   refuses("--resume .", "expected job.json in it, found none");
   refuses("--out out", "expected an experiment file, or --resume DIR, found neither");
   refuses(experiment(2) + " --resume-from 2", "--resume");

@@ -138,7 +138,7 @@ TEST_F(ServerCalibration, WrongUnitsOfAPlatformAreRefused) {
   const auto result = line_.tandem("simulate lab.yaml --out out");
   EXPECT_EQ(result.exit_code, 2) << result.output;
   EXPECT_THAT(result.output, HasSubstr("lab.xml: host 'store': property 'tandem:server_message': expected a "
-                                       "time >= 0 (like 200us), found '3MB'"));
+                                       "time >= 0 (like 200us; ns us ms s min h d), found '3MB'"));
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
 }
 

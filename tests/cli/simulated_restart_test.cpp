@@ -385,6 +385,7 @@ TEST_F(SimulatedRestarts, AJobWithoutMachinesGivesUp) {
   EXPECT_NE(told.output.find("the job gives up: no machine can be had any more for worker 0"),
             std::string::npos)
       << told.output;
+  EXPECT_EQ(told.output.find("starts again"), std::string::npos) << told.output;
   EXPECT_EQ(line_.shell("cut -d, -f2,4,5 out/membership.csv | grep ,a, | paste -sd ' '").output,
             "0,a,joined 0,a,departed 0,a,noticed 0,a,requested 0,a,refused\n");
 }

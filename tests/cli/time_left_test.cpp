@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -25,7 +26,7 @@ TEST(TimeLeft, OfSteadyWorkIsExactWhateverTheStartTook) {
   EXPECT_DOUBLE_EQ(*left.update(33.0, 1.0), 0.0);
 }
 
-TEST(TimeLeft, NeverRises) {
+TEST(TimeLeft, DoesNotRiseWhileItIsShown) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     std::exponential_distribution<double> seconds(0.1), share(50.0);
@@ -34,8 +35,10 @@ TEST(TimeLeft, NeverRises) {
     std::optional<double> before;
     while (fraction < 1.0) {
       const auto now = left.update(elapsed_s, fraction);
-      if (now && before) ASSERT_LE(*now, *before) << "seed " << seed;
-      if (now) before = now;
+      if (now && before) {
+        ASSERT_LE(*now, *before) << "seed " << seed;
+      }
+      before = now;
       elapsed_s += seconds(random);
       fraction = std::min(1.0, fraction + share(random));
     }
@@ -52,6 +55,24 @@ TEST(TimeLeft, IsNotShownWhileItIsFarTooLow) {
   EXPECT_EQ(left.update(90.0, 0.2), std::nullopt);
   EXPECT_NEAR(*left.update(100.0, 0.6), 80.0, 1e-9);
   EXPECT_NEAR(*left.update(101.0, 0.9), 12.625, 1e-9);
+}
+
+/// Work whose end moves away as fast as the time passes.
+TEST(TimeLeft, DoesNotStandStill) {
+  for (const double slower : {0.0, 0.01, 0.2}) {
+    TimeLeft left;
+    std::optional<double> before;
+    int repeated = 0, most = 0, shown = 0;
+    for (double elapsed_s = 0.0; elapsed_s < 1000.0; elapsed_s += 10.0) {
+      const auto now = left.update(elapsed_s, elapsed_s / (elapsed_s * (1.0 + slower) + 648.0));
+      repeated = now && before && std::abs(*now - *before) < 0.5 ? repeated + 1 : 0;
+      most = std::max(most, repeated);
+      shown += now ? 1 : 0;
+      before = now;
+    }
+    EXPECT_LE(most, 2) << slower;
+    EXPECT_GT(shown, 10) << slower;
+  }
 }
 
 TEST(TimeLeft, OfWorkThatBecomesFasterFalls) {

@@ -471,7 +471,7 @@ TEST_F(LongTwins, TheCoordinatorTakesItsTimeToAnswer) {
                                     " --force --set platform=slow_coordinator.xml --out measured");
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(refused.output.find("slow_coordinator.xml: host 'server': property 'tandem:answer': expected a "
-                                "time >= 0 (like 2ms), found '20kB'"),
+                                "time >= 0 (like 2ms; ns us ms s min h d), found '20kB'"),
             std::string::npos)
       << refused.output;
 }

@@ -168,6 +168,15 @@ TEST_F(Warnings, WorkersThatShareADeviceInTheSimulationOnly) {
   EXPECT_THAT(simulated("--set placement.workers=[node-2,node-3,node-2]"),
               HasSubstr("warning: host 'node-2' has 2 workers, which share its device in a simulation"));
   EXPECT_THAT(simulated("--set placement.workers=[node-2,node-3]"), Not(HasSubstr("share its device")));
+  line_.write(
+      "cores.xml",
+      "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<platform "
+      "version='4.1'><zone id='z' routing='Full'><host id='a' speed='1Gf' core='2'><prop id='slots' "
+      "value='3'/></host><host id='b' speed='1Gf'/><link id='l' bandwidth='1GBps' latency='1us'/><route "
+      "src='a' dst='b'><link_ctn id='l'/></route></zone></platform>\n");
+  const std::string cores = "--set platform=cores.xml --set placement.servers=[b] --set placement.workers=";
+  EXPECT_THAT(simulated(cores + "[a,a]"), Not(HasSubstr("share its device"))) << "each has a core";
+  EXPECT_THAT(simulated(cores + "[a,a,a]"), HasSubstr("host 'a' has 3 workers, which share its device"));
 }
 
 TEST_F(Warnings, ALongRouteWithoutAWindowIsNamedInTheResults) {

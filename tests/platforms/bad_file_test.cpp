@@ -72,19 +72,32 @@ INSTANTIATE_TEST_SUITE_P(
             "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM "
             "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"3\"><AS id=\"a\" "
             "routing=\"Full\"/></platform>\n",
-            "TOO OLD"},
+            ":3: platform: version: expected 4 or 4.1, found '3': the file is too old for SimGrid 3.13 and "
+            "later; the command `simgrid_update_xml FILE`"},
+        Bad{"too_new",
+            "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM "
+            "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"5\"><zone id=\"a\" "
+            "routing=\"Full\"/></platform>\n",
+            ":3: platform: version: expected 4 or 4.1, found '5': the file was written for a newer SimGrid"},
         Bad{"unknown_setting",
             platform_xml("<config><prop id=\"network/nodel\" value=\"CM02\"/></config>"
                          "<zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/></zone>"),
             "network/nodel"},
+        Bad{"unknown_setting_before_others",
+            platform_xml("<config>\n<prop id=\"network/TCP_gamma\" value=\"4194304\"/>\n"
+                         "<prop id=\"maxmin/precision\" value=\"1e-9\"/></config>"
+                         "<zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/></zone>"),
+            ":5: prop 'network/TCP_gamma': "},
         Bad{"unknown_device", host_with("<prop id=\"device\" value=\"v10\"/>"),
             "host 'node-1': unknown device 'v10'; did you mean 'v100'?"},
         Bad{"bad_memory_rate", host_with("<prop id=\"tandem:memory_rate\" value=\"0\"/>"),
-            "host 'node-1': property 'tandem:memory_rate': expected a finite number > 0, found '0'"},
+            "host 'node-1': property 'tandem:memory_rate': expected a rate > 0 (like 1.2GBps or 10Gbps; "},
         Bad{"infinite_memory_rate", host_with("<prop id=\"tandem:memory_rate\" value=\"inf\"/>"),
-            ":5: host 'node-1': property 'tandem:memory_rate': expected a finite number > 0, found 'inf'"},
-        Bad{"bad_launch", host_with("<prop id=\"tandem:launch\" value=\"5us\"/>"),
-            "host 'node-1': property 'tandem:launch': expected a finite number >= 0, found '5us'"},
+            "Tbps), found 'inf'"},
+        Bad{"bad_launch", host_with("<prop id=\"tandem:launch\" value=\"5MB\"/>"),
+            ":5: host 'node-1': property 'tandem:launch': expected a time >= 0 (like 20us; ns us ms s min h "
+            "d), "
+            "found '5MB'"},
         Bad{"bad_gpu", host_with("<prop id=\"tandem:gpu\" value=\"-1\"/>"),
             "host 'node-1': property 'tandem:gpu': expected the number of a GPU, 0 or more, found '-1'"}),
     [](const auto& instance) { return instance.param.name; });

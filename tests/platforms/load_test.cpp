@@ -33,6 +33,26 @@ TEST(LongLoad, SaysHowManyHostsAreBuilt) {
             "tandem: " + file.path() + ": SimGrid builds 50001 hosts\n");
 }
 
+TEST(Load, AFileMayBeginWithBlankLinesAndHaveAHostThatComputesNothing) {
+  const std::string xml =
+      "\n \n" + zone_xml("Full",
+                         "<host id=\"a\" speed=\"1Gf\"><prop id=\"tandem:launch\" "
+                         "value=\"1ms\"/><prop id=\"tandem:memory_rate\" value=\"2GBps\"/>"
+                         "</host><host id=\"pfs\" speed=\"0Gf\"/>");
+  const auto description = load(xml);
+  EXPECT_EQ(host_names(description), (std::vector<std::string>{"a", "pfs"}));
+  EXPECT_EQ(description.host("pfs").speed.count(), 0.0);
+  EXPECT_EQ(description.host("a").device.launch.count(), 1e-3);
+  EXPECT_EQ(description.host("a").device.memory_rate.count(), 2e9);
+  const TemporaryFile bad("\n" + zone_xml("Full", "<host id=\"a\" speed=\"nan\"/>"));
+  try {
+    load_platform(bad.path());
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find(":6: host 'a'"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Load, ReadsHostsLinksDisksAndPropertiesInTheOrderOfTheFile) {
   const auto description =
       load(zone_xml("Full",

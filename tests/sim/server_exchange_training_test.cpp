@@ -208,7 +208,8 @@ TEST_P(BadAnswerTime, IsRefused) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_NE(std::string(error.what())
-                  .find("host 'host-0': property 'tandem:answer': expected a time >= 0 (like 2ms), found '" +
+                  .find("host 'host-0': property 'tandem:answer': expected a time >= 0 (like 2ms; ns us ms s "
+                        "min h d), found '" +
                         std::string(GetParam()) + "'"),
               std::string::npos)
         << error.what();

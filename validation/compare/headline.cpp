@@ -177,6 +177,37 @@ void warn_of_different_exchanges(const std::vector<Group>& groups, std::vector<s
                   shown.second->exchanges.text(), count == 1 ? "" : fmt::format("; so in {} groups", count)));
 }
 
+/// Two with one learning rate, of which one updates the model much more often; nulls when there are none.
+std::pair<const Contender*, const Contender*> of_one_rate(const Group& group) {
+  constexpr double much = 1.5;
+  std::pair<const Contender*, const Contender*> widest{nullptr, nullptr};
+  double largest = much;
+  for (const Contender* one : group)
+    for (const Contender* other : group) {
+      const double ratio = one->exchanges.count / std::max(1.0, other->exchanges.count);
+      if (!one->learning_rate || one->learning_rate != other->learning_rate || ratio <= largest) continue;
+      widest = {one, other};
+      largest = ratio;
+    }
+  return widest;
+}
+
+void warn_of_one_rate(const std::vector<Group>& groups, std::vector<std::string>& warnings) {
+  for (const auto& group : groups) {
+    const auto [more, fewer] =
+        has_accuracy(group) ? of_one_rate(group) : std::pair<const Contender*, const Contender*>{};
+    if (more == nullptr) continue;
+    warnings.push_back(fmt::format(
+        "Configurations have one learning rate ({}), though they update the model differently often ({}: {} "
+        "times, "
+        "{}: {} times): their accuracies compare them at this rate, which suits some better than others. To "
+        "compare each at its best, set optimizer.learning_rate for each.",
+        *more->learning_rate, more->name, with_separators(std::llround(more->exchanges.count)), fewer->name,
+        with_separators(std::llround(fewer->exchanges.count))));
+    return;
+  }
+}
+
 Interval interval_of(const Contender& one) {
   return one.interval.value_or(Interval{one.throughput, one.throughput});
 }
@@ -260,6 +291,7 @@ Headline headline_of(const std::vector<Contender>& contenders) {
   }
   headline.text = groups.size() == 1 ? sentence_of(groups.front()) : sentence_of(groups);
   warn_of_different_exchanges(groups, headline.warnings);
+  warn_of_one_rate(groups, headline.warnings);
   warn_of_overlaps(groups, headline.warnings);
   return headline;
 }

@@ -36,6 +36,7 @@ struct Contender {
       interval{};  ///< of the throughput, from an ensemble of simulations; none: one simulation
   Exchanges exchanges{};
   bool has_accuracy = false;                ///< an accuracy was evaluated
+  std::optional<double> learning_rate{};    ///< none: nothing is learnt
   std::optional<double> target{};           ///< accuracy
   std::optional<double> time_to_target{};   ///< simulated seconds; none: not known, or not reached
   std::string baseline{};                   ///< name of the one that speed-ups are over; empty: none
@@ -50,8 +51,9 @@ struct Headline {
 
 /// The best by time to the target where that is known, else by throughput, with what that leaves out. With
 /// several groups: how often each configuration is the best one, and the largest speed-up. Empty without
-/// contenders. Warns where configurations exchange differently and no accuracy says what that costs, and
-/// where the intervals of the best ones overlap.
+/// contenders. Warns where configurations exchange differently and no accuracy says what that costs, where
+/// accuracies of very different numbers of updates have one learning rate, and where the intervals of the
+/// best ones overlap.
 Headline headline_of(const std::vector<Contender>& contenders);
 
 /// The question of several jobs (RunInfo::question) in one line; empty where none is known.

@@ -316,6 +316,7 @@ std::vector<Contender> contenders_of(const Validation& validation) {
                         .throughput = own.comparison->figure("throughput").simulated,
                         .exchanges = own.exchanges,
                         .has_accuracy = own.has_accuracy};
+    if (own.has_accuracy) contender.learning_rate = own.learning_rate;
     if (const auto& held = own.comparison->figure("throughput").ensemble)
       contender.interval = Interval{held->low, held->high};
     if (const auto& target = own.comparison->target) {
@@ -505,6 +506,7 @@ Compared compared(const VariantResults& results, const CompareOptions& options) 
           .has_accuracy = std::ranges::any_of(
               results.simulated.journal.evaluations,
               [](const EvaluationRecord& evaluation) { return !std::isnan(evaluation.accuracy); }),
+          .learning_rate = experiment.optimizer.learning_rate,
           .question = results.simulated.info.question,
           .warnings = results.simulated.info.warnings,
           .comparison = compare(results.simulated, results.measured, options, results.witness)};

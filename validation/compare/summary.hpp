@@ -40,6 +40,7 @@ struct Compared {
   Exchanges exchanges{};                   ///< as simulated
   bool revokes_nothing = false;            ///< starts again in the simulation only (run.revoke none)
   bool has_accuracy = false;               ///< the simulation evaluated an accuracy
+  double learning_rate = 0;                ///< of the simulation
   std::vector<std::string> question{};     ///< RunInfo::question of the simulation
   std::vector<std::string> warnings{};     ///< RunInfo::warnings of the simulation
   std::string failure{};                   ///< why there is no comparison; empty when there is one

@@ -115,6 +115,11 @@ std::optional<Interval> interval_of(const json& own) {
   return Interval{interval.at(0), interval.at(1)};
 }
 
+std::optional<double> learning_rate_of(const json& own) {
+  const json::json_pointer key("/experiment/optimizer/learning_rate");
+  return own.contains(key) && own.at(key).is_number() ? std::optional<double>(own.at(key)) : std::nullopt;
+}
+
 std::vector<Contender> contenders_of(const std::vector<json>& configurations) {
   std::vector<Contender> all;
   for (const auto& own : configurations) {
@@ -127,6 +132,7 @@ std::vector<Contender> contenders_of(const std::vector<json>& configurations) {
                    .interval = interval_of(own),
                    .exchanges = exchanges_of(own),
                    .has_accuracy = !own.at("curve").empty(),
+                   .learning_rate = learning_rate_of(own),
                    .target = target.is_object() ? optional_at<double>(target, "target") : std::nullopt,
                    .time_to_target = optional_at<double>(own, "time_to_target_s"),
                    .baseline = own.at("baseline").is_string() ? own.at("baseline") : json(""),

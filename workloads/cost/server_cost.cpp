@@ -7,7 +7,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
-#include "workloads/experiment/quantity_text.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 
 namespace tandem {
 namespace {
@@ -34,13 +34,15 @@ constexpr const char* reply_rate_property = "tandem:server_reply_rate";
 
 Seconds time_from(const std::string& place, const std::string& property, const std::string& text) {
   const auto time = parse_seconds(text);
-  if (!time || time->count() < 0.0) refuse(place, property, "a time >= 0 (like 200us)", text);
+  if (!time || time->count() < 0.0)
+    refuse(place, property, "a time >= 0 (" + time_examples("200us") + ")", text);
   return *time;
 }
 
 BytesPerSecond rate_from(const std::string& place, const std::string& property, const std::string& text) {
   const auto rate = parse_rate(text);
-  if (!rate || rate->count() <= 0.0) refuse(place, property, "bytes per second > 0 (like 1.2GBps)", text);
+  if (!rate || rate->count() <= 0.0)
+    refuse(place, property, "bytes per second > 0 (" + rate_examples() + ")", text);
   return *rate;
 }
 

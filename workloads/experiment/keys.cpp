@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "policies/vocabulary/quantity_text.hpp"
+
 namespace tandem {
 namespace {
 
@@ -555,7 +557,9 @@ struct TypeText {
   std::string operator()(const std::uint64_t*) const { return "integer >= 0"; }
   std::string operator()(const double*) const { return "number" + bounds_text(accepts); }
   std::string operator()(const Bytes*) const { return "size" + bounds_text(accepts) + " (like 4MiB)"; }
-  std::string operator()(const Seconds*) const { return "time" + bounds_text(accepts) + " (like 10s)"; }
+  std::string operator()(const Seconds*) const { 
+    return "time" + bounds_text(accepts) + " (" + time_examples() + ")";
+  }
   std::string operator()(const Flops*) const { return "work" + bounds_text(accepts) + " (like 20Mflop)"; }
   std::string operator()(const ChoiceField& field) const {
     std::string text;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "workloads/experiment/quantity_text.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 
 namespace tandem {
 

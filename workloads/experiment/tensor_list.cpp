@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/experiment/quantity_text.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/utf8.hpp"
 
 namespace tandem {

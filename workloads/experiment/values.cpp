@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/keys.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 
 namespace tandem {
 namespace {

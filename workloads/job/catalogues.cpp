@@ -96,4 +96,11 @@ NameCatalog catalogue_of(Names names) {
   fail_check("a catalogue of names", __FILE__, __LINE__, "Names::none");
 }
 
+std::string way_without_catalogue(Names names) {
+  if (names != Names::model) return "";
+  return "another model is given by its sizes (workload.model: synthetic, with "
+         "workload.synthetic_parameters, "
+         "workload.synthetic_forward and workload.synthetic_backward), or as a TorchScript file (FILE.pt)";
+}
+
 }  // namespace tandem

@@ -16,4 +16,7 @@ using NameCatalog = Catalog<std::monostate>;
 /// Pre: not Names::none.
 NameCatalog catalogue_of(Names names);
 
+/// How an experiment gives what is not in the catalogue; empty: it must be in it.
+std::string way_without_catalogue(Names names);
+
 }  // namespace tandem

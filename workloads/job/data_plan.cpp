@@ -10,11 +10,11 @@
 
 #include "policies/cache/training/stated_rates.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/data/dataset_memory.hpp"
 #include "workloads/data/loss_model.hpp"
 #include "workloads/data/record_store.hpp"
 #include "workloads/experiment/key_error.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/cache_clients.hpp"
 #include "workloads/job/cache_policy.hpp"
 #include "workloads/job/run_plan.hpp"

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/cost/directory_cost.hpp"
 #include "workloads/data/image_sets.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/disk_properties.hpp"
 
 namespace tandem {
@@ -41,9 +41,8 @@ Seconds answer_time_of(const platforms::Host& host, const std::string& file) {
   if (found == host.properties.end()) return Seconds(0);
   const auto time = parse_seconds(found->second);
   if (!time || time->count() < 0.0)
-    throw ConfigError(file + ": host '" + host.name +
-                      "': property 'tandem:answer': expected a time >= 0 (like 2ms), found '" +
-                      found->second + "'");
+    throw ConfigError(file + ": host '" + host.name + "': property 'tandem:answer': expected a time >= 0 (" +
+                      time_examples("2ms") + "), found '" + found->second + "'");
   return *time;
 }
 

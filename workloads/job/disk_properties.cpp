@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/experiment/quantity_text.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 
 namespace tandem {
 namespace {
@@ -21,7 +21,7 @@ Seconds latency_of(const platforms::Disk& disk, const std::string& place) {
   if (found == disk.properties.end()) return Seconds(0);
   const auto latency = parse_seconds(found->second);
   if (!latency || latency->count() < 0.0)
-    fail_property(disk, place, found->first, "a time >= 0 (like 5ms)", found->second);
+    fail_property(disk, place, found->first, "a time >= 0 (" + time_examples("5ms") + ")", found->second);
   return *latency;
 }
 

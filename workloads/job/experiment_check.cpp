@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/data/augmentation.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/option_durations.hpp"
 #include "workloads/experiment/overrides.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/utf8.hpp"
 #include "workloads/job/catalogues.hpp"
@@ -90,8 +90,10 @@ class Checker {
       std::string expected;
       for (const auto& known : names) expected += (expected.empty() ? "" : " | ") + known;
       const std::string nearest = nearest_name(name, names);
+      const std::string way = way_without_catalogue(key.accepts.names);
       fail_at(key.path, "a " + catalog.kind() + " (" + expected + ")",
-              quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+              quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
+                  (nearest.empty() && !way.empty() ? "; " + way : ""));
     }
   }
 

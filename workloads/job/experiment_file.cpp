@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/lifetime_file.hpp"
 #include "workloads/experiment/overrides.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/catalogues.hpp"
@@ -188,7 +188,7 @@ Seconds start_of(const Assignment& assignment) {
   if (value.is_number()) start = Seconds(value.get<double>());
   if (value.is_string()) start = parse_seconds(value.get<std::string>());
   if (!start || start->count() < 0.0)
-    fail(assignment.place, assignment.label(), "time >= 0 (like 10s)", quote(value));
+    fail(assignment.place, assignment.label(), "time >= 0 (" + time_examples() + ")", quote(value));
   return *start;
 }
 
@@ -352,7 +352,8 @@ std::string describe_keys() {
       "map of jobs  [none]  several jobs on one platform, at the same time: name of each -> the keys that it "
       "overrides, not name, platform, physics and run.devices; tandem simulate and run write DIR/jobs/NAME; "
       "study and validate report each job");
-  add("jobs.NAME.start", "time >= 0 (like 10s)  [0s]  when the job begins, on the common clock");
+  add("jobs.NAME.start",
+      "time >= 0 (" + time_examples() + ")  [0s]  when the job begins, on the common clock");
   return text;
 }
 

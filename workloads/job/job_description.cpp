@@ -8,10 +8,13 @@
 #include <set>
 #include <utility>
 
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/cost/decoding_name.hpp"
 #include "workloads/job/commit_plan.hpp"
+#include "workloads/job/commit_warnings.hpp"
 #include "workloads/job/departing_nodes.hpp"
 #include "workloads/job/host_lifetime.hpp"
+#include "workloads/job/limits.hpp"
 #include "workloads/job/memory_estimate.hpp"
 #include "workloads/job/needed_machines.hpp"
 #include "workloads/job/shard_shares.hpp"
@@ -142,11 +145,19 @@ void warn_of_unused_server_costs(const Job& job, std::vector<std::string>& warni
   }
 }
 
+/// Without a device, each worker computes on a core of its own while there are enough.
+bool has_own_cores(const platforms::Host& host, int workers) {
+  return !host.properties.contains("device") && host.cores >= workers;
+}
+
 /// The simulation lets ranks of one host share its device; an emulated device belongs to one rank.
 void warn_of_shared_devices(const Job& job, std::vector<std::string>& warnings) {
   if (!job.devices().are_emulated()) return;
   std::map<std::string, int> workers;
   for (const Rank worker : job.roster().workers()) ++workers[job.roster().host_of(worker)];
+  std::erase_if(workers, [&](const auto& entry) {
+    return has_own_cores(job.spec().platform.host(entry.first), entry.second);
+  });
   const auto most = std::ranges::max_element(workers, {}, [](const auto& entry) { return entry.second; });
   if (most == workers.end() || most->second < 2) return;
   warnings.push_back(fmt::format(
@@ -332,6 +343,21 @@ std::vector<std::string> describe_job(const Job& job) {
   return lines;
 }
 
+std::vector<std::string> notes_of(const Job& job) {
+  const Experiment& experiment = job.spec().experiment;
+  const auto workers = job.roster().workers();
+  const bool are_gpus =
+      std::ranges::all_of(workers, [&](Rank worker) { return job.devices().host_of(worker).device.is_gpu; });
+  if (experiment.sync.over != sync::Route::all_reduce || experiment.sync.collective != "ring" ||
+      experiment.sync.algorithm != "bsp" || workers.size() < 2 || !are_gpus)
+    return {};
+  return {fmt::format(
+      "PyTorch's DistributedDataParallel sums through NCCL in buckets of 25 MiB, this job by Tandem's ring "
+      "in buckets of {}. To predict DDP: sync.collective: native, workload.bucket_bytes: 25MiB and, "
+      "for a simulation, a profile with the times of NCCL (tandem calibrate, physics.profile)",
+      to_text(experiment.workload.bucket_bytes))};
+}
+
 std::vector<std::string> shard_hosts(const Job& job) {
   std::vector<std::string> hosts;
   for (const Rank server : job.roster().servers()) hosts.push_back(job.roster().host_of(server));
@@ -351,6 +377,8 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_unused_server_costs(job, warnings);
   warn_of_lost_commits(job, warnings);
   warn_of_unused_lifetimes(job, warnings);
+  for (auto& more : {met_warnings(warning_group().limits(), job.spec().experiment), warnings_of_commits(job)})
+    warnings.insert(warnings.end(), more.begin(), more.end());
   return warnings;
 }
 

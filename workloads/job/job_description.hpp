@@ -15,6 +15,9 @@ std::vector<std::string> question_of(const Job& job);
 /// The same, and a line about memory.
 std::vector<std::string> describe_job(const Job& job);
 
+/// What users of other programs may expect: one sentence or two each.
+std::vector<std::string> notes_of(const Job& job);
+
 /// By server shard; empty without servers.
 std::vector<std::string> shard_hosts(const Job& job);
 

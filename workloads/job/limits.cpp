@@ -59,6 +59,7 @@ Values values_of(const Combination& all) {
       {"peers", to_text(experiment.data.peers)},
       {"parameters", std::to_string(experiment.workload.synthetic_parameters)},
       {"workers", std::to_string(experiment.placement.workers.size())},
+      {"rounds", std::to_string(experiment.stop.rounds)},
       {"cosine",
        std::to_string(optimizer.cosine_rounds > 0 ? optimizer.cosine_rounds : experiment.stop.rounds)},
       {"membership", chosen.algorithm->membership.how},
@@ -92,6 +93,7 @@ const Values& nouns() {
                              {"peers", "(data.peers)"},
                              {"parameters", "(their number)"},
                              {"workers", "(their number)"},
+                             {"rounds", "stop.rounds"},
                              {"cosine", "(their number)"},
                              {"membership", "(the reason)"},
                              {"needs", "(what it needs)"},
@@ -150,6 +152,17 @@ void check_limits(const std::vector<Limit>& limits, const Experiment& experiment
   if (met == limits.end()) return;
   const Origin origin = locate(met->key);
   fail(origin.place, origin.label, text_of(*met, values_of(all)), found_at(met->key, experiment));
+}
+
+std::vector<std::string> met_warnings(const std::vector<Limit>& warnings, const Experiment& experiment) {
+  const ResolvedExperiment chosen(experiment);
+  const Combination all{experiment, chosen};
+  std::vector<std::string> texts;
+  for (const Limit& warning : warnings)
+    if (warning.is_met(all))
+      texts.push_back(fmt::format("{}: expected {}, found {}", warning.key, text_of(warning, values_of(all)),
+                                  found_at(warning.key, experiment)));
+  return texts;
 }
 
 std::string describe(const Limit& limit) { return text_of(limit, nouns()); }

@@ -36,9 +36,15 @@ bool exchanges_in_groups(All all) {
 std::vector<Limit> of_restarts() {
   const std::string mode = "recovery.mode";
   return {
-      {mode, "in-place",
-       "modelled mathematics saves no states to start from again (workload.math)",
+      // The baseline of jobs that start again.
+      {"transience.lifetime", "a model of lifetimes, or recovery.mode in-place where machines stay",
+       "recovery.mode is restart, and modelled mathematics starts again only where machines depart",
        "recovery.mode=restart " + commits,
+       [](All all) {
+         return all.experiment.is_launched_again() && !all.is_real() && !all.may_depart() && all.has_commits();
+       }},
+      {mode, "in-place",
+       "modelled mathematics saves no states to start from again (workload.math)", "recovery.mode=restart",
        [](All all) { return all.experiment.is_launched_again() && !all.is_real() && !starts_again(all); }},
       {mode, "in-place",
        "no states are saved to start from again (evaluate_every is 0, and checkpoint.policy is empty)",
@@ -61,6 +67,13 @@ std::vector<Limit> of_departures() {
       {"run.revoke", "none", "a job does not survive the death of a rank in place (recovery.mode)",
        departs + "run.revoke=kill",
        [](All all) { return all.experiment.run.revoke != RevokeMode::none && in_place(all); }},
+      {"transience.lifetime", "a model of lifetimes, or run.revoke none where machines stay",
+       "run.revoke kills the ranks of machines that depart",
+       "run.revoke=kill recovery.mode=restart workload.math=real " + commits,
+       [](All all) {
+         return all.experiment.run.revoke != RevokeMode::none && all.experiment.is_launched_again() &&
+                !all.may_depart();
+       }},
       {"run.revoke", "none", "no machine departs (transience.lifetime is never)", "run.revoke=kill",
        [](All all) { return all.experiment.run.revoke != RevokeMode::none && !starts_again(all); }},
       {"placement.spares", "hosts of the spares of recovery.policy spares", may_depart,

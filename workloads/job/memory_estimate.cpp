@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/experiment/quantity_text.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/job/commit_plan.hpp"
 #include "workloads/job/run_plan.hpp"
 #include "workloads/learner/learner.hpp"

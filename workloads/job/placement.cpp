@@ -7,8 +7,8 @@
 
 #include "policies/lifetimes/catalog.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/overrides.hpp"
-#include "workloads/experiment/quantity_text.hpp"
 #include "workloads/job/experiment_file.hpp"
 #include "workloads/job/limits.hpp"
 #include "workloads/job/needed_machines.hpp"
@@ -44,6 +44,7 @@ class Placer {
     if (!placement_.evaluator.empty() && placement_.evaluator != first_worker_evaluates)
       check_known("placement.evaluator", {placement_.evaluator}, {first_worker_evaluates});
     fill_defaults();
+    check_hosts_compute();
     check_slots();
     check_precision();
     check_sync();
@@ -174,6 +175,7 @@ class Placer {
   /// Empty when the servers need hosts of their own and all hosts have other roles.
   std::vector<std::string> default_server() const {
     std::vector<std::string> hosts = host_names();
+    std::erase_if(hosts, [&](const auto& host) { return !computes(platform_.host(host)); });
     if (servers_ == Servers::own) hosts = hosts_without_role({});
     for (const auto& host : hosts)
       if (!platform_.host(host).disks.empty()) return {host};
@@ -201,7 +203,7 @@ class Placer {
     named.insert(placement_.directory);
     std::vector<std::string> hosts;
     for (const auto& host : platform_.hosts)
-      if (!named.contains(host.name)) hosts.push_back(host.name);
+      if (!named.contains(host.name) && computes(host)) hosts.push_back(host.name);
     return hosts;
   }
 
@@ -223,6 +225,23 @@ class Placer {
       throw ConfigError(place_of(host) + ": property 'slots': expected integer >= 0, found '" +
                         slots->second + "'");
     return static_cast<int>(value->count());
+  }
+
+  static bool computes(const Host& host) { return host.speed.count() > 0.0; }
+
+  /// A store reads its disk; every other rank computes.
+  void check_hosts_compute() const {
+    const std::vector<std::pair<const char*, std::vector<std::string>>> used = {
+        {"placement.workers", placement_.workers},       {"placement.spares", placement_.spares},
+        {"placement.servers", placement_.servers},       {"placement.cache_nodes", placement_.cache_nodes},
+        {"placement.directory", {placement_.directory}}, {"placement.evaluator", {placement_.evaluator}}};
+    for (const Host& host : platform_.hosts) {
+      if (computes(host)) continue;
+      for (const auto& [key, hosts] : used)
+        if (std::find(hosts.begin(), hosts.end(), host.name) != hosts.end())
+          fail_at(key, "hosts that compute",
+                  quote(host.name) + ", whose speed in " + platform_.file + " is 0");
+    }
   }
 
   void check_slots() const {

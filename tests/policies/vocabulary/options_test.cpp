@@ -88,6 +88,11 @@ TEST(NearestName, FindsTypingErrorsAndNothingElse) {
   EXPECT_EQ(nearest_name("esinc", names), "esync");
   EXPECT_EQ(nearest_name("completely different", names), "");
   EXPECT_EQ(nearest_name("ring", {}), "");
+  const std::vector<std::string> products = {"v100", "a100", "h200", "lenet", "alexnet"};
+  EXPECT_EQ(nearest_name("a10", products), "a100");
+  EXPECT_EQ(nearest_name("lenet5", products), "lenet");
+  for (const char* other : {"b200", "llama-7b", "gpt2", "hexagon"})
+    EXPECT_EQ(nearest_name(other, products), "");
 }
 
 }  // namespace TANDEM_FILE

@@ -289,7 +289,7 @@ TEST_F(SuitesOfJobs, RefuseKeysOfJobsThatDoNotExist) {
   refuses(head_ + "grid: {jobs.late.workload.bach: [1]}\n", "suite.yaml:2",
           "unknown key 'jobs.late.workload.bach'; did you mean");
   refuses(head_ + "grid: {jobs.late.start: [soon]}\n", "suite.yaml:2: key 'jobs.late.start'",
-          "expected time >= 0 (like 10s), found 'soon'");
+          "expected time >= 0 (like 10s; ns us ms s min h d), found 'soon'");
   refuses(head_ + "grid: {jobs.late: [1]}\n", "suite.yaml:2: key 'grid.jobs.late'",
           "expected a key of a job, like jobs.NAME.seed");
   refuses(experiment_line + "grid: {jobs.late.seed: [1]}\n", "suite.yaml:2: key 'jobs.late.seed'",

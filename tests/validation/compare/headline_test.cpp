@@ -9,6 +9,7 @@
 namespace tandem::validation {
 namespace TANDEM_FILE {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -61,6 +62,22 @@ TEST(Headline, ATargetThatNobodyReachedIsSaid) {
   EXPECT_THAT(headline.text, HasSubstr("No configuration reaches an accuracy of 0.8. esync processes"));
   EXPECT_THAT(headline.text, HasSubstr("the curves of accuracy say"));
   EXPECT_THAT(headline.warnings, IsEmpty()) << "the curves say what it costs";
+}
+
+TEST(Headline, OneLearningRateOfDifferentlyManyUpdatesIsSaid) {
+  const auto trained = [](const char* name, double updates, double rate) {
+    return Contender{.name = name,
+                     .throughput = 40,
+                     .exchanges = {1, updates, 0},
+                     .has_accuracy = true,
+                     .learning_rate = rate};
+  };
+  EXPECT_THAT(
+      headline_of({trained("bsp", 82, 0.05), trained("asgd", 472, 0.05)}).warnings,
+      ElementsAre(AllOf(HasSubstr("one learning rate (0.05)"), HasSubstr("(asgd: 472 times, bsp: 82 times)"),
+                        HasSubstr("set optimizer.learning_rate for each"))));
+  EXPECT_THAT(headline_of({trained("bsp", 82, 0.05), trained("asgd", 472, 0.01)}).warnings, IsEmpty());
+  EXPECT_THAT(headline_of({trained("bsp", 82, 0.05), trained("ring", 82, 0.05)}).warnings, IsEmpty());
 }
 
 TEST(Headline, EqualExchangesNeedNoWarning) {

@@ -44,10 +44,13 @@ TEST(ServerCost, IsReadFromProperties) {
 }
 
 TEST(ServerCost, RefusesWrongUnitsAndNames) {
-  refuses("tandem:server_message", "200MB", "expected a time >= 0 (like 200us), found '200MB'");
+  refuses("tandem:server_message", "200MB",
+          "expected a time >= 0 (like 200us; ns us ms s min h d), found '200MB'");
   refuses("tandem:server_message", "-1us", "found '-1us'");
   refuses("tandem:server_tensor", "", "found ''");
-  refuses("tandem:server_push_rate", "200us", "expected bytes per second > 0 (like 1.2GBps), found '200us'");
+  refuses("tandem:server_push_rate", "200us",
+          "expected bytes per second > 0 (like 1.2GBps or 10Gbps; Bps kBps MBps GBps TBps KiBps MiBps GiBps "
+          "bps kbps Mbps Gbps Tbps), found '200us'");
   refuses("tandem:server_push_rate", "0", "found '0'");
   refuses("tandem:server_reply_rate", "1GB", "found '1GB'");
   refuses("tandem:server_pushrate", "1GBps", "did you mean 'tandem:server_push_rate'?");

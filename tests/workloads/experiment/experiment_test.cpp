@@ -226,7 +226,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"NegativeSize", minimal + "workload: {bucket_bytes: -4MiB}\n",
                 "lab.yaml:3: key 'workload.bucket_bytes': expected size >= 0 (like 4MiB), found '-4MiB'"},
         Refusal{"Time", minimal + "stop.seconds: soon\n",
-                "lab.yaml:3: key 'stop.seconds': expected time >= 0 (like 10s), found 'soon'"},
+                "lab.yaml:3: key 'stop.seconds': expected time >= 0 (like 10s; ns us ms s min h d), found "
+                "'soon'"},
         Refusal{"Work", minimal + "workload.synthetic_forward: 1Gflops\n",
                 "lab.yaml:3: key 'workload.synthetic_forward': expected work >= 0 (like 20Mflop), found "
                 "'1Gflops'"},
@@ -262,6 +263,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Algorithm", minimal + "sync:\n  algorithm: bps\n",
                 "lab.yaml:4: key 'sync.algorithm': expected a sync algorithm (" + algorithms +
                     "), found 'bps'; did you mean 'bsp'?"},
+        Refusal{
+            "ModelOfOnesOwn", minimal + "workload: {model: llama-7b}\n",
+            "lab.yaml:3: key 'workload.model': expected a model (" + models +
+                "), found 'llama-7b'; another model is given by its sizes (workload.model: synthetic, with "
+                "workload.synthetic_parameters, workload.synthetic_forward and "
+                "workload.synthetic_backward), or as a TorchScript file (FILE.pt)"},
         Refusal{"Model", minimal + "workload: {model: lenett}\n",
                 "lab.yaml:3: key 'workload.model': expected a model (" + models +
                     "), found 'lenett'; did you mean 'lenet'?"},
@@ -296,7 +303,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'run.cuda_graphs': expected false, because emulated devices are no GPUs "
                 "(run.devices), found 'true'"},
         Refusal{"SumsWithoutTime", minimal + "run: {sum_timeout: 0s}\n",
-                "lab.yaml:3: key 'run.sum_timeout': expected time > 0 (like 10s), found '0s'"},
+                "lab.yaml:3: key 'run.sum_timeout': expected time > 0 (like 10s; ns us ms s min h d), found "
+                "'0s'"},
         Refusal{"SlowdownThatSpeedsUp", minimal + "run.slowdown_factor: 0.5\n",
                 "lab.yaml:3: key 'run.slowdown_factor': expected number >= 1, found '0.5'"},
         Refusal{"TargetOverOne", minimal + "target_accuracy: 85\n",

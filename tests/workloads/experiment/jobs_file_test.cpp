@@ -173,8 +173,9 @@ INSTANTIATE_TEST_SUITE_P(
             "lab.yaml:5: key 'jobs.a.workload.batch': expected integer >= 1 and <= 1000000, found 'many'"},
         Refusal{"KeyTwice", "jobs:\n  a: {seed: 1, seed: 2}\n",
                 "lab.yaml:4: key 'jobs.a.seed': expected once, found again (first in line 4)"},
-        Refusal{"BadStart", "jobs:\n  a: {start: -1s}\n",
-                "lab.yaml:4: key 'jobs.a.start': expected time >= 0 (like 10s), found '-1s'"},
+        Refusal{
+            "BadStart", "jobs:\n  a: {start: -1s}\n",
+            "lab.yaml:4: key 'jobs.a.start': expected time >= 0 (like 10s; ns us ms s min h d), found '-1s'"},
         Refusal{"JobsWithinAJob", "jobs:\n  a: {jobs: {b: {}}}\n",
                 "lab.yaml:4: key 'jobs.a.jobs': expected a key that jobs can override, found 'jobs'"},
         Refusal{"VariantsWithinAJob", "jobs:\n  a: {variants.b.seed: 3}\n",

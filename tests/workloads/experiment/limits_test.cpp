@@ -111,6 +111,32 @@ INSTANTIATE_TEST_SUITE_P(All, EachLimit, ::testing::ValuesIn(rows()), [](const a
   return name;
 });
 
+using EachWarning = EachLimit;
+
+TEST_P(EachWarning, IsMetByItsExampleAndRefusesNothing) {
+  const Limit& warning = *GetParam().limit;
+  const Overrides settings = settings_of(warning.example);
+  EXPECT_EQ(refusal("", settings), "no error");
+  const Experiment experiment = load_experiment(folder_.write("lab.yaml", lab() + four_workers), settings);
+  const auto texts = met_warnings({warning}, experiment);
+  ASSERT_EQ(texts.size(), 1U);
+  EXPECT_THAT(texts.front(), ::testing::StartsWith(warning.key + ": expected "));
+  for (const std::string& text : {warning.expected, warning.because})
+    for (const std::string& piece : pieces_of(text)) EXPECT_THAT(texts.front(), ::testing::HasSubstr(piece));
+  EXPECT_THAT(texts.front(), ::testing::Not(::testing::HasSubstr("{")));
+}
+
+std::vector<Row> warnings() {
+  std::vector<Row> all;
+  for (const Limit& warning : warning_group().limits())
+    all.push_back({&warning, warning_group().title, static_cast<int>(all.size())});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachWarning, ::testing::ValuesIn(warnings()), [](const auto& info) {
+  return "Row" + std::to_string(info.param.number);
+});
+
 TEST(Limits, AreListedWithoutValues) {
   for (const Row& row : rows()) {
     const std::string text = describe(*row.limit);
@@ -128,6 +154,7 @@ TEST(Limits, AreNotMetByAnOrdinaryExperiment) {
     if (row.title == "Jobs that share their caches" || row.title == "Numbers of workers") continue;
     EXPECT_FALSE(row.limit->is_met({experiment, chosen})) << row;
   }
+  EXPECT_TRUE(met_warnings(warning_group().limits(), experiment).empty());
 }
 
 }  // namespace TANDEM_FILE

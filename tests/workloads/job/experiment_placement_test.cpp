@@ -50,6 +50,25 @@ TEST(Placement, ServerGoesToTheFirstHostWithADisk) {
   EXPECT_EQ(experiment.placement.evaluator, "");
 }
 
+TEST(Placement, AHostWithoutSpeedTakesNoRankThatComputes) {
+  auto platform = lab();
+  platform.hosts[1].speed = FlopsPerSecond(0);
+  Experiment experiment = experiment_over(sync::Route::server);
+  resolve_placement(experiment, platform);
+  EXPECT_EQ(experiment.placement.servers, Hosts{"a"});
+  EXPECT_EQ(experiment.placement.workers, Hosts{"c"});
+  experiment.placement.workers = {"b", "c"};
+  EXPECT_EQ(
+      error_of(experiment, platform),
+      "experiment 'test': key 'placement.workers': expected hosts that compute, found 'b', whose speed in "
+      "lab.xml is 0");
+  experiment.placement.workers = {"c"};
+  experiment.data.source = DataSource::storage;
+  experiment.placement.cache_nodes = {"a"};
+  experiment.placement.stores = {"b"};
+  EXPECT_EQ(error_of(experiment, platform), "no error") << "a store computes nothing";
+}
+
 TEST(Placement, ServerGoesToTheFirstHostWithoutAnyDisk) {
   auto platform = lab();
   platform.hosts[1].disks.clear();

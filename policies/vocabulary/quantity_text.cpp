@@ -1,4 +1,4 @@
-#include "workloads/experiment/quantity_text.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -93,6 +93,14 @@ std::optional<double> parse(std::string_view text, std::span<const Unit> units) 
   return parts ? scaled(*parts) : std::nullopt;
 }
 
+/// " ns us ms s", each after a space.
+std::string names_of(std::span<const Unit> units) {
+  std::string names;
+  for (const auto& unit : units)
+    if (!unit.name.empty()) names.append(" ").append(unit.name);
+  return names;
+}
+
 std::int64_t bytes_of(const Unit& unit) {
   auto bytes = static_cast<std::int64_t>(unit.factor);
   for (int power = 0; power < unit.exponent; ++power) bytes *= 10;
@@ -134,6 +142,17 @@ std::optional<Flops> parse_flops(const std::string& text) {
   const auto value = parse(text, work_units);
   return value ? std::optional(Flops(*value)) : std::nullopt;
 }
+
+bool has_time_unit(const std::string& text) {
+  const auto parts = split(text, time_units);
+  return parts && !parts->unit->name.empty();
+}
+
+std::string time_examples(const std::string& example) {
+  return "like " + example + ";" + names_of(time_units);
+}
+
+std::string rate_examples() { return "like 1.2GBps or 10Gbps;" + names_of(rate_units); }
 
 // A unit is always written, so that a size never looks like a count.
 std::string to_text(Bytes size) {

@@ -1,5 +1,5 @@
 // Sizes, times and amounts of work as text: exact values, errors, and round trips.
-#include "workloads/experiment/quantity_text.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -41,7 +41,7 @@ TEST(CommonLimit, IsTheAgeAtWhichManyMachinesEnd) {
 }
 
 TEST(CommonLimit, CountsEndsOfWhichTheTableSaysSo) {
-  auto observations = died(drawn("weibull", {{"shape", 0.7}, {"scale", 20'000.0}}, 50, 1));
+  auto observations = died(drawn("weibull", {{"shape", 1.5}, {"scale", 20'000.0}}, 50, 1));
   std::erase_if(observations, [](const Observation& one) { return one.duration >= 0.9 * day; });
   const std::size_t earlier = observations.size();
   for (int i = 0; i < 6; ++i) observations.push_back({.duration = day, .at_limit = true});

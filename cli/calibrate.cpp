@@ -262,7 +262,8 @@ void add_nccl_options(CLI::App& command, NcclTableOptions& options) {
                                     "all_reduce_perf; may be repeated");
   command
       .add_option("--into", options.into,
-                  "With --from-nccl-tests: the profile that gets the times [and --out]")
+                  "With --from-nccl-tests: the profile that gets the times [and --out]. Without it the new "
+                  "profile has the tables alone, which simulations combine with the platform's own links")
       ->needs(tables);
   command
       .add_option("--ranks", options.ranks,
@@ -288,9 +289,8 @@ int fit_server(const CalibrateOptions& options) {
 
 int calibrate(CalibrateOptions options) {
   if (!options.server_table.empty()) return fit_server(options);
-  if (options.nccl.tables.empty() == options.job.experiment_file.empty() ||
-      options.nccl.tables.empty() != options.nccl.into.empty())
-    throw ConfigError("expected an experiment to measure, or --from-nccl-tests TABLE --into PROFILE");
+  if (options.nccl.tables.empty() == options.job.experiment_file.empty())
+    throw ConfigError("expected an experiment to measure, or --from-nccl-tests TABLE");
   if (!options.nccl.tables.empty() && options.job.out.empty()) options.job.out = options.nccl.into;
   const std::string path = options.job.out.empty() ? "profile.json" : options.job.out;
   check_absent({path, options.platform}, options.job.force);
@@ -376,7 +376,9 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --hosts a:4,b:4 --map server=a\n"
       "  tandem calibrate workloads/experiments/one_h200.yaml --print-command\n"
       "  tandem calibrate lab.yaml --variant asp --server speeds.csv --out lab_with_costs.xml\n"
-      "  tandem calibrate --from-nccl-tests all_reduce_8.txt --into profile.json --force");
+      "  tandem calibrate --from-nccl-tests all_reduce_8.txt --into profile.json --force\n"
+      "  tandem calibrate --from-nccl-tests all_reduce_8.txt --out tables.json\n"
+      "  tandem simulate lab.yaml --set physics.profile=tables.json");
   command->callback([options, &exit_code] { exit_code = calibrate(*options); });
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "cli/output.hpp"
 #include "policies/lifetimes/catalog.hpp"
 #include "policies/lifetimes/estimate/families.hpp"
+#include "policies/lifetimes/estimate/limit.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "validation/report/lifetimes_page.hpp"
@@ -110,7 +112,8 @@ json options_document(const std::map<std::string, OptionValue>& options) {
 
 /// The model `empirical`: the curve's steps, and its late hazard beyond the last observation.
 std::map<std::string, OptionValue> empirical_options(
-    const lifetimes::SurvivalCurve& curve, const std::vector<lifetimes::Observation>& observations) {
+    const std::vector<lifetimes::Observation>& observations) {
+  const auto curve = lifetimes::kaplan_meier(observations);
   std::string times, survival;
   for (const auto& step : curve.steps) {
     times += (times.empty() ? "" : ",") + to_text(OptionValue(step.time));
@@ -135,6 +138,11 @@ std::map<std::string, OptionValue> within_limits(const std::string& model,
       *number = std::clamp(*number, spec.minimum, spec.maximum);
   }
   return options;
+}
+
+json limit_document(const std::optional<lifetimes::CommonLimit>& limit) {
+  if (!limit) return nullptr;
+  return {{"age_s", limit->age}, {"ends", limit->ends}};
 }
 
 json model_document(const lifetimes::Fitted& fitted, double least_aic) {
@@ -201,7 +209,9 @@ class LifetimesFit {
     if (curve.steps.empty()) return document;
     document["median_s"] = finite_or_null(curve.time_of_survival(0.5));
     document["mean_up_to"] = mean_document(curve, !sample.values.empty());
-    add_models(document, sample, observations, curve);
+    const auto limit = lifetimes::common_limit(observations);
+    document["limit"] = limit_document(limit);
+    add_models(document, sample, limit ? lifetimes::censored_at(*limit, observations) : observations, limit);
     return document;
   }
 
@@ -230,9 +240,10 @@ class LifetimesFit {
             {"upper_s", mean.upper}};
   }
 
+  /// `observations`: censored at the limit, if there is one; every model then ends machines there.
   void add_models(json& document, const Sample& sample,
                   const std::vector<lifetimes::Observation>& observations,
-                  const lifetimes::SurvivalCurve& curve) const {
+                  const std::optional<lifetimes::CommonLimit>& limit) const {
     auto models = lifetimes::fit_all(observations);
     std::string chosen = options_.model == "auto" ? models.front().model : options_.model;
     const auto is_chosen = [&](const lifetimes::Fitted& fitted) { return fitted.model == chosen; };
@@ -240,12 +251,14 @@ class LifetimesFit {
       models.push_back(lifetimes::fit(chosen, observations));
     for (auto& model : models) {
       model.options = within_limits(model.model, model.options);
+      if (limit) model.options["limit"] = limit->age;
       if (is_chosen(model) || model.parameters.size() <= 2) add_intervals(model, sample, observations);
     }
     json& list = document["models"] = json::array();
     for (const auto& model : models) list.push_back(model_document(model, models.front().aic));
     const auto found = std::ranges::find_if(models, is_chosen);
-    const auto values = found == models.end() ? empirical_options(curve, observations) : found->options;
+    auto values = found == models.end() ? empirical_options(observations) : found->options;
+    if (limit) values["limit"] = limit->age;
     expect_finite_mean(chosen, values);
     json options = options_document(values);
     const double failed = document.at("failed"), revoked = document.at("revoked");
@@ -461,7 +474,8 @@ void add_fit(CLI::App& app, int&) {
       "seen that departed at an unknown age up to its duration), weight, group (machines that may depart\n"
       "together); all others can be named in --by. Prints the Kaplan-Meier estimate and the models, the "
       "best\n"
-      "one first.\n"
+      "one first. Where many machines end at the longest age, such as 24 h, this is a provider's limit: the\n"
+      "models take these ends as censored, and have the option limit.\n"
       "Events, columns: time, event (add, remove, warn), node; optional: zone. Prints the same of the "
       "nodes'\n"
       "lifetimes; the model trace replays the events.\n"

@@ -77,6 +77,11 @@ std::string sample_text(const json& sample) {
                       sample.at("median_s").is_null() ? "not reached" : duration_text(sample.at("median_s")),
                       duration_text(mean.at("limit_s")), duration_text(mean.at("value_s")),
                       interval_text(mean, "lower_s", "upper_s", duration_text));
+  if (const json& limit = sample.at("limit"); !limit.is_null())
+    text += fmt::format(
+        "  {} machines end at {}: a provider's limit; the models count these ends as censored, and have the "
+        "option limit ({:g} s)\n",
+        count_text(limit.at("ends")), duration_text(limit.at("age_s")), limit.at("age_s").get<double>());
   text += models_text(sample);
   const std::string chosen = sample.at("chosen").at("name");
   text += fmt::format("  chosen: {}", chosen);

@@ -47,6 +47,7 @@ class LifetimesReader {
   void read_row() {
     lifetimes::Observation one;
     one.died = is_death();
+    one.at_limit = table_.text("cause") == "limit";
     const auto started = clock_of("started"), ended = clock_of("ended");
     if (started && ended && *ended < *started)
       table_.fail("ended", "a time after it started, " + table_.text("started"), table_.text("ended"));

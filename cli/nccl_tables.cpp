@@ -1,11 +1,13 @@
 #include "cli/nccl_tables.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cli/job_options.hpp"
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/calibration/nccl_table.hpp"
@@ -13,8 +15,22 @@
 
 namespace tandem::cli {
 
+namespace {
+
+/// Without a machine: a simulation has the links and devices of its platform.
+Profile profile_of_tables(const NcclTableOptions& options) {
+  Profile profile;
+  profile.machine = fmt::format("tables: {}", fmt::join(options.tables, ", "));
+  profile.software = this_software();
+  profile.date = timestamp();
+  profile.command = command_line();
+  return profile;
+}
+
+}  // namespace
+
 void write_nccl_tables(const NcclTableOptions& options, const std::string& out) {
-  Profile profile = load_profile(options.into);
+  Profile profile = options.into.empty() ? profile_of_tables(options) : load_profile(options.into);
   std::set<int> replaced;
   for (const std::string& path : options.tables) {
     const auto entries = read_nccl_table(path, options.ranks);

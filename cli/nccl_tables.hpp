@@ -10,7 +10,7 @@ namespace tandem::cli {
 struct NcclTableOptions {
   std::vector<std::string> tables;
   std::optional<int> ranks;  ///< of all tables; none: as the tables say
-  std::string into;          ///< a calibration profile
+  std::string into;          ///< a calibration profile; empty: a new one that has the tables alone
 };
 
 /// Writes the profile `into` with the all-reduces of the tables, instead of its own for as many ranks, to

@@ -27,7 +27,7 @@ namespace {
 
 void warn_of_stale_profile(const Job& job) {
   const Profile* profile = job.devices().profile();
-  if (profile == nullptr) return;
+  if (profile == nullptr || profile->has_tables_alone()) return;
   // What follows the first comma are the libraries of the ranks, which this program does not know.
   if (const std::string software = profile->software.substr(0, profile->software.find(','));
       software != this_software())

@@ -41,30 +41,11 @@ class TopologyFile {
   std::vector<XmlElement> elements_;
 };
 
-/// Of one direction. PCIe 1 and 2 send 10 bits for 8, later ones 130 for 128.
-BytesPerSecond pcie_rate(double gigatransfers, double lanes) {
-  const double coding = gigatransfers > 6 ? 128.0 / 130 : 0.8;
-  return BytesPerSecond(gigatransfers * 1e9 * lanes * coding / 8);
-}
-
 /// Of one NVLink in one direction, by compute capability, from NVIDIA's data sheets: Pascal 20 GB/s, Volta to
 /// Hopper 25 GB/s, Blackwell 50 GB/s.
 BytesPerSecond nvlink_rate(double capability) {
   if (capability >= 100) return BytesPerSecond(50e9);
   return BytesPerSecond(capability >= 70 ? 25e9 : 20e9);
-}
-
-/// The narrowest of the PCIe links from a device up to its processor.
-BytesPerSecond pcie_of(const TopologyFile& file, const XmlElement& device) {
-  BytesPerSecond narrowest{};
-  for (const auto* above = file.parent_of(device); above != nullptr; above = file.parent_of(*above)) {
-    if (above->name != "pci") continue;
-    const auto speed = file.number(*above, "link_speed"), lanes = file.number(*above, "link_width");
-    if (!speed || !lanes || *speed * *lanes == 0) continue;
-    const BytesPerSecond rate = pcie_rate(*speed, *lanes);
-    if (narrowest.count() == 0 || rate < narrowest) narrowest = rate;
-  }
-  return narrowest;
 }
 
 std::string capability_text(double capability) {
@@ -96,9 +77,7 @@ void add_device(const TopologyFile& file, const XmlElement& object, MachineTopol
   if ((kind == network || kind == fabric) && bus != nullptr)
     topology.adapters.push_back({.name = object.attribute("name"), .speed = {}});
   if (object.attribute("subtype") != "CUDA") return;
-  MachineTopology::Gpu gpu{.name = info_of(file, object, "GPUModel")};
-  if (bus != nullptr) gpu.pcie = BytesPerSecond(file.number(*bus, "pci_link_speed").value_or(0) * 1e9);
-  topology.gpus.push_back(std::move(gpu));
+  topology.gpus.push_back({.name = info_of(file, object, "GPUModel")});
 }
 
 /// "2 x NVIDIA H100, NVIDIA A100".
@@ -122,12 +101,11 @@ std::string list_of(const std::vector<Item>& items, const Text& text) {
 std::string rate_text(BytesPerSecond rate) { return fmt::format("{:.4g}GBps", rate.count() * 1e-9); }
 
 /// The least of all GPUs; empty where one is not known.
-std::string least_rate(const std::vector<MachineTopology::Gpu>& gpus,
-                       BytesPerSecond MachineTopology::Gpu::*rate) {
+std::string least_nvlink_rate(const std::vector<MachineTopology::Gpu>& gpus) {
   BytesPerSecond least{};
   for (const auto& gpu : gpus) {
-    if ((gpu.*rate).count() == 0) return "";
-    if (least.count() == 0 || gpu.*rate < least) least = gpu.*rate;
+    if (gpu.nvlink.count() == 0) return "";
+    if (least.count() == 0 || gpu.nvlink < least) least = gpu.nvlink;
   }
   return gpus.empty() ? "" : rate_text(least);
 }
@@ -143,9 +121,7 @@ MachineTopology read_nccl_topology(const std::string& path) {
     if (element.name == "gpu") {
       const double capability = file.number(element, "sm").value_or(0);
       capabilities[static_cast<int>(i)] = capability;
-      topology.gpus.push_back({.name = capability > 0 ? capability_text(capability) : "",
-                               .pcie = pcie_of(file, element),
-                               .nvlink = {}});
+      topology.gpus.push_back({.name = capability > 0 ? capability_text(capability) : ""});
     } else if (element.name == "nvlink" && capabilities.contains(element.parent)) {
       const double count = file.number(element, "count").value_or(1);
       topology.gpus.back().nvlink += nvlink_rate(capabilities.at(element.parent)) * count;
@@ -193,8 +169,7 @@ void add_topology(const MachineTopology& topology, Host& host) {
       }))
     set("tandem:gpus",
         list_of(topology.gpus, [](const Gpu& gpu) { return gpu.name.empty() ? "unknown GPU" : gpu.name; }));
-  set("tandem:pcie", least_rate(topology.gpus, &Gpu::pcie));
-  set("tandem:nvlink", least_rate(topology.gpus, &Gpu::nvlink));
+  set("tandem:nvlink", least_nvlink_rate(topology.gpus));
   set("tandem:network", list_of(topology.adapters, [](const MachineTopology::Adapter& adapter) {
         return adapter.speed.count() == 0 ? adapter.name : adapter.name + " " + rate_text(adapter.speed);
       }));

@@ -13,7 +13,6 @@ namespace tandem::platforms {
 struct MachineTopology {
   struct Gpu {
     std::string name;         ///< model, or "compute capability 9.0"; empty: not known
-    BytesPerSecond pcie{};    ///< of the narrowest PCIe link to its processor, one direction; 0: not known
     BytesPerSecond nvlink{};  ///< of its NVLinks together, one direction; 0: none
   };
   struct Adapter {
@@ -33,8 +32,8 @@ MachineTopology read_nccl_topology(const std::string& path);
 MachineTopology read_hwloc_topology(const std::string& path);
 
 /// Adds what the topology says to the host: its number of cores, and the properties memory, tandem:processor,
-/// tandem:gpus, tandem:pcie and tandem:nvlink (of the GPU that has the least), tandem:network. It replaces
-/// what was found without the file.
+/// tandem:gpus, tandem:nvlink (of the GPU that has the least), tandem:network. It replaces what was found
+/// without the file.
 void add_topology(const MachineTopology& topology, Host& host);
 
 }  // namespace tandem::platforms

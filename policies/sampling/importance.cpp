@@ -3,6 +3,7 @@
 // probability q^beta, where q is the percentile of its loss among those of the samples considered last.
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "policies/sampling/samplers.hpp"
 
@@ -69,7 +70,21 @@ class Importance final : public Sampler {
     flag(known, list);
   }
 
+  std::string why_selects_none(std::int64_t epochs) const override {
+    if (static_cast<std::int64_t>(history_) >= setting_.samples)
+      return "history " + std::to_string(history_) + " of " + std::to_string(setting_.samples) + " samples";
+    for (std::int64_t epoch = warm_up_; epoch < epochs; ++epoch)
+      if (epoch % reuse_ != 0) return "";
+    if (warm_up_ >= epochs) return "warm_up " + std::to_string(warm_up_) + " of " + counted(epochs);
+    return "warm_up " + std::to_string(warm_up_) + " and reuse " + std::to_string(reuse_) + " of " +
+           counted(epochs);
+  }
+
  private:
+  static std::string counted(std::int64_t epochs) {
+    return std::to_string(epochs) + (epochs == 1 ? " epoch" : " epochs");
+  }
+
   float loss_of(const Known& known, SampleId id) const {
     const float loss = known.losses[static_cast<std::size_t>(id)];
     return std::isnan(loss) ? unvisited_ : loss;

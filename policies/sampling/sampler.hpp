@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "policies/vocabulary/catalog.hpp"
@@ -40,6 +41,9 @@ class Sampler {
   virtual ~Sampler() = default;
   /// The list of epoch number `epoch`, from 0. It does not depend on which lists were asked for before.
   virtual void list(std::int64_t epoch, const Known& known, EpochList& list) const = 0;
+  /// Why a sampler that selects samples selects none in a job of so many epochs: the options that prevent it
+  /// ("warm_up 5 of 3 epochs"). Empty: it selects, or it is not made to.
+  virtual std::string why_selects_none(std::int64_t /*epochs*/) const { return ""; }
 };
 
 struct SamplerSetting {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "platforms/topology.hpp"
@@ -137,12 +138,54 @@ TEST_F(LongDiscover, TakesAllReduceTimesOfNcclTestsIntoAProfile) {
       EXPECT_DOUBLE_EQ(entry.at("median_s").get<double>(), 90e-6);
     }
   EXPECT_EQ(of_two, 1) << "instead of the measured ones";
-  for (const std::string words :
-       {"--from-nccl-tests table.txt", "", "job.yaml --from-nccl-tests table.txt"}) {
+  for (const std::string words : {"", "job.yaml --from-nccl-tests table.txt", "--into profile.json"}) {
     const auto result = line_.tandem("calibrate " + words);
     EXPECT_EQ(result.exit_code, 2) << words << result.output;
-    EXPECT_NE(result.output.find("expected"), std::string::npos) << result.output;
+    EXPECT_NE(result.output.find(words.starts_with("--into") ? "--into requires --from-nccl-tests" : "expected"),
+              std::string::npos)
+        << result.output;
   }
+}
+
+/// Four workers on the links of the mixed lab; a sum takes two seconds.
+class TablesOfNccl : public ::testing::Test {
+ protected:
+  TablesOfNccl() {
+    line_.write("table.txt",
+                "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+                "1024 256 float sum -1 2000000 0 0 0 2000000 0 0 0\n"
+                "67108864 16777216 float sum -1 2000000 0.03 0.05 0 2000000 0.03 0.05 0\n");
+    const auto taken = line_.tandem("calibrate --from-nccl-tests table.txt --ranks 4 --out tables.json");
+    EXPECT_EQ(taken.exit_code, 0) << taken.output;
+  }
+  CommandResult simulated(const std::string& settings) const {
+    return line_.tandem("simulate " + line_.experiment() +
+                        " --set workload.math=modelled --set sync.over=all-reduce --set "
+                        "sync.collective=native --set physics.profile=tables.json --force --out out " +
+                        settings);
+  }
+  CommandLine line_;
+};
+
+TEST_F(TablesOfNccl, CountWithThePlatformsLinksWithoutAProfileOfAMachine) {
+  const auto result = simulated("");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("library all-reduce timed as calibrated"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("simulated links of mixed_lab.xml"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("device catalogue"), std::string::npos) << result.output;
+  EXPECT_EQ(result.output.find("measured on another machine"), std::string::npos) << result.output;
+  const auto summary = nlohmann::json::parse(std::ifstream(line_.folder() / "out" / "summary.json"));
+  EXPECT_GE(summary.at("step_time_s").at("mean").get<double>(), 2.0);
+  EXPECT_EQ(simulated("--set run.devices=native").exit_code, 0);
+}
+
+TEST_F(TablesOfNccl, HaveNoNetworkOfTheirOwn) {
+  const auto result = simulated("--set physics.network=profile");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find("physics.network: expected platform, because the profile has times of "
+                               "all-reduces alone"),
+            std::string::npos)
+      << result.output;
 }
 
 }  // namespace TANDEM_FILE

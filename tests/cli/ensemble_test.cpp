@@ -69,6 +69,17 @@ TEST_F(Ensembles, AreOnlyOfJobsThatDependOnTiming) {
   EXPECT_EQ(summary_of("--variant asp --set physics.ensemble=5", "five").at("ensemble").at("replicas"), 5);
 }
 
+/// Nothing depends on timing between workers.
+TEST_F(Ensembles, AreNotOfOneWorker) {
+  for (const std::string worker : {"--set placement.workers=[node-1]", "--set placement.worker_count=1"}) {
+    const auto result = line_.tandem("simulate experiment.yaml --variant asp --set workload.math=modelled " +
+                                     worker + " --force --out out");
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    EXPECT_THAT(result.output, Not(HasSubstr("interval of")));
+    EXPECT_FALSE(json::parse(std::ifstream(line_.folder() / "out" / "summary.json")).contains("ensemble"));
+  }
+}
+
 TEST_F(Ensembles, OfFewerThanFourAreRefused) {
   const auto result =
       line_.tandem("simulate experiment.yaml --variant asp --set physics.ensemble=3 --out out");

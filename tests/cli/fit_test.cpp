@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "policies/lifetimes/catalog.hpp"
+#include "policies/vocabulary/rng.hpp"
 #include "tests/cli/command.hpp"
 #include "workloads/experiment/keys.hpp"
 
@@ -162,6 +163,36 @@ TEST_F(FitLifetimes, APageShowsTheCurves) {
   for (const char* part : {"| all ", "| region west, one ", "| weibull ", "Log-rank test"})
     EXPECT_NE(text.find(part), std::string::npos) << part << '\n' << text;
   EXPECT_NE(line_.shell("cat curves/report.html").output.find("\"points\":"), std::string::npos);
+}
+
+/// Lifetimes with a mean of 50,000 s that a provider ends after 24 h.
+TEST_F(FitLifetimes, EndsAtOneAgeAreALimit) {
+  const auto truth = lifetimes::make_lifetime("exponential", {{"mean", 50'000.0}, {"limit", 86'400.0}});
+  Rng rng = Rng::stream(3, "limited");
+  std::string text = "duration,cause\n";
+  int ends = 0;
+  for (int i = 0; i < 400; ++i) {
+    const double lifetime = truth->draw(rng);
+    ends += lifetime == 86'400.0 ? 1 : 0;
+    text += std::to_string(lifetime) + ",revoked\n";
+  }
+  line_.write("day.csv", text);
+  for (const std::string model : {"auto", "exponential", "empirical"}) {
+    const json result = document("day.csv --out model.json --model " + model);
+    EXPECT_EQ(result.at("limit"), json({{"age_s", 86'400.0}, {"ends", static_cast<double>(ends)}}));
+    const json written = json::parse(line_.shell("cat model.json").output);
+    EXPECT_EQ(written.at("options").at("limit"), 86'400.0) << model;
+    const auto lifetime = lifetimes::make_lifetime(written.at("name"), options_of(written));
+    EXPECT_GE(lifetime->survival(1.0), 0.98) << model;
+    for (const double age : {20'000.0, 50'000.0, 86'000.0})
+      EXPECT_NEAR(lifetime->survival(age), truth->survival(age), 0.08) << model << ' ' << age;
+    EXPECT_EQ(lifetime->survival(86'400.0), 0.0) << model;
+  }
+  const auto printed = line_.tandem("fit lifetimes day.csv");
+  EXPECT_NE(printed.output.find(std::to_string(ends) + " machines end at 24.0 h: a provider's limit"),
+            std::string::npos)
+      << printed.output;
+  EXPECT_TRUE(document("worked.csv").at("limit").is_null());
 }
 
 TEST_F(FitLifetimes, ParametersWithoutABoundAreWithinTheModel) {

@@ -1,4 +1,5 @@
-// The tutorial (workloads/experiments/README.md): writes its files and runs its commands, as a reader would.
+// The tutorial (workloads/experiments/README.md) and the questions of cli/how_to.md: writes their files and runs
+// their commands, as a reader would.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -36,23 +37,28 @@ std::vector<Block> blocks_of(const std::string& path) {
   return blocks;
 }
 
-TEST(LongTutorial, EveryCommandWorks) {
+/// In the order of the page, in one folder. Returns the number of commands.
+int run_commands_of(const std::string& page) {
   const CommandLine line;
   int commands = 0;
-  for (const Block& block : blocks_of(testing::source_folder() + "/workloads/experiments/README.md")) {
+  for (const Block& block : blocks_of(testing::source_folder() + page)) {
     if (!block.file.empty()) line.write(block.file, block.text);
     if (block.language != "sh") continue;
     std::istringstream lines(block.text);
     for (std::string command; std::getline(lines, command); ++commands) {
-      ASSERT_TRUE(command.starts_with("tandem ")) << command;
+      EXPECT_TRUE(command.starts_with("tandem ")) << command;
       const auto result = line.tandem(command.substr(std::string("tandem ").size()));
       // A verdict on a busy machine need not be "passed".
       const bool has_verdict = command.starts_with("tandem validate ") && result.exit_code == 1;
       EXPECT_TRUE(result.exit_code == 0 || has_verdict) << command << '\n' << result.output;
     }
   }
-  EXPECT_GE(commands, 9);
+  return commands;
 }
+
+TEST(LongTutorial, EveryCommandWorks) { EXPECT_GE(run_commands_of("/workloads/experiments/README.md"), 9); }
+
+TEST(LongTutorial, EveryQuestionHasACommandThatWorks) { EXPECT_EQ(run_commands_of("/cli/how_to.md"), 20); }
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem::testing

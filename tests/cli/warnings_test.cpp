@@ -208,6 +208,20 @@ TEST_F(Warnings, ASimulationThatTakesTooLongStopsAndNamesItsOption) {
   EXPECT_THAT(simulated("--set stop.rounds=2000 --longest 0.001 --yes"), HasSubstr("2,000 rounds"));
 }
 
+/// 400 samples, of which 4 x 8 in a round; by default the last 1024 losses count.
+TEST_F(Warnings, ASamplerThatSelectsNoSamplesIsNamed) {
+  const std::string importance = "--set data.sampling=importance --set data.sampling_options.history=64 ";
+  EXPECT_THAT(simulated(importance + "--set stop.epochs=3 --set stop.rounds=0"),
+              HasSubstr("warning: no epoch is sampled by importance: data.sampling_options.warm_up 5 of 3 epochs"));
+  EXPECT_THAT(simulated(importance + "--set stop.rounds=6"), HasSubstr("warm_up 5 of 1 epoch"));
+  EXPECT_THAT(simulated(importance + "--set data.sampling_options.warm_up=1 --set stop.epochs=3 --set "
+                                     "stop.rounds=0"),
+              Not(HasSubstr("sampled by importance")));
+  EXPECT_THAT(simulated("--set data.sampling=importance --set stop.rounds=6"),
+              HasSubstr("data.sampling_options.history 1024 of 400 samples"));
+  EXPECT_THAT(simulated("--set stop.rounds=6"), Not(HasSubstr("sampled by")));
+}
+
 TEST_F(Warnings, TheRoundsOfALoneWorkerAreAllCounted) {
   EXPECT_THAT(simulated("--set sync.over=all-reduce --set placement.workers=[node-1] --set stop.rounds=5"),
               HasSubstr("simulated: 5 rounds, 40 samples"));

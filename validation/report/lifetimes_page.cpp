@@ -100,6 +100,13 @@ Page page_of_lifetimes(const json& document) {
   page.add(Note{fmt::format(
       "{} machines, of which {} departed; observed for {} in all.", count_text(document.at("machines")),
       count_text(document.at("source").at("departures")), hours_text(document.at("observed_s")))});
+  if (document.contains("limit") && !document.at("limit").is_null()) {
+    const json& limit = document.at("limit");
+    page.add(Note{fmt::format(
+        "{} machines end at {}: a provider's limit. The models count these ends as censored, and have the "
+        "option limit.",
+        count_text(limit.at("ends")), hours_text(limit.at("age_s")))});
+  }
   constexpr std::size_t height = 380;
   Charts charts{{{"survival", "Share alive by age, and fitted models", height}}};
   if (document.contains("groups"))

@@ -342,7 +342,9 @@ Profile profile_from_json(const nlohmann::json& json) {
     expect_version(json);
     Profile profile = json.get<Profile>();
     const auto measured = [](const Profile::Path& path) { return !path.segments.empty(); };
-    if (profile.paths.empty() || !std::all_of(profile.paths.begin(), profile.paths.end(), measured))
+    const bool has_tables = profile.has_tables_alone() && !profile.all_reduces.empty();
+    if (!has_tables &&
+        (profile.paths.empty() || !std::all_of(profile.paths.begin(), profile.paths.end(), measured)))
       throw ConfigError("the calibration profile has no message times; run `tandem calibrate` again");
     for (const auto& disk : profile.disks)
       if (!(disk.latency_s >= 0.0 && disk.parallel >= 1 && disk.parallel <= DiskService::most_parallel &&

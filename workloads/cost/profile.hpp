@@ -111,7 +111,7 @@ struct Profile {
     /// Whether the path is between hosts of these kinds, in either direction.
     bool is_between(const std::string& one, const std::string& other) const;
   };
-  /// The first one is that of ranks 0 and 1.
+  /// The first one is that of ranks 0 and 1. Empty: see has_tables_alone().
   std::vector<Path> paths;
 
   /// Seconds of MPI's own all-reduce among the first ranks of the job, from when the last one started it.
@@ -198,6 +198,9 @@ struct Profile {
   /// measured pairs. 1: equal shares, as simulated; large: a queue. None without offsets.
   std::optional<double> older_rate() const;
 
+  /// It was not measured on a machine: it has times of all-reduces from tables of another program, which a
+  /// simulation combines with the links and devices of its platform.
+  bool has_tables_alone() const { return paths.empty(); }
   /// Seconds for the work, if measured: exact sample count, or interpolated between measured ones.
   std::optional<Seconds> price(const std::string& model, const Work& work) const;
   /// Factor on the usual time: one of the measured times of the operation that is nearest in size, over their

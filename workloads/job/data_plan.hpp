@@ -83,6 +83,10 @@ class DataPlan {
 
   /// Workers train on their parts of common lists, one for each epoch; otherwise each on its own shard.
   bool has_lists() const { return sampler_ != nullptr; }
+  /// Why the sampler selects no samples in so many epochs, if it is made to (Sampler::why_selects_none).
+  std::string why_selects_none(std::int64_t epochs) const {
+    return has_lists() ? sampler_->why_selects_none(epochs) : "";
+  }
   /// Lists depend on losses of earlier epochs.
   bool needs_losses() const { return needs_losses_; }
   /// The losses come from a model or another run: no worker computes them.

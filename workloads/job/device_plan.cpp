@@ -8,6 +8,7 @@
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/cost/directory_cost.hpp"
 #include "workloads/data/image_sets.hpp"
+#include "workloads/experiment/key_error.hpp"
 #include "workloads/job/disk_properties.hpp"
 
 namespace tandem {
@@ -95,6 +96,12 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
   for (const auto& host : spec.platform.hosts) answer_time_of(host, spec.platform.file);
   if (const auto& path = spec.experiment.physics.profile; !path.empty())
     profile_ = std::make_shared<Profile>(load_profile(path));
+  const bool is_measured = profile_ && !profile_->has_tables_alone();
+  if (profile_ && !is_measured && spec.experiment.physics.network == NetworkSource::profile)
+    throw KeyError("physics.network",
+                   "platform, because the profile has times of all-reduces alone (--from-nccl-tests), which "
+                   "count with the platform's own links",
+                   "profile");
   if (profile_ && are_native_) {
     measured_disk_ = profile_->disk(spec.experiment.reads_cold());
     // Nobody writes past the page cache.
@@ -103,7 +110,7 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
   std::string name = measured_name(model->name, spec.experiment);
   // A profile was measured on real devices; emulated ones take as long as the platform says.
   prices_ = std::make_shared<PricedModel>(
-      std::move(model), std::move(name), compression_cost(exchange), are_native_ ? profile_ : nullptr,
+      std::move(model), std::move(name), compression_cost(exchange), are_native_ && is_measured ? profile_ : nullptr,
       spec.experiment.workload.precision, decoding_threads(spec.experiment));
 }
 

@@ -5,8 +5,13 @@
 namespace tandem {
 namespace {
 
+/// Without a second worker there are no phases between workers, and no order of arrivals.
+bool depends_on_timing(const Experiment& experiment, const sync::Factory& algorithm) {
+  return algorithm.timing_driven && experiment.placement.workers.size() != 1;
+}
+
 std::string no_ensemble_reason(const Experiment& experiment, const sync::Factory& algorithm) {
-  if (experiment.physics.ensemble == 0 || !algorithm.timing_driven) return "";
+  if (experiment.physics.ensemble == 0 || !depends_on_timing(experiment, algorithm)) return "";
   if (experiment.workload.math == Experiment::Workload::Math::modelled) return "";
   if (experiment.run.devices == DeviceSpeed::native)
     return "its replicas would train for real, because native devices are not modelled (run.devices)";
@@ -23,8 +28,9 @@ std::string no_ensemble_reason(const Experiment& experiment) {
 
 int replicas_of(const Experiment& experiment) {
   const ResolvedExperiment chosen(experiment);
+  const sync::Factory& algorithm = chosen.algorithm.make();
   const bool has_ensemble =
-      chosen.algorithm->timing_driven && no_ensemble_reason(experiment, chosen.algorithm.make()).empty();
+      depends_on_timing(experiment, algorithm) && no_ensemble_reason(experiment, algorithm).empty();
   return has_ensemble ? experiment.physics.ensemble : 0;
 }
 

@@ -17,6 +17,7 @@
 #include "workloads/job/limits.hpp"
 #include "workloads/job/memory_estimate.hpp"
 #include "workloads/job/needed_machines.hpp"
+#include "workloads/job/run_plan.hpp"
 #include "workloads/job/shard_shares.hpp"
 #include "workloads/job/worker_scaling.hpp"
 #include "workloads/records/format.hpp"
@@ -196,6 +197,15 @@ void warn_of_unused_cold_reads(const Job& job, std::vector<std::string>& warning
         "cache, and simulated as if it were not");
 }
 
+void warn_of_sampling_without_selection(const Job& job, std::vector<std::string>& warnings) {
+  const Experiment& experiment = job.spec().experiment;
+  if (experiment.stop.epochs <= 0.0 && experiment.stop.rounds <= 0) return;
+  const auto epochs = epochs_of_run(experiment, job.data().workers(), job.data().info().train_samples);
+  if (const std::string options = job.data().why_selects_none(epochs); !options.empty())
+    warnings.push_back(fmt::format("no epoch is sampled by {}: data.sampling_options.{}",
+                                   experiment.data.sampling, options));
+}
+
 void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {
   if (!job.data().from_storage() || job.spec().experiment.data.store == StoreAccess::mounted) return;
   std::set<std::string> used;
@@ -369,6 +379,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_shared_devices(job, warnings);
   warn_of_small_images(job, warnings);
   warn_of_unread_disks(job, warnings);
+  warn_of_sampling_without_selection(job, warnings);
   warn_of_unused_cold_reads(job, warnings);
   warn_of_unknown_speeds(job, warnings);
   warn_of_ignored_speeds(job, warnings);

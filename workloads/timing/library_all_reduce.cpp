@@ -3,13 +3,24 @@
 #include "workloads/cost/all_reduce_fit.hpp"
 
 namespace tandem {
+namespace {
+
+/// Times of a machine count with its network only; those of tables count with the platform's links.
+bool takes_times_of(const Profile& profile, NetworkSource network) {
+  return network == NetworkSource::profile || profile.has_tables_alone();
+}
+
+}  // namespace
 
 LibraryAllReduceCost::LibraryAllReduceCost(const Job& job, const platforms::Network& network,
                                            std::uint64_t noise_seed)
     : job_(job),
       network_(network),
-      profile_(job.spec().experiment.physics.network == NetworkSource::profile ? job.devices().profile()
-                                                                               : nullptr) {
+      profile_(job.devices().profile()) {
+  if (profile_ != nullptr && !takes_times_of(*profile_, job.spec().experiment.physics.network)) {
+    is_unused_ = !profile_->all_reduces.empty();
+    profile_ = nullptr;
+  }
   if (job.spec().experiment.physics.noise == NoiseSource::profile)
     noise_ = Rng::stream(noise_seed, "native all-reduce");
 }
@@ -48,7 +59,15 @@ std::optional<LibraryAllReduceCost::Time> LibraryAllReduceCost::fitted(int ranks
 }
 
 std::string LibraryAllReduceCost::origin() const {
-  const std::string guess = "as the cheapest schedule, because no calibration profile covers it";
+  std::string guess = "as the cheapest schedule, because ";
+  if (is_unused_)
+    guess += "the profile's times of all-reduces count with physics.network=profile only";
+  else if (profile_ != nullptr)
+    guess += profile_->all_reduces.empty()
+                 ? "the calibration profile has no times of all-reduces"
+                 : "the calibration profile has none among so many ranks";
+  else
+    guess += "no calibration profile covers it";
   std::string text;
   const auto add = [&](std::int64_t count, const std::string& how) {
     if (count == 0) return;

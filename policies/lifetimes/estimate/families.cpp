@@ -185,10 +185,15 @@ Family early_death(const Observations& observations) {
           }};
 }
 
+/// Every machine is alive at age 0. The formula of `bathtub` has S(0) = 1 - a e^(-b/tau2), which a wide rise of
+/// the hazard brings far below 1; such parameters are excluded.
+constexpr double most_dead_at_birth = 1e-3;
+
 Family bathtub(const Observations& observations) {
   const double longest = totals_of(observations).longest;
   const auto log_likelihood = [observations](const Values& p) {
     const double a = p[0], tau1 = p[1], tau2 = p[2], b = p[3];
+    if (a * std::exp(-b / tau2) > most_dead_at_birth) return -infinity;
     const auto survival = [&](double t) {
       return 1.0 - a * (1.0 - std::exp(-t / tau1) + std::exp((t - b) / tau2));
     };
@@ -206,7 +211,7 @@ Family bathtub(const Observations& observations) {
   std::vector<Values> starts;
   for (const double a : {0.2, 0.45})
     for (const double early : {0.03, 0.2})
-      for (const double late : {0.03, 0.15})
+      for (const double late : {0.03, 0.1, 0.15})
         starts.push_back({a, early * longest, late * longest, longest * (1.0 + late / 2.0)});
   return {
       .parameters = {{"a", true}, {"tau1"}, {"tau2"}, {"b"}},

@@ -23,6 +23,7 @@ struct Observation {
   /// Where the age at death is only known to lie in an interval: the last age at which the machine was alive;
   /// it was dead at `duration`. Estimates without a model count the death at `duration`.
   std::optional<double> alive_at = {};
+  bool at_limit = false;  ///< alive when it ended by a provider's limit; then it did not die
 };
 
 /// A time at which machines died.

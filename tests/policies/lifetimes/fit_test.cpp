@@ -253,6 +253,27 @@ TEST(Fit, BootstrapByGroupKnowsThatMachinesDieTogether) {
   EXPECT_GT(together.parameters[0].upper, together.parameters[0].value);
 }
 
+/// Densities that rise slowly: the formula alone would best have 16 % of the machines of the last ones dead at
+/// age 0, c = 1 / (e^2 - 1) of F(t) = c (e^(2t/longest) - 1).
+TEST(Fit, EveryMachineOfABathtubIsAliveAtAgeZero) {
+  constexpr double longest = 86'400.0;
+  Rng rng = Rng::stream(7, "rising densities");
+  std::vector<std::vector<Observation>> samples(3);
+  for (int i = 0; i < 400; ++i) {
+    const double u = rng.uniform();
+    samples[0].push_back({longest * u, true});
+    samples[1].push_back({longest * std::sqrt(u), true});
+    samples[2].push_back({longest / 2.0 * std::log1p(u * std::expm1(2.0)), true});
+  }
+  for (const auto& observations : samples) {
+    const auto fitted = fit("bathtub", observations);
+    EXPECT_TRUE(std::isfinite(fitted.log_likelihood));
+    const auto lifetime = make_lifetime("bathtub", fitted.options);
+    EXPECT_GE(lifetime->survival(0.0), 1.0 - 1.001e-3);
+    EXPECT_GE(lifetime->survival(1.0), 0.99);
+  }
+}
+
 TEST(Fit, DurationsOfZeroAreNoObstacle) {
   for (const auto& name : fitted_names()) {
     const auto fitted = fit(

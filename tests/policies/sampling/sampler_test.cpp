@@ -223,6 +223,20 @@ TEST(Importance, UnvisitedSamplesHaveTheDeclaredLoss) {
   EXPECT_LT(taken(0.0), 120);  // the history takes the first 1,024 samples of each epoch
 }
 
+TEST(Importance, SaysWhichOptionsKeepItFromSelecting) {
+  const auto sampler = make("importance", 1, {{"warm_up", std::int64_t{2}}});
+  EXPECT_EQ(sampler->why_selects_none(3), "") << "epoch 2";
+  EXPECT_EQ(sampler->why_selects_none(2), "warm_up 2 of 2 epochs");
+  EXPECT_EQ(sampler->why_selects_none(1), "warm_up 2 of 1 epoch");
+  EXPECT_EQ(make("importance")->why_selects_none(5), "warm_up 5 of 5 epochs");
+  EXPECT_EQ(make("importance", 1, {{"warm_up", std::int64_t{3}}})->why_selects_none(4),
+            "warm_up 3 and reuse 3 of 4 epochs")
+      << "every third epoch has all samples";
+  EXPECT_EQ(make("importance", 1, {{"history", samples}})->why_selects_none(9),
+            "history 20000 of 20000 samples");
+  EXPECT_EQ(make("shuffled")->why_selects_none(1), "");
+}
+
 TEST(Importance, RefusesAReuseThatNeverSelects) {
   // The default of the iCache release: defect 4.
   try {

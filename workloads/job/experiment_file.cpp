@@ -232,18 +232,6 @@ std::vector<LocatedJob> split_into_jobs(const Experiment& experiment,
   return jobs;
 }
 
-std::string names_text(Names names) {
-  std::string text;
-  for (const auto& name : catalogue_of(names).names()) text += (text.empty() ? "" : " | ") + name;
-  return text;
-}
-
-std::string default_text(const ExperimentKey& key) {
-  const Json value = written_value(key, {});
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-  return text.empty() || value.empty() ? "empty" : text;
-}
-
 }  // namespace
 
 std::pair<std::string, std::string> parse_override(const std::string& text) {
@@ -330,30 +318,6 @@ Experiment apply_variant(const Experiment& experiment, const std::string& varian
   expect_variant(experiment, variant);
   const std::string place = "variant '" + variant + "'";
   return with_variant(experiment, variant, [&](const std::string& path) { return Origin{place, path}; });
-}
-
-std::string describe_keys() {
-  std::vector<std::string> types;
-  std::size_t path_width = 0;
-  for (const auto& key : experiment_keys()) {
-    types.push_back(key.accepts.names == Names::none ? describe_type(key) : names_text(key.accepts.names));
-    path_width = std::max(path_width, key.path.size());
-  }
-  std::string text = "key" + std::string(path_width - 1, ' ') + "accepted values  [default]  meaning\n";
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const auto& key = experiment_keys()[i];
-    text += key.path + std::string(path_width - key.path.size() + 2, ' ') + types[i] + "  [" +
-            default_text(key) + "]  " + key.summary + '\n';
-  }
-  const auto add = [&](const std::string& path, const std::string& about) {
-    text += path + std::string(path_width - path.size() + 2, ' ') + about + '\n';
-  };
-  add("jobs",
-      "map of jobs  [none]  several jobs on one platform, at the same time: name of each -> the keys that it "
-      "overrides, not name, platform, physics and run.devices; tandem simulate and run write DIR/jobs/NAME; "
-      "study and validate report each job");
-  add("jobs.NAME.start", "time >= 0 (like 10s)  [0s]  when the job begins, on the common clock");
-  return text;
 }
 
 }  // namespace tandem

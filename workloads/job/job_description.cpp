@@ -1,6 +1,7 @@
 #include "workloads/job/job_description.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -185,6 +186,20 @@ void warn_of_unused_cold_reads(const Job& job, std::vector<std::string>& warning
         "cache, and simulated as if it were not");
 }
 
+void warn_of_unused_caches(const Job& job, std::vector<std::string>& warnings) {
+  const Experiment& experiment = job.spec().experiment;
+  if (job.data().from_storage()) return;
+  std::vector<std::string> unused;
+  if (experiment.data.cache_capacity > Bytes(0)) unused.emplace_back("data.cache_capacity");
+  if (experiment.data.disk_capacity > Bytes(0)) unused.emplace_back("data.disk_capacity");
+  if (!experiment.placement.cache_nodes.empty()) unused.emplace_back("placement.cache_nodes");
+  if (unused.empty()) return;
+  warnings.push_back(
+      fmt::format("nothing reads through cache nodes, because data.source is memory: {} {} no effect. To read "
+                  "samples through caches, set data.source: storage",
+                  fmt::join(unused, ", "), unused.size() == 1 ? "has" : "have"));
+}
+
 void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {
   if (!job.data().from_storage() || job.spec().experiment.data.store == StoreAccess::mounted) return;
   std::set<std::string> used;
@@ -329,6 +344,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_shared_devices(job, warnings);
   warn_of_small_images(job, warnings);
   warn_of_unread_disks(job, warnings);
+  warn_of_unused_caches(job, warnings);
   warn_of_unused_cold_reads(job, warnings);
   warn_of_unknown_speeds(job, warnings);
   warn_of_unmeasured_decoding(job, warnings);

@@ -69,6 +69,9 @@ std::vector<ExperimentKey> workload_keys() {
       {KEY(workload.batch), between(1, million), "samples per worker and step"},
       {KEY(workload.bucket_bytes), at_least(0),
        "gradients are sent in buckets (groups of layers) of at least this size; 0: all in one bucket"},
+      {KEY(workload.first_bucket_bytes), at_least(0),
+       "the same for the bucket that is complete first in the backward pass, which PyTorch's DDP keeps small "
+       "(1MiB) so that the exchange begins early; 0: as the others"},
       {KEY(workload.non_finite),
        {},
        "what to do if a loss or gradient is not finite - stop: end the job with an error; skip: skip the "
@@ -107,6 +110,12 @@ std::vector<ExperimentKey> workload_keys() {
 /// How workers synchronise.
 std::vector<ExperimentKey> sync_keys() {
   return {
+      {KEY(sync.preset),
+       {},
+       "sets other keys where the same file, variant, job or command line does not set them - ddp: as "
+       "PyTorch's DistributedDataParallel: sync.over all-reduce, sync.collective native, sync.algorithm bsp, "
+       "sync.overlap backward, workload.bucket_bytes 25MiB, workload.first_bucket_bytes 1MiB; none: nothing. "
+       "`tandem show` prints what follows"},
       {KEY(sync.algorithm), name_of(Names::sync, "sync.options"),
        "synchronisation algorithm: when workers exchange their updates"},
       {KEY(sync.over),

@@ -11,6 +11,7 @@
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/lifetime_file.hpp"
 #include "workloads/experiment/overrides.hpp"
+#include "workloads/experiment/presets.hpp"
 #include "workloads/experiment/quantity_text.hpp"
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/yaml.hpp"
@@ -77,7 +78,9 @@ std::vector<Assignment> read_lifetime(Assignment& assignment, const std::vector<
   return options;
 }
 
-void resolve_paths(std::vector<Assignment>& assignments, const std::vector<fs::path>& folders) {
+/// Makes paths absolute, and adds what single values stand for: the options of a lifetime file, the keys of a
+/// preset.
+void resolve_layer(std::vector<Assignment>& assignments, const std::vector<fs::path>& folders) {
   std::vector<Assignment> options;
   for (auto& assignment : assignments) {
     std::ranges::move(read_lifetime(assignment, folders), std::back_inserter(options));
@@ -90,6 +93,7 @@ void resolve_paths(std::vector<Assignment>& assignments, const std::vector<fs::p
   // The options that are given come after those of a file, and so replace them.
   assignments.insert(assignments.begin(), std::make_move_iterator(options.begin()),
                      std::make_move_iterator(options.end()));
+  add_presets(assignments);
 }
 
 bool has_option(const ExperimentKey& key, const std::string& name, const std::string& option) {
@@ -264,8 +268,8 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   // The platform that an override replaces need not exist.
   const auto is_platform = [](const Assignment& one) { return one.label() == "platform"; };
   if (std::ranges::any_of(from_overrides, is_platform)) std::erase_if(from_file, is_platform);
-  resolve_paths(from_file, {folder, "."});
-  resolve_paths(from_overrides, {".", folder});
+  resolve_layer(from_file, {folder, "."});
+  resolve_layer(from_overrides, {".", folder});
   std::vector<Assignment> of_jobs = take_of_jobs(from_file);
 
   Experiment experiment;
@@ -306,7 +310,7 @@ Experiment with_overrides(Experiment experiment, const Overrides& overrides, con
   std::vector<Assignment> assignments = assignments_of(overrides);
   for (const Assignment& one : assignments)
     if (!one.job.empty()) fail(one.place, one.label(), "a key of one job", "one of several jobs");
-  resolve_paths(assignments, {"."});
+  resolve_layer(assignments, {"."});
   apply_assignments(experiment, assignments, has_option);
   Origins origins(place);
   origins.add(assignments);

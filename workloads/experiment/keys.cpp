@@ -67,6 +67,21 @@ std::vector<ExperimentKey> workload_keys() {
        "images are scaled to this height and width for the model; 0: not scaled. Those of data sets folder "
        "and shards are decoded to it: the shorter side is scaled, and the centre is cut out", Shared::with_caches},
       {KEY(workload.batch), between(1, million), "samples per worker and step"},
+      {KEY(workload.measured_step), at_least(0),
+       "computing time of one step (forward and backward pass of workload.batch samples, without waiting, "
+       "exchange and optimiser) as you measured it on one device; it replaces the estimate from the model's "
+       "flops. Forward and backward pass are divided as these are. Other batches take times in proportion, "
+       "other devices by the ratio of their rates in workload.precision, which is an estimate. Not besides a "
+       "profile with times of the model; 0: not measured"},
+      {KEY(workload.measured_forward), at_least(0),
+       "the same of the forward pass alone, together with workload.measured_backward or measured_step; 0: not "
+       "measured"},
+      {KEY(workload.measured_backward), at_least(0),
+       "the same of the backward pass alone, together with workload.measured_forward or measured_step; 0: not "
+       "measured"},
+      {KEY(workload.measured_on),
+       {},
+       "the device on which these times were measured (tandem list device); empty: that of the first worker"},
       {KEY(workload.bucket_bytes), at_least(0),
        "gradients are sent in buckets (groups of layers) of at least this size; 0: all in one bucket"},
       {KEY(workload.first_bucket_bytes), at_least(0),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -14,9 +15,11 @@
 #include "policies/cache/policy.hpp"
 #include "policies/sampling/sampler.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "validation/page/pieces.hpp"
 #include "validation/report/page.hpp"
 #include "workloads/data/loss_model.hpp"
 #include "workloads/data/training_replay.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/records/format.hpp"
 #include "workloads/records/loss_history.hpp"
 
@@ -115,12 +118,17 @@ json training_result(const TrainingCase& one, const CacheTraining& training, std
   }
   json given = json::object();
   for (const auto& [name, value] : one.options.values()) given[name] = to_text(value);
+  const EpochSums& all = warm.listed > 0 ? warm : cold;
+  const double waits = all.listed == 0 ? 0.0
+                                       : static_cast<double>(all.ledger.storage.samples) /
+                                             static_cast<double>(all.listed);
   return {
       {"policy", one.policy->name},
       {"options", std::move(given)},
       {"capacity_bytes", one.capacity},
       {"cold", training_counts(cold)},
       {"warm", training_counts(warm)},
+      {"miss_ratio", waits},
       {"epochs", std::move(epochs)},
       {"hit_bound", hit_bound(training, static_cast<double>(one.capacity) / static_cast<double>(data_set))},
       {"nodes", training.nodes},
@@ -132,7 +140,14 @@ std::string percent_of(const json& counts, const std::string& key) {
   return requests == 0 ? "-" : fmt::format("{:.1f} %", 100 * counts.at(key).get<double>() / requests);
 }
 
-std::string training_table(const json& document) {
+/// Samples that were read before a worker asked for them.
+double read_ahead(const json& counts) {
+  double ahead = 0;
+  for (const auto& reads : counts.at("background")) ahead += reads.at("samples").get<double>();
+  return ahead;
+}
+
+validation::Table results_table(const json& document) {
   validation::Table table{.columns = {{"Policy", true},
                                       {"Capacity per node"},
                                       {"Own cache"},
@@ -146,8 +161,7 @@ std::string training_table(const json& document) {
   const double total = document.at("data_set_bytes");
   for (const auto& own : document.at("results")) {
     const json& warm = own.at("warm");
-    double ahead = 0;
-    for (const auto& reads : warm.at("background")) ahead += reads.at("samples").get<double>();
+    const double ahead = read_ahead(warm);
     const double requests = warm.at("requests"), capacity = own.at("capacity_bytes");
     table.rows.push_back(
         {{own.at("policy").get<std::string>(), fmt::format("{:.3g} %", 100 * capacity / total),
@@ -158,22 +172,65 @@ std::string training_table(const json& document) {
           requests == 0 ? "-" : fmt::format("{:.1f} %", 100 * ahead / requests), percent_of(warm, "omitted"),
           percent_of(warm, "repeated")}});
   }
+  return table;
+}
+
+validation::Note opening_of(const json& document) {
+  return validation::Note{fmt::format(
+      "{} samples, {} epochs of sampler {}, {} job{} on {} node{}, batch {}. Shares of the {} requests after "
+      "the first epoch. Bound: what caches can serve at most without reading ahead, if each job wants every "
+      "sample once. Read ahead or refilled samples are counted besides. How well samples are mixed: {:.3f} "
+      "(1: as a random order).",
+      with_separators(document.at("samples")), document.at("epochs").get<std::int64_t>(),
+      document.at("sampler").get<std::string>(), document.at("training_jobs").get<int>(),
+      document.at("training_jobs") == 1 ? "" : "s", document.at("nodes").get<int>(),
+      document.at("nodes") == 1 ? "" : "s", document.at("batch").get<int>(),
+      with_separators(document.at("warm_requests")), document.at("mixing").get<double>())};
+}
+
+std::string training_table(const json& document) {
   validation::Page page;
-  page.add(
-      validation::Note{fmt::format(
-          "{} samples, {} epochs of sampler {}, {} job{} on {} node{}, batch {}. Shares of the {} "
-          "requests after "
-          "the first epoch. Bound: what caches can serve at most without reading ahead, if each job wants "
-          "every sample once. Read ahead or refilled samples are counted besides. How well samples are "
-          "mixed: {:.3f} "
-          "(1: as a random order).",
-          with_separators(document.at("samples")), document.at("epochs").get<std::int64_t>(),
-          document.at("sampler").get<std::string>(), document.at("training_jobs").get<int>(),
-          document.at("training_jobs") == 1 ? "" : "s", document.at("nodes").get<int>(),
-          document.at("nodes") == 1 ? "" : "s", document.at("batch").get<int>(),
-          with_separators(document.at("warm_requests")), document.at("mixing").get<double>())},
-      std::move(table));
+  page.add(opening_of(document), results_table(document));
   return validation::to_text(page);
+}
+
+void write_report(const std::string& directory, const json& document) {
+  using namespace validation;
+  constexpr std::size_t height = 380;
+  Page page{.title = fmt::format("{} samples, sampler {}", with_separators(document.at("samples")),
+                                 document.at("sampler").get<std::string>()),
+            .kind = "Tandem cache",
+            .blocks = {}};
+  page.add(opening_of(document),
+           Charts{{{"miss-ratio", "Share of the requests after the first epoch that wait for the store",
+                    height}}},
+           Heading{2, "All replays"}, results_table(document));
+  write_report_files(directory, document, to_markdown(page), to_html(page, document, {pieces::cache}));
+}
+
+/// One row per policy, capacity, job and epoch.
+void write_csv(const std::string& path, const json& document) {
+  std::string text =
+      "policy,capacity_bytes,job,epoch,requests,local,substituted,peer,storage,read_ahead,omitted,repeated\n";
+  for (const auto& own : document.at("results"))
+    for (const auto& epoch : own.at("epochs")) {
+      text += fmt::format("{},{},{},{}", own.at("policy").get<std::string>(),
+                          own.at("capacity_bytes").get<std::int64_t>(), epoch.at("job").get<int>(),
+                          epoch.at("epoch").get<std::int64_t>());
+      for (const char* count : {"requests", "local", "substituted", "peer", "storage"})
+        text += fmt::format(",{}", epoch.at(count).get<std::int64_t>());
+      text += fmt::format(",{:.0f},{},{}\n", read_ahead(epoch), epoch.at("omitted").get<std::int64_t>(),
+                          epoch.at("repeated").get<std::int64_t>());
+    }
+  write_whole_file(path, text);
+}
+
+void write_outputs(const CacheTraining& training, const json& document) {
+  if (!training.csv.empty()) write_csv(training.csv, document);
+  if (training.report.empty()) return;
+  std::filesystem::create_directories(training.report);
+  write_report(training.report, document);
+  print_note(fmt::format("curves in {}/report.html", training.report));
 }
 
 std::unique_ptr<sampling::Sampler> make_job_sampler(const CacheTraining& training, std::int64_t samples,
@@ -277,6 +334,7 @@ void simulate_training(const CacheTraining& training) {
                          {"mixing", mixing_of(*samplers[0], training, manifest.samples)},
                          {"warm_requests", results.empty() ? json(0) : results[0].at("warm").at("requests")},
                          {"results", std::move(results)}};
+  write_outputs(training, document);
   fmt::print("{}", training_table(document));
   const bool any_needs_losses = needs_losses || std::ranges::any_of(cases, [](const TrainingCase& one) {
                                   return one.policy->make.needs.importance;

@@ -13,6 +13,8 @@ struct CacheTraining {
   std::string policies;  ///< names, or "all"
   std::string sizes;
   std::vector<std::string> settings;  ///< "icache.split=0.8", "importance.beta=1"
+  std::string csv;                    ///< also written; empty: not
+  std::string report;                 ///< folder of a report; empty: none
   std::string losses;                 ///< losses.csv of a run; empty: modelled
   std::uint64_t seed = 1;
   std::int64_t epochs = 0;
@@ -22,8 +24,8 @@ struct CacheTraining {
   double background = 2.0;  ///< batches that a node may read ahead after each step
 };
 
-/// Replays the jobs on each policy and size, and prints what was read from where.
-/// Errors: ConfigError.
+/// Replays the jobs on each policy and size, prints what was read from where, and writes it to the files that are wanted.
+/// Errors: ConfigError; WorldError when a file cannot be written.
 void simulate_training(const CacheTraining& training);
 
 }  // namespace tandem::cli

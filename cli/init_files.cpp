@@ -141,7 +141,7 @@ std::string variants_text(const NewJob& job) {
     return "  no-cache: {data.cache_capacity: 0}\n"
            "  lru: {data.cache: lru}\n"
            "  minio: {data.cache: minio}\n"
-           "  no-storage: {data.source: memory, placement.cache_nodes: []}   # if reading took no time\n";
+           "  no-storage: {data.source: memory, data.cache_capacity: 0, placement.cache_nodes: []}   # if reading took no time\n";
   std::string text = "  as-above: {}\n";
   if (job.algorithm != "bsp") text += "  bsp: {sync.algorithm: bsp}\n";
   return text +
@@ -203,7 +203,7 @@ std::string platform_text(const NewJob& job) {
 
 std::string experiment_text(const NewJob& job, const std::string& platform_file) {
   return fmt::format(
-      "# {0}, written by `tandem init`. `tandem show --keys` explains every key.\n"
+      "# {0}, written by `tandem init`. `tandem show --keys` lists every key, `tandem show --keys KEY` explains one.\n"
       "#   tandem show {0}.yaml         the experiment with all its defaults\n"
       "#   tandem simulate {0}.yaml     predicts how long it takes\n"
       "#   tandem study {0}.yaml        compares the variants below\n"

@@ -19,6 +19,7 @@
 #include "validation/report/platform_svg.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/files/whole_file.hpp"
+#include "workloads/job/describe_keys.hpp"
 #include "workloads/job/experiment_file.hpp"
 
 namespace tandem::cli {
@@ -26,7 +27,9 @@ namespace {
 
 struct ShowOptions {
   JobOptions job;  ///< its file may be a platform's, too
-  bool keys = false;
+  std::string keys;  ///< with which keys begin that are listed; empty: all
+  bool lists_keys = false;
+  bool details = false;  ///< of keys
   std::string svg;  ///< file for the drawing of a platform; empty: none
 };
 
@@ -50,11 +53,12 @@ void show_jobs(const LoadedJobs& several) {
 }
 
 void show(const ShowOptions& options) {
-  if (options.keys) {
+  if (options.lists_keys) {
     if (wants_json()) throw ConfigError("show --json: expected a platform or an experiment, found --keys");
-    fmt::print("{}", describe_keys());
+    fmt::print("{}", describe_keys(options.keys, options.details));
     return;
   }
+  if (options.details) throw ConfigError("show --details: expected --keys, whose keys it explains");
   const std::string& file = options.job.experiment_file;
   if (file.empty())
     throw ConfigError("show: name a platform (.xml) or an experiment (.yaml), or give --keys");
@@ -90,14 +94,26 @@ void add_show(CLI::App& app, int&) {
       ->add_option("--svg", options->svg,
                    "Of a platform: also write this drawing of hosts, switches and links")
       ->type_name("FILE");
-  command->add_flag("--keys", options->keys, "Explain every key of an experiment file");
+  const auto* keys = command
+                         ->add_option("--keys", options->keys,
+                                      "List the keys of experiment files that begin with PREFIX, with type and "
+                                      "default; a whole key is explained. Without PREFIX: all keys")
+                         ->type_name("PREFIX")
+                         ->expected(0, 1);
+  command->add_flag("--details", options->details, "Of --keys: also explain what each key means");
   command->footer(
       "Examples:\n"
       "  tandem show platforms/rack.xml\n"
       "  tandem show platforms/rack.xml --svg rack.svg\n"
       "  tandem show workloads/experiments/mixed_lab.yaml --variant ring\n"
-      "  tandem show --keys");
-  command->callback([options] { show(*options); });
+      "  tandem show --keys\n"
+      "  tandem show --keys checkpoint\n"
+      "  tandem show --keys checkpoint.to\n"
+      "  tandem show --keys sync --details");
+  command->callback([options, keys] {
+    options->lists_keys = keys->count() > 0;
+    show(*options);
+  });
 }
 
 }  // namespace tandem::cli

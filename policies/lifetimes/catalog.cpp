@@ -126,13 +126,16 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 std::vector<double> numbers_of(const std::string& owner, const std::string& option, const std::string& text,
-                               double least) {
+                               double least, double most) {
   std::vector<double> numbers;
   for (const auto& part : split(text, ',')) {
     double number = 0.0;
     const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error != std::errc() || rest != part.data() + part.size() || !std::isfinite(number) || number < least)
-      throw OptionError(owner, option, "numbers of at least " + to_text(least) + " separated by commas",
+    if (error != std::errc() || rest != part.data() + part.size() || std::isnan(number) || number < least ||
+        number > most)
+      throw OptionError(owner, option,
+                        "numbers of at least " + to_text(least) + (std::isinf(most) ? " (or inf)" : "") +
+                            " separated by commas",
                         part);
     numbers.push_back(number);
   }

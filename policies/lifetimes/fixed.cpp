@@ -29,7 +29,7 @@ class FixedFates final : public KnownFates {
   explicit FixedFates(const FatesSetting& setting)
       : time_(setting.options.real("time")), rules_(setting.options), seed_(setting.seed) {
     for (const auto& slot : split(setting.options.text("times"), ';'))
-      times_.push_back(numbers_of("fixed", "times", slot));
+      times_.push_back(numbers_of("fixed", "times", slot, 0.0, infinity));
   }
 
  protected:
@@ -62,7 +62,7 @@ Entry fixed() {
                        0.0, infinity},
                       {"times",
                        "lifetimes in seconds by slot (;) and incarnation (,): \"100,50;200\" has two for the "
-                       "first slot",
+                       "first slot; inf: never departs",
                        std::string()}},
           .make = {.lifetime = make_lifetime_of<Fixed>, .fates = make_fates_of<FixedFates>}};
 }

@@ -61,6 +61,8 @@ namespace sync {
 /// directly with the other `members`.
 enum class Route : std::uint8_t { server, all_reduce, peers };
 }  // namespace sync
+/// sync.preset: other keys are set as a known program does it.
+enum class SyncPreset : std::uint8_t { none, ddp };
 /// sync.pull: a server sends the model when it has updated it, or when a worker's request for it arrives.
 enum class ServerPull : std::uint8_t { pushed, requested };
 /// sync.exchange: workers exchange all keys (buckets) of a step at once, or one after the other with a
@@ -145,6 +147,9 @@ inline constexpr std::array<ChoiceName<sync::Route>, 3> choice_names<sync::Route
      {sync::Route::all_reduce, "all-reduce"},
      {sync::Route::peers, "peers"}}};
 
+template <>
+inline constexpr std::array<ChoiceName<SyncPreset>, 2> choice_names<SyncPreset> = {
+    {{SyncPreset::none, "none"}, {SyncPreset::ddp, "ddp"}}};
 template <>
 inline constexpr std::array<ChoiceName<ServerPull>, 2> choice_names<ServerPull> = {
     {{ServerPull::pushed, "pushed"}, {ServerPull::requested, "requested"}}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 #include "policies/vocabulary/check.hpp"
@@ -38,6 +39,13 @@ bool accepts(const OptionSpec& spec, const OptionValue& value) {
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// "inf" for a number that is infinite by default: files and JSON have no other word for it.
+OptionValue read_infinity(const OptionSpec& spec, const OptionValue& value) {
+  const auto* number = std::get_if<double>(&spec.default_value);
+  const bool is_word = value == OptionValue(std::string("inf"));
+  return number != nullptr && std::isinf(*number) && is_word ? spec.default_value : value;
+}
 
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -78,9 +86,10 @@ Options Options::resolve(const std::string& owner, const std::vector<OptionSpec>
       throw ConfigError(owner + ": unknown option '" + name + "'" +
                         (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     }
-    if (!accepts(*spec, value)) throw OptionError(owner, name, describe_type(*spec), value);
+    const OptionValue read = read_infinity(*spec, value);
+    if (!accepts(*spec, read)) throw OptionError(owner, name, describe_type(*spec), value);
     const bool widen = std::holds_alternative<double>(spec->default_value);
-    resolved.values_[name] = widen ? OptionValue(as_number(value)) : value;
+    resolved.values_[name] = widen ? OptionValue(as_number(read)) : read;
   }
   return resolved;
 }

@@ -30,7 +30,8 @@ class OptionError : public ConfigError {
   std::string option_, expected_, found_;
 };
 
-/// Declares one option. The type is that of `default_value`; text with `choices` must be one of them.
+/// Declares one option. The type is that of `default_value`; text with `choices` must be one of them. Where
+/// the default is infinite, the text "inf" is a value, too.
 struct OptionSpec {
   std::string name;
   std::string summary;

@@ -122,6 +122,31 @@ TEST_F(Cache, ReplaysTrainingJobs) {
   EXPECT_EQ(results[0].at("epochs")[5].at("job"), 1);
 }
 
+/// MinIO keeps 200 of 1,000 samples: of each epoch after the first, 800 samples wait for the store.
+TEST_F(Cache, WritesAReportAndATableOfTrainingJobs) {
+  const auto result =
+      line_.tandem("cache 1000:10 shuffled minio 0.2 --epochs 3 --batch 10 --report curves --csv epochs.csv");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("curves in curves/report.html"), std::string::npos) << result.output;
+  EXPECT_EQ(line_.shell("ls curves").output, "report.html\nreport.json\nreport.md\n");
+  const auto report = nlohmann::json::parse(line_.shell("cat curves/report.json").output);
+  EXPECT_DOUBLE_EQ(report.at("results")[0].at("miss_ratio"), 0.8);
+  EXPECT_NE(line_.shell("grep -c miss-ratio curves/report.html").output, "0\n");
+  EXPECT_EQ(line_.shell("cat epochs.csv").output,
+            "policy,capacity_bytes,job,epoch,requests,local,substituted,peer,storage,read_ahead,omitted,repeated\n"
+            "minio,2000,0,0,1000,0,0,0,1000,0,0,0\n"
+            "minio,2000,0,1,1000,200,0,0,800,0,0,0\n"
+            "minio,2000,0,2,1000,200,0,0,800,0,0,0\n");
+}
+
+TEST_F(Cache, RefusesOptionsOfTracesWithTrainingJobs) {
+  for (const char* option : {"--sample 0.5", "--warm-up 10", "--admission seen", "--ignore-size"}) {
+    const auto result = line_.tandem(std::string("cache 1000 shuffled lru 10 --epochs 2 ") + option);
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_NE(result.output.find("--epochs"), std::string::npos) << result.output;
+  }
+}
+
 TEST_F(Cache, TrainsBySelectedSamplesOnTheCachesOfTheRelease) {
   const auto result = line_.tandem(
       "cache 5000 importance isa,isa_lru 0.2 --epochs 4 -e importance.warm_up=1 -e icache.split=0.8 --json "

@@ -145,6 +145,14 @@ TEST_F(Warnings, DisksThatNobodyReadsAreNamed) {
               Not(HasSubstr("nobody reads")));
 }
 
+TEST_F(Warnings, CachesThatNobodyReadsThroughAreNamed) {
+  EXPECT_THAT(simulated("--set data.cache_capacity=1MB --set placement.cache_nodes=[server]"),
+              HasSubstr("warning: nothing reads through cache nodes, because data.source is memory: "
+                        "data.cache_capacity, placement.cache_nodes have no effect"));
+  EXPECT_THAT(simulated("--set data.disk_capacity=1MB"), HasSubstr("data.disk_capacity has no effect"));
+  EXPECT_THAT(simulated(""), Not(HasSubstr("cache nodes")));
+}
+
 TEST_F(Warnings, LifetimesOfMachinesWithoutWorkersAreNamed) {
   const auto told = [&](const std::string& host, const std::string& model) {
     EXPECT_EQ(

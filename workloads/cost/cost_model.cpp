@@ -26,14 +26,15 @@ constexpr Seconds kernel_start{2.6e-6};
 
 PricedModel::PricedModel(std::shared_ptr<const ModelDescription> model, std::string measured_name,
                          CompressionCost compression, std::shared_ptr<const Profile> profile,
-                         Precision precision, int decode_threads)
+                         Precision precision, int decode_threads, std::optional<MeasuredPasses> measured)
     : model_(std::move(model)),
       measured_name_(std::move(measured_name)),
       decode_threads_(decode_threads),
       decoding_name_(decoding_name(measured_name_, decode_threads)),
       compression_(std::move(compression)),
       profile_(std::move(profile)),
-      precision_(precision) {
+      precision_(precision),
+      measured_(std::move(measured)) {
   slowdowns_.fill(1.0);
   if (profile_ == nullptr) return;
   for (std::size_t i = 0; i < slowdowns_.size(); ++i) {
@@ -86,22 +87,43 @@ Seconds CostModel::first_extra(const Work& work) const {
   return priced_->profile()->first_extra(subject(work.kind), work) * ratio;
 }
 
-Seconds CostModel::from_device(const Work& work) const {
+const BucketDescription& CostModel::bucket_of(const Work& work) const {
+  const auto& buckets = priced_->model().buckets;
+  const auto index = static_cast<std::size_t>(work.bucket);
+  TANDEM_CHECK(index < buckets.size(), "bucket", work.bucket);
+  return buckets[index];
+}
+
+Seconds CostModel::from_measured(const MeasuredPasses& measured, const Work& work) const {
   const ModelDescription& model = priced_->model();
-  const auto bucket = [&]() -> const BucketDescription& {
-    const auto index = static_cast<std::size_t>(work.bucket);
-    TANDEM_CHECK(index < model.buckets.size(), "bucket", work.bucket);
-    return model.buckets[index];
-  };
+  const bool is_backward = work.kind == Work::Kind::backward;
+  double share = 1.0;
+  if (work.bucket >= 0 && work.kind != Work::Kind::evaluate) {
+    const Flops all = is_backward ? model.backward() : model.forward();
+    const Flops own = is_backward ? bucket_of(work).backward : bucket_of(work).forward;
+    // A model of sizes alone: in equal parts.
+    share = all > Flops(0) ? own / all : 1.0 / static_cast<double>(model.buckets.size());
+  }
+  const double samples = static_cast<double>(work.samples) / measured.samples;
+  const double slower = measured.device.speed_for(priced_->precision()) / speed_;
+  return (is_backward ? measured.backward : measured.forward) * (share * samples * slower);
+}
+
+Seconds CostModel::from_device(const Work& work) const {
+  const bool is_pass = work.kind == Work::Kind::forward || work.kind == Work::Kind::backward ||
+                       work.kind == Work::Kind::evaluate;
+  if (const MeasuredPasses* measured = priced_->measured(); measured != nullptr && is_pass)
+    return from_measured(*measured, work);
+  const ModelDescription& model = priced_->model();
   Flops flops;
   double moved = 0.0;
   Seconds on_processor{0};
   switch (work.kind) {
     case Work::Kind::forward:
-      flops = work.bucket < 0 ? model.forward() : bucket().forward;
+      flops = work.bucket < 0 ? model.forward() : bucket_of(work).forward;
       break;
     case Work::Kind::backward:
-      flops = work.bucket < 0 ? model.backward() : bucket().backward;
+      flops = work.bucket < 0 ? model.backward() : bucket_of(work).backward;
       break;
     case Work::Kind::evaluate:
       flops = model.forward();

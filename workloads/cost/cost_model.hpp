@@ -26,21 +26,33 @@ struct CompressionCost {
   compression::Efforts efforts = {};
 };
 
+/// What a user measured: the passes of one step on one device, without its other work.
+struct MeasuredPasses {
+  Seconds forward;
+  Seconds backward;
+  int samples = 1;  ///< of the step
+  platforms::Device device;
+};
+
 /// What is priced: the same for all ranks of a job, which share it.
 class PricedModel {
  public:
   /// `measured_name`: the name of the model in profiles. `profile` may be null: then every price comes from
   /// the figures of a device, in `precision`, or in fp32 where those do not include it. Images are decoded on
-  /// `decode_threads` threads; their host is taken to have that many free cores.
+  /// `decode_threads` threads; their host is taken to have that many free cores. `measured`: passes of the
+  /// model take these times, or times scaled from them, where the profile does not have them.
   PricedModel(std::shared_ptr<const ModelDescription> model, std::string measured_name,
               CompressionCost compression, std::shared_ptr<const Profile> profile,
-              Precision precision = Precision::fp32, int decode_threads = 1);
+              Precision precision = Precision::fp32, int decode_threads = 1,
+              std::optional<MeasuredPasses> measured = {});
 
   const ModelDescription& model() const { return *model_; }
   const std::string& measured_name() const { return measured_name_; }
   const CompressionCost& compression() const { return compression_; }
   const Profile* profile() const { return profile_.get(); }
   Precision precision() const { return precision_; }
+  /// Null: the user measured none.
+  const MeasuredPasses* measured() const { return measured_ ? &*measured_ : nullptr; }
   /// Threads that decode a batch of so many images.
   int decode_threads(int samples) const;
   /// The name of such work in a profile: the model's, of decoding with its threads, or the compression's with
@@ -57,6 +69,7 @@ class PricedModel {
   CompressionCost compression_;
   std::shared_ptr<const Profile> profile_;
   Precision precision_;
+  std::optional<MeasuredPasses> measured_;
   std::array<double, work_names.size()> slowdowns_{};
 };
 
@@ -79,6 +92,9 @@ class CostModel {
   /// Its time is part of what the host states of its server.
   bool is_stated(Work::Kind kind) const;
   Seconds from_device(const Work& work) const;
+  /// Of a pass. Buckets and samples in proportion; other devices by the ratio of the rates.
+  Seconds from_measured(const MeasuredPasses& measured, const Work& work) const;
+  const BucketDescription& bucket_of(const Work& work) const;
   Seconds from_image_sizes(const Work& work) const;
   /// Of work that streams vectors.
   Seconds start_of(int kernels) const;

@@ -30,6 +30,16 @@ struct Experiment {
     int image_size = 0;                     ///< side to which images are scaled for the model; 0: as they are
     int batch = 64;                         ///< samples per worker and step
     Bytes bucket_bytes{1 << 20};            ///< 0: one bucket
+    Bytes first_bucket_bytes{0};            ///< of the first in the backward pass; 0: as the others
+    // Computing times of a step with `batch` samples, as measured by the user; 0: not given.
+    Seconds measured_step{0};  ///< forward and backward pass
+    Seconds measured_forward{0};
+    Seconds measured_backward{0};
+    std::string measured_on;  ///< a device of the catalogue; empty: that of the first worker
+    /// Devices take the times that the user measured, or times scaled from them.
+    bool has_measured_times() const {
+      return measured_step > Seconds(0) || measured_forward > Seconds(0) || measured_backward > Seconds(0);
+    }
     Precision precision = Precision::fp32;  ///< of real mathematics
     bool deterministic = true;              ///< real mathematics: the same bits each time on the same device
     std::string initial;                    ///< checkpoint to start from; empty: from the seed
@@ -45,6 +55,7 @@ struct Experiment {
   } workload;
 
   struct Sync {
+    SyncPreset preset = SyncPreset::none;  ///< the keys that it sets have their values
     std::string algorithm = "bsp";  ///< of sync::catalog()
     sync::Route over = sync::Route::server;
     ServerPull pull = ServerPull::pushed;

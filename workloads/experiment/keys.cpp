@@ -69,8 +69,26 @@ std::vector<ExperimentKey> workload_keys() {
        "images are scaled to this height and width for the model; 0: not scaled. Those of data sets folder "
        "and shards are decoded to it: the shorter side is scaled, and the centre is cut out", Shared::with_caches},
       {KEY(workload.batch), between(1, million), "samples per worker and step"},
+      {KEY(workload.measured_step), at_least(0),
+       "computing time of one step (forward and backward pass of workload.batch samples, without waiting, "
+       "exchange and optimiser) as you measured it on one device; it replaces the estimate from the model's "
+       "flops. Forward and backward pass are divided as these are. Other batches take times in proportion, "
+       "other devices by the ratio of their rates in workload.precision, which is an estimate. Not besides a "
+       "profile with times of the model; 0: not measured"},
+      {KEY(workload.measured_forward), at_least(0),
+       "the same of the forward pass alone, together with workload.measured_backward or measured_step; 0: not "
+       "measured"},
+      {KEY(workload.measured_backward), at_least(0),
+       "the same of the backward pass alone, together with workload.measured_forward or measured_step; 0: not "
+       "measured"},
+      {KEY(workload.measured_on),
+       {},
+       "the device on which these times were measured (tandem list device); empty: that of the first worker"},
       {KEY(workload.bucket_bytes), at_least(0),
        "gradients are sent in buckets (groups of layers) of at least this size; 0: all in one bucket"},
+      {KEY(workload.first_bucket_bytes), at_least(0),
+       "the same for the bucket that is complete first in the backward pass, which PyTorch's DDP keeps small "
+       "(1MiB) so that the exchange begins early; 0: as the others"},
       {KEY(workload.non_finite),
        {},
        "what to do if a loss or gradient is not finite - stop: end the job with an error; skip: skip the "
@@ -109,6 +127,12 @@ std::vector<ExperimentKey> workload_keys() {
 /// How workers synchronise.
 std::vector<ExperimentKey> sync_keys() {
   return {
+      {KEY(sync.preset),
+       {},
+       "sets other keys where the same file, variant, job or command line does not set them - ddp: as "
+       "PyTorch's DistributedDataParallel: sync.over all-reduce, sync.collective native, sync.algorithm bsp, "
+       "sync.overlap backward, workload.bucket_bytes 25MiB, workload.first_bucket_bytes 1MiB; none: nothing. "
+       "`tandem show` prints what follows"},
       {KEY(sync.algorithm), name_of(Names::sync, "sync.options"),
        "synchronisation algorithm: when workers exchange their updates"},
       {KEY(sync.over),

@@ -23,7 +23,8 @@ struct Assignment {
   std::string job = {};
   /// It replaces a policy also by one of the same name: the options that come with it are complete.
   bool drops_options = false;
-  /// An option that comes with another value (the file of a model): it overrides no variant and no job.
+  /// It comes with another value (an option with the file of a model, a key with a preset): it overrides no
+  /// variant and no job.
   bool is_implied = false;
   /// "sync.algorithm", "variants.asp.sync.algorithm", "jobs.speech.sync.algorithm".
   std::string label() const;

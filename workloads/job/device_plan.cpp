@@ -1,5 +1,6 @@
 #include "workloads/job/device_plan.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -83,6 +84,41 @@ std::string measured_name(const std::string& model, const Experiment& experiment
   return experiment.run.cuda_graphs ? name + " with CUDA graphs" : name;
 }
 
+/// `first`: the device of the first worker. Pre: the workload has measured times.
+MeasuredPasses measured_passes(const Experiment::Workload& workload, const ModelDescription& model,
+                               const platforms::Device& first) {
+  MeasuredPasses measured{.forward = workload.measured_forward,
+                          .backward = workload.measured_backward,
+                          .samples = workload.batch,
+                          .device = workload.measured_on.empty() ? first
+                                                                 : platforms::find_device(workload.measured_on)};
+  const Seconds step = workload.measured_step;
+  const bool has_forward = measured.forward > Seconds(0), has_backward = measured.backward > Seconds(0);
+  if (!has_forward && !has_backward) {
+    const Flops all = model.forward() + model.backward();
+    // Where the model has no work: that of the backward pass is usually twice that of the forward pass.
+    measured.forward = step * (all > Flops(0) ? model.forward() / all : 1.0 / 3.0);
+  }
+  if (!has_forward && has_backward) measured.forward = step - measured.backward;
+  if (!has_backward) measured.backward = step - measured.forward;
+  return measured;
+}
+
+/// Two measurements of the same: the profile's, and the user's.
+void refuse_two_measurements(const PricedModel& priced, const Experiment& experiment) {
+  if (priced.measured() == nullptr || priced.profile() == nullptr) return;
+  const std::string& name = priced.subject(Work::Kind::forward);
+  const bool has_model = std::ranges::any_of(priced.profile()->compute, [&](const auto& entry) {
+    return entry.model == name && (entry.kind == Work::Kind::forward || entry.kind == Work::Kind::backward);
+  });
+  if (!has_model) return;
+  const bool has_step = experiment.workload.measured_step > Seconds(0);
+  throw KeyError(has_step ? "workload.measured_step" : "workload.measured_forward",
+                 "nothing, because the profile (physics.profile) has measured times of model '" + name +
+                     "', or no profile",
+                 to_text(has_step ? experiment.workload.measured_step : experiment.workload.measured_forward));
+}
+
 }  // namespace
 
 DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
@@ -108,10 +144,14 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
     measured_writes_ = profile_->disk(false);
   }
   std::string name = measured_name(model->name, spec.experiment);
+  std::optional<MeasuredPasses> measured;
+  if (spec.experiment.workload.has_measured_times())
+    measured = measured_passes(spec.experiment.workload, *model, host_of(roster.first_worker()).device);
   // A profile was measured on real devices; emulated ones take as long as the platform says.
   prices_ = std::make_shared<PricedModel>(
       std::move(model), std::move(name), compression_cost(exchange), are_native_ && is_measured ? profile_ : nullptr,
-      spec.experiment.workload.precision, decoding_threads(spec.experiment));
+      spec.experiment.workload.precision, decoding_threads(spec.experiment), std::move(measured));
+  refuse_two_measurements(*prices_, spec.experiment);
 }
 
 const platforms::Host& DevicePlan::host_of(Rank rank) const {

@@ -22,7 +22,8 @@ class DevicePlan {
  public:
   /// Loads the profile, if the experiment names one. `spec` and `roster` must outlive it.
   /// Errors: ConfigError for a profile that cannot be read, for bad properties of a disk, for a host's answer
-  /// time that is none, and for bad costs of a server of a host with a rank.
+  /// time that is none, and for bad costs of a server of a host with a rank; KeyError for measured times
+  /// besides those of the profile.
   DevicePlan(const JobSpec& spec, const Roster& roster, std::shared_ptr<const ModelDescription> model,
              const ExchangePlan& exchange);
 
@@ -63,6 +64,8 @@ class DevicePlan {
   /// The time of work comes from a profile, where it was measured.
   bool are_calibrated() const { return prices_->profile() != nullptr; }
 
+  /// The times that the user measured (workload.measured_step); null: none.
+  const MeasuredPasses* measured() const { return prices_->measured(); }
   const Profile* profile() const { return profile_.get(); }  ///< null without one
   /// Coefficient of variation of the computing times of the rank's device.
   double spread_of(Rank rank) const;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/data/augmentation.hpp"
@@ -54,6 +55,7 @@ class Checker {
                   experiment_.recovery.provisioning_options);
     resolve_commits();
     take_tensors();
+    check_measured_device();
     check_lifetime_groups();
     for (const auto* limits : {&limits_of_training(), &limits_of_data(), &limits_of_machines()})
       check_limits(*limits, experiment_, locate_);
@@ -160,6 +162,17 @@ class Checker {
       fail_at(key, to_text(sum) + ", the sum of the work that workload.synthetic_tensors state, or nothing",
               "'" + to_text(given) + "'");
     given = sum;
+  }
+
+  void check_measured_device() const {
+    const std::string& name = experiment_.workload.measured_on;
+    if (name.empty()) return;
+    std::vector<std::string> names;
+    for (const auto& device : platforms::device_catalog()) names.push_back(device.name);
+    if (std::ranges::find(names, name) != names.end()) return;
+    const std::string nearest = nearest_name(name, names);
+    fail_at("workload.measured_on", "a device of `tandem list device`",
+            quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
   }
 
   /// Of all groups, also of those to which no host belongs.

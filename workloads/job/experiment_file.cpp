@@ -12,6 +12,7 @@
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/lifetime_file.hpp"
 #include "workloads/experiment/overrides.hpp"
+#include "workloads/experiment/presets.hpp"
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/catalogues.hpp"
@@ -77,7 +78,9 @@ std::vector<Assignment> read_lifetime(Assignment& assignment, const std::vector<
   return options;
 }
 
-void resolve_paths(std::vector<Assignment>& assignments, const std::vector<fs::path>& folders) {
+/// Makes paths absolute, and adds what single values stand for: the options of a lifetime file, the keys of a
+/// preset.
+void resolve_layer(std::vector<Assignment>& assignments, const std::vector<fs::path>& folders) {
   std::vector<Assignment> options;
   for (auto& assignment : assignments) {
     std::ranges::move(read_lifetime(assignment, folders), std::back_inserter(options));
@@ -90,6 +93,7 @@ void resolve_paths(std::vector<Assignment>& assignments, const std::vector<fs::p
   // The options that are given come after those of a file, and so replace them.
   assignments.insert(assignments.begin(), std::make_move_iterator(options.begin()),
                      std::make_move_iterator(options.end()));
+  add_presets(assignments);
 }
 
 bool has_option(const ExperimentKey& key, const std::string& name, const std::string& option) {
@@ -232,18 +236,6 @@ std::vector<LocatedJob> split_into_jobs(const Experiment& experiment,
   return jobs;
 }
 
-std::string names_text(Names names) {
-  std::string text;
-  for (const auto& name : catalogue_of(names).names()) text += (text.empty() ? "" : " | ") + name;
-  return text;
-}
-
-std::string default_text(const ExperimentKey& key) {
-  const Json value = written_value(key, {});
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-  return text.empty() || value.empty() ? "empty" : text;
-}
-
 }  // namespace
 
 std::pair<std::string, std::string> parse_override(const std::string& text) {
@@ -276,8 +268,8 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   // The platform that an override replaces need not exist.
   const auto is_platform = [](const Assignment& one) { return one.label() == "platform"; };
   if (std::ranges::any_of(from_overrides, is_platform)) std::erase_if(from_file, is_platform);
-  resolve_paths(from_file, {folder, "."});
-  resolve_paths(from_overrides, {".", folder});
+  resolve_layer(from_file, {folder, "."});
+  resolve_layer(from_overrides, {".", folder});
   std::vector<Assignment> of_jobs = take_of_jobs(from_file);
 
   Experiment experiment;
@@ -318,7 +310,7 @@ Experiment with_overrides(Experiment experiment, const Overrides& overrides, con
   std::vector<Assignment> assignments = assignments_of(overrides);
   for (const Assignment& one : assignments)
     if (!one.job.empty()) fail(one.place, one.label(), "a key of one job", "one of several jobs");
-  resolve_paths(assignments, {"."});
+  resolve_layer(assignments, {"."});
   apply_assignments(experiment, assignments, has_option);
   Origins origins(place);
   origins.add(assignments);
@@ -330,31 +322,6 @@ Experiment apply_variant(const Experiment& experiment, const std::string& varian
   expect_variant(experiment, variant);
   const std::string place = "variant '" + variant + "'";
   return with_variant(experiment, variant, [&](const std::string& path) { return Origin{place, path}; });
-}
-
-std::string describe_keys() {
-  std::vector<std::string> types;
-  std::size_t path_width = 0;
-  for (const auto& key : experiment_keys()) {
-    types.push_back(key.accepts.names == Names::none ? describe_type(key) : names_text(key.accepts.names));
-    path_width = std::max(path_width, key.path.size());
-  }
-  std::string text = "key" + std::string(path_width - 1, ' ') + "accepted values  [default]  meaning\n";
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const auto& key = experiment_keys()[i];
-    text += key.path + std::string(path_width - key.path.size() + 2, ' ') + types[i] + "  [" +
-            default_text(key) + "]  " + key.summary + '\n';
-  }
-  const auto add = [&](const std::string& path, const std::string& about) {
-    text += path + std::string(path_width - path.size() + 2, ' ') + about + '\n';
-  };
-  add("jobs",
-      "map of jobs  [none]  several jobs on one platform, at the same time: name of each -> the keys that it "
-      "overrides, not name, platform, physics and run.devices; tandem simulate and run write DIR/jobs/NAME; "
-      "study and validate report each job");
-  add("jobs.NAME.start",
-      "time >= 0 (" + time_examples() + ")  [0s]  when the job begins, on the common clock");
-  return text;
 }
 
 }  // namespace tandem

@@ -61,8 +61,4 @@ void resolve_placement(Experiment& experiment, const platforms::Description& pla
 /// The same, with errors placed at the experiment's name.
 void resolve_placement(Experiment& experiment, const platforms::Description& platform);
 
-/// One line per key: "workload.batch  integer >= 1  [64]  samples per worker and step". For `tandem show
-/// --keys`.
-std::string describe_keys();
-
 }  // namespace tandem

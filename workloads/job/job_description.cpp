@@ -1,6 +1,7 @@
 #include "workloads/job/job_description.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -66,24 +67,57 @@ std::string speed_text(const platforms::Device& device, Precision precision) {
   return rate_text(device.speed_for(precision)) + (name.empty() ? "" : " in " + name);
 }
 
-/// "2 x a100 (7.8 Tflop/s in fp32), 6 x t4 (3.24 Tflop/s in fp32)": each device with its sustained rate.
+std::string time_text(Seconds time) {
+  return time < Seconds(1) ? fmt::format("{:.4g} ms", time.count() * 1e3)
+                           : fmt::format("{:.4g} s", time.count());
+}
+
+/// Its times are those that the user measured.
+bool is_measured_device(const Job& job, const platforms::Device& device) {
+  const MeasuredPasses* const measured = job.devices().measured();
+  const Precision precision = job.spec().experiment.workload.precision;
+  return measured != nullptr && device.name == measured->device.name &&
+         device.speed_for(precision) == measured->device.speed_for(precision);
+}
+
+/// "step of 64 samples 180 ms, measured", "... 433.3 ms, scaled from a100: not measured": of the rank's device,
+/// where the user measured a step.
+std::string measured_text(const Job& job, Rank rank) {
+  const MeasuredPasses& measured = *job.devices().measured();
+  const CostModel costs = job.devices().cost_model(rank);
+  const auto price = [&](Work::Kind kind) {
+    return costs.price({.kind = kind, .samples = measured.samples});
+  };
+  const bool is_same = is_measured_device(job, job.devices().host_of(rank).device);
+  return fmt::format("step of {} samples {}, {}", measured.samples,
+                     time_text(price(Work::Kind::forward) + price(Work::Kind::backward)),
+                     is_same ? "measured" : "scaled from " + measured.device.name + ": not measured");
+}
+
+/// "2 x a100 (7.8 Tflop/s in fp32), 6 x t4 (3.24 Tflop/s in fp32)": each device with its sustained rate, or
+/// with the time that follows from a measured one.
 std::string devices_line(const Job& job) {
   std::vector<std::pair<const platforms::Device*, int>> devices;
+  std::vector<Rank> ranks;  // the first one with each
   for (const Rank rank : job.roster().workers()) {
     const platforms::Device& own = job.devices().host_of(rank).device;
     const auto known = std::ranges::find_if(devices, [&](const auto& entry) {
       return entry.first->name == own.name && entry.first->speed.count() == own.speed.count();
     });
-    if (known == devices.end())
-      devices.push_back({&own, 1});
-    else
+    if (known != devices.end()) {
       ++known->second;
+      continue;
+    }
+    devices.push_back({&own, 1});
+    ranks.push_back(rank);
   }
   constexpr std::size_t most = 6;
   std::string line;
   for (std::size_t i = 0; i < std::min(devices.size(), most); ++i)
     line += fmt::format("{}{} x {} ({})", i == 0 ? "" : ", ", devices[i].second, devices[i].first->name,
-                        speed_text(*devices[i].first, job.spec().experiment.workload.precision));
+                        job.devices().measured() != nullptr
+                            ? measured_text(job, ranks[i])
+                            : speed_text(*devices[i].first, job.spec().experiment.workload.precision));
   if (devices.size() > most) line += fmt::format(" and {} more kinds", devices.size() - most);
   return "devices of the workers: " + line;
 }
@@ -206,6 +240,20 @@ void warn_of_sampling_without_selection(const Job& job, std::vector<std::string>
                                    experiment.data.sampling, options));
 }
 
+void warn_of_unused_caches(const Job& job, std::vector<std::string>& warnings) {
+  const Experiment& experiment = job.spec().experiment;
+  if (job.data().from_storage()) return;
+  std::vector<std::string> unused;
+  if (experiment.data.cache_capacity > Bytes(0)) unused.emplace_back("data.cache_capacity");
+  if (experiment.data.disk_capacity > Bytes(0)) unused.emplace_back("data.disk_capacity");
+  if (!experiment.placement.cache_nodes.empty()) unused.emplace_back("placement.cache_nodes");
+  if (unused.empty()) return;
+  warnings.push_back(
+      fmt::format("nothing reads through cache nodes, because data.source is memory: {} {} no effect. To read "
+                  "samples through caches, set data.source: storage",
+                  fmt::join(unused, ", "), unused.size() == 1 ? "has" : "have"));
+}
+
 void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {
   if (!job.data().from_storage() || job.spec().experiment.data.store == StoreAccess::mounted) return;
   std::set<std::string> used;
@@ -236,7 +284,8 @@ void warn_of_unknown_speeds(const Job& job, std::vector<std::string>& warnings) 
     const platforms::Host& host = job.devices().host_of(worker);
     const platforms::Device& device = host.device;
     const bool is_rounded_nowhere = precision == Precision::tf32 && !device.is_gpu;
-    if (device.gives(precision) || is_rounded_nowhere || !named.insert(device.name).second) continue;
+    const bool is_certain = is_rounded_nowhere || is_measured_device(job, device);
+    if (device.gives(precision) || is_certain || !named.insert(device.name).second) continue;
     unknown += fmt::format("{}device '{}' (host '{}'; known: {})", unknown.empty() ? "" : ", ", device.name,
                            host.name, device.given_precisions());
   }
@@ -380,6 +429,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_small_images(job, warnings);
   warn_of_unread_disks(job, warnings);
   warn_of_sampling_without_selection(job, warnings);
+  warn_of_unused_caches(job, warnings);
   warn_of_unused_cold_reads(job, warnings);
   warn_of_unknown_speeds(job, warnings);
   warn_of_ignored_speeds(job, warnings);

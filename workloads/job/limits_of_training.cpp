@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "workloads/job/all_reduce_plan.hpp"
 #include "workloads/job/ensemble.hpp"
@@ -60,6 +61,62 @@ std::vector<Limit> of_models() {
        [](All all) {
          const auto& workload = all.experiment.workload;
          return is_synthetic(all) && workload.synthetic_buckets > workload.synthetic_parameters;
+       }},
+  };
+}
+
+/// One of the two passes is given, and nothing says how long the other one takes.
+bool is_half(Seconds given, Seconds other, Seconds both) {
+  return given > Seconds(0) && other == Seconds(0) && both == Seconds(0);
+}
+
+/// Both passes and the step are given, and do not agree.
+bool disagree(const Experiment::Workload& workload) {
+  constexpr double rounding = 1e-9;
+  const double sum = (workload.measured_forward + workload.measured_backward).count();
+  return workload.measured_forward > Seconds(0) && workload.measured_backward > Seconds(0) &&
+         workload.measured_step > Seconds(0) && std::abs(sum - workload.measured_step.count()) > rounding * sum;
+}
+
+bool is_part(Seconds pass, Seconds other, Seconds step) {
+  return pass == Seconds(0) || step == Seconds(0) || other > Seconds(0) || pass < step;
+}
+
+std::vector<Limit> of_measured_times() {
+  return {
+      {"workload.measured_backward", "a time, or workload.measured_step besides workload.measured_forward",
+       "the forward pass alone does not say how long a step takes", "workload.measured_forward=60ms",
+       [](All all) {
+         const auto& workload = all.experiment.workload;
+         return is_half(workload.measured_forward, workload.measured_backward, workload.measured_step);
+       }},
+      {"workload.measured_forward", "a time, or workload.measured_step besides workload.measured_backward",
+       "the backward pass alone does not say how long a step takes", "workload.measured_backward=120ms",
+       [](All all) {
+         const auto& workload = all.experiment.workload;
+         return is_half(workload.measured_backward, workload.measured_forward, workload.measured_step);
+       }},
+      {"workload.measured_forward", "less than workload.measured_step, of which it is a part", "",
+       "workload.measured_forward=200ms workload.measured_step=180ms",
+       [](All all) {
+         const auto& workload = all.experiment.workload;
+         return !is_part(workload.measured_forward, workload.measured_backward, workload.measured_step);
+       }},
+      {"workload.measured_backward", "less than workload.measured_step, of which it is a part", "",
+       "workload.measured_backward=180ms workload.measured_step=180ms",
+       [](All all) {
+         const auto& workload = all.experiment.workload;
+         return !is_part(workload.measured_backward, workload.measured_forward, workload.measured_step);
+       }},
+      {"workload.measured_step",
+       "the sum of workload.measured_forward and workload.measured_backward, or nothing besides these", "",
+       "workload.measured_forward=60ms workload.measured_backward=100ms workload.measured_step=180ms",
+       [](All all) { return disagree(all.experiment.workload); }},
+      {"workload.measured_on", "nothing", "no measured time is given (workload.measured_step)",
+       "workload.measured_on=a100",
+       [](All all) {
+         const auto& workload = all.experiment.workload;
+         return !workload.measured_on.empty() && !workload.has_measured_times();
        }},
   };
 }
@@ -263,7 +320,7 @@ std::vector<Limit> of_runs() {
 const std::vector<Limit>& limits_of_training() {
   static const std::vector<Limit> all = [] {
     std::vector<Limit> limits;
-    for (const auto& part : {of_models(), of_exchanges(), of_ends(), of_optimizers(), of_runs()})
+    for (const auto& part : {of_models(), of_measured_times(), of_exchanges(), of_ends(), of_optimizers(), of_runs()})
       limits.insert(limits.end(), part.begin(), part.end());
     return limits;
   }();

@@ -266,9 +266,20 @@ class Placer {
         experiment_.run.devices == DeviceSpeed::native && !experiment_.physics.profile.empty();
     if (workload.math == Math::real || is_measured) return;
     const auto slots = all_slots();
+    if (slots.empty()) return;
+    const platforms::Device& measured = workload.measured_on.empty()
+                                            ? platform_.host(slots.front()).device
+                                            : platforms::find_device(workload.measured_on);
+    const bool knows_rate = measured.gives(workload.precision) || workload.precision == Precision::tf32;
     for (const auto& name : std::set(slots.begin(), slots.end())) {
       const platforms::Device& device = platform_.host(name).device;
-      if (device.gives(workload.precision) || workload.precision == Precision::tf32) continue;
+      const bool is_timed = workload.has_measured_times() && device.name == measured.name;
+      if (workload.has_measured_times() && !is_timed && !knows_rate)
+        fail_at("workload.measured_on",
+                "a device whose data sheet gives a rate in " + std::string(to_text(workload.precision)) +
+                    ", from which to scale times to device '" + device.name + "' (host '" + name + "')",
+                quote(measured.name));
+      if (device.gives(workload.precision) || workload.precision == Precision::tf32 || is_timed) continue;
       fail_at("workload.precision",
               "a precision that the data sheet of device '" + device.name + "' (host '" + name + "' of " +
                   platform_.file + ") gives (" + device.given_precisions() + "), or a profile measured in it",

@@ -31,7 +31,7 @@ ModelDescription model_of_tensors(const Experiment::Workload& workload) {
                              .shape = {elements}});
     shares.push_back({index, index + 1, work.forward, work.backward});
   }
-  cut_into_buckets(model, shares, workload.bucket_bytes);
+  cut_into_buckets(model, shares, {workload.bucket_bytes, workload.first_bucket_bytes});
   return model;
 }
 
@@ -57,6 +57,7 @@ LearnerSetting learner_setting(const Experiment& experiment, const DatasetInfo& 
           .dataset = dataset,
           .image_size = workload.image_size,
           .bucket_bytes = workload.bucket_bytes,
+          .first_bucket_bytes = workload.first_bucket_bytes,
           .seed = experiment.seed,
           .precision = workload.precision,
           .deterministic = workload.deterministic,

@@ -124,9 +124,10 @@ std::string description_key(const LearnerSetting& setting) {
     digest.add({block.data(), static_cast<std::size_t>(file.gcount())});
   if (!file.eof()) return "";
   const DatasetInfo images = scaled_images(setting);
-  digest.add(fmt::format("{} {} {}x{}x{} {} {} {}", cache_version,
+  digest.add(fmt::format("{} {} {}x{}x{} {} {} {} {}", cache_version,
                          fs::path(setting.model).filename().string(), images.channels, images.height,
                          images.width, images.classes, setting.bucket_bytes.count(),
+                         setting.first_bucket_bytes.count(),
                          static_cast<int>(setting.precision)));
   return digest.text();
 }

@@ -231,7 +231,7 @@ ModelDescription describe_torch_script(const LearnerSetting& setting) {
   for (std::size_t segment = 0; segment < shares.size(); ++segment)
     share_at[positions[segment]] = &shares[segment];
   add_flops(share_at, graph);
-  cut_into_buckets(description, shares, setting.bucket_bytes);
+  cut_into_buckets(description, shares, setting.bucket_sizes());
   return description;
 }
 

@@ -13,11 +13,18 @@
 
 namespace tandem {
 
+/// Least sizes of the buckets into which layers are gathered, from the last layer on.
+struct BucketSizes {
+  Bytes others{0};  ///< 0: all in one
+  Bytes first{0};   ///< of the one that is complete first in the backward pass; 0: as the others
+};
+
 struct LearnerSetting {
   std::string model;       ///< a name of model_catalog(), or the path of a TorchScript file
   DatasetInfo dataset;     ///< image shape and classes
   int image_size = 0;      ///< side to which images are scaled for the model; 0: as they are
   Bytes bucket_bytes;      ///< layers are gathered into buckets of at least this size; 0: one bucket
+  Bytes first_bucket_bytes{0};  ///< the same of the first bucket in the backward pass; 0: as the others
   std::uint64_t seed = 1;  ///< of the initial parameters: the same seed gives the same model everywhere
   int replica = 0;         ///< which worker's: what dropout leaves out depends on it, the seed and the step
   Precision precision = Precision::fp32;
@@ -27,6 +34,8 @@ struct LearnerSetting {
   bool graphs = false;
   /// The CUDA device that libtorch computes on, which is that of the compute device; none: the processor.
   std::optional<int> gpu = {};
+
+  BucketSizes bucket_sizes() const { return {bucket_bytes, first_bucket_bytes}; }
 };
 
 /// Names, summaries and papers of the models; the factory is internal.

@@ -281,14 +281,16 @@ std::int64_t elements_of(const std::vector<TensorDescription>& tensors, const Se
 }  // namespace
 
 std::vector<int> cut_into_buckets(ModelDescription& description, const std::vector<SegmentShare>& shares,
-                                  Bytes wanted) {
+                                  const BucketSizes& wanted) {
   std::vector<int> bucket_of_segment(shares.size());
   std::size_t last = shares.size();
   Bytes gathered;
   for (std::size_t segment = shares.size(); segment-- > 0;) {
     bucket_of_segment[segment] = static_cast<int>(description.buckets.size());
     gathered += Bytes(4 * elements_of(description.tensors, shares[segment]));
-    const bool full = wanted > Bytes(0) && gathered >= wanted;
+    const bool is_first = description.buckets.empty() && wanted.first > Bytes(0);
+    const Bytes least = is_first ? wanted.first : wanted.others;
+    const bool full = least > Bytes(0) && gathered >= least;
     if (!full && segment > 0) continue;
     add_bucket(description, shares, segment, last);
     last = segment;
@@ -320,7 +322,7 @@ ModelPlan plan_model(const LearnerSetting& setting) {
   }
 
   plan.description.activations = walk.activations();
-  plan.bucket_of_segment = cut_into_buckets(plan.description, shares, setting.bucket_bytes);
+  plan.bucket_of_segment = cut_into_buckets(plan.description, shares, setting.bucket_sizes());
   return plan;
 }
 

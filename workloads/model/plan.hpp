@@ -33,10 +33,10 @@ struct SegmentShare {
   Flops forward;
   Flops backward;
 };
-/// Collects segments (in forward order) from the last one on into buckets of at least `wanted` (0: one
-/// bucket), and gives every tensor its position. Returns the bucket of each segment.
+/// Collects segments (in forward order) from the last one on into buckets of at least the wanted size, and
+/// gives every tensor its position. Returns the bucket of each segment.
 std::vector<int> cut_into_buckets(ModelDescription& description, const std::vector<SegmentShare>& shares,
-                                  Bytes wanted);
+                                  const BucketSizes& wanted);
 
 /// Errors: ConfigError for an unknown model or unsupported images.
 ModelPlan plan_model(const LearnerSetting& setting);

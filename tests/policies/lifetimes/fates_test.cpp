@@ -114,6 +114,15 @@ TEST(Fates, FixedLifetimesAreThoseOfSlotAndIncarnation) {
   EXPECT_EQ(departures("fixed", {{"time", 10.0}, {"lost", 1.0}}, 1, {0}, 5.0, 12.0)[0].how, How::lost);
 }
 
+/// "inf", the default of `time`, may also be written, in both options.
+TEST(Fates, AMachineOfInfiniteLifetimeNeverDeparts) {
+  const auto all = departures("fixed", {{"times", std::string("inf;200,inf")}, {"time", std::string("inf")}},
+                              1, {0, 0, 0}, 50.0, 1e6);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0], (Departure{200.0, {1, 1}, How::revoked}));
+  EXPECT_TRUE(departures("never", {{"limit", std::string("inf")}}, 1, {0, 0}, 10.0, 1e9).empty());
+}
+
 TEST(Fates, TheShareOfLossesIsTheOption) {
   const auto all = departures("exponential", {{"mean", 10.0}, {"lost", 0.25}}, 3, {0}, 0.0, 1e5);
   const auto lost = std::ranges::count(all, How::lost, &Departure::how);

@@ -264,6 +264,9 @@ TEST(LifetimeModelErrors, BadOptionsAreRefused) {
   refuses("trace", {{"events", std::string("9 vanish a")}}, "add, remove or warn");
   refuses("trace", {{"events", std::string("soon remove a")}}, "a time in seconds");
   refuses("fixed", {{"times", std::string("5,-1")}}, "found '-1'");
+  refuses("fixed", {{"times", std::string("5,nan")}}, "numbers of at least 0 (or inf)");
+  refuses("empirical", {{"times", std::string("5,inf")}}, "found 'inf'");
+  refuses("fixed", {{"lost", std::string("inf")}}, "found 'inf'");
   refuses("shocks", {{"chance", 1e-6}}, "0, or a number from 1e-04");
   refuses("capacity-trace", {{"counts", std::string("2.5")}}, "whole numbers");
   refuses("capacity-trace", {{"counts", std::string()}}, "at least one number");

@@ -90,6 +90,15 @@ struct RandomValue {
   void operator()(Variants*) const {}
 };
 
+/// On a device of the catalogue, and the parts of the step are its parts.
+void make_measured_times_sensible(Rng& rng, Experiment::Workload& workload) {
+  workload.measured_on = "";
+  workload.measured_backward = Seconds(0);
+  if (rng.below(2) == 0) workload.measured_step = workload.measured_forward = Seconds(0);
+  if (workload.measured_step > Seconds(0)) workload.measured_on = "a100";
+  if (workload.measured_forward >= workload.measured_step) workload.measured_forward = Seconds(0);
+}
+
 /// Tensors belong to the model that is given by its sizes, and have its parameters and work.
 void make_tensors_agree(Experiment::Workload& workload) {
   if (workload.synthetic_tensors.empty() || workload.math == Math::real)
@@ -213,6 +222,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   draw_images(rng, experiment);
   experiment.workload.synthetic_buckets = 1;
   make_tensors_agree(experiment.workload);
+  make_measured_times_sensible(rng, experiment.workload);
   if (experiment.workload.math == Math::modelled)
     experiment.stop.accuracy = 0.0;
   else if (experiment.workload.precision == Precision::fp16)

@@ -1,0 +1,13 @@
+// The keys of experiment files as text for people: `tandem show --keys`.
+#pragma once
+
+#include <string>
+
+namespace tandem {
+
+/// One line per key that begins with `prefix` ("": all keys): "workload.batch  integer >= 1  [64]".
+/// With `details`, and always for a prefix that is a whole key, the line lists the names that the key accepts
+/// and says what the key means. Errors: ConfigError with the nearest key where none begins so.
+std::string describe_keys(const std::string& prefix, bool details);
+
+}  // namespace tandem

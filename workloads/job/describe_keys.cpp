@@ -83,7 +83,7 @@ std::vector<KeyLine> all_lines() {
                    "several jobs on one platform, at the same time: name of each -> the keys that it "
                    "overrides, not name, platform, physics and run.devices; tandem simulate and run write "
                    "DIR/jobs/NAME; study and validate report each job"});
-  const std::string time = "time >= 0 (like 10s)";
+  const std::string time = "time >= 0 (" + time_examples() + ")";
   lines.push_back({"jobs.NAME.start", time, time, "0s", "when the job begins, on the common clock"});
   return lines;
 }

@@ -8,6 +8,7 @@
 #include "platforms/topology.hpp"
 #include "runtime/cluster/plan.hpp"
 #include "tests/cli/command.hpp"
+#include "tests/cli/lab.hpp"
 #include "tests/support/cluster_walk.hpp"
 #include "tests/support/paths.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -215,9 +216,8 @@ TEST_F(LongClusterCommand, ARankIsKilledWhenItsMachineIsRevoked) {
   ASSERT_EQ(whole.exit_code, 0) << whole.output;
   const double makespan_s =
       read_results((line_.folder() / "whole").string()).summary.at("makespan_s").get<double>();
-  const auto revoked = line_.tandem(
-      job + " --set run.revoke=kill --set transience.lifetime=fixed --set 'transience.options.times=" +
-      std::to_string(0.4 * makespan_s) + ",1e9;1e9' --out out");
+  const auto revoked = line_.tandem(job + " --set run.revoke=kill " +
+                                    lifetimes(std::to_string(0.4 * makespan_s) + ",1e9;1e9") + "--out out");
   ASSERT_EQ(revoked.exit_code, 0) << revoked.output;
   EXPECT_NE(revoked.output.find("the machine of worker 0 on 'second' departed (revoked)"), std::string::npos)
       << revoked.output;
@@ -239,10 +239,8 @@ TEST_F(LongClusterCommand, AJobContinuesWithFewerWorkers) {
   for (const std::string to : {"directory", "buddy"}) {
     SCOPED_TRACE(to);
     const auto revoked =
-        line_.tandem(job + " --set checkpoint.to=" + to +
-                     " --set checkpoint.keep=2 --set run.revoke=kill --set transience.lifetime=fixed --set "
-                     "'transience.options.times=" +
-                     std::to_string(0.5 * makespan_s) + ",1e9;1e9' --out " + to);
+        line_.tandem(job + " --set checkpoint.to=" + to + " --set checkpoint.keep=2 --set run.revoke=kill " +
+                     lifetimes(std::to_string(0.5 * makespan_s) + ",1e9;1e9") + "--out " + to);
     ASSERT_EQ(revoked.exit_code, 0) << revoked.output;
     EXPECT_NE(revoked.output.find("generation 1 has 1 of 2 workers: 1"), std::string::npos) << revoked.output;
     const auto info = read_results((line_.folder() / to).string()).info;

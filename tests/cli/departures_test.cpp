@@ -24,19 +24,17 @@ const std::string transient =
 
 class DepartureJobs : public ResumeJobs, public ::testing::WithParamInterface<std::string> {
  protected:
-  using Fate = std::tuple<int, std::int64_t, std::string>;
   /// In the order of time.
   static std::vector<Fate> departures(const Results& results) {
-    std::vector<Fate> fates;
-    for (const auto& change : changes_with(results.journal, "departed"))
-      fates.emplace_back(change.slot, change.incarnation, change.cause);
-    return fates;
+    auto all = fates(results.journal);
+    std::erase_if(all, [](const Fate& fate) { return std::get<2>(fate) != "departed"; });
+    return all;
   }
   /// The first incarnations' fates do not depend on when others come.
   static std::vector<Fate> first_departures(const Results& results) {
-    auto fates = departures(results);
-    std::erase_if(fates, [](const Fate& fate) { return std::get<1>(fate) > 1; });
-    return fates;
+    auto all = departures(results);
+    std::erase_if(all, [](const Fate& fate) { return std::get<1>(fate) > 1; });
+    return all;
   }
   static void expect_sound(const Results& results) {
     EXPECT_GE(departures(results).size(), 2U);
@@ -69,8 +67,7 @@ class DepartureJobs : public ResumeJobs, public ::testing::WithParamInterface<st
   void expect_pages() const {
     const auto compared = line_.tandem("compare simulated measured --out comparison --trace both.json");
     EXPECT_LE(compared.exit_code, 1) << compared.output;
-    EXPECT_NE(compared.output.find("Departures and arrivals of machines"), std::string::npos)
-        << compared.output;
+    expect_in("Departures and arrivals of machines", compared.output);
     EXPECT_NE(contents("comparison/report.html").find("\"stays\":"), std::string::npos);
     EXPECT_NE(contents("both.json").find("machine 1 departed (revoked)"), std::string::npos);
     succeeds("view .");
@@ -130,21 +127,17 @@ class LongStateFiles : public DepartureJobs {};
 
 /// The state_file of a host takes its worker away in simulation and measurement.
 TEST_F(LongStateFiles, MakeWorkersDepartInBothWorlds) {
-  std::string platform = contents(testing::source_folder() + "/platforms/mixed_lab.xml");
-  const std::string host = "id=\"node-2\"";
-  ASSERT_NE(platform.find(host), std::string::npos);
-  platform.insert(platform.find(host), "state_file=\"node-2.states\" ");
-  line_.write("with_states.xml", platform);
+  const std::string lab = edited_lab(line_, {{"<host id=\"node-2\"", "$& state_file=\"node-2.states\""}});
   line_.write("node-2.states", "0.2 0\n0.25 1\n0.5 0\n0.55 1\n");
-  const std::string job = experiment(150,
-                                     "--set platform=with_states.xml --set transience.lifetime=states --set "
-                                     "transience.start=0.1 --set physics.ensemble=0 --decisions");
+  const std::string job = experiment(150, "--set platform=" + lab +
+                                              " --set transience.lifetime=states --set "
+                                              "transience.start=0.1 --set physics.ensemble=0 --decisions");
   succeeds("simulate " + job + " --out simulated");
   succeeds("run " + job + " --out measured");
   for (const char* world : {"simulated", "measured"}) {
     SCOPED_TRACE(world);
     const Results found = results(world);
-    EXPECT_EQ(departures(found), (std::vector<Fate>{{1, 1, "lost"}, {1, 2, "lost"}}));
+    EXPECT_EQ(departures(found), (std::vector<Fate>{{1, 1, "departed", "lost"}, {1, 2, "departed", "lost"}}));
     EXPECT_EQ(count_of_changes(found.journal, "joined"), 4 + 2);
     expect_sound(found);
   }
@@ -161,10 +154,10 @@ TEST_F(LongLossRules, PushesOfLostWorkersAreDroppedInBothWorlds) {
     events += fmt::format("{} remove {}; {} add {}; ", 10 + 4 * departure, slot, 11 + 4 * departure, slot);
   }
   events.resize(events.size() - 2);
-  const std::string job = experiment(
-      150, "--set transience.lifetime=trace --set 'transience.options.events=" + events +
-               "' --set transience.start=1 --set transience.time_scale=100 --set physics.ensemble=0 "
-               "--set recovery.on_loss=drop --decisions");
+  const std::string job =
+      experiment(150, trace(events) +
+                          "--set transience.start=1 --set transience.time_scale=100 --set physics.ensemble=0 "
+                          "--set recovery.on_loss=drop --decisions");
   succeeds("simulate " + job + " --out simulated");
   succeeds("run " + job + " --out measured");
   for (const char* world : {"simulated", "measured"}) {
@@ -190,17 +183,16 @@ TEST_F(LossRules, ThatDropNothingAreRefused) {
            {"--set sync.over=all-reduce", "keep without servers, where a round is done again"},
            {"--set recovery.mode=restart --set recovery.policy=restart", "keep where the job starts again"},
            {"--set recovery.on_loss=lose", "expected keep | drop, found 'lose'"}}) {
-    const auto told = line_.tandem(
-        "simulate " + experiment(10, transient + "--set recovery.on_loss=drop " + settings) + " --out out");
-    EXPECT_EQ(told.exit_code, 2) << told.output;
-    EXPECT_NE(told.output.find(why), std::string::npos) << told.output;
+    refuses(
+        "simulate " + experiment(10, transient + "--set recovery.on_loss=drop " + settings) + " --out out",
+        why);
   }
 }
 
 /// Without servers, whose workers have the model: never all of them depart at once.
 const std::string traced =
-    "--set transience.lifetime=trace --set 'transience.options.events=20 remove a; 30 add a; 45 remove b; 50 "
-    "add b' --set transience.start=10 --set transience.time_scale=100 --set physics.ensemble=0 ";
+    trace("20 remove a; 30 add a; 45 remove b; 50 add b") + hundredfold + "--set physics.ensemble=0 ";
+const std::vector<Fate> two_revoked = {{0, 1, "departed", "revoked"}, {1, 1, "departed", "revoked"}};
 
 class CommitsOverDepartures : public DepartureJobs {};
 
@@ -213,7 +205,7 @@ TEST_P(CommitsOverDepartures, AreOfTheSameRoundsInBothWorldsAndAreResumed) {
   for (const char* world : {"simulated", "measured"}) {
     SCOPED_TRACE(world);
     const Results found = results(world);
-    EXPECT_EQ(departures(found), (std::vector<Fate>{{0, 1, "revoked"}, {1, 1, "revoked"}}));
+    EXPECT_EQ(departures(found), (two_revoked));
     const auto rounds = rounds_of_commits(found.journal);
     ASSERT_EQ(rounds.size(), 3U);
     // Where pushes are counted as rounds, a departure may end two rounds at once.
@@ -245,16 +237,14 @@ TEST_P(SpareJobs, WaitInSlotsOfTheirOwnInBothWorlds) {
     SCOPED_TRACE(world);
     const Results found = results(world);
     if (GetParam().find("psgd") == std::string::npos) expect_sound(found);
-    EXPECT_EQ(departures(found), (std::vector<Fate>{{0, 1, "revoked"}, {1, 1, "revoked"}}));
+    EXPECT_EQ(departures(found), (two_revoked));
     std::vector<std::pair<int, std::int64_t>> joined;
     for (const auto& change : changes_with(found.journal, "joined"))
       joined.emplace_back(change.slot, change.incarnation);
     EXPECT_EQ(joined, (std::vector<std::pair<int, std::int64_t>>{{0, 1}, {1, 1}, {2, 1}, {3, 1}, {0, 2}}));
   }
-  const auto resumed = line_.tandem("simulate --resume simulated --out resumed");
-  EXPECT_EQ(resumed.exit_code, 2);
-  EXPECT_NE(resumed.output.find("expected a job without placement.spares, found node-4"), std::string::npos)
-      << resumed.output;
+  refuses("simulate --resume simulated --out resumed",
+          "expected a job without placement.spares, found node-4");
   expect_replayed(results("simulated"), results("measured"));
 }
 
@@ -276,7 +266,7 @@ TEST_P(DeparturesWithoutServers, HaveTheSameMembersInBothWorlds) {
     const bool has_common_model =
         GetParam().find("average") == std::string::npos && GetParam().find("psgd") == std::string::npos;
     if (has_common_model) expect_sound(found);
-    EXPECT_EQ(departures(found), (std::vector<Fate>{{0, 1, "revoked"}, {1, 1, "revoked"}}));
+    EXPECT_EQ(departures(found), (two_revoked));
     EXPECT_EQ(count_of_changes(found.journal, "joined"), 4 + 2);
     ASSERT_FALSE(found.journal.evaluations.empty());
     EXPECT_EQ(found.journal.evaluations.back().round, rounds);

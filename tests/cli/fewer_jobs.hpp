@@ -25,8 +25,7 @@ class FewerWorkers : public RestartJobs {
       const auto own = times.find(slot);
       text += (slot > 0 ? ";" : "") + (own == times.end() ? "" : fmt::format("{},", own->second)) + "1e9";
     }
-    return "--set recovery.mode=restart --set transience.lifetime=fixed --set 'transience.options.times=" +
-           text + "' ";
+    return "--set recovery.mode=restart " + lifetimes(text);
   }
   static std::vector<Slots> slots_of_generations(const Results& results) {
     std::vector<Slots> all;
@@ -66,9 +65,7 @@ class FewerWorkers : public RestartJobs {
   /// steps.
   void expect_as_by_hand(const std::string& whole, const std::string& directory, int rounds) const {
     const std::string hand = by_hand(whole, directory, rounds);
-    const std::string model = contents(hand + "/model.pt");
-    EXPECT_GT(model.size(), 1000U);
-    EXPECT_TRUE(model == contents(directory + "/model.pt")) << "the models differ";
+    expect_same_model(hand, directory);
     const Results changed = results(directory), expected = results(hand);
     const auto slots = slots_of_generations(changed).back();
     const std::int64_t from = rounds_of_generations(changed).back();

@@ -97,11 +97,10 @@ TEST_F(LongFewerOnMachines, HaveTwoCopiesOfEachPartBeforeTheNextCommit) {
       succeeds("simulate " + words + departs({{1, first_s}, {2, began_s + 1e-6}}) + "--out pair");
   EXPECT_EQ(rounds_of_generations(results("pair")), (Rounds{0, rounds[1], 0}));
   EXPECT_EQ(lost_commits(results("pair")), Rounds{rounds[1]});
-  EXPECT_NE(told.find(fmt::format("commits were lost with the last copy of one of their parts, and the job "
-                                  "started from an earlier one: round {}",
-                                  rounds[1])),
-            std::string::npos)
-      << told;
+  expect_in(fmt::format("commits were lost with the last copy of one of their parts, and the job "
+                        "started from an earlier one: round {}",
+                        rounds[1]),
+            told);
   EXPECT_GE(results("pair").summary.at("membership").at("lost_samples").get<std::int64_t>(), rounds[1] * 32)
       << "all that was done";
   expect_each_step_once("pair");
@@ -172,9 +171,9 @@ TEST_F(LongFewerOnMachines, EachHostKeepsTheLastCommitsAlone) {
   EXPECT_LT(rounds_of_generations(results("out"))[1], 20);
   for (const std::string host : {"node-1", "node-3", "node-6", "server"}) {
     const std::string left = files("out/memory/" + host + "/checkpoints");
-    EXPECT_NE(left.find("round_00000030."), std::string::npos) << host << '\n' << left;
+    expect_in("round_00000030.", left);
     for (const char* old : {"round_00000009", "round_00000012", "round_00000015", "round_00000018"})
-      EXPECT_EQ(left.find(old), std::string::npos) << host << '\n' << left;
+      expect_not_in(old, left);
   }
 }
 
@@ -227,10 +226,10 @@ TEST_F(LongRevokedFewerInMemory, APairThatIsLostTakesTheCommitsAlong) {
                     departs({{1, 2.0}, {2, 2.2}}));
   const std::string told = succeeds("run " + words + " --out measured");
   EXPECT_EQ(rounds_of_generations(results("measured")), (std::vector<std::int64_t>{0, 0})) << told;
-  EXPECT_NE(told.find("another machine was lost meanwhile: generation 1 starts from its beginning; the "
-                      "machines that are lost had the last copy of a part of the commit of round "),
-            std::string::npos)
-      << told;
+  expect_in(
+      "another machine was lost meanwhile: generation 1 starts from its beginning; the "
+      "machines that are lost had the last copy of a part of the commit of round ",
+      told);
   expect_each_step_once("measured");
 }
 
@@ -244,7 +243,7 @@ TEST_F(LongFewerOnMachines, ADeathLosesNoPartOfACommit) {
     const auto told =
         killed(words + " --set checkpoint.keep=2 --set checkpoint.to=" + to, {{has_checkpoint(20), "1"}});
     ASSERT_EQ(told.exit_code, 0) << told.output;
-    EXPECT_NE(told.output.find("generation 1 has 3 of 4 workers: 0, 2, 3"), std::string::npos) << told.output;
+    expect_in("generation 1 has 3 of 4 workers: 0, 2, 3", told.output);
     EXPECT_GE(rounds_of_generations(results("out"))[1], 10);
     expect_as_by_hand("whole", "out", 400);
     expect_each_step_once("out");

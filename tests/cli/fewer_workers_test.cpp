@@ -6,7 +6,6 @@
 #include <set>
 
 #include "tests/cli/fewer_jobs.hpp"
-#include "validation/compare/compare.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -19,9 +18,9 @@ TEST_P(ShrunkenTraining, EndsAsTheSameDoneByHand) {
   const std::string words = experiment(24, commits + GetParam());
   succeeds("simulate " + words + " --out whole");
   const double whole_s = makespan("whole");
-  const std::string told = succeeds("simulate " + words + " --set recovery.policy=shrink --decisions " +
-                                    departs({{1, 0.35 * whole_s}, {3, 0.7 * whole_s}}) + " --out out");
-  EXPECT_NE(told.find("with 4, 3, 2 workers"), std::string::npos) << told;
+  expect_in("with 4, 3, 2 workers",
+            succeeds("simulate " + words + " --set recovery.policy=shrink --decisions " +
+                     departs({{1, 0.35 * whole_s}, {3, 0.7 * whole_s}}) + " --out out"));
   const Results all = results("out");
   EXPECT_EQ(slots_of_generations(all), (std::vector<Slots>{{0, 1, 2, 3}, {0, 2, 3}, {0, 2}}));
   expect_as_by_hand("whole", "out", 24);
@@ -34,9 +33,7 @@ TEST_P(ShrunkenTraining, EndsAsTheSameDoneByHand) {
   ASSERT_GE(all.info.hosts.size(), 4U);
   EXPECT_EQ(std::vector(all.info.hosts.begin(), all.info.hosts.begin() + 4), hosts);
   EXPECT_EQ(all.info.experiment.placement.workers, hosts);
-  Results measured = all;
-  measured.info.world = "measured";
-  expect_replayed(all, measured);
+  expect_replayed(all, as_measured(all));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -74,7 +71,7 @@ TEST_F(LongFewerWorkers, ScaleTheRate) {
                     "--out hand",
                     rounds_of_generations(results("out")).back()));
     EXPECT_EQ(results("hand").info.experiment.optimizer.learning_rate, 0.015625);
-    EXPECT_TRUE(contents("hand/model.pt") == contents("out/model.pt")) << "the models differ";
+    expect_same_model("hand", "out");
   }
 }
 
@@ -125,8 +122,7 @@ TEST_F(FewerWorkers, GrowAgainWhenAMachineHasComeUp) {
   const std::string told = succeeds(
       "simulate " + words + " --set recovery.policy=restart --set recovery.least=2 --decisions " +
       departs({{0, 0.35 * whole_s}}) + fmt::format("--set transience.start={} --out out", 0.4 * whole_s));
-  EXPECT_NE(told.find("after a departure of a machine, and after an arrival of a machine"), std::string::npos)
-      << told;
+  expect_in("after a departure of a machine, and after an arrival of a machine", told);
   const Results all = results("out");
   EXPECT_EQ(slots_of_generations(all), (std::vector<Slots>{{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}}));
   EXPECT_NEAR(all.info.generations[2].at("began_s").get<double>(), 0.75 * whole_s, 1e-9);
@@ -134,9 +130,7 @@ TEST_F(FewerWorkers, GrowAgainWhenAMachineHasComeUp) {
   expect_as_by_hand("whole", "out", 24);
   expect_each_step_once("out");
   // Commits are those of one job, each once.
-  std::vector<std::int64_t> rounds;
-  for (const auto& commit : all.journal.commits) rounds.push_back(commit.round);
-  EXPECT_EQ(rounds, (std::vector<std::int64_t>{3, 6, 9, 12, 15, 18, 21, 24}));
+  EXPECT_EQ(rounds_of_commits(all.journal), (std::vector<std::int64_t>{3, 6, 9, 12, 15, 18, 21, 24}));
 }
 
 /// A generation that ends before its first commit: the point is that of the one before, of other workers.
@@ -155,7 +149,7 @@ TEST_F(LongFewerWorkers, ContinueFromTheCommitOfMoreWorkers) {
       fmt::format("simulate --resume whole --resume-from {} --set 'placement.workers=[node-1,node-6]' "
                   "--out hand",
                   rounds[2]));
-  EXPECT_TRUE(contents("hand/model.pt") == contents("out/model.pt")) << "the models differ";
+  expect_same_model("hand", "out");
   expect_each_step_once("out");
 }
 
@@ -165,64 +159,25 @@ TEST_F(FewerWorkers, WithoutACommitBeginAgain) {
   succeeds("simulate " + words + " --set placement.workers=[node-1,node-3,node-6] --out three");
   succeeds("simulate " + words + " --set recovery.policy=shrink " + departs({{1, 0.001}}) + "--out out");
   EXPECT_EQ(rounds_of_generations(results("out")), (std::vector<std::int64_t>{0, 0}));
-  EXPECT_TRUE(contents("three/model.pt") == contents("out/model.pt")) << "the models differ";
+  expect_same_model("three", "out");
 }
-
-class ShrunkenModelled : public FewerWorkers, public ::testing::WithParamInterface<std::string> {};
-
-/// Modelled mathematics takes the times of the real one, and asynchronous jobs end with all their samples.
-TEST_P(ShrunkenModelled, TakeTheTimesOfRealMathematics) {
-  const std::string words =
-      experiment(24, commits + "--set evaluate_every=0 --set recovery.restarts=50 " + GetParam());
-  succeeds("simulate " + words + " --out whole");
-  const double whole_s = makespan("whole");
-  const std::string all = words + " --set recovery.policy=restart --set recovery.least=1 " +
-                          departs({{0, 0.3 * whole_s}, {2, 0.6 * whole_s}}) +
-                          fmt::format("--set transience.start={} ", 0.2 * whole_s);
-  succeeds("simulate " + all + " --out real");
-  succeeds("simulate " + all + " --set workload.math=modelled --out modelled");
-  const Results real = results("real"), modelled = results("modelled");
-  EXPECT_EQ(slots_of_generations(real).size(), 5U);
-  EXPECT_EQ(slots_of_generations(real), slots_of_generations(modelled));
-  EXPECT_EQ(rounds_of_generations(real), rounds_of_generations(modelled));
-  EXPECT_DOUBLE_EQ(makespan("real"), makespan("modelled"));
-  EXPECT_EQ(real.summary.at("samples"), modelled.summary.at("samples"));
-  expect_each_step_once("real");
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    LongAll, ShrunkenModelled,
-    ::testing::Values("", "--set sync.algorithm=asp", "--set sync.algorithm=ssp",
-                      "--set sync.algorithm=esync", "--set sync.over=all-reduce",
-                      "--set recovery.mode=restart --set checkpoint.to=buddy --set checkpoint.keep=2",
-                      "--set recovery.mode=restart --set checkpoint.to=buddy --set checkpoint.keep=2 --set "
-                      "sync.over=all-reduce",
-                      "--set recovery.mode=restart --set checkpoint.to=buddy --set checkpoint.keep=2 --set "
-                      "sync.algorithm=asp",
-                      "--set checkpoint.to=local --set sync.algorithm=asp"));
 
 /// A job that ends incomplete is resumed with all workers, from what fewer have written.
 TEST_F(LongFewerWorkers, AreResumedByHand) {
   const std::string words = experiment(60, commits);
   succeeds("simulate " + words + " --out whole");
   const double whole_s = makespan("whole");
-  const auto told =
-      line_.tandem("simulate " + words + " --set recovery.policy=shrink --set recovery.restarts=1 " +
-                   departs({{1, 0.3 * whole_s}, {2, 0.6 * whole_s}}) + "--out out");
-  EXPECT_EQ(told.exit_code, 70) << told.output;
-  const int last =
-      std::stoi(line_.shell("ls out/checkpoints | grep server_0.state | tail -1 | cut -c7-14").output);
-  const std::string end = fmt::format(" --set stop.rounds={} ", last + 2);
-  const std::string resumed = succeeds("simulate --resume out" + end + "--out resumed");
-  EXPECT_NE(resumed.find("note: 4 workers instead of 3: "), std::string::npos) << resumed;
+  refuses("simulate " + words + " --set recovery.policy=shrink --set recovery.restarts=1 " +
+              departs({{1, 0.3 * whole_s}, {2, 0.6 * whole_s}}) + "--out out",
+          "", 70);
+  const std::string end = fmt::format(" --set stop.rounds={} ", newest_commit("out") + 2);
+  expect_in("note: 4 workers instead of 3: ", succeeds("simulate --resume out" + end + "--out resumed"));
   EXPECT_GT(results("resumed").info.resumed.at("round"), 18) << "before the first departure";
   // With three, nothing changes; from before the departure, four have written it.
-  const std::string same =
-      succeeds("simulate --resume out --set 'placement.workers=[node-1,node-3,node-6]'" + end + "--out same");
-  EXPECT_EQ(same.find("workers instead of"), std::string::npos) << same;
-  const std::string before =
-      succeeds("simulate --resume out --resume-from 3 --set stop.rounds=5 --out before");
-  EXPECT_EQ(before.find("workers instead of"), std::string::npos) << before;
+  const std::string instead = "workers instead of";
+  expect_not_in(instead, succeeds("simulate --resume out --set 'placement.workers=[node-1,node-3,node-6]'" +
+                                  end + "--out same"));
+  expect_not_in(instead, succeeds("simulate --resume out --resume-from 3 --set stop.rounds=5 --out before"));
   EXPECT_EQ(results("before").info.resumed.at("round"), 3);
 }
 
@@ -264,15 +219,12 @@ TEST_F(LongFewerWorkers, WhereTheyCannotContinueAreRefused) {
         Refused{departs({{1, 0.1}}) + "--set recovery.policy=replace",
                 "'recovery.policy': expected restart, shrink or liveput"},
         Refused{
-            "--set recovery.mode=restart --set transience.lifetime=trace --set "
-            "'transience.options.events=10 remove a' --set recovery.policy=liveput",
+            "--set recovery.mode=restart --set recovery.policy=liveput " + trace("10 remove a"),
             "'transience.lifetime': expected a model with a distribution of lifetimes for recovery.policy "
             "liveput"},
         Refused{"--set transience.lifetime=exponential --set recovery.policy=liveput",
                 "'recovery.policy': expected a policy that recovers in place"}}) {
-    const auto told = line_.tandem("simulate " + experiment(24, commits + refused.settings) + " --out out");
-    EXPECT_EQ(told.exit_code, 2) << refused.settings << '\n' << told.output;
-    EXPECT_NE(told.output.find(refused.why), std::string::npos) << told.output;
+    refuses("simulate " + experiment(24, commits + refused.settings) + " --out out", refused.why);
     EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
   }
 }
@@ -297,11 +249,9 @@ TEST_F(LongFewerWorkers, AsManyAsTrainMost) {
   succeeds("simulate " + words + " --set placement.workers=[node-1,node-2,node-3] --out three");
   expect_as_by_hand("three", "out", 24);
   expect_each_step_once("out");
-  Results measured = all;
-  measured.info.world = "measured";
+  Results measured = as_measured(all);
   measured.info.experiment.run.revoke = RevokeMode::kill;
-  const auto replayed = validation::replay(all, {measured});
-  EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+  expect_replayed(all, measured);
 }
 
 /// Workers on machines that may depart, the other ranks on those that stay.
@@ -319,22 +269,14 @@ TEST_F(LongFewerWorkers, InTiers) {
         Refused{"--set placement.servers=[node-2]", "found the server on 'node-2', whose machine may depart"},
         Refused{"--set placement.evaluator=node-1", "found the evaluator on 'node-1'"},
         Refused{"--set placement.evaluator=first-worker",
-                "key 'placement.evaluator': expected a host whose machine stays"}}) {
-    const auto told =
-        line_.tandem("simulate " + experiment(2, commits + tiers + refused.settings) + " --out no");
-    EXPECT_EQ(told.exit_code, 2) << told.output;
-    EXPECT_NE(told.output.find(refused.why), std::string::npos) << told.output;
-  }
+                "key 'placement.evaluator': expected a host whose machine stays"}})
+    refuses("simulate " + experiment(2, commits + tiers + refused.settings) + " --out no", refused.why);
 }
 
 TEST_F(FewerWorkers, BelowTheLeastTheJobGivesUp) {
-  const auto told = line_.tandem(
-      "simulate " + experiment(24, commits + "--set recovery.policy=shrink --set recovery.least=4 ") +
-      departs({{1, 0.1}}) + "--out out");
-  EXPECT_EQ(told.exit_code, 70) << told.output;
-  EXPECT_NE(told.output.find("the job gives up: machines have departed, and no other one is coming"),
-            std::string::npos)
-      << told.output;
+  refuses("simulate " + experiment(24, commits + "--set recovery.policy=shrink --set recovery.least=4 ") +
+              departs({{1, 0.1}}) + "--out out",
+          "the job gives up: machines have departed, and no other one is coming", 70);
 }
 
 #ifdef TANDEM_TESTS_RUN
@@ -368,7 +310,7 @@ TEST_F(LongRevokedFewer, AsManyAsTrainMostAsInTheSimulation) {
           "transience.start=0.2 --set run.revoke=kill");
   succeeds("simulate " + words + " --out simulated");
   const std::string told = succeeds("run " + words + " --out measured");
-  EXPECT_NE(told.find("the job begins with 3 of 4 workers: 0, 1, 2"), std::string::npos) << told;
+  expect_in("the job begins with 3 of 4 workers: 0, 1, 2", told);
   const Results simulated = results("simulated"), measured = results("measured");
   const auto ours = slots_of_generations(simulated), theirs = slots_of_generations(measured);
   ASSERT_GE(theirs.size(), 2U) << "too few departures for a test";
@@ -376,8 +318,7 @@ TEST_F(LongRevokedFewer, AsManyAsTrainMostAsInTheSimulation) {
     EXPECT_EQ(theirs[number], ours[number]) << number;
   EXPECT_EQ(theirs.front(), (Slots{0, 1, 2}));
   expect_each_step_once("measured");
-  const auto comparison = validation::compare(simulated, {measured});
-  EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+  expect_replayed(simulated, measured);
 }
 
 /// No machine departs as it is drawn: a rank dies.
@@ -386,9 +327,7 @@ class LongDeadWorkers : public FewerWorkers {};
 TEST_F(LongDeadWorkers, LeaveTheJobToTheOthers) {
   const std::string words = job(400, "--decisions --set recovery.policy=shrink");
   succeeds("simulate " + words + " --out whole");
-  const auto told = killed(words, {{has_checkpoint(10), "1"}});
-  ASSERT_EQ(told.exit_code, 0) << told.output;
-  EXPECT_NE(told.output.find("generation 1 has 3 of 4 workers: 0, 2, 3"), std::string::npos) << told.output;
+  expect_in("generation 1 has 3 of 4 workers: 0, 2, 3", survives(words, {{has_checkpoint(10), "1"}}));
   const Results measured = results("out");
   EXPECT_EQ(slots_of_generations(measured), (std::vector<Slots>{{0, 1, 2, 3}, {0, 2, 3}}));
   expect_as_by_hand("whole", "out", 400);
@@ -398,20 +337,15 @@ TEST_F(LongDeadWorkers, LeaveTheJobToTheOthers) {
   for (const auto& decision : measured.journal.decisions)
     if (decision.side == "recovery") decided.push_back(decision.event.substr(0, decision.event.find(' ')));
   EXPECT_EQ(decided, (std::vector<std::string>{"started", "departed"}));
-  const auto comparison = validation::compare(results("whole"), {measured});
-  EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+  expect_replayed(measured, measured);
 }
 
 /// With fewer than recovery.least, the job gives up.
 TEST_F(LongDeadWorkers, BelowTheLeastEndTheJob) {
-  const auto told = killed(job(1000000, "--set recovery.policy=shrink --set recovery.least=3"),
-                           {{has_checkpoint(10), "1"}, {has_begun(1), "0", 0.5}});
-  EXPECT_EQ(told.exit_code, 70) << told.output;
-  EXPECT_NE(told.output.find("generation 1 has 3 of 4 workers: 0, 2, 3"), std::string::npos) << told.output;
-  EXPECT_NE(told.output.find("the job gives up: machines have departed, and no other one is coming"),
-            std::string::npos)
-      << told.output;
-  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
+  const std::string told = gives_up(job(1000000, "--set recovery.policy=shrink --set recovery.least=3"),
+                                    {{has_checkpoint(10), "1"}, {after_begin(1, has_checkpoint(100)), "0"}});
+  expect_in("generation 1 has 3 of 4 workers: 0, 2, 3", told);
+  expect_in("the job gives up: machines have departed, and no other one is coming", told);
   EXPECT_EQ(line_.shell("cut -d, -f2,5 out/membership.csv | grep departed | paste -sd ' '").output,
             "1,departed 0,departed\n");
 }
@@ -424,9 +358,8 @@ TEST_F(LongDeadWorkers, StartAgainOnTheirMachines) {
     SCOPED_TRACE(settings);
     const std::string words = job(200, settings + " --force");
     succeeds("simulate " + words + " --out whole");
-    const auto told = killed(words, {{has_checkpoint(10), rank}});
-    ASSERT_EQ(told.exit_code, 0) << told.output;
-    EXPECT_EQ(restarts("out"), 1U) << told.output;
+    survives(words, {{has_checkpoint(10), rank}});
+    EXPECT_EQ(restarts("out"), 1U);
     expect_same_records("whole", "out", 0);
     expect_each_step_once("out");
     std::filesystem::remove_all(line_.folder() / "out");

@@ -40,11 +40,8 @@ class GpuRanks : public ::testing::TestWithParam<Case> {
   std::string platform(bool servers_too) const { return gpu_lab(line_, servers_too); }
   /// The same lab, where the workers' devices are GPUs of the catalogue; no host has a GPU number.
   std::string catalogue_platform() const {
-    return line_.write(
-        "gpus.xml",
-        std::regex_replace(text_of(testing::source_folder() + "/platforms/mixed_lab.xml"),
-                           std::regex("(<host id=\"node[^>]*>\\s*<prop id=\"device\" value=\")[^\"]*"),
-                           "$1v100"));
+    return edited_lab(line_, {{"(<host id=\"node[^>]*>\\s*<prop id=\"device\" value=\")[^\"]*", "$1v100"}},
+                      "gpus.xml");
   }
   /// Runs the job with the emulated GPUs, which `environment` (NAME=VALUE ...) may limit.
   CommandResult on_gpus(const std::string& words, const std::string& environment = "",

@@ -9,66 +9,39 @@
 #include <string>
 #include <vector>
 
-#include "tests/cli/resume_jobs.hpp"
+#include "tests/cli/second_steps.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
 
-using Rounds = std::vector<std::int64_t>;
-
-class LocalCommits : public ResumeJobs {
+class LocalCommits : public SecondSteps {
  protected:
-  /// Workers a and b, steps of a second, and a server s whose disk reads 100 MB/s. A model of 50 MB crosses
-  /// the network in half a second.
+  /// Workers a and b, and a server s whose disk reads 100 MB/s. The model crosses the network in half a
+  /// second.
   std::string job(const std::string& settings, const std::string& latency = "0us") const {
-    const auto route = [](const std::string& from, const std::string& to) {
-      return fmt::format("<route src='{}' dst='{}'><link_ctn id='{}{}'/></route>", from, to, from, to);
-    };
-    std::string links;
-    for (const char* pair : {"ab", "as", "bs"})
-      links += fmt::format("<link id='{}' bandwidth='100MBps' latency='{}'/>", pair, latency);
-    line_.write("platform.xml",
-                "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-                "<platform version=\"4.1\"><config><prop id='network/bandwidth-factor' value='1'/><prop "
-                "id='network/latency-factor' value='1'/></config><zone id='z' routing='Full'><host id='a' "
-                "speed='1Tf'/><host id='b' speed='1Tf'/><host id='s' speed='1000Tf'>"
-                "<disk id='disk' read_bw='100MBps' write_bw='1000MBps'/></host>" +
-                    links + route("a", "b") + route("a", "s") + route("b", "s") + "</zone></platform>\n");
-    return line_.write("local.yaml",
-                       "platform: platform.xml\n"
-                       "workload: {math: modelled, model: synthetic, dataset: synthetic, train_samples: 96, "
-                       "batch: 1, synthetic_parameters: 12500000, synthetic_forward: 5e11, "
-                       "synthetic_backward: 5e11}\n"
-                       "placement: {workers: [a], servers: [s]}\n"
-                       "sync: {algorithm: asp}\n"
-                       "stop: {rounds: 12}\n"
-                       "physics: {ensemble: 0}\n"
-                       "checkpoint: {policy: fixed, options: {interval: 2}, to: local}\n"
-                       "transience: {lifetime: fixed, start: 3}\n"
-                       "recovery: {mode: restart, policy: restart}\n") +
-           " " + settings;
-  }
-  static std::string lives(const std::string& times) {
-    return "--set 'transience.options.times=" + times + "' ";
-  }
-  Results simulate(const std::string& words, const std::string& out) const {
-    succeeds("simulate " + words + " --out " + out);
-    return results(out);
+    return steps_of_a_second(
+        "<host id='a' speed='1Tf'/><host id='b' speed='1Tf'/><host id='s' speed='1000Tf'>"
+        "<disk id='disk' read_bw='100MBps' write_bw='1000MBps'/></host>" +
+            links_of_three("100MBps", latency),
+        "placement: {workers: [a], servers: [s]}\n"
+        "sync: {algorithm: asp}\n"
+        "physics: {ensemble: 0}\n"
+        "checkpoint: {policy: fixed, options: {interval: 2}, to: local}\n"
+        "transience: {lifetime: fixed, start: 3}\n"
+        "recovery: {mode: restart, policy: restart}\n",
+        settings,
+        "<config><prop id='network/bandwidth-factor' value='1'/><prop id='network/latency-factor' "
+        "value='1'/></config>");
   }
   static std::int64_t lost_samples(const Results& results) {
     return results.summary.at("membership").at("lost_samples").get<std::int64_t>();
-  }
-  void expect_each_step_once(const Results& all) const {
-    std::map<Rank, int> steps;
-    for (const auto& step : all.journal.steps)
-      EXPECT_EQ(step.step, steps[step.rank]++) << "rank " << step.rank;
   }
 };
 using LongLocalCommits = LocalCommits;
 
 /// Without its own disk, the new machine of the worker gets the model from the server, which reads it first.
 TEST_F(LocalCommits, TheDiskOfAServerSurvivesTheMachineOfAWorker) {
-  const std::string words = job(lives("15.5,1e9"));
+  const std::string words = job(lifetimes("15.5,1e9"));
   const Results local = simulate(words, "local"),
                 shared = simulate(words + "--set checkpoint.to=directory", "shared");
   ASSERT_EQ(rounds_of_generations(shared).size(), 2U);
@@ -78,7 +51,7 @@ TEST_F(LocalCommits, TheDiskOfAServerSurvivesTheMachineOfAWorker) {
   expect_each_step_once(local);
   EXPECT_NEAR(makespan(local), makespan(shared) + 0.5 + 0.5, 1e-3);
   // Without a restart, both write the same to the same disk.
-  const std::string stays = job(lives("1e9,1e9"));
+  const std::string stays = job(lifetimes("1e9,1e9"));
   EXPECT_DOUBLE_EQ(makespan(simulate(stays, "local_stays")),
                    makespan(simulate(stays + "--set checkpoint.to=directory", "shared_stays")));
   // Nothing can be resumed from states without values.
@@ -88,22 +61,17 @@ TEST_F(LocalCommits, TheDiskOfAServerSurvivesTheMachineOfAWorker) {
 /// The machine of the worker that writes checkpoints departs at any time around a commit: also after the
 /// commit is complete, and before that worker has heard of it and saves the checkpoint to evaluate.
 TEST_F(LongLocalCommits, NoEvaluationIsLeftOutWhenTheWriterDeparts) {
-  const auto evaluated = [](const Results& all) {
-    std::vector<std::int64_t> rounds;
-    for (const auto& evaluation : all.journal.evaluations) rounds.push_back(evaluation.round);
-    return rounds;
-  };
   const std::string words =
       job("--set placement.workers=[a,b] --set sync.algorithm=bsp --set sync.over=all-reduce "
           "--set checkpoint.to=buddy --set evaluate_every=2 --set stop.rounds=6 --force ",
           "200ms");
-  const auto expected = evaluated(simulate(words + lives("1e9;1e9"), "stays"));
+  const auto expected = rounds_of_evaluations(simulate(words + lifetimes("1e9;1e9"), "stays"));
   ASSERT_EQ(expected.size(), 3U);
   bool continues = false;
   for (double departs = 4.5; departs < 7.5; departs += 0.1) {
     SCOPED_TRACE(departs);
-    const Results all = simulate(words + lives(fmt::format("{},1e9;1e9", departs)), "departs");
-    EXPECT_EQ(evaluated(all), expected);
+    const Results all = simulate(words + lifetimes(fmt::format("{},1e9;1e9", departs)), "departs");
+    EXPECT_EQ(rounds_of_evaluations(all), expected);
     continues = continues || rounds_of_generations(all).back() == 2;
   }
   EXPECT_TRUE(continues);
@@ -114,12 +82,10 @@ TEST_F(LongLocalCommits, AWorkerWhoseStateIsNeededTakesItAlong) {
   for (const char* over : {"server", "all-reduce"}) {
     SCOPED_TRACE(over);
     const std::string words =
-        job(lives("1e9;15.5,1e9") +
+        job(lifetimes("1e9;15.5,1e9") +
             "--set placement.workers=[a,b] --set sync.algorithm=bsp --force --set sync.over=" + over);
     const std::string told = succeeds("simulate " + words + " --out out");
-    EXPECT_NE(told.find("when the machine of 'a' (and 1 host more) departs, it takes a part of every commit"),
-              std::string::npos)
-        << told;
+    expect_in("when the machine of 'a' (and 1 host more) departs, it takes a part of every commit", told);
     const Results local = results("out"),
                   shared = simulate(words + " --set checkpoint.to=directory", "shared");
     EXPECT_EQ(rounds_of_generations(local), (Rounds{0, 0}));
@@ -139,7 +105,7 @@ TEST_F(LongLocalCommits, AWorkerWhoseStateIsNeededTakesItAlong) {
 /// earlier generations.
 TEST_F(LongLocalCommits, AMachineThatDepartsMeanwhileTakesItsCommitsAlong) {
   const auto words = [&](const std::string& times) {
-    return job(lives(times) +
+    return job(lifetimes(times) +
                "--set placement.workers=[a,b] --set placement.servers=[b] --set recovery.launch=2 --force");
   };
   const Results one = simulate(words("15.5,1e9;1e9"), "one");
@@ -196,24 +162,20 @@ TEST_F(LongLocalCommits, AreResumed) {
   std::filesystem::remove(line_.folder() / "first/local/node-6/checkpoints/round_00000009.worker_3.state");
   succeeds("simulate --resume first --out third --set stop.rounds=14");
   expect_same_end("whole", "third", 6);
-  const auto refused = line_.tandem(
+  refuses(
       "simulate --resume first --out fourth --set stop.rounds=14 --set "
-      "placement.workers=[node-1,node-2,node-3,node-4]");
-  EXPECT_EQ(refused.exit_code, 2) << refused.output;
-  EXPECT_NE(refused.output.find("expected the same hosts, because checkpoint.to is local"), std::string::npos)
-      << refused.output;
+      "placement.workers=[node-1,node-2,node-3,node-4]",
+      "expected the same hosts, because checkpoint.to is local");
   std::filesystem::remove_all(line_.folder() / "first/local/node-6");
-  const auto lost = line_.tandem("simulate --resume first --out fifth --set stop.rounds=14");
-  EXPECT_EQ(lost.exit_code, 2) << lost.output;
-  EXPECT_NE(lost.output.find("expected a complete checkpoint in it, found none"), std::string::npos)
-      << lost.output;
+  refuses("simulate --resume first --out fifth --set stop.rounds=14",
+          "expected a complete checkpoint in it, found none");
 }
 
 /// A machine that departs leaves the copies of its parts with the next host, from where its replacement gets
 /// them; the model that it had, too.
 TEST_F(LongLocalCommits, InMemorySurviveOneMachineOfAPair) {
   const auto words = [&](const std::string& times, const std::string& over) {
-    return job(lives(times) +
+    return job(lifetimes(times) +
                "--set checkpoint.to=buddy --set placement.workers=[a,b] --set sync.algorithm=bsp "
                "--set recovery.launch=2 --force --set sync.over=" +
                over);
@@ -221,7 +183,7 @@ TEST_F(LongLocalCommits, InMemorySurviveOneMachineOfAPair) {
   for (const std::string over : {"server", "all-reduce"}) {
     SCOPED_TRACE(over);
     const std::string told = succeeds("simulate " + words("1e9;1e9", over) + " --out out");
-    EXPECT_EQ(told.find("takes a part of every commit"), std::string::npos) << told;
+    expect_not_in("takes a part of every commit", told);
     for (const char* times : {"15.5,1e9;1e9", "1e9;15.5,1e9"}) {
       const Results one = simulate(words(times, over), "one");
       ASSERT_EQ(rounds_of_generations(one).size(), 2U) << times;
@@ -244,7 +206,7 @@ TEST_F(LongLocalCommits, InMemorySurviveOneMachineOfAPair) {
 /// checkpoint.mode background.
 TEST_F(LocalCommits, InMemoryTakeTheTimeOfAMessage) {
   const std::string words =
-      job(lives("1e9,1e9") + "--set stop.rounds=6 --set checkpoint.options.interval=4 ");
+      job(lifetimes("1e9,1e9") + "--set stop.rounds=6 --set checkpoint.options.interval=4 ");
   const Results none = simulate(words + "--set checkpoint.options.interval=100 --set checkpoint.to=directory",
                                 "none"),
                 memory = simulate(words + "--set checkpoint.to=buddy", "memory"),
@@ -277,29 +239,23 @@ TEST_F(LongLocalCommits, InMemoryEndWithTheSameModelAndAreResumed) {
 }
 
 TEST_F(LocalCommits, OtherPlacesAndJobsWithoutCommitsAreRefused) {
-  const auto refuses = [&](const std::string& settings, const std::string& expected) {
-    const auto result = line_.tandem("simulate " + experiment(4, settings) + " --out refused");
-    EXPECT_EQ(result.exit_code, 2) << settings;
-    EXPECT_NE(result.output.find(expected), std::string::npos) << settings << '\n' << result.output;
+  const auto refused = [&](const std::string& settings, const std::string& why) {
+    refuses("simulate " + experiment(4, settings) + " --out refused", why);
   };
-  refuses("--set checkpoint.policy=fixed --set checkpoint.to=buddy",
+  refused("--set checkpoint.policy=fixed --set checkpoint.to=buddy",
           "key 'checkpoint.to': expected directory, because commits in memory serve only a job that");
-  refuses(
+  refused(
       "--set checkpoint.policy=fixed --set checkpoint.to=buddy --set recovery.mode=restart --set "
       "placement.workers=[node-1] --set sync.over=all-reduce",
       "key 'checkpoint.to': expected directory or local, because a single host has nobody to keep copies");
-  refuses(
+  refused(
       "--set checkpoint.policy=fixed --set checkpoint.to=buddy --set recovery.mode=restart --set "
       "checkpoint.keep=0",
       "key 'checkpoint.keep': expected at least 1 with checkpoint.to buddy");
-  refuses("--set checkpoint.to=local",
+  refused("--set checkpoint.to=local",
           "key 'checkpoint.to': expected directory, because states are saved with the evaluations");
-  const auto told = line_.tandem(
-      "simulate " + line_.experiment("checkpoint:\n  policy: fixed\n  to: nowhere\n") + " --out refused");
-  EXPECT_EQ(told.exit_code, 2);
-  EXPECT_NE(told.output.find("experiment.yaml:7: key 'checkpoint.to': expected directory | local | buddy"),
-            std::string::npos)
-      << told.output;
+  refuses("simulate " + line_.experiment("checkpoint:\n  policy: fixed\n  to: nowhere\n") + " --out refused",
+          "experiment.yaml:7: key 'checkpoint.to': expected directory | local | buddy");
 }
 
 }  // namespace TANDEM_FILE

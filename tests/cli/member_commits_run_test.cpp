@@ -7,12 +7,10 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "tests/cli/resume_jobs.hpp"
-#include "tests/support/paths.hpp"
 #include "validation/compare/members.hpp"
 
 namespace tandem::testing {
@@ -34,19 +32,17 @@ class MemberCommitJobs : public ResumeJobs, public ::testing::WithParamInterface
     for (const auto& commit : results.journal.commits) commits.emplace_back(commit.round, commit.bytes);
     return commits;
   }
-  using Change = std::tuple<int, std::int64_t, std::string, std::string>;
-  /// What happens to each machine, in its order.
-  static std::set<Change> changes_of(const Results& results) {
-    std::set<Change> changes;
-    for (const auto& change : results.journal.membership)
-      changes.emplace(change.slot, change.incarnation, change.event, change.cause);
-    return changes;
+  /// What happens to each machine.
+  static std::set<Fate> changes_of(const Results& results) {
+    const auto all = fates(results.journal);
+    return {all.begin(), all.end()};
   }
   /// Nodes a, b, c and d are in the slots in that order; times in seconds of the job.
   static std::string departing(const std::vector<std::pair<double, std::string>>& events) {
-    std::string text = "0 add a; 0 add b; 0 add c; 0 add d";
-    for (const auto& [time_s, event] : events) text += fmt::format("; {} {}", 100 * time_s, event);
-    return "--set transience.lifetime=trace --set 'transience.options.events=" + text + "' ";
+    std::string text;
+    for (const auto& [time_s, event] : events)
+      text += fmt::format("{}{} {}", text.empty() ? "" : "; ", 100 * time_s, event);
+    return trace_of_four(text);
   }
   std::string job(const std::string& events, const std::string& settings) const {
     return experiment(rounds, committing + events + settings + " " + GetParam());
@@ -60,20 +56,11 @@ class MemberCommitJobs : public ResumeJobs, public ::testing::WithParamInterface
   }
   static double between(Seconds one, Seconds other) { return (one + other).count() / 2; }
 
-  static void replace_all(std::string& text, const std::string& from, const std::string& to) {
-    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-      text.replace(at, from.size(), to);
-  }
   /// The mixed lab with a fast network; `slow_disks`: a commit takes about a second.
   std::string lab(bool slow_disks) const {
-    std::string platform = contents(testing::source_folder() + "/platforms/mixed_lab.xml");
-    replace_all(platform, "bandwidth=\"125MBps\"", "bandwidth=\"12500MBps\"");
-    if (slow_disks)
-      for (std::size_t at = 0; (at = platform.find("<host id=\"node-", at)) != std::string::npos; ++at)
-        platform.insert(platform.find('\n', at) + 1,
-                        "      <disk id=\"disk\" read_bw=\"200MBps\" write_bw=\"2MBps\"/>\n");
-    line_.write("lab.xml", platform);
-    return "--set platform=lab.xml ";
+    std::vector<Edit> edits = {{"bandwidth=\"125MBps\"", "bandwidth=\"12500MBps\""}};
+    if (slow_disks) edits.push_back(disks_of("node-[0-9]", "200MBps", "2MBps"));
+    return "--set platform=" + edited_lab(line_, edits) + " ";
   }
 
   /// In both worlds. How far the measured job is when its members change depends on how busy this machine is,

@@ -37,11 +37,10 @@ class NcclJobs : public ::testing::Test {
 
   /// The mixed lab, where each of the hosts has a GPU number of its own: all ranks are on this machine.
   std::string platform(const std::vector<std::string>& hosts) const {
-    std::string text = text_of(testing::source_folder() + "/platforms/mixed_lab.xml");
+    std::vector<Edit> edits;
     for (std::size_t gpu = 0; gpu < hosts.size(); ++gpu)
-      text = std::regex_replace(text, std::regex("(<host id=\"" + hosts[gpu] + "\"[^>]*>)"),
-                                "$1<prop id=\"tandem:gpu\" value=\"" + std::to_string(gpu) + "\"/>");
-    return line_.write("gpus.xml", text);
+      edits.push_back(property_of(hosts[gpu], "tandem:gpu", std::to_string(gpu)));
+    return edited_lab(line_, edits);
   }
   /// `environment`: NAME=VALUE ...
   CommandResult run(const std::vector<std::string>& workers, const std::string& settings,

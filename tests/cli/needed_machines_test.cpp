@@ -10,65 +10,35 @@
 #include <tuple>
 #include <vector>
 
-#include "tests/cli/resume_jobs.hpp"
-#include "tests/support/membership_checks.hpp"
-#include "tests/support/paths.hpp"
+#include "tests/cli/second_steps.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
 
-using Rounds = std::vector<std::int64_t>;
-
-class NeededMachines : public ResumeJobs {
+class NeededMachines : public SecondSteps {
  protected:
   inline static const std::string every_fourth_round =
       "checkpoint: {policy: fixed, options: {interval: 4}}\n";
-  /// Workers on a and b with steps of a second, and a host s whose machines have this lifetime. The network
-  /// takes next to no time.
+  /// Workers on a and b, and a host s whose machines have this lifetime. The network takes next to no time.
   std::string job(const std::string& lifetime, const std::string& settings = "",
                   const std::string& commits = every_fourth_round) const {
     const std::string property =
         lifetime.empty() ? "" : "<prop id='tandem:lifetime' value='" + lifetime + "'/>";
-    std::string links;
-    for (const char* pair : {"ab", "as", "bs"})
-      links += fmt::format("<link id='{0}' bandwidth='100000GBps' latency='0us'/>", pair);
-    for (const char* pair : {"ab", "as", "bs"})
-      links += fmt::format("<route src='{0}' dst='{1}'><link_ctn id='{0}{1}'/></route>", pair[0], pair[1]);
-    line_.write(
-        "platform.xml",
-        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-        "<platform version=\"4.1\"><zone id='z' routing='Full'><host id='a' speed='1Tf'/><host id='b' "
-        "speed='1Tf'/><host id='s' speed='100000Tf'>" +
-            property + "</host>" + links + "</zone></platform>\n");
-    return line_.write("needed.yaml",
-                       "platform: platform.xml\n"
-                       "workload: {math: modelled, model: synthetic, dataset: synthetic, train_samples: 96, "
-                       "batch: 1, synthetic_parameters: 12500000, synthetic_forward: 5e11, "
-                       "synthetic_backward: 5e11}\n"
-                       "placement: {workers: [a, b], servers: [s]}\n"
-                       "sync: {algorithm: bsp, over: server}\n"
-                       "stop: {rounds: 12}\n"
-                       "physics: {ensemble: 0}\n"
-                       "transience: {lifetime: fixed, detect: 2s, start: 3s}\n"
-                       "recovery: {restarts: 1000}\n" +
-                           commits) +
-           " " + settings;
+    return steps_of_a_second(
+        "<host id='a' speed='1Tf'/><host id='b' speed='1Tf'/><host id='s' speed='100000Tf'>" + property +
+            "</host>" + links_of_three("100000GBps"),
+        "placement: {workers: [a, b], servers: [s]}\n"
+        "sync: {algorithm: bsp, over: server}\n"
+        "physics: {ensemble: 0}\n"
+        "transience: {lifetime: fixed, detect: 2s, start: 3s}\n"
+        "recovery: {restarts: 1000}\n" +
+            commits,
+        settings);
   }
   /// Of the host's first machines, in the slot after those of two workers; later ones stay.
   static std::string lives(const std::string& times) { return "fixed times=1e9;1e9;" + times + ",1e9"; }
-  Results simulate(const std::string& words, const std::string& out) const {
-    succeeds("simulate " + words + " --out " + out);
-    return results(out);
-  }
   double round_s(const std::string& settings) const {
     return makespan(simulate(job("", settings), "stays")) / 12;
-  }
-  /// Changes of the machines without workers, "departed" and so on.
-  static std::vector<std::string> events_of_needed(const Results& results) {
-    std::vector<std::string> events;
-    for (const auto& change : results.journal.membership)
-      if (change.slot < 0 && change.host == "s") events.push_back(change.event);
-    return events;
   }
 };
 using LongNeededMachines = NeededMachines;
@@ -104,14 +74,9 @@ TEST_P(NeededRoutes, TakeTheTimeOfTheHandComputation) {
   EXPECT_EQ(all.summary.at("membership").at("departures"), 0) << "of workers";
   EXPECT_EQ(all.summary.at("membership").at("other_departures"), 2);
   EXPECT_EQ(rounds_of_commits(all.journal), (Rounds{4, 8, 12}));
-  const std::vector<std::string> departure = {"departed", "noticed", "requested", "ready", "joined"};
-  std::vector<std::string> expected = {"joined"};
-  for (int i = 0; i < 2; ++i) expected.insert(expected.end(), departure.begin(), departure.end());
-  EXPECT_EQ(events_of_needed(all), expected);
-  EXPECT_NE(told.find("started again 2 times after departures of machines, at last from round 8"),
-            std::string::npos)
-      << told;
-  EXPECT_EQ(told.find("the lifetime of host"), std::string::npos) << told;
+  EXPECT_EQ(events_of(all, -1), replaced(2));
+  expect_in("started again 2 times after departures of machines, at last from round 8", told);
+  expect_not_in("the lifetime of host", told);
   if (all.info.experiment.recovery.mode == RecoveryMode::in_place)
     expect_samples_add_up(all.info, all.journal);
   expect_replayed(all, all);
@@ -162,9 +127,7 @@ TEST_F(NeededMachines, LivesOfWorkersGoOnMeanwhile) {
 TEST_F(NeededMachines, TakeTheirCommitsAlong) {
   const std::string words = job(lives("6.5"), "--set checkpoint.to=local");
   const std::string told = succeeds("simulate " + words + " --out out");
-  EXPECT_NE(told.find("when the machine of 's' departs, it takes a part of every commit along"),
-            std::string::npos)
-      << told;
+  expect_in("when the machine of 's' departs, it takes a part of every commit along", told);
   const Results all = results("out");
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 0}));
   EXPECT_EQ(all.info.generations[0].at("lost_commit"), 4);
@@ -207,13 +170,10 @@ TEST_F(LongNeededMachines, OfRealMathematicsEndWithTheSameModel) {
                                          "checkpoint.options.interval=5 --set transience.lifetime=fixed ") +
                               route;
     const double departs_s = 0.6 * makespan(simulate(words, "whole"));
-    ASSERT_EQ(line_
-                  .shell(fmt::format("sed '0,/<host id=\"server\"[^>]*>/s||&<prop id=\"tandem:lifetime\" "
-                                     "value=\"fixed times=1e9;1e9;1e9;1e9;{},1e9\"/>|' {} > lives.xml",
-                                     departs_s, testing::source_folder() + "/platforms/mixed_lab.xml"))
-                  .exit_code,
-              0);
-    const Results all = simulate(words + " --set platform=lives.xml", "out");
+    const std::string lab =
+        edited_lab(line_, {property_of("server", "tandem:lifetime",
+                                       fmt::format("fixed times=1e9;1e9;1e9;1e9;{},1e9", departs_s))});
+    const Results all = simulate(words + " --set platform=" + lab, "out");
     ASSERT_EQ(all.info.generations.size(), 2U);
     EXPECT_GT(all.info.generations[1].at("round"), 0);
     const auto& membership = all.summary.at("membership");
@@ -242,21 +202,18 @@ TEST_F(NeededMachines, ImpossibleJobsAreRefused) {
         Refused{lives("2.5,2.5,2.5"), "--set recovery.restarts=2", 70,
                 "does not start again after 2 restarts (recovery.restarts)"}}) {
     SCOPED_TRACE(refused.lifetime + ' ' + refused.settings);
-    const auto told = line_.tandem("simulate " + job(refused.lifetime, refused.settings) + " --out out");
-    EXPECT_EQ(told.exit_code, refused.exit_code) << told.output;
-    EXPECT_NE(told.output.find(refused.why), std::string::npos) << told.output;
+    refuses("simulate " + job(refused.lifetime, refused.settings) + " --out out", refused.why,
+            refused.exit_code);
     EXPECT_EQ(std::filesystem::exists(line_.folder() / "out"), refused.exit_code == 70);
     std::filesystem::remove_all(line_.folder() / "out");
   }
 }
 
 TEST_F(NeededMachines, GiveUpWhenNoMachineCanBeHad) {
-  const auto told = line_.tandem("simulate " + job("states off=6.5") + " --out out");
-  EXPECT_EQ(told.exit_code, 70) << told.output;
-  EXPECT_NE(told.output.find("the job gives up: no machine can be had any more for the server and steward on "
-                             "'s' (tandem:lifetime)"),
-            std::string::npos)
-      << told.output;
+  refuses("simulate " + job("states off=6.5") + " --out out",
+          "the job gives up: no machine can be had any more for the server and steward on 's' "
+          "(tandem:lifetime)",
+          70);
   EXPECT_EQ(line_.shell("cut -d, -f2,4,5 out/membership.csv | grep '^-1,s,' | paste -sd ' '").output,
             "-1,s,joined -1,s,departed -1,s,noticed -1,s,requested -1,s,refused\n");
 }

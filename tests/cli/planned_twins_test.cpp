@@ -19,15 +19,9 @@ class PlannedTwins : public Twins {
  protected:
   /// Three nodes, of which each holds a quarter of the data set; six epochs.
   void play_cache(const std::string& settings) {
-    ASSERT_EQ(
-        line_
-            .shell("sed 's|<host id=\"\\(node-[123]\\)\"[^>]*>|&<disk id=\"disk-\\1\" read_bw=\"100MBps\" "
-                   "write_bw=\"100MBps\"/>|' " +
-                   testing::source_folder() + "/platforms/mixed_lab.xml > disks.xml")
-            .exit_code,
-        0);
     play(
-        "--set platform=disks.xml --set data.source=storage --set data.cache_capacity=10000 --set "
+        "--set platform=" + edited_lab(line_, {disks_of("node-[123]")}) +
+        " --set data.source=storage --set data.cache_capacity=10000 --set "
         "data.sampling=shuffled --set "
         "workload.train_samples=48 --set stop.rounds=12 --set placement.workers=[node-1,node-2,node-3] --set "
         "placement.cache_nodes=[node-1,node-2,node-3] --set placement.stores=[server] --set data.prefetch=0 "

@@ -1,12 +1,14 @@
-// Runs whose ranks are killed while `tandem run` starts them again (recovery.mode: restart).
+// Runs whose ranks are killed while `tandem run` starts them again, from nothing or in place.
 #pragma once
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -60,35 +62,29 @@ class RestartJobs : public ResumeJobs {
               list_processes("tandem|tandem-rank|tandem-guard|mpirun") +
               "); [ -z \"$left\" ] && exit $code; sleep 0.1; done; echo ORPHAN; exit $code";
     const auto result = line_.shell(script);
-    EXPECT_EQ(result.output.find("ORPHAN"), std::string::npos) << result.output;
+    expect_not_in("ORPHAN", result.output);
     return result;
   }
-
-  /// Every step of every rank is there once, and time goes on.
-  void expect_each_step_once(const std::string& directory) const {
-    std::map<Rank, std::pair<int, Seconds>> last;
-    for (const auto& step : results(directory).journal.steps) {
-      const auto [place, is_first] = last.try_emplace(step.rank, -1, Seconds(0.0));
-      auto& [number, start] = place->second;
-      EXPECT_EQ(step.step, number + 1) << "rank " << step.rank;
-      EXPECT_GE(step.start, start) << "rank " << step.rank << " step " << step.step;
-      number = step.step;
-      start = step.start;
-    }
+  /// The same of a job that ends in spite of the deaths. Returns what the command has printed.
+  std::string survives(const std::string& words, const std::vector<Death>& deaths,
+                       const std::string& more = "") const {
+    const auto told = killed(words, deaths, more);
+    EXPECT_EQ(told.exit_code, 0) << told.output;
+    return told.output;
   }
+  /// The same of a job that gives up.
+  std::string gives_up(const std::string& words, const std::vector<Death>& deaths) const {
+    const auto told = killed(words, deaths);
+    EXPECT_EQ(told.exit_code, 70) << told.output;
+    EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
+    return told.output;
+  }
+
   void expect_each_evaluation_once(const std::string& directory, int rounds, int every = 10) const {
-    std::vector<std::int64_t> found, expected;
-    for (const auto& evaluation : results(directory).journal.evaluations) found.push_back(evaluation.round);
+    std::vector<std::int64_t> found = rounds_of_evaluations(results(directory)), expected;
     for (int round = every; round <= rounds; round += every) expected.push_back(round);
     std::ranges::sort(found);
     EXPECT_EQ(found, expected);
-  }
-  using Change = std::tuple<double, int, std::int64_t, std::string, std::string>;
-  static std::vector<Change> changes(const Results& results) {
-    std::vector<Change> all;
-    for (const auto& change : results.journal.membership)
-      all.emplace_back(change.time.count(), change.slot, change.incarnation, change.event, change.cause);
-    return all;
   }
   static std::vector<std::string> ends_of_generations(const Results& results) {
     std::vector<std::string> ends;
@@ -98,7 +94,7 @@ class RestartJobs : public ResumeJobs {
   /// Machines came and went alike, recovery decided alike, and generations ended for the same reasons.
   static void expect_same_changes(const Results& simulated, const Results& measured) {
     EXPECT_EQ(ends_of_generations(measured), ends_of_generations(simulated));
-    EXPECT_EQ(changes(measured), changes(simulated));
+    EXPECT_EQ(timed_fates(measured.journal), timed_fates(simulated.journal));
     EXPECT_EQ(recovery_decisions(measured), recovery_decisions(simulated));
     EXPECT_FALSE(recovery_decisions(measured).empty());
   }
@@ -113,6 +109,44 @@ class RestartJobs : public ResumeJobs {
     for (const auto& decision : results.journal.decisions)
       if (decision.side == "recovery") decisions.emplace_back(decision.event, decision.decisions);
     return decisions;
+  }
+};
+
+/// A commit after every fifth round; servers of rounds continue without the machines that depart.
+class InPlaceJobs : public RestartJobs {
+ protected:
+  static std::string in_place_settings(const std::string& machines = lifetimes("1e9;1e9")) {
+    return "--set recovery.mode=in-place --set checkpoint.policy=fixed --set checkpoint.options.interval=5 "
+           "--set physics.ensemble=0 " +
+           machines;
+  }
+  std::string in_place(int rounds, const std::string& settings = "",
+                       const std::string& machines = lifetimes("1e9;1e9")) const {
+    return job(rounds, in_place_settings(machines) + settings);
+  }
+  static std::int64_t last_restart(const Results& results) { return rounds_of_generations(results).back(); }
+  /// When the last generation began.
+  static Seconds last_begin(const Results& results) {
+    return Seconds(results.info.generations.back().at("began_s").get<double>());
+  }
+  /// With steps in the last generation.
+  static std::set<Rank> last_workers(const Results& results) {
+    std::set<Rank> workers;
+    for (const auto& step : results.journal.steps)
+      if (step.start >= last_begin(results)) workers.insert(step.rank);
+    return workers;
+  }
+  /// Each commit is there once, and samples add up.
+  static void expect_sound(const Results& results) {
+    const auto rounds = rounds_of_commits(results.journal);
+    EXPECT_TRUE(std::ranges::is_sorted(rounds));
+    EXPECT_EQ(std::set(rounds.begin(), rounds.end()).size(), rounds.size());
+    // With a model of its own each, no worker knows what the others have applied.
+    if (sample_counts(results.info, results.journal).applied)
+      expect_samples_add_up(results.info, results.journal);
+  }
+  void expect_nothing_left_of_generations() const {
+    EXPECT_EQ(line_.shell("ls out/checkpoints | grep -c 'records\\|start\\|announced'").output, "0\n");
   }
 };
 

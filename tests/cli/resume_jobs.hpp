@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,8 +15,9 @@
 
 #include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
+#include "tests/cli/lab.hpp"
 #include "tests/support/membership_checks.hpp"
-#include "validation/compare/gates.hpp"
+#include "validation/compare/compare.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
@@ -33,10 +34,7 @@ inline std::string settings_for(const Catalog<sync::Factory>::Entry& algorithm, 
 
 class ResumeJobs : public ::testing::Test {
  protected:
-  std::string contents(const std::string& file) const {
-    std::ifstream stream(line_.folder() / file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
+  std::string contents(const std::string& file) const { return text_of(line_.folder() / file); }
   Results results(const std::string& directory) const {
     return read_results((line_.folder() / directory).string());
   }
@@ -44,6 +42,35 @@ class ResumeJobs : public ::testing::Test {
     const auto result = line_.tandem(words);
     EXPECT_EQ(result.exit_code, 0) << words << '\n' << result.output;
     return result.output;
+  }
+  Results simulate(const std::string& words, const std::string& out) const {
+    succeeds("simulate " + words + " --out " + out);
+    return results(out);
+  }
+  /// Expects that the command fails, and says why. Returns all that it has printed.
+  std::string refuses(const std::string& words, const std::string& why, int exit_code = 2) const {
+    const auto told = line_.tandem(words);
+    EXPECT_EQ(told.exit_code, exit_code) << words << '\n' << told.output;
+    EXPECT_NE(told.output.find(why), std::string::npos) << words << '\n' << told.output;
+    return told.output;
+  }
+  static void expect_in(const std::string& text, const std::string& output) {
+    EXPECT_NE(output.find(text), std::string::npos) << text << "\nis not in\n" << output;
+  }
+  static void expect_not_in(const std::string& text, const std::string& output) {
+    EXPECT_EQ(output.find(text), std::string::npos) << text << "\nis in\n" << output;
+  }
+  /// The last round of which the result directory has a model.
+  int newest_commit(const std::string& directory) const {
+    int newest = 0;
+    for (const auto& file : std::filesystem::directory_iterator(line_.folder() / directory / "checkpoints")) {
+      const std::string name = file.path().filename().string();
+      if (!name.starts_with("round_") || !name.ends_with(".pt")) continue;
+      int round = 0;
+      std::from_chars(name.data() + 6, name.data() + name.size(), round);
+      newest = std::max(newest, round);
+    }
+    return newest;
   }
   /// A job with a checkpoint every second round.
   std::string experiment(int rounds, const std::string& settings = "") const {
@@ -57,11 +84,14 @@ class ResumeJobs : public ::testing::Test {
     expect_same_records(whole, resumed, round);
     EXPECT_EQ(results(resumed).info.resumed.at("round"), round);
   }
+  void expect_same_model(const std::string& one, const std::string& other) const {
+    const std::string model = contents(one + "/model.pt");
+    EXPECT_GT(model.size(), 1000U);
+    EXPECT_TRUE(model == contents(other + "/model.pt")) << "the models differ";
+  }
   /// The same, of a result that need not be of a resumed job.
   void expect_same_records(const std::string& whole, const std::string& resumed, int round) const {
-    const std::string model = contents(whole + "/model.pt");
-    EXPECT_GT(model.size(), 1000U);
-    EXPECT_TRUE(model == contents(resumed + "/model.pt")) << "the models differ";
+    expect_same_model(whole, resumed);
     const Results before = results(whole), after = results(resumed);
     std::map<std::pair<Rank, int>, StepRecord> steps;
     for (const auto& step : before.journal.steps)
@@ -88,6 +118,22 @@ class ResumeJobs : public ::testing::Test {
     }
   }
 
+  /// Every step of every rank is there once, and its times increase.
+  static void expect_each_step_once(const Results& results) {
+    std::map<Rank, std::pair<int, Seconds>> last;
+    for (const auto& step : results.journal.steps) {
+      const auto [place, is_first] = last.try_emplace(step.rank, -1, Seconds(0.0));
+      auto& [number, start] = place->second;
+      EXPECT_EQ(step.step, number + 1) << "rank " << step.rank;
+      EXPECT_GE(step.start, start) << "rank " << step.rank << " step " << step.step;
+      number = step.step;
+      start = step.start;
+    }
+  }
+  void expect_each_step_once(const std::string& directory) const {
+    expect_each_step_once(results(directory));
+  }
+
   static double makespan(const Results& results) { return results.summary.at("makespan_s").get<double>(); }
   double makespan(const std::string& directory) const { return makespan(results(directory)); }
   /// From which each generation of the job started.
@@ -97,10 +143,29 @@ class ResumeJobs : public ::testing::Test {
     return rounds;
   }
 
+  static std::vector<std::int64_t> rounds_of_evaluations(const Results& results) {
+    std::vector<std::int64_t> rounds;
+    for (const auto& evaluation : results.journal.evaluations) rounds.push_back(evaluation.round);
+    return rounds;
+  }
+
+  static Results as_measured(Results simulated) {
+    simulated.info.world = "measured";
+    return simulated;
+  }
   /// Fresh policies decide on the recorded events of both as the recorded ones did.
   static void expect_replayed(const Results& simulated, const Results& measured) {
-    const auto replayed = validation::replay(simulated, {measured});
-    EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+    expect_passed(validation::replay(simulated, {measured}));
+  }
+
+  static void expect_passed(const validation::Gate& gate) {
+    EXPECT_EQ(gate.state, validation::Gate::State::passed) << gate.detail;
+  }
+  /// The measurement took the decisions of the simulation, and policies reproduce both.
+  void expect_same_decisions(const std::string& simulated, const std::string& measured) const {
+    const auto comparison = validation::compare(results(simulated), {results(measured)});
+    expect_passed(comparison.decisions);
+    expect_passed(comparison.replay);
   }
 
   CommandLine line_;

@@ -8,7 +8,6 @@
 
 #include "tests/cli/restart_jobs.hpp"
 #include "tests/support/cache_counts.hpp"
-#include "tests/support/paths.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -47,8 +46,8 @@ class SwappedSamples : public RestartJobs, public ::testing::WithParamInterface<
     succeeds(world + experiment(18, stored + "--losses --set data.cache=minio") + " --out in_order");
     Visits visits = visits_of(results("first"));
     EXPECT_NE(visits.at(1), visits_of(results("in_order")).at(1)) << "no samples changed places";
-    const std::string told = succeeds(world + "--resume first --losses --set stop.rounds=40 --out second");
-    EXPECT_NE(told.find("cache nodes begin with empty caches"), std::string::npos) << told;
+    expect_in("cache nodes begin with empty caches",
+              succeeds(world + "--resume first --losses --set stop.rounds=40 --out second"));
     EXPECT_EQ(results("second").info.resumed.at("round"), 18);
     add_visits(results("second"), visits);
     expect_once(visits, 3);
@@ -65,24 +64,18 @@ TEST_P(LongSwappedSamples, AreTrainedOnOnceInEachEpochOfAResumedRun) { expect_on
 
 TEST_P(SwappedSamples, AreNotOnOtherHostsOrOfOtherWorkersWhenAJobIsResumed) {
   succeeds("simulate " + experiment(4, stored + "--set data.cache=" + GetParam()) + " --out first");
-  const auto refused = [&](const std::string& settings) {
-    const auto result = line_.tandem("simulate --resume first --set stop.rounds=8 --out second " + settings);
-    EXPECT_EQ(result.exit_code, 2) << result.output;
-    return result.output;
-  };
-  EXPECT_NE(refused("--set placement.cache_nodes=[server]")
-                .find("expected the same hosts, because cache policy " + GetParam() +
-                      " has changed the places of samples among the workers of a node"),
-            std::string::npos);
-  EXPECT_NE(refused("--set placement.worker_count=2").find("cache policy " + GetParam()), std::string::npos);
+  const std::string resumes = "simulate --resume first --set stop.rounds=8 --out second ";
+  refuses(resumes + "--set placement.cache_nodes=[server]",
+          "expected the same hosts, because cache policy " + GetParam() +
+              " has changed the places of samples among the workers of a node");
+  refuses(resumes + "--set placement.worker_count=2", "cache policy " + GetParam());
 }
 
 /// A worker dies in the middle of the second epoch, and the cache node in that of the third.
 TEST_P(LongSwappedSamples, AreTrainedOnOnceWhereTheJobStartsAgain) {
-  const auto told = killed(job(60, stored + "--losses --set evaluate_every=5 --set data.cache=" + GetParam()),
-                           {{has_checkpoint(20), "1"}, {after_begin(1, has_checkpoint(35)), "5"}});
-  ASSERT_EQ(told.exit_code, 0) << told.output;
-  EXPECT_EQ(restarts("out"), 2U) << told.output;
+  survives(job(60, stored + "--losses --set evaluate_every=5 --set data.cache=" + GetParam()),
+           {{has_checkpoint(20), "1"}, {after_begin(1, has_checkpoint(35)), "5"}});
+  EXPECT_EQ(restarts("out"), 2U);
   expect_each_step_once("out");
   // Each worker has all batches of its part of the epochs, the last of which has 4 samples.
   std::map<Rank, std::int64_t> samples;
@@ -114,11 +107,10 @@ TEST_F(LongKeptCaches, AJobThatStartsAgainReadsWhatIsLeftOfThem) {
   constexpr int rounds = 140;
   succeeds("simulate " + job(rounds, keeping_) + " --out whole");
   // The process of the cache node, and then that of a worker.
-  const auto told = killed(job(rounds, keeping_), {{has_checkpoint(30), "5"},
-                                                   {after_begin(1, has_checkpoint(50)), "0"},
-                                                   {after_begin(2, has_checkpoint(60)), "5"}});
-  ASSERT_EQ(told.exit_code, 0) << told.output;
-  EXPECT_EQ(restarts("out"), 3U) << told.output;
+  const std::string told = survives(job(rounds, keeping_), {{has_checkpoint(30), "5"},
+                                                            {after_begin(1, has_checkpoint(50)), "0"},
+                                                            {after_begin(2, has_checkpoint(60)), "5"}});
+  EXPECT_EQ(restarts("out"), 3U) << told;
   expect_same_records("whole", "out", 0);
   const auto cache = results("out").summary.at("cache");
   // A node that is killed soon may not have recorded it.
@@ -126,7 +118,7 @@ TEST_F(LongKeptCaches, AJobThatStartsAgainReadsWhatIsLeftOfThem) {
   EXPECT_GE(kept, on_disk);
   EXPECT_EQ(kept % on_disk, 0);
   EXPECT_FALSE(cache.contains("spoiled"));
-  EXPECT_NE(told.output.find(" samples kept on disks of cache nodes"), std::string::npos) << told.output;
+  expect_in(" samples kept on disks of cache nodes", told);
 }
 
 TEST_F(LongKeptCaches, AResumedJobReadsWhatIsLeftOfThemInBothWorlds) {
@@ -134,10 +126,8 @@ TEST_F(LongKeptCaches, AResumedJobReadsWhatIsLeftOfThemInBothWorlds) {
     SCOPED_TRACE(world);
     succeeds(world + experiment(40, keeping_) + " --force --out whole");
     succeeds(world + experiment(20, keeping_) + " --force --out first");
-    const std::string told = succeeds(world + "--resume first --set stop.rounds=40 --force --out second");
-    EXPECT_NE(told.find("cache nodes begin with what is left of their second tiers (data.keep)"),
-              std::string::npos)
-        << told;
+    expect_in("cache nodes begin with what is left of their second tiers (data.keep)",
+              succeeds(world + "--resume first --set stop.rounds=40 --force --out second"));
     expect_same_end("whole", "second", 20);
     const Results second = results("second");
     EXPECT_EQ(second.summary.at("cache").at("kept"), on_disk);
@@ -160,29 +150,20 @@ TEST_F(LongKeptCaches, AResumedJobReadsWhatIsLeftOfThemInBothWorlds) {
 }
 
 TEST_F(KeptCaches, OnSeveralMachinesAreRefused) {
-  for (const char* where : {" --hosts localhost:9", " --print-sbatch"}) {
-    const auto told = line_.tandem("run " + experiment(4, keeping_) + " --out out" + where);
-    EXPECT_EQ(told.exit_code, 2) << told.output;
-    EXPECT_NE(told.output.find("data.keep: expected false on several machines"), std::string::npos)
-        << told.output;
-  }
+  for (const char* where : {" --hosts localhost:9", " --print-sbatch"})
+    refuses("run " + experiment(4, keeping_) + " --out out" + where,
+            "data.keep: expected false on several machines");
 }
 
 /// The machine of the first of two cache nodes departs with its disk, and with the first worker.
 TEST_F(LongKeptCaches, OfAMachineThatDepartsAreLost) {
-  ASSERT_EQ(line_
-                .shell("sed 's|<host id=\"\\(node-[12]\\)\"[^>]*>|&<disk id=\"disk-\\1\" read_bw=\"100MBps\" "
-                       "write_bw=\"100MBps\"/>|' " +
-                       testing::source_folder() + "/platforms/mixed_lab.xml > disks.xml")
-                .exit_code,
-            0);
   // The departure, after 1.5 s, comes long before the end on a fast machine, too.
-  const std::string words = job(
-      300, keeping_ +
-               "--set platform=disks.xml --set placement.cache_nodes=[node-1,node-2] --set "
-               "data.cache_capacity=20kB --set data.disk_capacity=60kB --set recovery.policy=restart --set "
-               "transience.lifetime=trace --set transience.start=10 --set transience.time_scale=100 --set "
-               "'transience.options.events=0 add a; 0 add b; 0 add c; 0 add d; 150 remove a; 155 add a'");
+  const std::string words =
+      job(300, keeping_ +
+                   "--set placement.cache_nodes=[node-1,node-2] --set "
+                   "data.cache_capacity=20kB --set data.disk_capacity=60kB --set recovery.policy=restart " +
+                   hundredfold + trace_of_four("150 remove a; 155 add a") +
+                   "--set platform=" + edited_lab(line_, {disks_of("node-[12]")}));
   for (const std::string world : {"simulate ", "run --set run.revoke=kill "}) {
     SCOPED_TRACE(world);
     succeeds(world + words + " --set stop.rounds=20 --force --out first");

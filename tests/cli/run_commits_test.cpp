@@ -22,10 +22,9 @@ TEST_P(RunCommits, AreThoseOfTheSimulation) {
   for (std::size_t i = 0; i < 2; ++i)
     EXPECT_EQ(simulated.journal.commits[i].bytes, measured.journal.commits[i].bytes);
   const auto comparison = validation::compare(simulated, {measured});
-  using State = validation::Gate::State;
-  EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
-  EXPECT_EQ(comparison.decisions.state, State::passed) << comparison.decisions.detail;
-  EXPECT_EQ(comparison.replay.state, State::passed) << comparison.replay.detail;
+  expect_passed(comparison.operations);
+  expect_passed(comparison.decisions);
+  expect_passed(comparison.replay);
   const bool real = GetParam().find("modelled") == std::string::npos;
   EXPECT_EQ(std::filesystem::exists(line_.folder() / "measured/checkpoints/round_00000006.pt"), real);
   if (!real) return;
@@ -57,7 +56,7 @@ TEST_F(LongCommitJobs, MeasuredOnesThatFollowTimeReplay) {
     EXPECT_FALSE(results(folder + "-measured").journal.commits.empty());
     const auto comparison =
         validation::compare(results(folder + "-simulated"), {results(folder + "-measured")});
-    EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
+    expect_passed(comparison.replay);
     EXPECT_EQ(comparison.decisions.state, validation::Gate::State::not_checked);
     EXPECT_NE(comparison.decisions.detail.find("young decides by durations"), std::string::npos)
         << comparison.decisions.detail;

@@ -1,5 +1,5 @@
-// Simulated jobs that start again when machines depart (recovery.mode: restart), against closed forms: one
-// worker without a network, rounds of one second.
+// Simulated jobs that start again when machines depart (recovery.mode: restart), against closed forms. That
+// they end with the model of the uninterrupted job: interruptions_test.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,48 +12,31 @@
 #include <vector>
 
 #include "policies/checkpointing/interval.hpp"
-#include "tests/cli/resume_jobs.hpp"
-#include "tests/support/membership_checks.hpp"
-#include "tests/support/paths.hpp"
+#include "tests/cli/second_steps.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
 
 using Rounds = std::vector<std::int64_t>;
 
-class SimulatedRestarts : public ResumeJobs {
+/// One worker on a host alone. With a disk, a commit of two vectors of 50 MB takes 2 s, and reading it 1 s.
+class SimulatedRestarts : public SecondSteps {
  protected:
-  /// One host alone: a step takes a second, all of it forward and backward. With a disk, a commit of two
-  /// vectors of 50 MB takes 2 s, and reading it 1 s.
   std::string job(const std::string& settings, bool has_disk = false) const {
-    const std::string disk =
-        has_disk ? "<disk id='disk' read_bw='100MBps' write_bw='50MBps'/>" : std::string();
-    line_.write("platform.xml",
-                "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-                "<platform version=\"4.1\"><zone id='z' routing='Full'><host id='a' speed='1Tf'>" +
-                    disk + "</host></zone></platform>\n");
-    return line_.write("restarts.yaml",
-                       "platform: platform.xml\n"
-                       "workload: {math: modelled, model: synthetic, dataset: synthetic, train_samples: 96, "
-                       "batch: 1, synthetic_parameters: 12500000, synthetic_forward: 5e11, "
-                       "synthetic_backward: 5e11}\n"
-                       "placement: {workers: [a]}\n"
-                       "sync: {algorithm: bsp, over: all-reduce}\n"
-                       "stop: {rounds: 12}\n"
-                       "checkpoint: {policy: fixed, options: {interval: 4}}\n"
-                       "recovery: {mode: restart, policy: restart, restarts: 1000}\n") +
-           " " + settings;
+    return steps_of_a_second(
+        "<host id='a' speed='1Tf'>" +
+            std::string(has_disk ? "<disk id='disk' read_bw='100MBps' write_bw='50MBps'/>" : "") + "</host>",
+        "placement: {workers: [a]}\n"
+        "sync: {algorithm: bsp, over: all-reduce}\n"
+        "checkpoint: {policy: fixed, options: {interval: 4}}\n"
+        "recovery: {mode: restart, policy: restart, restarts: 1000}\n",
+        settings);
   }
   /// Lifetimes of the first machines; later ones stay.
-  static std::string lives(const std::string& times) {
-    return "--set transience.lifetime=fixed --set 'transience.options.times=" + times + ",1e9' ";
-  }
-  Results simulate(const std::string& words, const std::string& out) const {
-    succeeds("simulate " + words + " --out " + out);
-    return results(out);
-  }
+  static std::string lives(const std::string& times) { return lifetimes(times + ",1e9"); }
+  using ResumeJobs::makespan;
   double makespan(const std::string& words, const std::string& out) const {
-    return simulate(words, out).summary.at("makespan_s").get<double>();
+    return makespan(simulate(words, out));
   }
   /// Of one round, from a job whose machine stays.
   double round_s() const { return makespan(job(lives("1000")), "stays") / 12; }
@@ -91,12 +74,7 @@ TEST_F(SimulatedRestarts, TakeTheTimeOfTheHandComputation) {
   EXPECT_EQ(rounds_of_commits(all.journal), (Rounds{4, 8, 12}));
   ASSERT_EQ(all.journal.steps.size(), 12U);
   EXPECT_NEAR(all.journal.steps[4].start.count(), second, 1e-9);
-  std::vector<std::string> events;
-  for (const auto& change : all.journal.membership) events.push_back(change.event);
-  const std::vector<std::string> departure = {"departed", "noticed", "requested", "ready", "joined"};
-  std::vector<std::string> expected = {"joined"};
-  for (int i = 0; i < 2; ++i) expected.insert(expected.end(), departure.begin(), departure.end());
-  EXPECT_EQ(events, expected);
+  EXPECT_EQ(events_of(all, 0), replaced(2));
   EXPECT_TRUE(std::ranges::any_of(all.journal.decisions, [](const auto& decision) {
     return decision.side == "recovery" && decision.decisions.find("rollback") != std::string::npos;
   }));
@@ -134,9 +112,7 @@ TEST_F(SimulatedRestarts, DecisionsOfPoliciesThatLearnAreReplayed) {
                                            decision.event.starts_with("started");
                                   }),
             3);
-  Results measured = all;
-  measured.info.world = "measured";
-  expect_replayed(all, measured);
+  expect_replayed(all, as_measured(all));
 }
 
 /// Also those of earlier generations.
@@ -308,9 +284,9 @@ TEST_F(LongSimulatedRestarts, AWarningIsHeardWithTheRoundInProgress) {
         24,
         std::string("--set workload.math=modelled --set recovery.mode=restart --set recovery.policy=restart "
                     "--set checkpoint.policy=on-warning --set transience.notice=1000 --set evaluate_every=0 "
-                    "--set transience.lifetime=fixed --force -q ") +
+                    "--force -q ") +
             settings);
-    const Results whole = simulate(words + " --set 'transience.options.times=1e9,1e9'", "whole");
+    const Results whole = simulate(words + " " + lives("1e9"), "whole");
     const auto step = std::ranges::find_if(whole.journal.steps,
                                            [](const auto& one) { return one.rank == 1 && one.round == 10; });
     ASSERT_NE(step, whole.journal.steps.end());
@@ -319,11 +295,10 @@ TEST_F(LongSimulatedRestarts, AWarningIsHeardWithTheRoundInProgress) {
     const double warned_s =
         (step->start + step->phases[static_cast<std::size_t>(Phase::forward)] * 0.5).count();
     const double notice_s = 8 * round;
-    const Results warned = simulate(
-        words +
-            fmt::format(" --set 'transience.options.times=1e9,1e9;{},1e9;1e9,1e9' --set transience.notice={}",
-                        warned_s + notice_s, notice_s),
-        "out");
+    const Results warned =
+        simulate(words + " " + lives(fmt::format("1e9,1e9;{},1e9;1e9", warned_s + notice_s)) +
+                     fmt::format("--set transience.notice={}", notice_s),
+                 "out");
     ASSERT_FALSE(warned.journal.commits.empty());
     EXPECT_EQ(warned.journal.commits.front().round, step->round + 1 + later);
     EXPECT_EQ(rounds_of_generations(warned), (Rounds{0, warned.journal.commits.back().round}));
@@ -368,49 +343,31 @@ TEST_F(LongSimulatedRestarts, TheMeanMakespanIsThatOfTheClosedForm) {
 }
 
 TEST_F(SimulatedRestarts, RestartsAreLimited) {
-  const auto told =
-      line_.tandem("simulate " + job(lives("2.5,2.5,2.5") + "--set recovery.restarts=2") + " --out out");
-  EXPECT_EQ(told.exit_code, 70) << told.output;
-  EXPECT_NE(told.output.find("the machine of worker 0 on 'a' departed (revoked)"), std::string::npos)
-      << told.output;
-  EXPECT_NE(told.output.find("does not start again after 2 restarts (recovery.restarts)"), std::string::npos)
-      << told.output;
+  expect_in("the machine of worker 0 on 'a' departed (revoked)",
+            refuses("simulate " + job(lives("2.5,2.5,2.5") + "--set recovery.restarts=2") + " --out out",
+                    "does not start again after 2 restarts (recovery.restarts)", 70));
 }
 
 TEST_F(SimulatedRestarts, AJobWithoutMachinesGivesUp) {
-  const auto told = line_.tandem(
-      "simulate " + job("--set transience.lifetime=trace --set 'transience.options.events=2.5 remove a'") +
-      " --out out");
-  EXPECT_EQ(told.exit_code, 70) << told.output;
-  EXPECT_NE(told.output.find("the job gives up: no machine can be had any more for worker 0"),
-            std::string::npos)
-      << told.output;
-  EXPECT_EQ(told.output.find("starts again"), std::string::npos) << told.output;
+  refuses("simulate " + job(trace("2.5 remove a")) + " --out out",
+          "the job gives up: no machine can be had any more for worker 0", 70);
   EXPECT_EQ(line_.shell("cut -d, -f2,4,5 out/membership.csv | grep ,a, | paste -sd ' '").output,
             "0,a,joined 0,a,departed 0,a,noticed 0,a,requested 0,a,refused\n");
 }
 
-struct Refused {
-  std::string settings;
-  std::string why;
-};
-
 TEST_F(SimulatedRestarts, ImpossibleJobsAreRefused) {
   const std::string departs = lives("5");
-  for (const Refused& refused :
-       {Refused{departs + "--set recovery.policy=replace", "'recovery.policy': expected restart"},
-        Refused{departs + "--set recovery.least=3",
-                "'recovery.least': expected at most 1, the number of workers"},
-        Refused{departs + "--set recovery.batch=global", "'recovery.batch': expected keep without servers"},
-        Refused{departs + "--set recovery.options.replace=false",
-                "'recovery.options.replace': expected true"},
-        Refused{departs + "--set sync.over=server --set stop.seconds=5",
-                "'stop.seconds': expected stop.rounds or stop.epochs"},
-        Refused{departs + "--fidelity smpi", "does not start jobs again"},
-        Refused{"--set recovery.mode=in-place --set run.revoke=kill", "'run.revoke': expected none"}}) {
-    const auto told = line_.tandem("simulate " + job(refused.settings) + " --out out");
-    EXPECT_EQ(told.exit_code, 2) << told.output;
-    EXPECT_NE(told.output.find(refused.why), std::string::npos) << told.output;
+  for (const auto& [settings, why] : std::vector<std::pair<std::string, std::string>>{
+           {departs + "--set recovery.policy=replace", "'recovery.policy': expected restart"},
+           {departs + "--set recovery.least=3",
+            "'recovery.least': expected at most 1, the number of workers"},
+           {departs + "--set recovery.batch=global", "'recovery.batch': expected keep without servers"},
+           {departs + "--set recovery.options.replace=false", "'recovery.options.replace': expected true"},
+           {departs + "--set sync.over=server --set stop.seconds=5",
+            "'stop.seconds': expected stop.rounds or stop.epochs"},
+           {departs + "--fidelity smpi", "does not start jobs again"},
+           {"--set recovery.mode=in-place --set run.revoke=kill", "'run.revoke': expected none"}}) {
+    refuses("simulate " + job(settings) + " --out out", why);
     EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
   }
 }
@@ -431,10 +388,7 @@ TEST_F(LongSimulatedRestarts, AsynchronousJobsLoseNoCommit) {
         servers + fmt::format(" --set checkpoint.keep={}", keep);
     const Results whole = simulate(words, "whole");
     const double dies_s = 0.6 * whole.summary.at("makespan_s").get<double>();
-    const Results all = simulate(words + fmt::format(" --set transience.lifetime=fixed --set "
-                                                     "'transience.options.times={},1e9'",
-                                                     dies_s),
-                                 "out");
+    const Results all = simulate(words + " " + lives(fmt::format("{}", dies_s)), "out");
     const auto before = std::ranges::count_if(
         whole.journal.commits, [&](const CommitRecord& commit) { return commit.ended < Seconds(dies_s); });
     ASSERT_EQ(all.info.generations.size(), 2U);
@@ -473,71 +427,6 @@ TEST_F(LongSimulatedRestarts, TheShippedStudyAgreesWithTheClosedForm) {
   EXPECT_TRUE(by_mean.begin()->second == "every-5" || by_mean.begin()->second == "every-10")
       << by_mean.begin()->second;
 }
-
-/// Real mathematics, several workers and servers: the model is that of the uninterrupted job, to the byte.
-class RestartedTraining : public SimulatedRestarts, public ::testing::WithParamInterface<std::string> {};
-
-TEST_P(RestartedTraining, EndsWithTheSameModel) {
-  const std::string words =
-      experiment(24, "--set checkpoint.policy=fixed --set checkpoint.options.interval=5 " + GetParam());
-  succeeds("simulate " + words + " --out whole");
-  const double whole_s = results("whole").summary.at("makespan_s").get<double>();
-  succeeds("simulate " + words +
-           fmt::format(" --set recovery.mode=restart --set recovery.policy=restart --set "
-                       "transience.lifetime=fixed --set 'transience.options.times={};{}' --out out",
-                       0.4 * whole_s, 0.75 * whole_s));
-  EXPECT_EQ(results("out").info.generations.size(), 3U);
-  expect_same_records("whole", "out", 0);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    DirectoryAndMemory, RestartedTraining,
-    ::testing::Values(
-        "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
-        "--set checkpoint.to=buddy --set recovery.mode=restart --set sync.over=all-reduce --set "
-        "checkpoint.mode=background"));
-INSTANTIATE_TEST_SUITE_P(
-    LongOthers, RestartedTraining,
-    ::testing::Values(
-        "", "--set checkpoint.mode=background",
-        // Each departure takes a part of every commit along.
-        "--set checkpoint.to=local", "--set checkpoint.to=buddy --set recovery.mode=restart",
-        "--set checkpoint.to=buddy --set recovery.mode=restart --set checkpoint.keep=1",
-        "--set checkpoint.to=buddy --set recovery.mode=restart --set placement.servers=[server,node-4]",
-        "--set sync.over=all-reduce --set optimizer.kind=adam",
-        "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
-        "--set sync.algorithm=d-psgd --set sync.over=peers", "--set placement.evaluator=first-worker"));
-
-/// Modelled mathematics takes the same times as real mathematics, also over restarts.
-class ModelledRestarts : public SimulatedRestarts, public ::testing::WithParamInterface<std::string> {};
-
-TEST_P(ModelledRestarts, TakeTheTimesOfRealMathematics) {
-  const std::string words =
-      experiment(20,
-                 "--set checkpoint.policy=fixed --set checkpoint.options.interval=4 --set "
-                 "recovery.mode=restart --set recovery.policy=restart --set transience.lifetime=exponential "
-                 "--set transience.options.mean=0.6 --set transience.start=0.01 --set recovery.restarts=500 "
-                 "--set physics.ensemble=0 --set evaluate_every=0 " +
-                     GetParam());
-  const Results real = simulate(words, "real"),
-                modelled = simulate(words + " --set workload.math=modelled", "modelled");
-  EXPECT_GE(real.info.generations.size(), 2U);
-  EXPECT_EQ(rounds_of_generations(real), rounds_of_generations(modelled));
-  EXPECT_DOUBLE_EQ(real.summary.at("makespan_s").get<double>(),
-                   modelled.summary.at("makespan_s").get<double>());
-  EXPECT_EQ(rounds_of_commits(real.journal), rounds_of_commits(modelled.journal));
-  EXPECT_EQ(real.summary.at("samples"), modelled.summary.at("samples"));
-}
-
-INSTANTIATE_TEST_SUITE_P(LongAsp, ModelledRestarts, ::testing::Values("--set sync.algorithm=asp"));
-INSTANTIATE_TEST_SUITE_P(LongOthers, ModelledRestarts,
-                         ::testing::Values("", "--set sync.algorithm=esync", "--set sync.algorithm=dc-asgd",
-                                           "--set sync.algorithm=asp --set checkpoint.to=local",
-                                           "--set checkpoint.to=buddy",
-                                           "--set sync.algorithm=asp --set checkpoint.to=buddy",
-                                           "--set sync.algorithm=easgd", "--set sync.over=all-reduce",
-                                           "--set sync.algorithm=d-psgd --set sync.over=peers",
-                                           "--set sync.compression=top-k"));
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem::testing

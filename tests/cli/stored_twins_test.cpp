@@ -36,19 +36,12 @@ TEST_F(LongTwins, CachesServeTheSameSamples) {
 class StoredTwins : public Twins {};
 
 TEST_P(StoredTwins, StoresServeTheSameSamples) {
-  ASSERT_EQ(
-      line_
-          .shell("sed 's|<host id=\"\\(node-[126]\\)\"[^>]*>|&<disk id=\"disk-\\1\" read_bw=\"100MBps\" "
-                 "write_bw=\"100MBps\"/>|' " +
-                 testing::source_folder() + "/platforms/mixed_lab.xml > stores.xml")
-          .exit_code,
-      0);
-  play(
-      "--set platform=stores.xml --set data.source=storage --set data.cache_capacity=10000 --set "
-      "workload.train_samples=48 --set placement.workers=[node-1,node-2] --set "
-      "placement.cache_nodes=[node-1,node-2] --set placement.stores=[server,node-6] --set data.prefetch=0 "
-      "--set sync.over=all-reduce " +
-      GetParam());
+  play("--set platform=" + edited_lab(line_, {disks_of("node-[126]")}) +
+       " --set data.source=storage --set data.cache_capacity=10000 --set "
+       "workload.train_samples=48 --set placement.workers=[node-1,node-2] --set "
+       "placement.cache_nodes=[node-1,node-2] --set placement.stores=[server,node-6] --set data.prefetch=0 "
+       "--set sync.over=all-reduce " +
+       GetParam());
   EXPECT_GT(simulated_.summary.at("cache").at("local"), 0);
   for (const char* key : {"local", "storage", "local_bytes", "storage_bytes"})
     EXPECT_EQ(measured_.summary.at("cache").at(key), simulated_.summary.at("cache").at(key)) << key;
@@ -264,16 +257,14 @@ INSTANTIATE_TEST_SUITE_P(
 /// Each sample that is not in the cache is a request to the disk: latency and bytes / rate, in both worlds.
 TEST_F(LongTwins, EachRequestPaysTheLatencyOfItsDisk) {
   constexpr double latency_s = 0.002, rate = 200e6;
-  ASSERT_EQ(line_
-                .shell("sed 's|<disk id=\"disk\".*/>|<disk id=\"disk\" read_bw=\"200MBps\" "
-                       "write_bw=\"150MBps\"><prop id=\"tandem:latency\" value=\"2ms\"/></disk>|' " +
-                       testing::source_folder() + "/platforms/mixed_lab.xml > slow_disk.xml")
-                .exit_code,
-            0);
+  const std::string lab =
+      edited_lab(line_, {{"<disk id=\"disk\".*/>",
+                          "<disk id=\"disk\" read_bw=\"200MBps\" write_bw=\"150MBps\"><prop "
+                          "id=\"tandem:latency\" value=\"2ms\"/></disk>"}});
   // No checkpoints, which would use the disk too.
-  play(
-      "--set platform=slow_disk.xml --set data.source=storage --set data.cache_capacity=100000 --set "
-      "placement.cache_nodes=[server] --set evaluate_every=0");
+  play("--set platform=" + lab +
+       " --set data.source=storage --set data.cache_capacity=100000 --set "
+       "placement.cache_nodes=[server] --set evaluate_every=0");
   const auto excess = [&](const Results& results) {
     const auto& cache = results.summary.at("cache");
     const double expected_s =
@@ -290,16 +281,14 @@ TEST_F(LongTwins, EachRequestPaysTheLatencyOfItsDisk) {
 /// Two cache nodes on one host wait for each other's reads: their disk serves the requests of both, so the
 /// reads of the two together take as long as those of one node that reads all.
 TEST_F(LongTwins, CacheNodesOfOneHostShareItsDisk) {
-  ASSERT_EQ(line_
-                .shell("sed 's|<disk id=\"disk\".*/>|<disk id=\"disk\" read_bw=\"200MBps\" "
-                       "write_bw=\"150MBps\"><prop id=\"tandem:latency\" value=\"2ms\"/><prop "
-                       "id=\"tandem:parallel\" value=\"4\"/></disk>|' " +
-                       testing::source_folder() + "/platforms/mixed_lab.xml > shared_disk.xml")
-                .exit_code,
-            0);
-  play(
-      "--set platform=shared_disk.xml --set data.source=storage --set data.cache_capacity=0 --set "
-      "placement.cache_nodes=[server,server] --set evaluate_every=0");
+  const std::string lab =
+      edited_lab(line_, {{"<disk id=\"disk\".*/>",
+                          "<disk id=\"disk\" read_bw=\"200MBps\" write_bw=\"150MBps\"><prop "
+                          "id=\"tandem:latency\" value=\"2ms\"/><prop id=\"tandem:parallel\" "
+                          "value=\"4\"/></disk>"}});
+  play("--set platform=" + lab +
+       " --set data.source=storage --set data.cache_capacity=0 --set "
+       "placement.cache_nodes=[server,server] --set evaluate_every=0");
   const auto blocked_s = [](const Results& results) {
     return results.summary.at("cache").at("storage_time_s").get<double>();
   };

@@ -449,15 +449,10 @@ TEST(TwinsOfTheCatalogue, PlayEveryAlgorithmOverEveryRoute) {
 /// other.
 TEST_F(LongTwins, TheCoordinatorTakesItsTimeToAnswer) {
   constexpr double answer_s = 0.02;
-  ASSERT_EQ(line_
-                .shell("sed '0,/<host id=\"server\"[^>]*>/s||&<prop id=\"tandem:answer\" "
-                       "value=\"20ms\"/>|' " +
-                       testing::source_folder() + "/platforms/mixed_lab.xml > slow_coordinator.xml")
-                .exit_code,
-            0);
+  const std::string lab = edited_lab(line_, {property_of("server", "tandem:answer", "20ms")});
   for (const char* over : {"server", "all-reduce"}) {
-    play("--force --set platform=slow_coordinator.xml --set sync.algorithm=esync-published --set sync.over=" +
-         std::string(over));
+    play("--force --set platform=" + lab +
+         " --set sync.algorithm=esync-published --set sync.over=" + std::string(over));
     expect_all_replayed(validation::compare(simulated_, {measured_}));
     for (const Results* results : {&simulated_, &measured_}) {
       double least_s = 1.0;

@@ -9,6 +9,7 @@
 
 #include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
+#include "tests/cli/lab.hpp"
 #include "tests/cli/rank_world.hpp"
 #include "tests/support/paths.hpp"
 #include "validation/compare/compare.hpp"

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.hpp"
+#include "tests/cli/lab.hpp"
 #include "tests/support/paths.hpp"
 
 namespace tandem::testing {
@@ -125,20 +126,14 @@ TEST_F(Warnings, AGpuWithoutAPropertyHasTheMemoryOfItsDataSheet) {
 }
 
 TEST_F(Warnings, DisksThatNobodyReadsAreNamed) {
-  ASSERT_EQ(line_
-                .shell("sed '0,/<host id=\"node-1\"[^>]*>/s||&<disk id=\"spare\" read_bw=\"1MBps\" "
-                       "write_bw=\"1MBps\"/>|' " +
-                       testing::source_folder() + "/platforms/mixed_lab.xml > spare.xml")
-                .exit_code,
-            0);
-  const std::string stored =
-      "--set platform=spare.xml --set data.source=storage --set data.cache_capacity=100kB --set "
-      "placement.cache_nodes=[server] ";
+  const std::string lab = "--set platform=" + edited_lab(line_, {disks_of("node-1", "1MBps", "1MBps")}) + " ";
+  const std::string stored = lab +
+                             "--set data.source=storage --set data.cache_capacity=100kB --set "
+                             "placement.cache_nodes=[server] ";
   EXPECT_THAT(simulated(stored + "--set placement.workers=[node-2,node-3]"),
               AllOf(HasSubstr("warning: nobody reads the disk of host 'node-1'"),
                     HasSubstr("placement.cache_nodes")));
-  EXPECT_THAT(simulated("--set platform=spare.xml --set placement.workers=[node-2,node-3]"),
-              Not(HasSubstr("nobody reads")))
+  EXPECT_THAT(simulated(lab + "--set placement.workers=[node-2,node-3]"), Not(HasSubstr("nobody reads")))
       << "no data are read from storage";
   EXPECT_THAT(simulated(stored + "--set placement.workers=[node-2,node-3] --set "
                                  "placement.cache_nodes=[server,node-1]"),
@@ -155,13 +150,7 @@ TEST_F(Warnings, CachesThatNobodyReadsThroughAreNamed) {
 
 TEST_F(Warnings, LifetimesOfMachinesWithoutWorkersAreNamed) {
   const auto told = [&](const std::string& host, const std::string& model) {
-    EXPECT_EQ(
-        line_
-            .shell("sed '0,/<host id=\"" + host + "\"[^>]*>/s||&<prop id=\"tandem:lifetime\" value=\"" +
-                   model + "\"/>|' " + testing::source_folder() + "/platforms/mixed_lab.xml > lives.xml")
-            .exit_code,
-        0);
-    return simulated("--set platform=lives.xml");
+    return simulated("--set platform=" + edited_lab(line_, {property_of(host, "tandem:lifetime", model)}));
   };
   EXPECT_THAT(
       told("server", "exponential mean=1h"),
@@ -188,12 +177,9 @@ TEST_F(Warnings, WorkersThatShareADeviceInTheSimulationOnly) {
 }
 
 TEST_F(Warnings, ALongRouteWithoutAWindowIsNamedInTheResults) {
-  ASSERT_EQ(line_
-                .shell("sed 's|latency=\"[^\"]*\"|latency=\"1s\"|' " + testing::source_folder() +
-                       "/platforms/mixed_lab.xml > long.xml; sed '0,/<host id=\"server\"[^>]*>/s||&<prop "
-                       "id=\"tandem:window\" value=\"1kB\"/>|' long.xml > small.xml")
-                .exit_code,
-            0);
+  const Edit distance{"latency=\"[^\"]*\"", "latency=\"1s\""};
+  edited_lab(line_, {distance}, "long.xml");
+  edited_lab(line_, {distance, property_of("server", "tandem:window", "1kB")}, "small.xml");
   const auto told = simulated("--set platform=long.xml --set stop.rounds=1");
   EXPECT_THAT(told, AllOf(HasSubstr("warning: from "), HasSubstr("set the property tandem:window")));
   std::ifstream file(line_.folder() / "out" / "run.json");

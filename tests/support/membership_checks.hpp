@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "workloads/records/metrics.hpp"
@@ -22,6 +24,23 @@ inline std::vector<MembershipRecord> changes_with(const Journal& journal, const 
 }
 inline std::int64_t count_of_changes(const Journal& journal, const std::string& event) {
   return std::ssize(changes_with(journal, event));
+}
+
+/// What happened to a machine: its slot, incarnation, event and cause.
+using Fate = std::tuple<int, std::int64_t, std::string, std::string>;
+
+/// With their times, in the order of membership.csv.
+inline std::vector<std::pair<double, Fate>> timed_fates(const Journal& journal) {
+  std::vector<std::pair<double, Fate>> fates;
+  for (const auto& change : journal.membership)
+    fates.emplace_back(change.time.count(),
+                       Fate(change.slot, change.incarnation, change.event, change.cause));
+  return fates;
+}
+inline std::vector<Fate> fates(const Journal& journal) {
+  std::vector<Fate> fates;
+  for (auto& [time_s, fate] : timed_fates(journal)) fates.push_back(std::move(fate));
+  return fates;
 }
 
 /// Of the commits, in their order.

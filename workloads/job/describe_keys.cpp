@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/job/catalogues.hpp"

@@ -1,0 +1,66 @@
+// Jobs of modelled mathematics that start again when machines depart: they take the times of real
+// mathematics.
+#include <string>
+#include <vector>
+
+#include "tests/cli/fewer_jobs.hpp"
+
+namespace tandem::testing {
+namespace TANDEM_FILE {
+
+struct ModelledJob {
+  std::string settings;
+  bool has_fewer_workers =
+      false;  ///< continues without workers whose machines have departed, until others come
+};
+
+class ModelledRestarts : public FewerWorkers, public ::testing::WithParamInterface<ModelledJob> {};
+
+TEST_P(ModelledRestarts, TakeTheTimesOfRealMathematics) {
+  const auto& [settings, has_fewer_workers] = GetParam();
+  SCOPED_TRACE(settings);
+  std::string words =
+      experiment(20, commits +
+                         "--set evaluate_every=0 --set physics.ensemble=0 --set recovery.restarts=500 "
+                         "--set recovery.mode=restart --set recovery.policy=restart " +
+                         settings);
+  if (has_fewer_workers) {
+    const double whole_s = makespan(simulate(words, "whole"));
+    words += " --set recovery.least=1 " + departs({{0, 0.3 * whole_s}, {2, 0.6 * whole_s}}) +
+             fmt::format("--set transience.start={}", 0.2 * whole_s);
+  } else {
+    words +=
+        " --set transience.lifetime=exponential --set transience.options.mean=0.6 --set "
+        "transience.start=0.01";
+  }
+  const Results real = simulate(words, "real"),
+                modelled = simulate(words + " --set workload.math=modelled", "modelled");
+  if (has_fewer_workers) {
+    EXPECT_EQ(real.info.generations.size(), 5U);
+  } else {
+    EXPECT_GE(real.info.generations.size(), 2U);
+  }
+  EXPECT_EQ(slots_of_generations(real), slots_of_generations(modelled));
+  EXPECT_EQ(rounds_of_generations(real), rounds_of_generations(modelled));
+  EXPECT_DOUBLE_EQ(makespan(real), makespan(modelled));
+  EXPECT_EQ(rounds_of_commits(real.journal), rounds_of_commits(modelled.journal));
+  EXPECT_EQ(real.summary.at("samples"), modelled.summary.at("samples"));
+  expect_each_step_once(real);
+}
+
+const std::string in_memory = "--set checkpoint.to=buddy --set checkpoint.keep=2 ";
+INSTANTIATE_TEST_SUITE_P(LongAll, ModelledRestarts,
+                         ::testing::Values(ModelledJob{"--set sync.algorithm=esync"},
+                                           ModelledJob{"--set sync.algorithm=dc-asgd"},
+                                           ModelledJob{"--set sync.algorithm=asp --set checkpoint.to=local"},
+                                           ModelledJob{in_memory}, ModelledJob{"--set sync.algorithm=easgd"},
+                                           ModelledJob{"--set sync.algorithm=d-psgd --set sync.over=peers"},
+                                           ModelledJob{"--set sync.compression=top-k"}, ModelledJob{"", true},
+                                           ModelledJob{"--set sync.algorithm=asp", true},
+                                           ModelledJob{"--set sync.algorithm=ssp", true},
+                                           ModelledJob{"--set sync.over=all-reduce", true},
+                                           ModelledJob{in_memory + "--set sync.over=all-reduce", true},
+                                           ModelledJob{in_memory + "--set sync.algorithm=asp", true}));
+
+}  // namespace TANDEM_FILE
+}  // namespace tandem::testing

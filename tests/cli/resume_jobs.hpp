@@ -103,7 +103,7 @@ class ResumeJobs : public ::testing::Test {
     EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
   }
 
-  CommandLine line_;
+  CommandLine line_{"real"};
 };
 
 /// A commit after every third round, which is not one of an evaluation.

@@ -4,206 +4,26 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <regex>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/support/paths.hpp"
+#include "tests/tidy_layers.hpp"
 
 namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
-using Texts = std::vector<std::string>;
 
 constexpr std::size_t longest_file = 600;
 constexpr std::size_t longest_function = 80;
-
-// ---- The layers ----
-
-struct Layer {
-  std::string folder;  ///< the longest matching entry applies
-  Texts own;           ///< prefixes of the project headers that it may include
-  Texts libraries;     ///< prefixes of the library headers that it may include, besides the standard library
-};
-
-/// An algorithm may use its own vocabulary and the shared code of algorithms, but no other family.
-Texts sync_family(const std::string& family) {
-  return {"policies/vocabulary/", "policies/sync/policy.hpp", "policies/sync/update_rule.hpp",
-          "policies/sync/common/", "policies/sync/" + family};
-}
-
-/// The policies, the Context interface, and these sub-folders of workloads/.
-Texts up_to(const Texts& folders) {
-  Texts own = {"policies/", "platforms/description", "workloads/context.hpp", "workloads/protocol.hpp"};
-  for (const auto& folder : folders) own.push_back("workloads/" + folder);
-  return own;
-}
-
-// What each sub-folder may include, lowest layer first: an entry may name only folders above it in this list,
-// and itself.
-const std::vector<Layer>& lower_layers() {
-  static const std::vector<Layer> all = {
-      {"policies/vocabulary/", {"policies/vocabulary/"}, {}},
-      {"policies/collectives/", {"policies/vocabulary/", "policies/collectives/"}, {}},
-      {"policies/compression/",
-       {"policies/vocabulary/", "policies/collectives/element.hpp", "policies/compression/"},
-       {}},
-      {"policies/sharding/",
-       {"policies/vocabulary/", "policies/collectives/schedule.hpp", "policies/sharding/"},
-       {}},
-      {"policies/sampling/", {"policies/vocabulary/", "policies/sampling/"}, {}},
-      {"policies/lifetimes/", {"policies/vocabulary/", "policies/lifetimes/"}, {}},
-      {"policies/lifetimes/estimate/",
-       {"policies/vocabulary/", "policies/lifetimes/lifetime.hpp", "policies/lifetimes/estimate/"},
-       {"boost/math/"}},
-      {"policies/cache/", {"policies/vocabulary/", "policies/sampling/sampler.hpp", "policies/cache/"}, {}},
-      {"policies/checkpointing/", {"policies/vocabulary/", "policies/checkpointing/"}, {}},
-      {"policies/provisioning/", {"policies/vocabulary/", "policies/provisioning/"}, {}},
-      {"policies/recovery/",
-       {"policies/vocabulary/", "policies/provisioning/policy.hpp", "policies/recovery/"},
-       {}},
-      {"policies/sync/", {"policies/vocabulary/", "policies/sync/"}, {}},
-      {"policies/sync/common/",
-       {"policies/vocabulary/", "policies/sync/policy.hpp", "policies/sync/update_rule.hpp",
-        "policies/sync/common/"},
-       {}},
-      {"policies/sync/rounds/", sync_family("rounds/"), {}},
-      {"policies/sync/local_steps/", sync_family("local_steps/"), {}},
-      {"policies/sync/asynchronous/", sync_family("asynchronous/"), {}},
-      {"policies/sync/decentralised/", sync_family("decentralised/"), {}},
-      // The rank program reads these two folders; they use neither SimGrid nor Boost.
-      {"platforms/description", {"policies/vocabulary/", "platforms/description"}, {"nlohmann/"}},
-      {"platforms/device_catalog", {"policies/vocabulary/", "platforms/description"}, {}},
-      {"platforms/discovery/",
-       {"policies/vocabulary/", "platforms/discovery/"},
-       {"nlohmann/", "fmt/", "yaml-cpp/", "expat.h"}},
-      {"platforms/",
-       {"policies/vocabulary/", "platforms/"},
-       {"simgrid/", "xbt/", "boost/", "nlohmann/", "fmt/", "sys/", "unistd.h", "poll.h", "fcntl.h",
-        "expat.h"}},
-      {"workloads/files/", {"policies/vocabulary/", "workloads/files/"}, {"unistd.h"}},
-      {"workloads/vectors/", {"policies/", "workloads/vectors/"}, {}},
-      // The interface between roles and their environment: the lowest layer, below all code that blocks on
-      // it.
-      {"workloads/context.hpp", {"policies/vocabulary/", "policies/collectives/element.hpp"}, {}},
-      {"workloads/protocol.hpp", {"policies/", "workloads/context.hpp"}, {}},
-      {"workloads/discovery/",
-       {"policies/vocabulary/", "platforms/discovery/", "workloads/context.hpp", "workloads/discovery/"},
-       {}},
-      {"workloads/experiment/",
-       {"policies/vocabulary/", "workloads/experiment/"},
-       {"nlohmann/", "yaml-cpp/"}},
-      {"workloads/data/",
-       {"policies/cache/", "policies/sampling/", "policies/vocabulary/", "workloads/files/",
-        "workloads/data/"},
-       {"fmt/", "zlib.h", "zstd.h", "spng.h", "turbojpeg.h", "sys/", "unistd.h", "fcntl.h"}},
-      {"workloads/model/", {"policies/", "workloads/vectors/", "workloads/data/", "workloads/model/"}, {}},
-      {"workloads/learner/",
-       {"policies/vocabulary/", "workloads/files/", "workloads/vectors/", "workloads/data/",
-        "workloads/model/", "workloads/learner/"},
-       {"torch/", "ATen/", "c10/", "nlohmann/", "fmt/", "dlfcn.h", "unistd.h"}},
-      {"workloads/cost/",
-       {"policies/", "platforms/description", "workloads/context.hpp", "workloads/experiment/",
-        "workloads/model/", "workloads/cost/"},
-       {"nlohmann/", "fmt/", "sys/utsname.h"}},
-      {"workloads/records/",
-       {"policies/vocabulary/", "workloads/context.hpp", "workloads/protocol.hpp", "workloads/experiment/",
-        "workloads/records/"},
-       {"nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h"}},
-  };
-  return all;
-}
-
-const std::vector<Layer>& upper_layers() {
-  static const std::vector<Layer> all = {
-      {"workloads/job/",
-       up_to(
-           {"files/", "vectors/", "experiment/", "data/", "model/", "learner/", "cost/", "records/", "job/"}),
-       {"nlohmann/", "fmt/", "unistd.h"}},
-      {"workloads/timing/", up_to({"cost/", "job/", "timing/"}), {"nlohmann/"}},
-      {"workloads/checkpoint/",
-       up_to({"files/", "vectors/", "model/", "learner/", "records/", "job/", "checkpoint/"}),
-       {"nlohmann/", "fmt/"}},
-      {"workloads/membership/", up_to({"vectors/", "experiment/", "records/", "membership/"}), {}},
-      {"workloads/exchange/",
-       up_to({"vectors/", "model/", "learner/", "records/", "job/", "exchange/"}),
-       {"fmt/"}},
-      {"workloads/roles/",
-       up_to({"files/", "vectors/", "data/", "model/", "learner/", "records/", "job/", "checkpoint/",
-              "membership/", "exchange/", "roles/"}),
-       {"nlohmann/", "fmt/"}},
-      {"workloads/calibration/",
-       up_to({"vectors/", "data/", "model/", "cost/", "job/", "exchange/", "roles/", "calibration/"}),
-       {"nlohmann/", "fmt/", "unistd.h", "fcntl.h"}},
-      {"sim/",
-       {"policies/", "platforms/", "workloads/", "sim/"},
-       {"simgrid/", "xbt/", "boost/property_tree/", "nlohmann/", "fmt/", "sys/", "unistd.h"}},
-      // Runs the runtime's MPI code on SimGrid's MPI; mpi.h is SimGrid's header here, never Open MPI's.
-      {"sim/witness/",
-       {"policies/", "platforms/simgrid_version.hpp", "workloads/", "sim/", "runtime/mpi/", "sim/witness/"},
-       {"simgrid/", "smpi/", "mpi.h", "nlohmann/"}},
-      {"runtime/process/",
-       {"policies/vocabulary/", "runtime/process/"},
-       {"fmt/", "sys/", "unistd.h", "fcntl.h", "signal.h"}},
-      {"runtime/launcher/",
-       {"policies/vocabulary/", "workloads/cost/eager_limit.hpp", "runtime/process/", "runtime/launcher/"},
-       {"fmt/", "sys/", "unistd.h", "poll.h", "signal.h", "sched.h"}},
-      {"runtime/cluster/",
-       {"policies/vocabulary/", "workloads/files/", "runtime/process/", "runtime/launcher/",
-        "runtime/cluster/"},
-       {"fmt/", "nlohmann/", "sys/", "unistd.h", "fcntl.h", "signal.h", "sched.h"}},
-      {"runtime/machines/",
-       {"policies/vocabulary/", "runtime/process/", "runtime/launcher/", "runtime/machines/"},
-       {"fmt/", "nlohmann/", "yaml-cpp/", "sys/", "unistd.h", "poll.h", "arpa/inet.h"}},
-      {"runtime/gpu/", {"policies/", "workloads/vectors/", "runtime/gpu/"}, {"cuda", "dlfcn.h", "unistd.h"}},
-      // The GPUs that sum together are those of the ranks of one MPI communicator.
-      {"runtime/gpu/device_collective.hpp",
-       {"policies/vocabulary/", "policies/collectives/element.hpp", "runtime/gpu/"},
-       {"mpi.h"}},
-      {"runtime/mpi/",
-       {"policies/", "workloads/files/", "workloads/vectors/", "workloads/context.hpp", "runtime/gpu/",
-        "runtime/mpi/"},
-       {"mpi.h", "mpi-ext.h", "cuda", "nccl.h", "liburing.h", "signal.h", "sys/", "unistd.h", "fcntl.h",
-        "pthread.h", "sched.h", "time.h", "emmintrin.h", "dlfcn.h"}},
-      {"runtime/rank/",
-       {"policies/", "platforms/description", "platforms/discovery/", "workloads/", "runtime/"},
-       {"mpi.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h", "pthread.h",
-        "sched.h", "getopt.h", "time.h", "arpa/inet.h", "ifaddrs.h", "dlfcn.h"}},
-      {"validation/compare/",
-       {"policies/", "workloads/experiment/", "workloads/records/", "workloads/job/data_plan.hpp",
-        "workloads/job/recovery_plan.hpp", "validation/compare/"},
-       {"nlohmann/", "fmt/", "boost/math/", "math.h"}},
-      {"validation/campaign/",
-       {"policies/vocabulary/", "workloads/experiment/", "workloads/records/", "workloads/job/ensemble.hpp",
-        "workloads/job/experiment_file.hpp", "validation/compare/", "validation/campaign/"},
-       {"nlohmann/", "fmt/", "yaml-cpp/"}},
-      {"validation/page/", {"validation/page/"}, {}},
-      {"validation/report/",
-       {"policies/vocabulary/", "platforms/xml_text.hpp", "workloads/experiment/", "workloads/files/",
-        "workloads/records/", "validation/compare/", "validation/campaign/study_section.hpp",
-        "validation/page/", "validation/report/"},
-       {"nlohmann/", "fmt/"}},
-      {"cli/",
-       {"policies/", "platforms/", "workloads/", "sim/", "runtime/process/", "runtime/launcher/",
-        "runtime/cluster/", "runtime/machines/", "validation/", "cli/"},
-       {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "fcntl.h"}},
-  };
-  return all;
-}
-
-const std::vector<Layer>& layers() {
-  static const std::vector<Layer> all = [] {
-    std::vector<Layer> joined = lower_layers();
-    joined.insert(joined.end(), upper_layers().begin(), upper_layers().end());
-    return joined;
-  }();
-  return all;
-}
 
 // Standard headers that would give a policy access to its environment, or whose results differ between
 // machines.
@@ -228,6 +48,36 @@ const Layer* layer_of(const std::string& path) {
     if (path.starts_with(layer.folder) && (best == nullptr || layer.folder.size() > best->folder.size()))
       best = &layer;
   return best;
+}
+
+bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+std::size_t skip_spaces(std::string_view text, std::size_t at) {
+  while (at < text.size() && is_space(text[at])) ++at;
+  return at;
+}
+
+/// Whether the parts stand at this place one after the other, with nothing but white space between them. A
+/// part that begins or ends with a letter is a whole word there.
+bool has_parts_at(std::string_view text, std::size_t at, const Texts& parts) {
+  for (const auto& part : parts) {
+    if (text.compare(at, part.size(), part) != 0) return false;
+    const std::size_t end = at + part.size();
+    if (is_of_word(part.front()) && at > 0 && is_of_word(text[at - 1])) return false;
+    if (is_of_word(part.back()) && end < text.size() && is_of_word(text[end])) return false;
+    at = skip_spaces(text, end);
+  }
+  return true;
+}
+
+/// Whether they stand anywhere, but not after one of the characters `but_after`.
+bool has_parts(std::string_view text, const Texts& parts, std::string_view but_after = "") {
+  for (auto at = text.find(parts.front()); at != std::string_view::npos;
+       at = text.find(parts.front(), at + 1))
+    if (has_parts_at(text, at, parts) && (at == 0 || but_after.find(text[at - 1]) == std::string_view::npos))
+      return true;
+  return false;
 }
 
 Texts lines_of(const std::string& text) {
@@ -300,54 +150,82 @@ void check_library_include(const Layer& layer, const std::string& path, const st
     problems.push_back("may not include <" + header + ">");
 }
 
+/// What a line includes, with the quotation mark or bracket before it.
+std::optional<std::string> included_by(std::string_view line) {
+  std::size_t at = skip_spaces(line, 0);
+  for (const std::string_view part : {"#", "include"}) {
+    if (line.compare(at, part.size(), part) != 0) return std::nullopt;
+    at = skip_spaces(line, at + part.size());
+  }
+  if (at == line.size() || (line[at] != '<' && line[at] != '"')) return std::nullopt;
+  const auto end = line.find_first_of(">\"", at + 1);
+  if (end == std::string_view::npos || end == at + 1) return std::nullopt;
+  return std::string(line.substr(at, end - at));
+}
+
 void check_includes(const std::string& path, const std::string& text, Texts& problems) {
   const Layer* layer = layer_of(path);
   if (layer == nullptr) return;
-  static const std::regex include(R"re(^\s*#\s*include\s*([<"])([^>"]+)[>"])re");
   for (const auto& line : lines_of(text)) {
-    std::smatch match;
-    if (!std::regex_search(line, match, include)) continue;
-    if (match[1] == "\"")
-      check_own_include(*layer, match[2], problems);
+    const auto included = included_by(line);
+    if (!included) continue;
+    const std::string header = included->substr(1);
+    if (included->front() == '"')
+      check_own_include(*layer, header, problems);
     else
-      check_library_include(*layer, path, match[2], problems);
+      check_library_include(*layer, path, header, problems);
   }
 }
 
-void check_words(const std::string& path, const std::string& text, Texts& problems) {
-  const std::string code = code_of(text);
-  const auto in_code = [&](const char* pattern) { return std::regex_search(code, std::regex(pattern)); };
-  if (std::regex_search(text, std::regex("\\b(TO"
-                                         "DO|FIX"
-                                         "ME|XX"
-                                         "X)\\b")))
+bool starts_processes(const std::string& code) {
+  for (const char* name : {"fork", "vfork", "posix_spawn", "posix_spawnp", "popen", "system", "waitpid",
+                           "execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe"})
+    if (has_parts(code, {name, "("}, ".>")) return true;
+  return false;
+}
+
+bool compiles_conditionally(const std::string& code) {
+  for (const char* directive : {"if", "ifdef", "ifndef", "elif"})
+    if (has_parts(code, {"#", directive})) return true;
+  return false;
+}
+
+void check_words(const std::string& path, const std::string& text, const std::string& code, Texts& problems) {
+  const Texts reminders = {
+      "TO"
+      "DO",
+      "FIX"
+      "ME",
+      "XX"
+      "X"};
+  if (std::ranges::any_of(reminders, [&](const auto& word) { return has_parts(text, {word}); }))
     problems.push_back("leaves something to be done in a comment");
   // Tests may start processes in order to kill them.
   const bool may_fork = path == "platforms/child_process.cpp" || path == "runtime/process/process.cpp" ||
                         path.starts_with("tests/");
-  if (!may_fork && in_code(R"((^|[^\w.>])(v?fork|posix_spawnp?|popen|system|waitpid|exec[lv]p?e?)\s*\()"))
+  if (!may_fork && starts_processes(code))
     problems.push_back("may not start a process itself: runtime/process and platforms/child_process do");
   const bool is_role = path.starts_with("workloads/roles/");
-  if (is_role && in_code(R"(catch\s*\(\s*\.\.\.\s*\))"))
+  if (is_role && has_parts(code, {"catch", "(", "...", ")"}))
     problems.push_back("a role may not catch everything");
-  if ((is_role || path.starts_with("policies/")) && in_code(R"((^|\n)\s*#\s*(if|ifdef|ifndef|elif)\b)"))
+  if ((is_role || path.starts_with("policies/")) && compiles_conditionally(code))
     problems.push_back("may not know which world it is in: no conditional compilation here");
-  if (in_code(R"(\bis_simulated\b)")) problems.push_back("may not ask which world it is in");
-  if (is_header(path) && in_code(R"(\busing\s+namespace\b)"))
+  if (has_parts(code, {"is_simulated"})) problems.push_back("may not ask which world it is in");
+  if (is_header(path) && has_parts(code, {"using", "namespace"}))
     problems.push_back("a header may not say 'using namespace'");
-  if (is_header(path) && !in_code(R"((^|\n)#pragma once\b)"))
+  if (is_header(path) && !has_parts('\n' + code, {"\n#pragma once"}))
     problems.push_back("a header needs '#pragma once'");
 }
 
 /// Free functions and members defined outside their class, in clang-format's layout: the body ends with a
 /// brace in the first column, and begins after the last line that starts in the first column.
-void check_functions(const std::string& text, Texts& problems) {
-  const Texts lines = lines_of(code_of(text));
+void check_functions(const std::string& text, const std::string& blanked, Texts& problems) {
+  const Texts lines = lines_of(blanked);
   const Texts written = lines_of(text);
   std::size_t start = 0;
   for (std::size_t at = 0; at < lines.size(); ++at) {
     const std::string& line = lines[at];
-    if (line.empty() || std::isspace(static_cast<unsigned char>(line.front())) != 0) continue;
+    if (line.empty() || is_space(line.front())) continue;
     const std::string code = line.substr(0, line.find_last_not_of(' ') + 1);
     if (code == "}" && written[at] == "}" && at - start + 1 > longest_function)
       problems.push_back("function of " + std::to_string(at - start + 1) + " lines: " + written[start]);
@@ -360,17 +238,18 @@ void check_functions(const std::string& text, Texts& problems) {
 Texts problems_of(const std::string& path, const std::string& text, bool has_header) {
   Texts problems;
   if (!text.starts_with("//") && !has_header) problems.push_back("does not open by saying what it is");
+  const std::string code = code_of(text);
   check_includes(path, text, problems);
-  check_words(path, text, problems);
+  check_words(path, text, code, problems);
   const auto count = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   if (count > longest_file) problems.push_back("has " + std::to_string(count) + " lines");
-  check_functions(text, problems);
+  check_functions(text, code, problems);
   return problems;
 }
 
 Texts problems_of_build_file(const std::string& text) {
   Texts problems;
-  if (std::regex_search(text, std::regex(R"(file\s*\(\s*GLOB)")))
+  if (has_parts(text, {"file", "(", "GLOB"}) || has_parts(text, {"file", "(", "GLOB_RECURSE"}))
     problems.push_back("collects files by pattern");
   return problems;
 }
@@ -531,18 +410,21 @@ TEST(TidyChecks, Words) {
   EXPECT_EQ(snippet("policies/a.hpp", "  # if SIM\n#endif\n"), world);
   EXPECT_EQ(snippet("runtime/mpi/a.cpp", "#ifdef CUDA\n#endif\n"), Texts());
   EXPECT_EQ(snippet("sim/a.cpp", "if (is_simulated()) return;\n"), Texts{"may not ask which world it is in"});
-  EXPECT_EQ(snippet("sim/a.hpp", "using namespace std;\n"), Texts{"a header may not say 'using namespace'"});
+  EXPECT_EQ(snippet("sim/a.hpp", "using  namespace std;\n"), Texts{"a header may not say 'using namespace'"});
+  EXPECT_EQ(snippet("sim/a.cpp", "int was_is_simulated;\n"), Texts());
   EXPECT_EQ(snippet("sim/a.cpp", "using namespace std;\n"), Texts());
 }
 
 TEST(TidyChecks, Processes) {
   const Texts refused = {"may not start a process itself: runtime/process and platforms/child_process do"};
-  for (const char* call :
-       {"fork()", "::fork()", "posix_spawnp(a)", "std::system(a)", "popen(a)", "waitpid(a)"})
+  for (const char* call : {"fork()", "::fork()", "vfork ()", "posix_spawnp(a)", "std::system(a)", "popen(a)",
+                           "waitpid(a)", "execvp(a)", "execl(a)"})
     EXPECT_EQ(snippet("sim/a.cpp", std::string("int a = ") + call + ";\n"), refused) << call;
   EXPECT_EQ(snippet("runtime/process/process.cpp", "int a = fork();\n"), Texts());
   EXPECT_EQ(snippet("tests/sim/a.cpp", "int a = fork();\n"), Texts());
-  EXPECT_EQ(snippet("cli/a.cpp", "int file_system(int);\nint a = b.system();\n"), Texts());
+  EXPECT_EQ(snippet("cli/a.cpp", "int file_system(int);\nint a = b.system();\nint c = d->fork();\n"),
+            Texts());
+  EXPECT_EQ(snippet("cli/a.cpp", "int fork_all(int);\nint system = 1;\n"), Texts());
 }
 
 TEST(TidyChecks, CommentsAndLiteralsAreIgnored) {
@@ -580,7 +462,8 @@ TEST(TidyChecks, Lengths) {
 
 TEST(TidyChecks, BuildFiles) {
   EXPECT_EQ(problems_of_build_file("file(GLOB sources *.cpp)\n").size(), 1U);
-  EXPECT_EQ(problems_of_build_file("add_library(a a.cpp)\n"), Texts());
+  EXPECT_EQ(problems_of_build_file("a()\nfile ( GLOB_RECURSE sources *.cpp)\n").size(), 1U);
+  EXPECT_EQ(problems_of_build_file("add_library(a a.cpp)\nfile(READ GLOB text)\n"), Texts());
 }
 
 }  // namespace

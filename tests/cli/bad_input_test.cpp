@@ -36,8 +36,7 @@ TEST_F(LongBadInput, NotPositive) {
 }
 TEST_F(LongBadInput, TensorsThatDoNotAddUpOrAreNone) {
   line_.write("net.tensors", "4MB\n16kB fc many 1\n");
-  const std::string command = "simulate " + line_.experiment() +
-                              " --out out --set workload.math=modelled --set workload.model=synthetic ";
+  const std::string command = "simulate " + line_.experiment() + " --out out --set workload.model=synthetic ";
   refuses(command + "--set workload.synthetic_tensors=[4MB,16kB] --set workload.synthetic_parameters=1000000",
           {"--set: key 'workload.synthetic_parameters': expected 1004000", "(4016kB)", "found '1000000'"});
   refuses(command + "--set workload.synthetic_tensors=[42B]",
@@ -183,25 +182,27 @@ TEST_F(BadInput, UnknownModel) {
   refuses("simulate " + line_.experiment() + " --set workload.model=lennet --out out", {"lennet", "lenet"});
 }
 TEST_F(LongBadInput, DataSetNotInstalled) {
-  refuses("simulate " + line_.experiment() +
-              " --set workload.dataset=fashion-mnist --set workload.dataset_directory=" +
-              line_.folder().string() + " --out out",
-          {"dataset-fashion-mnist"});
+  refuses(
+      "simulate " + line_.experiment() +
+          " --set workload.math=real --set workload.dataset=fashion-mnist --set workload.dataset_directory=" +
+          line_.folder().string() + " --out out",
+      {"dataset-fashion-mnist"});
 }
 TEST_F(LongBadInput, TruncatedDataSet) {
   line_.shell(
       "cp /usr/share/datasets/fashion-mnist/* . && gunzip -c train-images-idx3-ubyte.gz | head -c 5000 > t "
       "&& "
       "rm train-images-idx3-ubyte.gz && mv t train-images-idx3-ubyte");
-  refuses("simulate " + line_.experiment() +
-              " --set workload.dataset=fashion-mnist --set workload.dataset_directory=" +
-              line_.folder().string() + " --set workload.train_samples=0 --out out",
-          {"train-images-idx3-ubyte"});
+  refuses(
+      "simulate " + line_.experiment() +
+          " --set workload.math=real --set workload.dataset=fashion-mnist --set workload.dataset_directory=" +
+          line_.folder().string() + " --set workload.train_samples=0 --out out",
+      {"train-images-idx3-ubyte"});
 }
 TEST_F(BadInput, CheckpointOfAnotherModel) {
-  ASSERT_EQ(line_.tandem("simulate " + line_.experiment() + " --out first").exit_code, 0);
-  refuses("simulate " + line_.experiment() +
-              " --set workload.initial=first/model.pt --set workload.model=lenet --out out",
+  const std::string real = "simulate " + line_.experiment() + " --set workload.math=real ";
+  ASSERT_EQ(line_.tandem(real + "--out first").exit_code, 0);
+  refuses(real + "--set workload.initial=first/model.pt --set workload.model=lenet --out out",
           {"mlp", "lenet"});
 }
 TEST_F(BadInput, InvalidClusterName) {

@@ -186,8 +186,12 @@ TEST_F(LongClusterCommand, AClusterForOneJobIsRemovedAfterIt) {
   const auto refused =
       line_.tandem("run --cluster " + platform_ + " " + job + " --print-command --out printed");
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
-  const auto ended = line_.shell("timeout -s INT 4 \"$TANDEM\" run --cluster " + platform_ + " " + job +
-                                 " --set stop.rounds=1000000 --out on");
+  // In the foreground: a shell lets what it starts in the background ignore SIGINT.
+  const auto ended =
+      line_.shell("export TANDEM; { for i in $(seq 600); do " + has_started("on") +
+                  " && break; sleep 0.1; done; kill -INT $(cat pid); } & sh -c 'echo $$ > pid; exec "
+                  "\"$TANDEM\" run --cluster " +
+                  platform_ + " " + job + " --set stop.rounds=1000000 --out on'");
   EXPECT_NE(ended.output.find("creating one for this job"), std::string::npos) << ended.output;
   EXPECT_NE(ended.output.find("ended by signal 2"), std::string::npos) << ended.output;
   EXPECT_TRUE(gone()) << traces();
@@ -202,8 +206,8 @@ TEST_F(LongClusterCommand, AKilledRankIsNamedWithItsHostAndAllIsCleanedUp) {
   const auto result = line_.tandem_ended_early(
       "run --cluster " + platform_ + " " + experiment() + " --set stop.rounds=1000000 --out out",
       {.processes = "for n in /run/netns/tandem." + id_ + ".*; do ip netns pids $(basename $n); done",
-       .when = "[ -n \"" + ranks + "\" ]",
-       .kill = "sleep 1; kill -9 " + ranks});
+       .when = has_started("out"),
+       .kill = "kill -9 " + ranks});
   EXPECT_EQ(result.exit_code, 70) << result.output;
   EXPECT_NE(result.output.find("rank 0 on host second"), std::string::npos) << result.output;
 }

@@ -56,6 +56,15 @@ std::string list_processes(const std::string& names) {
          "'); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo $p; done";
 }
 
+std::string has_started(const std::string& out) {
+  return "grep -q tandem-rank " + out + "/LOCK 2> /dev/null";
+}
+
+std::string have_started(const std::string& out, int jobs) {
+  return "[ $(grep -l tandem-rank " + out + "/jobs/*/LOCK 2> /dev/null | wc -l) -eq " + std::to_string(jobs) +
+         " ]";
+}
+
 CommandResult CommandLine::tandem(const std::string& words) const {
   const TemporaryFolder outside;
   const std::string output = outside.path("output");
@@ -100,8 +109,9 @@ std::string CommandLine::experiment(const std::string& more) const {
   return write("experiment.yaml",
                "platform: " + testing::source_folder() +
                    "/platforms/mixed_lab.xml\n"
-                   "workload: {model: mlp, dataset: synthetic, math: real, train_samples: 400, test_samples: "
-                   "100, batch: 8}\n"
+                   "workload: {model: mlp, dataset: synthetic, math: " +
+                   math_ +
+                   ", train_samples: 400, test_samples: 100, batch: 8}\n"
                    "placement: {workers: [node-1, node-2, node-3, node-6], servers: [server]}\n"
                    "stop: {rounds: 6}\n" +
                    more);

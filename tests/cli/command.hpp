@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -17,6 +18,12 @@ struct CommandResult {
 /// folder: other tests may run concurrently.
 std::string list_processes(const std::string& names);
 
+/// A shell command that succeeds once all ranks of `tandem run --out OUT` have agreed on the job and begin
+/// it.
+std::string has_started(const std::string& out);
+/// The same of a launch of several jobs.
+std::string have_started(const std::string& out, int jobs);
+
 /// How to end a running command early: shell commands, in which $run is the command's process, and
 /// `processes` lists the processes that it has started.
 struct EarlyEnd {
@@ -28,6 +35,10 @@ struct EarlyEnd {
 /// A temporary folder, and the command run in it.
 class CommandLine {
  public:
+  /// `math`: of the experiments, "modelled" or "real". Real mathematics is for claims about models, losses
+  /// and accuracies: it loads libtorch in every process.
+  explicit CommandLine(std::string math = "modelled") : math_(std::move(math)) {}
+
   /// Runs `tandem WORDS`, which are split as a shell does, in a child of a process that has loaded libtorch
   /// (command_server.cpp); through a shell where the words need one.
   CommandResult tandem(const std::string& words) const;
@@ -44,6 +55,7 @@ class CommandLine {
 
  private:
   TemporaryFolder folder_;
+  std::string math_;
 };
 
 }  // namespace tandem::testing

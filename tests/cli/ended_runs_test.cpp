@@ -13,9 +13,9 @@ class EndedRuns : public ::testing::Test {
  protected:
   /// Ends a validation by SIGTERM as soon as the shell command succeeds.
   void interrupt_validation(const std::string& when) const {
-    const auto result = line_.tandem_ended_early(
-        "validate " + line_.experiment() + " --set stop.rounds=2000 --set workload.math=modelled --out out",
-        {.processes = list_processes("tandem|tandem-rank"), .when = when});
+    const auto result =
+        line_.tandem_ended_early("validate " + line_.experiment() + " --set stop.rounds=2000 --out out",
+                                 {.processes = list_processes("tandem|tandem-rank"), .when = when});
     EXPECT_EQ(result.exit_code, 143) << result.output;
   }
   CommandLine line_;
@@ -26,8 +26,8 @@ TEST_F(LongEndedRuns, AKilledRankIsNamedAndAllProcessesEnd) {
   const auto result =
       line_.tandem_ended_early("run " + line_.experiment() + " --set stop.rounds=100000 --out out",
                                {.processes = list_processes("tandem-rank"),
-                                .when = "[ $(processes | wc -l) -ge 5 ]",
-                                .kill = "sleep 3; kill -9 $(processes | tail -n 1)"});
+                                .when = has_started("out"),
+                                .kill = "kill -9 $(processes | tail -n 1)"});
   EXPECT_EQ(result.exit_code, 70) << result.output;
   EXPECT_NE(result.output.find("rank "), std::string::npos) << result.output;
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
@@ -39,10 +39,10 @@ TEST_F(LongEndedRuns, AKilledStoreIsNamed) {
       "run " + line_.experiment() +
           " --set stop.rounds=100000 --set data.source=storage --set placement.workers=[node-1] --set "
           "placement.servers=[node-2] --set placement.cache_nodes=[node-1] --set placement.stores=[server] "
-          "--set workload.math=modelled --out out",
+          "--out out",
       {.processes = list_processes("tandem-rank"),
-       .when = "[ $(processes | wc -l) -ge 4 ]",
-       .kill = "sleep 3; kill -9 $(for p in $(processes); do tr '\\0' '\\n' < /proc/$p/environ | "
+       .when = has_started("out"),
+       .kill = "kill -9 $(for p in $(processes); do tr '\\0' '\\n' < /proc/$p/environ | "
                "grep -q '^OMPI_COMM_WORLD_RANK=3$' && echo $p; done)"});
   EXPECT_EQ(result.exit_code, 70) << result.output;
   for (const char* word : {"rank 3", "store", "server"})
@@ -51,8 +51,8 @@ TEST_F(LongEndedRuns, AKilledStoreIsNamed) {
 
 TEST_F(LongEndedRuns, BadInputFoundOnlyByARankLeavesNoOutput) {
   line_.write("model.pt", "not a checkpoint");
-  const auto result =
-      line_.tandem("run " + line_.experiment() + " --set workload.initial=model.pt --out out");
+  const auto result = line_.tandem("run " + line_.experiment() +
+                                   " --set workload.math=real --set workload.initial=model.pt --out out");
   EXPECT_EQ(result.exit_code, 2) << result.output;
   for (const char* word : {"model.pt", "rank ", " on host ", "of the platform"})
     EXPECT_NE(result.output.find(word), std::string::npos) << word << "\n" << result.output;
@@ -62,15 +62,16 @@ TEST_F(LongEndedRuns, BadInputFoundOnlyByARankLeavesNoOutput) {
 /// As if one machine still had an older file.
 TEST_F(LongEndedRuns, RanksWithOtherFilesDoNotStart) {
   if (line_.shell("unshare -m true").exit_code != 0) GTEST_SKIP() << "no right to a file system of its own";
-  const std::string run = "run " + line_.experiment() + " --set stop.rounds=1 --out ";
+  const std::string real = line_.experiment() + " --set workload.math=real ";
+  const std::string run = "run " + real + "--set stop.rounds=1 --out ";
   ASSERT_EQ(line_.tandem(run + "first").exit_code, 0);
   ASSERT_EQ(line_.tandem(run + "other --set seed=2").exit_code, 0);
   line_.write(
       "wrapper",
       "[ \"$OMPI_COMM_WORLD_RANK\" = 2 ] || exec \"$@\"\n"
       "exec unshare -m sh -c 'mount --bind other/model.pt first/model.pt && exec \"$@\"' sh \"$@\"\n");
-  const auto result = line_.shell("\"$TANDEM\" run " + line_.experiment() +
-                                  " --set workload.initial=first/model.pt --print-command --out out | grep "
+  const auto result = line_.shell("\"$TANDEM\" run " + real +
+                                  "--set workload.initial=first/model.pt --print-command --out out | grep "
                                   "mpirun > line; sed 's#[^ ]*/tandem-rank #sh wrapper &#' line | sh");
   EXPECT_NE(result.exit_code, 0);
   for (const char* word : {"rank 2", "the initial model", "expected the same"})

@@ -26,8 +26,7 @@ class Ensembles : public ::testing::Test {
   }
 
   json summary_of(const std::string& words, const std::string& out) const {
-    const auto result =
-        line_.tandem("simulate experiment.yaml --set workload.math=modelled --out " + out + " " + words);
+    const auto result = line_.tandem("simulate experiment.yaml --out " + out + " " + words);
     EXPECT_EQ(result.exit_code, 0) << result.output;
     return json::parse(std::ifstream(line_.folder() / out / "summary.json"));
   }
@@ -106,7 +105,7 @@ TEST_F(Ensembles, OfRealMathematicsAreModelledUnlessThatChangesDecisions) {
 
 TEST_F(LongEnsembles, EndWithTheirCommand) {
   const auto result = line_.tandem_ended_early(
-      "simulate experiment.yaml --variant asp --set workload.math=modelled --set stop.rounds=100000000 --yes "
+      "simulate experiment.yaml --variant asp --set stop.rounds=100000000 --yes "
       "--out out",
       {.processes = list_processes("tandem"), .when = "ls out.replicas/1.log"});
   EXPECT_NE(result.exit_code, 0);
@@ -114,8 +113,7 @@ TEST_F(LongEnsembles, EndWithTheirCommand) {
 }
 
 TEST_F(LongEnsembles, OfAStudyDrawItsIntervals) {
-  const auto result =
-      line_.tandem("study experiment.yaml --set workload.math=modelled --variant asp --out out");
+  const auto result = line_.tandem("study experiment.yaml --variant asp --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output, HasSubstr("the job is simulated 16 times"));
   const json report = json::parse(std::ifstream(line_.folder() / "out" / "report.json"));

@@ -62,7 +62,7 @@ class GpuJobs : public ::testing::TestWithParam<std::tuple<Gpu, Exchange, const 
     for (const auto& step : results.journal.steps) by_step[{step.rank, step.step}] = step.loss;
     return by_step;
   }
-  CommandLine line_;
+  CommandLine line_{"real"};
 };
 
 TEST_P(GpuJobs, TrainTheSameModelTwice) {

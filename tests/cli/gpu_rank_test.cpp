@@ -83,7 +83,7 @@ class GpuRanks : public ::testing::TestWithParam<Case> {
       by_step[{step.rank, step.step}] = std::isnan(step.loss) ? no_number : step.loss;
     return by_step;
   }
-  CommandLine line_;
+  CommandLine line_{"real"};
   Results processors_;
   Results gpus_;
 };

@@ -56,7 +56,7 @@ class ImageData : public ::testing::Test {
     EXPECT_EQ(result.exit_code, 0) << result.output;
   }
 
-  CommandLine line_;
+  CommandLine line_{"real"};
 };
 using LongImageData = ImageData;
 

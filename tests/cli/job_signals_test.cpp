@@ -24,10 +24,10 @@ class JobSignals : public RestartJobs {
   CommandResult while_running(const std::string& words, const std::string& commands) const {
     return killed(words, {}, commands);
   }
-  /// Shell commands that wait until the first rank has had time to begin; a signal that comes too early waits
-  /// for it.
-  static std::string until_it_computes() {
-    return "until [ -n \"$(rank 0)\" ]; do kill -0 $run || break; sleep 0.05; done; sleep 3; ";
+  /// Shell commands that wait until the ranks are ready; a signal that comes before the first round waits for
+  /// it.
+  static std::string until_it_begins() {
+    return "until " + has_started("out") + "; do kill -0 $run || break; sleep 0.05; done; ";
   }
   /// The time that was left when the policy heard of the first warning, about which it decided at the end of
   /// that round.
@@ -61,7 +61,7 @@ TEST_P(EndsInOrder, AndTheLineThatItPrintsResumesIt) {
   const bool is_by_rounds =
       GetParam().find("algorithm") == std::string::npos || GetParam().find("d-psgd") != std::string::npos;
   const std::string settings = rare + GetParam();
-  const auto told = while_running(job(1000000, settings), until_it_computes() + "kill -TERM $run; ");
+  const auto told = while_running(job(1000000, settings), until_it_begins() + "kill -TERM $run; ");
   EXPECT_EQ(told.exit_code, 143) << told.output;
   ASSERT_TRUE(std::filesystem::exists(line_.folder() / "out/summary.json")) << told.output;
   const std::int64_t round = newest_commit();
@@ -103,8 +103,7 @@ TEST_F(LongJobSignals, WithoutAPossibleCommitTheJobEndsAtOnce) {
 }
 
 TEST_F(LongJobSignals, NoGraceMeansNoCommit) {
-  const auto told =
-      while_running(job(1000000, rare) + " --grace 0", until_it_computes() + "kill -TERM $run; ");
+  const auto told = while_running(job(1000000, rare) + " --grace 0", until_it_begins() + "kill -TERM $run; ");
   EXPECT_EQ(told.exit_code, 143) << told.output;
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out/summary.json"));
   EXPECT_EQ(told.output.find("to resume it"), std::string::npos) << told.output;
@@ -218,8 +217,9 @@ TEST_F(LongJobSignals, AFullDiskCostsOnlyTheCommitsWhileItIsFull) {
   const std::string words =
       job(4000, "--set evaluate_every=0 --set checkpoint.policy=fixed --set checkpoint.options.interval=40");
   succeeds("simulate " + words + " --out whole");
-  // Full from the second commit on, when the first one is complete, until others have failed; after a later
-  // one, the death of a rank starts the job again.
+  // Full from the second commit on, when the first one is complete, until others have failed: files appear in
+  // the folder and vanish, but no commit is completed. After a later one, the death of a rank starts the job
+  // again.
   const auto told = line_.shell(
       "rank() { for p in $(" + list_processes("tandem-rank") +
       "); do tr '\\0' '\\n' < /proc/$p/environ 2> /dev/null | grep -qx OMPI_COMM_WORLD_RANK=$1 && echo $p; "
@@ -231,7 +231,11 @@ TEST_F(LongJobSignals, AFullDiskCostsOnlyTheCommitsWhileItIsFull) {
       "break; "
       "sleep 0.01; done; "
       "newest() { ls small/out/checkpoints | grep '[.]pt$' | tail -1; }; "
-      "dd if=/dev/zero of=small/filler bs=64k 2> /dev/null; sleep 2; newest > full.txt; rm small/filler; "
+      "last=$(newest); tries=0; until [ $tries -ge 20 ]; do kill -0 $run || break; "
+      "dd if=/dev/zero of=small/filler bs=64k oflag=append conv=notrunc 2> /dev/null; "
+      "[ \"$(newest)\" = \"$last\" ] || { last=$(newest); tries=0; }; "
+      "now=$(stat -c %y small/out/checkpoints); [ \"$now\" = \"$seen\" ] || tries=$((tries + 1)); seen=$now; "
+      "sleep 0.01; done; newest > full.txt; rm small/filler; "
       "for i in 1 2; do last=$(newest); until [ \"$(newest)\" != \"$last\" ]; do kill -0 $run || break; "
       "sleep 0.01; done; done; kill -KILL $(rank 2); "
       "wait $run; code=$?; cat told.txt; exit $code");

@@ -52,7 +52,7 @@ TEST_F(JobsReports, AStudyHasTheFiguresOfEachJobAndOfAll) {
   const json report = read("out/report.json");
   ASSERT_EQ(report.at("configurations").size(), 6U);
   ASSERT_EQ(report.at("several_jobs").size(), 2U);
-  ASSERT_EQ(line_.tandem("simulate experiment.yaml --set workload.math=modelled --out alone").exit_code, 0);
+  ASSERT_EQ(line_.tandem("simulate experiment.yaml --out alone").exit_code, 0);
   const json simulated = read("alone/summary.json");
   const json& all = report.at("several_jobs").at(1);
   EXPECT_EQ(all.at("name"), "late.start=0.5s");
@@ -99,7 +99,7 @@ TEST_F(LongJobsReports, AStudyFindsTheLeastCacheForAllJobs) {
   EXPECT_EQ(easy.at("capacity_bytes"), 0);
   const double without = easy.at("tried").at(0).at(1);
   ASSERT_EQ(line_
-                .tandem("simulate experiment.yaml --set workload.math=modelled --set data.cache_capacity=0 "
+                .tandem("simulate experiment.yaml --set data.cache_capacity=0 "
                         "--together-only --out none")
                 .exit_code,
             0);
@@ -161,8 +161,8 @@ TEST_F(JobsReports, AValidationRefusesWhatItCannotCalibrateOrRun) {
   const std::string file = text("experiment.yaml");
   const std::string one = line_.write("one.yaml", file.substr(0, file.find("jobs:")));
   const std::pair<std::string, std::string> words[] = {
-      {several, "expected the same workload in all jobs"},
-      {several + " --set workload.math=modelled --hosts localhost:12", "expected this machine, or --cluster"},
+      {several + " --set workload.math=real", "expected the same workload in all jobs"},
+      {several + " --hosts localhost:12", "expected this machine, or --cluster"},
       {one + " --alone", "expected an experiment of several jobs (key jobs)"}};
   for (const auto& [own, why] : words) {
     const auto refused = line_.tandem("validate " + own + " --out out");
@@ -185,7 +185,7 @@ void expect_concluded(const CommandResult& result, const json& report) {
 TEST_F(LongJobsReports, AValidationComparesEachJobAndItsSlowDown) {
   line_.experiment(three_jobs);
   const auto result = line_.tandem(
-      "validate experiment.yaml --set workload.math=modelled --set warmup_steps=1 --alone --trace-both "
+      "validate experiment.yaml --set warmup_steps=1 --alone --trace-both "
       "--tolerance 1000 --out out");
   const json report = read("out/report.json");
   expect_concluded(result, report);

@@ -19,7 +19,7 @@ class Leftovers : public ::testing::Test {
     return "\"$TANDEM\" run " + words +
            " --set stop.rounds=1000000 --force --out killed > killed.txt 2>&1 & run=$!; "
            "for i in $(seq 300); do sleep 0.1; " +
-           ready + " && break; done; sleep 0.5; ";
+           ready + " && break; done; ";
   }
   CommandLine line_;
 };
@@ -28,7 +28,7 @@ using LongLeftovers = Leftovers;
 /// The processes of the job end by themselves. On an idle machine all of it takes less than two seconds.
 TEST_F(LongLeftovers, NothingIsLeftOfAJobWhoseCommandIsKilled) {
   const auto killed =
-      line_.shell(killed_job(line_.experiment(), "grep -q tandem-rank killed/LOCK 2> /dev/null") +
+      line_.shell(killed_job(line_.experiment(), has_started("killed")) +
                   "ls /dev/shm | grep -q vader_segment || echo had none; kill -9 $run; wait $run; for i in "
                   "$(seq 100); do left=$(" +
                   list_processes("mpirun|tandem|tandem-guard|tandem-rank") +
@@ -43,8 +43,7 @@ TEST_F(LongLeftovers, NothingIsLeftOfAJobWhoseCommandIsKilled) {
 /// process that would do it then.
 TEST_F(LongLeftovers, SharedMemoryOfAKilledJobIsListedAndRemoved) {
   const auto killed =
-      line_.shell(killed_job(line_.experiment(), "grep -q tandem-rank killed/LOCK 2> /dev/null") +
-                  "\"$TANDEM\" clean; kill -9 $run " +
+      line_.shell(killed_job(line_.experiment(), has_started("killed")) + "\"$TANDEM\" clean; kill -9 $run " +
                   "$(for p in $(pgrep -x 'mpirun|tandem-rank|tandem-guard'); do "
                   "[ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo $p; done); wait");
   EXPECT_NE(killed.output.find("nothing is left over"), std::string::npos) << "files of a living job\n"
@@ -69,7 +68,7 @@ TEST_F(LongLeftovers, SharedMemoryOfAKilledJobIsListedAndRemoved) {
 TEST_F(LongLeftovers, AJobThatStartsAgainLeavesNoSharedMemory) {
   const auto told = line_.shell(
       "\"$TANDEM\" run " + line_.experiment("evaluate_every: 10\nrecovery: {mode: restart}\n") +
-      " --set stop.rounds=200 --out out > told.txt 2>&1 & run=$!; "
+      " --set workload.math=real --set stop.rounds=200 --out out > told.txt 2>&1 & run=$!; "
       "until [ -e out/checkpoints/round_00000010.pt ]; do kill -0 $run || exit 9; sleep 0.02; done; "
       "kill -9 $(for p in $(pgrep -x tandem-rank); do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && echo "
       "$p; "
@@ -85,7 +84,8 @@ TEST_F(LongLeftovers, CommitsInMemoryOfAKilledJobAreKeptInItsResult) {
   const auto killed = line_.shell(
       killed_job(
           line_.experiment("recovery: {mode: restart}\ncheckpoint: {policy: fixed, options: {interval: "
-                           "5}, to: buddy}\n"),
+                           "5}, to: buddy}\n") +
+              " --set workload.math=real",
           "ls killed/memory/node-1/checkpoints 2> /dev/null | grep -q 0[1-9][0-9][.]pt") +
       "folder=$(readlink killed/memory); kill -9 $run; wait; \"$TANDEM\" clean > cleaned.txt; "
       "for i in $(seq 50); do \"$TANDEM\" run --resume killed --out resumed --set stop.rounds=1 > "
@@ -114,7 +114,7 @@ TEST_F(LongLeftovers, ATemporaryClusterWhoseJobWasKilledIsRemoved) {
   const std::string id = line_.folder().filename().string();
   const auto killed =
       line_.shell(killed_job(line_.experiment() + " --set platform=" + platform + " --cluster " + platform,
-                             "{ [ -e killed/LOCK ] || ! kill -0 $run; }") +
+                             "{ " + has_started("killed") + " || ! kill -0 $run; }") +
                   "kill -9 $run; wait; cat killed.txt");
   if (killed.output.find("an emulated cluster needs") != std::string::npos) GTEST_SKIP() << killed.output;
   const auto spaces = [&] { return line_.shell("ls /run/netns | grep -c tandem." + id).output; };

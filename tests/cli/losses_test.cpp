@@ -30,7 +30,7 @@ class Losses : public ::testing::Test {
     for (const auto& step : results.journal.steps) samples.push_back(step.samples);
     return samples;
   }
-  CommandLine line_;
+  CommandLine line_{"real"};
   std::string importance_ = "{sampling: importance, sampling_options: {warm_up: 1, history: 8, block: 8}}";
 };
 using LongLosses = Losses;

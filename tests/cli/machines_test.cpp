@@ -338,8 +338,10 @@ class FailingMachines : public SshMachines {
     std::string hosts = "m1,m2,m3";
     std::string folder = "";  ///< of the result directory "long"
     std::string more = "";    ///< options
+    /// A shell command that succeeds when its ranks compute.
+    std::string computes = "ls long/checkpoints/*.pt > /dev/null 2>&1";
   };
-  LongJob endless() const { return {.experiment = experiment(10'000'000)}; }
+  LongJob endless() const { return {.experiment = experiment(10'000'000, "evaluate_every: 100\n")}; }
   /// Starts a job that would not end, does `harm` once its ranks compute, and waits until nothing is left.
   /// The output: the exit code, the seconds that this took, the log and the files of the result directory.
   std::string output_after(const std::string& harm, const LongJob& job) const {
@@ -348,8 +350,9 @@ class FailingMachines : public SshMachines {
         .shell(
             "export OMPI_MCA_plm_rsh_agent=\"ssh -F $PWD/ssh/ssh_config\"; sh /run/tandem/clusters/" + id_ +
             "/enter m1 \"$TANDEM\" run " + job.experiment + " --hosts " + job.hosts + " --out " + job.folder +
-            "long " + job.more + " > log 2>&1 & job=$!; for i in $(seq 300); do [ -n \"$(" + ranks +
-            ")\" ] && grep -q 'preparing the model' log && break; sleep 0.1; done; sleep 2; " + harm +
+            "long " + job.more +
+            " > log 2>&1 & job=$!; for i in $(seq 300); do grep -q 'preparing the model' log && " +
+            job.computes + " && break; sleep 0.1; done; " + harm +
             "; from=$(date +%s%N); for i in $(seq 200); do [ -z \"$(" + ranks +
             ")\" ] && break; sleep 0.1; done; to=$(date +%s%N); " + ranks +
             " && echo STILL THERE; wait $job; echo code $?; echo took $(((to - from) / 1000000000)) s; cat "
@@ -448,6 +451,10 @@ TEST_F(LongFailingMachines, EndWhenTheNetworkOfTheMessagesBreaks) {
 TEST_F(LongFailingMachines, AMachineThatIsLostTakesNoCheckpointAway) {
   ASSERT_EQ(line_.shell("mkdir private && " + on("m3") + "mount -t tmpfs none \"$PWD/private\"").exit_code,
             0);
+  const std::string of_complete_commits =
+      "cd private/long/checkpoints && for model in round_*.pt; do name=${model%.pt}; [ -f "
+      "$name.worker_0.state ] "
+      "&& [ -f $name.worker_1.state ] && [ -f $name.server_0.state ] && echo $name; done";
   const LongJob job = {.experiment = line_.write(
                            "server_on_m3.yaml",
                            "platform: " + platform_ +
@@ -455,21 +462,15 @@ TEST_F(LongFailingMachines, AMachineThatIsLostTakesNoCheckpointAway) {
                                "200, test_samples: 50, batch: 8}\nplacement: {workers: [m1, m2], servers: "
                                "[m3]}\nrun: {devices: native}\nstop: {rounds: 10000000}\n"
                                "evaluate_every: 100\n"),
-                       .folder = "private/"};
+                       .folder = "private/",
+                       .computes = "(" + of_complete_commits + ") 2> /dev/null | grep -q round"};
   const std::string output = output_after(
-      "for i in $(seq 300); do ls private/long/checkpoints/*.server_0.state > /dev/null 2>&1 && break; sleep "
-      "0.1; done; sleep 1; for cable in eth0 eth1; do ip -n " +
-          network_of("m3") + " link set $cable down; done",
-      job);
+      "for cable in eth0 eth1; do ip -n " + network_of("m3") + " link set $cable down; done", job);
   expect_end(output, "machine 'm3' does not answer any more");
   const auto files = line_.shell("cd private/long && ls -A . && cd checkpoints && ls -A");
   EXPECT_EQ(files.output.find(".arriving"), std::string::npos) << files.output;
   EXPECT_EQ(files.output.find("model.pt"), std::string::npos) << "m3 has not written it";
-  const auto newest = line_.shell(
-      "cd private/long/checkpoints && for model in round_*.pt; do name=${model%.pt}; [ -f "
-      "$name.worker_0.state ] "
-      "&& [ -f $name.worker_1.state ] && [ -f $name.server_0.state ] && echo $name; done | tail -n 1 | sed "
-      "'s/round_0*//'");
+  const auto newest = line_.shell(of_complete_commits + " | tail -n 1 | sed 's/round_0*//'");
   const int round = std::atoi(newest.output.c_str());
   ASSERT_GE(round, 100) << files.output << output;
   const auto resumed = tandem("run --resume private/long --set stop.rounds=" + std::to_string(round + 20) +

@@ -76,7 +76,7 @@ class NcclJobs : public ::testing::Test {
       if (is_copy(operation) && operation.work == "out") bytes += operation.bytes;
     return bytes;
   }
-  CommandLine line_;
+  CommandLine line_{"real"};
 };
 using LongNcclJobs = NcclJobs;
 

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "tests/cli/second_steps.hpp"
+#include "validation/compare/gates.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -79,7 +81,10 @@ TEST_P(NeededRoutes, TakeTheTimeOfTheHandComputation) {
   expect_not_in("the lifetime of host", told);
   if (all.info.experiment.recovery.mode == RecoveryMode::in_place)
     expect_samples_add_up(all.info, all.journal);
-  expect_replayed(all, all);
+  // Fresh policies decide on the recorded events as recorded, at least once for each step.
+  const auto replayed = validation::replay(all, {});
+  EXPECT_EQ(replayed.state, validation::Gate::State::passed) << replayed.detail;
+  EXPECT_GE(replayed.checked, std::ssize(all.journal.steps));
 }
 
 INSTANTIATE_TEST_SUITE_P(InPlace, NeededRoutes, ::testing::Values(std::tuple("", 0, "server and steward")));

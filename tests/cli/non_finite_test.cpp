@@ -15,7 +15,7 @@ const std::string diverging = " --set optimizer.learning_rate=1e30 --out out";
 
 class Diverging : public ::testing::TestWithParam<const char*> {
  protected:
-  CommandLine line_;
+  CommandLine line_{"real"};
 };
 
 TEST_P(Diverging, EndsAndNamesRankStepAndTensor) {
@@ -29,7 +29,7 @@ TEST_P(Diverging, EndsAndNamesRankStepAndTensor) {
 INSTANTIATE_TEST_SUITE_P(Worlds, Diverging, ::testing::Values("simulate", "run"));
 
 TEST(LongSkipping, SkipsTheSameStepsInSimulationAndMeasurement) {
-  CommandLine line;
+  CommandLine line("real");
   const std::string words = line.experiment() + " --set workload.non_finite=skip --decisions --operations" +
                             " --set optimizer.learning_rate=1e30 --out ";
   const auto simulated = line.tandem("simulate " + words + "simulated");

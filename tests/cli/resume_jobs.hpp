@@ -168,7 +168,7 @@ class ResumeJobs : public ::testing::Test {
     expect_passed(comparison.replay);
   }
 
-  CommandLine line_;
+  CommandLine line_{"real"};
 };
 
 /// A commit after every third round, which is not one of an evaluation.

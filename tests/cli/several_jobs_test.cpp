@@ -38,7 +38,7 @@ using LongSeveralJobs = SeveralJobs;
 
 TEST_F(SeveralJobs, AreSimulatedTogetherAndAlone) {
   const std::string file = line_.experiment(three_jobs);
-  const auto simulated = line_.tandem("simulate " + file + " --set workload.math=modelled --out out");
+  const auto simulated = line_.tandem("simulate " + file + " --out out");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   const auto all = summary("out");
   for (const char* name : {"servers", "ring", "late"}) {
@@ -70,17 +70,14 @@ TEST_F(SeveralJobs, AreSimulatedTogetherAndAlone) {
   EXPECT_NE(several.output.find("name one of out/jobs/*"), std::string::npos) << several.output;
   // Another simulation may replace it.
   EXPECT_EQ(line_.tandem("simulate " + file + " --out out").exit_code, 2);
-  EXPECT_EQ(
-      line_.tandem("simulate " + file + " --set workload.math=modelled --together-only --force --out out")
-          .exit_code,
-      0);
+  EXPECT_EQ(line_.tandem("simulate " + file + " --together-only --force --out out").exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(path("out/alone")));
   EXPECT_FALSE(summary("out").contains("jain_index"));
 }
 
 TEST_F(LongSeveralJobs, WithRealMathematicsTrainTheModelsOfEachAlone) {
-  const auto simulated =
-      line_.tandem("simulate " + line_.experiment(three_jobs + "evaluate_every: 3\n") + " --out out");
+  const auto simulated = line_.tandem("simulate " + line_.experiment(three_jobs + "evaluate_every: 3\n") +
+                                      " --set workload.math=real --out out");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   for (const std::string name : {"servers", "ring"}) {
     const auto together = results("out/jobs/" + name).journal, alone = results("out/alone/" + name).journal;
@@ -100,11 +97,12 @@ TEST_F(SeveralJobs, AreShownAsAnExperimentThatIsTheSame) {
 
 TEST_F(SeveralJobs, OtherCommandsAndOptionsRefuseThem) {
   const std::string file = line_.experiment(three_jobs);
-  for (const std::string& words :
-       std::vector<std::string>{"calibrate " + file, "simulate " + file + " --fidelity smpi",
-                                "simulate " + file + " --set recovery.mode=restart --set evaluate_every=2",
-                                "simulate " + file + " --set jobs.ring.sync.collective=native",
-                                "simulate " + file + " --set jobs.x=1"}) {
+  for (const std::string& words : std::vector<std::string>{
+           "calibrate " + file, "simulate " + file + " --fidelity smpi",
+           "simulate " + file +
+               " --set workload.math=real --set recovery.mode=restart --set evaluate_every=2",
+           "simulate " + file + " --set jobs.ring.sync.collective=native",
+           "simulate " + file + " --set jobs.x=1"}) {
     const auto refused = line_.tandem(words + " --out out");
     EXPECT_EQ(refused.exit_code, 2) << words << "\n" << refused.output;
     EXPECT_NE(refused.output.find("jobs"), std::string::npos) << refused.output;
@@ -113,8 +111,8 @@ TEST_F(SeveralJobs, OtherCommandsAndOptionsRefuseThem) {
 }
 
 TEST_F(SeveralJobs, CannotBeResumed) {
-  const auto simulated = line_.tandem("simulate " + line_.experiment(three_jobs) +
-                                      " --set workload.math=modelled --together-only --out out");
+  const auto simulated =
+      line_.tandem("simulate " + line_.experiment(three_jobs) + " --together-only --out out");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   // As a measurement leaves it when it is ended early.
   std::filesystem::create_directories(path("early/jobs/ring"));
@@ -158,9 +156,8 @@ constexpr int set_size = 400;
 class SharedCaches : public SeveralJobs {
  protected:
   void simulate(const std::string& text, const std::string& words = "") {
-    const auto simulated =
-        line_.tandem("simulate " + line_.experiment(text) +
-                     " --set workload.math=modelled --operations --decisions --force --out out " + words);
+    const auto simulated = line_.tandem("simulate " + line_.experiment(text) +
+                                        " --operations --decisions --force --out out " + words);
     ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
     output_ = simulated.output;
   }
@@ -413,7 +410,8 @@ TEST_F(LongSharedCaches, OfUnlikeJobsAreRefused) {
 TEST_F(LongSharedCaches, AreMeasuredInARunAndReplayed) {
   const std::string evaluating = ", evaluate_every: 20, placement.evaluator: node-4";
   const std::string words = line_.experiment(sharing_jobs(set_size, "icache", evaluating, evaluating)) +
-                            " --operations --decisions " + probe_words + "--set data.cache_options.probe=4";
+                            " --set workload.math=real --operations --decisions " + probe_words +
+                            "--set data.cache_options.probe=4";
   const auto simulated = line_.tandem("simulate " + words + " --out simulated");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   const auto measured = line_.tandem("run " + words + " --out measured");
@@ -443,7 +441,7 @@ TEST_F(SharedCaches, DoTheSameInASimulationAndInOneRun) {
   const std::string evaluating = ", evaluate_every: 20, placement.evaluator: node-4";
   const std::string words =
       line_.experiment(sharing_jobs(set_size, "minio", evaluating + ", start: 0.5s", evaluating)) +
-      " --operations --decisions";
+      " --set workload.math=real --operations --decisions";
   const auto simulated = line_.tandem("simulate " + words + " --out simulated");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   const auto measured = line_.tandem("run " + words + " --out measured");
@@ -471,9 +469,9 @@ TEST_F(SharedCaches, DoTheSameInASimulationAndInOneRun) {
 
 /// What each job knows of its losses comes from its own workers.
 TEST_F(LongSharedCaches, WithImportanceDecideAgainAsRecordedInBothWorlds) {
-  const std::string words =
-      line_.experiment(sharing_jobs(100, "icache", "", "", 2)) +
-      " --set data.sampling=importance --set data.cache_options.package=4 --decisions --out ";
+  const std::string words = line_.experiment(sharing_jobs(100, "icache", "", "", 2)) +
+                            " --set workload.math=real --set data.sampling=importance --set "
+                            "data.cache_options.package=4 --decisions --out ";
   const auto simulated = line_.tandem("simulate " + words + "simulated --together-only");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   const auto measured = line_.tandem("run " + words + "measured");
@@ -489,11 +487,10 @@ TEST_F(LongSharedCaches, WithImportanceDecideAgainAsRecordedInBothWorlds) {
 TEST_F(LongSharedCaches, AKilledNodeEndsAllJobsAndIsNamedOnce) {
   // Ranks: a worker, the node, two workers.
   const auto result = line_.tandem_ended_early(
-      "run " + line_.experiment(sharing_jobs(100)) +
-          " --set workload.math=modelled --set stop.epochs=100000 --out out",
+      "run " + line_.experiment(sharing_jobs(100)) + " --set stop.epochs=100000 --out out",
       {.processes = list_processes("tandem-rank"),
-       .when = "[ $(processes | wc -l) -ge 4 ]",
-       .kill = "sleep 3; kill -9 $(for p in $(processes); do tr '\\0' '\\n' < /proc/$p/environ | "
+       .when = have_started("out", 2),
+       .kill = "kill -9 $(for p in $(processes); do tr '\\0' '\\n' < /proc/$p/environ | "
                "grep -q '^OMPI_COMM_WORLD_RANK=1$' && echo $p; done)"});
   EXPECT_EQ(result.exit_code, 70) << result.output;
   EXPECT_NE(result.output.find("rank 1 is rank 1 of job 'first', the cache-node on 'server'"),
@@ -502,8 +499,8 @@ TEST_F(LongSharedCaches, AKilledNodeEndsAllJobsAndIsNamedOnce) {
 }
 
 TEST_F(LongSeveralJobs, DoTheSameInASimulationAndInOneRun) {
-  const std::string words =
-      line_.experiment(three_jobs + "evaluate_every: 3\n") + " --operations --decisions";
+  const std::string words = line_.experiment(three_jobs + "evaluate_every: 3\n") +
+                            " --set workload.math=real --operations --decisions";
   const auto simulated = line_.tandem("simulate " + words + " --together-only --out simulated");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   const auto measured = line_.tandem("run " + words + " --alone --out measured");
@@ -525,9 +522,10 @@ TEST_F(LongSeveralJobs, DoTheSameInASimulationAndInOneRun) {
 }
 
 TEST_F(LongSeveralJobs, AJobThatFailsEndsAllAndIsNamed) {
-  const auto failed = line_.tandem("run " + line_.experiment(three_jobs) +
-                                   " --set jobs.ring.optimizer.learning_rate=1e30 --set "
-                                   "jobs.servers.stop.rounds=100000 --out out");
+  const auto failed =
+      line_.tandem("run " + line_.experiment(three_jobs) +
+                   " --set workload.math=real --set jobs.ring.optimizer.learning_rate=1e30 --set "
+                   "jobs.servers.stop.rounds=100000 --out out");
   EXPECT_EQ(failed.exit_code, 70) << failed.output;
   EXPECT_NE(failed.output.find("job 'ring'"), std::string::npos) << failed.output;
   for (const char* name : {"out", "out/jobs/ring", "out/jobs/servers"})
@@ -536,11 +534,10 @@ TEST_F(LongSeveralJobs, AJobThatFailsEndsAllAndIsNamed) {
 
 TEST_F(LongSeveralJobs, AKilledRankIsNamedWithItsJob) {
   const auto result = line_.tandem_ended_early(
-      "run " + line_.experiment(three_jobs) +
-          " --set workload.math=modelled --set stop.rounds=100000 --out out",
+      "run " + line_.experiment(three_jobs) + " --set stop.rounds=100000 --out out",
       {.processes = list_processes("tandem-rank"),
-       .when = "[ $(processes | wc -l) -ge 10 ]",
-       .kill = "sleep 3; kill -9 $(for p in $(processes); do tr '\\0' '\\n' < /proc/$p/environ | "
+       .when = have_started("out", 3),
+       .kill = "kill -9 $(for p in $(processes); do tr '\\0' '\\n' < /proc/$p/environ | "
                "grep -q '^OMPI_COMM_WORLD_RANK=6$' && echo $p; done)"});
   EXPECT_EQ(result.exit_code, 70) << result.output;
   EXPECT_NE(result.output.find("rank 6 is rank 1 of job 'ring', the worker on 'node-2'"), std::string::npos)
@@ -549,8 +546,7 @@ TEST_F(LongSeveralJobs, AKilledRankIsNamedWithItsJob) {
 
 TEST_F(LongSeveralJobs, EndBySignalsAsOneJobDoes) {
   const auto result = line_.tandem_ended_early(
-      "run " + line_.experiment(three_jobs) +
-          " --set workload.math=modelled --set stop.rounds=100000 --out out",
+      "run " + line_.experiment(three_jobs) + " --set stop.rounds=100000 --out out",
       {.processes = list_processes("tandem|tandem-rank"), .when = "[ $(processes | wc -l) -ge 10 ]"});
   EXPECT_EQ(result.exit_code, 143) << result.output;
 }
@@ -575,8 +571,7 @@ TEST_F(SeveralJobs, NeedTheMemoryOfAllTogether) {
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
   EXPECT_NE(refused.output.find("host 'node-5': 6 ranks need"), std::string::npos) << refused.output;
   EXPECT_FALSE(std::filesystem::exists(path("out")));
-  const auto simulated = line_.tandem("simulate " + line_.experiment(text) +
-                                      " --set workload.math=modelled --together-only --out out");
+  const auto simulated = line_.tandem("simulate " + line_.experiment(text) + " --together-only --out out");
   EXPECT_NE(simulated.output.find("host 'node-5': 6 ranks need"), std::string::npos) << simulated.output;
 }
 

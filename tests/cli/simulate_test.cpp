@@ -27,7 +27,7 @@ double summary_figure(const CommandLine& line, const std::string& out, const cha
 
 void expect_same_records(const std::vector<std::string>& algorithms) {
   for (const std::string& algorithm : algorithms) {
-    CommandLine line;
+    CommandLine line("real");
     const std::string words = line.experiment("evaluate_every: 2\n") +
                               " --decisions --operations --set sync.algorithm=" + algorithm;
     ASSERT_EQ(line.tandem("simulate " + words + " --out a").exit_code, 0);
@@ -56,10 +56,10 @@ TEST(Simulate, AResolvedExperimentIsAnExperiment) {
 
 TEST(Simulate, ModelledMathTakesTheSameTimeAsRealMath) {
   CommandLine line;
-  ASSERT_EQ(line.tandem("simulate " + line.experiment() + " --out real").exit_code, 0);
-  ASSERT_EQ(
-      line.tandem("simulate " + line.experiment() + " --set workload.math=modelled --out modelled").exit_code,
-      0);
+  for (const std::string math : {"real", "modelled"})
+    ASSERT_EQ(line.tandem("simulate " + line.experiment() + " --set workload.math=" + math + " --out " + math)
+                  .exit_code,
+              0);
   EXPECT_DOUBLE_EQ(summary_figure(line, "real", "makespan_s"),
                    summary_figure(line, "modelled", "makespan_s"));
 }
@@ -67,9 +67,7 @@ TEST(Simulate, ModelledMathTakesTheSameTimeAsRealMath) {
 /// Workers in two racks that use an all-reduce.
 std::string on_two_racks(const CommandLine& line, const std::string& workers) {
   return line.experiment() + " --set platform=" + testing::source_folder() +
-         "/platforms/two_racks.xml --set workload.math=modelled"
-         " --set sync.over=all-reduce --set placement.workers=[" +
-         workers + "]";
+         "/platforms/two_racks.xml --set sync.over=all-reduce --set placement.workers=[" + workers + "]";
 }
 const char* const in_turn = "node-1-1,node-2-1,node-1-2,node-2-2,node-1-3,node-2-3";
 
@@ -100,7 +98,7 @@ TEST(Simulate, ReportsTheCollective) {
 }
 
 TEST(Simulate, ReportsTimeSharesAndTimeToTarget) {
-  CommandLine line;
+  CommandLine line("real");
   const std::string words =
       "simulate " + line.experiment("evaluate_every: 2\n") + " --set placement.evaluator=server";
   const auto told = [&](const std::string& more) {

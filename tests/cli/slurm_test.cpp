@@ -24,7 +24,7 @@ class Slurm : public ::testing::Test {
     ASSERT_EQ(started.exit_code, 0) << started.output;
     line_.experiment("variants:\n  bsp: {}\n  asp: {sync.algorithm: asp}\n");
     line_.write("study.yaml",
-                "experiments: experiment.yaml\nset: {workload.math: modelled}\n"
+                "experiments: experiment.yaml\n"
                 "grid: {placement.worker_count: [2, 3, 4]}\n");
   }
   void TearDown() override { line_.shell("sh " + script() + " down \"$PWD/slurm\""); }
@@ -109,7 +109,8 @@ TEST_F(LongSlurm, WhatAnAllocationCannotHoldIsRefusedBeforeItStarts) {
 TEST_F(LongSlurm, ThePrintedScriptResumesWhenTheJobIsRequeued) {
   const auto printed = line_.tandem(
       "run " + line_.experiment("evaluate_every: 50\n") +
-      " --set run.devices=native --set placement.workers=[node-1,node-2] --set stop.rounds=6000 --set "
+      " --set workload.math=real --set run.devices=native --set placement.workers=[node-1,node-2] --set "
+      "stop.rounds=6000 --set "
       "optimizer.momentum=0.5 --out requeued --print-sbatch --mem 1500M --time 00:05:00");
   ASSERT_EQ(printed.exit_code, 0) << printed.output;
   for (const char* line : {"#SBATCH --nodes=3\n", "#SBATCH --requeue\n", "#SBATCH --mem=1500M\n"})
@@ -136,7 +137,7 @@ TEST_F(LongSlurm, AJobThatCommitsIsWarnedBeforeItsTimeEnds) {
                 " --set placement.workers=[node-1,node-2] --out out --print-sbatch " + more)
         .output;
   };
-  const std::string commits = "--set checkpoint.policy=fixed ";
+  const std::string commits = "--set workload.math=real --set checkpoint.policy=fixed ";
   const std::string warned = script(commits + "--grace 45");
   EXPECT_NE(warned.find("#SBATCH --signal=B:TERM@45\n"), std::string::npos) << warned;
   EXPECT_NE(warned.find("--force --grace 45 "), std::string::npos) << warned;
@@ -173,9 +174,9 @@ TEST_F(LongSlurm, ScancelEndsAllRanks) {
                   job + " --map server=n1 --map node-1=n2 --map node-2=n3 --out cancelled\n");
   const std::string ranks = "pgrep -f \"[t]andem-rank $PWD/cancelled|[t]andem-rank cancelled/\" > /dev/null";
   const auto result =
-      slurm("id=$(sbatch --parsable --output=long.log long.sbatch); for i in $(seq 300); do " + ranks +
-            " && break; sleep 0.1; done; sleep 2; scancel $id; for i in $(seq 120); do " + ranks +
-            " || break; sleep 0.1; done; " + ranks + " && echo STILL THERE; ls cancelled");
+      slurm("id=$(sbatch --parsable --output=long.log long.sbatch); for i in $(seq 300); do " +
+            has_started("cancelled") + " && break; sleep 0.1; done; scancel $id; for i in $(seq 120); do " +
+            ranks + " || break; sleep 0.1; done; " + ranks + " && echo STILL THERE; ls cancelled");
   EXPECT_EQ(result.output.find("STILL THERE"), std::string::npos) << result.output;
   EXPECT_NE(result.output.find("INCOMPLETE"), std::string::npos) << result.output << text_of("long.log");
 }

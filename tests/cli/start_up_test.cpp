@@ -8,7 +8,7 @@ namespace TANDEM_FILE {
 
 /// Each of the five ranks maps the records that the command has read, instead of reading them again.
 TEST(LongStartUp, RanksMapTheDataSetThatTheCommandHasRead) {
-  const CommandLine line;
+  const CommandLine line("real");
   const auto result =
       line.shell("\"$TANDEM\" run " + line.experiment() +
                  " --set stop.rounds=1000000 --out out > out.txt 2>&1 & run=$!; "

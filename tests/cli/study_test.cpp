@@ -29,7 +29,7 @@ class Study : public ::testing::Test {
     line_.experiment("variants:\n  bsp: {}\n  asp: {sync.algorithm: asp}\n");
     line_.write(
         "study.yaml",
-        "experiments: experiment.yaml\nset: {workload.math: modelled}\n"
+        "experiments: experiment.yaml\n"
         "grid: {placement.worker_count: [2, 4]}\n"
         "study: {about: two or four, published: [{configuration: worker_count=4/asp, figure: speed_up, "
         "value: 2, source: nobody}]}\n");
@@ -126,7 +126,7 @@ TEST_F(Study, SimulatesEveryConfigurationAndReportsThem) {
 TEST_F(Study, FiguresAreThoseOfTheSimulationAlone) {
   ASSERT_EQ(line_.tandem("study study.yaml --out out --only worker_count=2/asp").exit_code, 0);
   ASSERT_EQ(line_
-                .tandem("simulate experiment.yaml --variant asp --set workload.math=modelled --set "
+                .tandem("simulate experiment.yaml --variant asp --set "
                         "placement.worker_count=2 --out alone")
                 .exit_code,
             0);
@@ -162,7 +162,7 @@ TEST_F(LongStudy, ParallelJobsGiveTheSameResults) {
 }
 
 TEST_F(LongStudy, TakesTheVariantsOfAnExperiment) {
-  const auto result = line_.tandem("study experiment.yaml --set workload.math=modelled --out out");
+  const auto result = line_.tandem("study experiment.yaml --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(read(line_.folder() / "out" / "report.json").at("configurations").size(), 2U);
 }
@@ -246,10 +246,9 @@ TEST_F(LongStudy, OnlyMissingContinuesAndLosesNothing) {
 }
 
 TEST_F(LongStudy, AnInterruptedStudyIsContinuedAndNothingIsDoneTwice) {
-  line_.write(
-      "long.yaml",
-      "experiments: experiment.yaml\nvariants: [bsp]\nset: {workload.math: modelled, stop.rounds: 3000}\n"
-      "grid: {placement.worker_count: [2, 3, 4], workload.batch: [1, 2, 3, 4, 5, 6, 7, 8]}\n");
+  line_.write("long.yaml",
+              "experiments: experiment.yaml\nvariants: [bsp]\nset: {stop.rounds: 3000}\n"
+              "grid: {placement.worker_count: [2, 3, 4], workload.batch: [1, 2, 3, 4, 5, 6, 7, 8]}\n");
   ASSERT_EQ(line_.tandem("study long.yaml --out whole").exit_code, 0);
   for (const std::string signal : {"TERM", "KILL"}) {
     const auto result = line_.tandem_ended_early(
@@ -334,7 +333,8 @@ TEST_F(Study, BadInputLeavesNothing) {
 
 TEST_F(Study, AFailedConfigurationIsReportedAmongTheOthers) {
   line_.write("half.yaml",
-              "experiments: experiment.yaml\nvariants: [bsp]\nset: {workload.dataset_directory: /nowhere}\n"
+              "experiments: experiment.yaml\nvariants: [bsp]\nset: {workload.math: real, "
+              "workload.dataset_directory: /nowhere}\n"
               "grid: {workload.dataset: [synthetic, mnist]}\n");
   const auto result = line_.tandem("study half.yaml --out out");
   EXPECT_EQ(result.exit_code, 1) << result.output;
@@ -346,7 +346,8 @@ TEST_F(Study, AFailedConfigurationIsReportedAmongTheOthers) {
 
 TEST_F(Study, AShardThatIsNotCompleteFails) {
   line_.write("half.yaml",
-              "experiments: experiment.yaml\nvariants: [bsp]\nset: {workload.dataset_directory: /nowhere}\n"
+              "experiments: experiment.yaml\nvariants: [bsp]\nset: {workload.math: real, "
+              "workload.dataset_directory: /nowhere}\n"
               "grid: {workload.dataset: [synthetic, mnist]}\n");
   int failed = 0;
   for (const std::string shard : {"0/2", "1/2"}) {
@@ -362,7 +363,7 @@ TEST_F(Study, AShardThatIsNotCompleteFails) {
 
 TEST_F(LongStudy, AnInterruptedStudyEndsItsProcesses) {
   line_.write("long.yaml",
-              "experiments: experiment.yaml\nset: {workload.math: modelled, stop.rounds: 2000000}\n"
+              "experiments: experiment.yaml\nset: {stop.rounds: 2000000}\n"
               "grid: {placement.worker_count: [2, 4]}\n");
   const auto result = line_.tandem_ended_early(
       "study long.yaml --jobs 2 --out out",

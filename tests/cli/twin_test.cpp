@@ -336,7 +336,7 @@ TEST_F(LongTwins, CalibrationMeasuresNativeForTheSimulation) {
 class TimingTwins : public Twins {};
 
 TEST_P(TimingTwins, ReplayedEventsGiveTheRecordedDecisions) {
-  play(GetParam(), Start::once_for_many_tests);
+  play(GetParam() + " --set workload.math=modelled", Start::once_for_many_tests);
   const auto comparison = validation::compare(simulated_, {measured_});
   expect_all_replayed(comparison);
   for (const Results* results : {&simulated_, &measured_}) {
@@ -507,6 +507,7 @@ TEST_F(LongTwins, TheSameStepsAreSlowed) {
 
 TEST_F(LongTwins, TimeStartsWhenTheLearnerIsReady) {
   play("");
+  ASSERT_EQ(measured_.journal.steps.size(), 4U * 6U);
   for (const auto& step : measured_.journal.steps) {
     if (step.step > 0) continue;
     EXPECT_LT(step.start.count(), 0.5) << "loading libtorch alone takes longer than that";

@@ -54,7 +54,7 @@ class Twins : public ::testing::TestWithParam<std::string> {
                                 [](const auto& record) { return record.event.starts_with("step_begin"); }),
           std::ssize(results->journal.steps));
   }
-  CommandLine line_;
+  CommandLine line_{"real"};
   Results simulated_;
   Results measured_;
 };

@@ -23,8 +23,7 @@ class View : public ::testing::Test {
   View() { experiment_ = line_.experiment("variants:\n  bsp: {}\n  asp: {sync.algorithm: asp}\n"); }
 
   void simulate(const std::string& variant, const std::string& out) {
-    const auto result = line_.tandem("simulate " + experiment_ + " --set workload.math=modelled --variant " +
-                                     variant + " --out " + out);
+    const auto result = line_.tandem("simulate " + experiment_ + " --variant " + variant + " --out " + out);
     ASSERT_EQ(result.exit_code, 0) << result.output;
   }
   void expect(const CommandResult& result, int exit_code, const std::vector<std::string>& parts) {
@@ -63,9 +62,7 @@ TEST_F(View, WithoutResultsSaysWhatItExpected) {
 }
 
 TEST_F(View, AReportIsWrittenAgain) {
-  ASSERT_EQ(
-      line_.tandem("study " + experiment_ + " --set workload.math=modelled --out out --results").exit_code,
-      0);
+  ASSERT_EQ(line_.tandem("study " + experiment_ + " --out out --results").exit_code, 0);
   const std::string before = contents(line_.folder() / "out/report.html");
   for (const char* page : {"report.html", "report.md"}) fs::remove(line_.folder() / "out" / page);
   expect(line_.tandem("report out"), 0, {"asp", "out/report.html"});

@@ -25,7 +25,7 @@ class Warnings : public ::testing::Test {
     return result.output;
   }
   std::string simulated(const std::string& settings) {
-    return output("simulate " + line_.experiment() + " --set workload.math=modelled " + settings);
+    return output("simulate " + line_.experiment() + " " + settings);
   }
   CommandLine line_;
 };
@@ -64,7 +64,7 @@ TEST_F(Warnings, LackOfMemoryIsAWarningOfASimulationAndAnErrorOfARun) {
   const auto memory = nlohmann::json::parse(file).at("memory");
   EXPECT_GT(memory.at(0).at("activations").get<double>(), 1e11);
   std::filesystem::remove_all(line_.folder() / "out");
-  const auto refused = output("run " + line_.experiment() + " --set workload.math=modelled " + settings, 2);
+  const auto refused = output("run " + line_.experiment() + " " + settings, 2);
   EXPECT_THAT(refused, AllOf(HasSubstr("mixed_lab.xml: host 'node-"), HasSubstr("<prop id=\"memory\">")));
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
 }
@@ -84,9 +84,8 @@ TEST_F(Warnings, ADeviceWithoutTheJobsPrecisionIsNamed) {
                               "fp32, in which these compute where tf32 is allowed\n"),
                     Not(HasSubstr("'a100'")), Not(HasSubstr("second-t4-2"))));
   EXPECT_THAT(simulated(sites + "--set workload.precision=fp16"), Not(HasSubstr("warning: no rate")));
-  const auto refused = output("simulate " + line_.experiment() + " --set workload.math=modelled " + sites +
-                                  "--set workload.precision=bf16",
-                              2);
+  const auto refused =
+      output("simulate " + line_.experiment() + " " + sites + "--set workload.precision=bf16", 2);
   EXPECT_THAT(refused,
               AllOf(HasSubstr("--set: key 'workload.precision': expected a precision that the data sheet of "
                               "device 't4' (host 'second-t4-1' of "),
@@ -95,7 +94,8 @@ TEST_F(Warnings, ADeviceWithoutTheJobsPrecisionIsNamed) {
 
 TEST_F(Warnings, RealMathematicsMayHaveAPrecisionWithoutARate) {
   EXPECT_THAT(
-      output("simulate " + line_.experiment() + " --set workload.precision=bf16 --set stop.rounds=1"),
+      output("simulate " + line_.experiment() +
+             " --set workload.math=real --set workload.precision=bf16 --set stop.rounds=1"),
       AllOf(HasSubstr("warning: no rate in bf16 is in the data sheet of device 'raspberry-pi-4' (host "
                       "'node-1'; known: fp32), device "),
             HasSubstr("takes the time of fp32; a profile (tandem calibrate) would have its own\n")));
@@ -186,16 +186,14 @@ TEST_F(Warnings, ALongRouteWithoutAWindowIsNamedInTheResults) {
   EXPECT_THAT(nlohmann::json::parse(file).at("warnings").back().get<std::string>(),
               HasSubstr("more than TCP's usual window of 4 MiB"));
   std::filesystem::remove_all(line_.folder() / "out");
-  EXPECT_THAT(output("simulate " + line_.experiment() +
-                         " --set workload.math=modelled --set platform=small.xml --set stop.rounds=1",
-                     2),
+  EXPECT_THAT(output("simulate " + line_.experiment() + " --set platform=small.xml --set stop.rounds=1", 2),
               HasSubstr("small.xml: host 'server': property 'tandem:window': expected a size of at least "
                         "1500B (a packet), found '1kB'"));
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
 }
 
 TEST_F(Warnings, ASimulationThatTakesTooLongStopsAndNamesItsOption) {
-  const std::string endless = " --set workload.math=modelled --set stop.rounds=1000000000 --longest 2";
+  const std::string endless = " --set stop.rounds=1000000000 --longest 2";
   const auto told = output("simulate " + line_.experiment() + endless, 2);
   EXPECT_THAT(told, AllOf(HasSubstr("would take about "), HasSubstr("longer than 2 s"), HasSubstr("--yes")));
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
@@ -228,14 +226,15 @@ TEST_F(Warnings, TheRoundsOfALoneWorkerAreAllCounted) {
 
 TEST_F(Warnings, TheRoundOfAnAccuracyIsPrinted) {
   EXPECT_THAT(output("simulate " + line_.experiment("evaluate_every: 4\n") +
-                     " --set placement.evaluator=server --set stop.rounds=6"),
+                     " --set workload.math=real --set placement.evaluator=server --set stop.rounds=6"),
               AllOf(HasSubstr("simulated: 6 rounds"), HasSubstr(" after round 4 of 6\n")));
 }
 
 TEST_F(Warnings, ASmallPartOfSyntheticImagenetTrainsFromStorage) {
   const auto told = output(
       "simulate " + line_.experiment("evaluate_every: 2\n") +
-      " --set workload.model=mobilenet-v2 --set workload.dataset=synthetic-imagenet --set "
+      " --set workload.math=real --set workload.model=mobilenet-v2 --set "
+      "workload.dataset=synthetic-imagenet --set "
       "workload.train_samples=8 --set workload.test_samples=4 --set workload.batch=2 --set stop.rounds=2 "
       "--set placement.workers=[node-1,node-2] --set placement.evaluator=server --set data.source=storage "
       "--set placement.cache_nodes=[server] --set data.prefetch=0");

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(LongAlgorithms, Witness,
 TEST(LongWitnessCommand, SupportsTheNativeAllReduce) {
   CommandLine line;
   const std::string words = "simulate " + line.experiment() +
-                            " --set workload.math=modelled --set sync.over=all-reduce --set "
+                            " --set sync.over=all-reduce --set "
                             "sync.collective=native --operations --decisions --out ";
   ASSERT_EQ(line.tandem(words + "transfers").exit_code, 0);
   const auto witnessed = line.tandem(words + "smpi --fidelity smpi");
@@ -79,7 +79,7 @@ TEST(WitnessCommand, AnUnknownFidelityIsBadInput) {
 }
 
 TEST(WitnessCommand, RunsTheSameTrainingAsTheSimulator) {
-  CommandLine line;
+  CommandLine line("real");
   const std::string words =
       "simulate " + line.experiment("evaluate_every: 2\n") + " --set placement.evaluator=server --out ";
   ASSERT_EQ(line.tandem(words + "transfers").exit_code, 0);

@@ -30,4 +30,8 @@ struct Scenario {
 /// All scenarios, in a fixed order; names are unique and are valid identifiers.
 const std::vector<Scenario>& scenarios();
 
+/// Of these, the few that send most, in order, to and from everyone, or withdraw what they send; or all
+/// others.
+std::vector<Scenario> scenarios_of_messages(bool few);
+
 }  // namespace tandem::conformance

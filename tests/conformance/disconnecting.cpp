@@ -92,6 +92,17 @@ void a_disconnect_cancels_own_receives(Context& context) {
   for (const Channel channel : all_channels) expect_message(context, 1, channel, 7, 300);
 }
 
+/// After what `before` has sent to rank 1, a disconnect, and a message on each channel that does arrive.
+void disconnect_and_send(Context& context, Sender& before, std::uint32_t key_after) {
+  disconnect_now(context, 1);
+  before.wait();
+  tell(context, 1);
+  Sender after(context, 1, key_after);
+  for (const Channel channel : all_channels) after.send(channel, 500);
+  after.wait();
+  hear(context, 1);
+}
+
 /// Small and large messages, alone and mixed, of which none was received.
 void messages_before_a_disconnect_never_arrive(Context& context) {
   const std::vector<std::vector<std::size_t>> cases = {
@@ -105,15 +116,10 @@ void messages_before_a_disconnect_never_arrive(Context& context) {
       tell(context, 0);
       continue;
     }
-    Sender before(context, 1, key), after(context, 1, key + 1);
+    Sender before(context, 1, key);
     for (const Channel channel : all_channels)
       for (const std::size_t size : sizes) before.send(channel, size);
-    disconnect_now(context, 1);
-    before.wait();
-    tell(context, 1);
-    for (const Channel channel : all_channels) after.send(channel, 500);
-    after.wait();
-    hear(context, 1);
+    disconnect_and_send(context, before, key + 1);
   }
 }
 
@@ -239,17 +245,12 @@ void cancelled_messages_before_a_disconnect(Context& context) {
 /// Each message that was cancelled or discarded counts once; those that arrive do not.
 void messages_that_never_arrive_are_counted(Context& context) {
   if (context.rank() == 0) {
-    Sender before(context, 1, 50), after(context, 1, 51);
+    Sender before(context, 1, 50);
     for (const Channel channel : all_channels) {
       for (const std::size_t size : {std::size_t{300}, large, std::size_t{600}}) before.send(channel, size);
       if (channel.carries_note) before.cancel_last();
     }
-    disconnect_now(context, 1);
-    before.wait();
-    tell(context, 1);
-    for (const Channel channel : all_channels) after.send(channel, 500);
-    after.wait();
-    hear(context, 1);
+    disconnect_and_send(context, before, 51);
     return expect_equal(context, "own discarded messages", std::int64_t{0}, context.discarded_messages());
   }
   hear(context, 0);

@@ -11,18 +11,10 @@
 namespace tandem::sim {
 namespace TANDEM_FILE {
 
-/// Two nodes, each with one client, a store, and a directory that lets one node keep a sample.
-class DirectoryTimes : public StoreTimes {
+/// With a directory that lets one node keep a sample.
+class DirectoryTimes : public PairTimes {
  protected:
-  DirectoryTimes() {
-    experiment_.placement.stores = {"h3"};
-    experiment_.placement.cache_nodes = {"h6", "h7"};
-    experiment_.placement.directory = "h5";
-    experiment_.data.cache = "lru";
-    experiment_.data.peers = Peers::directory;
-    experiment_.data.copies = 1;
-    keeps_operations_ = true;
-  }
+  DirectoryTimes() : PairTimes("lru", Peers::directory) { experiment_.placement.directory = "h5"; }
   static double served(int samples) {
     return (directory_cost().message + directory_cost().tensor * samples).count();
   }

@@ -17,18 +17,10 @@
 namespace tandem::sim {
 namespace TANDEM_FILE {
 
-/// Two nodes, each with one client, and a store. Even samples belong to the first node, odd ones to the
-/// second, and nobody else keeps them.
-class PeerTimes : public StoreTimes {
+/// Even samples belong to the first node, odd ones to the second, and nobody else keeps them.
+class PeerTimes : public PairTimes {
  protected:
-  PeerTimes() {
-    experiment_.placement.stores = {"h3"};
-    experiment_.placement.cache_nodes = {"h6", "h7"};
-    experiment_.data.cache = "minio";
-    experiment_.data.peers = Peers::partition;
-    experiment_.data.copies = 1;
-    keeps_operations_ = true;
-  }
+  PeerTimes() : PairTimes("minio", Peers::partition) {}
 };
 
 /// In each direction there is one message: the ids, and the samples.

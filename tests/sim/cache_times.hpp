@@ -140,4 +140,17 @@ class StoreTimes : public CacheTimes {
   }
 };
 
+/// Two nodes, each with one client, and a store. Each sample has one node that keeps it.
+class PairTimes : public StoreTimes {
+ protected:
+  PairTimes(const std::string& policy, Peers peers) {
+    experiment_.placement.stores = {"h3"};
+    experiment_.placement.cache_nodes = {"h6", "h7"};
+    experiment_.data.cache = policy;
+    experiment_.data.peers = peers;
+    experiment_.data.copies = 1;
+    keeps_operations_ = true;
+  }
+};
+
 }  // namespace tandem::sim

@@ -183,17 +183,19 @@ TEST_F(LongCommitTraining, SlowDisksOfWorkersDelayTheNextCommit) {
     experiment.placement.servers = servers;
     experiment.checkpoint.mode = CommitMode::background;
     experiment.stop.rounds = 400;
-    train_apart(experiment, "servers-" + std::to_string(servers.size()));
+    const auto check = [this](const Journal& journal) {
+      ASSERT_GE(journal.commits.size(), 3U);
+      // With faster disks, one after every second round.
+      EXPECT_LT(journal.commits.size(), 200U);
+      // The first worker writes its model, its momentum and the model's file.
+      const double write_s = 3 * model_bytes() / write_rate;
+      for (const auto& commit : journal.commits)
+        EXPECT_GE((commit.ended - commit.started).count(), write_s - 1e-12);
+      for (std::size_t i = 1; i < journal.commits.size(); ++i)
+        EXPECT_GE(journal.commits[i].started, journal.commits[i - 1].ended);
+    };
+    train_apart(experiment, "servers-" + std::to_string(servers.size()), check);
   }
-  Experiment experiment = every(2, modelled(3));
-  experiment.optimizer.update_at = UpdateSide::workers;
-  experiment.checkpoint.mode = CommitMode::background;
-  experiment.stop.rounds = 400;
-  const Journal journal = train(experiment);
-  ASSERT_GE(journal.commits.size(), 3U);
-  EXPECT_LT(journal.commits.size(), 200U);
-  for (std::size_t i = 1; i < journal.commits.size(); ++i)
-    EXPECT_GE(journal.commits[i].started, journal.commits[i - 1].ended);
 }
 
 /// The cost that the first commit shows, the mean time between failures of all machines of the job, and the

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -73,23 +72,10 @@ TEST_P(ConformanceOnNarrowRoutes, RoutesThatBecomeNarrower) {
 std::string name_of_test(const ::testing::TestParamInfo<Scenario>& instance) { return instance.param.name; }
 INSTANTIATE_TEST_SUITE_P(Simulated, Conformance, ::testing::ValuesIn(conformance::scenarios()), name_of_test);
 
-/// `few`: those that send most, or withdraw what they send; otherwise all others.
-std::vector<Scenario> scenarios(bool few) {
-  static const std::set<std::string> names = {"a_cancelled_send_arrives_completely_or_not_at_all",
-                                              "all_reduces_sum_vectors_of_any_size",
-                                              "everyone_sends_to_everyone",
-                                              "large_messages_cross",
-                                              "messages_before_a_disconnect_never_arrive",
-                                              "messages_of_a_channel_keep_their_order",
-                                              "random_programs_deliver"};
-  std::vector<Scenario> chosen = conformance::scenarios();
-  std::erase_if(chosen, [&](const Scenario& one) { return names.contains(one.name) != few; });
-  return chosen;
-}
-INSTANTIATE_TEST_SUITE_P(Simulated, ConformanceOnNarrowRoutes, ::testing::ValuesIn(scenarios(true)),
-                         name_of_test);
-INSTANTIATE_TEST_SUITE_P(LongSimulated, ConformanceOnNarrowRoutes, ::testing::ValuesIn(scenarios(false)),
-                         name_of_test);
+INSTANTIATE_TEST_SUITE_P(Simulated, ConformanceOnNarrowRoutes,
+                         ::testing::ValuesIn(conformance::scenarios_of_messages(true)), name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongSimulated, ConformanceOnNarrowRoutes,
+                         ::testing::ValuesIn(conformance::scenarios_of_messages(false)), name_of_test);
 INSTANTIATE_TEST_SUITE_P(LongSimulated, LongConformance, ::testing::ValuesIn(conformance::scenarios()),
                          name_of_test);
 

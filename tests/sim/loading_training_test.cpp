@@ -111,8 +111,10 @@ TEST_F(Loading, TheNextBatchIsLoadedBeforeBackwardEnds) {
   const Journal journal = train(from(DataSource::memory), true);
   const int last = static_cast<int>(job_->model().buckets.size()) - 1;
   auto decodes = work_of(journal, "decode");
+  ASSERT_EQ(decodes.size(), 2U) << "workers";
   for (auto& [rank, passes] : work_of(journal, "backward")) {
     std::erase_if(passes, [&](const OperationRecord& pass) { return pass.bucket != last; });
+    ASSERT_EQ(passes.size(), 5U) << "steps";
     ASSERT_EQ(decodes[rank].size(), passes.size() + 1);
     for (std::size_t step = 0; step < passes.size(); ++step) {
       EXPECT_GE(decodes[rank][step + 1].start, passes[step].start) << "step " << step;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "policies/sync/policy.hpp"
@@ -160,6 +162,21 @@ inline std::vector<std::string> algorithms_of_rounds(bool coordinated) {
 inline std::string named(std::string algorithm) {
   std::erase(algorithm, '-');
   return algorithm;
+}
+
+/// An algorithm and a seed.
+using Seeded = std::tuple<std::string, std::uint64_t>;
+
+/// All algorithms without servers with six seeds each, except for these.
+inline std::vector<Seeded> all_seeded_but(const std::vector<Seeded>& some) {
+  std::vector<Seeded> all;
+  for (const std::string& algorithm : algorithms_of_rounds(true))
+    for (std::uint64_t seed = 1; seed <= 6; ++seed)
+      if (std::ranges::count(some, Seeded(algorithm, seed)) == 0) all.emplace_back(algorithm, seed);
+  return all;
+}
+inline std::string name_of_seeded(const ::testing::TestParamInfo<Seeded>& test) {
+  return named(std::get<0>(test.param)) + std::to_string(std::get<1>(test.param));
 }
 
 }  // namespace tandem::testing

@@ -330,21 +330,10 @@ TEST_P(RandomMemberCommits, AreWholeAndAsRecorded) {
   expect_whole_commits(journal);
 }
 
-using Seeded = std::tuple<std::string, std::uint64_t>;
 const std::vector<Seeded> some = {{"bsp", 3}, {"d-psgd", 2}, {"esync", 4}, {"group-average", 6}};
-
-std::vector<Seeded> others() {
-  std::vector<Seeded> all;
-  for (const std::string& algorithm : algorithms_of_rounds(true))
-    for (std::uint64_t seed = 1; seed <= 6; ++seed)
-      if (std::ranges::count(some, Seeded(algorithm, seed)) == 0) all.emplace_back(algorithm, seed);
-  return all;
-}
-std::string name_of_seeded(const ::testing::TestParamInfo<Seeded>& test) {
-  return named(std::get<0>(test.param)) + std::to_string(std::get<1>(test.param));
-}
 INSTANTIATE_TEST_SUITE_P(Algorithms, RandomMemberCommits, ::testing::ValuesIn(some), name_of_seeded);
-INSTANTIATE_TEST_SUITE_P(LongAlgorithms, RandomMemberCommits, ::testing::ValuesIn(others()), name_of_seeded);
+INSTANTIATE_TEST_SUITE_P(LongAlgorithms, RandomMemberCommits, ::testing::ValuesIn(all_seeded_but(some)),
+                         name_of_seeded);
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "tests/sim/stored_ways.hpp"
 #include "tests/support/cache_counts.hpp"
 #include "tests/support/membership_checks.hpp"
 #include "workloads/records/data_figures.hpp"
@@ -257,16 +258,9 @@ void RandomNodeDepartures::expect_all_rounds(const std::vector<std::uint64_t>& s
   }
 }
 
-using Way = std::tuple<std::string, sync::Route>;
-std::string name_of_way(const ::testing::TestParamInfo<Way>& test) {
-  std::string name = std::get<0>(test.param) + to_text(std::get<1>(test.param));
-  std::erase_if(name, [](char c) { return c == '-' || c == ' ' || c == '_'; });
-  return name;
-}
-const std::vector<Way> ways = {
-    {"bsp", sync::Route::server}, {"asp", sync::Route::server}, {"bsp", sync::Route::all_reduce}};
-INSTANTIATE_TEST_SUITE_P(Routes, RandomNodeDepartures, ::testing::ValuesIn(ways), name_of_way);
-INSTANTIATE_TEST_SUITE_P(LongRoutes, LongRandomNodeDepartures, ::testing::ValuesIn(ways), name_of_way);
+INSTANTIATE_TEST_SUITE_P(Routes, RandomNodeDepartures, ::testing::ValuesIn(stored_ways), name_of_stored_way);
+INSTANTIATE_TEST_SUITE_P(LongRoutes, LongRandomNodeDepartures, ::testing::ValuesIn(stored_ways),
+                         name_of_stored_way);
 
 TEST_F(NodeDepartures, ALaunchInTheMiddleBeginsWithTheNodesThatThereAre) {
   set_platform("fixed time=18");

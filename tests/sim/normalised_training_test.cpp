@@ -207,26 +207,18 @@ INSTANTIATE_TEST_SUITE_P(
 /// Changes of a worker's statistics by its own batch during the call are added to the mean.
 TEST_F(Normalised, ACallAveragesStatisticsToo) {
   train_and_remember(experiment("ad-psgd", sync::Route::peers));
-  Replica caller(job_->replica_plan(), job_->exchange(), host_device(), 0),
-      called(job_->replica_plan(), job_->exchange(), host_device(), 1);
-  Rng random(5);
-  for (Replica* replica : {&caller, &called})
-    for (float& value : replica->model()) value = static_cast<float>(random.normal());
-  const std::vector<float> a(caller.model().begin(), caller.model().end());
-  const std::vector<float> b(called.model().begin(), called.model().end());
-  PeerModel one(caller, 0), other(called, 1);
-  testing::call(one, other);
-  for (std::size_t i = 0; i < a.size(); ++i)
+  RandomPeers peers(*job_);
+  const std::vector<float> means = peers.means();
+  peers.call();
+  for (std::size_t i = 0; i < means.size(); ++i)
     if (is_statistic_[i]) {
-      caller.model()[i] += 0.5F;
-      called.model()[i] -= 0.25F;
+      peers.caller().model()[i] += 0.5F;
+      peers.called().model()[i] -= 0.25F;
     }
-  one.take_over()();
-  other.take_over()();
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const float mean = (a[i] + b[i]) / 2.0F;
-    ASSERT_NEAR(caller.model()[i], mean + (is_statistic_[i] ? 0.5F : 0.0F), 1e-5F) << i;
-    ASSERT_NEAR(called.model()[i], mean - (is_statistic_[i] ? 0.25F : 0.0F), 1e-5F) << i;
+  peers.take_over();
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    ASSERT_NEAR(peers.caller().model()[i], means[i] + (is_statistic_[i] ? 0.5F : 0.0F), 1e-5F) << i;
+    ASSERT_NEAR(peers.called().model()[i], means[i] - (is_statistic_[i] ? 0.25F : 0.0F), 1e-5F) << i;
   }
 }
 

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
+#include "policies/vocabulary/rng.hpp"
 #include "workloads/exchange/peer_model.hpp"
+#include "workloads/exchange/replica.hpp"
+#include "workloads/job/job.hpp"
 
 namespace tandem::testing {
 
@@ -17,5 +22,37 @@ inline void call(PeerModel& caller, PeerModel& called) {
   std::copy_n(reply.data, reply.size.count(), caller.arrival(0).data);
   caller.mix(1, 0)();
 }
+
+/// The first two workers of a job, with models of random values.
+class RandomPeers {
+ public:
+  explicit RandomPeers(const Job& job)
+      : caller_(job.replica_plan(), job.exchange(), host_device(), 0),
+        called_(job.replica_plan(), job.exchange(), host_device(), 1) {
+    Rng random(5);
+    for (Replica* replica : {&caller_, &called_})
+      for (float& value : replica->model()) value = static_cast<float>(random.normal());
+  }
+  Replica& caller() { return caller_; }
+  Replica& called() { return called_; }
+  /// Of both models, by element.
+  std::vector<float> means() {
+    std::vector<float> all;
+    for (std::size_t i = 0; i < caller_.model().size(); ++i)
+      all.push_back((caller_.model()[i] + called_.model()[i]) / 2.0F);
+    return all;
+  }
+  /// The first calls the second.
+  void call() { testing::call(one_, other_); }
+  /// Both adopt the mean.
+  void take_over() {
+    one_.take_over()();
+    other_.take_over()();
+  }
+
+ private:
+  Replica caller_, called_;
+  PeerModel one_{caller_, 0}, other_{called_, 1};
+};
 
 }  // namespace tandem::testing

@@ -147,20 +147,13 @@ INSTANTIATE_TEST_SUITE_P(LongCatalogue, OneWorker, ::testing::ValuesIn(others_ov
 
 TEST_F(Peers, ACallLeavesBothWithTheirMean) {
   train(without_server("ad-psgd", sync::Route::peers));
-  Replica caller(job_->replica_plan(), job_->exchange(), host_device(), 0),
-      called(job_->replica_plan(), job_->exchange(), host_device(), 1);
-  Rng random(5);
-  for (Replica* replica : {&caller, &called})
-    for (float& value : replica->model()) value = static_cast<float>(random.normal());
-  const std::vector<float> a(caller.model().begin(), caller.model().end());
-  const std::vector<float> b(called.model().begin(), called.model().end());
-  PeerModel one(caller, 0), other(called, 1);
-  testing::call(one, other);
-  one.take_over()();
-  other.take_over()();
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    ASSERT_FLOAT_EQ(caller.model()[i], (a[i] + b[i]) / 2.0F);
-    ASSERT_EQ(called.model()[i], caller.model()[i]);
+  testing::RandomPeers peers(*job_);
+  const std::vector<float> means = peers.means();
+  peers.call();
+  peers.take_over();
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    ASSERT_FLOAT_EQ(peers.caller().model()[i], means[i]);
+    ASSERT_EQ(peers.called().model()[i], peers.caller().model()[i]);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "policies/sync/policy.hpp"
 #include "tests/sim/training.hpp"
 #include "tests/support/membership_checks.hpp"
+#include "tests/support/names.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -394,15 +395,8 @@ TEST_P(UsesOfSamples, AreEqual) {
   const Journal journal = train(experiment);
   EXPECT_EQ(count_of_changes(journal, "noticed"), 3);
   EXPECT_EQ(count_of_changes(journal, "joined"), 4 + 3);
-  std::map<SampleId, int> uses;
-  for (const auto& loss : journal.losses) ++uses[loss.id];
-  EXPECT_EQ(uses.size(), 96U);
   // The last ids of a common list that cannot be divided are left out.
-  const int least = sampler == "shard" ? 4 : 3, most = sampler == "shard" ? 5 : 6;
-  for (const auto& [id, count] : uses) {
-    EXPECT_GE(count, least) << "sample " << id;
-    EXPECT_LE(count, most) << "sample " << id;
-  }
+  sampler == "shard" ? expect_uses(journal, 4, 5) : expect_uses(journal, 3, 6);
   if (over == sync::Route::peers) return;
   RunInfo info;
   info.experiment = experiment;
@@ -411,9 +405,7 @@ TEST_P(UsesOfSamples, AreEqual) {
 
 using Use = std::tuple<std::string, sync::Route, std::string>;
 std::string name_of_use(const ::testing::TestParamInfo<Use>& test) {
-  std::string name = std::get<0>(test.param) + to_text(std::get<1>(test.param)) + std::get<2>(test.param);
-  std::erase_if(name, [](char c) { return c == '-' || c == ' ' || c == '_'; });
-  return name;
+  return letters_of(std::get<0>(test.param) + to_text(std::get<1>(test.param)) + std::get<2>(test.param));
 }
 INSTANTIATE_TEST_SUITE_P(Some, UsesOfSamples,
                          ::testing::Values(Use("bsp", sync::Route::all_reduce, "shuffled"),
@@ -451,13 +443,7 @@ TEST_P(UsesOfSamplesTakenEarly, AreEqual) {
   records_losses_ = true;
   const Journal journal = train(experiment);
   EXPECT_EQ(count_of_changes(journal, "joined"), has_spare ? 3 + 1 : 4 + 2);
-  std::map<SampleId, int> uses;
-  for (const auto& loss : journal.losses) ++uses[loss.id];
-  EXPECT_EQ(uses.size(), 96U);
-  for (const auto& [id, count] : uses) {
-    EXPECT_GE(count, 4) << "sample " << id;
-    EXPECT_LE(count, 5) << "sample " << id;
-  }
+  expect_uses(journal, 4, 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Spare, UsesOfSamplesTakenEarly, ::testing::Values("spares"));

@@ -183,6 +183,7 @@ TEST_F(StatedServers, HaveOneMoreOperationForEachPushAndReply) {
 
 TEST_F(StatedServers, WithoutAStatementHaveTheOperationsOfBefore) {
   const Journal journal = train(modelled(2, "asp"), true);
+  ASSERT_GT(std::ranges::count(journal.operations, "compute", &OperationRecord::kind), 0);
   for (const auto& operation : journal.operations) {
     EXPECT_NE(operation.work, "push");
     EXPECT_NE(operation.work, "reply");

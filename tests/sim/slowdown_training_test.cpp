@@ -83,7 +83,9 @@ TEST_F(RandomSlowdowns, ARoundOfBspWaitsForItsSlowestStep) {
 }
 
 TEST_F(RandomSlowdowns, WithProbabilityZeroNoWorkerIsSlow) {
-  for (const auto& step : train_slowly(0.0).steps) {
+  const Journal journal = train_slowly(0.0);
+  ASSERT_EQ(journal.steps.size(), 12U * 4U);
+  for (const auto& step : journal.steps) {
     const Work work{.kind = Work::Kind::forward, .samples = step.samples};
     const double price = job_->devices().cost_model(step.rank).price(work).count();
     EXPECT_NEAR(forward_s(step), price, 1e-6 * price);

@@ -9,9 +9,11 @@
 
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "tests/sim/stored_ways.hpp"
 #include "tests/sim/training.hpp"
 #include "tests/support/cache_counts.hpp"
 #include "tests/support/membership_checks.hpp"
+#include "tests/support/names.hpp"
 #include "workloads/records/data_figures.hpp"
 #include "workloads/records/id_text.hpp"
 
@@ -60,15 +62,8 @@ TEST_P(UsesOfStoredSamples, AreEqual) {
   const Journal journal = train(experiment);
   EXPECT_EQ(count_of_changes(journal, "noticed"), 3);
   EXPECT_EQ(count_of_changes(journal, "joined"), 4 + 3);
-  std::map<SampleId, int> uses;
-  for (const auto& loss : journal.losses) ++uses[loss.id];
-  EXPECT_EQ(uses.size(), 96U);
   // The last ids of a common list that cannot be divided are left out.
-  const int least = sampler == "shard" ? 4 : 3, most = sampler == "shard" ? 5 : 6;
-  for (const auto& [id, count] : uses) {
-    EXPECT_GE(count, least) << "sample " << id;
-    EXPECT_LE(count, most) << "sample " << id;
-  }
+  sampler == "shard" ? expect_uses(journal, 4, 5) : expect_uses(journal, 3, 6);
   // Besides, each worker that departed or ended had at most its requests in advance.
   EXPECT_GE(delivered(journal), trained(journal));
   EXPECT_LE(delivered(journal), trained(journal) + (4 + 3) * (prefetch + 1));
@@ -85,10 +80,8 @@ TEST_P(UsesOfStoredSamples, AreEqual) {
 
 using Use = std::tuple<std::string, sync::Route, std::string, int>;
 std::string name_of_use(const ::testing::TestParamInfo<Use>& test) {
-  std::string name = std::get<0>(test.param) + to_text(std::get<1>(test.param)) + std::get<2>(test.param) +
-                     std::to_string(std::get<3>(test.param));
-  std::erase_if(name, [](char c) { return c == '-' || c == ' ' || c == '_'; });
-  return name;
+  return letters_of(std::get<0>(test.param) + to_text(std::get<1>(test.param)) + std::get<2>(test.param) +
+                    std::to_string(std::get<3>(test.param)));
 }
 INSTANTIATE_TEST_SUITE_P(Some, UsesOfStoredSamples,
                          ::testing::Values(Use("bsp", sync::Route::all_reduce, "shuffled", 1),
@@ -234,16 +227,10 @@ void RandomStoredDepartures::expect_all_rounds(const std::vector<std::uint64_t>&
   }
 }
 
-using Way = std::tuple<std::string, sync::Route>;
-std::string name_of_way(const ::testing::TestParamInfo<Way>& test) {
-  std::string name = std::get<0>(test.param) + to_text(std::get<1>(test.param));
-  std::erase_if(name, [](char c) { return c == '-' || c == ' ' || c == '_'; });
-  return name;
-}
-const std::vector<Way> ways = {
-    {"bsp", sync::Route::server}, {"asp", sync::Route::server}, {"bsp", sync::Route::all_reduce}};
-INSTANTIATE_TEST_SUITE_P(Routes, RandomStoredDepartures, ::testing::ValuesIn(ways), name_of_way);
-INSTANTIATE_TEST_SUITE_P(LongRoutes, LongRandomStoredDepartures, ::testing::ValuesIn(ways), name_of_way);
+INSTANTIATE_TEST_SUITE_P(Routes, RandomStoredDepartures, ::testing::ValuesIn(stored_ways),
+                         name_of_stored_way);
+INSTANTIATE_TEST_SUITE_P(LongRoutes, LongRandomStoredDepartures, ::testing::ValuesIn(stored_ways),
+                         name_of_stored_way);
 
 /// Nobody could serve the workers of a cache node that departs.
 TEST_F(StoredDepartures, HostsOfCacheNodesAndStoresMustStay) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -48,6 +49,17 @@ inline std::vector<std::int64_t> rounds_of_commits(const Journal& journal) {
   std::vector<std::int64_t> rounds;
   for (const auto& commit : journal.commits) rounds.push_back(commit.round);
   return rounds;
+}
+
+/// Of the losses of samples that a job with 96 of them recorded: each was trained on that often.
+inline void expect_uses(const Journal& journal, int least, int most) {
+  std::map<std::int64_t, int> uses;
+  for (const auto& loss : journal.losses) ++uses[loss.id];
+  EXPECT_EQ(uses.size(), 96U);
+  for (const auto& [id, count] : uses) {
+    EXPECT_GE(count, least) << "sample " << id;
+    EXPECT_LE(count, most) << "sample " << id;
+  }
 }
 
 /// Of samples: processed = applied + dropped + pending + lost.

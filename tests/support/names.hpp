@@ -15,4 +15,10 @@ inline std::string catalog_name(const ::testing::TestParamInfo<std::string>& ent
   return name;
 }
 
+/// Without the signs that GoogleTest does not allow: "d-psgd shard" becomes "dpsgdshard".
+inline std::string letters_of(std::string name) {
+  std::erase_if(name, [](char c) { return c == '-' || c == ' ' || c == '_'; });
+  return name;
+}
+
 }  // namespace tandem::testing

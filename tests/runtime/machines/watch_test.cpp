@@ -2,6 +2,7 @@
 // separates.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -176,7 +177,9 @@ TEST(LocalWatch, NamesTheRankThatWasKilledBeforeOthersExited) {
   Process finishes = start_rank(mark, 0, [](RankRegistration& one) { one.announce_end(false); });
   finishes.wait();
   Process killed = start_rank(mark, 4, [](RankRegistration&) { raise(SIGKILL); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  siginfo_t ended{};
+  // Its status stays, for the watch.
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(killed.id()), &ended, WEXITED | WNOWAIT), 0);
   Process exits = start_rank(mark, 2, [](RankRegistration&) {});
   exits.wait();
   killed.wait();

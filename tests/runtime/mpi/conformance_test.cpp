@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -167,30 +166,13 @@ std::string name_of_case(const ::testing::TestParamInfo<conformance::Scenario>& 
   return parameter.param.name;
 }
 
-/// Messages of all sizes, in order, to and from everyone, and those that are cancelled or never arrive.
-bool is_about_memory(const conformance::Scenario& scenario) {
-  static const std::set<std::string> names = {"a_cancelled_send_arrives_completely_or_not_at_all",
-                                              "all_reduces_sum_vectors_of_any_size",
-                                              "everyone_sends_to_everyone",
-                                              "large_messages_cross",
-                                              "messages_before_a_disconnect_never_arrive",
-                                              "messages_of_a_channel_keep_their_order",
-                                              "random_programs_deliver"};
-  return names.contains(scenario.name);
-}
-
-std::vector<conformance::Scenario> scenarios(bool about_memory) {
-  std::vector<conformance::Scenario> chosen = conformance::scenarios();
-  std::erase_if(chosen, [&](const auto& one) { return is_about_memory(one) != about_memory; });
-  return chosen;
-}
-
 INSTANTIATE_TEST_SUITE_P(Mpi, Conformance, ::testing::ValuesIn(conformance::scenarios()), name_of_case);
 
-INSTANTIATE_TEST_SUITE_P(Mpi, ConformanceInOtherMemory, ::testing::ValuesIn(scenarios(true)), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Mpi, ConformanceInOtherMemory,
+                         ::testing::ValuesIn(conformance::scenarios_of_messages(true)), name_of_case);
 
-INSTANTIATE_TEST_SUITE_P(LongMpi, ConformanceInOtherMemory, ::testing::ValuesIn(scenarios(false)),
-                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongMpi, ConformanceInOtherMemory,
+                         ::testing::ValuesIn(conformance::scenarios_of_messages(false)), name_of_case);
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -4,19 +4,26 @@
 #include "runtime/mpi/mpi_context.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
+#include <mpi.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <latch>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <random>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "policies/collectives/schedule.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -60,14 +67,48 @@ Slice slice_of(std::vector<std::byte>& bytes) {
   return {Bytes(static_cast<std::int64_t>(bytes.size())), bytes.data()};
 }
 
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](timeval time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
+/// Another rank of this machine, as the kernel sees it.
+class OtherRank {
+ public:
+  /// Collective.
+  explicit OtherRank(Rank rank) {
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const int own = getpid();
+    std::vector<int> all(static_cast<std::size_t>(size));
+    MPI_Allgather(&own, 1, MPI_INT, all.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    process_ = all.at(static_cast<std::size_t>(rank));
+  }
+  /// Of all its threads.
+  double cpu_seconds() const {
+    clockid_t clock{};
+    timespec time{};
+    EXPECT_EQ(clock_getcpuclockid(process_, &clock), 0);
+    EXPECT_EQ(clock_gettime(clock, &time), 0);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+  /// Until it has fallen asleep so many times more. A rank that polls, or yields its core, never does.
+  bool naps(int times) const {
+    const std::int64_t before = sleeps();
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (sleeps() < before + times) {
+      if (std::chrono::steady_clock::now() > until) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  }
+
+ private:
+  std::int64_t sleeps() const {
+    std::ifstream status("/proc/" + std::to_string(process_) + "/status");
+    const std::string name = "voluntary_ctxt_switches:";
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with(name)) return std::stoll(line.substr(name.size()));
+    ADD_FAILURE() << "process " << process_ << " has no " << name;
+    return std::numeric_limits<std::int64_t>::max();
+  }
+  int process_ = 0;
+};
 
 /// Messages between ranks of a node use either MPI alone, or shared memory as well.
 class MpiContextTransports : public ::testing::TestWithParam<bool> {
@@ -323,14 +364,17 @@ TEST(MpiContext, NativeWorkCompletesImmediately) {
   EXPECT_TRUE(modelled.empty());
 }
 
+/// Rank 0 looks at the last rank, while all others wait for its message: at first they poll, then they sleep.
 TEST(MpiContext, AWaitingRankYieldsItsCore) {
   MpiContext context(MPI_COMM_WORLD, {});
-  // Rank 0 sleeps while the others wait for its message.
-  const double cpu = cpu_seconds();
-  const Seconds start = context.now();
+  const OtherRank last(context.world_size() - 1);
   if (context.rank() == 0) {
-    auto pause = context.sleep(Seconds(1.0));
-    context.wait(pause);
+    EXPECT_TRUE(last.naps(150));
+    const double cpu = last.cpu_seconds();
+    const Seconds start = context.now();
+    EXPECT_TRUE(last.naps(250));
+    const double wall = (context.now() - start).count();
+    EXPECT_LT(last.cpu_seconds() - cpu, 0.3 * wall) << "of " << wall << " s";
     for (Rank to = 1; to < context.world_size(); ++to) {
       auto go = context.send(to, plain, {}, {});
       context.wait(go);
@@ -339,25 +383,25 @@ TEST(MpiContext, AWaitingRankYieldsItsCore) {
     auto go = context.receive(0, plain, {});
     context.wait(go);
   }
-  const double wall = (context.now() - start).count();
-  EXPECT_LT(cpu_seconds() - cpu, 0.3 * wall) << "of " << wall << " s";
 }
 
 // Work on a device that is not emulated has completed when `compute` returns.
-/// Rank 1 has waited for so long that it sleeps between its looks.
+/// Rank 1 has waited for so long that it sleeps between its looks, for as long as it ever does.
 TEST(MpiContext, AWaitingRankAnswersADisconnectSoon) {
   MpiContext context(MPI_COMM_WORLD, {});
+  const OtherRank other(1);
+  constexpr int naps = 150;
   constexpr int times = 7;
   std::array<double, times> disconnects{}, messages{};
   Note note;
   for (int i = 0; i < times; ++i) {
     if (context.rank() == 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      EXPECT_TRUE(other.naps(naps));
       const Seconds begin = context.now();
       Pending disconnecting = context.disconnect(1);
       context.wait(disconnecting);
       disconnects[static_cast<std::size_t>(i)] = (context.now() - begin).count();
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      EXPECT_TRUE(other.naps(naps));
       const Seconds again = context.now();
       Pending sent = context.send(1, noted, {}, note);
       Pending answer = context.receive(1, noted, {});

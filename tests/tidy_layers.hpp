@@ -1,0 +1,191 @@
+// The layers of the tree: which folder may include which.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tandem {
+
+using Texts = std::vector<std::string>;
+
+struct Layer {
+  std::string folder;  ///< the longest matching entry applies
+  Texts own;           ///< prefixes of the project headers that it may include
+  Texts libraries;     ///< prefixes of the library headers that it may include, besides the standard library
+};
+
+/// An algorithm may use its own vocabulary and the shared code of algorithms, but no other family.
+inline Texts sync_family(const std::string& family) {
+  return {"policies/vocabulary/", "policies/sync/policy.hpp", "policies/sync/update_rule.hpp",
+          "policies/sync/common/", "policies/sync/" + family};
+}
+
+/// The policies, the Context interface, and these sub-folders of workloads/.
+inline Texts up_to(const Texts& folders) {
+  Texts own = {"policies/", "platforms/description", "workloads/context.hpp", "workloads/protocol.hpp"};
+  for (const auto& folder : folders) own.push_back("workloads/" + folder);
+  return own;
+}
+
+// What each sub-folder may include, lowest layer first: an entry may name only folders above it in this list,
+// and itself.
+inline const std::vector<Layer>& lower_layers() {
+  static const std::vector<Layer> all = {
+      {"policies/vocabulary/", {"policies/vocabulary/"}, {}},
+      {"policies/collectives/", {"policies/vocabulary/", "policies/collectives/"}, {}},
+      {"policies/compression/",
+       {"policies/vocabulary/", "policies/collectives/element.hpp", "policies/compression/"},
+       {}},
+      {"policies/sharding/",
+       {"policies/vocabulary/", "policies/collectives/schedule.hpp", "policies/sharding/"},
+       {}},
+      {"policies/sampling/", {"policies/vocabulary/", "policies/sampling/"}, {}},
+      {"policies/lifetimes/", {"policies/vocabulary/", "policies/lifetimes/"}, {}},
+      {"policies/lifetimes/estimate/",
+       {"policies/vocabulary/", "policies/lifetimes/lifetime.hpp", "policies/lifetimes/estimate/"},
+       {"boost/math/"}},
+      {"policies/cache/", {"policies/vocabulary/", "policies/sampling/sampler.hpp", "policies/cache/"}, {}},
+      {"policies/checkpointing/", {"policies/vocabulary/", "policies/checkpointing/"}, {}},
+      {"policies/provisioning/", {"policies/vocabulary/", "policies/provisioning/"}, {}},
+      {"policies/recovery/",
+       {"policies/vocabulary/", "policies/provisioning/policy.hpp", "policies/recovery/"},
+       {}},
+      {"policies/sync/", {"policies/vocabulary/", "policies/sync/"}, {}},
+      {"policies/sync/common/",
+       {"policies/vocabulary/", "policies/sync/policy.hpp", "policies/sync/update_rule.hpp",
+        "policies/sync/common/"},
+       {}},
+      {"policies/sync/rounds/", sync_family("rounds/"), {}},
+      {"policies/sync/local_steps/", sync_family("local_steps/"), {}},
+      {"policies/sync/asynchronous/", sync_family("asynchronous/"), {}},
+      {"policies/sync/decentralised/", sync_family("decentralised/"), {}},
+      // The rank program reads these two folders; they use neither SimGrid nor Boost.
+      {"platforms/description", {"policies/vocabulary/", "platforms/description"}, {"nlohmann/"}},
+      {"platforms/device_catalog", {"policies/vocabulary/", "platforms/description"}, {}},
+      {"platforms/discovery/",
+       {"policies/vocabulary/", "platforms/discovery/"},
+       {"nlohmann/", "fmt/", "yaml-cpp/", "expat.h"}},
+      {"platforms/",
+       {"policies/vocabulary/", "platforms/"},
+       {"simgrid/", "xbt/", "boost/", "nlohmann/", "fmt/", "sys/", "unistd.h", "poll.h", "fcntl.h",
+        "expat.h"}},
+      {"workloads/files/", {"policies/vocabulary/", "workloads/files/"}, {"unistd.h"}},
+      {"workloads/vectors/", {"policies/", "workloads/vectors/"}, {}},
+      // The interface between roles and their environment: the lowest layer, below all code that blocks on
+      // it.
+      {"workloads/context.hpp", {"policies/vocabulary/", "policies/collectives/element.hpp"}, {}},
+      {"workloads/protocol.hpp", {"policies/", "workloads/context.hpp"}, {}},
+      {"workloads/discovery/",
+       {"policies/vocabulary/", "platforms/discovery/", "workloads/context.hpp", "workloads/discovery/"},
+       {}},
+      {"workloads/experiment/",
+       {"policies/vocabulary/", "workloads/experiment/"},
+       {"nlohmann/", "yaml-cpp/"}},
+      {"workloads/data/",
+       {"policies/cache/", "policies/sampling/", "policies/vocabulary/", "workloads/files/",
+        "workloads/data/"},
+       {"fmt/", "zlib.h", "zstd.h", "spng.h", "turbojpeg.h", "sys/", "unistd.h", "fcntl.h"}},
+      {"workloads/model/", {"policies/", "workloads/vectors/", "workloads/data/", "workloads/model/"}, {}},
+      {"workloads/learner/",
+       {"policies/vocabulary/", "workloads/files/", "workloads/vectors/", "workloads/data/",
+        "workloads/model/", "workloads/learner/"},
+       {"torch/", "ATen/", "c10/", "nlohmann/", "fmt/", "dlfcn.h", "unistd.h"}},
+      {"workloads/cost/",
+       {"policies/", "platforms/description", "workloads/context.hpp", "workloads/experiment/",
+        "workloads/model/", "workloads/cost/"},
+       {"nlohmann/", "fmt/", "sys/utsname.h"}},
+      {"workloads/records/",
+       {"policies/vocabulary/", "workloads/context.hpp", "workloads/protocol.hpp", "workloads/experiment/",
+        "workloads/records/"},
+       {"nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h"}},
+  };
+  return all;
+}
+
+inline const std::vector<Layer>& upper_layers() {
+  static const std::vector<Layer> all = {
+      {"workloads/job/",
+       up_to(
+           {"files/", "vectors/", "experiment/", "data/", "model/", "learner/", "cost/", "records/", "job/"}),
+       {"nlohmann/", "fmt/", "unistd.h"}},
+      {"workloads/timing/", up_to({"cost/", "job/", "timing/"}), {"nlohmann/"}},
+      {"workloads/checkpoint/",
+       up_to({"files/", "vectors/", "model/", "learner/", "records/", "job/", "checkpoint/"}),
+       {"nlohmann/", "fmt/"}},
+      {"workloads/membership/", up_to({"vectors/", "experiment/", "records/", "membership/"}), {}},
+      {"workloads/exchange/",
+       up_to({"vectors/", "model/", "learner/", "records/", "job/", "exchange/"}),
+       {"fmt/"}},
+      {"workloads/roles/",
+       up_to({"files/", "vectors/", "data/", "model/", "learner/", "records/", "job/", "checkpoint/",
+              "membership/", "exchange/", "roles/"}),
+       {"nlohmann/", "fmt/"}},
+      {"workloads/calibration/",
+       up_to({"vectors/", "data/", "model/", "cost/", "job/", "exchange/", "roles/", "calibration/"}),
+       {"nlohmann/", "fmt/", "unistd.h", "fcntl.h"}},
+      {"sim/",
+       {"policies/", "platforms/", "workloads/", "sim/"},
+       {"simgrid/", "xbt/", "boost/property_tree/", "nlohmann/", "fmt/", "sys/", "unistd.h"}},
+      // Runs the runtime's MPI code on SimGrid's MPI; mpi.h is SimGrid's header here, never Open MPI's.
+      {"sim/witness/",
+       {"policies/", "platforms/simgrid_version.hpp", "workloads/", "sim/", "runtime/mpi/", "sim/witness/"},
+       {"simgrid/", "smpi/", "mpi.h", "nlohmann/"}},
+      {"runtime/process/",
+       {"policies/vocabulary/", "runtime/process/"},
+       {"fmt/", "sys/", "unistd.h", "fcntl.h", "signal.h"}},
+      {"runtime/launcher/",
+       {"policies/vocabulary/", "workloads/cost/eager_limit.hpp", "runtime/process/", "runtime/launcher/"},
+       {"fmt/", "sys/", "unistd.h", "poll.h", "signal.h", "sched.h"}},
+      {"runtime/cluster/",
+       {"policies/vocabulary/", "workloads/files/", "runtime/process/", "runtime/launcher/",
+        "runtime/cluster/"},
+       {"fmt/", "nlohmann/", "sys/", "unistd.h", "fcntl.h", "signal.h", "sched.h"}},
+      {"runtime/machines/",
+       {"policies/vocabulary/", "runtime/process/", "runtime/launcher/", "runtime/machines/"},
+       {"fmt/", "nlohmann/", "yaml-cpp/", "sys/", "unistd.h", "poll.h", "arpa/inet.h"}},
+      {"runtime/gpu/", {"policies/", "workloads/vectors/", "runtime/gpu/"}, {"cuda", "dlfcn.h", "unistd.h"}},
+      // The GPUs that sum together are those of the ranks of one MPI communicator.
+      {"runtime/gpu/device_collective.hpp",
+       {"policies/vocabulary/", "policies/collectives/element.hpp", "runtime/gpu/"},
+       {"mpi.h"}},
+      {"runtime/mpi/",
+       {"policies/", "workloads/files/", "workloads/vectors/", "workloads/context.hpp", "runtime/gpu/",
+        "runtime/mpi/"},
+       {"mpi.h", "mpi-ext.h", "cuda", "nccl.h", "liburing.h", "signal.h", "sys/", "unistd.h", "fcntl.h",
+        "pthread.h", "sched.h", "time.h", "emmintrin.h", "dlfcn.h"}},
+      {"runtime/rank/",
+       {"policies/", "platforms/description", "platforms/discovery/", "workloads/", "runtime/"},
+       {"mpi.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h", "pthread.h",
+        "sched.h", "getopt.h", "time.h", "arpa/inet.h", "ifaddrs.h", "dlfcn.h"}},
+      {"validation/compare/",
+       {"policies/", "workloads/experiment/", "workloads/records/", "workloads/job/data_plan.hpp",
+        "workloads/job/recovery_plan.hpp", "validation/compare/"},
+       {"nlohmann/", "fmt/", "boost/math/", "math.h"}},
+      {"validation/campaign/",
+       {"policies/vocabulary/", "workloads/experiment/", "workloads/records/", "workloads/job/ensemble.hpp",
+        "workloads/job/experiment_file.hpp", "validation/compare/", "validation/campaign/"},
+       {"nlohmann/", "fmt/", "yaml-cpp/"}},
+      {"validation/page/", {"validation/page/"}, {}},
+      {"validation/report/",
+       {"policies/vocabulary/", "platforms/xml_text.hpp", "workloads/experiment/", "workloads/files/",
+        "workloads/records/", "validation/compare/", "validation/campaign/study_section.hpp",
+        "validation/page/", "validation/report/"},
+       {"nlohmann/", "fmt/"}},
+      {"cli/",
+       {"policies/", "platforms/", "workloads/", "sim/", "runtime/process/", "runtime/launcher/",
+        "runtime/cluster/", "runtime/machines/", "validation/", "cli/"},
+       {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "fcntl.h"}},
+  };
+  return all;
+}
+
+inline const std::vector<Layer>& layers() {
+  static const std::vector<Layer> all = [] {
+    std::vector<Layer> joined = lower_layers();
+    joined.insert(joined.end(), upper_layers().begin(), upper_layers().end());
+    return joined;
+  }();
+  return all;
+}
+
+}  // namespace tandem

@@ -86,13 +86,13 @@ TEST_F(Init, NodesAndObjectStoresHaveTheirShapes) {
       {"--gpus a100:2 --nodes 2 --object-store 500MBps --model resnet18",
        {"id=\"object-store\"", "read_bw=\"500MBps\"", "node-2-processors", "id=\"nvme\""},
        {"read_bw=\"2GBps\" write_bw=\"1GBps\"/>\n      <prop id=\"device\" value=\"epyc"},
-       {"source: storage", "- object-store", "- node-1-processors", "over: all-reduce"},
+       {"source: storage", "stores: [object-store]", "node-1-processors", "over: all-reduce"},
        4},
       // Each device is a machine of its own, with a cache.
       {"--gpus a100:2 --object-store 500MBps --model resnet18",
        {"id=\"object-store\""},
        {"processors"},
-       {"source: storage", "- object-store", "- site-1-a100-2"},
+       {"source: storage", "stores: [object-store]", "over: all-reduce"},
        2}};
   int number = 0;
   for (const Shape& shape : shapes) {

@@ -76,7 +76,9 @@ struct InitOptions {
   std::string name;
   bool force = false;
   Field sites{"--sites", "Number of sites", "1"};
-  Field gpus{"--gpus", "Devices, such as a100:2,t4:6 (one entry per site, or each is shared equally; of each node with --nodes)",
+  Field gpus{"--gpus",
+             "Devices, such as a100:2,t4:6 (one entry per site, or each is shared equally; of each node with "
+             "--nodes)",
              "a100:4"};
   Field within{"--within", "Bandwidth of each device inside its site", "10Gbps"};
   Field between{"--between", "Bandwidth of each site to the others", "1Gbps"};
@@ -90,17 +92,26 @@ struct InitOptions {
       "samples)",
       ""};
 
-  Field nodes{"--nodes",
-              "Number of nodes, each with the devices of --gpus, which NVLink or PCIe connects; --within is then the "
-              "network of each node (empty: each device is a machine of its own)",
-              "", {}, false};
-  Field nvlink{"--nvlink",
-               "With --nodes: bandwidth of each device inside its node, in one direction (empty: of its data sheet)", "",
-               {}, false};
-  Field object_store{"--object-store",
-                     "Rate of an object store that workers read samples from, through a cache on each node with memory "
-                     "and disk (empty: each holds its samples)",
-                     "", {}, false};
+  Field nodes{
+      "--nodes",
+      "Number of nodes, each with the devices of --gpus, which NVLink or PCIe connects; --within is then the "
+      "network of each node (empty: each device is a machine of its own)",
+      "",
+      {},
+      false};
+  Field nvlink{
+      "--nvlink",
+      "With --nodes: bandwidth of each device inside its node, in one direction (empty: of its data sheet)",
+      "",
+      {},
+      false};
+  Field object_store{
+      "--object-store",
+      "Rate of an object store that workers read samples from, through a cache on each node with memory "
+      "and disk (empty: each holds its samples)",
+      "",
+      {},
+      false};
 
   InitOptions() {
     sites.check = [](const std::string& text) { parse_sites(text); };
@@ -122,12 +133,14 @@ struct InitOptions {
     nvlink.check = [this](const std::string& text) {
       if (text.empty()) return;
       check_bandwidth(text);
-      if (nodes.value.empty()) throw ConfigError("expected --nodes besides, because devices share no machine");
+      if (nodes.value.empty())
+        throw ConfigError("expected --nodes besides, because devices share no machine");
     };
     object_store.check = [this](const std::string& text) {
       if (text.empty()) return;
       check_bandwidth(text);
-      if (!storage.value.empty()) throw ConfigError("expected nothing besides --storage, found '" + text + "'");
+      if (!storage.value.empty())
+        throw ConfigError("expected nothing besides --storage, found '" + text + "'");
     };
   }
   InitOptions(const InitOptions&) = delete;

@@ -89,7 +89,8 @@ void add_server(ZoneText& zone, const NewJob& job) {
 void add_object_store(ZoneText& zone, const NewJob& job) {
   if (job.object_store.empty()) return;
   zone.hosts += fmt::format(
-      "    <!-- The object store: all readers share its rate; a request takes 10 ms besides its bytes, 64 at the "
+      "    <!-- The object store: all readers share its rate; a request takes 10 ms besides its bytes, 64 at "
+      "the "
       "same time. -->\n"
       "    <host id=\"object-store\" speed=\"28.8Gf\" core=\"64\">\n"
       "      <disk id=\"disk\" read_bw=\"{}\" write_bw=\"{}\">\n"
@@ -129,7 +130,8 @@ std::vector<std::pair<std::string, std::string>> devices_of(const std::vector<De
   std::map<std::string, int> numbers;
   for (const auto& group : groups)
     for (int i = 0; i < group.count; ++i)
-      devices.emplace_back(fmt::format("{}-{}-{}", prefix, group.device, ++numbers[group.device]), group.device);
+      devices.emplace_back(fmt::format("{}-{}-{}", prefix, group.device, ++numbers[group.device]),
+                           group.device);
   return devices;
 }
 
@@ -143,11 +145,12 @@ void add_site(ZoneText& zone, const NewJob& job, std::size_t number) {
 
 std::string processors_of(int node) { return fmt::format("node-{}-processors", node); }
 
-/// One host per device, around the switch of its node, from which one link leads to the network. The caches of
-/// an object store are on the processors of the nodes.
+/// One host per device, around the switch of its node, from which one link leads to the network. The caches
+/// of an object store are on the processors of the nodes.
 void add_node(ZoneText& zone, const NewJob& job, int number) {
   const std::string node = fmt::format("node-{}", number);
-  zone.hosts += fmt::format("    <!-- Node {}: every device is a host with its NVLink (or PCIe). -->\n", number);
+  zone.hosts +=
+      fmt::format("    <!-- Node {}: every device is a host with its NVLink (or PCIe). -->\n", number);
   for (const auto& [name, device] : devices_of(job.sites.front(), node))
     add_device(zone, name, device, {job.nvlink.empty() ? nvlink_of(device) : job.nvlink, "2us"}, node);
   if (!job.object_store.empty()) {
@@ -161,10 +164,11 @@ void add_node(ZoneText& zone, const NewJob& job, int number) {
     add_cable(zone, {"50GBps", "2us"}, processors_of(number), node);
   }
   zone.links += fmt::format(
-      "    <link id=\"network-{}\" bandwidth=\"{}\" latency=\"20us\" sharing_policy=\"SPLITDUPLEX\"/>\n", node,
-      job.within);
+      "    <link id=\"network-{}\" bandwidth=\"{}\" latency=\"20us\" sharing_policy=\"SPLITDUPLEX\"/>\n",
+      node, job.within);
   zone.routes += fmt::format(
-      "    <route src=\"{0}\" dst=\"site-1\"><link_ctn id=\"network-{0}\" direction=\"UP\"/></route>\n", node);
+      "    <route src=\"{0}\" dst=\"site-1\"><link_ctn id=\"network-{0}\" direction=\"UP\"/></route>\n",
+      node);
 }
 
 /// Every site reaches the others through one link, which its devices share.
@@ -182,8 +186,8 @@ void add_uplinks(ZoneText& zone, const NewJob& job) {
   }
 }
 
-/// Hosts of the workers. Of nodes, one of each in turn: a worker without a cache on its own host takes them in
-/// turn, too, and so reads through that of its node.
+/// Hosts of the workers. Of nodes, one of each in turn: a worker without a cache on its own host takes them
+/// in turn, too, and so reads through that of its node.
 std::vector<std::string> worker_names(const NewJob& job) {
   std::vector<std::string> names;
   if (job.nodes == 0) {
@@ -215,9 +219,7 @@ std::string list_text(const std::vector<std::string>& names) {
   return text + "]";
 }
 
-std::string size_text(double bytes) {
-  return fmt::format("{}MB", std::max(1LL, std::llround(bytes * 1e-6)));
-}
+std::string size_text(double bytes) { return fmt::format("{}MB", std::max(1LL, std::llround(bytes * 1e-6))); }
 
 /// A cache of each node, of which the memory holds a quarter of the node's share of the samples and the disk
 /// the rest.
@@ -226,7 +228,8 @@ std::string object_store_text(const NewJob& job) {
   const double all = static_cast<double>(job.dataset_size.count());
   const double share = all / static_cast<double>(caches.size());
   return fmt::format(
-      "  # One worker per device, of each node in turn, so that each reads through the cache of its own node.\n"
+      "  # One worker per device, of each node in turn, so that each reads through the cache of its own "
+      "node.\n"
       "  workers: {}\n"
       "  cache_nodes: {}\n"
       "  stores: [object-store]\n"
@@ -237,8 +240,8 @@ std::string object_store_text(const NewJob& job) {
       "  # Of each node; its share of the data set ({}) is {}.\n"
       "  cache_capacity: {:<9}# memory\n"
       "  disk_capacity: {:<10}# its disk; 0: memory alone\n",
-      list_text(worker_names(job)), list_text(caches), size_text(all), size_text(share), size_text(share / 4) + ' ',
-      size_text(share) + ' ');
+      list_text(worker_names(job)), list_text(caches), size_text(all), size_text(share),
+      size_text(share / 4) + ' ', size_text(share) + ' ');
 }
 
 std::string placement_text(const NewJob& job) {
@@ -263,7 +266,8 @@ std::string sync_text(const NewJob& job) {
   const std::string algorithm = fmt::format("  algorithm: {:<14}# tandem list sync\n", job.algorithm + ' ');
   if (job.algorithm != "bsp") return algorithm;
   if (job.nodes > 0)
-    return "  preset: ddp              # as PyTorch's DistributedDataParallel (tandem show --keys sync.preset)\n" +
+    return "  preset: ddp              # as PyTorch's DistributedDataParallel (tandem show --keys "
+           "sync.preset)\n" +
            algorithm;
   if (!job.reads_samples()) return algorithm;
   return algorithm +
@@ -282,7 +286,8 @@ std::string variants_text(const NewJob& job) {
     return "  no-cache: {data.cache_capacity: 0}\n"
            "  lru: {data.cache: lru}\n"
            "  minio: {data.cache: minio}\n"
-           "  no-storage: {data.source: memory, data.cache_capacity: 0, placement.cache_nodes: []}   # if reading took no time\n";
+           "  no-storage: {data.source: memory, data.cache_capacity: 0, placement.cache_nodes: []}   # if "
+           "reading took no time\n";
   std::string text = "  as-above: {}\n";
   if (job.algorithm != "bsp") text += "  bsp: {sync.algorithm: bsp}\n";
   return text +
@@ -334,7 +339,8 @@ std::string platform_text(const NewJob& job) {
   if (job.nodes == 0)
     for (std::size_t site = 1; site <= job.sites.size(); ++site) add_site(zone, job, site);
   zone.hosts += "    <!-- Switches. -->\n";
-  for (int node = 1; node <= job.nodes; ++node) zone.hosts += fmt::format("    <router id=\"node-{}\"/>\n", node);
+  for (int node = 1; node <= job.nodes; ++node)
+    zone.hosts += fmt::format("    <router id=\"node-{}\"/>\n", node);
   for (std::size_t site = 1; site <= job.sites.size(); ++site)
     zone.hosts += fmt::format("    <router id=\"site-{}\"/>\n", site);
   if (job.sites.size() > 1) {
@@ -346,7 +352,8 @@ std::string platform_text(const NewJob& job) {
 
 std::string experiment_text(const NewJob& job, const std::string& platform_file) {
   return fmt::format(
-      "# {0}, written by `tandem init`. `tandem show --keys` lists every key, `tandem show --keys KEY` explains one.\n"
+      "# {0}, written by `tandem init`. `tandem show --keys` lists every key, `tandem show --keys KEY` "
+      "explains one.\n"
       "#   tandem show {0}.yaml         the experiment with all its defaults\n"
       "#   tandem simulate {0}.yaml     predicts how long it takes\n"
       "#   tandem study {0}.yaml        compares the variants below\n"

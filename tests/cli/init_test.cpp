@@ -76,7 +76,8 @@ TEST_F(Init, NodesAndObjectStoresHaveTheirShapes) {
        {"node-4-h100-8", "id=\"cable-node-1-h100-1\" bandwidth=\"450GBps\"",
         "id=\"network-node-4\" bandwidth=\"400Gbps\""},
        {"node-5", "h100-9", "site-1-h100"},
-       {"preset: ddp", "over: all-reduce", "collective: native", "bucket_bytes: 25MiB", "first_bucket_bytes: 1MiB"},
+       {"preset: ddp", "over: all-reduce", "collective: native", "bucket_bytes: 25MiB",
+        "first_bucket_bytes: 1MiB"},
        32},
       {"--gpus t4:2 --nodes 2 --nvlink 12GBps --algorithm asp",
        {"id=\"cable-node-2-t4-2\" bandwidth=\"12GBps\"", "id=\"network-node-2\" bandwidth=\"10Gbps\""},
@@ -107,7 +108,8 @@ TEST_F(Init, NodesAndObjectStoresHaveTheirShapes) {
     EXPECT_EQ(nlohmann::json::parse(shown).at("placement").at("workers").size(),
               static_cast<std::size_t>(shape.workers));
     expect_found(succeeds("show " + name + ".yaml"), shape.in_experiment);
-    const std::string told = succeeds("simulate " + name + ".yaml --set stop.rounds=2 --set workload.train_samples=4096 --out " + name);
+    const std::string told = succeeds(
+        "simulate " + name + ".yaml --set stop.rounds=2 --set workload.train_samples=4096 --out " + name);
     EXPECT_EQ(told.find("warning"), std::string::npos) << told;
   }
 }

@@ -355,16 +355,17 @@ void simulate_caches(CacheOptions& options) {
 
 void add_training(CLI::App& command, CacheTraining& training) {
   constexpr const char* group = "Training jobs instead of a trace";
-  auto* const epochs = command
-      .add_option(
-          "--epochs", training.epochs,
-          "TRACE is a number of samples (50000, or 50000:110000 with the bytes of each), TYPE a sampler "
-          "(tandem list sampling), and POLICIES are those of cache nodes (tandem list cache)")
-      ->check(CLI::Range(1, 1'000'000))
-      ->group(group);
+  auto* const epochs =
+      command
+          .add_option(
+              "--epochs", training.epochs,
+              "TRACE is a number of samples (50000, or 50000:110000 with the bytes of each), TYPE a sampler "
+              "(tandem list sampling), and POLICIES are those of cache nodes (tandem list cache)")
+          ->check(CLI::Range(1, 1'000'000))
+          ->group(group);
   // They concern the requests of a trace alone.
-  for (const char* of_trace : {"--trace-options", "--ignore-size", "--admission", "--warm-up", "--sample",
-                               "--print-options"})
+  for (const char* of_trace :
+       {"--trace-options", "--ignore-size", "--admission", "--warm-up", "--sample", "--print-options"})
     epochs->excludes(command.get_option(of_trace));
   command.add_option("--batch", training.batch, "Samples per node and step [64]")
       ->check(CLI::Range(1, 1'000'000))
@@ -427,7 +428,9 @@ void add_cache(CLI::App& app, int&) {
                    "Estimate from samples of this share of the objects, with the error [1: all]")
       ->check(CLI::Range(1e-6, 1.0));
   command->add_flag("--print-options", options->prints_options, "Print the options of the policies and stop");
-  command->add_option("--csv", options->csv, "Also write the results to this file; with --epochs, one row per policy, capacity, job and epoch");
+  command->add_option(
+      "--csv", options->csv,
+      "Also write the results to this file; with --epochs, one row per policy, capacity, job and epoch");
   command->add_option("--report", options->report,
                       "Also write report.html with curves, report.md and report.json to this folder");
   command->add_option("--seed", options->seed, "Of policies that draw numbers [1]");
@@ -442,7 +445,8 @@ void add_cache(CLI::App& app, int&) {
       "  tandem cache trace.oracleGeneral.bin oracleGeneral all 1000,10000 --ignore-size --csv ratios.csv\n"
       "  tandem cache trace.lcs.zst auto lru,s3-fifo auto --sample 0.01 --report curves\n"
       "  tandem cache 60000:785 importance icache,minio,lru 0.1,0.2 --epochs 10 -e importance.beta=1\n"
-      "  tandem cache 60000 shuffled partitioned-minio,hoard,nopfs 0.1 --epochs 5 --nodes 4 --csv epochs.csv");
+      "  tandem cache 60000 shuffled partitioned-minio,hoard,nopfs 0.1 --epochs 5 --nodes 4 --csv "
+      "epochs.csv");
   add_training(*command, options->training);
   command->callback([options] {
     if (options->training.epochs == 0 && !options->training.losses.empty())

@@ -119,9 +119,9 @@ json training_result(const TrainingCase& one, const CacheTraining& training, std
   json given = json::object();
   for (const auto& [name, value] : one.options.values()) given[name] = to_text(value);
   const EpochSums& all = warm.listed > 0 ? warm : cold;
-  const double waits = all.listed == 0 ? 0.0
-                                       : static_cast<double>(all.ledger.storage.samples) /
-                                             static_cast<double>(all.listed);
+  const double waits =
+      all.listed == 0 ? 0.0
+                      : static_cast<double>(all.ledger.storage.samples) / static_cast<double>(all.listed);
   return {
       {"policy", one.policy->name},
       {"options", std::move(given)},
@@ -201,10 +201,10 @@ void write_report(const std::string& directory, const json& document) {
                                  document.at("sampler").get<std::string>()),
             .kind = "Tandem cache",
             .blocks = {}};
-  page.add(opening_of(document),
-           Charts{{{"miss-ratio", "Share of the requests after the first epoch that wait for the store",
-                    height}}},
-           Heading{2, "All replays"}, results_table(document));
+  page.add(
+      opening_of(document),
+      Charts{{{"miss-ratio", "Share of the requests after the first epoch that wait for the store", height}}},
+      Heading{2, "All replays"}, results_table(document));
   write_report_files(directory, document, to_markdown(page), to_html(page, document, {pieces::cache}));
 }
 

@@ -24,8 +24,8 @@ struct CacheTraining {
   double background = 2.0;  ///< batches that a node may read ahead after each step
 };
 
-/// Replays the jobs on each policy and size, prints what was read from where, and writes it to the files that are wanted.
-/// Errors: ConfigError; WorldError when a file cannot be written.
+/// Replays the jobs on each policy and size, prints what was read from where, and writes it to the files that
+/// are wanted. Errors: ConfigError; WorldError when a file cannot be written.
 void simulate_training(const CacheTraining& training);
 
 }  // namespace tandem::cli

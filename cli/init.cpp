@@ -34,6 +34,7 @@ struct Field {
   std::string question;
   std::string value;                                ///< at first the default
   std::function<void(const std::string&)> check{};  ///< Errors: ConfigError saying what is allowed
+  bool is_asked = true;
   CLI::Option* given = nullptr;
 };
 
@@ -43,6 +44,17 @@ int parse_sites(const std::string& text) {
   if (error != std::errc() || rest != text.data() + text.size() || sites < 1 || sites > most_sites)
     throw ConfigError(fmt::format("expected a number of sites from 1 to {}, found '{}'", most_sites, text));
   return sites;
+}
+
+/// 0: each device is a machine of its own.
+int parse_nodes(const std::string& text) {
+  constexpr int most_nodes = 500;
+  if (text.empty()) return 0;
+  int nodes = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), nodes);
+  if (error != std::errc() || rest != text.data() + text.size() || nodes < 1 || nodes > most_nodes)
+    throw ConfigError(fmt::format("expected a number of nodes from 1 to {}, found '{}'", most_nodes, text));
+  return nodes;
 }
 
 std::function<void(const std::string&)> is_in(Names names) {
@@ -72,7 +84,9 @@ struct InitOptions {
   std::string name;
   bool force = false;
   Field sites{"--sites", "Number of sites", "1"};
-  Field gpus{"--gpus", "Devices, such as a100:2,t4:6 (one entry per site, or each is shared equally)",
+  Field gpus{"--gpus",
+             "Devices, such as a100:2,t4:6 (one entry per site, or each is shared equally; of each node with "
+             "--nodes)",
              "a100:4"};
   Field within{"--within", "Bandwidth of each device inside its site", "10Gbps"};
   Field between{"--between", "Bandwidth of each site to the others", "1Gbps"};
@@ -85,6 +99,27 @@ struct InitOptions {
       "Bandwidth of the disk that workers read samples from, through a cache (empty: each holds its "
       "samples)",
       ""};
+
+  Field nodes{
+      "--nodes",
+      "Number of nodes, each with the devices of --gpus, which NVLink or PCIe connects; --within is then the "
+      "network of each node (empty: each device is a machine of its own)",
+      "",
+      {},
+      false};
+  Field nvlink{
+      "--nvlink",
+      "With --nodes: bandwidth of each device inside its node, in one direction (empty: of its data sheet)",
+      "",
+      {},
+      false};
+  Field object_store{
+      "--object-store",
+      "Rate of an object store that workers read samples from, through a cache on each node with memory "
+      "and disk (empty: each holds its samples)",
+      "",
+      {},
+      false};
 
   InitOptions() {
     sites.check = [](const std::string& text) { parse_sites(text); };
@@ -99,11 +134,28 @@ struct InitOptions {
     storage.check = [](const std::string& text) {
       if (!text.empty()) check_bandwidth(text);
     };
+    nodes.check = [this](const std::string& text) {
+      if (parse_nodes(text) > 0 && sites.value != "1")
+        throw ConfigError("expected one site (--sites 1), found " + sites.value);
+    };
+    nvlink.check = [this](const std::string& text) {
+      if (text.empty()) return;
+      check_bandwidth(text);
+      if (nodes.value.empty())
+        throw ConfigError("expected --nodes besides, because devices share no machine");
+    };
+    object_store.check = [this](const std::string& text) {
+      if (text.empty()) return;
+      check_bandwidth(text);
+      if (!storage.value.empty())
+        throw ConfigError("expected nothing besides --storage, found '" + text + "'");
+    };
   }
   InitOptions(const InitOptions&) = delete;
   InitOptions& operator=(const InitOptions&) = delete;
   std::vector<Field*> fields() {
-    return {&sites, &gpus, &within, &between, &latency, &model, &dataset, &algorithm, &storage};
+    return {&sites,   &gpus,      &within,  &between, &latency, &model,
+            &dataset, &algorithm, &storage, &nodes,   &nvlink,  &object_store};
   }
 };
 
@@ -130,7 +182,7 @@ void complete(InitOptions& options) {
   const bool asks = !any_given && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
   for (Field* field : options.fields()) {
     const bool about_several = field == &options.between || field == &options.latency;
-    if (asks && !(about_several && options.sites.value == "1")) ask(*field);
+    if (asks && field->is_asked && !(about_several && options.sites.value == "1")) ask(*field);
     try {
       field->check(field->value);
     } catch (const ConfigError& error) {
@@ -166,6 +218,7 @@ void init(InitOptions& options) {
   complete(options);
   const std::string dataset =
       options.dataset.value.empty() ? dataset_for(options.model.value) : options.dataset.value;
+  const bool reads = !options.storage.value.empty() || !options.object_store.value.empty();
   const NewJob job{.name = options.name,
                    .sites = parse_devices(options.gpus.value, parse_sites(options.sites.value)),
                    .within = options.within.value,
@@ -174,8 +227,11 @@ void init(InitOptions& options) {
                    .model = options.model.value,
                    .dataset = dataset,
                    .algorithm = options.algorithm.value,
+                   .nodes = parse_nodes(options.nodes.value),
+                   .nvlink = options.nvlink.value,
+                   .object_store = options.object_store.value,
                    .storage = options.storage.value,
-                   .dataset_size = options.storage.value.empty() ? Bytes(0) : size_of(dataset)};
+                   .dataset_size = reads ? size_of(dataset) : Bytes(0)};
   write_file(platform, platform_text(job));
   write_file(experiment, experiment_text(job, platform));
   // What single values do not show: for example an algorithm for one worker only.
@@ -204,7 +260,8 @@ void add_init(CLI::App& app, int&) {
   command->footer(
       "Without options, questions are asked on a terminal. Examples:\n"
       "  tandem init my-job --sites 2 --gpus a100:2,t4:6 --between 1Gbps --model resnet50 --algorithm esync\n"
-      "  tandem init my-machine --gpus h200:8 --within 400Gbps\n"
+      "  tandem init my-machine --gpus h200:8 --nodes 1\n"
+      "  tandem init my-cluster --gpus h100:8 --nodes 4 --within 400Gbps --object-store 500MBps\n"
       "  tandem init my-data --gpus a100:8 --storage 200MBps");
   command->callback([options] { init(*options); });
 }

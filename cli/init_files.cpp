@@ -8,6 +8,7 @@
 #include <map>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -58,46 +59,125 @@ struct ZoneText {
   std::string routes;
 };
 
-/// A host's link to the switch of its site.
-void add_cable(ZoneText& zone, const NewJob& job, const std::string& host, const std::string& site) {
+struct Cable {
+  std::string bandwidth;
+  std::string latency = "20us";
+};
+
+/// From a host to a switch.
+void add_cable(ZoneText& zone, const Cable& cable, const std::string& host, const std::string& to) {
   zone.links += fmt::format(
-      "    <link id=\"cable-{}\" bandwidth=\"{}\" latency=\"20us\" sharing_policy=\"SPLITDUPLEX\"/>\n", host,
-      job.within);
+      "    <link id=\"cable-{}\" bandwidth=\"{}\" latency=\"{}\" sharing_policy=\"SPLITDUPLEX\"/>\n", host,
+      cable.bandwidth, cable.latency);
   zone.routes += fmt::format(
-      "    <route src=\"{0}\" dst=\"{1}\"><link_ctn id=\"cable-{0}\" direction=\"UP\"/></route>\n", host,
-      site);
+      "    <route src=\"{0}\" dst=\"{1}\"><link_ctn id=\"cable-{0}\" direction=\"UP\"/></route>\n", host, to);
 }
 
+/// Its disk would be one that nobody reads where samples come from an object store.
 void add_server(ZoneText& zone, const NewJob& job) {
+  const std::string disk = fmt::format("      <disk id=\"disk\" read_bw=\"{}\" write_bw=\"1GBps\"/>\n",
+                                       job.storage.empty() ? "2GBps" : job.storage);
   zone.hosts += fmt::format(
-      "    <!-- Holds the model, or coordinates the workers; its disk holds data and checkpoints. -->\n"
+      "    <!-- Holds the model, or coordinates the workers{}. -->\n"
       "    <host id=\"server\" speed=\"28.8Gf\" core=\"64\">\n"
-      "      <disk id=\"disk\" read_bw=\"{}\" write_bw=\"1GBps\"/>\n"
+      "{}"
       "      <prop id=\"device\" value=\"epyc-7742\"/>\n"
       "      <prop id=\"memory\" value=\"256GiB\"/>\n"
       "    </host>\n",
-      job.storage.empty() ? "2GBps" : job.storage);
-  add_cable(zone, job, "server", "site-1");
+      job.object_store.empty() ? "; its disk holds data and checkpoints" : "",
+      job.object_store.empty() ? disk : "");
+  add_cable(zone, {job.within}, "server", "site-1");
+}
+
+/// All that reads from it shares its rate, not that of its cable.
+void add_object_store(ZoneText& zone, const NewJob& job) {
+  if (job.object_store.empty()) return;
+  zone.hosts += fmt::format(
+      "    <!-- The object store: all readers share its rate; a request takes 10 ms besides its bytes, 64 at "
+      "the "
+      "same time. -->\n"
+      "    <host id=\"object-store\" speed=\"28.8Gf\" core=\"64\">\n"
+      "      <disk id=\"disk\" read_bw=\"{}\" write_bw=\"{}\">\n"
+      "        <prop id=\"tandem:latency\" value=\"10ms\"/>\n"
+      "        <prop id=\"tandem:parallel\" value=\"64\"/>\n"
+      "      </disk>\n"
+      "      <prop id=\"device\" value=\"epyc-7742\"/>\n"
+      "    </host>\n",
+      job.object_store, job.object_store);
+  add_cable(zone, {"100GBps"}, "object-store", "site-1");
+}
+
+/// NVLink of one GPU in one direction, from NVIDIA's data sheets (half of the sum of both directions); PCIe 3
+/// with 16 lanes for devices without it.
+std::string nvlink_of(const std::string& device) {
+  static const std::map<std::string, std::string> rates = {
+      {"v100", "150GBps"}, {"a100", "300GBps"}, {"h100", "450GBps"}, {"h200", "450GBps"}};
+  const auto found = rates.find(device);
+  return found == rates.end() ? "16GBps" : found->second;
+}
+
+void add_device(ZoneText& zone, const std::string& name, const std::string& device, const Cable& cable,
+                const std::string& to) {
+  zone.hosts += fmt::format(
+      "    <host id=\"{}\" speed=\"{:.6g}Gf\" core=\"1\">{}<prop id=\"device\" value=\"{}\"/></host>\n", name,
+      device_of(device).speed.count() * 1e-9, device_of(device).is_gpu ? nvme_drive : "", device);
+  add_cable(zone, cable, name, to);
+}
+
+/// "site-1-a100-2": devices of a site or a node. `prefix`: its name.
+std::vector<std::pair<std::string, std::string>> devices_of(const std::vector<DeviceGroup>& groups,
+                                                            const std::string& prefix) {
+  std::vector<std::pair<std::string, std::string>> devices;
+  std::map<std::string, int> numbers;
+  for (const auto& group : groups)
+    for (int i = 0; i < group.count; ++i)
+      devices.emplace_back(fmt::format("{}-{}-{}", prefix, group.device, ++numbers[group.device]),
+                           group.device);
+  return devices;
 }
 
 /// One host per device, around the switch of its site.
+void add_note_on_disks(ZoneText& zone, const std::vector<DeviceGroup>& groups) {
+  if (std::ranges::any_of(groups, [](const auto& group) { return device_of(group.device).is_gpu; }))
+    zone.hosts +=
+        "    <!-- Disks are assumed: an NVMe drive on PCIe 3.0 x4. They take the time of commits. -->\n";
+}
+
 void add_site(ZoneText& zone, const NewJob& job, std::size_t number) {
   const std::string site = fmt::format("site-{}", number);
   zone.hosts += fmt::format("    <!-- Site {}: every device is a host with a link of its own. -->\n", number);
-  if (std::ranges::any_of(job.sites[number - 1],
-                          [](const auto& group) { return device_of(group.device).is_gpu; }))
-    zone.hosts +=
-        "    <!-- Disks are assumed: an NVMe drive on PCIe 3.0 x4. They take the time of commits. -->\n";
-  std::map<std::string, int> numbers;
-  for (const auto& group : job.sites[number - 1])
-    for (int i = 0; i < group.count; ++i) {
-      const std::string name = fmt::format("{}-{}-{}", site, group.device, ++numbers[group.device]);
-      zone.hosts += fmt::format(
-          "    <host id=\"{}\" speed=\"{:.6g}Gf\" core=\"1\">{}<prop id=\"device\" value=\"{}\"/></host>\n",
-          name, device_of(group.device).speed.count() * 1e-9,
-          device_of(group.device).is_gpu ? nvme_drive : "", group.device);
-      add_cable(zone, job, name, site);
-    }
+  add_note_on_disks(zone, job.sites[number - 1]);
+  for (const auto& [name, device] : devices_of(job.sites[number - 1], site))
+    add_device(zone, name, device, {job.within}, site);
+}
+
+std::string processors_of(int node) { return fmt::format("node-{}-processors", node); }
+
+/// One host per device, around the switch of its node, from which one link leads to the network. The caches
+/// of an object store are on the processors of the nodes.
+void add_node(ZoneText& zone, const NewJob& job, int number) {
+  const std::string node = fmt::format("node-{}", number);
+  zone.hosts +=
+      fmt::format("    <!-- Node {}: every device is a host with its NVLink (or PCIe). -->\n", number);
+  add_note_on_disks(zone, job.sites.front());
+  for (const auto& [name, device] : devices_of(job.sites.front(), node))
+    add_device(zone, name, device, {job.nvlink.empty() ? nvlink_of(device) : job.nvlink, "2us"}, node);
+  if (!job.object_store.empty()) {
+    zone.hosts += fmt::format(
+        "    <host id=\"{}\" speed=\"28.8Gf\" core=\"64\">\n"
+        "      <disk id=\"nvme\" read_bw=\"5GBps\" write_bw=\"3GBps\"/>\n"
+        "      <prop id=\"device\" value=\"epyc-7742\"/>\n"
+        "      <prop id=\"memory\" value=\"1TiB\"/>\n"
+        "    </host>\n",
+        processors_of(number));
+    add_cable(zone, {"50GBps", "2us"}, processors_of(number), node);
+  }
+  zone.links += fmt::format(
+      "    <link id=\"network-{}\" bandwidth=\"{}\" latency=\"20us\" sharing_policy=\"SPLITDUPLEX\"/>\n",
+      node, job.within);
+  zone.routes += fmt::format(
+      "    <route src=\"{0}\" dst=\"site-1\"><link_ctn id=\"network-{0}\" direction=\"UP\"/></route>\n",
+      node);
 }
 
 /// Every site reaches the others through one link, which its devices share.
@@ -115,14 +195,70 @@ void add_uplinks(ZoneText& zone, const NewJob& job) {
   }
 }
 
+/// Hosts of the workers. Of nodes, one of each in turn: a worker without a cache on its own host takes them
+/// in turn, too, and so reads through that of its node.
+std::vector<std::string> worker_names(const NewJob& job) {
+  std::vector<std::string> names;
+  if (job.nodes == 0) {
+    for (std::size_t site = 1; site <= job.sites.size(); ++site)
+      for (const auto& device : devices_of(job.sites[site - 1], fmt::format("site-{}", site)))
+        names.push_back(device.first);
+    return names;
+  }
+  const std::size_t each = devices_of(job.sites.front(), "").size();
+  for (std::size_t device = 0; device < each; ++device)
+    for (int node = 1; node <= job.nodes; ++node)
+      names.push_back(devices_of(job.sites.front(), fmt::format("node-{}", node))[device].first);
+  return names;
+}
+
+std::vector<std::string> cache_names(const NewJob& job) {
+  if (job.nodes == 0) return worker_names(job);
+  std::vector<std::string> names;
+  for (int node = 1; node <= job.nodes; ++node) names.push_back(processors_of(node));
+  return names;
+}
+
+/// "[a, b, ...]" in lines of some names.
+std::string list_text(const std::vector<std::string>& names) {
+  constexpr std::size_t names_per_line = 4;
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "[" : i % names_per_line == 0 ? ",\n    " : ", ") + names[i];
+  return text + "]";
+}
+
+std::string size_text(double bytes) { return fmt::format("{}MB", std::max(1LL, std::llround(bytes * 1e-6))); }
+
+/// A cache of each node, of which the memory holds a quarter of the node's share of the samples and the disk
+/// the rest.
+std::string object_store_text(const NewJob& job) {
+  const auto caches = cache_names(job);
+  const double all = static_cast<double>(job.dataset_size.count());
+  const double share = all / static_cast<double>(caches.size());
+  return fmt::format(
+      "  # One worker per device, of each node in turn, so that each reads through the cache of its own "
+      "node.\n"
+      "  workers: {}\n"
+      "  cache_nodes: {}\n"
+      "  stores: [object-store]\n"
+      "\n"
+      "data:\n"
+      "  source: storage          # memory: each worker holds its samples\n"
+      "  cache: minio             # tandem list cache\n"
+      "  # Of each node; its share of the data set ({}) is {}.\n"
+      "  cache_capacity: {:<9}# memory\n"
+      "  disk_capacity: {:<10}# its disk; 0: memory alone\n",
+      list_text(worker_names(job)), list_text(caches), size_text(all), size_text(share),
+      size_text(share / 4) + ' ', size_text(share) + ' ');
+}
+
 std::string placement_text(const NewJob& job) {
-  std::string text =
+  const std::string text =
       "placement:\n"
       "  servers: [server]        # workers: all other hosts of the platform\n";
+  if (!job.object_store.empty()) return "placement:\n  servers: [server]\n" + object_store_text(job);
   if (job.storage.empty()) return text;
-  const auto whole_MB = [](double bytes) {
-    return fmt::format("{}MB", std::max(1LL, std::llround(bytes * 1e-6)));
-  };
   return text +
          fmt::format(
              "  cache_nodes: [server]    # read samples from their disk, and cache them for the workers\n"
@@ -131,17 +267,36 @@ std::string placement_text(const NewJob& job) {
              "  source: storage          # memory: each worker holds its samples\n"
              "  cache: lru               # tandem list cache\n"
              "  cache_capacity: {:<9}# memory of the server for samples; all of them have {}\n",
-             whole_MB(static_cast<double>(job.dataset_size.count()) / 2) + ' ',
-             whole_MB(static_cast<double>(job.dataset_size.count())));
+             size_text(static_cast<double>(job.dataset_size.count()) / 2) + ' ',
+             size_text(static_cast<double>(job.dataset_size.count())));
+}
+
+std::string sync_text(const NewJob& job) {
+  const std::string algorithm = fmt::format("  algorithm: {:<14}# tandem list sync\n", job.algorithm + ' ');
+  if (job.algorithm != "bsp") return algorithm;
+  if (job.nodes > 0)
+    return "  preset: ddp              # as PyTorch's DistributedDataParallel (tandem show --keys "
+           "sync.preset)\n" +
+           algorithm;
+  if (!job.reads_samples()) return algorithm;
+  return algorithm +
+         "  over: all-reduce         # server: through the server\n"
+         "  collective: native       # as fast as the MPI library's own\n";
 }
 
 /// Ways to exchange, or caches where storage is the question.
 std::string variants_text(const NewJob& job) {
+  if (!job.object_store.empty())
+    return "  no-cache: {data.cache_capacity: 0, data.disk_capacity: 0}\n"
+           "  memory-alone: {data.disk_capacity: 0}\n"
+           "  no-storage: {data.source: memory, data.cache_capacity: 0, data.disk_capacity: 0, "
+           "placement.cache_nodes: [], placement.stores: []}\n";
   if (!job.storage.empty())
     return "  no-cache: {data.cache_capacity: 0}\n"
            "  lru: {data.cache: lru}\n"
            "  minio: {data.cache: minio}\n"
-           "  no-storage: {data.source: memory, data.cache_capacity: 0, placement.cache_nodes: []}   # if reading took no time\n";
+           "  no-storage: {data.source: memory, data.cache_capacity: 0, placement.cache_nodes: []}   # if "
+           "reading took no time\n";
   std::string text = "  as-above: {}\n";
   if (job.algorithm != "bsp") text += "  bsp: {sync.algorithm: bsp}\n";
   return text +
@@ -190,8 +345,13 @@ std::string platform_text(const NewJob& job) {
       "<platform version=\"4.1\">\n  <zone id=\"all\" routing=\"Floyd\">\n";
   ZoneText zone;
   add_server(zone, job);
-  for (std::size_t site = 1; site <= job.sites.size(); ++site) add_site(zone, job, site);
+  add_object_store(zone, job);
+  for (int node = 1; node <= job.nodes; ++node) add_node(zone, job, node);
+  if (job.nodes == 0)
+    for (std::size_t site = 1; site <= job.sites.size(); ++site) add_site(zone, job, site);
   zone.hosts += "    <!-- Switches. -->\n";
+  for (int node = 1; node <= job.nodes; ++node)
+    zone.hosts += fmt::format("    <router id=\"node-{}\"/>\n", node);
   for (std::size_t site = 1; site <= job.sites.size(); ++site)
     zone.hosts += fmt::format("    <router id=\"site-{}\"/>\n", site);
   if (job.sites.size() > 1) {
@@ -203,7 +363,8 @@ std::string platform_text(const NewJob& job) {
 
 std::string experiment_text(const NewJob& job, const std::string& platform_file) {
   return fmt::format(
-      "# {0}, written by `tandem init`. `tandem show --keys` lists every key, `tandem show --keys KEY` explains one.\n"
+      "# {0}, written by `tandem init`. `tandem show --keys` lists every key, `tandem show --keys KEY` "
+      "explains one.\n"
       "#   tandem show {0}.yaml         the experiment with all its defaults\n"
       "#   tandem simulate {0}.yaml     predicts how long it takes\n"
       "#   tandem study {0}.yaml        compares the variants below\n"
@@ -220,21 +381,16 @@ std::string experiment_text(const NewJob& job, const std::string& platform_file)
       "{5}"
       "\n"
       "sync:\n"
-      "  algorithm: {4:<14}# tandem list sync\n"
-      "{8}"
+      "{4}"
       "\n"
       "stop:\n"
       "  {6}\n"
       "\n"
       "variants:                  # each changes some keys: tandem simulate {0}.yaml --variant NAME\n"
       "{7}",
-      job.name, platform_file, job.model + ' ', job.dataset + ' ', job.algorithm + ' ', placement_text(job),
-      job.storage.empty() ? "rounds: 50" : "epochs: 2                # a cache helps from the second one on",
-      variants_text(job),
-      job.storage.empty() || job.algorithm != "bsp"
-          ? ""
-          : "  over: all-reduce         # server: through the server\n"
-            "  collective: native       # as fast as the MPI library's own\n");
+      job.name, platform_file, job.model + ' ', job.dataset + ' ', sync_text(job), placement_text(job),
+      job.reads_samples() ? "epochs: 2                # a cache helps from the second one on" : "rounds: 50",
+      variants_text(job));
 }
 
 }  // namespace tandem::cli

@@ -25,8 +25,15 @@ struct NewJob {
   std::string model;
   std::string dataset;
   std::string algorithm;
+  /// Machines, each with the devices of the one site, NVLink inside and a link to the network; 0: each device
+  /// is a machine of its own.
+  int nodes = 0;
+  std::string nvlink;        ///< bandwidth of each device inside its node; empty: of its data sheet
+  std::string object_store;  ///< rate of a store that caches of the nodes read; empty: none
   std::string storage;    ///< bandwidth of the disk that samples are read from; empty: workers hold them
   Bytes dataset_size{0};  ///< of all training samples
+
+  bool reads_samples() const { return !storage.empty() || !object_store.empty(); }
 };
 
 /// "a100:2,t4:6" for `sites` sites: with one entry per site each site has its own, otherwise every site has

@@ -94,12 +94,13 @@ void add_show(CLI::App& app, int&) {
       ->add_option("--svg", options->svg,
                    "Of a platform: also write this drawing of hosts, switches and links")
       ->type_name("FILE");
-  const auto* keys = command
-                         ->add_option("--keys", options->keys,
-                                      "List the keys of experiment files that begin with PREFIX, with type and "
-                                      "default; a whole key is explained. Without PREFIX: all keys")
-                         ->type_name("PREFIX")
-                         ->expected(0, 1);
+  const auto* keys =
+      command
+          ->add_option("--keys", options->keys,
+                       "List the keys of experiment files that begin with PREFIX, with type and "
+                       "default; a whole key is explained. Without PREFIX: all keys")
+          ->type_name("PREFIX")
+          ->expected(0, 1);
   command->add_flag("--details", options->details, "Of --keys: also explain what each key means");
   command->footer(
       "Examples:\n"

@@ -6,15 +6,10 @@
 #include <numeric>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 
 namespace tandem {
 namespace {
-
-std::string shortest(double number) {
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
-  return std::string(buffer, end);
-}
 
 bool is_number(const OptionValue& value) {
   return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
@@ -106,7 +101,7 @@ const std::string& Options::text(const std::string& name) const {
 std::string to_text(const OptionValue& value) {
   if (const auto* boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return shortest(*real);
+  if (const auto* real = std::get_if<double>(&value)) return shortest_text(*real);
   return std::get<std::string>(value);
 }
 
@@ -120,9 +115,9 @@ std::string describe_type(const OptionSpec& spec) {
   std::string text = std::holds_alternative<std::int64_t>(spec.default_value) ? "integer" : "number";
   const bool from_below = spec.minimum > -std::numeric_limits<double>::infinity();
   const bool from_above = spec.maximum < std::numeric_limits<double>::infinity();
-  if (from_below) text += " >= " + shortest(spec.minimum);
+  if (from_below) text += " >= " + shortest_text(spec.minimum);
   if (from_below && from_above) text += " and";
-  if (from_above) text += " <= " + shortest(spec.maximum);
+  if (from_above) text += " <= " + shortest_text(spec.maximum);
   return text;
 }
 

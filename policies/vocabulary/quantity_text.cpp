@@ -107,12 +107,12 @@ std::int64_t bytes_of(const Unit& unit) {
   return bytes;
 }
 
-std::string shortest(double number) {
+}  // namespace
+
+std::string shortest_text(double number) {
   char buffer[32];
   return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr);
 }
-
-}  // namespace
 
 std::optional<Bytes> parse_bytes(const std::string& text) {
   const auto parts = split(text, size_units);
@@ -167,13 +167,13 @@ std::string to_text(Bytes size) {
   return best;
 }
 
-std::string to_text(Seconds duration) { return shortest(duration.count()) + "s"; }
+std::string to_text(Seconds duration) { return shortest_text(duration.count()) + "s"; }
 
 std::string to_text(Flops work) {
-  std::string best = shortest(work.count()) + "flop";
+  std::string best = shortest_text(work.count()) + "flop";
   for (const auto& unit : work_units) {
     if (unit.exponent == 0) continue;
-    std::string text = shortest(work.count() / std::pow(10.0, unit.exponent)).append(unit.name);
+    std::string text = shortest_text(work.count() / std::pow(10.0, unit.exponent)).append(unit.name);
     if (text.size() < best.size() && parse_flops(text) == work) best = std::move(text);
   }
   return best;

@@ -36,4 +36,7 @@ std::string to_text(Seconds duration);
 /// With the unit that needs the fewest digits: "20Mflop".
 std::string to_text(Flops work);
 
+/// The shortest text that reads as the same number: "0.1", "1e+20".
+std::string shortest_text(double number);
+
 }  // namespace tandem

@@ -132,11 +132,12 @@ TEST_F(Cache, WritesAReportAndATableOfTrainingJobs) {
   const auto report = nlohmann::json::parse(line_.shell("cat curves/report.json").output);
   EXPECT_DOUBLE_EQ(report.at("results")[0].at("miss_ratio"), 0.8);
   EXPECT_NE(line_.shell("grep -c miss-ratio curves/report.html").output, "0\n");
-  EXPECT_EQ(line_.shell("cat epochs.csv").output,
-            "policy,capacity_bytes,job,epoch,requests,local,substituted,peer,storage,read_ahead,omitted,repeated\n"
-            "minio,2000,0,0,1000,0,0,0,1000,0,0,0\n"
-            "minio,2000,0,1,1000,200,0,0,800,0,0,0\n"
-            "minio,2000,0,2,1000,200,0,0,800,0,0,0\n");
+  EXPECT_EQ(
+      line_.shell("cat epochs.csv").output,
+      "policy,capacity_bytes,job,epoch,requests,local,substituted,peer,storage,read_ahead,omitted,repeated\n"
+      "minio,2000,0,0,1000,0,0,0,1000,0,0,0\n"
+      "minio,2000,0,1,1000,200,0,0,800,0,0,0\n"
+      "minio,2000,0,2,1000,200,0,0,800,0,0,0\n");
 }
 
 TEST_F(Cache, RefusesOptionsOfTracesWithTrainingJobs) {

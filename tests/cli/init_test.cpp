@@ -65,6 +65,79 @@ TEST_F(LongInit, WritesEveryShape) {
   }
 }
 
+/// What --gpus, --nodes and --object-store make of the platform and the placement.
+struct Shape {
+  std::string options;
+  std::vector<std::string> in_platform;
+  std::vector<std::string> not_in_platform;
+  std::vector<std::string> in_experiment;  ///< as `tandem show` resolves it
+  int workers;
+};
+
+TEST_F(Init, NodesAndObjectStoresHaveTheirShapes) {
+  const std::vector<Shape> shapes = {
+      // As before: each device is a machine of its own.
+      {"--gpus a100:8",
+       {"site-1-a100-8", "id=\"cable-site-1-a100-1\" bandwidth=\"10Gbps\""},
+       {"node-1", "network-"},
+       {"over: server"},
+       8},
+      // Four nodes of eight: NVLink inside, a network between.
+      {"--gpus h100:8 --nodes 4 --within 400Gbps",
+       {"node-4-h100-8", "id=\"cable-node-1-h100-1\" bandwidth=\"450GBps\"",
+        "id=\"network-node-4\" bandwidth=\"400Gbps\""},
+       {"node-5", "h100-9", "site-1-h100"},
+       {"preset: ddp", "over: all-reduce", "collective: native", "bucket_bytes: 25MiB",
+        "first_bucket_bytes: 1MiB"},
+       32},
+      {"--gpus t4:2 --nodes 2 --nvlink 12GBps --algorithm asp",
+       {"id=\"cable-node-2-t4-2\" bandwidth=\"12GBps\"", "id=\"network-node-2\" bandwidth=\"10Gbps\""},
+       {},
+       {"preset: none", "over: server"},
+       4},
+      {"--gpus a100:2 --nodes 2 --object-store 500MBps --model resnet18",
+       {"id=\"object-store\"", "read_bw=\"500MBps\"", "node-2-processors", "id=\"nvme\""},
+       {"read_bw=\"2GBps\" write_bw=\"1GBps\"/>\n      <prop id=\"device\" value=\"epyc"},
+       {"source: storage", "stores: [object-store]", "node-1-processors", "over: all-reduce"},
+       4},
+      // Each device is a machine of its own, with a cache.
+      {"--gpus a100:2 --object-store 500MBps --model resnet18",
+       {"id=\"object-store\""},
+       {"processors"},
+       {"source: storage", "stores: [object-store]", "over: all-reduce"},
+       2}};
+  int number = 0;
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(shape.options);
+    const std::string name = "shape" + std::to_string(++number);
+    succeeds("init " + name + ' ' + shape.options);
+    const std::string platform = line_.shell("cat " + name + ".xml").output;
+    expect_found(platform, shape.in_platform);
+    for (const auto& part : shape.not_in_platform)
+      EXPECT_EQ(platform.find(part), std::string::npos) << part << '\n' << platform;
+    const auto shown = line_.shell("$TANDEM show " + name + ".yaml --json 2> /dev/null").output;
+    EXPECT_EQ(nlohmann::json::parse(shown).at("placement").at("workers").size(),
+              static_cast<std::size_t>(shape.workers));
+    expect_found(succeeds("show " + name + ".yaml"), shape.in_experiment);
+    const std::string told = succeeds(
+        "simulate " + name + ".yaml --set stop.rounds=2 --set workload.train_samples=4096 --out " + name);
+    EXPECT_EQ(told.find("warning"), std::string::npos) << told;
+  }
+}
+
+/// MinIO's tiers hold the share of each node: after the first epoch nothing is read from the store.
+TEST_F(LongInit, CachesOfNodesKeepWhatTheObjectStoreSent) {
+  succeeds("init job --gpus a100:2 --nodes 2 --object-store 500MBps --model lenet --dataset synthetic");
+  const auto cache_of = [&](const std::string& variant) {
+    succeeds("simulate job.yaml --out " + variant + (variant == "all" ? "" : " --variant " + variant));
+    return nlohmann::json::parse(std::ifstream(line_.folder() / variant / "summary.json")).at("cache");
+  };
+  const auto all = cache_of("all"), none = cache_of("no-cache");
+  const double samples = all.at("requests").get<double>();
+  EXPECT_NEAR(all.at("storage").get<double>(), samples / 2, 0.01 * samples) << all;
+  EXPECT_NEAR(none.at("storage").get<double>(), samples, 0.01 * samples) << none;
+}
+
 /// Without a cache, reading takes as long as the disk; half of the samples fit into MinIO's cache.
 TEST_F(LongInit, StorageIsReadThroughACache) {
   succeeds("init job --model lenet --gpus a100:4 --storage 1MBps --dataset synthetic");
@@ -101,6 +174,11 @@ TEST_F(Init, AMistakeIsAnsweredWithWhatIsAllowed) {
   refuses("--latency 10", {"--latency", "with its unit (like 10ms; ns us ms s min h d)", "'10'"});
   refuses("--gpus b200:2", {"--gpus", "'b200'", "tandem list device", "leave out <prop id=\"device\">"});
   refuses("--model llama-7b", {"--model", "'llama-7b'", "workload.model: synthetic", "FILE.pt"});
+  refuses("--nodes 0", {"--nodes", "from 1 to 500", "'0'"});
+  refuses("--nodes 2 --sites 2", {"--nodes", "one site", "found 2"});
+  refuses("--nvlink 300GBps", {"--nvlink", "--nodes"});
+  refuses("--object-store fast", {"--object-store", "1Gbps", "'fast'"});
+  refuses("--object-store 1GBps --storage 1GBps", {"--object-store", "--storage"});
   refuses("--model resnet5", {"--model", "resnet5", "resnet50"});
   refuses("--algorithm bps", {"--algorithm", "bps", "did you mean 'bsp'"});
   EXPECT_NE(line_.tandem("init ../job").output.find("letters, digits"), std::string::npos);

@@ -50,16 +50,18 @@ class MeasuredStep : public ::testing::Test {
   CommandLine line_;
 };
 
-/// A T4 has 3.24 of the A100's 7.8 Tflop/s in fp32, and 19.5 of 93.6 in fp16. No launches are added, and buckets
-/// add up, however many there are.
+/// A T4 has 3.24 of the A100's 7.8 Tflop/s in fp32, and 19.5 of 93.6 in fp16. No launches are added, and
+/// buckets add up, however many there are.
 TEST_F(MeasuredStep, IsThatOfTheSimulation) {
   constexpr double rounding = 1e-7;
   const std::string told = simulated("--set workload.measured_step=180ms");
-  EXPECT_THAT(told, HasSubstr("1 x a100 (step of 32 samples 180 ms, measured), 1 x t4 (step of 32 samples 433.3 ms, "
-                              "scaled from a100: not measured)"));
+  EXPECT_THAT(
+      told, HasSubstr("1 x a100 (step of 32 samples 180 ms, measured), 1 x t4 (step of 32 samples 433.3 ms, "
+                      "scaled from a100: not measured)"));
   EXPECT_NEAR(computing_s(0), 0.180, rounding);
   EXPECT_NEAR(computing_s(1), 0.180 * 7.8 / 3.24, rounding);
-  simulated("--set workload.measured_step=180ms --set workload.bucket_bytes=25MiB --set workload.precision=fp16");
+  simulated(
+      "--set workload.measured_step=180ms --set workload.bucket_bytes=25MiB --set workload.precision=fp16");
   EXPECT_NEAR(computing_s(0), 0.180, rounding);
   EXPECT_NEAR(computing_s(1), 0.180 * 93.6 / 19.5, rounding);
   simulated(
@@ -74,8 +76,9 @@ TEST_F(MeasuredStep, AnUnknownDeviceIsNamedWithTheNearest) {
   const auto result =
       line_.tandem("simulate job.yaml --set workload.measured_step=180ms --set workload.measured_on=a10");
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.output, HasSubstr("key 'workload.measured_on': expected a device of `tandem list device`, found "
-                                       "'a10'; did you mean 'a100'?"));
+  EXPECT_THAT(result.output,
+              HasSubstr("key 'workload.measured_on': expected a device of `tandem list device`, found "
+                        "'a10'; did you mean 'a100'?"));
 }
 
 }  // namespace TANDEM_FILE

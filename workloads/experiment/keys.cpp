@@ -1,10 +1,6 @@
 #include "workloads/experiment/keys.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-
-#include "policies/vocabulary/quantity_text.hpp"
 
 namespace tandem {
 namespace {
@@ -54,36 +50,28 @@ std::vector<ExperimentKey> workload_keys() {
       {KEY(platform), file("a platform file"), "SimGrid platform file (required)", Shared::by_all_jobs},
       {KEY(workload.math),
        {},
-       "modelled: sizes and costs only; real: gradients, losses and accuracy are computed", Shared::with_caches},
+       "modelled: sizes and costs only; real: gradients, losses and accuracy are computed",
+       Shared::with_caches},
       {KEY(workload.model), name_or_file(Names::model, ".pt", "a TorchScript file"), "the model to train"},
-      {KEY(workload.dataset), name_of(Names::dataset, "workload.dataset_options"), "the data set to train on", Shared::with_caches},
-      {KEY(workload.dataset_options), {}, "options of the data set; see `tandem list dataset`", Shared::with_caches},
+      {KEY(workload.dataset), name_of(Names::dataset, "workload.dataset_options"), "the data set to train on",
+       Shared::with_caches},
+      {KEY(workload.dataset_options),
+       {},
+       "options of the data set; see `tandem list dataset`",
+       Shared::with_caches},
       {KEY(workload.dataset_directory), file(),
        "folder with the files of the data set; empty: /usr/share/datasets/NAME, where packages install "
-       "them", Shared::with_caches},
+       "them",
+       Shared::with_caches},
       {KEY(workload.train_samples), between(0, billion),
        "number of training samples to use, the first ones; 0: all", Shared::with_caches},
       {KEY(workload.test_samples), between(0, billion),
        "number of test samples to use, the first ones; 0: all"},
       {KEY(workload.image_size), between(0, 4096),
        "images are scaled to this height and width for the model; 0: not scaled. Those of data sets folder "
-       "and shards are decoded to it: the shorter side is scaled, and the centre is cut out", Shared::with_caches},
+       "and shards are decoded to it: the shorter side is scaled, and the centre is cut out",
+       Shared::with_caches},
       {KEY(workload.batch), between(1, million), "samples per worker and step"},
-      {KEY(workload.measured_step), at_least(0),
-       "computing time of one step (forward and backward pass of workload.batch samples, without waiting, "
-       "exchange and optimiser) as you measured it on one device; it replaces the estimate from the model's "
-       "flops. Forward and backward pass are divided as these are. Other batches take times in proportion, "
-       "other devices by the ratio of their rates in workload.precision, which is an estimate. Not besides a "
-       "profile with times of the model; 0: not measured"},
-      {KEY(workload.measured_forward), at_least(0),
-       "the same of the forward pass alone, together with workload.measured_backward or measured_step; 0: not "
-       "measured"},
-      {KEY(workload.measured_backward), at_least(0),
-       "the same of the backward pass alone, together with workload.measured_forward or measured_step; 0: not "
-       "measured"},
-      {KEY(workload.measured_on),
-       {},
-       "the device on which these times were measured (tandem list device); empty: that of the first worker"},
       {KEY(workload.bucket_bytes), at_least(0),
        "gradients are sent in buckets (groups of layers) of at least this size; 0: all in one bucket"},
       {KEY(workload.first_bucket_bytes), at_least(0),
@@ -121,6 +109,29 @@ std::vector<ExperimentKey> workload_keys() {
        "and comments after #. They replace synthetic_parameters and synthetic_buckets: workload.bucket_bytes "
        "gathers them. Without their own work, synthetic_forward and synthetic_backward are divided among "
        "them by size; empty: one tensor per bucket"},
+  };
+}
+
+/// How long that takes, where the user knows.
+std::vector<ExperimentKey> measured_keys() {
+  return {
+      {KEY(workload.measured_step), at_least(0),
+       "computing time of one step (forward and backward pass of workload.batch samples, without waiting, "
+       "exchange and optimiser) as you measured it on one device; it replaces the estimate from the model's "
+       "flops. Forward and backward pass are divided as these are. Other batches take times in proportion, "
+       "other devices by the ratio of their rates in workload.precision, which is an estimate. Not besides a "
+       "profile with times of the model; 0: not measured"},
+      {KEY(workload.measured_forward), at_least(0),
+       "the same of the forward pass alone, together with workload.measured_backward or measured_step; 0: "
+       "not "
+       "measured"},
+      {KEY(workload.measured_backward), at_least(0),
+       "the same of the backward pass alone, together with workload.measured_forward or measured_step; 0: "
+       "not "
+       "measured"},
+      {KEY(workload.measured_on),
+       {},
+       "the device on which these times were measured (tandem list device); empty: that of the first worker"},
   };
 }
 
@@ -162,7 +173,8 @@ std::vector<ExperimentKey> sync_keys() {
        "none: gradients are sent after the backward pass; backward: each bucket is sent as soon as it is "
        "complete; both: also the next forward pass starts while buckets still arrive, and each of its "
        "layers waits only for its own bucket"},
-      {KEY(sync.sharding), name_of(Names::sharding, "sync.sharding_options"), "how the model is divided among server shards"},
+      {KEY(sync.sharding), name_of(Names::sharding, "sync.sharding_options"),
+       "how the model is divided among server shards"},
       {KEY(sync.sharding_options), {}, "options of the sharding policy; see `tandem list sharding`"},
       {KEY(sync.average_statistics),
        {},
@@ -541,61 +553,12 @@ std::vector<ExperimentKey> physics_keys() {
 
 std::vector<ExperimentKey> make_keys() {
   std::vector<ExperimentKey> keys = workload_keys();
-  for (const auto& more : {sync_keys(), data_keys(), cache_keys(), sample_keys(), placement_keys(),
+  for (const auto& more : {measured_keys(), sync_keys(), data_keys(), cache_keys(), sample_keys(), placement_keys(),
                            optimizer_keys(), transience_keys(), recovery_keys(), stop_keys(), checkpoint_keys(),
                            run_keys(), physics_keys()})
     keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }
-
-std::string number_text(double number) {
-  char buffer[32];
-  // Bounds are small or whole: digits read better than exponents.
-  return std::string(buffer,
-                     std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed).ptr);
-}
-
-// ---- Types as text ----
-
-std::string bounds_text(const Accepts& accepts) {
-  const bool has_minimum = std::isfinite(accepts.minimum);
-  const bool has_maximum = std::isfinite(accepts.maximum);
-  std::string text;
-  if (has_minimum) text += (accepts.without_minimum ? " > " : " >= ") + number_text(accepts.minimum);
-  if (has_minimum && has_maximum) text += " and";
-  if (has_maximum) text += (accepts.without_maximum ? " < " : " <= ") + number_text(accepts.maximum);
-  return text;
-}
-
-struct TypeText {
-  const Accepts& accepts;
-  std::string operator()(const std::string*) const {
-    if (accepts.file_path) return "path";
-    return accepts.names == Names::none ? "text" : "name";
-  }
-  std::string operator()(const bool*) const { return "true | false"; }
-  std::string operator()(const int*) const {
-    return "integer" + bounds_text(accepts) + (accepts.zero.empty() ? "" : " | " + accepts.zero);
-  }
-  std::string operator()(const std::int64_t*) const { return "integer" + bounds_text(accepts); }
-  std::string operator()(const std::uint64_t*) const { return "integer >= 0"; }
-  std::string operator()(const double*) const { return "number" + bounds_text(accepts); }
-  std::string operator()(const Bytes*) const { return "size" + bounds_text(accepts) + " (like 4MiB)"; }
-  std::string operator()(const Seconds*) const { 
-    return "time" + bounds_text(accepts) + " (" + time_examples() + ")";
-  }
-  std::string operator()(const Flops*) const { return "work" + bounds_text(accepts) + " (like 20Mflop)"; }
-  std::string operator()(const ChoiceField& field) const {
-    std::string text;
-    for (const auto& name : field.names()) text += (text.empty() ? "" : " | ") + name;
-    return text;
-  }
-  std::string operator()(const std::vector<std::string>*) const {
-    return accepts.tensors ? "list of tensors (like [4MB, 16kB]), or path" : "list of names";
-  }
-  std::string operator()(const OptionValues*) const { return "map of options"; }
-  std::string operator()(const Variants*) const { return "map of variants"; }
-};
 
 }  // namespace
 
@@ -617,19 +580,6 @@ const ExperimentKey* find_experiment_key(const std::string& path) {
 bool is_experiment_section(const std::string& path) {
   return std::any_of(experiment_keys().begin(), experiment_keys().end(),
                      [&](const auto& key) { return key.path.starts_with(path + '.'); });
-}
-
-std::string describe_type(const ExperimentKey& key) {
-  Experiment any;
-  return std::visit(TypeText{key.accepts}, key.field(any));
-}
-
-bool takes_text(const ExperimentKey& key) {
-  Experiment any;
-  const Field field = key.field(any);
-  return std::holds_alternative<std::string*>(field) ||
-         std::holds_alternative<std::vector<std::string>*>(field) ||
-         std::holds_alternative<ChoiceField>(field);
 }
 
 }  // namespace tandem

@@ -14,13 +14,12 @@ struct PresetKey {
 };
 
 // PyTorch's DistributedDataParallel over NCCL: buckets are summed by the library while the backward pass
-// continues; they are closed at 25 MiB, the first one at 1 MiB (bucket_cap_mb, dist._DEFAULT_FIRST_BUCKET_BYTES).
-constexpr PresetKey preset_keys[] = {{"ddp", "sync.algorithm", "bsp"},
-                                     {"ddp", "sync.over", "all-reduce"},
-                                     {"ddp", "sync.collective", "native"},
-                                     {"ddp", "sync.overlap", "backward"},
-                                     {"ddp", "workload.bucket_bytes", "25MiB"},
-                                     {"ddp", "workload.first_bucket_bytes", "1MiB"}};
+// continues; they are closed at 25 MiB, the first one at 1 MiB (bucket_cap_mb,
+// dist._DEFAULT_FIRST_BUCKET_BYTES).
+constexpr PresetKey preset_keys[] = {
+    {"ddp", "sync.algorithm", "bsp"},          {"ddp", "sync.over", "all-reduce"},
+    {"ddp", "sync.collective", "native"},      {"ddp", "sync.overlap", "backward"},
+    {"ddp", "workload.bucket_bytes", "25MiB"}, {"ddp", "workload.first_bucket_bytes", "1MiB"}};
 
 bool assigns(const std::vector<Assignment>& layer, const std::string& path, const Assignment& at) {
   return std::ranges::any_of(layer, [&](const Assignment& one) {

@@ -121,7 +121,8 @@ std::string describe_keys(const std::string& prefix, bool details) {
   std::string text = padded(head, path_width);
   text += is_explained ? values + "  [default]  meaning\n" : padded(values, type_width) + "[default]\n";
   for (const KeyLine& line : lines) {
-    text += padded(line.path, path_width) + (is_explained ? line.names + "  " : padded(line.type, type_width));
+    text +=
+        padded(line.path, path_width) + (is_explained ? line.names + "  " : padded(line.type, type_width));
     text += '[' + line.by_default + ']' + (is_explained ? "  " + line.meaning : "") + '\n';
   }
   return text;

@@ -87,11 +87,11 @@ std::string measured_name(const std::string& model, const Experiment& experiment
 /// `first`: the device of the first worker. Pre: the workload has measured times.
 MeasuredPasses measured_passes(const Experiment::Workload& workload, const ModelDescription& model,
                                const platforms::Device& first) {
-  MeasuredPasses measured{.forward = workload.measured_forward,
-                          .backward = workload.measured_backward,
-                          .samples = workload.batch,
-                          .device = workload.measured_on.empty() ? first
-                                                                 : platforms::find_device(workload.measured_on)};
+  MeasuredPasses measured{
+      .forward = workload.measured_forward,
+      .backward = workload.measured_backward,
+      .samples = workload.batch,
+      .device = workload.measured_on.empty() ? first : platforms::find_device(workload.measured_on)};
   const Seconds step = workload.measured_step;
   const bool has_forward = measured.forward > Seconds(0), has_backward = measured.backward > Seconds(0);
   if (!has_forward && !has_backward) {
@@ -113,10 +113,11 @@ void refuse_two_measurements(const PricedModel& priced, const Experiment& experi
   });
   if (!has_model) return;
   const bool has_step = experiment.workload.measured_step > Seconds(0);
-  throw KeyError(has_step ? "workload.measured_step" : "workload.measured_forward",
-                 "nothing, because the profile (physics.profile) has measured times of model '" + name +
-                     "', or no profile",
-                 to_text(has_step ? experiment.workload.measured_step : experiment.workload.measured_forward));
+  throw KeyError(
+      has_step ? "workload.measured_step" : "workload.measured_forward",
+      "nothing, because the profile (physics.profile) has measured times of model '" + name +
+          "', or no profile",
+      to_text(has_step ? experiment.workload.measured_step : experiment.workload.measured_forward));
 }
 
 }  // namespace

@@ -80,8 +80,8 @@ bool is_measured_device(const Job& job, const platforms::Device& device) {
          device.speed_for(precision) == measured->device.speed_for(precision);
 }
 
-/// "step of 64 samples 180 ms, measured", "... 433.3 ms, scaled from a100: not measured": of the rank's device,
-/// where the user measured a step.
+/// "step of 64 samples 180 ms, measured", "... 433.3 ms, scaled from a100: not measured": of the rank's
+/// device, where the user measured a step.
 std::string measured_text(const Job& job, Rank rank) {
   const MeasuredPasses& measured = *job.devices().measured();
   const CostModel costs = job.devices().cost_model(rank);
@@ -248,10 +248,10 @@ void warn_of_unused_caches(const Job& job, std::vector<std::string>& warnings) {
   if (experiment.data.disk_capacity > Bytes(0)) unused.emplace_back("data.disk_capacity");
   if (!experiment.placement.cache_nodes.empty()) unused.emplace_back("placement.cache_nodes");
   if (unused.empty()) return;
-  warnings.push_back(
-      fmt::format("nothing reads through cache nodes, because data.source is memory: {} {} no effect. To read "
-                  "samples through caches, set data.source: storage",
-                  fmt::join(unused, ", "), unused.size() == 1 ? "has" : "have"));
+  warnings.push_back(fmt::format(
+      "nothing reads through cache nodes, because data.source is memory: {} {} no effect. To read "
+      "samples through caches, set data.source: storage",
+      fmt::join(unused, ", "), unused.size() == 1 ? "has" : "have"));
 }
 
 void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {

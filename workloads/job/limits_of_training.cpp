@@ -75,7 +75,8 @@ bool disagree(const Experiment::Workload& workload) {
   constexpr double rounding = 1e-9;
   const double sum = (workload.measured_forward + workload.measured_backward).count();
   return workload.measured_forward > Seconds(0) && workload.measured_backward > Seconds(0) &&
-         workload.measured_step > Seconds(0) && std::abs(sum - workload.measured_step.count()) > rounding * sum;
+         workload.measured_step > Seconds(0) &&
+         std::abs(sum - workload.measured_step.count()) > rounding * sum;
 }
 
 bool is_part(Seconds pass, Seconds other, Seconds step) {
@@ -320,7 +321,8 @@ std::vector<Limit> of_runs() {
 const std::vector<Limit>& limits_of_training() {
   static const std::vector<Limit> all = [] {
     std::vector<Limit> limits;
-    for (const auto& part : {of_models(), of_measured_times(), of_exchanges(), of_ends(), of_optimizers(), of_runs()})
+    for (const auto& part :
+         {of_models(), of_measured_times(), of_exchanges(), of_ends(), of_optimizers(), of_runs()})
       limits.insert(limits.end(), part.begin(), part.end());
     return limits;
   }();

@@ -127,8 +127,7 @@ std::string description_key(const LearnerSetting& setting) {
   digest.add(fmt::format("{} {} {}x{}x{} {} {} {} {}", cache_version,
                          fs::path(setting.model).filename().string(), images.channels, images.height,
                          images.width, images.classes, setting.bucket_bytes.count(),
-                         setting.first_bucket_bytes.count(),
-                         static_cast<int>(setting.precision)));
+                         setting.first_bucket_bytes.count(), static_cast<int>(setting.precision)));
   return digest.text();
 }
 

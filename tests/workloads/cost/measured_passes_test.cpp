@@ -23,8 +23,8 @@ std::shared_ptr<const ModelDescription> two_buckets() {
 /// 60 ms and 120 ms with 32 samples on an A100.
 double price(const char* device, Precision precision, const Work& work) {
   const MeasuredPasses measured{Seconds(0.060), Seconds(0.120), 32, platforms::find_device("a100")};
-  const auto priced = std::make_shared<const PricedModel>(two_buckets(), "m", CompressionCost(), nullptr, precision,
-                                                          1, measured);
+  const auto priced = std::make_shared<const PricedModel>(two_buckets(), "m", CompressionCost(), nullptr,
+                                                          precision, 1, measured);
   return CostModel(priced, platforms::find_device(device)).price(work).count();
 }
 
@@ -111,14 +111,16 @@ TEST_F(MeasuredJob, AStepIsDividedAsTheFlopsOfThePasses) {
 
 TEST_F(MeasuredJob, TheDeviceIsThatOfTheFirstWorkerOrTheNamedOne) {
   experiment_.workload.measured_step = Seconds(0.180);
-  EXPECT_EQ(devices_line(),
-            "devices of the workers: 1 x a100 (step of 32 samples 180 ms, measured), 1 x t4 (step of 32 samples "
-            "433.3 ms, scaled from a100: not measured)");
+  EXPECT_EQ(
+      devices_line(),
+      "devices of the workers: 1 x a100 (step of 32 samples 180 ms, measured), 1 x t4 (step of 32 samples "
+      "433.3 ms, scaled from a100: not measured)");
   experiment_.workload.measured_on = "t4";
   EXPECT_NEAR(passes(1).first, 0.060, 1e-12);
-  EXPECT_EQ(devices_line(),
-            "devices of the workers: 1 x a100 (step of 32 samples 74.77 ms, scaled from t4: not measured), 1 x "
-            "t4 (step of 32 samples 180 ms, measured)");
+  EXPECT_EQ(
+      devices_line(),
+      "devices of the workers: 1 x a100 (step of 32 samples 74.77 ms, scaled from t4: not measured), 1 x "
+      "t4 (step of 32 samples 180 ms, measured)");
 }
 
 /// A profile of this model is the other measurement; one of another model, or for emulated devices, is none.

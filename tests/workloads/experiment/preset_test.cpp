@@ -34,7 +34,8 @@ TEST_F(Presets, DdpIsWhatAUserWouldWrite) {
 }
 
 TEST_F(Presets, AGivenKeyWins) {
-  const Experiment ring = load(minimal + "sync: {collective: ring, preset: ddp}\nworkload: {bucket_bytes: 4MiB}\n");
+  const Experiment ring =
+      load(minimal + "sync: {collective: ring, preset: ddp}\nworkload: {bucket_bytes: 4MiB}\n");
   EXPECT_EQ(ring.sync.collective, "ring");
   EXPECT_EQ(ring.workload.bucket_bytes, Bytes(4 << 20));
   EXPECT_EQ(ring.workload.first_bucket_bytes, Bytes(1 << 20));
@@ -58,14 +59,16 @@ TEST_F(Presets, AVariantMaySetIt) {
   EXPECT_EQ(apply_variant(loaded, "ring").sync.collective, "ring");
   EXPECT_EQ(apply_variant(loaded, "ring").sync.over, sync::Route::all_reduce);
   // The keys that it implies are none that the command line overrides a variant's with.
-  const Experiment over = load(minimal + "variants: {own: {workload.bucket_bytes: 2MiB}}\n", {{"sync.preset", "ddp"}});
+  const Experiment over =
+      load(minimal + "variants: {own: {workload.bucket_bytes: 2MiB}}\n", {{"sync.preset", "ddp"}});
   EXPECT_EQ(apply_variant(over, "own").workload.bucket_bytes, Bytes(2 << 20));
   EXPECT_EQ(apply_variant(over, "own").sync.collective, "native");
 }
 
 /// What `tandem show` prints has all keys, so the preset adds nothing to it.
 TEST_F(Presets, AResolvedExperimentIsReadAgain) {
-  const Experiment loaded = load(minimal + "sync: {preset: ddp, collective: ring}\nvariants: {v: {sync.preset: ddp}}\n");
+  const Experiment loaded =
+      load(minimal + "sync: {preset: ddp, collective: ring}\nvariants: {v: {sync.preset: ddp}}\n");
   EXPECT_EQ(to_json(load(to_yaml(loaded))), to_json(loaded));
 }
 

@@ -179,7 +179,8 @@ TEST(ModelZoo, PlainDeepModelsUseReluInitialisation) {
 }
 
 /// VGG-16 by hand, in whole layers. PyTorch 1.13 and 2.x make 16,388,000 / 67,125,248 / 411,058,176 /
-/// 28,315,648 / 28,320,768 / 2,222,336 bytes: it closes buckets between the weights and the biases of a layer.
+/// 28,315,648 / 28,320,768 / 2,222,336 bytes: it closes buckets between the weights and the biases of a
+/// layer.
 TEST(Buckets, ASmallFirstOneThenThoseOfDdp) {
   LearnerSetting ddp = setting("vgg16", 3, 224, 1000, 25 << 20);
   ddp.first_bucket_bytes = Bytes(1 << 20);
@@ -191,10 +192,9 @@ TEST(Buckets, ASmallFirstOneThenThoseOfDdp) {
   const auto conv = [](std::int64_t in, std::int64_t out) { return 4 * (9 * in * out + out); };
   const std::int64_t last = 4 * (4096 * 1000 + 1000), second = 4 * (4096 * 4096 + 4096);
   const std::int64_t first = 4 * (25088LL * 4096 + 4096);
-  const std::vector<std::int64_t> after = {first, 3 * conv(512, 512),
-                                           2 * conv(512, 512) + conv(256, 512) + 2 * conv(256, 256),
-                                           conv(128, 256) + conv(128, 128) + conv(64, 128) + conv(64, 64) +
-                                               conv(3, 64)};
+  const std::vector<std::int64_t> after = {
+      first, 3 * conv(512, 512), 2 * conv(512, 512) + conv(256, 512) + 2 * conv(256, 256),
+      conv(128, 256) + conv(128, 128) + conv(64, 128) + conv(64, 64) + conv(3, 64)};
   std::vector<std::int64_t> expected = {last, second};
   expected.insert(expected.end(), after.begin(), after.end());
   EXPECT_EQ(sizes_of(ddp), expected);

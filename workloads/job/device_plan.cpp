@@ -110,9 +110,10 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
   }
   std::string name = measured_name(model->name, spec.experiment);
   // A profile was measured on real devices; emulated ones take as long as the platform says.
-  prices_ = std::make_shared<PricedModel>(
-      std::move(model), std::move(name), compression_cost(exchange), are_native_ && is_measured ? profile_ : nullptr,
-      spec.experiment.workload.precision, decoding_threads(spec.experiment));
+  prices_ =
+      std::make_shared<PricedModel>(std::move(model), std::move(name), compression_cost(exchange),
+                                    are_native_ && is_measured ? profile_ : nullptr,
+                                    spec.experiment.workload.precision, decoding_threads(spec.experiment));
 }
 
 const platforms::Host& DevicePlan::host_of(Rank rank) const {

@@ -136,13 +136,13 @@ std::vector<std::pair<std::string, std::string>> devices_of(const std::vector<De
   return devices;
 }
 
-/// One host per device, around the switch of its site.
 void add_note_on_disks(ZoneText& zone, const std::vector<DeviceGroup>& groups) {
   if (std::ranges::any_of(groups, [](const auto& group) { return device_of(group.device).is_gpu; }))
     zone.hosts +=
         "    <!-- Disks are assumed: an NVMe drive on PCIe 3.0 x4. They take the time of commits. -->\n";
 }
 
+/// One host per device, around the switch of its site.
 void add_site(ZoneText& zone, const NewJob& job, std::size_t number) {
   const std::string site = fmt::format("site-{}", number);
   zone.hosts += fmt::format("    <!-- Site {}: every device is a host with a link of its own. -->\n", number);

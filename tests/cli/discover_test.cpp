@@ -141,8 +141,9 @@ TEST_F(LongDiscover, TakesAllReduceTimesOfNcclTestsIntoAProfile) {
   for (const std::string words : {"", "job.yaml --from-nccl-tests table.txt", "--into profile.json"}) {
     const auto result = line_.tandem("calibrate " + words);
     EXPECT_EQ(result.exit_code, 2) << words << result.output;
-    EXPECT_NE(result.output.find(words.starts_with("--into") ? "--into requires --from-nccl-tests" : "expected"),
-              std::string::npos)
+    EXPECT_NE(
+        result.output.find(words.starts_with("--into") ? "--into requires --from-nccl-tests" : "expected"),
+        std::string::npos)
         << result.output;
   }
 }

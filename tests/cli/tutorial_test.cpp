@@ -1,5 +1,5 @@
-// The tutorial (workloads/experiments/README.md) and the questions of cli/how_to.md: writes their files and runs
-// their commands, as a reader would.
+// The tutorial (workloads/experiments/README.md) and the questions of cli/how_to.md: writes their files and
+// runs their commands, as a reader would.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -325,8 +325,7 @@ TEST_F(LongTwins, CalibrationMeasuresNativeForTheSimulation) {
       "simulate " + words + "--set physics.network=profile --set physics.profile=profile.json --out priced");
   ASSERT_EQ(priced.exit_code, 0) << priced.output;
   EXPECT_NE(priced.output.find("library all-reduce timed as calibrated"), std::string::npos) << priced.output;
-  const auto unused =
-      line_.tandem("simulate " + words + "--set physics.profile=profile.json --out unused");
+  const auto unused = line_.tandem("simulate " + words + "--set physics.profile=profile.json --out unused");
   ASSERT_EQ(unused.exit_code, 0) << unused.output;
   EXPECT_NE(unused.output.find("the profile's times of all-reduces count with physics.network=profile only"),
             std::string::npos)

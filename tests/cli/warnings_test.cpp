@@ -203,8 +203,9 @@ TEST_F(Warnings, ASimulationThatTakesTooLongStopsAndNamesItsOption) {
 /// 400 samples, of which 4 x 8 in a round; by default the last 1024 losses count.
 TEST_F(Warnings, ASamplerThatSelectsNoSamplesIsNamed) {
   const std::string importance = "--set data.sampling=importance --set data.sampling_options.history=64 ";
-  EXPECT_THAT(simulated(importance + "--set stop.epochs=3 --set stop.rounds=0"),
-              HasSubstr("warning: no epoch is sampled by importance: data.sampling_options.warm_up 5 of 3 epochs"));
+  EXPECT_THAT(
+      simulated(importance + "--set stop.epochs=3 --set stop.rounds=0"),
+      HasSubstr("warning: no epoch is sampled by importance: data.sampling_options.warm_up 5 of 3 epochs"));
   EXPECT_THAT(simulated(importance + "--set stop.rounds=6"), HasSubstr("warm_up 5 of 1 epoch"));
   EXPECT_THAT(simulated(importance + "--set data.sampling_options.warm_up=1 --set stop.epochs=3 --set "
                                      "stop.rounds=0"),

@@ -539,7 +539,7 @@ std::vector<ExperimentKey> physics_keys() {
        "kernels under NCCL reach 1.8",
        Shared::by_all_jobs},
       {KEY(physics.ensemble), between(0, 1000),
-       "simulations of a job whose decisions depend on timing (asp, ssp, esync, ...), which differ in the "
+       "simulations of a job of several workers whose decisions depend on timing (asp, ssp, esync, ...), which differ in the "
        "noise of the profile, or without it in the starts of workers and in physics.spread; results are "
        "medians with 90 % intervals. At least 4; 0: one simulation", Shared::by_all_jobs},
       {KEY(warmup_steps), between(0, billion), "first steps of each worker that statistics of steps exclude"},

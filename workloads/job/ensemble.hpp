@@ -1,6 +1,6 @@
 // Which jobs are predicted as a distribution, by an ensemble of simulations: those of several workers whose
-// decisions depend on timing. The phases of their workers, and with them their step times, depend on small differences of starts
-// and delays, so that one simulation is one of many possible outcomes.
+// decisions depend on timing. The phases of their workers, and with them their step times, depend on small
+// differences of starts and delays, so that one simulation is one of many possible outcomes.
 #pragma once
 
 #include <string>

@@ -22,9 +22,9 @@ std::vector<std::string> notes_of(const Job& job);
 std::vector<std::string> shard_hosts(const Job& job);
 
 /// What is probably a mistake, though the job can be simulated: a model made for larger images, disks that
-/// nobody reads, a sampler that selects no samples, a device whose speed in the job's precision is not known, a server with much more of the
-/// model than the others. One sentence or two each, which also say what to change. Lack of memory is apart
-/// (memory_estimate.hpp), because a run refuses it.
+/// nobody reads, a sampler that selects no samples, a device whose speed in the job's precision is not known,
+/// a server with much more of the model than the others. One sentence or two each, which also say what to
+/// change. Lack of memory is apart (memory_estimate.hpp), because a run refuses it.
 std::vector<std::string> warnings_of(const Job& job);
 
 }  // namespace tandem

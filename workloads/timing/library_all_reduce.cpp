@@ -14,9 +14,7 @@ bool takes_times_of(const Profile& profile, NetworkSource network) {
 
 LibraryAllReduceCost::LibraryAllReduceCost(const Job& job, const platforms::Network& network,
                                            std::uint64_t noise_seed)
-    : job_(job),
-      network_(network),
-      profile_(job.devices().profile()) {
+    : job_(job), network_(network), profile_(job.devices().profile()) {
   if (profile_ != nullptr && !takes_times_of(*profile_, job.spec().experiment.physics.network)) {
     is_unused_ = !profile_->all_reduces.empty();
     profile_ = nullptr;
@@ -63,9 +61,8 @@ std::string LibraryAllReduceCost::origin() const {
   if (is_unused_)
     guess += "the profile's times of all-reduces count with physics.network=profile only";
   else if (profile_ != nullptr)
-    guess += profile_->all_reduces.empty()
-                 ? "the calibration profile has no times of all-reduces"
-                 : "the calibration profile has none among so many ranks";
+    guess += profile_->all_reduces.empty() ? "the calibration profile has no times of all-reduces"
+                                           : "the calibration profile has none among so many ranks";
   else
     guess += "no calibration profile covers it";
   std::string text;

@@ -15,11 +15,11 @@
 
 namespace tandem {
 
-/// With physics.network "profile", or a profile that has tables alone, an all-reduce takes the time in the profile for its number of ranks, and
-/// varies as measured with physics.noise "profile". For a number of ranks that was not measured, it takes the
-/// time of the formula that is fitted to the others (fit_all_reduces); or if none fits, the time interpolated
-/// between fewer and more ranks; or else that of collective `auto` among the same ranks on the platform's
-/// network.
+/// With physics.network "profile", or a profile that has tables alone, an all-reduce takes the time in the
+/// profile for its number of ranks, and varies as measured with physics.noise "profile". For a number of
+/// ranks that was not measured, it takes the time of the formula that is fitted to the others
+/// (fit_all_reduces); or if none fits, the time interpolated between fewer and more ranks; or else that of
+/// collective `auto` among the same ranks on the platform's network.
 class LibraryAllReduceCost {
  public:
   /// `network`: between the hosts of the workers; it and `job` must outlive this object.
@@ -42,8 +42,8 @@ class LibraryAllReduceCost {
 
   const Job& job_;
   const platforms::Network& network_;
-  const Profile* profile_;   ///< null: none that counts
-  bool is_unused_ = false;   ///< there is a profile with times, which do not count with this network
+  const Profile* profile_;  ///< null: none that counts
+  bool is_unused_ = false;  ///< there is a profile with times, which do not count with this network
   std::optional<Rng> noise_;
   std::map<std::pair<std::vector<Rank>, std::int64_t>, Seconds> cheapest_;  ///< known already
   std::map<std::pair<int, std::int64_t>, std::optional<Time>> formulas_;    ///< known already

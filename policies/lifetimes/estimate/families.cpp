@@ -185,8 +185,8 @@ Family early_death(const Observations& observations) {
           }};
 }
 
-/// Every machine is alive at age 0. The formula of `bathtub` has S(0) = 1 - a e^(-b/tau2), which a wide rise of
-/// the hazard brings far below 1; such parameters are excluded.
+/// Every machine is alive at age 0. The formula of `bathtub` has S(0) = 1 - a e^(-b/tau2), which a wide rise
+/// of the hazard brings far below 1; such parameters are excluded.
 constexpr double most_dead_at_birth = 1e-3;
 
 Family bathtub(const Observations& observations) {

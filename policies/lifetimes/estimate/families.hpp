@@ -32,9 +32,9 @@ struct Family {
 
 /// Names of the models that can be fitted, as in the catalogue of lifetime models.
 const std::vector<std::string>& fitted_names();
-/// `bathtub` is fitted with at most 0.1 % of the machines dead at age 0. `ends`: those of `piecewise` if they are not to be chosen. Deaths at age 0 count as at half of the
-/// shortest other duration. Pre: `name` is one of the fitted names, and at least one machine died;
-/// 0 <= entry <= alive_at < duration.
+/// `bathtub` is fitted with at most 0.1 % of the machines dead at age 0. `ends`: those of `piecewise` if they
+/// are not to be chosen. Deaths at age 0 count as at half of the shortest other duration. Pre: `name` is one
+/// of the fitted names, and at least one machine died; 0 <= entry <= alive_at < duration.
 Family family_of(const std::string& name, const std::vector<Observation>& observations,
                  const std::optional<Values>& ends = std::nullopt);
 

@@ -253,8 +253,8 @@ TEST(Fit, BootstrapByGroupKnowsThatMachinesDieTogether) {
   EXPECT_GT(together.parameters[0].upper, together.parameters[0].value);
 }
 
-/// Densities that rise slowly: the formula alone would best have 16 % of the machines of the last ones dead at
-/// age 0, c = 1 / (e^2 - 1) of F(t) = c (e^(2t/longest) - 1).
+/// Densities that are constant or rise slowly: the formula alone fits them best with up to 2 % of the
+/// machines dead at age 0.
 TEST(Fit, EveryMachineOfABathtubIsAliveAtAgeZero) {
   constexpr double longest = 86'400.0;
   Rng rng = Rng::stream(7, "rising densities");

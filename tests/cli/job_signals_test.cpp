@@ -231,7 +231,7 @@ TEST_F(LongJobSignals, AFullDiskCostsOnlyTheCommitsWhileItIsFull) {
       "break; "
       "sleep 0.01; done; "
       "newest() { ls small/out/checkpoints | grep '[.]pt$' | tail -1; }; "
-      "last=$(newest); tries=0; until [ $tries -ge 20 ]; do kill -0 $run || break; "
+      "last=$(newest); tries=0; until [ $tries -ge 4 ]; do kill -0 $run || break; "
       "dd if=/dev/zero of=small/filler bs=64k oflag=append conv=notrunc 2> /dev/null; "
       "[ \"$(newest)\" = \"$last\" ] || { last=$(newest); tries=0; }; "
       "now=$(stat -c %y small/out/checkpoints); [ \"$now\" = \"$seen\" ] || tries=$((tries + 1)); seen=$now; "

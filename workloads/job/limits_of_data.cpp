@@ -1,3 +1,4 @@
+// Limits of caches, samplers and where samples are.
 #include "workloads/job/cache_policy.hpp"
 #include "workloads/job/limits.hpp"
 

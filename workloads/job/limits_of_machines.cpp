@@ -1,3 +1,4 @@
+// Limits of machines that depart, of what follows, and of commits.
 #include <algorithm>
 
 #include "workloads/job/all_reduce_plan.hpp"
@@ -56,6 +57,7 @@ std::vector<Limit> of_restarts() {
   };
 }
 
+/// Of departures at all, and of the slots beyond the workers'.
 std::vector<Limit> of_departures() {
   return {
       {"transience.options.by_host", "an empty option",
@@ -100,6 +102,12 @@ std::vector<Limit> of_departures() {
                  (all.chosen.algorithm->payload != sync::Payload::model &&
                   all.chosen.has_models_of_their_own()));
        }},
+  };
+}
+
+/// Of a job that starts again.
+std::vector<Limit> of_starting_again() {
+  return {
       {"recovery.policy", "restart, shrink or liveput, with recovery.mode restart", may_depart,
        departs + commits + "recovery.mode=restart recovery.policy=replace",
        [](All all) {
@@ -122,6 +130,12 @@ std::vector<Limit> of_departures() {
        "a job that starts again counts no time that was lost (recovery.mode)",
        restarts + "stop.rounds=0 stop.seconds=5",
        [](All all) { return starts_again(all) && all.experiment.stop.seconds > Seconds(0); }},
+  };
+}
+
+/// While the other ranks continue.
+std::vector<Limit> of_departures_in_place() {
+  return {
       {"recovery.policy", "a policy that recovers in place (shrink | replace | spares)", may_depart,
        departs + "recovery.policy=restart",
        [](All all) {
@@ -161,6 +175,12 @@ std::vector<Limit> of_departures() {
        [](All all) {
          return in_place_over_server(all) && all.experiment.optimizer.update_at != UpdateSide::server;
        }},
+  };
+}
+
+/// Of workers that exchange directly, and of what a worker takes along.
+std::vector<Limit> of_departures_of_members() {
+  return {
       {"sync.algorithm",
        "an algorithm of rounds over peers",
        "machines may depart (transience.lifetime), and without rounds the first worker counts the steps of "
@@ -324,7 +344,8 @@ std::vector<Limit> of_fewer_workers() {
 const std::vector<Limit>& limits_of_machines() {
   static const std::vector<Limit> all = [] {
     std::vector<Limit> limits;
-    for (const auto& part : {of_restarts(), of_departures(), of_commits()})
+    for (const auto& part : {of_restarts(), of_departures(), of_starting_again(), of_departures_in_place(),
+                             of_departures_of_members(), of_commits()})
       limits.insert(limits.end(), part.begin(), part.end());
     return limits;
   }();

@@ -1,3 +1,4 @@
+// Limits of models, exchanges, ends, optimisers and runs.
 #include <algorithm>
 #include <cmath>
 

@@ -6,7 +6,7 @@ namespace {
 
 using All = const Combination&;
 
-const std::string commits = "checkpoint.policy=fixed ";
+const std::string with_commits = "checkpoint.policy=fixed ";
 
 /// A planned commit, with the unit of its interval.
 bool commits_every(All all, const char* unit) {
@@ -21,14 +21,14 @@ const std::vector<Limit>& limits_that_warn() {
   static const std::vector<Limit> all = {
       {"checkpoint.options.interval", "at most {rounds}",
        "the job stops after {rounds} rounds (stop.rounds) and commits nothing before",
-       commits + "checkpoint.options.interval=50",
+       with_commits + "checkpoint.options.interval=50",
        [](All all) {
          const auto rounds = all.experiment.stop.rounds;
          return rounds > 0 && commits_every(all, "rounds") && interval_of(all) > static_cast<double>(rounds);
        }},
       {"checkpoint.options.interval", "less than stop.seconds",
        "the job stops then and commits nothing before",
-       commits + "checkpoint.options.unit=seconds checkpoint.options.interval=50 stop.seconds=20",
+       with_commits + "checkpoint.options.unit=seconds checkpoint.options.interval=50 stop.seconds=20",
        [](All all) {
          const Seconds end = all.experiment.stop.seconds;
          return end > Seconds(0) && commits_every(all, "seconds") && interval_of(all) >= end.count();

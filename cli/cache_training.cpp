@@ -209,7 +209,7 @@ void write_report(const std::string& directory, const json& document) {
 }
 
 /// One row per policy, capacity, job and epoch.
-void write_csv(const std::string& path, const json& document) {
+void write_epochs_csv(const std::string& path, const json& document) {
   std::string text =
       "policy,capacity_bytes,job,epoch,requests,local,substituted,peer,storage,read_ahead,omitted,repeated\n";
   for (const auto& own : document.at("results"))
@@ -226,7 +226,7 @@ void write_csv(const std::string& path, const json& document) {
 }
 
 void write_outputs(const CacheTraining& training, const json& document) {
-  if (!training.csv.empty()) write_csv(training.csv, document);
+  if (!training.csv.empty()) write_epochs_csv(training.csv, document);
   if (training.report.empty()) return;
   std::filesystem::create_directories(training.report);
   write_report(training.report, document);

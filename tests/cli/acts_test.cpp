@@ -1,0 +1,200 @@
+// Every key of an experiment and every option of a catalogue acts: two of its values give different figures in
+// a job of acts/jobs.yaml. The rows are in acts/acts.txt, which lists all keys and options there are.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/command.hpp"
+#include "tests/support/paths.hpp"
+#include "workloads/experiment/keys.hpp"
+#include "workloads/job/catalogues.hpp"
+
+namespace tandem::testing {
+namespace TANDEM_FILE {
+
+namespace fs = std::filesystem;
+
+/// A line of acts.txt: "sync.pull | plain | | | sync.pull=requested | steps".
+struct Row {
+  std::string what;      ///< a key, or KIND/NAME.OPTION
+  std::string job;       ///< a variant of jobs.yaml
+  std::string common;    ///< settings of both simulations
+  std::string one;       ///< of the first; empty: defaults
+  std::string other;     ///< of the second
+  std::string figure;     ///< makespan, summary, steps, records or files: what differs
+  std::string elsewhere;  ///< instead of all these: the test that shows it
+};
+std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.what; }
+
+std::string stripped(const std::string& text) {
+  const auto begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+std::string folder() { return source_folder() + "/tests/cli/acts"; }
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> all = [] {
+    std::vector<Row> rows;
+    std::ifstream file(folder() + "/acts.txt");
+    for (std::string line; std::getline(file, line);) {
+      if (stripped(line).empty() || line.front() == '#') continue;
+      std::vector<std::string> cells;
+      std::istringstream stream(line);
+      for (std::string cell; std::getline(stream, cell, '|');) cells.push_back(stripped(cell));
+      if (cells.size() == 2) {
+        rows.push_back({.what = cells[0], .elsewhere = cells[1]});
+      } else {
+        cells.resize(6);
+        rows.push_back({cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], ""});
+      }
+    }
+    return rows;
+  }();
+  return all;
+}
+
+std::vector<Row> simulated_rows() {
+  std::vector<Row> simulated;
+  std::ranges::copy_if(rows(), std::back_inserter(simulated),
+                       [](const Row& row) { return row.elsewhere.empty(); });
+  return simulated;
+}
+
+std::string contents(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// What a simulation says, by kind.
+using Figures = std::map<std::string, std::string>;
+
+class Acts : public ::testing::TestWithParam<Row> {
+ protected:
+  /// Of a job with settings. Simulations of this process are done once.
+  static const Figures& figures(const std::string& job, const std::string& settings) {
+    static std::map<std::string, Figures> known;
+    const std::string words =
+        "simulate " + folder() + "/jobs.yaml --variant " + job + in_words(settings) + " -q --out out";
+    const auto found = known.find(words);
+    if (found != known.end()) return found->second;
+    const CommandLine line;
+    const CommandResult result = line.tandem(words);
+    EXPECT_EQ(result.exit_code, 0) << words << '\n' << result.output;
+    return known[words] = figures_in(line.folder() / "out");
+  }
+  /// "a=1 b='x y'": one --set for each word.
+  static std::string in_words(const std::string& settings) {
+    std::string words;
+    std::string word;
+    bool is_quoted = false;
+    for (const char c : settings + ' ') {
+      if (c == '\'') is_quoted = !is_quoted;
+      if (c != ' ' || is_quoted) {
+        word += c;
+        continue;
+      }
+      if (!word.empty()) words += " --set " + word;
+      word.clear();
+    }
+    return words;
+  }
+  static Figures figures_in(const fs::path& out) {
+    if (!fs::exists(out / "summary.json")) return {};
+    const auto summary = nlohmann::json::parse(contents(out / "summary.json"));
+    Figures figures = {{"makespan", summary.at("makespan_s").dump()},
+                       {"summary", summary.dump()},
+                       {"steps", contents(out / "steps.csv")}};
+    for (const char* file : {"commits.csv", "membership.csv", "evaluations.csv"})
+      figures["records"] += contents(out / file);
+    std::set<std::string> names;
+    for (const auto& file : fs::directory_iterator(out)) names.insert(file.path().filename());
+    if (fs::exists(out / "checkpoints"))
+      for (const auto& file : fs::directory_iterator(out / "checkpoints"))
+        names.insert(file.path().filename());
+    for (const std::string& name : names) figures["files"] += name + '\n';
+    return figures;
+  }
+};
+
+TEST_P(Acts, ChangesItsFigure) {
+  const Row& row = GetParam();
+  const Figures one = figures(row.job, row.common + ' ' + row.one);
+  const Figures& other = figures(row.job, row.common + ' ' + row.other);
+  ASSERT_TRUE(one.contains(row.figure)) << row.figure;
+  EXPECT_NE(one.at(row.figure), other.at(row.figure)) << row.one << " and " << row.other << " are alike";
+}
+
+std::string name_of(const ::testing::TestParamInfo<Row>& info) {
+  std::string name = info.param.what;
+  std::ranges::replace_if(name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Each, Acts, ::testing::ValuesIn(simulated_rows()), name_of);
+
+/// Otherwise any two simulations would differ.
+TEST(ActsTable, TheSameSettingsGiveTheSameFigures) {
+  const CommandLine line;
+  for (const char* out : {"one", "other"}) {
+    const auto result = line.tandem("simulate " + folder() + "/jobs.yaml --variant living -q --out " + out);
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+  }
+  EXPECT_EQ(contents(line.folder() / "one/summary.json"), contents(line.folder() / "other/summary.json"));
+  EXPECT_EQ(contents(line.folder() / "one/steps.csv"), contents(line.folder() / "other/steps.csv"));
+}
+
+/// Options of each kind of name, as in acts.txt. One that all entries of a kind have stands there once, as of
+/// "*".
+std::set<std::string> all_options() {
+  std::set<std::string> all;
+  for (const auto& [kind, names] : std::array{std::pair("sync", Names::sync),
+                                              std::pair("compression", Names::compression),
+                                              std::pair("sharding", Names::sharding),
+                                              std::pair("cache", Names::cache),
+                                              std::pair("sampling", Names::sampling),
+                                              std::pair("split", Names::split),
+                                              std::pair("lifetime", Names::lifetime),
+                                              std::pair("checkpointing", Names::checkpointing),
+                                              std::pair("recovery", Names::recovery),
+                                              std::pair("provisioning", Names::provisioning),
+                                              std::pair("dataset", Names::dataset)})
+    for (const auto& entry : catalogue_of(names).entries())
+      for (const auto& option : entry.options)
+        all.insert(std::string(kind) + '/' + entry.name + '.' + option.name);
+  return all;
+}
+
+TEST(ActsTable, HasEveryKeyAndOption) {
+  std::set<std::string> missing = all_options();
+  for (const auto& key : experiment_keys()) missing.insert(key.path);
+  std::set<std::string> seen;
+  for (const Row& row : rows()) {
+    EXPECT_TRUE(seen.insert(row.what).second) << row.what << " twice";
+    const auto star = row.what.find("/*.");
+    if (star == std::string::npos) {
+      EXPECT_EQ(missing.erase(row.what), 1U) << row.what << " is neither a key nor an option";
+      continue;
+    }
+    const std::string begin = row.what.substr(0, star + 1), end = row.what.substr(star + 2);
+    EXPECT_GT(std::erase_if(missing, [&](const std::string& what) {
+                return what.starts_with(begin) && what.ends_with(end);
+              }),
+              1U)
+        << row.what;
+  }
+  for (const std::string& what : missing) ADD_FAILURE() << "no row for " << what;
+}
+
+}  // namespace TANDEM_FILE
+}  // namespace tandem::testing

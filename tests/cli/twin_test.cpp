@@ -466,11 +466,10 @@ TEST_F(LongTwins, TheCoordinatorTakesItsTimeToAnswer) {
         EXPECT_GE(answers[i]->start.count(), answers[i - 1]->start.count() + answer_s - 1e-6);
     }
   }
-  EXPECT_EQ(line_.shell("sed -i 's|20ms|20kB|' slow_coordinator.xml").exit_code, 0);
-  const auto refused = line_.tandem("run " + line_.experiment() +
-                                    " --force --set platform=slow_coordinator.xml --out measured");
+  const auto refused = line_.tandem("run " + line_.experiment() + " --force --out measured --set platform=" +
+                                    edited_lab(line_, {property_of("server", "tandem:answer", "20kB")}));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.output.find("slow_coordinator.xml: host 'server': property 'tandem:answer': expected a "
+  EXPECT_NE(refused.output.find("lab.xml: host 'server': property 'tandem:answer': expected a "
                                 "time >= 0 (like 2ms; ns us ms s min h d), found '20kB'"),
             std::string::npos)
       << refused.output;

@@ -25,7 +25,7 @@ class BatchDecoding : public ::testing::Test {
     experiment.workload.dataset_directory = folder_.path().string();
     experiment.data.augment = augment;
     experiment.data.decode_threads = threads_;
-    return {experiment, 1, ""};
+    return {experiment, ResolvedExperiment(experiment), 1, ""};
   }
   /// The samples of a batch, one after another.
   std::vector<std::byte> stored(const DataPlan& data) const {

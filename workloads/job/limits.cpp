@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/experiment/overrides.hpp"
 
@@ -27,7 +28,8 @@ std::string names_of(const Catalog<Factory>& catalog, const IsOne& is_one) {
 /// Samplers with which the cache policy works.
 std::string samplers_for(const cache::Needs& needs) {
   return names_of(sampling::samplers(), [&](const sampling::SamplerFactory& sampler) {
-    return sampler.make != nullptr && (sampler.needs_losses || !needs.importance) &&
+    const bool needs_lists = needs.ahead || needs.importance || needs.lists;
+    return (sampler.make != nullptr || !needs_lists) && (sampler.needs_losses || !needs.importance) &&
            (!sampler.may_repeat || !needs.ahead) && (!sampler.needs_losses || !needs.plan);
   });
 }
@@ -121,6 +123,7 @@ std::string found_at(const std::string& path, const Experiment& experiment) {
   if (key == nullptr) return "nothing";
   nlohmann::json value = written_value(*key, experiment);
   if (path.size() > key->path.size()) value = value.value(path.substr(key->path.size() + 1), nlohmann::json());
+  if (value.is_number_float()) return quote(shortest_text(value.get<double>()));
   if (!value.is_array()) return quote(value);
   std::vector<std::string> items;
   for (const auto& item : value) items.push_back(item.is_string() ? item.get<std::string>() : item.dump());

@@ -270,7 +270,7 @@ const std::vector<Limit>& limits_of_shared_caches() {
        [](All one) { return one.chosen.cache->plans_one_job; }},
       {"data.sampling", "a sampler that does not depend on what is cached", because,
        shared + "data.sampling=shade", [](All one) { return one.chosen.sampler->needs_cached; }},
-      {"data.background", "always", because, shared + "data.cache=nopfs data.background=while-computing",
+      {"data.background", "always", because, shared + "data.cache=icache data.sampling=importance data.background=while-computing",
        reads_while_computing},
       {"data.keep", "false", because, shared + "data.keep=true data.disk_capacity=1MB",
        [](All one) { return one.experiment.data.keep; }},

@@ -62,7 +62,7 @@ std::vector<Limit> of_departures() {
   return {
       {"transience.options.by_host", "an empty option",
        "no machine departs (transience.lifetime is never)",
-       "'transience.options.by_host=tandem:zone=a: fixed times=5'",
+       "'transience.options.by_host=\"tandem:zone=a: fixed times=5\"'",
        [](All all) {
          return !groups_of_hosts(all.experiment.transience).empty() && !all.may_depart();
        }},
@@ -117,7 +117,7 @@ std::vector<Limit> of_starting_again() {
       {"transience.lifetime", "a model with a distribution of lifetimes for recovery.policy liveput",
        may_depart,
        commits + "recovery.mode=restart recovery.policy=liveput transience.lifetime=fixed "
-                 "transience.options.times=5",
+                 "'transience.options.times=\"5\"'",
        [](All all) {
          return starts_again(all) && all.chosen.recovery.name() == "liveput" &&
                 all.chosen.lifetime->lifetime == nullptr;
@@ -285,8 +285,8 @@ std::vector<Tie> ties_to_workers() {
       {"with data.sampling {sampler} each worker alone knows the losses of its samples",
        "data.sampling=importance", [](All all) { return all.chosen.sampler->needs_losses; }},
       {"cache policy {cache} lets samples of the workers change places in an epoch",
-       "workload.math=real data.source=storage placement.cache_nodes=[server] data.cache=quiver "
-       "data.sampling=shuffled",
+       "workload.math=real transience.lifetime=never data.source=storage placement.cache_nodes=[server] "
+       "data.cache=quiver data.sampling=shuffled",
        [](All all) { return all.has_cache_nodes() && all.chosen.cache->needs.ahead; }},
       {"modelled mathematics has no labels for data.split {split}", "data.split=dirichlet",
        [](All all) { return !all.is_real() && all.chosen.split->needs_labels; }},
@@ -363,10 +363,7 @@ const std::vector<Limit>& limits_of_company() {
   static const std::vector<Limit> all = {
       {"transience.lifetime", "never", because, departs, [](All one) { return one.may_depart(); }},
       {"recovery.mode", "in-place", because, commits + "recovery.mode=restart workload.math=real",
-       [](All one) { return one.experiment.is_launched_again(); }},
-      {"checkpoint.to", "directory or local", because,
-       commits + "recovery.mode=restart workload.math=real checkpoint.to=buddy",
-       [](All one) { return one.experiment.checkpoint.to == CommitPlace::buddy; }}};
+       [](All one) { return one.experiment.is_launched_again(); }}};
   return all;
 }
 

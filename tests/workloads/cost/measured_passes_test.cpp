@@ -146,7 +146,7 @@ TEST_F(MeasuredJob, BesidesTimesOfAProfileIsRefused) {
   } catch (const KeyError& error) {
     EXPECT_EQ(error.key(), "workload.measured_step");
     EXPECT_NE(error.expected().find("has measured times of model 'synthetic'"), std::string::npos);
-    EXPECT_EQ(error.found(), "180ms");
+    EXPECT_EQ(error.found(), "0.18s");
   }
   profile.compute.front().model = "other";
   save_profile(experiment_.physics.profile, profile);

@@ -38,8 +38,8 @@ TEST(Keys, OfAPrefixAreListedShortly) {
   EXPECT_EQ(lines_of(describe_keys("warm", false))[1], "warmup_steps  integer >= 0 and <= 1000000000  [2]");
   const auto of_stop = lines_of(describe_keys("stop", false));
   ASSERT_EQ(of_stop.size(), 5U);
-  EXPECT_EQ(of_stop[0], "key            accepted values                 [default]");
-  EXPECT_EQ(of_stop[1], "stop.rounds    integer >= 0 and <= 1000000000  [0]");
+  EXPECT_EQ(of_stop[0], "key            accepted values                           [default]");
+  EXPECT_EQ(of_stop[1], "stop.rounds    integer >= 0 and <= 1000000000            [0]");
   EXPECT_NE(describe_keys("sync.alg", false).find("name (tandem list sync)  [bsp]\n"), std::string::npos);
   const auto all = lines_of(describe_keys("", false));
   EXPECT_EQ(all.size(), experiment_keys().size() + 3);  // the header, jobs and jobs.NAME.start

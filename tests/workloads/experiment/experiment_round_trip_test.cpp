@@ -92,11 +92,15 @@ struct RandomValue {
 
 /// On a device of the catalogue, and the parts of the step are its parts.
 void make_measured_times_sensible(Rng& rng, Experiment::Workload& workload) {
-  workload.measured_on = "";
-  workload.measured_backward = Seconds(0);
-  if (rng.below(2) == 0) workload.measured_step = workload.measured_forward = Seconds(0);
-  if (workload.measured_step > Seconds(0)) workload.measured_on = "a100";
-  if (workload.measured_forward >= workload.measured_step) workload.measured_forward = Seconds(0);
+  const auto given = rng.below(3);
+  const bool is_step = given == 1, are_parts = given == 2;
+  if (!is_step) workload.measured_step = Seconds(0);
+  if (!is_step && !are_parts) workload.measured_forward = Seconds(0);
+  if (!are_parts || workload.measured_forward == Seconds(0)) workload.measured_backward = Seconds(0);
+  if (are_parts && workload.measured_backward == Seconds(0)) workload.measured_forward = Seconds(0);
+  if (is_step && workload.measured_forward >= workload.measured_step) workload.measured_forward = Seconds(0);
+  const bool is_any = workload.measured_step + workload.measured_forward > Seconds(0);
+  workload.measured_on = is_any ? "a100" : "";
 }
 
 /// Tensors belong to the model that is given by its sizes, and have its parameters and work.

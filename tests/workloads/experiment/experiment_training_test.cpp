@@ -59,9 +59,9 @@ TEST_F(TrainingKeys, UpdatesAtWorkersAreRefusedForOtherAlgorithms) {
     if (algorithm.make.make_server == nullptr || algorithm.make.lockstep) continue;
     EXPECT_EQ(
         error_of(minimal + "sync: {algorithm: " + algorithm.name + "}\noptimizer: {update_at: workers}\n"),
-        "lab.yaml:4: key 'optimizer.update_at': expected server, or an algorithm that sends all workers "
-        "the gradient of every update at once (sequential | bsp | lb-bsp), found 'workers' with " +
-            algorithm.name);
+        "lab.yaml:4: key 'optimizer.update_at': expected server, because " + algorithm.name +
+            " does not send all workers the gradient of every update at once (sequential | bsp | lb-bsp do), "
+            "found 'workers'");
   }
 }
 
@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "real and fp16 would need a scaled loss, found 'fp16'"},
         Refusal{
             "MomentumOfAdam", minimal + "optimizer: {kind: adam, momentum: 0.9}\n",
-            "lab.yaml:3: key 'optimizer.momentum': expected 0, because adam has beta1 instead, found '0.9'"},
+            "lab.yaml:3: key 'optimizer.momentum': expected 0, because adam and adamw have beta1 instead, found '0.9'"},
         Refusal{
             "NesterovWithoutMomentum", minimal + "optimizer: {nesterov: true}\n",
             "lab.yaml:3: key 'optimizer.nesterov': expected false, because optimizer.momentum is 0, found "

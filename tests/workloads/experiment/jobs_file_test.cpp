@@ -232,8 +232,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "share "
                 "the cache nodes (data.shared), found 'plan'"},
         Refusal{"Restarts", "jobs:\n  a: {recovery.mode: restart, evaluate_every: 2, workload.math: real}\n",
-                "lab.yaml:4: key 'jobs.a.recovery.mode': expected in-place in an experiment of several jobs, "
-                "found 'restart'"}),
+                "lab.yaml:4: key 'jobs.a.recovery.mode': expected in-place, because several jobs run at the "
+                "same time, found 'restart'"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(JobsFile, AnOverrideOfNoJobIsRefused) {

@@ -142,7 +142,7 @@ TEST_F(SyntheticTensors, RefuseOtherModelsAndNumbersOfBuckets) {
   EXPECT_EQ(error_of(minimal + "workload: {model: lenet, synthetic_tensors: [4MB, 4MB]}\n"),
             "lab.yaml:3: key 'workload.synthetic_tensors': expected nothing, because workload.model is "
             "'lenet', not "
-            "'synthetic', found 2 tensors");
+            "'synthetic', found '4MB, 4MB'");
   EXPECT_EQ(error_of(with("[4MB]", "  synthetic_buckets: 2\n")),
             "lab.yaml:6: key 'workload.synthetic_buckets': expected nothing besides "
             "workload.synthetic_tensors, which "

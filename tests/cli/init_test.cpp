@@ -9,6 +9,7 @@
 
 #include "tests/cli/command.hpp"
 #include "tests/support/paths.hpp"
+#include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -63,6 +64,24 @@ TEST_F(LongInit, WritesEveryShape) {
     succeeds("init " + name + ' ' + options);
     succeeds("simulate " + name + ".yaml --set stop.rounds=2 --out " + name);
   }
+}
+
+/// Sums of buckets run in a second queue of a GPU, so that they do not wait behind the backward pass of a
+/// later bucket: with DDP's buckets, a ring takes as long as the library's all-reduce.
+TEST_F(Init, ARingOnGpusHidesItsSumsBehindTheBackwardPass) {
+  succeeds("init job --gpus a100:8");
+  const auto makespan = [&](const std::string& settings) {
+    succeeds("simulate job.yaml --variant ring --set workload.batch=64 --set stop.rounds=10 --force --out out"
+             " --set workload.bucket_bytes=25MiB " + settings);
+    return read_results((line_.folder() / "out").string()).summary.at("makespan_s").get<double>();
+  };
+  const double ring = makespan(""), native = makespan("--set sync.collective=native");
+  EXPECT_NEAR(ring, native, 0.03 * native);
+  EXPECT_LT(ring, 0.75 * makespan("--set sync.overlap=none"));
+  // Sums may slow the computing down: by as much as is asked for, and no more than where all computing is.
+  const double slower = makespan("--set physics.overlap_slowdown=1.8");
+  EXPECT_GT(slower, 1.05 * ring);
+  EXPECT_LT(slower, 1.8 * ring);
 }
 
 /// What --gpus, --nodes and --object-store make of the platform and the placement.

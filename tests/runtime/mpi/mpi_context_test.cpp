@@ -277,6 +277,25 @@ TEST(MpiContext, AnEmulatedDeviceTakesItsDurationAndKeepsTheOrder) {
   EXPECT_EQ(context.late_devices(), 0);
 }
 
+/// Sums of buckets, one after the other, while the first queue computes another bucket. A device with one
+/// queue does them afterwards.
+TEST(MpiContext, AnEmulatedGpuSumsBucketsInItsSecondQueue) {
+  for (const bool has_second : {true, false}) {
+    MpiSetting setting{.emulated = [](const Work& work) {
+      return std::optional(Seconds(work.kind == Work::Kind::backward ? 0.2 : 0.01));
+    }};
+    setting.emulates_second_queue = has_second;
+    MpiContext context(MPI_COMM_WORLD, setting);
+    // The passes, then the sums.
+    std::array<Pending, 3> pendings = {context.compute({.kind = Work::Kind::backward, .bucket = 1}),
+                                       context.compute({.kind = Work::Kind::reduce, .bucket = 0}),
+                                       context.compute({.kind = Work::Kind::reduce, .bucket = 0})};
+    const std::vector<std::size_t> expected =
+        has_second ? std::vector<std::size_t>{1, 2, 0} : std::vector<std::size_t>{0, 1, 2};
+    for (const std::size_t index : expected) EXPECT_EQ(context.wait_any(pendings).index, index) << has_second;
+  }
+}
+
 TEST(MpiContext, AKernelSlowerThanItsDeviceCountsAsLate) {
   MpiContext context(MPI_COMM_WORLD, emulating(0.001));
   const Seconds start = context.now();

@@ -169,7 +169,7 @@ std::set<std::string> all_options() {
                                               std::pair("recovery", Names::recovery),
                                               std::pair("provisioning", Names::provisioning),
                                               std::pair("dataset", Names::dataset)})
-    for (const auto& entry : catalogue_of(names).entries())
+    for (const NameCatalog catalogue = catalogue_of(names); const auto& entry : catalogue.entries())
       for (const auto& option : entry.options)
         all.insert(std::string(kind) + '/' + entry.name + '.' + option.name);
   return all;

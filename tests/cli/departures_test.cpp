@@ -177,18 +177,6 @@ TEST_F(LongLossRules, PushesOfLostWorkersAreDroppedInBothWorlds) {
   expect_replayed(simulated, results("measured"));
 }
 
-TEST_F(LossRules, ThatDropNothingAreRefused) {
-  for (const auto& [settings, why] : std::vector<std::pair<std::string, std::string>>{
-           {"--set sync.algorithm=asp", "keep with asp, which has no rounds that wait for others"},
-           {"--set sync.over=all-reduce", "keep without servers, where a round is done again"},
-           {"--set recovery.mode=restart --set recovery.policy=restart", "keep where the job starts again"},
-           {"--set recovery.on_loss=lose", "expected keep | drop, found 'lose'"}}) {
-    refuses(
-        "simulate " + experiment(10, transient + "--set recovery.on_loss=drop " + settings) + " --out out",
-        why);
-  }
-}
-
 /// Without servers, whose workers have the model: never all of them depart at once.
 const std::string traced =
     trace("20 remove a; 30 add a; 45 remove b; 50 add b") + hundredfold + "--set physics.ensemble=0 ";

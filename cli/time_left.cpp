@@ -15,6 +15,7 @@ constexpr double least_fall = 0.1, longest_still_s = 15.0;
 }  // namespace
 
 std::optional<double> TimeLeft::update(double elapsed_s, double fraction) {
+  if (fraction >= 1.0) return left_s_ = 0.0;
   if (!first_ && fraction > 0.0) first_ = Point{elapsed_s, fraction};
   if (!first_ || fraction - first_->fraction < enough || elapsed_s <= first_->elapsed_s) return left_s_;
   const double rate = (fraction - first_->fraction) / (elapsed_s - first_->elapsed_s);

@@ -123,7 +123,7 @@ std::string found_at(const std::string& path, const Experiment& experiment) {
   if (key == nullptr) return "nothing";
   nlohmann::json value = written_value(*key, experiment);
   if (path.size() > key->path.size()) value = value.value(path.substr(key->path.size() + 1), nlohmann::json());
-  if (value.is_number_float()) return quote(shortest_text(value.get<double>()));
+  if (value.is_number_float()) return '\'' + shortest_text(value.get<double>()) + '\'';
   if (!value.is_array()) return quote(value);
   std::vector<std::string> items;
   for (const auto& item : value) items.push_back(item.is_string() ? item.get<std::string>() : item.dump());

@@ -62,7 +62,7 @@ std::vector<Limit> of_departures() {
   return {
       {"transience.options.by_host", "an empty option",
        "no machine departs (transience.lifetime is never)",
-       "'transience.options.by_host=\"tandem:zone=a: fixed times=5\"'",
+       "'transience.options.by_host=\"region=north: fixed time=5\"'",
        [](All all) {
          return !groups_of_hosts(all.experiment.transience).empty() && !all.may_depart();
        }},
@@ -116,8 +116,8 @@ std::vector<Limit> of_starting_again() {
        }},
       {"transience.lifetime", "a model with a distribution of lifetimes for recovery.policy liveput",
        may_depart,
-       commits + "recovery.mode=restart recovery.policy=liveput transience.lifetime=fixed "
-                 "'transience.options.times=\"5\"'",
+       commits + "recovery.mode=restart recovery.policy=liveput transience.lifetime=trace "
+                 "'transience.options.events=10 remove node-1'",
        [](All all) {
          return starts_again(all) && all.chosen.recovery.name() == "liveput" &&
                 all.chosen.lifetime->lifetime == nullptr;

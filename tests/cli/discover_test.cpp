@@ -183,7 +183,7 @@ TEST_F(TablesOfNccl, CountWithThePlatformsLinksWithoutAProfileOfAMachine) {
 TEST_F(TablesOfNccl, HaveNoNetworkOfTheirOwn) {
   const auto result = simulated("--set physics.network=profile");
   EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_NE(result.output.find("physics.network: expected platform, because the profile has times of "
+  EXPECT_NE(result.output.find("physics.network': expected platform, because the profile has times of "
                                "all-reduces alone"),
             std::string::npos)
       << result.output;

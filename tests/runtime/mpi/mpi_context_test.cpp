@@ -287,9 +287,9 @@ TEST(MpiContext, AnEmulatedGpuSumsBucketsInItsSecondQueue) {
     setting.emulates_second_queue = has_second;
     MpiContext context(MPI_COMM_WORLD, setting);
     // The passes, then the sums.
-    std::array<Pending, 3> pendings = {context.compute({.kind = Work::Kind::backward, .bucket = 1}),
-                                       context.compute({.kind = Work::Kind::reduce, .bucket = 0}),
-                                       context.compute({.kind = Work::Kind::reduce, .bucket = 0})};
+    std::array<Pending, 3> pendings = {context.compute({.kind = Work::Kind::backward, .bucket = 1}, {}),
+                                       context.compute({.kind = Work::Kind::reduce, .bucket = 0}, {}),
+                                       context.compute({.kind = Work::Kind::reduce, .bucket = 0}, {})};
     const std::vector<std::size_t> expected =
         has_second ? std::vector<std::size_t>{1, 2, 0} : std::vector<std::size_t>{0, 1, 2};
     for (const std::size_t index : expected) EXPECT_EQ(context.wait_any(pendings).index, index) << has_second;

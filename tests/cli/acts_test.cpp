@@ -65,11 +65,11 @@ const std::vector<Row>& rows() {
   return all;
 }
 
-/// Of jobs with modelled or real mathematics.
-std::vector<Row> rows_of(bool is_real) {
+/// Of quick jobs, or of long ones and those with real mathematics.
+std::vector<Row> rows_of(bool is_long) {
   std::vector<Row> own;
   std::ranges::copy_if(rows(), std::back_inserter(own), [&](const Row& row) {
-    return row.elsewhere.empty() && row.job.starts_with("real") == is_real;
+    return row.elsewhere.empty() && (row.job.starts_with("real") || row.job.starts_with("long")) == is_long;
   });
   return own;
 }
@@ -145,7 +145,7 @@ std::string name_of(const ::testing::TestParamInfo<Row>& info) {
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(Each, Acts, ::testing::ValuesIn(rows_of(false)), name_of);
-INSTANTIATE_TEST_SUITE_P(LongReal, Acts, ::testing::ValuesIn(rows_of(true)), name_of);
+INSTANTIATE_TEST_SUITE_P(LongEach, Acts, ::testing::ValuesIn(rows_of(true)), name_of);
 
 /// Otherwise any two simulations would differ.
 TEST(ActsTable, TheSameSettingsGiveTheSameFigures) {

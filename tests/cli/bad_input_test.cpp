@@ -106,7 +106,7 @@ TEST_F(LongBadInput, PlatformWithImpossibleFigures) {
                            speed + "'/><link id='l' bandwidth='" + bandwidth +
                            "' latency='1us'/></zone></platform>\n");
   };
-  refuses("show " + platform("0", "1GBps"), {"figures.xml", "host 'h'", "speed (flop/s) from 0.001"});
+  refuses("show " + platform("-1", "1GBps"), {"figures.xml", "host 'h'", "speed (flop/s) from 0.001"});
   refuses("show " + platform("1Gf", "-3GBps"), {"figures.xml", "link 'l'", "bandwidth (bytes/s) from 0.001"});
 }
 TEST_F(LongBadInput, ListThatContainsItself) {

@@ -1,5 +1,5 @@
-// Every key of an experiment and every option of a catalogue acts: two of its values give different figures in
-// a job of acts/jobs.yaml. The rows are in acts/acts.txt, which lists all keys and options there are.
+// Every key of an experiment and every option of a catalogue acts: two of its values give different figures
+// in a job of acts/jobs.yaml. The rows are in acts/acts.txt, which lists all keys and options there are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,11 +26,11 @@ namespace fs = std::filesystem;
 
 /// A line of acts.txt: "sync.pull | plain | | | sync.pull=requested | steps".
 struct Row {
-  std::string what;      ///< a key, or KIND/NAME.OPTION
-  std::string job;       ///< a variant of jobs.yaml
-  std::string common;    ///< settings of both simulations
-  std::string one;       ///< of the first; empty: defaults
-  std::string other;     ///< of the second
+  std::string what;       ///< a key, or KIND/NAME.OPTION
+  std::string job;        ///< a variant of jobs.yaml
+  std::string common;     ///< settings of both simulations
+  std::string one;        ///< of the first; empty: defaults
+  std::string other;      ///< of the second
   std::string figure;     ///< makespan, summary, steps, records, files or model: what differs
   std::string elsewhere;  ///< instead of all these: the test that shows it
 };
@@ -141,7 +141,8 @@ TEST_P(Acts, ChangesItsFigure) {
 
 std::string name_of(const ::testing::TestParamInfo<Row>& info) {
   std::string name = info.param.what;
-  std::ranges::replace_if(name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(Each, Acts, ::testing::ValuesIn(rows_of(false)), name_of);
@@ -162,17 +163,13 @@ TEST(ActsTable, TheSameSettingsGiveTheSameFigures) {
 /// "*".
 std::set<std::string> all_options() {
   std::set<std::string> all;
-  for (const auto& [kind, names] : std::array{std::pair("sync", Names::sync),
-                                              std::pair("compression", Names::compression),
-                                              std::pair("sharding", Names::sharding),
-                                              std::pair("cache", Names::cache),
-                                              std::pair("sampling", Names::sampling),
-                                              std::pair("split", Names::split),
-                                              std::pair("lifetime", Names::lifetime),
-                                              std::pair("checkpointing", Names::checkpointing),
-                                              std::pair("recovery", Names::recovery),
-                                              std::pair("provisioning", Names::provisioning),
-                                              std::pair("dataset", Names::dataset)})
+  for (const auto& [kind, names] :
+       std::array{std::pair("sync", Names::sync), std::pair("compression", Names::compression),
+                  std::pair("sharding", Names::sharding), std::pair("cache", Names::cache),
+                  std::pair("sampling", Names::sampling), std::pair("split", Names::split),
+                  std::pair("lifetime", Names::lifetime), std::pair("checkpointing", Names::checkpointing),
+                  std::pair("recovery", Names::recovery), std::pair("provisioning", Names::provisioning),
+                  std::pair("dataset", Names::dataset)})
     for (const NameCatalog catalogue = catalogue_of(names); const auto& entry : catalogue.entries())
       for (const auto& option : entry.options)
         all.insert(std::string(kind) + '/' + entry.name + '.' + option.name);
@@ -191,10 +188,10 @@ TEST(ActsTable, HasEveryKeyAndOption) {
       continue;
     }
     const std::string begin = row.what.substr(0, star + 1), end = row.what.substr(star + 2);
-    EXPECT_GT(std::erase_if(missing, [&](const std::string& what) {
-                return what.starts_with(begin) && what.ends_with(end);
-              }),
-              1U)
+    EXPECT_GT(
+        std::erase_if(
+            missing, [&](const std::string& what) { return what.starts_with(begin) && what.ends_with(end); }),
+        1U)
         << row.what;
   }
   for (const std::string& what : missing) ADD_FAILURE() << "no row for " << what;

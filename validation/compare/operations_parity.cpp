@@ -48,14 +48,18 @@ bool may_join_reads(const Results& results) {
 /// asks stores for. A store with several cache nodes reads in the order of theirs. A tier on a disk writes
 /// what has arrived. What another node has depends on what has arrived there, and so does what a directory
 /// answers, and all that follows from its answers. Where a policy plans with the whole run, a batch may find
-/// that a sample of the plan is in flight, or ask for it before the plan does. `joins`: as may_join_reads
-/// says.
-bool depends_on_arrival(const RunInfo& info, bool joins, const OperationRecord& record) {
+/// that a sample of the plan is in flight, or ask for it before the plan does.
+bool are_reads_timed(const Results& results) {
+  const RunInfo& info = results.info;
+  const bool joins = count_of(info, "cache-node") > 0 && may_join_reads(results);
+  return joins || caches_serve_several(info) || info.experiment.data.peers == Peers::directory ||
+         ResolvedExperiment(info.experiment).cache->needs.plan;
+}
+
+/// `is_timed`: as are_reads_timed says.
+bool depends_on_arrival(const RunInfo& info, bool is_timed, const OperationRecord& record) {
   const auto rank = static_cast<std::size_t>(record.rank);
   if (rank >= info.roles.size()) return false;
-  const bool is_timed = joins || caches_serve_several(info) ||
-                        info.experiment.data.peers == Peers::directory ||
-                        ResolvedExperiment(info.experiment).cache->needs.plan;
   const bool asks_peers = info.experiment.data.peers != Peers::none && count_of(info, "cache-node") > 1;
   if (record.channel == "peer-data" || record.channel == "directory" || record.channel == "holders" ||
       info.roles[rank] == "directory")
@@ -78,9 +82,9 @@ bool is_of_mounted_store(const RunInfo& info, const OperationRecord& record) {
 
 Streams streams_of(const Results& results) {
   Streams streams;
-  const bool joins = count_of(results.info, "cache-node") > 0 && may_join_reads(results);
+  const bool is_timed = are_reads_timed(results);
   for (const auto& record : results.journal.operations) {
-    if (depends_on_arrival(results.info, joins, record) || is_copy(record) ||
+    if (depends_on_arrival(results.info, is_timed, record) || is_copy(record) ||
         is_of_mounted_store(results.info, record))
       continue;
     streams[{record.rank, record.kind, record.peer, record.channel, record.work, record.bucket}].push_back(

@@ -149,9 +149,10 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
   if (spec.experiment.workload.has_measured_times())
     measured = measured_passes(spec.experiment.workload, *model, host_of(roster.first_worker()).device);
   // A profile was measured on real devices; emulated ones take as long as the platform says.
-  prices_ = std::make_shared<PricedModel>(
-      std::move(model), std::move(name), compression_cost(exchange), are_native_ && is_measured ? profile_ : nullptr,
-      spec.experiment.workload.precision, decoding_threads(spec.experiment), std::move(measured));
+  prices_ = std::make_shared<PricedModel>(std::move(model), std::move(name), compression_cost(exchange),
+                                          are_native_ && is_measured ? profile_ : nullptr,
+                                          spec.experiment.workload.precision,
+                                          decoding_threads(spec.experiment), std::move(measured));
   refuse_two_measurements(*prices_, spec.experiment);
 }
 

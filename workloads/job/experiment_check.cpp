@@ -57,9 +57,10 @@ class Checker {
     take_tensors();
     check_measured_device();
     check_lifetime_groups();
+    const ResolvedExperiment chosen(experiment_);
     for (const auto* limits : {&limits_of_training(), &limits_of_data(), &limits_of_machines()})
-      check_limits(*limits, experiment_, locate_);
-    check_policies();
+      check_limits(*limits, {experiment_, chosen}, locate_);
+    check_policies(chosen);
     if (experiment_.platform.empty()) fail_at("platform", "a SimGrid platform file", "nothing");
   }
 
@@ -186,8 +187,7 @@ class Checker {
   }
 
   /// Some options exclude each other, which only the policy knows.
-  void check_policies() const {
-    const ResolvedExperiment chosen(experiment_);
+  void check_policies(const ResolvedExperiment& chosen) const {
     if (chosen.sampler->make != nullptr)
       expect_made("data.sampling_options", [&] {
         chosen.sampler->make({.samples = 1,
@@ -196,9 +196,8 @@ class Checker {
                               .options = chosen.sampler.options()});
       });
     if (chosen.checkpointing)
-      expect_made("checkpoint.options", [&] {
-        chosen.checkpointing->make()({.options = chosen.checkpointing->options()});
-      });
+      expect_made("checkpoint.options",
+                  [&] { chosen.checkpointing->make()({.options = chosen.checkpointing->options()}); });
   }
 
   template <class Make>

@@ -231,7 +231,7 @@ std::vector<LocatedJob> split_into_jobs(const Experiment& experiment,
     job.experiment.name += (job.experiment.name.find('/') == std::string::npos ? '/' : '-') + job.name;
     job.experiment.variants.clear();
     complete_experiment(job.experiment, job.locate);
-    check_limits(limits_of_company(), job.experiment, job.locate);
+    check_limits(limits_of_company(), {job.experiment, ResolvedExperiment(job.experiment)}, job.locate);
   }
   return jobs;
 }

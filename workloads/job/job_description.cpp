@@ -438,7 +438,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_unused_server_costs(job, warnings);
   warn_of_lost_commits(job, warnings);
   warn_of_unused_lifetimes(job, warnings);
-  for (auto& more : {met_warnings(warning_group().limits(), job.spec().experiment), warnings_of_commits(job)})
+  for (auto& more : {met_warnings(warning_group().limits(), {job.spec().experiment, job.chosen()}), warnings_of_commits(job)})
     warnings.insert(warnings.end(), more.begin(), more.end());
   return warnings;
 }

@@ -122,7 +122,8 @@ std::string found_at(const std::string& path, const Experiment& experiment) {
   const ExperimentKey* key = find_experiment_key(path);
   if (key == nullptr) return "nothing";
   nlohmann::json value = written_value(*key, experiment);
-  if (path.size() > key->path.size()) value = value.value(path.substr(key->path.size() + 1), nlohmann::json());
+  if (path.size() > key->path.size())
+    value = value.value(path.substr(key->path.size() + 1), nlohmann::json());
   if (value.is_number_float()) return '\'' + shortest_text(value.get<double>()) + '\'';
   if (!value.is_array()) return quote(value);
   std::vector<std::string> items;
@@ -133,8 +134,7 @@ std::string found_at(const std::string& path, const Experiment& experiment) {
 }  // namespace
 
 bool waits_for_all(const sync::Factory& algorithm) {
-  const bool has_server =
-      std::ranges::find(algorithm.routes, sync::Route::server) != algorithm.routes.end();
+  const bool has_server = std::ranges::find(algorithm.routes, sync::Route::server) != algorithm.routes.end();
   return has_server && (algorithm.lockstep || !algorithm.timing_driven);
 }
 
@@ -148,23 +148,19 @@ const std::vector<LimitGroup>& limit_groups() {
   return all;
 }
 
-void check_limits(const std::vector<Limit>& limits, const Experiment& experiment, const Locate& locate) {
-  const ResolvedExperiment chosen(experiment);
-  const Combination all{experiment, chosen};
+void check_limits(const std::vector<Limit>& limits, const Combination& all, const Locate& locate) {
   const auto met = std::ranges::find_if(limits, [&](const Limit& limit) { return limit.is_met(all); });
   if (met == limits.end()) return;
   const Origin origin = locate(met->key);
-  fail(origin.place, origin.label, text_of(*met, values_of(all)), found_at(met->key, experiment));
+  fail(origin.place, origin.label, text_of(*met, values_of(all)), found_at(met->key, all.experiment));
 }
 
-std::vector<std::string> met_warnings(const std::vector<Limit>& warnings, const Experiment& experiment) {
-  const ResolvedExperiment chosen(experiment);
-  const Combination all{experiment, chosen};
+std::vector<std::string> met_warnings(const std::vector<Limit>& warnings, const Combination& all) {
   std::vector<std::string> texts;
   for (const Limit& warning : warnings)
     if (warning.is_met(all))
       texts.push_back(fmt::format("{}: expected {}, found {}", warning.key, text_of(warning, values_of(all)),
-                                  found_at(warning.key, experiment)));
+                                  found_at(warning.key, all.experiment)));
   return texts;
 }
 

@@ -31,8 +31,9 @@ struct Limit {
   /// "none or backward". Here and in `because`, names in braces stand for values of the experiment:
   /// "workers of {algorithm} exchange whole models". Those are `algorithm`, `over`, `routes`, `compression`,
   /// `cache`, `sampler`, `split`, `model`, `lifetime`, `policy` (of commits), `recovery`, `place` (of
-  /// commits), `peers`, `parameters`, `workers`, `rounds` (stop.rounds), `cosine`, `membership` and `needs` (of the cache policy), and
-  /// the lists `algorithms_over`, `algorithms_that_wait`, `algorithms_in_lockstep` and `samplers`.
+  /// commits), `peers`, `parameters`, `workers`, `rounds` (stop.rounds), `cosine`, `membership` and `needs`
+  /// (of the cache policy), and the lists `algorithms_over`, `algorithms_that_wait`, `algorithms_in_lockstep`
+  /// and `samplers`.
   std::string expected;
   std::string because;  ///< empty: `expected` says it
   /// Settings with which it is met, over an experiment with four workers and a server: "sync.rings=2 ...";
@@ -59,17 +60,17 @@ const std::vector<Limit>& limits_of_shared_caches();
 
 const std::vector<LimitGroup>& limit_groups();
 
-/// Rows of the same form that refuse nothing: an experiment that meets them works, but its author probably meant
-/// something else. All that are met are warnings of the job.
+/// Rows of the same form that refuse nothing: an experiment that meets them works, but its author probably
+/// meant something else. All that are met are warnings of the job.
 const LimitGroup& warning_group();
 
 /// A server of the algorithm answers when all workers have pushed.
 bool waits_for_all(const sync::Factory& algorithm);
 
 /// Errors: ConfigError naming place, key, expected and found, for the first limit that is met.
-void check_limits(const std::vector<Limit>& limits, const Experiment& experiment, const Locate& locate);
+void check_limits(const std::vector<Limit>& limits, const Combination& all, const Locate& locate);
 /// "sync.overlap: expected none or backward, because ..., found 'both'" for each of the rows that is met.
-std::vector<std::string> met_warnings(const std::vector<Limit>& warnings, const Experiment& experiment);
+std::vector<std::string> met_warnings(const std::vector<Limit>& warnings, const Combination& all);
 /// "none or backward, because ...", as it is listed: names in braces become "(the algorithm)" or similar.
 std::string describe(const Limit& limit);
 

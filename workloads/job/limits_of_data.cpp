@@ -41,9 +41,7 @@ std::vector<Limit> of_planning() {
       {"data.sampling", "{samplers}",
        "cache policy {cache} needs samples that are listed once, to change their places",
        storage + "data.cache=quiver data.sampling=replacement",
-       [](All all) {
-         return plans_epochs(all) && needs_of(all).ahead && all.chosen.sampler->may_repeat;
-       }},
+       [](All all) { return plans_epochs(all) && needs_of(all).ahead && all.chosen.sampler->may_repeat; }},
       {"checkpoint.policy", "nothing",
        "cache policy {cache} lets samples change places in a step, which commits do not record",
        storage + "data.cache=locality-aware data.sampling=shuffled checkpoint.policy=fixed",
@@ -75,14 +73,14 @@ std::vector<Limit> of_planning() {
        [](All all) { return plans_epochs(all) && !all.chosen.takes_same_steps(); }},
       {"recovery.mode", "in-place, or transience.lifetime never",
        "cache policy {cache} needs lists that stay as they are",
-       storage + "data.cache=partitioned-minio data.sampling=shuffled recovery.mode=restart recovery.policy=restart "
+       storage + "data.cache=partitioned-minio data.sampling=shuffled recovery.mode=restart "
+                 "recovery.policy=restart "
                  "checkpoint.policy=fixed transience.lifetime=exponential",
        [](All all) { return plans_epochs(all) && all.experiment.starts_again(); }},
       {"data.sampling", "{samplers}", "cache policy {cache} plans with the whole run",
        storage + "data.cache=nopfs data.sampling=importance",
        [](All all) { return plans_run(all) && all.chosen.sampler->needs_losses; }},
-      {"stop.epochs", "the number of epochs, or stop.rounds",
-       "cache policy {cache} plans with the whole run",
+      {"stop.epochs", "the number of epochs, or stop.rounds", "cache policy {cache} plans with the whole run",
        storage + "data.cache=nopfs stop.rounds=0 stop.seconds=5",
        [](All all) {
          return plans_run(all) && all.experiment.stop.epochs == 0.0 && all.experiment.stop.rounds == 0;
@@ -149,7 +147,8 @@ std::vector<Limit> of_tiers() {
        "data.source=storage placement.cache_nodes=[server,node-4] data.keep=true data.disk_capacity=1MB "
        "data.peers=directory",
        [](All all) { return all.experiment.data.keep && all.experiment.data.peers == Peers::directory; }},
-      // Policies that need more than requests do without a second tier, but for those that plan the whole run.
+      // Policies that need more than requests do without a second tier, but for those that plan the whole
+      // run.
       {"data.cache", "a policy that needs only requests, or nopfs",
        "data.keep keeps the second tier, which cache policy {cache} does not use",
        storage + "data.keep=true data.disk_capacity=1MB data.cache=hoard data.sampling=shuffled",
@@ -157,8 +156,7 @@ std::vector<Limit> of_tiers() {
          return all.experiment.data.keep && needs_of(all) != cache::Needs{} && !needs_of(all).plan;
        }},
       // Workers tell their cache nodes when an exchange begins and ends.
-      {"data.background", "always",
-       "workers have their samples in memory (data.source) and no cache nodes",
+      {"data.background", "always", "workers have their samples in memory (data.source) and no cache nodes",
        "data.background=while-computing",
        [](All all) { return reads_while_computing(all) && !all.has_cache_nodes(); }},
       {"data.background", "always", "cache policy {cache} reads nothing in the background",
@@ -167,8 +165,7 @@ std::vector<Limit> of_tiers() {
       {"data.background", "always", "over peers (sync.over), workers exchange models while they compute",
        storage + "data.background=while-computing data.cache=nopfs sync.algorithm=d-psgd sync.over=peers",
        [](All all) { return reads_while_computing(all) && all.is_over(Route::peers); }},
-      {"data.background", "always",
-       "with sync.overlap: both, exchanges last into the next step's computing",
+      {"data.background", "always", "with sync.overlap: both, exchanges last into the next step's computing",
        storage + "data.background=while-computing data.cache=nopfs sync.overlap=both",
        [](All all) { return reads_while_computing(all) && all.experiment.sync.overlaps_forward(); }},
       {"data.background", "always",
@@ -196,11 +193,9 @@ std::vector<Limit> of_samplers() {
       {"data.split", "iid", "sampler {sampler} deals one list to all workers",
        "data.sampling=shuffled data.split=dirichlet",
        [](All all) { return all.chosen.sampler->make != nullptr && all.chosen.split.name() != "iid"; }},
-      {"checkpoint.policy", "nothing", not_recorded,
-       storage + "data.sampling=shade checkpoint.policy=fixed",
+      {"checkpoint.policy", "nothing", not_recorded, storage + "data.sampling=shade checkpoint.policy=fixed",
        [=](All all) { return lists_cached(all) && all.has_commits(); }},
-      {"recovery.mode", "in-place", not_recorded,
-       storage + "data.sampling=shade recovery.mode=restart",
+      {"recovery.mode", "in-place", not_recorded, storage + "data.sampling=shade recovery.mode=restart",
        [=](All all) { return lists_cached(all) && all.experiment.is_launched_again(); }},
       {"transience.lifetime", "never", not_recorded,
        storage + "data.sampling=shade transience.lifetime=exponential",
@@ -237,12 +232,10 @@ std::vector<Limit> of_places() {
        [](All all) { return !all.has_cache_nodes() && !all.experiment.placement.stores.empty(); }},
       {"data.store", "served", "workers have their samples in memory (data.source)", "data.store=mounted",
        [](All all) { return !all.has_cache_nodes() && all.experiment.data.store == StoreAccess::mounted; }},
-      {"placement.stores",
-       "hosts that stand for the mounted storage in simulations (data.store: mounted)", "",
-       "data.source=storage placement.cache_nodes=[server] data.store=mounted",
+      {"placement.stores", "hosts that stand for the mounted storage in simulations (data.store: mounted)",
+       "", "data.source=storage placement.cache_nodes=[server] data.store=mounted",
        [](All all) {
-         return all.experiment.data.store == StoreAccess::mounted &&
-                all.experiment.placement.stores.empty();
+         return all.experiment.data.store == StoreAccess::mounted && all.experiment.placement.stores.empty();
        }},
   };
 }
@@ -266,17 +259,16 @@ const std::vector<Limit>& limits_of_shared_caches() {
       {"data.shared", "false", "workers have their samples in memory (data.source)", "data.shared=true",
        [](All one) { return !one.has_cache_nodes(); }},
       {"data.cache", "a policy that does not plan with the list of one job", because,
-       shared + "data.cache=nopfs",
-       [](All one) { return one.chosen.cache->plans_one_job; }},
+       shared + "data.cache=nopfs", [](All one) { return one.chosen.cache->plans_one_job; }},
       {"data.sampling", "a sampler that does not depend on what is cached", because,
        shared + "data.sampling=shade", [](All one) { return one.chosen.sampler->needs_cached; }},
-      {"data.background", "always", because, shared + "data.cache=icache data.sampling=importance data.background=while-computing",
+      {"data.background", "always", because,
+       shared + "data.cache=icache data.sampling=importance data.background=while-computing",
        reads_while_computing},
       {"data.keep", "false", because, shared + "data.keep=true data.disk_capacity=1MB",
        [](All one) { return one.experiment.data.keep; }},
       {"data.peers", "none, partition or ring", because,
-       shared + "placement.cache_nodes=[server,node-4] data.peers=directory",
-       [](All one) {
+       shared + "placement.cache_nodes=[server,node-4] data.peers=directory", [](All one) {
          return one.experiment.data.peers == Peers::plan || one.experiment.data.peers == Peers::directory;
        }}};
   return all;

@@ -42,10 +42,11 @@ std::vector<Limit> of_restarts() {
        "recovery.mode is restart, and modelled mathematics starts again only where machines depart",
        "recovery.mode=restart " + commits,
        [](All all) {
-         return all.experiment.is_launched_again() && !all.is_real() && !all.may_depart() && all.has_commits();
+         return all.experiment.is_launched_again() && !all.is_real() && !all.may_depart() &&
+                all.has_commits();
        }},
-      {mode, "in-place",
-       "modelled mathematics saves no states to start from again (workload.math)", "recovery.mode=restart",
+      {mode, "in-place", "modelled mathematics saves no states to start from again (workload.math)",
+       "recovery.mode=restart",
        [](All all) { return all.experiment.is_launched_again() && !all.is_real() && !starts_again(all); }},
       {mode, "in-place",
        "no states are saved to start from again (evaluate_every is 0, and checkpoint.policy is empty)",
@@ -60,12 +61,9 @@ std::vector<Limit> of_restarts() {
 /// Of departures at all, and of the slots beyond the workers'.
 std::vector<Limit> of_departures() {
   return {
-      {"transience.options.by_host", "an empty option",
-       "no machine departs (transience.lifetime is never)",
+      {"transience.options.by_host", "an empty option", "no machine departs (transience.lifetime is never)",
        "'transience.options.by_host=\"region=north: fixed time=5\"'",
-       [](All all) {
-         return !groups_of_hosts(all.experiment.transience).empty() && !all.may_depart();
-       }},
+       [](All all) { return !groups_of_hosts(all.experiment.transience).empty() && !all.may_depart(); }},
       {"run.revoke", "none", "a job does not survive the death of a rank in place (recovery.mode)",
        departs + "run.revoke=kill",
        [](All all) { return all.experiment.run.revoke != RevokeMode::none && in_place(all); }},
@@ -85,8 +83,7 @@ std::vector<Limit> of_departures() {
        "placement.spares=[node-4]", [](All all) { return has_spares(all) && !all.may_depart(); }},
       {"placement.spares", "no hosts",
        "a job that starts again has a slot for each worker alone (recovery.mode)",
-       restarts + "placement.spares=[node-4]",
-       [](All all) { return has_spares(all) && !in_place(all); }},
+       restarts + "placement.spares=[node-4]", [](All all) { return has_spares(all) && !in_place(all); }},
       {"placement.spares", "no hosts", "recovery.policy {recovery} gets no machines there",
        departs + "recovery.policy=shrink placement.spares=[node-4]",
        [](All all) {
@@ -97,10 +94,9 @@ std::vector<Limit> of_departures() {
       {"placement.spares", "no hosts", "the rule of {algorithm} would count their slots as workers",
        departs + "recovery.policy=replace placement.spares=[node-4] sync.algorithm=lb-bsp",
        [](All all) {
-         return has_spares(all) &&
-                (all.chosen.algorithm->varies_batch ||
-                 (all.chosen.algorithm->payload != sync::Payload::model &&
-                  all.chosen.has_models_of_their_own()));
+         return has_spares(all) && (all.chosen.algorithm->varies_batch ||
+                                    (all.chosen.algorithm->payload != sync::Payload::model &&
+                                     all.chosen.has_models_of_their_own()));
        }},
   };
 }
@@ -124,8 +120,7 @@ std::vector<Limit> of_starting_again() {
        }},
       {"recovery.on_loss", "keep",
        "the job starts again (recovery.mode), and nothing of a round in progress remains",
-       restarts + "recovery.on_loss=drop",
-       [](All all) { return starts_again(all) && drops_losses(all); }},
+       restarts + "recovery.on_loss=drop", [](All all) { return starts_again(all) && drops_losses(all); }},
       {"stop.seconds", "stop.rounds or stop.epochs",
        "a job that starts again counts no time that was lost (recovery.mode)",
        restarts + "stop.rounds=0 stop.seconds=5",
@@ -146,16 +141,14 @@ std::vector<Limit> of_departures_in_place() {
        "machines may depart (transience.lifetime); {algorithm}: {membership}",
        "",  // no algorithm of the catalogue
        [](All all) {
-         return in_place(all) && all.chosen.algorithm->membership.bears !=
-                                     sync::Membership::Bears::departures_and_arrivals;
+         return in_place(all) &&
+                all.chosen.algorithm->membership.bears != sync::Membership::Bears::departures_and_arrivals;
        }},
       {"recovery.batch", "keep with {algorithm}, which divides the batch itself", may_depart,
        departs + "recovery.batch=global sync.algorithm=lb-bsp",
-       [](All all) {
-         return in_place(all) && shares_batches(all) && all.chosen.algorithm->varies_batch;
-       }},
-      {"recovery.on_loss", "keep without servers",
-       "a round is done again without the lost worker", departs + "recovery.on_loss=drop sync.over=all-reduce",
+       [](All all) { return in_place(all) && shares_batches(all) && all.chosen.algorithm->varies_batch; }},
+      {"recovery.on_loss", "keep without servers", "a round is done again without the lost worker",
+       departs + "recovery.on_loss=drop sync.over=all-reduce",
        [](All all) { return in_place_without_server(all) && drops_losses(all); }},
       {"recovery.on_loss", "keep with {algorithm}", "it has no rounds that wait for others",
        departs + "recovery.on_loss=drop sync.algorithm=asp",
@@ -163,9 +156,7 @@ std::vector<Limit> of_departures_in_place() {
          return in_place(all) && drops_losses(all) && !all.chosen.algorithm->membership.rounds_are_updates;
        }},
       {"sync.pull", "pushed", may_depart, departs + "sync.pull=requested",
-       [](All all) {
-         return in_place_over_server(all) && all.experiment.sync.pull != ServerPull::pushed;
-       }},
+       [](All all) { return in_place_over_server(all) && all.experiment.sync.pull != ServerPull::pushed; }},
       {"sync.exchange", "whole", may_depart, departs + "sync.exchange=by-key",
        [](All all) {
          return in_place_over_server(all) && all.experiment.sync.exchange != ExchangeUnit::whole;
@@ -181,8 +172,7 @@ std::vector<Limit> of_departures_in_place() {
 /// Of workers that exchange directly, and of what a worker takes along.
 std::vector<Limit> of_departures_of_members() {
   return {
-      {"sync.algorithm",
-       "an algorithm of rounds over peers",
+      {"sync.algorithm", "an algorithm of rounds over peers",
        "machines may depart (transience.lifetime), and without rounds the first worker counts the steps of "
        "all",
        departs + "sync.algorithm=ad-psgd sync.over=peers",
@@ -226,17 +216,14 @@ std::vector<Limit> of_departures_of_members() {
        }},
       {"placement.evaluator", "a host that does not depart", may_depart,
        departs + "placement.evaluator=first-worker evaluate_every=2 workload.math=real",
-       [](All all) {
-         return in_place(all) && all.experiment.placement.evaluator == first_worker_evaluates;
-       }},
+       [](All all) { return in_place(all) && all.experiment.placement.evaluator == first_worker_evaluates; }},
   };
 }
 
 std::vector<Limit> of_commits() {
   return {
-      {"checkpoint.to", "directory",
-       "states are saved with the evaluations where checkpoint.policy is empty", "checkpoint.to=local",
-       [](All all) { return apart(all) && !all.has_commits(); }},
+      {"checkpoint.to", "directory", "states are saved with the evaluations where checkpoint.policy is empty",
+       "checkpoint.to=local", [](All all) { return apart(all) && !all.has_commits(); }},
       {"checkpoint.to", "directory",
        "commits in memory serve only a job that starts again (recovery.mode restart)",
        commits + "checkpoint.to=buddy",
@@ -327,15 +314,13 @@ std::vector<Limit> of_fewer_workers() {
                       restarts + "recovery.least=2 " + tie.example,
                       [=](All all) { return may_be_fewer(all) && tie.is_met(all); }});
   }
-  limits.push_back({"recovery.options.replace",
-                    "true, or a recovery.least below the number of workers",
-                    "a job that starts again needs them all", restarts + "recovery.options.replace=false",
-                    [=](All all) {
-                      const auto& values = all.chosen.recovery.options().values();
-                      return !may_be_fewer(all) && starts_again(all) &&
-                             all.chosen.recovery.name() == "restart" && values.contains("replace") &&
-                             !all.chosen.recovery.options().boolean("replace");
-                    }});
+  limits.push_back(
+      {"recovery.options.replace", "true, or a recovery.least below the number of workers",
+       "a job that starts again needs them all", restarts + "recovery.options.replace=false", [=](All all) {
+         const auto& values = all.chosen.recovery.options().values();
+         return !may_be_fewer(all) && starts_again(all) && all.chosen.recovery.name() == "restart" &&
+                values.contains("replace") && !all.chosen.recovery.options().boolean("replace");
+       }});
   return limits;
 }
 

@@ -40,8 +40,7 @@ bool is_gathered(All all) {
 
 std::vector<Limit> of_models() {
   return {
-      {"workload.precision", "fp32, tf32 or bf16",
-       "workload.math is real and fp16 would need a scaled loss",
+      {"workload.precision", "fp32, tf32 or bf16", "workload.math is real and fp16 would need a scaled loss",
        "workload.math=real workload.precision=fp16",
        [](All all) { return all.is_real() && all.experiment.workload.precision == Precision::fp16; }},
       {"workload.synthetic_tensors", "nothing", "workload.model is '{model}', not 'synthetic'",
@@ -128,8 +127,7 @@ std::vector<Limit> of_exchanges() {
       {"sync.algorithm", "one that works over {over} ({algorithms_over})", "{algorithm} works over {routes}",
        "sync.algorithm=d-psgd",
        [](All all) { return !works_over(all.chosen.algorithm.make(), all.experiment.sync.over); }},
-      {"sync.overlap", "none or backward",
-       "workers of {algorithm} need their whole model between exchanges",
+      {"sync.overlap", "none or backward", "workers of {algorithm} need their whole model between exchanges",
        "sync.overlap=both sync.algorithm=local-sgd",
        [](All all) {
          return all.experiment.sync.overlaps_forward() &&
@@ -167,10 +165,10 @@ std::vector<Limit> of_exchanges() {
       {"sync.exchange", "whole", "sync.overlap is both, and the answer to the last bucket comes last",
        "sync.exchange=by-key sync.overlap=both",
        [](All all) {
-         return all.experiment.sync.exchange == ExchangeUnit::by_key && all.experiment.sync.overlaps_forward();
+         return all.experiment.sync.exchange == ExchangeUnit::by_key &&
+                all.experiment.sync.overlaps_forward();
        }},
-      {"sync.compression", "none",
-       "workers of {algorithm} exchange whole models, not gradients or changes",
+      {"sync.compression", "none", "workers of {algorithm} exchange whole models, not gradients or changes",
        "sync.compression=top-k sync.algorithm=d-psgd sync.over=peers",
        [](All all) {
          return all.chosen.compresses() && all.chosen.algorithm->payload == sync::Payload::model;
@@ -239,9 +237,7 @@ std::vector<Limit> of_optimizers() {
          return optimizer.kind != OptimizerKind::sgd && optimizer.momentum > 0.0;
        }},
       {"optimizer.nesterov", "false", "optimizer.momentum is 0", "optimizer.nesterov=true",
-       [](All all) {
-         return all.experiment.optimizer.nesterov && all.experiment.optimizer.momentum == 0.0;
-       }},
+       [](All all) { return all.experiment.optimizer.nesterov && all.experiment.optimizer.momentum == 0.0; }},
       {"optimizer.step_every", "1 round or more between drops", "optimizer.schedule is step",
        "optimizer.schedule=step",
        [](All all) {
@@ -261,9 +257,8 @@ std::vector<Limit> of_optimizers() {
        [](All all) {
          return has_open_cosine(all) && all.experiment.stop.epochs > 0.0 && all.chosen.rounds_vary();
        }},
-      {"optimizer.cosine_rounds",
-       "the number of rounds until the cosine ends, or stop.rounds or stop.epochs", "",
-       "optimizer.schedule=cosine stop.rounds=0 stop.seconds=5",
+      {"optimizer.cosine_rounds", "the number of rounds until the cosine ends, or stop.rounds or stop.epochs",
+       "", "optimizer.schedule=cosine stop.rounds=0 stop.seconds=5",
        [](All all) { return has_open_cosine(all) && all.experiment.stop.epochs == 0.0; }},
       // A worker that missed an update, or received two as one, would have a different model.
       {"optimizer.update_at", "server",

@@ -353,7 +353,7 @@ class Placer {
     int& least = experiment_.recovery.least;
     if (!experiment_.recovery.shrinks() && !locate_("recovery.least").is_given) least = workers;
     check_most();
-    check_limits(limits_of_workers(), experiment_, locate_);
+    check_limits(limits_of_workers(), {experiment_, chosen_}, locate_);
     for (int fewer = workers - 1; fewer >= least; --fewer) {
       try {
         make_policies(fewer);

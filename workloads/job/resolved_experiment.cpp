@@ -40,11 +40,8 @@ ResolvedExperiment::ResolvedExperiment(const Experiment& experiment)
       seed_(experiment.seed) {}
 
 sync::Setting ResolvedExperiment::sync_setting(int workers) const {
-  return {.workers = workers,
-          .batch = batch_,
-          .route = route_,
-          .options = algorithm.options(),
-          .seed = seed_};
+  return {
+      .workers = workers, .batch = batch_, .route = route_, .options = algorithm.options(), .seed = seed_};
 }
 
 bool ResolvedExperiment::has_models_of_their_own() const {

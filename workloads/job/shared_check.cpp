@@ -63,7 +63,7 @@ void check_sharing(const std::vector<LocatedJob>& jobs) {
   int sharing = 0;
   for (const LocatedJob& job : jobs) {
     if (!job.experiment.data.shared) continue;
-    check_limits(limits_of_shared_caches(), job.experiment, job.locate);
+    check_limits(limits_of_shared_caches(), {job.experiment, ResolvedExperiment(job.experiment)}, job.locate);
     ++sharing;
     if (first == nullptr)
       first = &job;

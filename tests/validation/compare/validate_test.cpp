@@ -249,8 +249,8 @@ TEST(Validate, TheBestIsSaidInWordsWithTheQuestionAndWarnings) {
   EXPECT_EQ(validation.question,
             "model lenet (61,706 parameters) on 60,000 images; batch 64 on each of 4 workers");
   // Accuracies are compared, and the algorithms update the model differently often.
-  EXPECT_THAT(validation.warnings,
-              ElementsAre(HasSubstr("Configurations have one learning rate (0.01)"), "nobody reads the disk"));
+  EXPECT_THAT(validation.warnings, ElementsAre(HasSubstr("Configurations have one learning rate (0.01)"),
+                                               "nobody reads the disk"));
 }
 
 TEST(Validate, OneVariantHasNoRanking) {

@@ -1,4 +1,6 @@
 // Every limit is met by its example, is the first that is, and tells where, what would do and why.
+#include "workloads/job/limits.hpp"
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include "platforms/load.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/workloads/experiment/experiment_text.hpp"
-#include "workloads/job/limits.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -25,7 +26,8 @@ std::ostream& operator<<(std::ostream& out, const Row& row) {
 std::vector<Row> rows() {
   std::vector<Row> all;
   for (const LimitGroup& group : limit_groups())
-    for (const Limit& limit : group.limits()) all.push_back({&limit, group.title, static_cast<int>(all.size())});
+    for (const Limit& limit : group.limits())
+      all.push_back({&limit, group.title, static_cast<int>(all.size())});
   return all;
 }
 
@@ -75,7 +77,8 @@ class EachLimit : public ExperimentFile, public ::testing::WithParamInterface<Ro
   /// As users meet it.
   std::string refusal(const std::string& title, const Overrides& settings) {
     std::string text = lab() + four_workers;
-    if (title == "Several jobs" || title == "Jobs that share their caches") text += "jobs: {one: {}, other: {}}\n";
+    if (title == "Several jobs" || title == "Jobs that share their caches")
+      text += "jobs: {one: {}, other: {}}\n";
     try {
       LocatedExperiment located = load_located(folder_.write("lab.yaml", text), settings, "");
       if (!located.jobs.empty()) return "no error";
@@ -107,7 +110,8 @@ TEST_P(EachLimit, IsMetByItsExampleAndSaysWhy) {
 
 INSTANTIATE_TEST_SUITE_P(All, EachLimit, ::testing::ValuesIn(rows()), [](const auto& info) {
   std::string name = info.param.limit->key + '_' + std::to_string(info.param.number);
-  std::ranges::replace_if(name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 });
 
@@ -118,7 +122,7 @@ TEST_P(EachWarning, IsMetByItsExampleAndRefusesNothing) {
   const Overrides settings = settings_of(warning.example);
   EXPECT_EQ(refusal("", settings), "no error");
   const Experiment experiment = load_experiment(folder_.write("lab.yaml", lab() + four_workers), settings);
-  const auto texts = met_warnings({warning}, experiment);
+  const auto texts = met_warnings({warning}, {experiment, ResolvedExperiment(experiment)});
   ASSERT_EQ(texts.size(), 1U);
   EXPECT_THAT(texts.front(), ::testing::StartsWith(warning.key + ": expected "));
   for (const std::string& text : {warning.expected, warning.because})
@@ -133,9 +137,8 @@ std::vector<Row> warnings() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EachWarning, ::testing::ValuesIn(warnings()), [](const auto& info) {
-  return "Row" + std::to_string(info.param.number);
-});
+INSTANTIATE_TEST_SUITE_P(All, EachWarning, ::testing::ValuesIn(warnings()),
+                         [](const auto& info) { return "Row" + std::to_string(info.param.number); });
 
 TEST(Limits, AreListedWithoutValues) {
   for (const Row& row : rows()) {
@@ -154,7 +157,7 @@ TEST(Limits, AreNotMetByAnOrdinaryExperiment) {
     if (row.title == "Jobs that share their caches" || row.title == "Numbers of workers") continue;
     EXPECT_FALSE(row.limit->is_met({experiment, chosen})) << row;
   }
-  EXPECT_TRUE(met_warnings(warning_group().limits(), experiment).empty());
+  EXPECT_TRUE(met_warnings(warning_group().limits(), {experiment, chosen}).empty());
 }
 
 }  // namespace TANDEM_FILE

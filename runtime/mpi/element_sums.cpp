@@ -49,15 +49,17 @@ class Block {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-void gather(MPI_Comm among, std::span<const std::byte> own, std::byte* result, std::int64_t most,
-            const ElementSums::Watch& watch) {
-  const auto size = static_cast<std::int64_t>(own.size());
+void gather(MPI_Comm among, std::span<std::byte> vector, std::int64_t most, const ElementSums::Watch& watch) {
+  int ranks = 0;
+  check_mpi(MPI_Comm_size(among, &ranks), "MPI_Comm_size");
+  const auto size = static_cast<std::int64_t>(vector.size()) / ranks;
   std::optional<Block> block;
   if (size > most) block.emplace(size, most);
   const int count = block ? 1 : static_cast<int>(size);
   const MPI_Datatype type = block ? block->type() : MPI_BYTE;
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallgather(own.data(), count, type, result, count, type, among, &request), "MPI_Iallgather");
+  check_mpi(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, vector.data(), count, type, among, &request),
+            "MPI_Iallgather");
   watch(request);
 }
 
@@ -74,17 +76,17 @@ ElementSums::~ElementSums() {
   MPI_Op_free(&bf16_);
 }
 
-void ElementSums::start(MPI_Comm among, std::span<const std::byte> own, std::byte* result,
-                        const collectives::Element& element, const Watch& watch) const {
-  if (element.is_gathered()) return gather(among, own, result, most_, watch);
+void ElementSums::start(MPI_Comm among, std::span<std::byte> vector, const collectives::Element& element,
+                        const Watch& watch) const {
+  if (element.is_gathered()) return gather(among, vector, most_, watch);
   const bool is_float = element.kind == collectives::Element::Kind::float32;
   const MPI_Datatype type = is_float ? MPI_FLOAT : MPI_UINT16_T;
   const MPI_Op halves = element.kind == collectives::Element::Kind::fp16 ? fp16_ : bf16_;
-  const auto size = static_cast<std::int64_t>(own.size());
+  const auto size = static_cast<std::int64_t>(vector.size());
   for (std::int64_t begin = 0; begin < size; begin += most_ * element.bytes) {
     const std::int64_t count = std::min(most_, (size - begin) / element.bytes);
     MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallreduce(own.data() + begin, result + begin, static_cast<int>(count), type,
+    check_mpi(MPI_Iallreduce(MPI_IN_PLACE, vector.data() + begin, static_cast<int>(count), type,
                              is_float ? MPI_SUM : halves, among, &request),
               "MPI_Iallreduce");
     watch(request);

@@ -22,11 +22,11 @@ class ElementSums {
   ElementSums& operator=(const ElementSums&) = delete;
 
   using Watch = std::function<void(MPI_Request)>;
-  /// Starts the all-reduce of `own` over all ranks of `among`; of bytes, an all-gather. `result` has the size
-  /// of `own`, of an all-gather that of all ranks together. `watch` is called with each request. Both must
-  /// stay until the requests are done. Errors: WorldError.
-  void start(MPI_Comm among, std::span<const std::byte> own, std::byte* result,
-             const collectives::Element& element, const Watch& watch) const;
+  /// Starts the all-reduce of `vector` over all ranks of `among`, in place; of bytes, an all-gather, for
+  /// which the rank's own part lies in its place. `watch` is called with each request. The vector must stay
+  /// until the requests are done. Errors: WorldError.
+  void start(MPI_Comm among, std::span<std::byte> vector, const collectives::Element& element,
+             const Watch& watch) const;
 
  private:
   std::int64_t most_;

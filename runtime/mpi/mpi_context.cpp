@@ -50,7 +50,7 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
       device_(setting_.device == nullptr ? host_device() : *setting_.device),
       time_(host_time(all_.get(), setting_.patience)),
       staging_(device_, setting_.direct_messages),
-      node_(setting_.node_memory),
+      node_(setting_.node_memory, setting_.node_routes),
       transport_(all_.get(), slots_, node_, setting_.peer_messages.get(), staging_, *time_),
       communicators_(all_.get(), setting_.most_communicators),
       transfers_(
@@ -279,17 +279,6 @@ void MpiContext::meet(std::span<const Rank> members) {
   }
 }
 
-std::vector<std::byte> MpiContext::summand_of(Slice vector) {
-  std::vector<std::byte> bytes;
-  if (!summands_.empty()) {
-    bytes = std::move(summands_.back());
-    summands_.pop_back();
-  }
-  bytes.resize(static_cast<std::size_t>(vector.size.count()));
-  if (vector.data != nullptr) std::memcpy(bytes.data(), vector.data, bytes.size());
-  return bytes;
-}
-
 Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
                                const collectives::Element& element) {
   const std::int64_t size = vector.size.count();
@@ -315,33 +304,32 @@ Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, S
   const auto number = slots_.acquire(Slot::State::messages);
   Slot& slot = slots_[number];
   if (!met.is_kept) slot.own_communicator = among;
-  const Slice own = own_part(vector, element, self, std::ssize(members));
-  const std::int64_t given = own.size.count();
+  const auto vector_size = static_cast<std::size_t>(size);
   if (of_device) {
+    const Slice own = own_part(vector, element, self, std::ssize(members));
     slot.slice = vector;
-    slot.block = staging_.take(given + size);
-    std::byte* const summand = slot.block.data();
-    slot.landing = summand + given;
+    slot.block = staging_.take(size);
+    slot.landing = slot.block.data();
     slot.landed = size;
-    staging_.copies().out(summand, own.data, given, sums_route, [=, this, sum = slot.landing] {
-      start_sum(number, among, {summand, static_cast<std::size_t>(given)}, sum, element);
-    });
+    staging_.copies().out(slot.landing + (own.data - vector.data), own.data, own.size.count(), sums_route,
+                          [=, this, sum = slot.landing] {
+                            start_sum(number, among, {sum, vector_size}, element);
+                          });
     return Pending(number);
   }
-  // Not in place, because Open MPI 4.1 would then send whole vectors along a tree for every size.
-  slot.summand = summand_of(own);
-  const std::span<const std::byte> summand = slot.summand;
   std::byte* const sum = vector.data == nullptr ? transport_.scratch(vector.size) : vector.data;
   if (staging_.copies().is_leaving(sums_route))
-    staging_.copies().behind(sums_route, [=, this] { start_sum(number, among, summand, sum, element); });
+    staging_.copies().behind(sums_route, [=, this] {
+      start_sum(number, among, {sum, vector_size}, element);
+    });
   else
-    start_sum(number, among, summand, sum, element);
+    start_sum(number, among, {sum, vector_size}, element);
   return Pending(number);
 }
 
-void MpiContext::start_sum(std::uint32_t number, MPI_Comm among, std::span<const std::byte> own,
-                           std::byte* sum, const collectives::Element& element) {
-  sums_.start(among, own, sum, element, [&](MPI_Request request) { transport_.watch(number, request); });
+void MpiContext::start_sum(std::uint32_t number, MPI_Comm among, std::span<std::byte> vector,
+                           const collectives::Element& element) {
+  sums_.start(among, vector, element, [&](MPI_Request request) { transport_.watch(number, request); });
 }
 
 // ---- Progress ----
@@ -417,7 +405,6 @@ Completion MpiContext::finish(Pending& pending, std::size_t index) {
   // All members call this, at different times; in Open MPI, no member waits for another.
   if (slot.own_communicator != MPI_COMM_NULL)
     check_mpi(MPI_Comm_free(&slot.own_communicator), "MPI_Comm_free");
-  if (!slot.summand.empty()) summands_.push_back(std::move(slot.summand));
   std::exception_ptr error;
   if (slot.transfer) {
     if (setting_.emulated_disk) units_.disk(slot.disk).end(slot.deadline, slot.transfer->ended_at);

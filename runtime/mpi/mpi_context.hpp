@@ -53,6 +53,8 @@ struct MpiSetting {
   /// Shared memory of the node for large messages of host memory between its ranks; created on the context's
   /// communicator. Null (on all ranks): none.
   std::shared_ptr<NodeMemory> node_memory = {};
+  /// Which of these messages use that memory; the same on all ranks of a machine.
+  NodeRoutes node_routes = NodeRoutes();
   /// Large messages between memory of GPUs of one machine; created on the context's communicator, with
   /// `device`. Null (on all ranks): none.
   std::shared_ptr<PeerMessages> peer_messages = {};
@@ -69,8 +71,8 @@ struct MpiSetting {
 /// Errors: WorldError with MPI's text from every operation. Not thread-safe; used by the thread that made it.
 /// The kernel of work runs in the call that starts it. Emulated work is done when both its kernel has ended
 /// and its emulated time has passed since its start. The work in each queue of an emulated device and its
-/// concurrent work are each done one after the other; if a kernel takes too long, work that follows without a pause is
-/// shortened to make up for it.
+/// concurrent work are each done one after the other; if a kernel takes too long, work that follows without a
+/// pause is shortened to make up for it.
 ///
 /// The transfer of an access to a disk runs on a thread or, if it only reads files, in the kernel
 /// (Transfers), and the access has ended when both the transfer and the emulated disk have. What a transfer
@@ -146,10 +148,9 @@ class MpiContext : public Context {
   Completion finish(Pending& pending, std::size_t index);
   struct Awaited;
   void pause_until(const Awaited& awaited);
-  std::vector<std::byte> summand_of(Slice vector);
   void send_staged_messages();
   void meet(std::span<const Rank> members);
-  void start_sum(std::uint32_t number, MPI_Comm among, std::span<const std::byte> own, std::byte* sum,
+  void start_sum(std::uint32_t number, MPI_Comm among, std::span<std::byte> vector,
                  const collectives::Element& element);
 
   OwnCommunicator all_;
@@ -167,9 +168,8 @@ class MpiContext : public Context {
   Rank rank_ = 0;
   int size_ = 0;
   Seconds start_;
-  SharedStretch last_said_;                       ///< of the kernel that said its end last
-  std::vector<std::vector<std::byte>> summands_;  ///< not in use
-  Seconds next_control_{0};                       ///< when to look for control messages again
+  SharedStretch last_said_;  ///< of the kernel that said its end last
+  Seconds next_control_{0};  ///< when to look for control messages again
 };
 
 }  // namespace tandem

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 
 namespace tandem {
@@ -36,6 +37,11 @@ std::optional<std::int64_t> mpi_variable(const std::string& name) {
     MPI_T_cvar_handle_free(&handle);
   }
   return found;
+}
+
+void choose_all_reduce_algorithm() {
+  constexpr int keep = 0;
+  setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "rabenseifner", keep);
 }
 
 }  // namespace tandem

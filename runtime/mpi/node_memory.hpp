@@ -37,8 +37,8 @@ class NodeMemory {
   /// A place for a message, which can be sent to the receiver before the message is put; nothing when the
   /// message is too large or there is no room now. Pre: size positive.
   std::optional<std::int64_t> reserve(std::int64_t size);
-  /// Copies a message in, once. Pre: its place is reserved.
-  void put(std::int64_t place, const std::byte* message, std::int64_t size);
+  /// Copies a message in, once. `past_caches`: see streamed_copy. Pre: its place is reserved.
+  void put(std::int64_t place, const std::byte* message, std::int64_t size, bool past_caches = false);
   /// Copies a message out of the place that `from` has reserved, once, and frees the place. Calls `pause`
   /// between two polls for bytes that `from` has not put yet. Pre: reaches(from); `from` puts the message
   /// before it does anything else.

@@ -5,14 +5,16 @@
 #include <memory>
 
 #include "runtime/mpi/node_memory.hpp"
+#include "runtime/mpi/node_routes.hpp"
 #include "workloads/context.hpp"
 
 namespace tandem {
 
 class NodeMemoryPath {
  public:
-  /// Null: there is no such memory.
-  explicit NodeMemoryPath(std::shared_ptr<NodeMemory> memory) : memory_(std::move(memory)) {}
+  /// `memory`: null: there is none. `routes`: the same on all ranks of a machine.
+  NodeMemoryPath(std::shared_ptr<NodeMemory> memory, NodeRoutes routes)
+      : memory_(std::move(memory)), routes_(std::move(routes)) {}
 
   /// Place of a payload that is not in the shared memory.
   static constexpr std::int64_t none = -1;
@@ -23,9 +25,15 @@ class NodeMemoryPath {
   /// The most of all peers.
   static constexpr std::int64_t packed_limit() { return packed_elsewhere; }
 
-  /// A place for a payload of host memory; `none` where the peer is not reached or there is no room now.
+  /// A place for a payload of host memory; `none` where the peer is not reached, MPI is faster or there is
+  /// no room now.
   std::int64_t reserve(Rank to, Bytes size) {
-    return reaches(to) ? memory_->reserve(size.count()).value_or(none) : none;
+    const bool shares = reaches(to) && routes_.of(size) != NodeRoute::library;
+    return shares ? memory_->reserve(size.count()).value_or(none) : none;
+  }
+  /// Copies a payload into its place.
+  void put(std::int64_t place, const Slice& slice) {
+    memory_->put(place, slice.data, slice.size.count(), routes_.of(slice.size) == NodeRoute::streamed);
   }
   NodeMemory& memory() { return *memory_; }
 
@@ -36,6 +44,7 @@ class NodeMemoryPath {
   static constexpr std::int64_t packed_on_node = 3 * 1024;
 
   std::shared_ptr<NodeMemory> memory_;
+  NodeRoutes routes_;
 };
 
 }  // namespace tandem

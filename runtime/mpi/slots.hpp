@@ -55,7 +55,6 @@ struct Slot {
   Slice slice;
   std::unique_ptr<std::byte[]> staging;  ///< made on first use, kept for the slot's next operations
   std::byte* head = nullptr;             ///< of a receive with an envelope: where the envelope arrives
-  std::vector<std::byte> summand;        ///< of an all-reduce: copy of this rank's vector
   PinnedPool::Block block;               ///< pinned memory, if the payload passes through it
   std::byte* landing = nullptr;          ///< received data in that memory; copied to the device when complete
   std::int64_t landed = unknown_size;    ///< number of received bytes

@@ -154,7 +154,7 @@ Pending Transport::send(Rank to, Channel channel, Slice slice, const Note& note)
     staged ? copies.out(payload, slice.data, size, route, then) : copies.behind(route, then);
   }
   // The receiver already has the envelope, so it copies the first bytes out while the rest is copied in.
-  if (place != NodeMemoryPath::none) node_.memory().put(place, slice.data, size);
+  if (place != NodeMemoryPath::none) node_.put(place, slice);
   return Pending(number);
 }
 

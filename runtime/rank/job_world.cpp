@@ -13,6 +13,7 @@
 #include "runtime/mpi/read_ring.hpp"
 #include "runtime/mpi/wire.hpp"
 #include "runtime/rank/host_disks.hpp"
+#include "runtime/rank/machine_messages.hpp"
 #include "runtime/rank/other_load.hpp"
 #include "runtime/rank/rank_process.hpp"
 #include "workloads/checkpoint/record_files.hpp"
@@ -168,7 +169,11 @@ nlohmann::json describe_physics(const Job& job, Rank rank, const std::string& cl
     physics["cluster"] = nlohmann::json::parse(cluster);
   }
   describe_cold_reads(job, rank, setting, communicator, physics);
-  if (setting.node_memory) physics["node_memory_message_bytes"] = setting.node_memory->largest();
+  if (setting.node_memory) {
+    physics["node_memory_message_bytes"] = setting.node_memory->largest();
+    for (const auto& [up_to_bytes, by] : to_profile(setting.node_routes))
+      physics["node_messages"].push_back({{"up_to_bytes", up_to_bytes}, {"by", by}});
+  }
   const auto gpus = gather_texts(communicator, gpu == nullptr ? "" : gpu->description().dump());
   if (std::ranges::all_of(devices, [&](const auto& device) { return device == host; })) return physics;
   for (std::size_t of = 0; of < gpus.size(); ++of)

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "runtime/machines/guard_machine.hpp"
+#include "runtime/mpi/mpi_variable.hpp"
 #include "runtime/process/end_process.hpp"
 #include "runtime/rank/describe.hpp"
 #include "runtime/rank/rank_main.hpp"
@@ -33,9 +34,11 @@ int main(int argc, char** argv) {
     tandem::end_process(2);
   }
   tandem::end_with_parent();
+  tandem::keep_freed_memory();
   // A file that grows beyond a limit is an error like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   std::optional<tandem::RankSignals> signals(std::in_place);
+  tandem::choose_all_reduce_algorithm();
   // Threads do input and output, and never call MPI.
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);

@@ -27,6 +27,7 @@
 #include "runtime/rank/job_clocks.hpp"
 #include "runtime/rank/job_world.hpp"
 #include "runtime/rank/link_check.hpp"
+#include "runtime/rank/machine_messages.hpp"
 #include "runtime/rank/other_load.hpp"
 #include "runtime/rank/own_job.hpp"
 #include "runtime/rank/rank_device.hpp"
@@ -204,9 +205,10 @@ double launch_time(const RankOptions& options) {
   return std::max(0.0, now.count() - std::stod(options.launched));
 }
 
-/// `directory`: of this rank's files.
+/// `node_routes`: of the context's messages. `directory`: of this rank's files.
 void calibrate_job(const Job& job, const RankOptions& options, const CalibrationSetting& setting,
-                   const std::string& directory, MpiContext& context) {
+                   const std::vector<Profile::NodeRoute>& node_routes, const std::string& directory,
+                   MpiContext& context) {
   const MPI_Comm communicator = MPI_COMM_WORLD;
   const Seconds waited_before = cpu_wait().value_or(Seconds(0));
   const Seconds start = context.now();
@@ -214,6 +216,7 @@ void calibrate_job(const Job& job, const RankOptions& options, const Calibration
   const double launch_s = launch_time(options);
   Profile profile = calibrate(job, context, setting);
   profile.launch_s = launch_s;
+  profile.node_routes = node_routes;
   profile.cpu_wait_share = (cpu_wait().value_or(Seconds(0)) - waited_before) / (context.now() - start);
   // As after a job: ranks wait without using a core while other ranks still measure.
   context.meet();
@@ -333,16 +336,23 @@ void run_on_device(Job& job, const RankOptions& options, const OwnJob& own, cons
                                         calibration.is_real || calibration.cluster.empty(), communicator);
     // Disks are measured with as many reads at the same time as they may serve.
     setting.parallel_transfers = [](int) { return CalibrationSetting::deepest_reads; };
-    // A message is sent as soon as it is in the memory of the node.
+    if (setting.node_memory)
+      setting.node_routes = choose_node_routes(nullptr, *setting.node_memory, communicator);
+    const auto node_routes = to_profile(setting.node_routes);
     if (setting.device == nullptr && setting.node_memory && setting.node_memory->reaches_all())
-      calibration.eager_bytes = setting.node_memory->largest();
+      calibration.eager_bytes =
+          setting.node_routes
+              .eager_limit(Bytes(setting.node_memory->largest()), Bytes(calibration.eager_bytes))
+              .count();
     // The limit that holds between all ranks.
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, &calibration.eager_bytes, 1, MPI_INT64_T, MPI_MIN, communicator),
               "MPI_Allreduce");
     MpiContext context(communicator, std::move(setting));
-    return calibrate_job(job, options, calibration, files.directory(), context);
+    return calibrate_job(job, options, calibration, node_routes, files.directory(), context);
   }
   MpiSetting setting = job_setting(job, rank, device.gpu.get(), options.cluster, own.messages());
+  if (setting.node_memory)
+    setting.node_routes = choose_node_routes(job.devices().profile(), *setting.node_memory, own.messages());
   std::optional<GpuMonitor> gpu;
   if (device.gpu) gpu.emplace(device.address);
   nlohmann::json physics =

@@ -1,5 +1,6 @@
 #include "runtime/rank/rank_process.hpp"
 
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -35,6 +36,12 @@ void end_with_parent() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The parent may have ended before the call.
   if (getppid() != parent) std::_Exit(1);
+}
+
+void keep_freed_memory() {
+  constexpr int mebibyte = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, 32 * mebibyte);
+  mallopt(M_TRIM_THRESHOLD, 512 * mebibyte);
 }
 
 void end_job(MPI_Comm communicator, int exit_code, const std::string& message) {

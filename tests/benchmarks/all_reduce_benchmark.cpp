@@ -162,7 +162,9 @@ struct Choice {
 };
 
 void run_rank(const Choice& choice) {
-  MpiContext context(MPI_COMM_WORLD, {.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD)});
+  const auto memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD);
+  MpiContext context(MPI_COMM_WORLD,
+                     {.node_memory = memory, .node_routes = probe_node_routes(MPI_COMM_WORLD, *memory)});
   const auto print = [&](const std::string& line) {
     if (context.rank() != 0) return;
     std::printf("%s\n", line.c_str());

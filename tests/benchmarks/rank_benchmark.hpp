@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/launcher/launcher.hpp"
+#include "runtime/mpi/mpi_variable.hpp"
 #include "runtime/rank/rank_process.hpp"
 
 namespace tandem {
@@ -58,6 +59,8 @@ inline int rank_benchmark(int argc, char** argv, const std::function<std::vector
   const bool is_rank = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
   if (is_rank) {
     end_with_parent();
+    keep_freed_memory();
+    choose_all_reduce_algorithm();
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   }

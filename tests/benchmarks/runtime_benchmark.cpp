@@ -1,7 +1,8 @@
 // Overhead of the context over plain MPI. Both are timed in alternation within one run, so that other load
 // affects both; the counters are medians in microseconds, and their ratio. With the launcher's flags:
-//   mpirun --oversubscribe --bind-to none --mca pml ob1 -n 2 runtime_benchmark   (ping-pong, node, reads of files)
-//   mpirun ... --mca mpi_yield_when_idle 1 -n 4 runtime_benchmark   (all-reduce; the flag if cores are fewer)
+//   mpirun --oversubscribe --bind-to none --mca pml ob1 -n 2 runtime_benchmark   (ping-pong, node, reads of
+//   files) mpirun ... --mca mpi_yield_when_idle 1 -n 4 runtime_benchmark   (all-reduce; the flag if cores are
+//   fewer)
 #include <benchmark/benchmark.h>
 #include <mpi.h>
 
@@ -15,6 +16,7 @@
 #include "policies/collectives/schedule.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/mpi_context.hpp"
+#include "runtime/mpi/mpi_variable.hpp"
 #include "tests/benchmarks/turns.hpp"
 #include "workloads/exchange/schedule_runner.hpp"
 
@@ -23,7 +25,11 @@ namespace {
 
 constexpr Channel channel{.stream = 7, .carries_note = false};
 
-MpiSetting as_in_jobs() { return {.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD)}; }
+MpiSetting as_in_jobs() {
+  MpiSetting setting{.node_memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD)};
+  setting.node_routes = probe_node_routes(MPI_COMM_WORLD, *setting.node_memory);
+  return setting;
+}
 
 /// Ranks 0 and 1 send a message back and forth.
 void ping_pong(benchmark::State& state) {
@@ -117,6 +123,7 @@ class Silence : public benchmark::BenchmarkReporter {
 }  // namespace tandem
 
 int main(int argc, char** argv) {
+  tandem::choose_all_reduce_algorithm();
   MPI_Init(&argc, &argv);
   int rank = 0;
   int size = 0;

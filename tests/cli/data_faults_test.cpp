@@ -98,7 +98,8 @@ TEST_F(LongBadSamples, OfOtherNodesAreReplacedToo) {
                   "--set placement.cache_nodes=[server,node-6] --set data.peers=ring --set "
                   "data.cache_capacity=5kB --set data.disk_capacity=200kB"),
         std::pair("directory", "--set data.peers=directory --set placement.directory=server"),
-        std::pair("planned", "--set data.peers=plan --set data.cache=nopfs")}) {
+        std::pair("planned",
+                  "--set data.peers=plan --set data.cache=nopfs --set data.cache_capacity=60kB")}) {
     SCOPED_TRACE(name);
     succeeds("run " + job(replacing + peers) + " --out " + name);
     EXPECT_TRUE(contents(std::string(name) + "/model.pt") == contents("alone/model.pt"));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/mpi/mpi_variable.hpp"
 #include "runtime/process/end_process.hpp"
 #include "runtime/rank/rank_main.hpp"
 #include "runtime/rank/rank_process.hpp"
@@ -29,6 +30,7 @@ void play(const std::string& folder) {
 
 int main(int argc, char** argv) {
   tandem::end_with_parent();
+  tandem::choose_all_reduce_algorithm();
   MPI_Init(&argc, &argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

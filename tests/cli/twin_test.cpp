@@ -287,6 +287,31 @@ class NativeTwins : public Twins {
 TEST_P(NativeTwins, SameOperationsAndDecisionsAndAlmostTheSameLosses) { expect_twins(GetParam(), 1e-4); }
 
 INSTANTIATE_TEST_SUITE_P(Bsp, NativeTwins, ::testing::Values("bsp"));
+
+/// Also that both keys act in a measured run. Emulated steps are never shorter than they should be.
+TEST_F(NativeTwins, MeasuredStepsInBucketsOfDdp) {
+  expect_twins(
+      "bsp --set workload.bucket_bytes=100kB --set workload.first_bucket_bytes=10kB --set "
+      "workload.measured_step=90ms --set stop.rounds=4",
+      1e-4);
+  for (const Results* results : {&simulated_, &measured_}) {
+    std::vector<std::int64_t> sums;
+    double computing_s = 0.0;
+    const Rank worker = results->journal.steps.front().rank;
+    for (const auto& operation : results->journal.operations) {
+      if (operation.rank != worker) continue;
+      if (operation.kind == "all-reduce") sums.push_back(operation.bytes);
+      if (operation.work == "forward" || operation.work == "backward")
+        computing_s += (operation.end - operation.start).count();
+    }
+    const auto buckets = static_cast<std::ptrdiff_t>(sums.size() / 4);
+    ASSERT_GE(buckets, 2);
+    EXPECT_LE(sums.front(), 10'000) << results->info.world;
+    EXPECT_GT(*std::max_element(sums.begin(), sums.begin() + buckets), 50'000) << results->info.world;
+    EXPECT_GE(computing_s, 4 * 0.089) << results->info.world;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(LongAlgorithms, NativeTwins,
                          ::testing::Values("fedavg --set sync.options.h=3",
                                            "local-sgd --set sync.options.h=2",

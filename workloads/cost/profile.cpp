@@ -34,6 +34,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::MessageEntry, bytes, median_s, sprea
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::NetworkSegment, from_bytes, alpha_s, beta_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::Path, from, to, from_kind, to_kind, links, bandwidth, eager_bytes,
                                    held_bytes, messages, segments)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::NodeRoute, up_to_bytes, by)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::AllReduceEntry, ranks, bytes, median_s, spread, raw_s, behind_s,
                                    at_once_raw_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::CopyEntry, bytes, out, median_s, spread, raw_s)
@@ -44,8 +45,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::DiskEntry, cold, latency_s, parallel
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile::OffsetEntry, bytes, out, transfers, alone_s, start_s, ends_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Profile, machine, software, date, command, cpu_wait_share, other_load,
                                    launch_s, compute, disturbing_bytes, hosts, start_offsets, paths,
-                                   all_reduces, cluster, machines, storage, lateness_s, share_jitter_bytes,
-                                   offsets, device, copies, disks)
+                                   node_routes, all_reduces, cluster, machines, storage, lateness_s,
+                                   share_jitter_bytes, offsets, device, copies, disks)
 
 namespace {
 
@@ -320,6 +321,7 @@ nlohmann::json example_profile() {
   example.paths.resize(1);
   example.paths.front().messages.resize(1);
   example.paths.front().segments.resize(1);
+  example.node_routes.resize(1);
   example.all_reduces.resize(1);
   example.storage.resize(1);
   example.copies.resize(1);

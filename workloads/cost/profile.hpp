@@ -17,7 +17,7 @@
 namespace tandem {
 
 struct Profile {
-  static constexpr int schema_version = 15;
+  static constexpr int schema_version = 16;
   std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
@@ -113,6 +113,14 @@ struct Profile {
   };
   /// The first one is that of ranks 0 and 1. Empty: see has_tables_alone().
   std::vector<Path> paths;
+
+  /// How messages between ranks of one machine travelled, by size, ascending. Runs with this profile on an
+  /// equal machine repeat it. Empty: there were no such messages.
+  struct NodeRoute {
+    std::int64_t up_to_bytes;
+    std::string by;
+  };
+  std::vector<NodeRoute> node_routes;
 
   /// Seconds of MPI's own all-reduce among the first ranks of the job, from when the last one started it.
   struct AllReduceEntry {

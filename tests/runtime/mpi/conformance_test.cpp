@@ -80,8 +80,12 @@ void run(const conformance::Scenario& scenario, const MpiSetting& setting) {
   });
 }
 
+/// Every route serves some of the sizes.
 MpiSetting with_node_memory(MPI_Comm members) {
-  return {.node_memory = std::make_shared<NodeMemory>(members)};
+  using enum NodeRoute;
+  return {.node_memory = std::make_shared<NodeMemory>(members),
+          .node_routes =
+              NodeRoutes({{Bytes(8 << 10), shared}, {Bytes(32 << 10), library}, {Bytes(1 << 20), streamed}})};
 }
 
 /// Ranks divisible by `every` keep the memory of their messages on a device.

@@ -20,9 +20,10 @@ std::byte byte_of(int rank, std::size_t index) {
 TEST(ElementSums, GatherMessagesOfAnySize) {
   const ElementSums sums(1000);
   for (const std::size_t bytes : {0U, 1U, 999U, 1000U, 1001U, 2000U, 12345U}) {
-    std::vector<std::byte> own(bytes), all(bytes * static_cast<std::size_t>(world_size()), std::byte{77});
+    std::vector<std::byte> all(bytes * static_cast<std::size_t>(world_size()), std::byte{77});
+    const auto own = std::span(all).subspan(bytes * static_cast<std::size_t>(world_rank()), bytes);
     for (std::size_t at = 0; at < bytes; ++at) own[at] = byte_of(world_rank(), at);
-    sums.start(MPI_COMM_WORLD, own, all.data(), collectives::byte_element, wait);
+    sums.start(MPI_COMM_WORLD, all, collectives::byte_element, wait);
     for (int rank = 0; rank < world_size(); ++rank)
       for (std::size_t at = 0; at < bytes; ++at)
         ASSERT_EQ(all[static_cast<std::size_t>(rank) * bytes + at], byte_of(rank, at)) << bytes << ' ' << at;
@@ -32,10 +33,9 @@ TEST(ElementSums, GatherMessagesOfAnySize) {
 TEST(ElementSums, AddVectorsOfAnySize) {
   const ElementSums sums(1000);
   for (const std::size_t count : {0U, 999U, 1000U, 1001U, 4321U}) {
-    std::vector<float> own(count), sum(count);
-    std::iota(own.begin(), own.end(), static_cast<float>(world_rank()));
-    sums.start(MPI_COMM_WORLD, std::as_bytes(std::span(own)), reinterpret_cast<std::byte*>(sum.data()),
-               collectives::float_element, wait);
+    std::vector<float> sum(count);
+    std::iota(sum.begin(), sum.end(), static_cast<float>(world_rank()));
+    sums.start(MPI_COMM_WORLD, std::as_writable_bytes(std::span(sum)), collectives::float_element, wait);
     const int ranks = world_size();
     for (std::size_t at = 0; at < count; ++at)
       ASSERT_EQ(sum[at], static_cast<float>(ranks * static_cast<int>(at) + ranks * (ranks - 1) / 2));

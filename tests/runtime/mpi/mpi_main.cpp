@@ -5,7 +5,10 @@
 
 #include <cstdio>
 
+#include "runtime/mpi/mpi_variable.hpp"
+
 int main(int argc, char** argv) {
+  tandem::choose_all_reduce_algorithm();
   MPI_Init(&argc, &argv);
   testing::InitGoogleTest(&argc, argv);
   int rank = 0;

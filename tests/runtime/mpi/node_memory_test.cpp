@@ -150,5 +150,49 @@ TEST(NodeMemory, AModelledMessageNeedsNoMemory) {
   context.wait_all(pendings);
 }
 
+using enum NodeRoute;
+
+TEST(NodeRoutes, AreTheFastestOnesAndSharedMemoryAmongEquals) {
+  const NodeRoutes routes = fastest_routes({{Bytes(16 << 10), {1.0, 2.0, 3.0}},
+                                            {Bytes(64 << 10), {1.0, 2.0, 3.0}},
+                                            {Bytes(256 << 10), {1.0, 1.04, 2.0}},
+                                            {Bytes(1 << 20), {3.0, 2.0, 1.0}}});
+  // Half-way between two sizes, by ratio.
+  EXPECT_EQ(routes.rows(),
+            (std::vector<NodeRoutes::Row>{
+                {Bytes(128 << 10), library}, {Bytes(512 << 10), shared}, {Bytes(1 << 20), streamed}}));
+  EXPECT_EQ(routes.of(Bytes(1)), library);
+  EXPECT_EQ(routes.of(Bytes(128 << 10)), library);
+  EXPECT_EQ(routes.of(Bytes((128 << 10) + 1)), shared);
+  EXPECT_EQ(routes.of(Bytes(1 << 30)), streamed);
+  EXPECT_EQ(NodeRoutes().of(Bytes(1)), shared);
+}
+
+TEST(NodeRoutes, MessagesAboveTheFirstSizeOfMpiMayWaitForTheirReceiver) {
+  const Bytes largest(1 << 20);
+  const Bytes of_mpi(4096);
+  EXPECT_EQ(NodeRoutes().eager_limit(largest, of_mpi), largest);
+  EXPECT_EQ(NodeRoutes({{Bytes(100), shared}, {Bytes(200), streamed}}).eager_limit(largest, of_mpi), largest);
+  EXPECT_EQ(NodeRoutes({{Bytes(9000), shared}, {Bytes(20000), library}}).eager_limit(largest, of_mpi),
+            Bytes(9000));
+  EXPECT_EQ(NodeRoutes({{Bytes(20000), library}, {Bytes(30000), shared}}).eager_limit(largest, of_mpi),
+            of_mpi);
+}
+
+TEST(NodeRoutes, AProbeGivesAllRanksTheSame) {
+  NodeMemory memory(MPI_COMM_WORLD);
+  const NodeRoutes routes = probe_node_routes(MPI_COMM_WORLD, memory);
+  ASSERT_FALSE(routes.rows().empty());
+  std::uint64_t own = 0;
+  for (const auto& [up_to, route] : routes.rows())
+    own = own * 31 + static_cast<std::uint64_t>(up_to.count()) * node_route_names.size() +
+          static_cast<std::uint64_t>(route);
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+  MPI_Allreduce(&own, &least, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(&own, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+  EXPECT_EQ(least, most);
+}
+
 }  // namespace TANDEM_FILE
 }  // namespace tandem

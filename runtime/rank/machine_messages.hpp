@@ -1,0 +1,22 @@
+// How the ranks of one machine send each other messages: as the job's profile says, so that its times hold,
+// or as a probe finds out. And what profiles and run.json store of it.
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "runtime/mpi/node_memory.hpp"
+#include "runtime/mpi/node_routes.hpp"
+#include "workloads/cost/profile.hpp"
+
+namespace tandem {
+
+/// `profile`: its routes are used where all ranks run on machines equal to the one it was measured on; null:
+/// none. Collective over `communicator`, on which `memory` was created. Errors: WorldError; ConfigError for a
+/// profile with an unknown route.
+NodeRoutes choose_node_routes(const Profile* profile, NodeMemory& memory, MPI_Comm communicator);
+
+std::vector<Profile::NodeRoute> to_profile(const NodeRoutes& routes);
+
+}  // namespace tandem

@@ -64,6 +64,15 @@ TEST(Image, JpegHasItsShapeAndColour) {
   for (const std::byte pixel : decoded(grey, {1, 8, 8})) EXPECT_NEAR(std::to_integer<int>(pixel), 77, 1);
 }
 
+/// Of a picture in greys.
+std::vector<std::byte> transposed(const std::vector<std::byte>& pixels, int width) {
+  std::vector<std::byte> result;
+  for (std::size_t column = 0; column < static_cast<std::size_t>(width); ++column)
+    for (std::size_t at = column; at < pixels.size(); at += static_cast<std::size_t>(width))
+      result.push_back(pixels[at]);
+  return result;
+}
+
 TEST(Image, IsScaledToCoverTheShapeAndTheCentreIsCutOut) {
   // Left and right thirds are black, the middle one is white.
   const ImageShape wide{1, 10, 30};
@@ -80,6 +89,14 @@ TEST(Image, IsScaledToCoverTheShapeAndTheCentreIsCutOut) {
   const auto enlarged = decoded(file, {1, 20, 60});
   EXPECT_EQ(enlarged[10 * 60 + 30], std::byte{255});
   EXPECT_EQ(enlarged[10 * 60 + 5], std::byte{0});
+  const std::string tall = text_of(encode_png({1, 30, 10}, transposed(pixels, 30)));
+  for (const auto& [height, width] : {std::pair(10, 10), std::pair(5, 5), std::pair(20, 60)}) {
+    const auto own = decoded(file, {1, height, width});
+    const auto other = decoded(tall, {1, width, height});
+    const auto expected = transposed(own, width);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(std::to_integer<int>(other[i]), std::to_integer<int>(expected[i]), 1) << height << ' ' << i;
+  }
 }
 
 TEST(Image, ScalingAveragesAllPixelsThatFallIntoOne) {

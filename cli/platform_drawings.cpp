@@ -58,25 +58,54 @@ json host_document(const platforms::Host& host, const std::vector<std::string>& 
           {"roles", roles}};
 }
 
-/// Which hosts to draw, in their order: those with other ranks than workers, the slowest of the workers',
-/// then others at equal distances.
-std::vector<bool> chosen_hosts(const platforms::Description& description, const Use& use) {
-  std::vector<std::size_t> order(use.hosts.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::vector<bool> chosen(order.size(), order.size() <= most_hosts);
-  if (chosen.empty() || chosen.front()) return chosen;
-  const auto speed = [&](std::size_t host) {
-    return description.host(use.hosts[host].first).device.speed_for(use.precision);
+/// The median bandwidth of the known routes from each host.
+std::vector<BytesPerSecond> usual_bandwidths(const std::string& path, const Use& use) {
+  std::vector<std::string> names;
+  for (const auto& [name, roles] : use.hosts) names.push_back(name);
+  const auto topology = platforms::load_topology(path, {.hosts = names});
+  std::vector<std::vector<BytesPerSecond>> all(names.size());
+  for (const auto& [pair, route] : topology.routes())
+    if (const auto [from, to] = pair; route)
+      all[static_cast<std::size_t>(from)].push_back(
+          topology
+              .between(topology.hosts()[static_cast<std::size_t>(from)],
+                       topology.hosts()[static_cast<std::size_t>(to)])
+              ->bandwidth);
+  std::vector<BytesPerSecond> medians;
+  for (auto& own : all) {
+    std::ranges::sort(own);
+    medians.push_back(own.empty() ? BytesPerSecond(0.0) : own[own.size() / 2]);
+  }
+  return medians;
+}
+
+/// For how many hosts of its kind each one is drawn; 0: not at all. Of many hosts some with other ranks than
+/// workers, the slowest and those with the slowest connections come first; others at equal distances.
+std::vector<double> weights_of(const std::string& path, const platforms::Description& description,
+                               const Use& use) {
+  std::vector<double> weights(use.hosts.size(), use.hosts.size() <= most_hosts ? 1.0 : 0.0);
+  if (use.hosts.size() <= most_hosts) return weights;
+  const auto bandwidths = usual_bandwidths(path, use);
+  std::vector<std::size_t> others(weights.size());
+  std::iota(others.begin(), others.end(), 0U);
+  constexpr std::size_t quarter = most_hosts / 4;
+  const auto take_quarter = [&](const auto& key) {
+    std::ranges::stable_sort(others, {}, key);
+    for (std::size_t i = 0; i < quarter; ++i) weights[others[i]] = 1.0;
+    others.erase(others.begin(), others.begin() + quarter);
   };
-  const auto has_other_roles = [&](std::size_t host) {
+  take_quarter([&](std::size_t host) {
     const auto& roles = use.hosts[host].second;
-    return !roles.empty() && roles != std::vector<std::string>{"worker"};
-  };
-  std::ranges::stable_sort(order, {},
-                           [&](std::size_t host) { return std::pair(!has_other_roles(host), speed(host)); });
-  for (std::size_t i = 0; i < most_hosts / 2; ++i) chosen[order[i]] = true;
-  for (std::size_t i = 0; i < most_hosts / 2; ++i) chosen[i * chosen.size() / (most_hosts / 2)] = true;
-  return chosen;
+    return roles.empty() || roles == std::vector<std::string>{"worker"};
+  });
+  take_quarter([&](std::size_t host) {
+    return description.host(use.hosts[host].first).device.speed_for(use.precision);
+  });
+  take_quarter([&](std::size_t host) { return bandwidths[host]; });
+  std::ranges::sort(others);
+  for (std::size_t i = 0; i < quarter; ++i)
+    weights[others[i * others.size() / quarter]] = static_cast<double>(others.size()) / quarter;
+  return weights;
 }
 
 json routes_of(const std::string& path, const std::vector<std::string>& hosts) {
@@ -97,12 +126,13 @@ json routes_of(const std::string& path, const std::vector<std::string>& hosts) {
 json drawing_of_use(const std::string& path, const platforms::Description& description, const Use& use) {
   std::vector<std::string> names;
   json hosts = json::array(), links = json::array();
-  const auto chosen = chosen_hosts(description, use);
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    if (!chosen[i]) continue;
+  const auto weights = weights_of(path, description, use);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] == 0.0) continue;
     const auto& [name, roles] = use.hosts[i];
     names.push_back(name);
     hosts.push_back(host_document(description.host(name), roles, use.precision));
+    hosts.back()["stands_for"] = weights[i];
   }
   json routes = routes_of(path, names);
   std::set<std::string> crossed;

@@ -47,20 +47,48 @@ double routes_at_once(const std::string& sharing, double routes) {
   return sharing == "FATPIPE" ? 1.0 : sharing == "SPLITDUPLEX" ? routes / 2 : routes;
 }
 
-json busiest_links(const json& platform) {
-  const Exchanges exchanges(platform);
-  std::map<std::string, double> uses, loads;
-  for (const auto& route : platform.at("routes"))
-    if (exchanges.between(route.at("from"), route.at("to")))
-      for (const auto& link : route.at("links")) ++uses[link];
-  double most = 0;
-  for (const auto& link : platform.at("links"))
-    if (const auto used = uses.find(link.at("name")); used != uses.end()) {
-      const double bandwidth = link.at("bytes_per_s");
-      const double load = loads[used->first] =
-          routes_at_once(link.value("sharing", "SHARED"), used->second) / bandwidth;
-      most = std::max(most, load);
+/// The routes over a link.
+struct Use {
+  double routes = 0;
+  std::set<std::string> in_all;  ///< hosts that each of them begins or ends at
+};
+
+std::map<std::string, Use> uses_of_links(const json& platform, const Exchanges& exchanges,
+                                         const std::map<std::string, double>& weights) {
+  std::map<std::string, Use> uses;
+  for (const auto& route : platform.at("routes")) {
+    const std::string from = route.at("from"), to = route.at("to");
+    if (!exchanges.between(from, to)) continue;
+    for (const auto& link : route.at("links")) {
+      Use& use = uses[link];
+      if (use.routes == 0) use.in_all = {from, to};
+      std::erase_if(use.in_all, [&](const std::string& host) { return host != from && host != to; });
+      use.routes += weights.at(from) * weights.at(to);
     }
+  }
+  return uses;
+}
+
+json busiest_links(const json& platform) {
+  std::map<std::string, double> weights, loads;
+  for (const auto& host : platform.at("hosts"))
+    weights.emplace(host.at("name"), host.value("stands_for", 1.0));
+  const Exchanges exchanges(platform);
+  const auto uses = uses_of_links(platform, exchanges, weights);
+  double most = 0;
+  for (const auto& link : platform.at("links")) {
+    const auto use = uses.find(link.at("name"));
+    if (use == uses.end()) continue;
+    double routes = use->second.routes;
+    for (const auto& host : use->second.in_all) {
+      routes /= weights.at(host);
+      // Those that the host stands for are its partners, too: there and back.
+      if (exchanges.between(host, host)) routes += 2 * (weights.at(host) - 1);
+    }
+    const double load = loads[use->first] =
+        routes_at_once(link.value("sharing", "SHARED"), routes) / link.at("bytes_per_s").get<double>();
+    most = std::max(most, load);
+  }
   json names = json::array();
   for (const auto& [link, load] : loads)
     if (load >= most * (1.0 - rounding)) names.push_back(link);

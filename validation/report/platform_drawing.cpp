@@ -248,9 +248,7 @@ class Drawer {
     const auto groups = children_of(same);
     json rows = json::array(), lanes = is_one ? lanes_of(*same[0], groups) : json::array();
     if (shared.empty())
-      rows.push_back(
-          row(has_only_lanes ? fmt::format("{} direct links", lanes.size()) : title_of(same, others.size()),
-              "name"));
+      rows.push_back(row(has_only_lanes ? "direct links" : title_of(same, others.size()), "name"));
     const char* const noun = same[0]->children.size() == 2 ? plain_link : "backbone";
     for (const auto& label : links_.labels(shared, is_one, noun))
       rows.push_back(row(label.at("text"), "name", label.at("binds")));

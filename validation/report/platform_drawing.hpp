@@ -9,10 +9,10 @@
 namespace tandem::validation {
 
 /// `platform`: {name, hosts: [{name, device, flops_per_s, precision (of that rate; may be empty), roles:
-/// [text, ...]}], hosts_left_out, links: [{name, bytes_per_s, latency_s, sharing (SimGrid's; missing:
-/// "SHARED")}], routes: [{from, to (names of hosts), links: [name, ...]}] (of all ordered pairs of these
-/// hosts that have a route), binds: {hosts: [name, ...], links: [name, ...]} (what_binds(); missing:
-/// nothing)}. Pre: at least one host.
+/// [text, ...], stands_for (of what_binds())}], hosts_left_out, links: [{name, bytes_per_s, latency_s,
+/// sharing (SimGrid's; missing: "SHARED")}], routes: [{from, to (names of hosts), links: [name, ...]}] (of
+/// all ordered pairs of these hosts that have a route), binds: {hosts: [name, ...], links: [name, ...]}
+/// (what_binds(); missing: nothing)}. Pre: at least one host.
 ///
 /// Returns texts for people: {title, note, root: node}. node: {kind, count (how many equal ones it stands
 /// for), binds (whether it, or what its children share, is what binds), rows: [{text, kind ("name", "about",

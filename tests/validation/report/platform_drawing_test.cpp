@@ -127,11 +127,21 @@ TEST(PlatformDrawing, LinksOfTwoNodesAloneAreLanes) {
     return json{link(from), "wan-" + std::to_string(from / 2 + to / 2), link(to)};
   });
   const json root = platform_drawing(platform).at("root");
-  EXPECT_EQ(nodes_of(root)[0], "direct | 3 direct links");
+  EXPECT_EQ(nodes_of(root)[0], "direct | direct links");
   ASSERT_EQ(root.at("lanes").size(), 3U);
   EXPECT_EQ(root.at("lanes")[1].at("text"), "wan-2: 10 Gb/s, 10.0 µs");
   EXPECT_EQ(root.at("lanes")[1].at("from"), 0);
   EXPECT_EQ(root.at("lanes")[1].at("to"), 2);
+}
+
+TEST(PlatformDrawing, ALinkOfEachPairOfHostsIsNoBackboneOfTheirNodes) {
+  const json root = platform_drawing(platform_of(4, [](int from, int to) {
+                      const char* const kind = from / 2 == to / 2 ? "near" : "l";
+                      return json{fmt::format("{}-{}-{}", kind, std::min(from, to), std::max(from, to))};
+                    })).at("root");
+  EXPECT_EQ(nodes_of(root)[0], "direct | direct links");
+  ASSERT_EQ(root.at("lanes").size(), 1U);
+  EXPECT_EQ(root.at("lanes")[0].at("text"), "l-0-2, l-0-3, l-1-2, l-1-3: 4 links, each 1 Gb/s, 50.0 µs");
 }
 
 TEST(PlatformDrawing, LinksOnSomeRoutesAreANetwork) {
@@ -185,6 +195,17 @@ TEST(WhatBinds, IsTheLinkOfTheServerAndTheSlowestHostOfAWorker) {
 
 TEST(WhatBinds, IsNothingWhereAllAreEqual) {
   EXPECT_EQ(what_binds(star(5)), (json{{"links", json::array()}, {"hosts", json::array()}}));
+}
+
+TEST(WhatBinds, CountsAHostForThoseThatItStandsFor) {
+  json platform = star(4);
+  platform["hosts"][0]["roles"] = {"server"};
+  platform["links"][1]["bytes_per_s"] = 125e6 / 5;  // of l1
+  platform["hosts"][2]["stands_for"] = 10;
+  EXPECT_EQ(what_binds(platform).at("links"), json{"l0"}) << "of 12 workers";
+  platform = star(4);
+  platform["hosts"][2]["stands_for"] = 10;
+  EXPECT_TRUE(what_binds(platform).at("links").empty()) << "all are as busy";
 }
 
 TEST(WhatBinds, CountsRoutesThatShareTheBandwidth) {

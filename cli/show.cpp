@@ -89,7 +89,7 @@ void add_show(CLI::App& app, int&) {
   add_override_options(*command, options->job);
   command
       ->add_option("--svg", options->svg,
-                   "Of a platform: also write this drawing of hosts, switches and links")
+                   "Of a platform: also write this drawing of hosts and links; the busiest link is red")
       ->type_name("FILE");
   const auto* keys =
       command

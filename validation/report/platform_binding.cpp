@@ -14,9 +14,9 @@ using Roles = std::set<std::string>;
 constexpr double rounding = 1e-9;
 
 /// Whether messages with gradients or samples pass between hosts of these roles.
-class Exchanges {
+class BulkPartners {
  public:
-  explicit Exchanges(const json& platform) {
+  explicit BulkPartners(const json& platform) {
     for (const auto& host : platform.at("hosts")) {
       const Roles roles = host.at("roles").get<Roles>();
       all_.insert(roles.begin(), roles.end());
@@ -47,20 +47,20 @@ double routes_at_once(const std::string& sharing, double routes) {
   return sharing == "FATPIPE" ? 1.0 : sharing == "SPLITDUPLEX" ? routes / 2 : routes;
 }
 
-/// The routes over a link.
-struct Use {
+/// The routes over a link, of hosts and of those that they stand for.
+struct Routed {
   double routes = 0;
   std::set<std::string> in_all;  ///< hosts that each of them begins or ends at
 };
 
-std::map<std::string, Use> uses_of_links(const json& platform, const Exchanges& exchanges,
-                                         const std::map<std::string, double>& weights) {
-  std::map<std::string, Use> uses;
+std::map<std::string, Routed> uses_of_links(const json& platform, const BulkPartners& partners,
+                                            const std::map<std::string, double>& weights) {
+  std::map<std::string, Routed> uses;
   for (const auto& route : platform.at("routes")) {
     const std::string from = route.at("from"), to = route.at("to");
-    if (!exchanges.between(from, to)) continue;
+    if (!partners.between(from, to)) continue;
     for (const auto& link : route.at("links")) {
-      Use& use = uses[link];
+      Routed& use = uses[link];
       if (use.routes == 0) use.in_all = {from, to};
       std::erase_if(use.in_all, [&](const std::string& host) { return host != from && host != to; });
       use.routes += weights.at(from) * weights.at(to);
@@ -73,18 +73,18 @@ json busiest_links(const json& platform) {
   std::map<std::string, double> weights, loads;
   for (const auto& host : platform.at("hosts"))
     weights.emplace(host.at("name"), host.value("stands_for", 1.0));
-  const Exchanges exchanges(platform);
-  const auto uses = uses_of_links(platform, exchanges, weights);
+  const BulkPartners partners(platform);
+  const auto uses = uses_of_links(platform, partners, weights);
   double most = 0;
   for (const auto& link : platform.at("links")) {
     const auto use = uses.find(link.at("name"));
     if (use == uses.end()) continue;
     double routes = use->second.routes;
-    for (const auto& host : use->second.in_all) {
-      routes /= weights.at(host);
-      // Those that the host stands for are its partners, too: there and back.
-      if (exchanges.between(host, host)) routes += 2 * (weights.at(host) - 1);
-    }
+    const auto& ends = use->second.in_all;
+    for (const auto& host : ends) routes /= weights.at(host);
+    // Those that the owner of a link stands for are its partners, too: there and back.
+    if (ends.size() == 1 && partners.between(*ends.begin(), *ends.begin()))
+      routes += 2 * (weights.at(*ends.begin()) - 1);
     const double load = loads[use->first] =
         routes_at_once(link.value("sharing", "SHARED"), routes) / link.at("bytes_per_s").get<double>();
     most = std::max(most, load);

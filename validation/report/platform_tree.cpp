@@ -18,7 +18,7 @@ using Way = std::optional<std::map<int, Crossing>>;
 using Pair = std::pair<std::size_t, std::size_t>;  ///< the smaller number first
 
 /// Which nodes' messages cross a link.
-struct Use {
+struct LinkUse {
   std::set<Pair> pairs;
   std::set<std::size_t> in_all;  ///< nodes that are in each of the pairs
 };
@@ -59,7 +59,7 @@ class Level {
       for (std::size_t to = 0; to < nodes_.size(); ++to) {
         if (from == to || !way(from, to)) continue;
         for (const auto& [link, crossing] : *way(from, to)) {
-          Use& use = uses_[link];
+          LinkUse& use = uses_[link];
           const Pair pair = std::minmax(from, to);
           if (!use.pairs.insert(pair).second) continue;
           if (use.pairs.size() == 1)
@@ -230,7 +230,7 @@ class Level {
   std::vector<int> kinds_;
   std::vector<PlatformTree> nodes_;
   std::vector<Way> ways_;  ///< by from * number of nodes + to
-  std::map<int, Use> uses_;
+  std::map<int, LinkUse> uses_;
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 // The drawing of a platform from its routes: what it says, and where it says it.
 #include "validation/report/platform_drawing.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <regex>
 #include <set>
@@ -26,6 +26,11 @@ using ::testing::HasSubstr;
 
 std::string name(int host) { return "h" + std::to_string(host); }
 std::string link(int host) { return "l" + std::to_string(host); }
+/// "up-1-2".
+std::string numbered(std::string text, std::initializer_list<int> numbers) {
+  for (const int number : numbers) text += '-' + std::to_string(number);
+  return text;
+}
 
 json host_of(const std::string& own_name) {
   return {{"name", own_name},
@@ -137,7 +142,7 @@ TEST(PlatformDrawing, LinksOfTwoNodesAloneAreLanes) {
 TEST(PlatformDrawing, ALinkOfEachPairOfHostsIsNoBackboneOfTheirNodes) {
   const json root = platform_drawing(platform_of(4, [](int from, int to) {
                       const char* const kind = from / 2 == to / 2 ? "near" : "l";
-                      return json{fmt::format("{}-{}-{}", kind, std::min(from, to), std::max(from, to))};
+                      return json{numbered(kind, {std::min(from, to), std::max(from, to)})};
                     })).at("root");
   EXPECT_EQ(nodes_of(root)[0], "direct | direct links");
   ASSERT_EQ(root.at("lanes").size(), 1U);
@@ -283,19 +288,17 @@ class RandomPlatform {
     std::size_t common = 0;
     while (there[common] == back[common]) ++common;
     std::vector<std::string> links = {"cable-" + name(from)}, last = {"cable-" + name(to)};
-    for (std::size_t i = there.size() - 1; i > common; --i)
-      links.push_back(fmt::format("up-{}", there[i].first));
-    for (std::size_t i = back.size() - 1; i > common; --i)
-      last.push_back(fmt::format("up-{}", back[i].first));
+    for (std::size_t i = there.size() - 1; i > common; --i) links.push_back(numbered("up", {there[i].first}));
+    for (std::size_t i = back.size() - 1; i > common; --i) last.push_back(numbered("up", {back[i].first}));
     const auto [own, one] = there[common];
     const int other = back[common].second;
     const Node& node = nodes_[static_cast<std::size_t>(own)];
-    if (node.inside == Inside::backbone) links.push_back(fmt::format("the-backbone-of-the-room-{}", own));
+    if (node.inside == Inside::backbone) links.push_back(numbered("the-backbone-of-the-room", {own}));
     if (node.inside == Inside::direct)
-      links.push_back(fmt::format("direct-{}-{}-{}", own, std::min(one, other), std::max(one, other)));
+      links.push_back(numbered("direct", {own, std::min(one, other), std::max(one, other)}));
     if (node.inside == Inside::ring)
       for (int at = one; at != other; at = (at + 1) % node.children)
-        links.push_back(fmt::format("ring-{}-{}", own, at));
+        links.push_back(numbered("ring", {own, at}));
     links.insert(links.end(), last.rbegin(), last.rend());
     return links;
   }

@@ -8,7 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
-#include "cli/platform_document.hpp"
+#include "cli/platform_drawings.hpp"
 #include "cli/profile_origin.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/hold_out.hpp"
@@ -48,7 +48,7 @@ int compare_results(const CompareArguments& arguments) {
   check_profile_of(results);
   const auto validation = validation::validate({results}, arguments.tolerance);
   auto document = validation::report_document({results}, validation, {.title = results.name, .commands = {}});
-  document["platforms"] = platforms_of(document);
+  document["platforms"] = drawings_of(document);
   fmt::print("{}\n", validation::summary_table(document));
   print_document(document);
   if (!arguments.out.empty()) {

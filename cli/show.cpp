@@ -7,7 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
-#include "cli/platform_document.hpp"
+#include "cli/platform_drawings.hpp"
 #include "cli/shipped.hpp"
 #include "platforms/describe.hpp"
 #include "platforms/description_json.hpp"
@@ -15,7 +15,6 @@
 #include "platforms/topology.hpp"
 #include "platforms/unsupported.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "validation/report/platform_drawing.hpp"
 #include "validation/report/platform_svg.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/files/whole_file.hpp"
@@ -26,11 +25,11 @@ namespace tandem::cli {
 namespace {
 
 struct ShowOptions {
-  JobOptions job;  ///< its file may be a platform's, too
+  JobOptions job;    ///< its file may be a platform's, too
   std::string keys;  ///< with which keys begin that are listed; empty: all
   bool lists_keys = false;
   bool details = false;  ///< of keys
-  std::string svg;  ///< file for the drawing of a platform; empty: none
+  std::string svg;       ///< file for the drawing of a platform; empty: none
 };
 
 void show_platform(const std::string& file) {
@@ -67,9 +66,7 @@ void show(const ShowOptions& options) {
     throw ConfigError("show: --set and --variant change an experiment (.yaml), found the platform " + file);
   if (!options.svg.empty() && !is_platform)
     throw ConfigError("show --svg: expected a platform (.xml), found " + file);
-  if (!options.svg.empty())
-    write_whole_file(options.svg,
-                     validation::platform_svg(validation::platform_drawing(platform_document(file))));
+  if (!options.svg.empty()) write_whole_file(options.svg, validation::platform_svg(drawing_of(file)));
   if (!is_platform)
     if (const auto several = load_jobs(options.job)) return show_jobs(*several);
   if (wants_json())
@@ -92,7 +89,7 @@ void add_show(CLI::App& app, int&) {
   add_override_options(*command, options->job);
   command
       ->add_option("--svg", options->svg,
-                   "Of a platform: also write this drawing of hosts, switches and links")
+                   "Of a platform: also write this drawing of hosts and links; the busiest link is red")
       ->type_name("FILE");
   const auto* keys =
       command

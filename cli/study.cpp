@@ -15,7 +15,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
-#include "cli/platform_document.hpp"
+#include "cli/platform_drawings.hpp"
 #include "cli/study_results.hpp"
 #include "cli/study_run.hpp"
 #include "cli/study_sbatch.hpp"
@@ -148,7 +148,7 @@ std::size_t report(const validation::Suite& suite, const StudyManifest& manifest
   }
   json document = validation::study_document(std::move(documents), suite.name, suite.study, lines);
   if (!several.empty()) document["several_jobs"] = std::move(several);
-  document["platforms"] = platforms_of(document);
+  document["platforms"] = drawings_of(document);
   validation::write_study(out, document);
   std::filesystem::remove(out + "/INCOMPLETE");
   fmt::print("{}\n{}/report.html\n", validation::study_table(document), out);

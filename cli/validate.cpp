@@ -9,7 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/job_options.hpp"
 #include "cli/output.hpp"
-#include "cli/platform_document.hpp"
+#include "cli/platform_drawings.hpp"
 #include "cli/several_jobs.hpp"
 #include "cli/suite_input.hpp"
 #include "cli/suite_run.hpp"
@@ -68,7 +68,7 @@ int validate_all(ValidateOptions options) {
                                   .several_jobs = results.several_jobs};
   source.commands.insert(source.commands.end(), results.commands.begin(), results.commands.end());
   auto document = validation::report_document(results.documents, validation, source);
-  document["platforms"] = platforms_of(document);
+  document["platforms"] = drawings_of(document);
   validation::write_report(options.run.out, document);
   std::filesystem::remove(options.run.out + "/INCOMPLETE");
   fmt::print("{}\n{}/report.html\n", validation::summary_table(document), options.run.out);

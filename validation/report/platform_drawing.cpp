@@ -6,136 +6,33 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "platforms/name_ranges.hpp"
+#include "validation/report/platform_tree.hpp"
 #include "validation/report/view.hpp"
 
 namespace tandem::validation {
 namespace {
 
 using nlohmann::json;
-using Links = std::vector<std::string>;
+using Links = std::vector<int>;
+using Same = std::vector<const PlatformTree*>;  ///< nodes that are drawn as one; at least one
+
+constexpr std::size_t most_equal_hosts = 4;
+constexpr std::size_t most_equal_nodes = 2;
+constexpr std::size_t most_lanes = 6;   ///< more direct links are counted
+constexpr std::size_t most_ranges = 2;  ///< of names
+constexpr const char* plain_link = "link";
+constexpr std::size_t most_listed = 4;  ///< links of different rates, each with its name
 
 std::string scaled(double value, const std::array<const char*, 5>& units) {
   std::size_t unit = 0;
   for (; value >= 1000.0 && unit + 1 < units.size(); ++unit) value /= 1000.0;
   return fmt::format("{:.3g} {}", value, units[unit]);
 }
-
-/// Link names by number of host, and the routes between them.
-class Routes {
- public:
-  explicit Routes(const json& platform) {
-    std::map<std::string, std::size_t> index;
-    for (const auto& host : platform.at("hosts")) index.emplace(host.at("name"), index.size());
-    size_ = index.size();
-    routes_.resize(size_ * size_);
-    for (const auto& route : platform.at("routes"))
-      routes_[index.at(route.at("from")) * size_ + index.at(route.at("to"))] = route.at("links").get<Links>();
-    for (std::size_t host = 0; host < size_; ++host) own_.push_back(common_start(host));
-    keep_only_own();
-  }
-
-  std::size_t size() const { return size_; }
-  /// Links that all routes of the host begin with, and no other host's.
-  const Links& own(std::size_t host) const { return own_[host]; }
-  /// The links between those of the two hosts.
-  Links between(std::size_t from, std::size_t to) const {
-    Links links = routes_[from * size_ + to];
-    std::erase_if(links, [&](const std::string& link) {
-      return contains(own_[from], link) || contains(own_[to], link);
-    });
-    return links;
-  }
-  std::size_t nearest(std::size_t host) const {
-    std::size_t fewest = std::string::npos;
-    for (std::size_t other = 0; other < size_; ++other)
-      if (other != host) fewest = std::min(fewest, between(host, other).size());
-    return fewest;
-  }
-
- private:
-  static bool contains(const Links& links, const std::string& link) {
-    return std::find(links.begin(), links.end(), link) != links.end();
-  }
-
-  Links common_start(std::size_t host) const {
-    Links start;
-    bool is_first = true;
-    for (std::size_t other = 0; other < size_; ++other) {
-      if (other == host) continue;
-      const Links& route = routes_[host * size_ + other];
-      if (is_first) start = route;
-      is_first = false;
-      const auto end = std::mismatch(start.begin(), start.end(), route.begin(), route.end()).first;
-      start.erase(end, start.end());
-    }
-    // With two hosts the whole route is common; each has its first link.
-    if (size_ == 2 && start.size() > 1) start.resize(1);
-    return start;
-  }
-
-  /// A link that several hosts' routes begin with belongs to none of them.
-  void keep_only_own() {
-    std::map<std::string, int> users;
-    for (const auto& links : own_)
-      for (const auto& link : links) ++users[link];
-    for (auto& links : own_)
-      std::erase_if(links, [&](const std::string& link) { return users.at(link) > 1; });
-  }
-
-  std::size_t size_ = 0;
-  std::vector<Links> routes_;  ///< by from * size + to
-  std::vector<Links> own_;
-};
-
-/// Hosts of one switch, by the hosts' numbers.
-std::vector<std::vector<std::size_t>> switches_of(const Routes& routes) {
-  std::vector<std::vector<std::size_t>> switches;
-  for (std::size_t host = 0; host < routes.size(); ++host) {
-    const auto found = std::find_if(switches.begin(), switches.end(), [&](const auto& members) {
-      const std::size_t distance = routes.between(host, members.front()).size();
-      return distance == routes.nearest(host) && distance == routes.nearest(members.front());
-    });
-    if (found == switches.end())
-      switches.push_back({host});
-    else
-      found->push_back(host);
-  }
-  return switches;
-}
-
-class Labels {
- public:
-  explicit Labels(const json& platform) {
-    for (const auto& link : platform.at("links")) links_[link.at("name")] = &link;
-  }
-  /// "cable-1: 1 Gb/s, 50 µs"; several links follow each other.
-  std::string of(const Links& names) const {
-    std::vector<std::string> texts;
-    for (const auto& name : names) {
-      const auto found = links_.find(name);
-      texts.push_back(found == links_.end() ? name : name + ": " + rate_of(*found->second));
-    }
-    return fmt::format("{}", fmt::join(texts, " · "));
-  }
-  /// Without names: equal hosts have equal ones.
-  std::string rates(const Links& names) const {
-    std::vector<std::string> texts;
-    for (const auto& name : names)
-      if (const auto found = links_.find(name); found != links_.end())
-        texts.push_back(rate_of(*found->second));
-    return fmt::format("{}", fmt::join(texts, " · "));
-  }
-
- private:
-  static std::string rate_of(const json& link) {
-    return scaled(link.at("bytes_per_s").get<double>() * 8, {"bit/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"}) +
-           ", " + with_unit(link.at("latency_s"), Unit::seconds);
-  }
-  std::map<std::string, const json*> links_;
-};
 
 std::string about(const json& host) {
   const std::string precision = host.at("precision");
@@ -145,89 +42,295 @@ std::string about(const json& host) {
                      fmt::join(host.at("roles").get<std::vector<std::string>>(), ", "));
 }
 
-json hosts_of(const json& platform, const Routes& routes, const Labels& labels,
-              const std::vector<std::size_t>& members) {
-  constexpr std::size_t most_equal = 4;
-  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> kinds;
-  for (const std::size_t host : members)
-    kinds[{about(platform.at("hosts")[host]), labels.rates(routes.own(host))}].push_back(host);
-  const auto name_of = [&](std::size_t host) {
-    return platform.at("hosts")[host].at("name").get<std::string>();
-  };
-  json hosts = json::array();
-  for (const std::size_t host : members) {
-    const std::string text = about(platform.at("hosts")[host]);
-    const auto& equal = kinds.at({text, labels.rates(routes.own(host))});
-    if (equal.size() <= most_equal)
-      hosts.push_back({{"name", name_of(host)}, {"about", text}, {"link", labels.of(routes.own(host))}});
-    else if (equal.front() == host)
-      hosts.push_back(
-          {{"name", fmt::format("{} to {} ({} hosts)", name_of(host), name_of(equal.back()), equal.size())},
-           {"about", text},
-           {"link", "each " + labels.rates(routes.own(host))}});
-  }
-  return hosts;
+/// The names of the hosts or links that bind.
+std::set<std::string> binding(const json& platform, const char* kind) {
+  const json binds = platform.value("binds", json::object());
+  return binds.value(kind, std::set<std::string>());
 }
 
-/// The ways between switches, each switch in the place of a host.
-Routes routes_between(const std::vector<std::vector<std::size_t>>& switches, const Routes& routes) {
-  json hosts = json::array(), ways = json::array();
-  for (std::size_t a = 0; a < switches.size(); ++a) {
-    hosts.push_back({{"name", std::to_string(a)}});
-    for (std::size_t b = 0; b < switches.size(); ++b)
-      if (a != b)
-        ways.push_back({{"from", std::to_string(a)},
-                        {"to", std::to_string(b)},
-                        {"links", routes.between(switches[a].front(), switches[b].front())}});
+/// Links by number, in the order in which routes name them.
+class NamedLinks {
+ public:
+  explicit NamedLinks(const json& platform) {
+    std::map<std::string, const json*> described;
+    for (const auto& link : platform.at("links")) described[link.at("name")] = &link;
+    const auto binds = binding(platform, "links");
+    std::map<std::string, int> kinds;
+    for (const auto& route : platform.at("routes"))
+      for (const std::string name : route.at("links")) {
+        if (!numbers_.emplace(name, static_cast<int>(names_.size())).second) continue;
+        const auto found = described.find(name);
+        names_.push_back(name);
+        rates_.push_back(found == described.end() ? "rate not known" : rate_of(*found->second));
+        kinds_.push_back(kinds.emplace(rates_.back(), static_cast<int>(kinds.size())).first->second);
+        binds_.push_back(binds.contains(name));
+      }
   }
-  return Routes({{"hosts", std::move(hosts)}, {"routes", std::move(ways)}});
-}
 
-/// Switches that the same links connect, besides the links of their own.
-json trunks_of(const Routes& switches, const Labels& labels) {
-  json trunks = json::array();
-  std::map<Links, std::size_t> known;
-  for (std::size_t a = 0; a < switches.size(); ++a)
-    for (std::size_t b = a + 1; b < switches.size(); ++b) {
-      const Links shared = switches.between(a, b);
-      const auto [at, is_new] = known.emplace(shared, trunks.size());
-      if (is_new) trunks.push_back({{"between", json::array()}, {"label", labels.of(shared)}});
-      json& between = trunks[at->second]["between"];
-      for (const std::size_t end : {a, b})
-        if (std::find(between.begin(), between.end(), end) == between.end()) between.push_back(end);
+  int number_of(const std::string& name) const { return numbers_.at(name); }
+  const std::vector<int>& kinds() const { return kinds_; }
+  bool binds(int link) const { return binds_[static_cast<std::size_t>(link)]; }
+  bool any_binds(const Links& links) const {
+    return std::ranges::any_of(links, [&](int link) { return binds(link); });
+  }
+
+  /// Without names, and the same for links that may be drawn as one.
+  std::string shape_of(const Links& links) const {
+    std::multiset<std::string> texts;
+    for (const int link : links)
+      texts.insert(rates_[static_cast<std::size_t>(link)] + (binds(link) ? "!" : ""));
+    return fmt::format("{}", fmt::join(texts, "|"));
+  }
+
+  /// One for each rate, or each link if `lists`: {text, binds}. "cable-1: 1 Gb/s, 50 µs";
+  /// "cable-1..cable-9: 9 links, each 1 Gb/s, 50 µs". `noun`: what they are, if not the way to the node
+  /// above.
+  json labels(const Links& links, bool lists, const std::string& noun = "") const {
+    std::vector<std::pair<std::pair<std::string, bool>, std::vector<std::string>>> groups;
+    for (const int link : links) {
+      const auto at = static_cast<std::size_t>(link);
+      const std::pair key(rates_[at], binds(link));
+      const auto found = std::ranges::find(groups, key, &decltype(groups)::value_type::first);
+      if (lists || found == groups.end())
+        groups.push_back({key, {names_[at]}});
+      else
+        found->second.push_back(names_[at]);
     }
-  return trunks;
+    json labels = json::array();
+    for (const auto& [key, names] : groups) {
+      const auto& [rate, is_binding] = key;
+      const std::string plural = names.size() == 1 ? " " : "s ";
+      const std::string what = !is_binding                          ? noun
+                               : noun.empty() || noun == plain_link ? "busiest link"
+                                                                    : "busiest link, " + noun;
+      labels.push_back(
+          {{"text", (what.empty() ? "" : what + plural) + platforms::name_ranges(names, most_ranges) +
+                        (names.size() == 1 ? ": " : fmt::format(": {} links, each ", names.size())) + rate},
+           {"binds", is_binding}});
+    }
+    return labels;
+  }
+
+ private:
+  static std::string rate_of(const json& link) {
+    return scaled(link.at("bytes_per_s").get<double>() * 8, {"bit/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"}) +
+           ", " + with_unit(link.at("latency_s"), Unit::seconds) +
+           (link.value("sharing", "SHARED") == "FATPIPE" ? " for each message" : "");
+  }
+
+  std::map<std::string, int> numbers_;
+  std::vector<std::string> names_;
+  std::vector<std::string> rates_;
+  std::vector<int> kinds_;
+  std::vector<bool> binds_;
+};
+
+HostRoutes routes_of(const json& platform, const NamedLinks& links) {
+  HostRoutes routes;
+  std::map<std::string, std::size_t> index;
+  for (const auto& host : platform.at("hosts")) index.emplace(host.at("name"), index.size());
+  routes.hosts = index.size();
+  routes.kinds = links.kinds();
+  routes.routes.resize(routes.hosts * routes.hosts);
+  for (const auto& route : platform.at("routes")) {
+    auto& numbers = routes.routes[index.at(route.at("from")) * routes.hosts + index.at(route.at("to"))];
+    numbers.emplace();
+    for (const auto& link : route.at("links")) numbers->push_back(links.number_of(link));
+  }
+  return routes;
+}
+
+/// Makes the texts of a tree, from its root on.
+class Drawer {
+ public:
+  explicit Drawer(const json& platform)
+      : platform_(platform),
+        links_(platform),
+        tree_(platform_tree(routes_of(platform, links_))),
+        has_one_node_(tree_.children.size() == tree_.hosts.size()) {
+    const auto binds = binding(platform, "hosts");
+    for (const auto& host : platform.at("hosts")) binding_hosts_.push_back(binds.contains(host.at("name")));
+  }
+
+  json root() { return node({&tree_}); }
+
+ private:
+  const json& host(const PlatformTree& leaf) const { return platform_.at("hosts")[leaf.hosts.front()]; }
+  bool binds(const PlatformTree& leaf) const { return binding_hosts_[leaf.hosts.front()]; }
+
+  /// The same for nodes that may be drawn as one.
+  std::string shape_of(const PlatformTree& tree) const {
+    std::string shape = links_.shape_of(tree.own);
+    if (tree.children.empty()) return shape + '#' + about(host(tree)) + (binds(tree) ? "!" : "");
+    std::multiset<std::string> children;
+    for (const auto& child : tree.children) children.insert(shape_of(child));
+    shape += '(' + links_.shape_of(tree.shared) + '#' + links_.shape_of(tree.mesh);
+    std::multiset<std::string> direct;
+    for (const auto& one : tree.direct) direct.insert(links_.shape_of(one.links));
+    return fmt::format("{}#{}#{})", shape, fmt::join(direct, "&"), fmt::join(children, "&"));
+  }
+
+  /// Whether a direct link is drawn as a line between its ends, which are then drawn by themselves.
+  bool is_lane(const PlatformTree& tree, const PlatformTree::Direct& direct) const {
+    return tree.direct.size() <= most_lanes || links_.any_binds(direct.links);
+  }
+
+  /// The children of equal nodes, those together that are drawn as one, in the order of the first ones.
+  std::vector<Same> children_of(const Same& same) const {
+    const bool is_one = same.size() == 1;
+    std::set<const PlatformTree*> ends;
+    if (is_one)
+      for (const auto& direct : same[0]->direct)
+        if (is_lane(*same[0], direct))
+          for (const std::size_t end : {direct.from, direct.to}) ends.insert(&same[0]->children[end]);
+    std::map<std::string, Same> equal;
+    for (const auto* tree : same)
+      for (const auto& child : tree->children)
+        if (!ends.contains(&child)) equal[shape_of(child)].push_back(&child);
+    std::vector<Same> groups;
+    for (const auto* tree : same)
+      for (const auto& child : tree->children) {
+        if (ends.contains(&child)) {
+          groups.push_back({&child});
+          continue;
+        }
+        const Same& group = equal.at(shape_of(child));
+        const std::size_t most = child.children.empty() ? most_equal_hosts : most_equal_nodes;
+        if (is_one && group.size() <= most)
+          groups.push_back({&child});
+        else if (group.front() == &child)
+          groups.push_back(group);
+      }
+    return groups;
+  }
+
+  /// `parents`: how many equal nodes these are below, together.
+  json node(const Same& same, std::size_t parents = 1) {
+    Links own;
+    for (const auto* tree : same) own.insert(own.end(), tree->own.begin(), tree->own.end());
+    json made = {{"count", same.size()}, {"link", links_.labels(own, same.size() == 1)}};
+    made.update(same[0]->children.empty() ? host_node(same, parents) : inner_node(same));
+    return made;
+  }
+
+  static json row(const std::string& text, const char* kind, bool is_binding = false) {
+    return {{"text", text}, {"kind", kind}, {"binds", is_binding}};
+  }
+
+  json host_node(const Same& same, std::size_t parents) const {
+    const bool is_binding = binds(*same[0]);
+    std::vector<std::string> names, remarks;
+    for (const auto* leaf : same) names.push_back(host(*leaf).at("name"));
+    if (same.size() > 1) remarks.push_back(fmt::format("{} hosts", same.size()));
+    if (parents > 1) remarks.push_back(fmt::format("{} at each", same.size() / parents));
+    if (is_binding) remarks.emplace_back("slowest");
+    const std::string remark = remarks.empty() ? "" : fmt::format(" ({})", fmt::join(remarks, ", "));
+    return {{"kind", "host"},
+            {"binds", is_binding},
+            {"rows",
+             {row(platforms::name_ranges(names, most_ranges) + remark, "name", is_binding),
+              row(about(host(*same[0])), "about")}},
+            {"children", json::array()},
+            {"lanes", json::array()}};
+  }
+
+  json inner_node(const Same& same) {
+    Links shared, others;
+    for (const auto* tree : same) {
+      shared.insert(shared.end(), tree->shared.begin(), tree->shared.end());
+      others.insert(others.end(), tree->mesh.begin(), tree->mesh.end());
+      for (const auto& one : tree->direct)
+        if (same.size() > 1 || !is_lane(*tree, one))
+          others.insert(others.end(), one.links.begin(), one.links.end());
+    }
+    const bool is_one = same.size() == 1;
+    const bool has_only_lanes = is_one && shared.empty() && others.empty() && is_joined_directly(*same[0]);
+    const auto groups = children_of(same);
+    json rows = json::array(), lanes = is_one ? lanes_of(*same[0], groups) : json::array();
+    if (shared.empty())
+      rows.push_back(row(has_only_lanes ? "direct links" : title_of(same, others.size()), "name"));
+    const char* const noun = same[0]->children.size() == 2 ? plain_link : "backbone";
+    for (const auto& label : links_.labels(shared, is_one, noun))
+      rows.push_back(row(label.at("text"), "name", label.at("binds")));
+    for (const auto& label : links_.labels(others, is_one && others.size() <= most_listed))
+      rows.push_back(row(label.at("text"), "link", label.at("binds")));
+    json children = json::array();
+    for (const auto& group : groups) children.push_back(node(group, same.size()));
+    return {{"kind", !shared.empty()   ? "shared"
+                     : !others.empty() ? "mesh"
+                     : has_only_lanes  ? "direct"
+                                       : "switch"},
+            {"binds", links_.any_binds(shared)},
+            {"rows", std::move(rows)},
+            {"children", std::move(children)},
+            {"lanes", std::move(lanes)}};
+  }
+
+  /// Whether nothing but direct links connects the children of the root.
+  bool is_joined_directly(const PlatformTree& tree) const {
+    return &tree == &tree_ && !tree.direct.empty() &&
+           std::ranges::all_of(tree.children, [](const auto& child) { return child.own.empty(); });
+  }
+
+  /// "switch 2", "switches 2 to 5", "network 2: 9 links".
+  std::string title_of(const Same& same, std::size_t links) {
+    const bool is_one = same.size() == 1;
+    const std::size_t first = switches_ + 1;
+    switches_ += same.size();
+    const std::string numbers = !is_one         ? fmt::format(" {} to {}", first, switches_)
+                                : has_one_node_ ? ""
+                                                : fmt::format(" {}", first);
+    if (links == 0) return (is_one ? "switch" : "switches") + numbers;
+    return fmt::format("{}{}: {} links", is_one ? "network" : "networks", numbers, links);
+  }
+
+  json lanes_of(const PlatformTree& tree, const std::vector<Same>& groups) const {
+    const auto place_of = [&](std::size_t child) {
+      return std::ranges::find(groups, Same{&tree.children[child]}) - groups.begin();
+    };
+    json lanes = json::array();
+    for (const auto& direct : tree.direct)
+      if (is_lane(tree, direct))
+        for (const auto& label : links_.labels(direct.links, false))
+          lanes.push_back({{"from", place_of(direct.from)},
+                           {"to", place_of(direct.to)},
+                           {"text", label.at("text")},
+                           {"binds", label.at("binds")}});
+    return lanes;
+  }
+
+  const json& platform_;
+  NamedLinks links_;
+  PlatformTree tree_;
+  std::vector<bool> binding_hosts_;
+  bool has_one_node_ = true;  ///< besides hosts
+  std::size_t switches_ = 0;  ///< that have a number
+};
+
+std::string note_of(const json& platform) {
+  std::vector<std::string> notes;
+  if (!binding(platform, "links").empty())
+    notes.emplace_back(
+        "The busiest link has, for its bandwidth, the most routes between hosts that exchange gradients or "
+        "samples.");
+  if (!binding(platform, "hosts").empty())
+    notes.emplace_back("The slowest hosts are those of workers with the slowest device.");
+  if (const int left = platform.at("hosts_left_out"); left > 0)
+    notes.push_back(fmt::format("{} more hosts are not drawn.", left));
+  return fmt::format("{}", fmt::join(notes, " "));
 }
 
 }  // namespace
 
 json platform_drawing(const json& platform) {
-  const Routes routes(platform);
-  const Labels labels(platform);
-  const auto members = switches_of(routes);
-  const Routes between = routes_between(members, routes);
-  json switches = json::array();
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto& hosts = members[i];
-    const Links inside = hosts.size() < 2 ? Links() : routes.between(hosts[0], hosts[1]);
-    json labels_inside = json::array();
-    for (const auto& link : inside) labels_inside.push_back(labels.of({link}));
-    switches.push_back({{"inside", std::move(labels_inside)},
-                        {"link", labels.of(between.own(i))},
-                        {"hosts", hosts_of(platform, routes, labels, hosts)}});
-  }
-  const int left = platform.at("hosts_left_out");
-  return {{"title", platform.at("name")},
-          {"note", left == 0 ? "" : fmt::format("{} more hosts are not drawn.", left)},
-          {"switches", std::move(switches)},
-          {"trunks", trunks_of(between, labels)}};
+  return {{"title", platform.at("name")}, {"note", note_of(platform)}, {"root", Drawer(platform).root()}};
 }
 
 void add_platforms(const json& document, Page& page) {
   const json platforms = document.value("platforms", json::array());
   if (platforms.empty()) return;
   page.add(Heading{2, platforms.size() == 1 ? "Platform" : "Platforms"});
-  for (const auto& platform : platforms) page.add(Drawing{platform_drawing(platform)});
+  for (const auto& platform : platforms) page.add(Drawing{platform});
 }
 
 }  // namespace tandem::validation

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "platforms/xml_text.hpp"
@@ -13,112 +15,218 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int row = 40;  ///< height of a host, with the gap below it
-constexpr int gap = 16;  ///< between switches
-constexpr int switch_width = 150;
-constexpr int host_width = 330;
-constexpr int host_distance = 410;  ///< from the left of a switch to that of its hosts
+constexpr int usual_width = 460;
+constexpr int usual_depth = 5;  ///< a deeper tree makes the picture wider
+constexpr int indent = 30;      ///< from a box to those below it
+constexpr int spine = 12;       ///< from the left of a box to the line below it
+constexpr int lane_distance = 10;
+constexpr int padding = 10;  ///< inside a box
+constexpr int line_height = 16;
+constexpr int gap = 10;        ///< between children
+constexpr int stub = 16;       ///< from the top of a box to the line that ends at it
+constexpr int lane_ends = 25;  ///< from there on lanes end at it
+constexpr int lane_end_gap = 6;
 
 constexpr const char* style =
-    ".platform line { stroke: #5b6675; stroke-width: 1.5; } .platform line.trunk { stroke: #2563eb; "
-    "stroke-width: 3; } "
-    ".platform rect { fill: #f6f8fa; stroke: #dfe4ea; } .platform rect.switch { fill: #eef4ff; stroke: "
-    "#b6cdf6; } "
-    ".platform text { font: 12.5px sans-serif; fill: #1b2430; } "
-    ".platform text.small { font-size: 11.5px; fill: #5b6675; } .platform text.strong { font-weight: 600; }";
+    ".platform line { stroke: #5b6675; stroke-width: 1.5; stroke-linecap: square; } "
+    ".platform line.shared { stroke: #2563eb; stroke-width: 6; } "
+    ".platform line.mesh { stroke-width: 3; stroke-dasharray: 3 6; } "
+    ".platform line.direct { stroke: #1a7f37; stroke-width: 2; } "
+    ".platform line.binds { stroke: #c5221f; } .platform line.link.binds { stroke-width: 3; } "
+    ".platform rect { fill: #f6f8fa; stroke: #c9d1da; } "
+    ".platform rect.inner { fill: #eef4ff; stroke: #b6cdf6; } .platform rect.binds { stroke: #c5221f; } "
+    ".platform text { font: 11.5px sans-serif; fill: #4a5462; } "
+    ".platform text.name { font-size: 12.5px; font-weight: 600; fill: #1b2430; } "
+    ".platform text.binds { fill: #c5221f; font-weight: 600; }";
 
-std::string label(int x, int y, const std::string& text, const char* style_class) {
-  return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", x, y, style_class,
-                     platforms::xml_text(text));
+/// Of one character in usual fonts without serifs, at most, in widths of the letter m.
+double share_of_em(char32_t letter) {
+  if (letter >= 0x2E80) return 1.05;
+  if (letter >= 0x80) return 0.75;
+  const std::string_view narrow = " .,:;|'!ijl()[]/-", wide = "mwMW%@";
+  const char plain = static_cast<char>(letter);
+  if (narrow.find(plain) != std::string_view::npos) return 0.37;
+  if (wide.find(plain) != std::string_view::npos) return 1.0;
+  return plain >= 'A' && plain <= 'Z' ? 0.78 : 0.64;
 }
-std::string line(int x1, int y1, int x2, int y2, const char* style_class) {
+
+struct Letter {
+  std::string_view bytes;
+  double width;
+};
+
+std::vector<Letter> letters_of(std::string_view text, double size) {
+  std::vector<Letter> letters;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at + 1;
+    while (end < text.size() && (text[end] & 0xC0) == 0x80) ++end;
+    const auto first = static_cast<unsigned char>(text[at]);
+    // The first byte tells how large the number of a letter is.
+    const char32_t letter = first < 0x80 ? first : first < 0xE2 ? 0xA0 : 0x2E80;
+    letters.push_back({text.substr(at, end - at), size * share_of_em(letter)});
+    at = end;
+  }
+  return letters;
+}
+
+/// Whether the text ends with a number and a space: the unit follows.
+bool ends_with_figure(std::string_view text) {
+  const std::size_t space = text.size() - 1;
+  const std::size_t before = text.find_last_not_of("0123456789.", space - 1);
+  return before < space - 1 && text[before] == ' ';
+}
+
+/// Lines no wider than `width`: broken at spaces, otherwise behind signs in a name, otherwise anywhere.
+std::vector<std::string> wrapped(const std::string& text, double size, int width) {
+  std::vector<std::string> lines;
+  std::string line;
+  std::size_t space = 0, sign = 0;  ///< where the line may be broken; 0: nowhere
+  const auto width_of = [&](const std::string& part) {
+    double sum = 0;
+    for (const Letter& letter : letters_of(part, size)) sum += letter.width;
+    return sum;
+  };
+  for (const Letter& letter : letters_of(text, size)) {
+    if (width_of(line) + letter.width > width && !line.empty()) {
+      const std::size_t end = space > 0 ? space : sign > 0 ? sign : line.size();
+      lines.push_back(line.substr(0, end));
+      line.erase(0, space > 0 ? end + 1 : end);
+      space = sign = 0;
+    }
+    line += letter.bytes;
+    if (letter.bytes == " " && line.size() > 2 && !ends_with_figure(line)) space = line.size() - 1;
+    if (std::string_view("-_./,").find(letter.bytes) != std::string_view::npos) sign = line.size();
+  }
+  lines.push_back(line);
+  return lines;
+}
+
+int depth_of(const json& node) {
+  int depth = 0;
+  for (const auto& child : node.at("children")) depth = std::max(depth, 1 + depth_of(child));
+  return depth;
+}
+
+std::string line(int x1, int y1, int x2, int y2, const std::string& classes) {
   return fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" class=\"{}\"/>\n", x1, y1, x2, y2,
-                     style_class);
+                     classes);
 }
-std::string box(int x, int y, int width, int height, const char* style_class) {
-  return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\" class=\"{}\"/>\n", x, y,
-                     width, height, style_class);
+
+std::string with_binds(const std::string& style_class, const json& part) {
+  return style_class + (part.at("binds").get<bool>() ? " binds" : "");
 }
+
+/// A direct link on its way down: it leaves one child, and has not come to the other.
+struct Lane {
+  const json* link;
+  int x;
+  int from_y = 0;
+};
 
 /// Collects the parts from the top of the picture to its bottom.
 class Picture {
  public:
-  explicit Picture(const json& drawing) : drawing_(drawing), left_(trunks().empty() ? 10 : 250) {
-    for (std::size_t i = 0; i < switches().size(); ++i) add_switch(i);
-    for (std::size_t i = 0; i < trunks().size(); ++i) add_trunk(i);
-    label_uplinks();
+  explicit Picture(const json& drawing)
+      : title_(drawing.at("title")),
+        width_(usual_width + indent * std::max(0, depth_of(drawing.at("root")) - usual_depth)) {
+    std::vector<Lane> none;
+    add_box(drawing.at("root"), 4, none, 0);
+    add_children(drawing.at("root"), 4);
   }
 
   std::string document() const {
-    const int width = left_ + host_distance + host_width + 10;
     return fmt::format(
         "<svg xmlns=\"http:"
         "//www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" role=\"img\" "
         "class=\"platform\" aria-label=\"the platform {2}\">\n<style>{3}</style>\n{4}{5}</svg>\n",
-        width, y_, platforms::xml_text(drawing_.at("title")), style, behind_, parts_);
+        width_, y_ + 4, platforms::xml_text(title_), style, behind_, parts_);
   }
 
  private:
-  const json& switches() const { return drawing_.at("switches"); }
-  const json& trunks() const { return drawing_.at("trunks"); }
-
-  void add_switch(std::size_t index) {
-    const json& one = switches()[index];
-    const json &hosts = one.at("hosts"), &inside = one.at("inside");
-    const int height = static_cast<int>(hosts.size()) * row, middle = y_ + height / 2 - 4;
-    const int lines = static_cast<int>(inside.size());
-    middles_.push_back(middle);
-    parts_ += box(left_, y_, switch_width, height - 8, "switch");
-    parts_ += label(left_ + 12, middle + 4 - 8 * lines,
-                    switches().size() == 1 ? "switch" : fmt::format("switch {}", index + 1), "strong");
-    for (int i = 0; i < lines; ++i)
-      parts_ += label(left_ + 12, middle + 14 + 15 * i, inside[static_cast<std::size_t>(i)], "small");
-    for (const json& host : hosts) add_host(host);
-    y_ += gap;
+  /// Below what is there.
+  void add_label(const std::string& text, int x, const std::string& classes) {
+    const bool is_bold = classes.starts_with("name") || classes.ends_with("binds");
+    const double size = classes.starts_with("name") ? 12.5 : 11.5;
+    const auto lines = wrapped(text, size * (is_bold ? 1.1 : 1.0), width_ - x - padding - 8);
+    std::string spans;
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      spans += fmt::format("<tspan x=\"{}\" y=\"{}\">{}</tspan>", x,
+                           y_ + 12 + line_height * static_cast<int>(i), platforms::xml_text(lines[i]));
+    parts_ += fmt::format("<text class=\"{}\">{}</text>\n", classes, spans);
+    y_ += line_height * static_cast<int>(lines.size());
   }
 
-  void add_host(const json& host) {
-    const int middle = y_ + (row - 8) / 2, x = left_ + host_distance;
-    parts_ += line(left_ + switch_width, middle, x, middle, "link");
-    parts_ += label(left_ + switch_width + 12, middle - 5, host.at("link"), "small");
-    parts_ += box(x, y_, host_width, row - 8, "host");
-    parts_ += label(x + 10, y_ + 14, host.at("name"), "strong");
-    parts_ += label(x + 10, y_ + 27, host.at("about"), "small");
-    y_ += row;
-  }
-
-  /// Of a trunk; four are drawn beside each other.
-  static int bar_of(std::size_t trunk) { return 12 + 12 * static_cast<int>(trunk % 4); }
-
-  void add_trunk(std::size_t index) {
-    const json& trunk = trunks()[index];
-    const int x = bar_of(index);
-    std::vector<int> ends;
-    std::string names;
-    for (const std::size_t end : trunk.at("between")) {
-      ends.push_back(middles_[end]);
-      names += fmt::format("{}switch {}", names.empty() ? "" : ", ", end + 1);
+  /// With the links that begin at it below its rows.
+  void add_box(const json& node, int x, std::vector<Lane>& starting, int ending) {
+    const int top = y_;
+    const std::string before = std::exchange(parts_, "");
+    y_ += 4;
+    for (const auto& row : node.at("rows"))
+      add_label(row.at("text"), x + padding, with_binds(row.at("kind").get<std::string>(), row));
+    for (Lane& lane : starting) {
+      lane.from_y = y_ + 8;
+      behind_ += line(lane.x, lane.from_y, x, lane.from_y, with_binds("direct", *lane.link));
+      add_label(lane.link->at("text"), x + padding, with_binds("link", *lane.link));
     }
-    behind_ += line(x, *std::ranges::min_element(ends), x, *std::ranges::max_element(ends), "trunk");
-    for (const int end : ends) behind_ += line(x, end, left_, end, "trunk");
-    const std::string text = trunk.at("label");
-    if (text.empty()) return;
-    parts_ += label(x, y_ + 4, fmt::format("between {}: {}", names, text), "small");
-    y_ += 16;
+    y_ = std::max(y_ + 5, top + lane_ends + lane_end_gap * ending);
+    const std::string classes = with_binds(node.at("kind") == "host" ? "host" : "inner", node);
+    std::string boxes;
+    for (const int behind : node.at("count").get<int>() > 1 ? std::vector{6, 3, 0} : std::vector{0})
+      boxes +=
+          fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\" class=\"{}\"/>\n",
+                      x + behind, top + behind, width_ - x - 10, y_ - top, behind > 0 ? "more" : classes);
+    if (node.at("count").get<int>() > 1) y_ += 6;
+    parts_ = before + boxes + parts_;
   }
 
-  void label_uplinks() {
-    if (trunks().empty()) return;
-    const int x = bar_of(std::min<std::size_t>(trunks().size(), 4) - 1) + 10;
-    for (std::size_t i = 0; i < switches().size(); ++i)
-      parts_ += label(x, middles_[i] - 6, switches()[i].at("link"), "small");
+  void add_children(const json& node, int x) {
+    const json &children = node.at("children"), &links = node.at("lanes");
+    if (children.empty()) return;
+    const int top = y_, child_x = x + indent + lane_distance * static_cast<int>(links.size());
+    const std::string kind = node.at("kind");
+    const bool has_spine = kind != "direct";
+    std::vector<Lane> lanes;
+    for (const auto& link : links)
+      lanes.push_back({&link, x + spine + 10 + lane_distance * static_cast<int>(lanes.size())});
+    int last = y_;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      const json& child = children[i];
+      y_ += gap;
+      bool binds = false;
+      for (const auto& link : child.at("link")) {
+        add_label(link.at("text"), links.empty() ? x + spine + 10 : child_x, with_binds("link", link));
+        binds = binds || link.at("binds").get<bool>();
+      }
+      y_ += 3;
+      last = y_ + stub;
+      if (has_spine) behind_ += line(x + spine, last, child_x, last, binds ? "link binds" : "link");
+      add_child(child, child_x, lanes, i);
+    }
+    if (has_spine) behind_ += line(x + spine, top, x + spine, last, with_binds(kind, node));
   }
 
-  const json& drawing_;
-  int left_;  ///< of the switches
-  int y_ = 8;
-  std::vector<int> middles_;  ///< of the switches
-  std::string behind_;        ///< what is drawn first
+  void add_child(const json& child, int x, std::vector<Lane>& lanes, std::size_t index) {
+    std::vector<Lane> starting;
+    int ending = 0;
+    for (const Lane& lane : lanes)
+      if (lane.link->at("from") == index) starting.push_back(lane);
+    for (const Lane& lane : lanes)
+      if (lane.link->at("to") == index) {
+        const int y = y_ + lane_ends + lane_end_gap * ending++;
+        behind_ += line(lane.x, lane.from_y, lane.x, y, with_binds("direct", *lane.link));
+        behind_ += line(lane.x, y, x, y, with_binds("direct", *lane.link));
+      }
+    add_box(child, x, starting, ending);
+    for (const Lane& started : starting)
+      for (Lane& lane : lanes)
+        if (lane.link == started.link) lane.from_y = started.from_y;
+    add_children(child, x);
+  }
+
+  std::string title_;
+  int width_;
+  int y_ = 4;
+  std::string behind_;  ///< what is drawn first
   std::string parts_;
 };
 

@@ -6,8 +6,10 @@
 
 namespace tandem::validation {
 
-/// `drawing`: as platform_drawing() returns it. From left to right: what connects switches, switches, links,
-/// hosts. A whole SVG document, which HTML pages may contain as it is.
+/// `drawing`: as platform_drawing() returns it. From top to bottom: a node as a box, and below it, further
+/// right, its children, each on a line from it; what children share is a thick line. 460 pixels wide where
+/// the tree is not deep, with letters of 11.5 pixels or more. A whole SVG document, which HTML pages may
+/// contain as it is.
 std::string platform_svg(const nlohmann::json& drawing);
 
 }  // namespace tandem::validation

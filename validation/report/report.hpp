@@ -94,7 +94,7 @@
 //   hosts            [{platform, host, configurations, bias, mape}]: of the step time of ranks on them
 //   profiles         [{path, configurations, settings_of (configuration whose settings were calibrated),
 //                      date, machine, software, other_load (of other programs), command, failure}]
-//   platforms        [what platform_drawing.hpp reads, ...]; missing: not known
+//   platforms        [what platform_drawing() returns, ...]; missing: not known
 //   phases           names of the phases of a step
 //   commands         how to repeat everything
 #pragma once
@@ -107,7 +107,7 @@
 
 namespace tandem::validation {
 
-inline constexpr int report_schema_version = 7;
+inline constexpr int report_schema_version = 8;
 
 struct ReportSource {
   std::string title;                       ///< the experiment's or suite's name

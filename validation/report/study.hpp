@@ -1,7 +1,7 @@
 // The report of a study, which compares configurations that were only simulated: one JSON document, and pages
 // made from nothing but that document. Pure except for writing files.
 //
-// report.json of a study, schema version 4 (times in seconds, shares of 1; null: not known, or none):
+// report.json of a study, schema version 5 (times in seconds, shares of 1; null: not known, or none):
 //   kind             "study"; the report of a validation has no such key
 //   question         what was asked: model, images, work per sample, batch, devices, network; "": not known
 //   headline         the best configuration, in words
@@ -42,7 +42,7 @@
 //                      efficiency: [throughput per worker over that of the first point, ...],
 //                      knee: number of workers}]: of the lines with two numbers of workers or more
 //   seeds            as means_over_seeds() returns it; missing: not known
-//   platforms        [what platform_drawing.hpp reads, ...]; missing: not known
+//   platforms        [what platform_drawing() returns, ...]; missing: not known
 //   published        [{configuration, figure (key of a configuration), what, value, source, ours, ratio (ours
 //                      over theirs)}]
 #pragma once
@@ -58,7 +58,7 @@
 
 namespace tandem::validation {
 
-inline constexpr int study_schema_version = 4;
+inline constexpr int study_schema_version = 5;
 
 /// Which configuration something is of.
 struct StudyConfiguration {

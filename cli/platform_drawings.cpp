@@ -1,0 +1,195 @@
+#include "cli/platform_drawings.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "platforms/load.hpp"
+#include "platforms/topology.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/choices.hpp"
+#include "validation/report/platform_binding.hpp"
+#include "validation/report/platform_drawing.hpp"
+
+namespace tandem::cli {
+namespace {
+
+using nlohmann::json;
+
+/// More hosts have too many routes; equal ones are drawn as one.
+constexpr std::size_t most_hosts = 128;
+constexpr std::size_t most_platforms = 4;
+
+/// Roles by host, in the order of the ranks.
+using Hosts = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+void add_ranks(const json& run, Hosts& hosts) {
+  const json &names = run.at("hosts"), &roles = run.at("roles");
+  for (std::size_t rank = 0; rank < names.size(); ++rank) {
+    const std::string name = names[rank], role = roles[rank];
+    auto found = std::ranges::find(hosts, name, &Hosts::value_type::first);
+    if (found == hosts.end()) found = hosts.insert(hosts.end(), {name, {}});
+    if (std::ranges::find(found->second, role) == found->second.end()) found->second.push_back(role);
+  }
+}
+
+/// "cable_UP" and "cable_DOWN" are directions of the link "cable".
+std::string link_of(std::string channel) {
+  for (const std::string direction : {"_UP", "_DOWN"})
+    if (channel.ends_with(direction)) channel.resize(channel.size() - direction.size());
+  return channel;
+}
+
+/// What the jobs of a report use of a platform.
+struct Use {
+  Hosts hosts;
+  Precision precision = Precision::fp32;  ///< of the first job
+};
+
+json host_document(const platforms::Host& host, const std::vector<std::string>& roles, Precision precision) {
+  return {{"name", host.name},
+          {"device", host.device.name},
+          {"flops_per_s", host.device.speed_for(precision).count()},
+          {"precision", host.device.precision_of_speed_for(precision)},
+          {"roles", roles}};
+}
+
+/// The median bandwidth of the known routes from each host.
+std::vector<BytesPerSecond> usual_bandwidths(const std::string& path, const Use& use) {
+  std::vector<std::string> names;
+  for (const auto& [name, roles] : use.hosts) names.push_back(name);
+  const auto topology = platforms::load_topology(path, {.hosts = names});
+  std::vector<std::vector<BytesPerSecond>> all(names.size());
+  for (const auto& [pair, route] : topology.routes())
+    if (const auto [from, to] = pair; route)
+      all[static_cast<std::size_t>(from)].push_back(
+          topology
+              .between(topology.hosts()[static_cast<std::size_t>(from)],
+                       topology.hosts()[static_cast<std::size_t>(to)])
+              ->bandwidth);
+  std::vector<BytesPerSecond> medians;
+  for (auto& own : all) {
+    std::ranges::sort(own);
+    medians.push_back(own.empty() ? BytesPerSecond(0.0) : own[own.size() / 2]);
+  }
+  return medians;
+}
+
+/// For how many hosts of its kind each one is drawn; 0: not at all. Of many hosts some with other ranks than
+/// workers, the slowest and those with the slowest connections come first; others at equal distances.
+std::vector<double> weights_of(const std::string& path, const platforms::Description& description,
+                               const Use& use) {
+  std::vector<double> weights(use.hosts.size(), use.hosts.size() <= most_hosts ? 1.0 : 0.0);
+  if (use.hosts.size() <= most_hosts) return weights;
+  const auto bandwidths = usual_bandwidths(path, use);
+  std::vector<std::size_t> others(weights.size());
+  std::iota(others.begin(), others.end(), 0U);
+  constexpr std::size_t quarter = most_hosts / 4;
+  const auto take_quarter = [&](const auto& key) {
+    std::ranges::stable_sort(others, {}, key);
+    for (std::size_t i = 0; i < quarter; ++i) weights[others[i]] = 1.0;
+    others.erase(others.begin(), others.begin() + quarter);
+  };
+  take_quarter([&](std::size_t host) {
+    const auto& roles = use.hosts[host].second;
+    return roles.empty() || roles == std::vector<std::string>{"worker"};
+  });
+  take_quarter([&](std::size_t host) {
+    return description.host(use.hosts[host].first).device.speed_for(use.precision);
+  });
+  take_quarter([&](std::size_t host) { return bandwidths[host]; });
+  std::ranges::sort(others);
+  for (std::size_t i = 0; i < quarter; ++i)
+    weights[others[i * others.size() / quarter]] = static_cast<double>(others.size()) / quarter;
+  return weights;
+}
+
+json routes_of(const std::string& path, const std::vector<std::string>& hosts) {
+  json routes = json::array();
+  const auto topology = platforms::load_topology(path, {.hosts = hosts});
+  for (const auto& from : hosts)
+    for (const auto& to : hosts) {
+      if (from == to) continue;
+      const auto route = topology.between(from, to);
+      if (!route) continue;
+      std::vector<std::string> crossed;
+      for (const auto& channel : route->channels) crossed.push_back(link_of(channel));
+      routes.push_back({{"from", from}, {"to", to}, {"links", std::move(crossed)}});
+    }
+  return routes;
+}
+
+json drawing_of_use(const std::string& path, const platforms::Description& description, const Use& use) {
+  std::vector<std::string> names;
+  json hosts = json::array(), links = json::array();
+  const auto weights = weights_of(path, description, use);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] == 0.0) continue;
+    const auto& [name, roles] = use.hosts[i];
+    names.push_back(name);
+    hosts.push_back(host_document(description.host(name), roles, use.precision));
+    hosts.back()["stands_for"] = weights[i];
+  }
+  json routes = routes_of(path, names);
+  std::set<std::string> crossed;
+  for (const auto& route : routes)
+    for (const auto& link : route.at("links")) crossed.insert(link);
+  for (const auto& link : description.links)
+    if (crossed.contains(link.name))
+      links.push_back({{"name", link.name},
+                       {"bytes_per_s", link.bandwidth.count()},
+                       {"latency_s", link.latency.count()},
+                       {"sharing", link.sharing}});
+  json document = {{"name", std::filesystem::path(path).filename().string()},
+                   {"hosts", std::move(hosts)},
+                   {"hosts_left_out", use.hosts.size() - names.size()},
+                   {"links", std::move(links)},
+                   {"routes", std::move(routes)}};
+  document["binds"] = validation::what_binds(document);
+  return validation::platform_drawing(document);
+}
+
+}  // namespace
+
+json drawing_of(const std::string& path) {
+  Use use;
+  const auto description = platforms::load_platform(path);
+  for (const auto& host : description.hosts) use.hosts.push_back({host.name, {}});
+  return drawing_of_use(path, description, use);
+}
+
+json drawings_of(const json& report) {
+  std::vector<std::string> order;
+  std::map<std::string, Use> used;
+  for (const auto& own : report.at("configurations")) {
+    if (own.at("failure") != "") continue;
+    const json& environment = own.at("environment");
+    const json& experiment = own.at("experiment");
+    const std::string path = experiment.at("platform");
+    if (!used.contains(path)) {
+      order.push_back(path);
+      const auto precision = parse_choice<Precision>(experiment.at("workload").value("precision", "fp32"));
+      used[path].precision = precision.value_or(Precision::fp32);
+    }
+    // A validation has the environments of the simulation and of the measurement.
+    add_ranks(environment.contains("simulated") ? environment.at("simulated") : environment,
+              used[path].hosts);
+  }
+  json drawings = json::array();
+  for (const auto& path : order) {
+    if (drawings.size() == most_platforms) break;
+    if (!std::filesystem::exists(path)) continue;
+    try {
+      drawings.push_back(drawing_of_use(path, platforms::load_platform(path), used.at(path)));
+    } catch (const ConfigError&) {
+      // The file has changed since the runs; the report does without a drawing.
+    }
+  }
+  return drawings;
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,116 @@
+#include "validation/report/platform_binding.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+namespace tandem::validation {
+namespace {
+
+using nlohmann::json;
+using Roles = std::set<std::string>;
+
+constexpr double rounding = 1e-9;
+
+/// Whether messages with gradients or samples pass between hosts of these roles.
+class BulkPartners {
+ public:
+  explicit BulkPartners(const json& platform) {
+    for (const auto& host : platform.at("hosts")) {
+      const Roles roles = host.at("roles").get<Roles>();
+      all_.insert(roles.begin(), roles.end());
+      roles_.emplace(host.at("name"), roles);
+    }
+    partners_.emplace("worker", all_.contains("server") ? "server" : "worker");
+    partners_.emplace("worker", "cache-node");
+    partners_.emplace(all_.contains("cache-node") ? "cache-node" : "worker", "store");
+  }
+
+  bool between(const std::string& from, const std::string& to) const {
+    if (all_.empty()) return true;
+    const Roles &one = roles_.at(from), &other = roles_.at(to);
+    return std::ranges::any_of(partners_, [&](const auto& pair) {
+      return (one.contains(pair.first) && other.contains(pair.second)) ||
+             (other.contains(pair.first) && one.contains(pair.second));
+    });
+  }
+
+ private:
+  Roles all_;
+  std::map<std::string, Roles> roles_;
+  std::set<std::pair<std::string, std::string>> partners_;
+};
+
+/// Those that share the bandwidth, of all routes over a link in both directions.
+double routes_at_once(const std::string& sharing, double routes) {
+  return sharing == "FATPIPE" ? 1.0 : sharing == "SPLITDUPLEX" ? routes / 2 : routes;
+}
+
+/// The routes over a link, of hosts and of those that they stand for.
+struct Routed {
+  double routes = 0;
+  std::set<std::string> in_all;  ///< hosts that each of them begins or ends at
+};
+
+std::map<std::string, Routed> uses_of_links(const json& platform, const BulkPartners& partners,
+                                            const std::map<std::string, double>& weights) {
+  std::map<std::string, Routed> uses;
+  for (const auto& route : platform.at("routes")) {
+    const std::string from = route.at("from"), to = route.at("to");
+    if (!partners.between(from, to)) continue;
+    for (const auto& link : route.at("links")) {
+      Routed& use = uses[link];
+      if (use.routes == 0) use.in_all = {from, to};
+      std::erase_if(use.in_all, [&](const std::string& host) { return host != from && host != to; });
+      use.routes += weights.at(from) * weights.at(to);
+    }
+  }
+  return uses;
+}
+
+json busiest_links(const json& platform) {
+  std::map<std::string, double> weights, loads;
+  for (const auto& host : platform.at("hosts"))
+    weights.emplace(host.at("name"), host.value("stands_for", 1.0));
+  const BulkPartners partners(platform);
+  const auto uses = uses_of_links(platform, partners, weights);
+  double most = 0;
+  for (const auto& link : platform.at("links")) {
+    const auto use = uses.find(link.at("name"));
+    if (use == uses.end()) continue;
+    double routes = use->second.routes;
+    const auto& ends = use->second.in_all;
+    for (const auto& host : ends) routes /= weights.at(host);
+    // Those that the owner of a link stands for are its partners, too: there and back.
+    if (ends.size() == 1 && partners.between(*ends.begin(), *ends.begin()))
+      routes += 2 * (weights.at(*ends.begin()) - 1);
+    const double load = loads[use->first] =
+        routes_at_once(link.value("sharing", "SHARED"), routes) / link.at("bytes_per_s").get<double>();
+    most = std::max(most, load);
+  }
+  json names = json::array();
+  for (const auto& [link, load] : loads)
+    if (load >= most * (1.0 - rounding)) names.push_back(link);
+  return names.size() == loads.size() && names.size() > 1 ? json::array() : names;
+}
+
+json slowest_hosts(const json& platform) {
+  std::multimap<double, std::string> speeds;
+  for (const auto& host : platform.at("hosts"))
+    if (host.at("roles").get<Roles>().contains("worker"))
+      speeds.emplace(host.at("flops_per_s"), host.at("name"));
+  json names = json::array();
+  if (speeds.empty() || speeds.rbegin()->first <= speeds.begin()->first * (1.0 + rounding)) return names;
+  for (const auto& [speed, name] : speeds)
+    if (speed <= speeds.begin()->first * (1.0 + rounding)) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+json what_binds(const json& platform) {
+  return {{"links", busiest_links(platform)}, {"hosts", slowest_hosts(platform)}};
+}
+
+}  // namespace tandem::validation

@@ -107,7 +107,10 @@ class Shade final : public CachePolicy {
       kept_.drop(least, setting_.manifest.size_of(least), decisions);
     }
     kept_.keep(id, size, decisions);
-    if (node.empty()) return void(order_.insert(key(id)));
+    if (node.empty()) {
+      order_.insert(key(id));
+      return;
+    }
     node.value() = key(id);
     order_.insert(std::move(node));
   }

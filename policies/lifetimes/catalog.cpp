@@ -64,7 +64,8 @@ Entry with_common_options(Entry entry) {
                            "shortest lifetime in seconds: machines that would depart earlier "
                            "depart then",
                            0.0, 0.0, infinity});
-  entry.options.push_back({"lost", "share of departures that come without a notice", 0.0, 0.0, 1.0});
+  entry.options.push_back(
+      {"lost", "share of departures that come without a notice", entry.make.lost, 0.0, 1.0});
   entry.options.push_back(
       {by_host_option,
        "other models by properties of hosts, each of which must fit one: region=eu "

@@ -17,6 +17,7 @@ struct Factory {
   std::unique_ptr<Lifetime> (*lifetime)(const Options&) = nullptr;
   /// Null: each occupant's lifetime is drawn from `lifetime`. Errors: ConfigError.
   std::unique_ptr<Fates> (*fates)(const FatesSetting&) = nullptr;
+  double lost = 0.0;  ///< default of the option `lost`
 };
 
 /// An option that does not change the model itself: one who knows the hosts makes others in its place.

@@ -12,7 +12,7 @@ namespace {
 class StateFates final : public KnownFates {
  public:
   explicit StateFates(const FatesSetting& setting)
-      : rules_(setting.options), period_(setting.options.real("period")) {
+      : rules_(setting.options), seed_(setting.seed), period_(setting.options.real("period")) {
     const auto off = numbers_of("states", "off", setting.options.text("off"));
     const auto on = numbers_of("states", "on", setting.options.text("on"));
     for (const double time : off) changes_.emplace_back(time, false);
@@ -27,7 +27,8 @@ class StateFates final : public KnownFates {
 
  protected:
   Departure departure_of(Occupant occupant, double time) override {
-    return {time + rules_.bounded(next(time, false) - time), occupant, How::lost};
+    Rng rng = stream_of(seed_, occupant);
+    return {time + rules_.bounded(next(time, false) - time), occupant, rules_.how(rng)};
   }
 
  private:
@@ -53,6 +54,7 @@ class StateFates final : public KnownFates {
 
   using Change = std::pair<double, bool>;  ///< time, and whether the machine is up from then on
   CommonRules rules_;
+  std::uint64_t seed_;
   double period_;
   std::vector<Change> changes_;
 };
@@ -66,10 +68,10 @@ Entry states() {
           "machines go down and come up again at given times; a host of the platform with a "
           "state_file has the times of that file",
       .paper = "",
-      .options = {{"off", "times in seconds at which machines are lost, separated by commas", std::string()},
+      .options = {{"off", "times in seconds at which machines go down, separated by commas", std::string()},
                   {"on", "times at which they can be had again", std::string()},
                   {"period", "seconds after which all of it repeats; 0: it does not", 0.0, 0.0, infinity}},
-      .make = {.lifetime = nullptr, .fates = make_fates_of<StateFates>}};
+      .make = {.lifetime = nullptr, .fates = make_fates_of<StateFates>, .lost = 1.0}};
 }
 
 }  // namespace tandem::lifetimes

@@ -70,7 +70,7 @@ class Throughput {
 class Liveput final : public SlotPolicy {
  public:
   explicit Liveput(const Setting& setting)
-      : SlotPolicy(setting, request_rules(setting.options)),
+      : SlotPolicy(setting, cooldown_rules(setting.options)),
         throughput_(setting.options),
         survival_(setting.survival),
         replaces_(setting.options.boolean("replace")),
@@ -222,7 +222,7 @@ Entry liveput() {
        .summary = "requests a machine in the slot of one that departed; false: waits for machines that "
                   "arrive without a request",
        .default_value = true}};
-  for (auto& option : request_options()) options.push_back(std::move(option));
+  for (auto& option : cooldown_options()) options.push_back(std::move(option));
   return {
       .name = "liveput",
       .summary =

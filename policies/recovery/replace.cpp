@@ -24,7 +24,10 @@ class Replace final : public SlotPolicy {
 }  // namespace
 
 Entry replace() {
-  std::vector<OptionSpec> options = {request_on_warning_option()};
+  std::vector<OptionSpec> options = {
+      {.name = "request_on_warning",
+       .summary = "requests the replacement in an empty slot when a machine is announced to be taken away",
+       .default_value = false}};
   for (auto& option : request_options()) options.push_back(std::move(option));
   return {
       .name = "replace",

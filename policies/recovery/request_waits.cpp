@@ -47,10 +47,9 @@ std::vector<std::size_t> groups_of(const Setting& setting, bool by_slot) {
 
 }  // namespace
 
-std::vector<OptionSpec> request_options() {
+std::vector<OptionSpec> cooldown_options() {
   const RequestRules defaults;
-  return {duration("retry_s", "wait after a request that failed; doubles with each in a row", defaults.retry),
-          {.name = "cooldown_after",
+  return {{.name = "cooldown_after",
            .summary = "deaths of machines of one zone (or slot) after which nothing is requested there for a "
                       "while; 0: never",
            .default_value = std::int64_t{defaults.deaths},
@@ -65,13 +64,26 @@ std::vector<OptionSpec> request_options() {
           duration("longest_wait_s", "longest of these waits", defaults.longest)};
 }
 
-RequestRules request_rules(const Options& options) {
-  return {.retry = Seconds(options.real("retry_s")),
-          .deaths = static_cast<int>(options.integer("cooldown_after")),
+std::vector<OptionSpec> request_options() {
+  std::vector<OptionSpec> options = cooldown_options();
+  options.insert(options.begin(),
+                 duration("retry_s", "wait after a request that failed; doubles with each in a row",
+                          RequestRules().retry));
+  return options;
+}
+
+RequestRules cooldown_rules(const Options& options) {
+  return {.deaths = static_cast<int>(options.integer("cooldown_after")),
           .within = Seconds(options.real("cooldown_within_s")),
           .cooldown = Seconds(options.real("cooldown_s")),
           .longest = Seconds(options.real("longest_wait_s")),
           .by_slot = options.text("cooldown_of") == "slot"};
+}
+
+RequestRules request_rules(const Options& options) {
+  RequestRules rules = cooldown_rules(options);
+  rules.retry = Seconds(options.real("retry_s"));
+  return rules;
 }
 
 RequestWaits::RequestWaits(const Setting& setting, const RequestRules& rules)

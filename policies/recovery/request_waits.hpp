@@ -20,8 +20,10 @@ struct RequestRules {
   bool by_slot = false;  ///< a group is a slot, else a zone
 };
 
-/// The options `retry_s`, `cooldown_after`, `cooldown_within_s`, `cooldown_s`, `cooldown_of` and
-/// `longest_wait_s`.
+/// The options `cooldown_after`, `cooldown_within_s`, `cooldown_s`, `cooldown_of` and `longest_wait_s`.
+std::vector<OptionSpec> cooldown_options();
+RequestRules cooldown_rules(const Options& options);
+/// Also `retry_s`, of policies that hear of failed requests.
 std::vector<OptionSpec> request_options();
 RequestRules request_rules(const Options& options);
 

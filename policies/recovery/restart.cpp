@@ -11,22 +11,17 @@ namespace {
 class Restart final : public SlotPolicy {
  public:
   explicit Restart(const Setting& setting)
-      : SlotPolicy(setting, request_rules(setting.options)),
+      : SlotPolicy(setting, cooldown_rules(setting.options)),
         replaces_(setting.options.boolean("replace")),
-        requests_on_warning_(setting.options.boolean("request_on_warning")),
         admits_at_once_(setting.options.text("admit") == "at-once") {}
 
  protected:
-  int wanted() const override {
-    if (!replaces_) return 0;
-    return workers() + (requests_on_warning_ ? slots().warned() : 0);
-  }
+  int wanted() const override { return replaces_ ? workers() : 0; }
   bool admits(bool member_departed) const override { return admits_at_once_ || member_departed; }
   bool rolls_back() const override { return true; }
 
  private:
   bool replaces_;
-  bool requests_on_warning_;
   bool admits_at_once_;
 };
 
@@ -43,9 +38,8 @@ Entry restart() {
            "a machine that arrives while training continues is admitted at once, which restarts all, or "
            "with the next restart",
        .default_value = std::string("at-once"),
-       .choices = {"at-once", "next-restart"}},
-      request_on_warning_option()};
-  for (auto& option : request_options()) options.push_back(std::move(option));
+       .choices = {"at-once", "next-restart"}}};
+  for (auto& option : cooldown_options()) options.push_back(std::move(option));
   return {.name = "restart",
           .summary =
               "all workers stop when one departs, and those that are left start again from the last commit",

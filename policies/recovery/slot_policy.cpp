@@ -213,10 +213,4 @@ void SlotPolicy::serialise(PolicyState& state) {
     throw ConfigError("policy state: expected at most " + std::to_string(setting_.workers) + " members");
 }
 
-OptionSpec request_on_warning_option() {
-  return {.name = "request_on_warning",
-          .summary = "requests the replacement in an empty slot when a machine is announced to be taken away",
-          .default_value = false};
-}
-
 }  // namespace tandem::recovery

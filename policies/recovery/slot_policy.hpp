@@ -75,7 +75,4 @@ class SlotPolicy : public Policy {
   std::optional<Seconds> tick_;  ///< that is due
 };
 
-/// The option `request_on_warning`.
-OptionSpec request_on_warning_option();
-
 }  // namespace tandem::recovery

@@ -17,8 +17,6 @@ namespace tandem::sampling {
 /// What is known when the list of an epoch is made.
 struct Known {
   std::span<const float> losses = {};  ///< by id, of the last visit; NaN: not visited. Empty: no losses
-  std::span<const double> epoch_losses = {};          ///< mean loss of each epoch before
-  std::span<const double> accuracies = {};            ///< on the test set, after each epoch before
   std::function<bool(SampleId)> is_cached = nullptr;  ///< null: unknown
 };
 

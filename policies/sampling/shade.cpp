@@ -1,6 +1,8 @@
 // The sampler of SHADE (Khan et al., FAST 2023): draws with replacement by the rank of the loss within a
 // batch, and repeats what is in a cache. The rank is the expected one in a random batch, so that the list
-// depends on the losses alone and not on the batches of earlier epochs.
+// depends on the losses alone and not on the batches of earlier epochs. Two published rules are left out: a
+// small term of the weights that follows the mean loss of epochs, and that all workers train on the samples
+// drawn most often while the accuracy rises, which is not known when the list is made.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -25,12 +27,11 @@ class Shade final : public Sampler {
                  setting_.samples);
     Rng rng = Rng::stream(setting_.seed, "weights", static_cast<std::uint64_t>(epoch));
     list.ids = drawn(weights(known), rng);
-    if (is_improving(known)) keep_most_frequent(list.ids, rng);
     if (known.is_cached) favour_cached(list.ids, known, rng);
   }
 
  private:
-  /// ln(expected rank + 10) + lambda.
+  /// ln(expected rank + 10).
   std::vector<double> weights(const Known& known) const {
     const auto ranked = by_loss(setting_, known.losses, /*unvisited=*/10.0F);
     std::vector<double> weights(ranked.size());
@@ -38,16 +39,9 @@ class Shade final : public Sampler {
     for (std::size_t place = 0; place < ranked.size(); ++place) {
       const double share = 1.0 - static_cast<double>(place) / last;  // 1: the highest loss
       weights[static_cast<std::size_t>(ranked[place])] =
-          std::log(share * static_cast<double>(setting_.batch - 1) + 10.0) + lambda(known.epoch_losses);
+          std::log(share * static_cast<double>(setting_.batch - 1) + 10.0);
     }
     return weights;
-  }
-  static double lambda(std::span<const double> losses) {
-    if (losses.empty()) return 0.0;
-    double lambda = 0.01 * losses[0];
-    for (std::size_t epoch = 1; epoch < losses.size(); ++epoch)
-      lambda *= std::exp((losses[epoch] - losses[epoch - 1]) / losses[epoch - 1]);
-    return lambda;
   }
   std::vector<SampleId> drawn(const std::vector<double>& weights, Rng& rng) const {
     std::vector<double> sums(weights.size());
@@ -58,22 +52,6 @@ class Shade final : public Sampler {
       id = std::min<SampleId>(found - sums.begin(), setting_.samples - 1);
     }
     return ids;
-  }
-  /// The mean change of the accuracy over the last three epochs is positive.
-  static bool is_improving(const Known& known) {
-    const auto& all = known.accuracies;
-    return all.size() >= 2 && all.back() > all[all.size() - std::min<std::size_t>(4, all.size())];
-  }
-  /// The half that was drawn most often.
-  static void keep_most_frequent(std::vector<SampleId>& ids, Rng& rng) {
-    std::vector<std::uint32_t> counts(ids.size());
-    for (const SampleId id : ids) ++counts[static_cast<std::size_t>(id)];
-    std::ranges::sort(ids, [&](SampleId a, SampleId b) {
-      const auto of_a = counts[static_cast<std::size_t>(a)], of_b = counts[static_cast<std::size_t>(b)];
-      return of_a != of_b ? of_a > of_b : a < b;
-    });
-    ids.resize(std::max<std::size_t>(1, ids.size() / 2));
-    rng.shuffle(ids);
   }
   /// Cached samples first, repeated; then the others while the length lasts.
   void favour_cached(std::vector<SampleId>& ids, const Known& known, Rng& rng) const {
@@ -99,9 +77,7 @@ class Shade final : public Sampler {
 Catalog<SamplerFactory>::Entry shade() {
   return {
       .name = "shade",
-      .summary =
-          "draws with replacement by the rank of the loss in a batch; while the accuracy rises, only what is "
-          "drawn most often; samples in a cache are repeated",
+      .summary = "draws with replacement by the rank of the loss in a batch; samples in a cache are repeated",
       .paper =
           "Khan, Yazdani, Fu, Paul, Ji, Jian, Cheng, Butt: SHADE: Enable Fundamental Cacheability for "
           "Distributed Deep Learning Training. FAST 2023",

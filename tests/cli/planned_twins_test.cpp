@@ -92,7 +92,7 @@ TEST_F(LongPlannedTwins, ReadsAheadReplay) {
 TEST_F(LongPlannedTwins, ListsThatKnowCaches) {
   play(
       "--set data.source=storage --set data.cache=shade --set data.cache_capacity=10000 --set "
-      "data.sampling=shade --set 'data.cache_options={reserve: 4}' --set workload.train_samples=48 --set "
+      "data.sampling=shade --set workload.train_samples=48 --set "
       "stop.rounds=12 --set placement.workers=[node-1,node-2,node-3] --set "
       "placement.cache_nodes=[node-1,node-2,node-3] --set placement.stores=[server] --set data.prefetch=0 "
       "--set "

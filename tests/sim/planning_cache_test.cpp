@@ -49,7 +49,6 @@ const std::vector<Change>& policies() {
        [](Experiment& experiment) {
          use_importance(experiment);
          experiment.data.cache = "shade";
-         experiment.data.cache_options = {{"reserve", std::int64_t{4}}};
        }},
       {"quiver",
        [](Experiment& experiment) {
@@ -179,7 +178,6 @@ TEST_P(PlanningCaches, RecordedDecisionsReplay) {
 const Change shade_of_cached = {"shade_of_cached", [](Experiment& experiment) {
                                   experiment.data.sampling = "shade";
                                   experiment.data.cache = "shade";
-                                  experiment.data.cache_options = {{"reserve", std::int64_t{4}}};
                                 }};
 
 /// Each policy with its first options, or the others.
@@ -284,7 +282,6 @@ TEST_P(ListsOfCached, RepeatWhatCachesHold) {
   records_losses_ = is_real;
   Experiment experiment = reading(2, {"", [](Experiment& each) { each.data.sampling = "shade"; }});
   experiment.data.cache = cache;
-  if (experiment.data.cache == "shade") experiment.data.cache_options = {{"reserve", std::int64_t{4}}};
   experiment.placement.cache_nodes = {"host-3", "host-4"};
   if (!is_real) experiment.workload.math = Experiment::Workload::Math::modelled;
   const Journal journal = train(experiment, true);

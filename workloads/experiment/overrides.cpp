@@ -174,6 +174,20 @@ const Assignment* assignment_of(const std::vector<Assignment>& layer, const std:
   return found == layer.end() ? nullptr : &*found;
 }
 
+/// Whether the layer gives, without a policy, an option of the one that a variant or a job names.
+/// `name_of(path)`: that name; null: it names none.
+template <class NameOf>
+bool is_option_of_named(const Assignment& given, const std::vector<Assignment>& layer, const NameOf& name_of,
+                        const HasOption& has_option) {
+  return std::ranges::any_of(keys_with_options(), [&](const ExperimentKey* key) {
+    const std::string begin = key->accepts.options + '.';
+    if (!given.path.starts_with(begin) || assignment_of(layer, key->path, "", "") != nullptr) return false;
+    const Json* const name = name_of(key->path);
+    return name != nullptr && name->is_string() &&
+           has_option(*key, name->template get<std::string>(), given.path.substr(begin.size()));
+  });
+}
+
 /// Sets a key. Pre: the table lists a policy before its options, and assignments come in the order of the
 /// table.
 void assign_and_drop(const ExperimentKey& key, Experiment& experiment, const Assignment& assignment,
@@ -246,10 +260,16 @@ std::vector<Assignment> override_variants(Experiment& experiment, const std::vec
     drop_options_of_variant(keys, variant, experiment, layer, has_option);
   std::vector<Assignment> assignments;
   for (const auto& assignment : layer)
-    for (const auto& [variant, keys] : experiment.variants)
-      if (assignment.variant.empty() && !assignment.is_implied && keys.contains(assignment.path))
+    for (const auto& [variant, keys] : experiment.variants) {
+      if (!assignment.variant.empty() || assignment.is_implied) continue;
+      const auto name_of = [&](const std::string& path) {
+        const bool is_given = assignment_of(layer, path, variant, "") != nullptr;
+        return !is_given && keys.contains(path) ? &keys.at(path) : nullptr;
+      };
+      if (keys.contains(assignment.path) || is_option_of_named(assignment, layer, name_of, has_option))
         store_override(experiment, assignments.emplace_back(assignment.place, variant, assignment.path,
                                                             assignment.value));
+    }
   return assignments;
 }
 
@@ -273,9 +293,19 @@ void override_jobs(std::vector<Assignment>& of_jobs, const Experiment& experimen
         return one.job == job && replaced.drops_path(one.path, has_option);
       });
     }
-  for (const Assignment& given : layer)
-    if (given.job.empty() && given.variant.empty() && !given.is_implied)
-      std::erase_if(of_jobs, [&](const Assignment& one) { return one.path == given.path; });
+  for (const Assignment& given : layer) {
+    if (!given.job.empty() || !given.variant.empty() || given.is_implied) continue;
+    std::erase_if(of_jobs, [&](const Assignment& one) { return one.path == given.path; });
+    for (const std::string& job : jobs) {
+      const auto name_of = [&](const std::string& path) {
+        const Assignment* const named = assignment_of(of_jobs, path, "", job);
+        return named != nullptr && assignment_of(layer, path, "", job) == nullptr ? &named->value : nullptr;
+      };
+      if (!is_option_of_named(given, layer, name_of, has_option)) continue;
+      of_jobs.push_back(
+          {.place = given.place, .variant = "", .path = given.path, .value = given.value, .job = job});
+    }
+  }
   std::ranges::copy_if(layer, std::back_inserter(of_jobs),
                        [](const Assignment& given) { return !given.job.empty(); });
 }

@@ -46,9 +46,9 @@ bool has_any_option(const ExperimentKey& key, const std::string& name, const std
 void apply_assignments(Experiment& experiment, std::vector<Assignment> assignments,
                        const HasOption& has_option = has_any_option);
 
-/// Applies a layer also to the variants: where a variant sets a key of the layer, it gets the layer's value.
-/// Returns the assignments to variants. Pre: the layer is not yet applied to the experiment. Errors: as
-/// apply_assignments.
+/// Applies a layer also to the variants: where a variant sets a key of the layer, or names a policy that has
+/// an option of the layer, it gets the layer's value. Returns the assignments to variants. Pre: the layer is
+/// not yet applied to the experiment. Errors: as apply_assignments.
 std::vector<Assignment> override_variants(Experiment& experiment, const std::vector<Assignment>& layer,
                                           const HasOption& has_option);
 

@@ -69,11 +69,13 @@ class Lhd final : public Order<Lhd<Ids>, Ids, 1, AgedEntry> {
       : Base(setting),
         drawn_(setting.options.integer("drawn")),
         longest_(setting.options.integer("refit")),
-        random_(Rng::stream(setting.seed, "lhd")) {}
+        random_(Rng::stream(setting.seed, "lhd")),
+        interval_(std::min(first_interval, longest_)),
+        until_fit_(interval_) {}
 
  private:
   static constexpr std::uint32_t here = 1;
-  /// Requests between the first fits, which double until they are `refit` apart.
+  /// Requests between the first fits, which double until they are `refit` apart. Not more than these.
   static constexpr std::int64_t first_interval = 4096;
 
   typename Base::Nothing recall(Slot, std::int64_t) {
@@ -153,8 +155,8 @@ class Lhd final : public Order<Lhd<Ids>, Ids, 1, AgedEntry> {
   std::vector<Slot> residents_;
   std::uint64_t now_ = 0;  ///< requests
   std::uint32_t coarsening_ = 0;
-  std::int64_t interval_ = first_interval;
-  std::int64_t until_fit_ = first_interval;
+  std::int64_t interval_;
+  std::int64_t until_fit_;
 };
 
 Catalog<Factory>::Entry lhd() {

@@ -16,7 +16,6 @@ class Shade final : public CachePolicy {
  public:
   explicit Shade(const Setting& setting)
       : setting_(setting),
-        reserve_(setting.options.integer("reserve")),
         kept_(setting.capacity()),
         merits_(static_cast<std::size_t>(setting.manifest.samples)),
         batches_(static_cast<std::size_t>(setting.jobs)) {}
@@ -99,21 +98,24 @@ class Shade final : public CachePolicy {
   }
 
   void admit(SampleId id, Bytes size, Decisions& decisions) {
-    const bool is_nearly_full = kept_.used() + size * reserve_ >= setting_.capacity();
-    if (is_nearly_full && !order_.empty() && counts_more(id, std::get<SampleId>(*order_.begin()))) {
+    if (size > setting_.capacity()) return;
+    std::set<Key>::node_type node;
+    while (size > kept_.room()) {
       const SampleId least = std::get<SampleId>(*order_.begin());
-      auto node = order_.extract(order_.begin());
+      if (!counts_more(id, least)) return;
+      node = order_.extract(order_.begin());
       kept_.drop(least, setting_.manifest.size_of(least), decisions);
-      if (!kept_.keep(id, size, decisions)) return;
-      node.value() = key(id);
-      order_.insert(std::move(node));
+    }
+    kept_.keep(id, size, decisions);
+    if (node.empty()) {
+      order_.insert(key(id));
       return;
     }
-    if (kept_.keep(id, size, decisions)) order_.insert(key(id));
+    node.value() = key(id);
+    order_.insert(std::move(node));
   }
 
   Setting setting_;
-  std::int64_t reserve_;
   Kept kept_;
   std::vector<Merit> merits_;     ///< by id, also of samples that are not here
   std::set<Key> order_;           ///< of those that are here, least first
@@ -132,8 +134,7 @@ Catalog<Factory>::Entry shade() {
       .paper =
           "Khan, Yazdani, Fu, Paul, Ji, Jian, Cheng, Butt: SHADE: Enable Fundamental Cacheability for "
           "Distributed Deep Learning Training. FAST 2023",
-      .options = {{"reserve", "evict when there is room for fewer samples of the wanted size than this",
-                   std::int64_t{50}, 0, 1e6}},
+      .options = {},
       .make = {.node = [](const Setting& setting) -> std::unique_ptr<CachePolicy> {
                  return std::make_unique<Shade>(setting);
                },

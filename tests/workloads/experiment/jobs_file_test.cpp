@@ -82,6 +82,8 @@ TEST_F(JobsFile, AnOverrideOfAnAlgorithmTakesItsOptionsAlong) {
   EXPECT_EQ(options("checkpoint.options.margin: 0.2", {{"variants.own.checkpoint.policy", "budget"}}, "own")
                 .at("margin"),
             OptionValue(0.2));
+  EXPECT_EQ(options("checkpoint.policy: budget", {{"checkpoint.options.margin", "0.2"}}).at("margin"),
+            OptionValue(0.2));
   const auto mistyped = [&] {
     options("checkpoint.options.intervall: 8", {{"checkpoint.policy", "budget"}});
   };

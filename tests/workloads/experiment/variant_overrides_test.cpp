@@ -73,6 +73,16 @@ TEST_F(ExperimentFile, AVariantWhoseAlgorithmIsGivenHasTheOptionsOfThatOne) {
   EXPECT_EQ(apply_variant(other, "b").checkpoint.options.at("interval"), OptionValue(5.0));
 }
 
+/// Also where the algorithm of the experiment has one of that name, which the variant replaces.
+TEST_F(ExperimentFile, AnOptionOnTheCommandLineIsForTheAlgorithmsOfVariants) {
+  const std::string text =
+      committing + "variants: {a: {checkpoint.policy: budget}, b: {checkpoint.policy: ''}}\n";
+  const Experiment loaded = load(text, {{"checkpoint.options.margin", "0.2"}});
+  EXPECT_EQ(loaded.checkpoint.options.at("margin"), OptionValue(0.2));
+  EXPECT_EQ(apply_variant(loaded, "a").checkpoint.options.at("margin"), OptionValue(0.2));
+  EXPECT_TRUE(apply_variant(loaded, "b").checkpoint.options.empty());
+}
+
 /// Here the options of the experiment belong to no policy yet.
 TEST_F(ExperimentFile, OptionsWithoutAnAlgorithmAreForTheOneThatIsGiven) {
   const Experiment loaded =

@@ -92,14 +92,33 @@ TEST(NameLists, AreReadAsTheyAreWritten) {
   EXPECT_NE(error_of([] { names_in("n[0-999999]", "--map"); }).find("100000"), std::string::npos);
 }
 
-TEST(Mapping, NamesHostMachineAndGpu) {
-  const Mapped mapped = parse_mapping("node-1=10.0.0.7:3");
-  EXPECT_EQ(mapped.host, "node-1");
-  EXPECT_EQ(mapped.machine, "10.0.0.7");
-  EXPECT_EQ(mapped.gpu, 3);
-  EXPECT_FALSE(parse_mapping("a=b").gpu.has_value());
-  for (const char* text : {"a", "=b", "a=", "a=b:", "a=b:x", "a=b:-1", "a=:1"})
-    EXPECT_NE(error_of([&] { parse_mapping(text); }).find("HOST=MACHINE"), std::string::npos) << text;
+TEST(Mapping, NamesHostsMachinesAndGpus) {
+  struct Case {
+    std::vector<std::string> entries;
+    std::vector<Mapped> hosts;
+  };
+  for (const auto& [entries, hosts] :
+       std::vector<Case>{{{"node-1=10.0.0.7:3"}, {{"node-1", "10.0.0.7", 3}}},
+                         {{"a=b", "c=b"}, {{"a", "b"}, {"c", "b"}}},
+                         {{"n-[0-1],s=a"}, {{"n-0", "a"}, {"n-1", "a"}, {"s", "a"}}},
+                         {{"n-[0-1]=gpu[09-10]"}, {{"n-0", "gpu09"}, {"n-1", "gpu10"}}},
+                         {{"n-[0-3]=g[1-2]:[0-1]"},
+                          {{"n-0", "g1", 0}, {"n-1", "g1", 1}, {"n-2", "g2", 0}, {"n-3", "g2", 1}}},
+                         {{"auto", "s=a"}, {{"s", "a"}}}}) {
+    const Mapping mapping = parse_mapping(entries);
+    EXPECT_EQ(mapping.hosts, hosts) << entries.front();
+    EXPECT_EQ(mapping.is_auto, entries.front() == "auto");
+  }
+  for (const char* entry : {"a", "=b", "a=", "a=b:", "a=b:x", "a=b:-1", "a=:1"})
+    EXPECT_NE(error_of([&] { parse_mapping({entry}); }).find("HOST=MACHINE"), std::string::npos) << entry;
+  EXPECT_EQ(error_of([] { parse_mapping({"n-[0-7]=g[1-3]"}); }),
+            "--map n-[0-7]=g[1-3]: expected one machine for all, or one for each of the 8 hosts, found 3 "
+            "machines");
+  EXPECT_EQ(error_of([] {
+              parse_mapping({"a=b", "a=c"});
+            }),
+            "--map a=c: expected each host once, found 'a' again");
+  EXPECT_NE(error_of([] { parse_mapping({"a[=b"}); }).find("--map: expected up to"), std::string::npos);
 }
 
 const std::vector<PlacedRank> ranks = {{"worker", "w1"}, {"worker", "w2"}, {"server", "s"}};

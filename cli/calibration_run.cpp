@@ -163,7 +163,7 @@ Preparation prepare(LoadedJob loaded, const std::string& profile_path, const Cal
   prepared.directory = profile_path + ".work";
   if (is_real) {
     compute_natively_by_default(loaded);
-    prepared.machines->map_gpus(loaded);
+    prepared.machines->map_hosts(loaded);
     prepared.directory = std::filesystem::absolute(prepared.directory).lexically_normal().string();
   }
   const Job job = make_job(loaded, prepared.directory);

@@ -9,18 +9,20 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 #include <thread>
 
 #include "cli/commands.hpp"
+#include "cli/host_needs.hpp"
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/cluster/system.hpp"
 #include "runtime/machines/check.hpp"
 #include "runtime/machines/local_watch.hpp"
-#include "runtime/machines/placement.hpp"
+#include "runtime/machines/name_lists.hpp"
 #include "runtime/machines/stage.hpp"
 #include "workloads/job/identity.hpp"
 #include "workloads/job/input_files.hpp"
@@ -115,12 +117,18 @@ void add_machine_options(CLI::App& command, MachineOptions& options, bool mapped
                 "The nodes of this Slurm allocation; one of several nodes is also taken without this option")
       ->group(group);
   if (mapped)
-    command
-        .add_option("--map", options.mapping,
-                    "HOST=MACHINE[:GPU]: this host of the platform is that machine [the property "
-                    "tandem:address, or the "
-                    "machine of the same name; a single machine takes all hosts]; may be repeated")
-        ->type_name("HOST=MACHINE")
+    one_at_a_time(
+        command.add_option(
+            "--map", options.mapping,
+            "These hosts of the platform are these machines, one for all or one each: server=a, "
+            "node-[0-7]=b, "
+            "node-[0-7]=gpu[01-08]; with GPUs gpu-[0-7]=b:[0-7]. auto: deal the hosts that have no machine "
+            "over "
+            "the machines by their slots (or cores) and GPUs, hosts behind one switch together where they "
+            "fit "
+            "[the property tandem:address, or the machine of the same name; a single machine takes all "
+            "hosts]; may be repeated"))
+        ->type_name("HOSTS=MACHINES[:GPUS]|auto")
         ->group(group);
   command
       .add_option("--interface", options.interface,
@@ -159,6 +167,7 @@ std::vector<std::string> words_of(const MachineOptions& options) {
 MachineUse::MachineUse(const MachineOptions& options, bool takes_allocation)
     : options_(options),
       machines_(machines_of(options, takes_allocation)),
+      mapping_(machines::parse_mapping(options.mapping)),
       is_allocation_(options.hosts.empty() && options.hostfile.empty()) {
   if (is_used()) return;
   for (const auto& [given, name] : {std::pair(!options.mapping.empty(), "--map"),
@@ -168,24 +177,74 @@ MachineUse::MachineUse(const MachineOptions& options, bool takes_allocation)
       throw ConfigError(fmt::format("{}: expected --hosts, --hostfile or a Slurm allocation too", name));
 }
 
-void MachineUse::map_gpus(LoadedJob& loaded) const {
-  for (const auto& text : options_.mapping) {
-    const auto mapped = machines::parse_mapping(text);
-    loaded.platform.host(mapped.host);  // refuses an unknown one
-    for (auto& host : loaded.platform.hosts)
-      if (host.name == mapped.host && mapped.gpu) host.gpu = mapped.gpu;
+std::vector<machines::MachineOffer> MachineUse::ask_offers() {
+  LaunchSetting asked{.ranks = 0, .program = {sibling_program("tandem-rank")}};
+  used_.clear();
+  for (const auto& machine : machines_) used_.push_back(machine.name);
+  stage(asked);
+  staged_ = asked.program.front();
+  const auto states =
+      machines::ask_machines({.machines = used_, .agent = agent(), .program = staged_, .token = staged_});
+  std::vector<machines::MachineOffer> offers;
+  std::string problems;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto& state = states[i];
+    if (!state.problem.empty())
+      problems +=
+          fmt::format("{}machine '{}': {}", problems.empty() ? "" : "\n  ", state.machine, state.problem);
+    offers.push_back({state.machine, machines_[i].slots.value_or(state.cores),
+                      std::min(state.gpus, machines_[i].gpus.value_or(state.gpus))});
   }
+  if (!problems.empty()) throw ConfigError(problems);
+  return offers;
+}
+
+void MachineUse::deal_hosts(const LoadedJob& loaded) {
+  const machines::PlacementRequest request{.machines = machines_,
+                                           .ranks = {},
+                                           .mapping = mapping_.hosts,
+                                           .addresses = addresses_of(loaded.platform)};
+  auto needs = host_needs(loaded.experiment, loaded.platform);
+  apply_mapping(needs, mapping_.hosts);
+  for (auto& need : needs) need.machine = machines::named_machine(need.host, request);
+  add_groups(needs, loaded.experiment.platform);
+  const auto dealt = machines::deal(needs, ask_offers());
+  mapping_.hosts.insert(mapping_.hosts.end(), dealt.begin(), dealt.end());
+  print_mapping(mapping_.hosts);
+}
+
+void MachineUse::note_shared_gpus(const LoadedJob& loaded) const {
+  std::map<std::pair<std::string, int>, std::vector<std::string>> hosts_of;
+  for (const auto& need : host_needs(loaded.experiment, loaded.platform)) {
+    const auto mapped = std::ranges::find(mapping_.hosts, need.host, &machines::Mapped::host);
+    if (need.gpu && mapped != mapping_.hosts.end() && !mapped->gpu)
+      hosts_of[{mapped->machine, *need.gpu}].push_back(need.host);
+  }
+  for (const auto& [gpu, hosts] : hosts_of)
+    if (const std::string list = machines::list_of(hosts); hosts.size() > 1)
+      print_note(fmt::format(
+          "hosts {} share GPU {} of machine '{}'; --map '{}={}:[0-{}]' gives each a GPU of its own", list,
+          gpu.second, gpu.first, list, gpu.first, hosts.size() - 1));
+}
+
+void MachineUse::map_hosts(LoadedJob& loaded) {
+  for (const auto& mapped : mapping_.hosts) loaded.platform.host(mapped.host);  // refuses an unknown one
+  if (mapping_.is_auto) deal_hosts(loaded);
+  std::map<std::string, int> gpu_of;
+  for (const auto& mapped : mapping_.hosts)
+    if (mapped.gpu) gpu_of[mapped.host] = *mapped.gpu;
+  for (auto& host : loaded.platform.hosts)
+    if (const auto gpu = gpu_of.find(host.name); gpu != gpu_of.end()) host.gpu = gpu->second;
+  note_shared_gpus(loaded);
 }
 
 void MachineUse::put_ranks(LaunchSetting& setting, const Job& job, int ranks) {
-  machines::PlacementRequest request{.machines = machines_, .ranks = {}};
-  for (const auto& text : options_.mapping) request.mapping.push_back(machines::parse_mapping(text));
-  for (const auto& assignment : job.roster().assignments()) {
+  machines::PlacementRequest request{.machines = machines_,
+                                     .ranks = {},
+                                     .mapping = mapping_.hosts,
+                                     .addresses = addresses_of(job.spec().platform)};
+  for (const auto& assignment : job.roster().assignments())
     request.ranks.push_back({role_name(assignment.role), assignment.host});
-    const auto& properties = job.spec().platform.host(assignment.host).properties;
-    if (const auto address = properties.find("tandem:address"); address != properties.end())
-      request.addresses[assignment.host] = address->second;
-  }
   while (std::ssize(request.ranks) < ranks)
     request.ranks.push_back({"measuring rank", job.roster().assignments().back().host});
   setting.hosts = machines::place(request);
@@ -226,8 +285,12 @@ machines::Agent MachineUse::agent() const {
   return is_allocation_ ? machines::slurm_agent() : machines::remote_agent();
 }
 
-void MachineUse::stage(LaunchSetting& setting) const {
+void MachineUse::stage(LaunchSetting& setting) {
   if (options_.stage.empty()) return;
+  if (!staged_.empty()) {
+    setting.program.front() = staged_;
+    return;
+  }
   // The machine that starts the job asks its own copy, too.
   std::vector<std::string> all = used_;
   if (std::ranges::none_of(all, machines::is_this_machine)) all.emplace_back("localhost");
@@ -275,7 +338,10 @@ void MachineUse::check(const LaunchSetting& setting, const std::string& out) {
           fmt::format("{}machine '{}': {}", problems.empty() ? "" : "\n  ", state.machine, state.problem);
   nlohmann::json all = nlohmann::json::array();
   for (std::size_t i = 0; i < states_.size(); ++i) all.push_back(to_json(states_[i], ranks_[i]));
-  print_document({{"machines", all}});
+  nlohmann::json mapping = nlohmann::json::array();
+  for (const auto& entry : machines::mapping_entries(mapping_.hosts))
+    mapping.push_back(entry.hosts + "=" + entry.machines);
+  print_document({{"machines", all}, {"mapping", mapping}});
   if (!problems.empty()) throw ConfigError(problems);
   checked_ = states_;
 }

@@ -11,17 +11,19 @@
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/machines/agent.hpp"
 #include "runtime/machines/check.hpp"
+#include "runtime/machines/deal.hpp"
 #include "runtime/machines/guards.hpp"
 #include "runtime/machines/machines.hpp"
+#include "runtime/machines/placement.hpp"
 #include "workloads/job/job.hpp"
 
 namespace tandem::cli {
 
 struct MachineOptions {
-  std::string hosts;     ///< "a:4,b:2"
-  std::string hostfile;  ///< of Open MPI
-  bool slurm = false;    ///< an allocation is required
-  std::vector<std::string> mapping;
+  std::string hosts;                 ///< "a:4,b:2"
+  std::string hostfile;              ///< of Open MPI
+  bool slurm = false;                ///< an allocation is required
+  std::vector<std::string> mapping;  ///< as machines::parse_mapping
   std::string interface;
   std::string stage;          ///< folder of the machines to which the program is copied; empty: it is there
   double lost_after_s = 4.0;  ///< a machine that does not answer is lost; 0: never
@@ -51,8 +53,10 @@ class MachineUse {
   MachineUse(const MachineOptions& options, bool takes_allocation);
 
   bool is_used() const { return !machines_.empty(); }
-  /// GPUs that --map gives to hosts of the platform. Errors: ConfigError for an unknown host.
-  void map_gpus(LoadedJob& loaded) const;
+  /// Gives hosts of the platform the GPUs that --map says. With --map auto, asks all machines what they
+  /// offer, deals the hosts that have no machine, and prints the mapping. Pre: devices and placement of the
+  /// job are final. Errors: ConfigError for an unknown host, or hosts that do not fit; WorldError.
+  void map_hosts(LoadedJob& loaded);
   /// Places the ranks. Errors: ConfigError with the table when they cannot be placed.
   /// `ranks`: at least those of the job; further ones are placed with its last. 0: those of the job. Once the
   /// machines have been checked, a job with fewer workers uses those of them that its ranks need.
@@ -60,7 +64,7 @@ class MachineUse {
   /// The same number of ranks on each machine: rank i is on machine i, rank n + i too. Returns the machines.
   const std::vector<std::string>& put_on_each(LaunchSetting& setting, int ranks_each);
   /// Copies the program to the machines where that is asked for. Pre: put_ranks was called.
-  void stage(LaunchSetting& setting) const;
+  void stage(LaunchSetting& setting);
   /// Prints the table of all machines that have ranks. Pre: ranks were put there. Errors: ConfigError when
   /// one of them cannot take part.
   void check(const LaunchSetting& setting, const std::string& out);
@@ -79,6 +83,9 @@ class MachineUse {
 
  private:
   machines::Agent agent() const;
+  std::vector<machines::MachineOffer> ask_offers();
+  void deal_hosts(const LoadedJob& loaded);
+  void note_shared_gpus(const LoadedJob& loaded) const;
   void note_several_networks() const;
   /// Of the directories that machines use instead of the result directory.
   std::string prefix(const std::string& out) const;
@@ -87,6 +94,8 @@ class MachineUse {
 
   MachineOptions options_;
   std::vector<machines::Machine> machines_;
+  machines::Mapping mapping_;                    ///< once dealt, with the hosts that were
+  std::string staged_;                           ///< the program on all machines; empty: not copied to all
   bool is_allocation_;                           ///< of a batch system
   std::vector<std::string> used_;                ///< those with ranks, by their first rank
   std::vector<int> ranks_;                       ///< of each of them

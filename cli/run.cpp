@@ -192,28 +192,41 @@ const char* place_of_ranks(const RunOptions& options, const MachineUse& machines
   return machines.is_used() ? " on the machines" : "";
 }
 
+/// Those of a script are known when it runs.
+MachineUse machines_for(const RunOptions& options) {
+  if (options.sbatch.sbatch.is_wanted) return MachineUse({}, false);
+  return MachineUse(options.machines, options.cluster.empty());
+}
+
+/// Settles what depends on where the ranks run: devices, storage, and the machines and GPUs of hosts.
+void adapt_to_machines(LoadedJob& loaded, MachineUse& machines, const RunOptions& options) {
+  check_machine_use(loaded.experiment, machines, options);
+  if (is_on_machines(machines, options)) compute_natively_by_default(loaded);
+  read_mounted_storage(loaded.experiment);
+  machines.map_hosts(loaded);
+}
+
+int print_script(const Job& job, const RunOptions& options, const std::string& out) {
+  RunSbatchOptions sbatch = options.sbatch;
+  if (may_commit_on_request(job)) sbatch.grace_s = options.grace_s;
+  print_sbatch(run_script(job, options.job, options.machines, sbatch, out));
+  return exit_success;
+}
+
 int run_job(const RunOptions& options) {
   if (auto several = load_jobs(options.job)) return run_jobs(std::move(*several), options);
   if (options.alone) refuse_one_job("--alone");
   LoadedJob loaded = load_job_or_resumed(options.job);
   check_runnable(loaded.experiment);
-  MachineUse machines(options.machines, options.cluster.empty());
-  check_machine_use(loaded.experiment, machines, options);
-  machines.map_gpus(loaded);
-  if (machines.is_used()) compute_natively_by_default(loaded);
-  read_mounted_storage(loaded.experiment);
+  MachineUse machines = machines_for(options);
+  adapt_to_machines(loaded, machines, options);
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");
   // Building the job here finds bad input before anything is written or started.
   Job job = make_job(loaded, out);
   check_job(job, machines, options);
   resume_if_asked(job, options.job);
   record_losses_if_asked(job, options.job);
-  if (options.sbatch.sbatch.is_wanted) {
-    RunSbatchOptions sbatch = options.sbatch;
-    if (may_commit_on_request(job)) sbatch.grace_s = options.grace_s;
-    print_sbatch(run_script(job, options.job, sbatch, out));
-    return exit_success;
-  }
+  if (options.sbatch.sbatch.is_wanted) return print_script(job, options, out);
   // Machines may have another working directory.
   LaunchSetting setting =
       launch_setting({&job, 1}, options,
@@ -222,13 +235,11 @@ int run_job(const RunOptions& options) {
   const auto cluster = use_cluster(options, loaded.experiment);
   put_ranks(setting, job, cluster ? &*cluster : nullptr, machines);
   if (cluster) note_cluster(setting, *cluster);
-  if (machines.is_used()) {
-    if (!options.print_command) {
-      machines.stage(setting);
-      machines.check(setting, out);
-    }
-    note_emulation(loaded.experiment);
+  if (machines.is_used() && !options.print_command) {
+    machines.stage(setting);
+    machines.check(setting, out);
   }
+  if (machines.is_used()) note_emulation(loaded.experiment);
   if (options.check_only) return exit_success;
   if (options.print_command) return print_launch(job, options, std::move(setting));
   const WriteLock lock = create_result_directory(out, options.job.force);
@@ -306,11 +317,21 @@ void add_run(CLI::App& app, int& exit_code) {
                     "Of several jobs (key jobs): also run each of them alone, for its slow-down");
   command->add_flag("--check", options->check_only,
                     "Only ask all machines whether they can take part, and print the table");
-  add_sbatch_options(*command, options->sbatch.sbatch,
-                     "runs the job on a node for each host, and resumes it when it is requeued",
-                     "Several machines");
-  command->add_option("--gpus", options->sbatch.gpus, "Of the script: GPUs of a node [0]")
+  add_sbatch_options(
+      *command, options->sbatch.sbatch,
+      "runs the job on a node for each host, or as --map says, where a machine is any name for a "
+      "node, and resumes it when it is requeued",
+      "Several machines");
+  command
+      ->add_option(
+          "--gpus", options->sbatch.gpus,
+          "Of the script: GPUs of a node; 0: none, even if hosts have them [those that its hosts use]")
       ->check(CLI::Range(0, 1000))
+      ->group("Several machines");
+  command
+      ->add_option("--cpus", options->sbatch.cpus,
+                   "Of the script: cores of a node, which --map auto gives a rank each [any number]")
+      ->check(CLI::Range(1, 100'000))
       ->group("Several machines");
   command->footer(
       "Examples:\n"
@@ -318,6 +339,12 @@ void add_run(CLI::App& app, int& exit_code) {
       "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --print-command\n"
       "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --hosts a:4,b:4 --map server=a "
       "--check\n"
+      "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --hosts 'a[1-2]:4' --map server=a1 "
+      "--map "
+      "auto\n"
+      "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --print-sbatch --map 'node-[1-6]=a' "
+      "--map server=b\n"
+      "  tandem run workloads/experiments/mixed_lab.yaml --variant bsp --print-sbatch --map auto --cpus 4\n"
       "  tandem run --resume results/mixed_lab/bsp/measured --set stop.rounds=200\n"
       "  tandem run --cluster platforms/mixed_lab.xml workloads/experiments/mixed_lab.yaml --variant bsp\n"
       "SIGUSR1 to a rank's process (tandem-rank) warns the job that its machine will be taken away in\n"

@@ -2,36 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <optional>
+#include "policies/vocabulary/numbered_name.hpp"
 
 namespace tandem::platforms {
 namespace {
 
-struct Numbered {
-  std::string before;
-  std::string digits;
-  std::string after;
-};
-
-/// Splits at the last number of a name, of up to nine digits.
-std::optional<Numbered> numbered(const std::string& name) {
-  constexpr std::size_t most_digits = 9;
-  constexpr const char* digits = "0123456789";
-  const std::size_t last = name.find_last_of(digits);
-  if (last == std::string::npos) return std::nullopt;
-  const std::size_t end = last + 1;
-  const std::size_t before = name.find_last_not_of(digits, last);
-  const std::size_t first =
-      std::max(before == std::string::npos ? 0 : before + 1, end - std::min(end, most_digits));
-  return Numbered{name.substr(0, first), name.substr(first, end - first), name.substr(end)};
-}
-
 bool follows(const std::string& name, const std::string& previous) {
-  const auto a = numbered(previous);
-  const auto b = numbered(name);
-  return a && b && a->before == b->before && a->after == b->after &&
-         std::stol(b->digits) == std::stol(a->digits) + 1;
+  const auto parts = numbered(previous);
+  return parts && parts->at(1) == name;
 }
 
 }  // namespace

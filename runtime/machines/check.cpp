@@ -182,16 +182,22 @@ void judge_names(std::vector<MachineState>& states) {
 
 }  // namespace
 
-std::vector<MachineState> check_machines(const CheckSetting& setting) {
-  auto local = std::async(std::launch::async, [&] { return ask_machine("this machine", setting, true); });
+std::vector<MachineState> ask_machines(const CheckSetting& setting) {
   std::vector<std::future<MachineState>> answers;
   for (const std::string& name : setting.machines)
     answers.push_back(std::async(
         std::launch::async, [&setting, name] { return ask_machine(name, setting, is_this_machine(name)); }));
+  std::vector<MachineState> states;
+  for (auto& answer : answers) states.push_back(answer.get());
+  return states;
+}
+
+std::vector<MachineState> check_machines(const CheckSetting& setting) {
+  auto local = std::async(std::launch::async, [&] { return ask_machine("this machine", setting, true); });
+  std::vector<MachineState> states = ask_machines(setting);
   const MachineState here = local.get();
   if (!here.problem.empty()) throw WorldError(here.problem);
-  std::vector<MachineState> states;
-  for (auto& answer : answers) judge(states.emplace_back(answer.get()), here, setting);
+  for (MachineState& state : states) judge(state, here, setting);
   if (!setting.is_allocation) judge_names(states);
   return states;
 }

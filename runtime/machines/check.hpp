@@ -47,7 +47,10 @@ struct CheckSetting {
   Seconds limit{20.0};                  ///< for one machine, without the time to read the files
 };
 
-/// In the order of the machines. A machine of this name here is asked without the agent.
+/// What each machine says of itself, in their order, without a judgement: `problem` is that it does not
+/// answer.
+std::vector<MachineState> ask_machines(const CheckSetting& setting);
+/// The same, judged. A machine of this name here is asked without the agent.
 std::vector<MachineState> check_machines(const CheckSetting& setting);
 
 /// The first address of a machine in the network that messages use (CheckSetting::interface); empty: it is

@@ -9,11 +9,13 @@
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "runtime/machines/name_lists.hpp"
 
 namespace tandem::machines {
 namespace {
 
 constexpr int most_slots = 100'000;
+constexpr int most_gpus = 1000;
 
 std::optional<int> number_in(const std::string& text, int least, int most) {
   int value = 0;
@@ -29,7 +31,7 @@ void add(std::vector<Machine>& machines, const std::string& where, const std::st
     throw ConfigError(fmt::format("{}: expected the name or address of a machine, found '{}'", where, name));
   if (std::ranges::find(machines, name, &Machine::name) != machines.end())
     throw ConfigError(fmt::format("{}: expected each machine once, found '{}' again", where, name));
-  Machine machine{name, {}};
+  Machine machine{.name = name};
   if (!slots.empty()) {
     machine.slots = number_in(slots, 1, most_slots);
     if (!machine.slots)
@@ -37,47 +39,6 @@ void add(std::vector<Machine>& machines, const std::string& where, const std::st
                                     where, name, most_slots, slots));
   }
   machines.push_back(std::move(machine));
-}
-
-/// At the separators outside brackets.
-std::vector<std::string> parts_of_list(const std::string& text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char letter : text) {
-    depth += letter == '[' ? 1 : letter == ']' ? -1 : 0;
-    if (letter == ',' && depth == 0)
-      parts.emplace_back();
-    else
-      parts.back() += letter;
-  }
-  return parts;
-}
-
-[[noreturn]] void refuse_nodes(const std::string& text) {
-  throw ConfigError("SLURM_JOB_NODELIST: expected names such as n[1-3,07],m, found '" + text + "'");
-}
-
-/// "n[1-3,07]" to n1 n2 n3 n07: numbers are as wide as their first one.
-void expand(const std::string& part, std::vector<std::string>& names) {
-  const auto open = part.find('[');
-  if (open == std::string::npos) {
-    if (part.empty()) refuse_nodes(part);
-    names.push_back(part);
-    return;
-  }
-  const auto close = part.find(']', open);
-  if (close == std::string::npos) refuse_nodes(part);
-  const std::string before = part.substr(0, open), after = part.substr(close + 1);
-  std::istringstream ranges(part.substr(open + 1, close - open - 1));
-  for (std::string range; std::getline(ranges, range, ',');) {
-    const auto dash = range.find('-');
-    const std::string first = range.substr(0, dash);
-    const auto low = number_in(first, 0, most_slots);
-    const auto high = dash == std::string::npos ? low : number_in(range.substr(dash + 1), 0, most_slots);
-    if (!low || !high || *high < *low) refuse_nodes(part);
-    for (int i = *low; i <= *high; ++i)
-      expand(fmt::format("{}{:0{}}{}", before, i, first.size(), after), names);
-  }
 }
 
 /// "2(x3),1" to 2 2 2 1.
@@ -99,11 +60,24 @@ std::vector<std::string> expand_tasks(const std::string& text) {
   return counts;
 }
 
+/// "4", "h200:4" and "a100:2,v100:2" are four; none: the text is empty.
+std::optional<int> sum_of_gpus(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  int sum = 0;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const auto count = number_in(part.substr(part.rfind(':') + 1), 0, most_gpus);
+    if (!count) throw ConfigError("SLURM_GPUS_PER_NODE: expected 4 or h200:4, found '" + text + "'");
+    sum += *count;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::vector<Machine> parse_host_list(const std::string& text) {
   std::vector<Machine> machines;
-  for (const std::string& part : parts_of_list(text)) {
+  for (const std::string& part : names_in(text, "--hosts")) {
     const auto colon = part.find(':');
     if (colon != std::string::npos && colon + 1 == part.size())
       throw ConfigError("--hosts: machine '" + part.substr(0, colon) +
@@ -137,25 +111,31 @@ std::vector<Machine> read_hostfile(const std::string& path) {
   return machines;
 }
 
-std::vector<Machine> slurm_machines(const std::string& nodes, const std::string& tasks) {
-  std::vector<std::string> names;
-  for (const std::string& part : parts_of_list(nodes)) expand(part, names);
+std::vector<Machine> slurm_machines(const std::string& nodes, const std::string& tasks,
+                                    const std::string& gpus) {
+  const auto names = names_in(nodes, "SLURM_JOB_NODELIST");
   const auto counts = expand_tasks(tasks);
   if (!counts.empty() && counts.size() != names.size())
     throw ConfigError(
         fmt::format("SLURM_TASKS_PER_NODE: expected as many as the {} nodes of SLURM_JOB_NODELIST, found {}",
                     names.size(), counts.size()));
+  const auto gpus_each = sum_of_gpus(gpus);
   std::vector<Machine> machines;
-  for (std::size_t i = 0; i < names.size(); ++i)
+  for (std::size_t i = 0; i < names.size(); ++i) {
     add(machines, "SLURM_JOB_NODELIST", names[i], counts.empty() ? "" : counts[i]);
+    machines.back().gpus = gpus_each;
+  }
   return machines;
 }
 
 std::optional<std::vector<Machine>> allocation_of_environment() {
-  const char* const nodes = std::getenv("SLURM_JOB_NODELIST");
-  if (nodes == nullptr) return std::nullopt;
-  const char* const tasks = std::getenv("SLURM_TASKS_PER_NODE");
-  return slurm_machines(nodes, tasks == nullptr ? "" : tasks);
+  const auto value = [](const char* variable) {
+    const char* const text = std::getenv(variable);
+    return std::string(text == nullptr ? "" : text);
+  };
+  if (std::getenv("SLURM_JOB_NODELIST") == nullptr) return std::nullopt;
+  return slurm_machines(value("SLURM_JOB_NODELIST"), value("SLURM_TASKS_PER_NODE"),
+                        value("SLURM_GPUS_PER_NODE"));
 }
 
 }  // namespace tandem::machines

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <ranges>
+#include <set>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "runtime/machines/name_lists.hpp"
 
 namespace tandem::machines {
 namespace {
@@ -15,16 +18,6 @@ namespace {
 const Machine* find(const std::vector<Machine>& machines, const std::string& name) {
   const auto found = std::ranges::find(machines, name, &Machine::name);
   return found == machines.end() ? nullptr : &*found;
-}
-
-/// Empty: none of the machines.
-std::string machine_of(const std::string& host, const PlacementRequest& request) {
-  for (const Mapped& mapped : request.mapping)
-    if (mapped.host == host) return mapped.machine;
-  if (const auto address = request.addresses.find(host); address != request.addresses.end())
-    return find(request.machines, address->second) != nullptr ? address->second : "";
-  if (find(request.machines, host) != nullptr) return host;
-  return request.machines.size() == 1 ? request.machines.front().name : "";
 }
 
 void check_mapping(const PlacementRequest& request) {
@@ -48,36 +41,107 @@ std::string table_of(const PlacementRequest& request, const std::vector<std::str
   return table + "  machines: " + machines;
 }
 
-}  // namespace
+[[noreturn]] void refuse_entry(const std::string& entry) {
+  throw ConfigError(
+      fmt::format("--map: expected HOST=MACHINE, HOST=MACHINE:GPU, lists of them such as node-[0-7]=a:[0-7], "
+                  "or auto, found '{}'",
+                  entry));
+}
 
-Mapped parse_mapping(const std::string& text) {
-  const auto equals = text.rfind('=');
-  const auto refuse = [&]() -> void {
-    throw ConfigError("--map: expected HOST=MACHINE or HOST=MACHINE:GPU, found '" + text + "'");
-  };
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) refuse();
-  Mapped mapped{text.substr(0, equals), text.substr(equals + 1), {}};
-  const auto colon = mapped.machine.rfind(':');
+/// "a" or "a:0". `entry`: for errors.
+Mapped parse_machine(const std::string& text, const std::string& entry) {
+  Mapped mapped{.host = {}, .machine = text};
+  const auto colon = text.rfind(':');
   if (colon == std::string::npos) return mapped;
-  const std::string gpu = mapped.machine.substr(colon + 1);
   int number = -1;
-  const auto [rest, error] = std::from_chars(gpu.data(), gpu.data() + gpu.size(), number);
-  if (error != std::errc() || rest != gpu.data() + gpu.size() || number < 0 || number > 1000 || colon == 0)
-    refuse();
+  const auto [rest, error] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), number);
+  if (error != std::errc() || rest != text.data() + text.size() || number < 0 || number > 1000 || colon == 0)
+    refuse_entry(entry);
   mapped.machine.resize(colon);
   mapped.gpu = number;
   return mapped;
 }
 
+std::vector<Mapped> parse_entry(const std::string& entry) {
+  const auto equals = entry.rfind('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == entry.size()) refuse_entry(entry);
+  const auto hosts = names_in(entry.substr(0, equals), "--map");
+  const auto machines = names_in(entry.substr(equals + 1), "--map");
+  if (machines.size() != 1 && machines.size() != hosts.size())
+    throw ConfigError(fmt::format(
+        "--map {}: expected one machine for all, or one for each of the {} hosts, found {} machines", entry,
+        hosts.size(), machines.size()));
+  std::vector<Mapped> all;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    all.push_back(parse_machine(machines[machines.size() == 1 ? 0 : i], entry));
+    all.back().host = hosts[i];
+  }
+  return all;
+}
+
+}  // namespace
+
+Mapping parse_mapping(const std::vector<std::string>& entries) {
+  Mapping mapping;
+  std::set<std::string> known;
+  for (const std::string& entry : entries) {
+    if (entry == "auto") {
+      mapping.is_auto = true;
+      continue;
+    }
+    for (Mapped& mapped : parse_entry(entry)) {
+      if (!known.insert(mapped.host).second)
+        throw ConfigError(
+            fmt::format("--map {}: expected each host once, found '{}' again", entry, mapped.host));
+      mapping.hosts.push_back(std::move(mapped));
+    }
+  }
+  return mapping;
+}
+
+std::vector<MappingEntry> mapping_entries(const std::vector<Mapped>& hosts) {
+  struct Lists {
+    std::vector<std::string> hosts, machines;
+  };
+  std::vector<std::pair<std::string, bool>> order;  // a machine, and whether its hosts have numbers of GPUs
+  std::map<std::pair<std::string, bool>, Lists> lists;
+  for (const Mapped& mapped : hosts) {
+    const auto key = std::pair(mapped.machine, mapped.gpu.has_value());
+    if (!lists.contains(key)) order.push_back(key);
+    auto& [names, machines] = lists[key];
+    names.push_back(mapped.host);
+    if (mapped.gpu) machines.push_back(fmt::format("{}:{}", mapped.machine, *mapped.gpu));
+  }
+  std::vector<MappingEntry> entries;
+  for (const auto& key : order) {
+    const auto& [names, machines] = lists[key];
+    entries.push_back({list_of(names), machines.empty() ? key.first : list_of(machines)});
+  }
+  return entries;
+}
+
+std::string named_machine(const std::string& host, const PlacementRequest& request) {
+  if (const auto mapped = std::ranges::find(request.mapping, host, &Mapped::host);
+      mapped != request.mapping.end())
+    return mapped->machine;
+  if (const auto address = request.addresses.find(host); address != request.addresses.end())
+    return find(request.machines, address->second) != nullptr ? address->second : "";
+  return find(request.machines, host) != nullptr ? host : "";
+}
+
 std::vector<std::string> place(const PlacementRequest& request) {
   check_mapping(request);
   std::vector<std::string> of_rank;
-  for (const PlacedRank& rank : request.ranks) of_rank.push_back(machine_of(rank.host, request));
+  for (const PlacedRank& rank : request.ranks) {
+    of_rank.push_back(named_machine(rank.host, request));
+    if (of_rank.back().empty() && request.machines.size() == 1 && !request.addresses.contains(rank.host))
+      of_rank.back() = request.machines.front().name;
+  }
   if (const auto without = std::ranges::find(of_rank, ""); without != of_rank.end()) {
     const auto& host = request.ranks[static_cast<std::size_t>(without - of_rank.begin())].host;
     throw ConfigError(
-        fmt::format("host '{}' of the platform is none of the machines: name it with --map {}=MACHINE, or "
-                    "by its property tandem:address\n{}",
+        fmt::format("host '{}' of the platform is none of the machines: name it with --map {}=MACHINE or "
+                    "by its property tandem:address, or let --map auto choose\n{}",
                     host, host, table_of(request, of_rank)));
   }
   for (const Machine& machine : request.machines) {

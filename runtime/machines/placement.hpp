@@ -6,19 +6,36 @@
 #include <string>
 #include <vector>
 
-#include "policies/vocabulary/units.hpp"
 #include "runtime/machines/machines.hpp"
 
 namespace tandem::machines {
 
-/// "node-1=a:0": host node-1 of the platform is machine a, and computes on its GPU 0.
+/// Host node-1 of the platform is machine a, and computes on its GPU 0.
 struct Mapped {
   std::string host;
   std::string machine;
-  std::optional<int> gpu;
+  std::optional<int> gpu = {};  ///< none: the number that the platform file gives
+  bool operator==(const Mapped&) const = default;
 };
-/// Errors: ConfigError.
-Mapped parse_mapping(const std::string& text);
+
+/// All entries of --map.
+struct Mapping {
+  std::vector<Mapped> hosts;
+  bool is_auto = false;  ///< hosts that have no machine otherwise are dealt (deal.hpp)
+};
+
+/// The machines of some hosts as one entry of --map: "gpu-[0-7]" and "a:[0-7]".
+struct MappingEntry {
+  std::string hosts;
+  std::string machines;
+};
+
+/// Each entry is "auto", or HOSTS=MACHINES with lists (names_in): "node-1=a:0", "node-[0-7]=a",
+/// "node-[0-7]=gpu[01-08]", "gpu-[0-7]=a:[0-7]". One machine takes all hosts; otherwise there are as many.
+/// Errors: ConfigError, also for a host that is in two entries.
+Mapping parse_mapping(const std::vector<std::string>& entries);
+/// The inverse: an entry for the hosts of a machine that have no GPU number, and one for those that have.
+std::vector<MappingEntry> mapping_entries(const std::vector<Mapped>& hosts);
 
 struct PlacedRank {
   std::string role;
@@ -32,9 +49,12 @@ struct PlacementRequest {
   std::map<std::string, std::string> addresses = {};  ///< property tandem:address, by host
 };
 
-/// The machine of each rank: that to which its host is mapped, else its address, else the one of its name,
-/// else the only machine there is. Errors: ConfigError with the whole table when a host has no machine, or a
-/// machine more ranks than slots.
+/// The machine of a host: that to which it is mapped, else its address, else the one of its name. Empty: none
+/// of the machines.
+std::string named_machine(const std::string& host, const PlacementRequest& request);
+
+/// The machine of each rank: named_machine, or the only machine there is. Errors: ConfigError with the whole
+/// table when a host has no machine, or a machine more ranks than slots.
 std::vector<std::string> place(const PlacementRequest& request);
 
 }  // namespace tandem::machines

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "policies/vocabulary/check.hpp"
+#include "runtime/machines/name_lists.hpp"
 #include "runtime/machines/placement.hpp"
 #include "runtime/machines/stage.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -31,6 +32,8 @@ std::vector<std::string> names_of(const std::vector<Machine>& machines) {
 TEST(HostList, NamesMachinesAndSlots) {
   const auto machines = parse_host_list("a:4,b,10.0.0.7:2");
   EXPECT_EQ(machines, (std::vector<Machine>{{"a", 4}, {"b", {}}, {"10.0.0.7", 2}}));
+  EXPECT_EQ(parse_host_list("gpu[08-10]:4,b"),
+            (std::vector<Machine>{{"gpu08", 4}, {"gpu09", 4}, {"gpu10", 4}, {"b", {}}}));
 }
 
 TEST(HostList, RefusesWhatIsNoMachine) {
@@ -43,7 +46,7 @@ TEST(HostList, RefusesWhatIsNoMachine) {
               std::string::npos)
         << slots;
   // Names become words of a shell on another machine, and must not be options of ssh.
-  for (const char* name : {"", "a b", "a;rm", "$(x)", "-oProxyCommand=x", "a|b"})
+  for (const char* name : {"a b", "a;rm", "$(x)", "-oProxyCommand=x", "a|b"})
     EXPECT_NE(error_of([&] { parse_host_list(name); }).find("name or address"), std::string::npos) << name;
 }
 
@@ -68,6 +71,9 @@ TEST(SlurmNodes, AreExpanded) {
             (std::vector<std::string>{"r1n0", "r1n1", "r2n0", "r2n1"}));
   EXPECT_EQ(slurm_machines("n[1-4]", "2(x3),1"),
             (std::vector<Machine>{{"n1", 2}, {"n2", 2}, {"n3", 2}, {"n4", 1}}));
+  for (const char* gpus : {"4", "h200:4", "a100:1,v100:3"})
+    EXPECT_EQ(slurm_machines("n1", "", gpus).front().gpus, 4) << gpus;
+  EXPECT_FALSE(slurm_machines("n1", "").front().gpus.has_value());
 }
 
 TEST(SlurmNodes, RefuseOtherTexts) {
@@ -76,16 +82,43 @@ TEST(SlurmNodes, RefuseOtherTexts) {
         << nodes;
   EXPECT_NE(error_of([] { slurm_machines("n[1-2]", "1"); }).find("2 nodes"), std::string::npos);
   EXPECT_NE(error_of([] { slurm_machines("n1", "2(x"); }).find("SLURM_TASKS_PER_NODE"), std::string::npos);
+  EXPECT_NE(error_of([] { slurm_machines("n1", "", "x"); }).find("SLURM_GPUS_PER_NODE"), std::string::npos);
 }
 
-TEST(Mapping, NamesHostMachineAndGpu) {
-  const Mapped mapped = parse_mapping("node-1=10.0.0.7:3");
-  EXPECT_EQ(mapped.host, "node-1");
-  EXPECT_EQ(mapped.machine, "10.0.0.7");
-  EXPECT_EQ(mapped.gpu, 3);
-  EXPECT_FALSE(parse_mapping("a=b").gpu.has_value());
-  for (const char* text : {"a", "=b", "a=", "a=b:", "a=b:x", "a=b:-1", "a=:1"})
-    EXPECT_NE(error_of([&] { parse_mapping(text); }).find("HOST=MACHINE"), std::string::npos) << text;
+TEST(NameLists, AreReadAsTheyAreWritten) {
+  for (const char* list : {"n[1-3],m", "n[07-12]-ib", "n[9-11]", "a:[0-7]", "n1,n3", "n[1-2],n[1-2]", "a,b"})
+    EXPECT_EQ(list_of(names_in(list, "")), list);
+  EXPECT_EQ(list_of({"n9", "n10", "n011"}), "n[9-10],n011");
+  EXPECT_NE(error_of([] { names_in("n[0-999999]", "--map"); }).find("100000"), std::string::npos);
+}
+
+TEST(Mapping, NamesHostsMachinesAndGpus) {
+  struct Case {
+    std::vector<std::string> entries;
+    std::vector<Mapped> hosts;
+  };
+  for (const auto& [entries, hosts] :
+       std::vector<Case>{{{"node-1=10.0.0.7:3"}, {{"node-1", "10.0.0.7", 3}}},
+                         {{"a=b", "c=b"}, {{"a", "b"}, {"c", "b"}}},
+                         {{"n-[0-1],s=a"}, {{"n-0", "a"}, {"n-1", "a"}, {"s", "a"}}},
+                         {{"n-[0-1]=gpu[09-10]"}, {{"n-0", "gpu09"}, {"n-1", "gpu10"}}},
+                         {{"n-[0-3]=g[1-2]:[0-1]"},
+                          {{"n-0", "g1", 0}, {"n-1", "g1", 1}, {"n-2", "g2", 0}, {"n-3", "g2", 1}}},
+                         {{"auto", "s=a"}, {{"s", "a"}}}}) {
+    const Mapping mapping = parse_mapping(entries);
+    EXPECT_EQ(mapping.hosts, hosts) << entries.front();
+    EXPECT_EQ(mapping.is_auto, entries.front() == "auto");
+  }
+  for (const char* entry : {"a", "=b", "a=", "a=b:", "a=b:x", "a=b:-1", "a=:1"})
+    EXPECT_NE(error_of([&] { parse_mapping({entry}); }).find("HOST=MACHINE"), std::string::npos) << entry;
+  EXPECT_EQ(error_of([] { parse_mapping({"n-[0-7]=g[1-3]"}); }),
+            "--map n-[0-7]=g[1-3]: expected one machine for all, or one for each of the 8 hosts, found 3 "
+            "machines");
+  EXPECT_EQ(error_of([] {
+              parse_mapping({"a=b", "a=c"});
+            }),
+            "--map a=c: expected each host once, found 'a' again");
+  EXPECT_NE(error_of([] { parse_mapping({"a[=b"}); }).find("--map: expected up to"), std::string::npos);
 }
 
 const std::vector<PlacedRank> ranks = {{"worker", "w1"}, {"worker", "w2"}, {"server", "s"}};

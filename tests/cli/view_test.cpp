@@ -80,7 +80,7 @@ TEST_F(View, AReportThatCannotBeWrittenAgainIsRefused) {
          {"one: expected a directory that `tandem validate`", "`tandem view` shows"});
   line_.write("one/report.json", R"({"schema_version": 1, "title": "old"})");
   expect(line_.tandem("report one"), 2, {"one/report.json: schema_version: expected", "found 1", "--resume"});
-  line_.write("one/report.json", R"({"schema_version": 4, "kind": "study"})");
+  line_.write("one/report.json", R"({"schema_version": 5, "kind": "study"})");
   expect(line_.tandem("report one"), 2, {"one/report.json", "damaged"});
   line_.write("one/report.json", R"({"schema_version")");
   expect(line_.tandem("report one"), 2, {"one/report.json"});

@@ -162,7 +162,7 @@ TEST(CurvesRead, AreReportedWithTheFirstEvaluationAtTheTarget) {
 TEST(StudyPages, ContainTheFiguresOfTheDocument) {
   const json document = made_study();
   for (const auto& page : {study_table(document), study_markdown(document)}) {
-    EXPECT_THAT(page, HasSubstr("4.00 (2.50x)"));
+    EXPECT_THAT(page, HasSubstr("*4.00 (2.50x)"));
     EXPECT_THAT(page, HasSubstr("640.0"));
     EXPECT_THAT(page, Not(HasSubstr("count=16/asp"))) << "a grid is a table with one axis across";
     EXPECT_THAT(page, HasSubstr("none up to 32"));

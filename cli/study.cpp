@@ -73,8 +73,10 @@ std::vector<std::size_t> chosen_of(const validation::Suite& suite, const StudyOp
 
 /// Entries do not depend on the names that a study gives.
 void name_document(const validation::StudyConfiguration& names, json& document) {
-  document.update(
-      {{"name", names.name}, {"group", names.group}, {"algorithm", names.algorithm}, {"line", names.line}});
+  document.update({{"name", names.name},
+                   {"group", names.group},
+                   {"algorithm", names.algorithm},
+                   {"coordinates", names.coordinates}});
 }
 
 /// A folder that other shards share, or that an interrupted study left, is continued. The first of the shards

@@ -87,14 +87,17 @@ void add_least_capacity(FoundCapacity found, const validation::StudySection& stu
 }  // namespace
 
 validation::StudyConfiguration names_of(const validation::SuiteEntry& entry) {
-  return {.name = entry.name, .group = entry.group, .algorithm = entry.algorithm, .line = entry.line};
+  return {.name = entry.name,
+          .group = entry.group,
+          .algorithm = entry.algorithm,
+          .coordinates = entry.coordinates};
 }
 
 validation::StudyConfiguration names_of(const SuiteConfiguration& configuration) {
   return {.name = configuration.name,
           .group = configuration.group,
           .algorithm = configuration.algorithm,
-          .line = configuration.line};
+          .coordinates = configuration.coordinates};
 }
 
 std::vector<std::string> words_of(const validation::Suite& suite, const SuiteConfiguration& configuration) {

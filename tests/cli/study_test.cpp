@@ -106,7 +106,7 @@ TEST_F(Study, WithoutWarmEpochsKeepsTheResultAndSaysWhyThereIsNoLeastCache) {
 TEST_F(Study, SimulatesEveryConfigurationAndReportsThem) {
   const auto result = line_.tandem("study study.yaml --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
-  for (const char* part : {"worker_count=2/asp", "worker_count=4/bsp", "out/report.html", "Knee"})
+  for (const char* part : {"Question: two or four", "by workers", "out/report.html", "Knee"})
     EXPECT_NE(result.output.find(part), std::string::npos) << part << "\n" << result.output;
   const json report = read(line_.folder() / "out" / "report.json");
   EXPECT_EQ(report.at("kind"), "study");
@@ -117,7 +117,7 @@ TEST_F(Study, SimulatesEveryConfigurationAndReportsThem) {
     EXPECT_EQ(own.at("workers"), own.at("group") == "worker_count=2" ? 2 : 4);
     EXPECT_TRUE(own.at("speed_up").is_number());
   }
-  EXPECT_EQ(report.at("lines").size(), 2U);
+  EXPECT_EQ(report.at("answer").at("panels").at(0).at("rows").size(), 2U);
   EXPECT_TRUE(report.at("published")[0].at("ratio").is_number());
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out" / "INCOMPLETE"));
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out" / "report.md"));
@@ -145,8 +145,8 @@ TEST_F(LongStudy, KeepsResultDirectoriesIfAsked) {
   std::set<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(line_.folder() / "lean"))
     if (entry.is_regular_file()) files.insert(entry.path().lexically_relative(line_.folder() / "lean"));
-  EXPECT_EQ(files, (std::set<std::string>{"report.html", "report.json", "report.md", "study.json",
-                                          "worker_count=2/asp.json", "worker_count=2/bsp.json",
+  EXPECT_EQ(files, (std::set<std::string>{"report.html", "report.json", "report.md", "study.csv",
+                                          "study.json", "worker_count=2/asp.json", "worker_count=2/bsp.json",
                                           "worker_count=4/asp.json", "worker_count=4/bsp.json"}));
   EXPECT_EQ(read_results((line_.folder() / "full/worker_count=4/bsp").string()).journal.steps.size(), 24U)
       << "four workers, six rounds";
@@ -158,7 +158,7 @@ TEST_F(LongStudy, ParallelJobsGiveTheSameResults) {
   ASSERT_EQ(line_.tandem("study study.yaml --out three --jobs 3").exit_code, 0);
   const json one = read(line_.folder() / "one" / "report.json");
   const json three = read(line_.folder() / "three" / "report.json");
-  EXPECT_EQ(one.at("lines"), three.at("lines"));
+  EXPECT_EQ(one.at("answer"), three.at("answer"));
 }
 
 TEST_F(LongStudy, TakesTheVariantsOfAnExperiment) {

@@ -61,11 +61,25 @@ inline nlohmann::json made_configuration(const MadeConfiguration& made) {
       {"physics", {{"network", "CM02"}}},
       {"versions", {{"tandem", "1"}}}};
   const std::string group = "count=" + std::to_string(made.workers);
-  return validation::study_configuration({.name = group + "/" + made.algorithm,
-                                          .group = group,
-                                          .algorithm = made.algorithm,
-                                          .line = made.algorithm},
-                                         summary, run);
+  return validation::study_configuration(
+      {.name = group + "/" + made.algorithm,
+       .group = group,
+       .algorithm = made.algorithm,
+       .coordinates = {{"placement.worker_count", std::to_string(made.workers)}}},
+      summary, run);
+}
+
+/// That configuration at another place of a grid.
+inline nlohmann::json placed(nlohmann::json made,
+                             const std::vector<std::pair<std::string, std::string>>& coordinates) {
+  std::string group;
+  for (const auto& [key, value] : coordinates) group += (group.empty() ? "" : "/") + key + '=' + value;
+  made["coordinates"] = coordinates;
+  made["group"] = group;
+  made["name"] = group + (group.empty() ? "" : "/") + made.at("algorithm").get<std::string>();
+  for (const auto& [key, value] : coordinates)
+    if (key == "seed") made["experiment"]["seed"] = value;
+  return made;
 }
 
 /// bsp has its knee at 16 workers, asp has none.

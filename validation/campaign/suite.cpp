@@ -27,9 +27,6 @@ struct Choice {
   std::string place;
 };
 
-/// What a study draws its lines along.
-const char* const worker_count_key = "placement.worker_count";
-
 bool is_algorithm_key(const std::string& key) {
   return key == "variant" || key_of_job(key).path.starts_with("sync.");
 }
@@ -43,16 +40,25 @@ std::string plain(std::string text) {
   return text;
 }
 
-/// "quad" of a platform file, "mlp", "bucket_bytes=64KiB", "late.start=20s" of a job.
-std::string label_of(const Choice& choice) {
-  if (choice.key == "experiment") return plain(fs::path(choice.text).stem().string());
-  if (choice.key == "variant") return choice.text;
-  if (const auto [job, path] = key_of_job(choice.key); !job.empty())
-    return plain(job + '.' + path.substr(path.rfind('.') + 1) + "=" + choice.text);
+bool is_file(const Choice& choice) {
+  if (choice.key == "experiment") return true;
+  if (choice.key == "variant" || !key_of_job(choice.key).job.empty()) return false;
   const ExperimentKey& key = *find_experiment_key(choice.key);
   const bool is_tensor_file = key.accepts.tensors && !choice.text.empty() && !choice.text.starts_with('[') &&
                               !is_tensor_text(choice.text);
-  if (key.accepts.file_path || is_tensor_file) return plain(fs::path(choice.text).stem().string());
+  return key.accepts.file_path || is_tensor_file;
+}
+
+/// "quad" of a platform file, else as written.
+std::string value_of(const Choice& choice) {
+  return is_file(choice) ? plain(fs::path(choice.text).stem().string()) : choice.text;
+}
+
+/// "quad" of a platform file, "mlp", "bucket_bytes=64KiB", "late.start=20s" of a job.
+std::string label_of(const Choice& choice) {
+  if (is_file(choice) || choice.key == "variant") return value_of(choice);
+  if (const auto [job, path] = key_of_job(choice.key); !job.empty())
+    return plain(job + '.' + path.substr(path.rfind('.') + 1) + "=" + choice.text);
   const bool speaks = !choice.text.empty() && std::isalpha(static_cast<unsigned char>(choice.text[0])) != 0 &&
                       plain_scalar(choice.text).is_string();
   if (speaks) return plain(choice.text);
@@ -285,7 +291,7 @@ class Expansion {
 
   /// Parts of the name: what varies, the algorithm last.
   void name(SuiteConfiguration& configuration, const std::string& variant) const {
-    std::vector<std::string> group, algorithm, line;
+    std::vector<std::string> group, algorithm;
     for (const auto& choice : choices_) {
       const auto axis = std::find_if(document_.grid.begin(), document_.grid.end(),
                                      [&](const SuiteList& list) { return list.key == choice.key; });
@@ -293,7 +299,7 @@ class Expansion {
           choice.key == "experiment" ? document_.experiments.size() : axis->values.size();
       if (values <= 1) continue;
       (is_algorithm_key(choice.key) ? algorithm : group).push_back(label_of(choice));
-      if (choice.key != worker_count_key && !is_algorithm_key(choice.key)) line.push_back(label_of(choice));
+      if (!is_algorithm_key(choice.key)) configuration.coordinates.emplace_back(choice.key, value_of(choice));
     }
     if (!variant.empty()) algorithm.insert(algorithm.begin(), variant);
     configuration.algorithm = algorithm.empty() ? configuration.experiment.sync.algorithm : joined(algorithm);
@@ -301,8 +307,6 @@ class Expansion {
     auto parts = group;
     parts.insert(parts.end(), algorithm.begin(), algorithm.end());
     configuration.name = parts.empty() ? configuration.experiment.name : joined(parts);
-    line.insert(line.end(), algorithm.begin(), algorithm.end());
-    configuration.line = line.empty() ? configuration.algorithm : joined(line);
     configuration.folder = configuration.name;
   }
 
@@ -375,12 +379,14 @@ std::vector<const Experiment*> SuiteConfiguration::experiments() const {
 }
 
 std::vector<SuiteEntry> SuiteConfiguration::entries() const {
-  if (jobs.empty()) return {{name, group, algorithm, line}};
+  if (jobs.empty()) return {{name, group, algorithm, coordinates}};
   std::vector<SuiteEntry> all;
-  for (const auto& job : jobs)
+  for (const auto& job : jobs) {
     all.push_back({name + '/' + job.name, group + '/' + job.name,
                    with_algorithm(algorithm, experiment.sync.algorithm, job.experiment.sync.algorithm),
-                   line + '/' + job.name, job.name});
+                   coordinates, job.name});
+    all.back().coordinates.emplace_back("job", job.name);
+  }
   return all;
 }
 
@@ -436,7 +442,6 @@ Suite suite_of_experiment(const std::string& path, const std::vector<std::string
     }
     configuration.name = configuration.algorithm = name.empty() ? base.name : name;
     configuration.group = base.name;
-    configuration.line = configuration.algorithm;
     configuration.folder = name.empty() ? "job" : name;
     configuration.experiment_file = path;
     configuration.variant = name;

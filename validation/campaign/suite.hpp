@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
@@ -27,7 +28,8 @@ struct SuiteEntry {
   std::string name;  ///< "quad/mlp/bsp"; of a job: "quad/mlp/bsp/JOB"
   std::string group;
   std::string algorithm;  ///< of the configuration; of a job with another one, that one in its place
-  std::string line;
+  std::vector<std::pair<std::string, std::string>>
+      coordinates;       ///< of the configuration; of a job also "job"
   std::string job = {};  ///< empty: the configuration is one job
 };
 
@@ -35,8 +37,9 @@ struct SuiteConfiguration {
   std::string name;       ///< "quad/mlp/bsp"; no other configuration has it
   std::string group;      ///< what it shares with those that differ from it in the algorithm only
   std::string algorithm;  ///< its variant and sync.* values
-  std::string line;       ///< its name without the number of workers, where the grid varies that
-  std::string folder;     ///< for its results, relative
+  /// Keys of the grid that vary and are not of the algorithm, and "experiment" of several, with the values.
+  std::vector<std::pair<std::string, std::string>> coordinates;
+  std::string folder;  ///< for its results, relative
   bool calibration = false;
   std::string experiment_file;
   std::string variant;                ///< empty: none

@@ -16,6 +16,7 @@ namespace {
 
 using Group = std::vector<const Contender*>;
 
+/// Those with one name of a group. Where each is alone in its group, all are one group.
 std::vector<Group> groups_of(const std::vector<Contender>& contenders) {
   std::vector<std::pair<std::string, Group>> groups;
   for (const auto& contender : contenders) {
@@ -28,7 +29,10 @@ std::vector<Group> groups_of(const std::vector<Contender>& contenders) {
   }
   std::vector<Group> all;
   for (auto& [name, members] : groups) all.push_back(std::move(members));
-  return all;
+  if (std::ranges::any_of(all, [](const Group& group) { return group.size() > 1; })) return all;
+  Group together;
+  for (const auto& contender : contenders) together.push_back(&contender);
+  return {std::move(together)};
 }
 
 const Contender* fastest_of(const Group& group) {
@@ -282,18 +286,19 @@ std::string question_line(const std::vector<std::vector<std::string>>& questions
 Headline headline_of(const std::vector<Contender>& contenders) {
   Headline headline;
   if (contenders.empty()) return headline;
-  auto groups = groups_of(contenders);
-  // Configurations that are each alone in their group can only be compared with all others.
-  if (std::ranges::all_of(groups, [](const Group& group) { return group.size() == 1; })) {
-    Group all;
-    for (const auto& contender : contenders) all.push_back(&contender);
-    groups = {std::move(all)};
-  }
+  const auto groups = groups_of(contenders);
+  headline.warnings = exchange_warnings(contenders);
   headline.text = groups.size() == 1 ? sentence_of(groups.front()) : sentence_of(groups);
-  warn_of_different_exchanges(groups, headline.warnings);
-  warn_of_one_rate(groups, headline.warnings);
   warn_of_overlaps(groups, headline.warnings);
   return headline;
+}
+
+std::vector<std::string> exchange_warnings(const std::vector<Contender>& contenders) {
+  const auto groups = groups_of(contenders);
+  std::vector<std::string> warnings;
+  warn_of_different_exchanges(groups, warnings);
+  warn_of_one_rate(groups, warnings);
+  return warnings;
 }
 
 }  // namespace tandem::validation

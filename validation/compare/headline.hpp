@@ -56,6 +56,9 @@ struct Headline {
 /// best ones overlap.
 Headline headline_of(const std::vector<Contender>& contenders);
 
+/// The first two of its warnings. Other comparisons than that of a headline need them too.
+std::vector<std::string> exchange_warnings(const std::vector<Contender>& contenders);
+
 /// The question of several jobs (RunInfo::question) in one line; empty where none is known.
 std::string question_line(const std::vector<std::vector<std::string>>& questions);
 

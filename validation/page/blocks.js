@@ -13,9 +13,10 @@
     if (mark === 'badge')
       cell.append(make('span', {className: `badge ${text.replace(' ', '-')}`, title: hint, textContent: text}));
     else
-      // A long name may break after a slash.
+      // A short name is one line, a long one may break after a slash.
       cell.textContent = column.words && text !== '-' ? text.replaceAll('/', '/\u200b') : typeset(text);
-    if (mark === 'beyond') cell.classList.add('beyond');
+    if (column.words && text.length <= 24) cell.classList.add('short');
+    if (mark === 'beyond' || mark === 'best') cell.classList.add(mark);
     return cell;
   };
   /** Columns in groups that stay together: a name that begins with a small letter continues the one before it. */
@@ -85,6 +86,10 @@
       make('div', {className: 'tile', title: hint}, [make('span', {textContent: name}), make('b', {textContent: typeset(value)})])))],
     banner: block => [make('div', {className: `banner ${block.state.toLowerCase().replaceAll(' ', '-')}`}, [
       make('b', {textContent: block.state}), block.text,
+      ...(block.points.length ? [make('ul', {}, block.points.map(text => make('li', {textContent: text})))] : [])])],
+    answer: block => [make('section', {className: 'answer'}, [
+      ...(block.question ? [make('p', {className: 'question', textContent: block.question})] : []),
+      make('p', {className: 'text', textContent: block.text}),
       ...(block.points.length ? [make('ul', {}, block.points.map(text => make('li', {textContent: text})))] : [])])],
     table: block => [tableOf(block)],
     charts: block => [make('div', {className: `charts ${block.charts.length === 1 ? 'single' : ''}`}, block.charts.map(chartOf))],

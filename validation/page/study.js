@@ -1,136 +1,258 @@
-// Draws the charts of a study: throughput by number of workers or by configuration, shares of time, accuracy, and
-// published figures. A chart without a canvas on the page is not drawn.
+// Draws the charts of a study from its answer: efficiency and measures of each panel, shares of time and accuracy of
+// each place of the grid, and published figures. A chart without a canvas on the page is not drawn.
 (() => {
-  const {report, color, shade, shades, axis, categories, element, legend, roundTicks, threeDigits, timeScale} = tandem;
+  const {report, color, shade, axis, categories, element, legend, roundTicks, threeDigits, timeScale, timeText} = tandem;
+  const {answer: {panels, measures, across}, configurations, published} = report;
   const draw = (id, configuration) => { if (element(id)) new Chart(element(id), configuration()); };
   const range = values => [Math.min(...values), Math.max(...values)];
-  const tooltip = label => ({plugins: {tooltip: {callbacks: {label}}}});
-  const {lines, configurations, panels} = report;
-  const algorithms = [...new Set(configurations.map(own => own.algorithm))];
-  const shadeOf = own => shade(algorithms.indexOf(own.algorithm));
-  /** Small multiples: a panel has the configurations of one group, and all panels share an axis. */
-  const panelsOf = id => panels.map(({configurations: members}, index) => [`${id}-${index}`, members.map(at => configurations[at])]);
-  /** In a panel the algorithm tells configurations apart, unless there is only one panel. */
-  const labelOf = own => (panels.length > 1 ? own.algorithm : own.name);
+  const tooltip = label => ({tooltip: {callbacks: {label}}});
+  const variants = [...new Set(panels.flatMap(panel => panel.rows.map(row => row.variant)))];
+  /** Eight colours, and again with dashes. */
+  const styleOf = variant => {
+    const index = variants.indexOf(variant), ink = shade(index % 8);
+    return {borderColor: ink, backgroundColor: ink, borderWidth: 2, borderDash: [[], [7, 3], [2, 3]][Math.floor(index / 8) % 3]};
+  };
+  const isNumeric = across !== null && across.numbers.length > 0;
 
-  /** One line per name over the numbers of workers; the knee is the large point. */
-  const drawLines = (id, pick, title, more, unit) => draw(id, () => {
-    const [few, many] = range(lines.flatMap(line => line.workers));
-    return {
-      type: 'line',
-      data: {datasets: lines.map((line, index) => ({
-        label: line.name, borderColor: shade(index), backgroundColor: shade(index), borderWidth: 2,
-        data: line.workers.map((workers, at) => ({x: workers, y: pick(line, at)})),
-        pointRadius: line.workers.map(workers => (workers === line.knee ? 7 : 3)),
-        pointStyle: line.workers.map(workers => (workers === line.knee ? 'rectRot' : 'circle'))}))},
-      options: {
-        scales: {
-          x: axis('workers', {type: 'logarithmic', min: few, max: many,
-            afterBuildTicks: scale => { scale.ticks = [...new Set(lines.flatMap(line => line.workers))].sort((a, b) => a - b).map(value => ({value})); },
-            ticks: {callback: value => threeDigits(value), autoSkip: true, maxRotation: 0}}),
-          y: axis(title, more)},
-        ...tooltip(item => `${item.dataset.label}, ${threeDigits(item.parsed.x)} workers: ${threeDigits(item.parsed.y)} ${unit}`)},
-    };
-  });
-  if (lines.length > 0) {
-    const [low, high] = range(lines.flatMap(line => line.throughput));
-    drawLines('line-throughput', (line, at) => line.throughput[at], 'throughput (samples/s)',
-              {type: 'logarithmic', ticks: {callback: roundTicks(high / low)}}, 'samples/s');
-    drawLines('line-efficiency', (line, at) => line.efficiency[at] * 100, 'efficiency (%)', {beginAtZero: true}, '%');
-    ['line-throughput', 'line-efficiency'].forEach(id =>
-      legend(`${id}-legend`, shades(lines.map(line => line.name))));
-  }
+  // ---- Names next to what they name ----
 
-  /** Draws the interval of each bar that has one. */
-  const whiskers = members => ({
-    id: 'whiskers',
-    afterDatasetsDraw({ctx, scales: {x, y}}) {
+  const font = `13px ${Chart.defaults.font.family}`;
+  const widthOf = (() => {
+    const context = document.createElement('canvas').getContext('2d');
+    return text => { context.font = font; return context.measureText(text).width; };
+  })();
+  const cut = (text, room) => {
+    let shown = text;
+    while (shown.length > 2 && widthOf(shown) > room) shown = `${shown.slice(0, -2)}…`;
+    return shown;
+  };
+  /** Room at the right of a chart; at most a third of a narrow page. */
+  const roomFor = texts => Math.min(18 + Math.max(0, ...texts.map(widthOf)), Math.max(170, innerWidth / 3));
+  /** Moves labels that would overlap. */
+  const spread = (labels, top, bottom) => {
+    const distance = Math.min(15, (bottom - top) / Math.max(1, labels.length - 1));
+    labels.sort((a, b) => a.y - b.y);
+    labels.forEach((label, index) => { label.at = Math.max(label.y, index === 0 ? top : labels[index - 1].at + distance); });
+    for (let index = labels.length - 1, limit = bottom; index >= 0; --index, limit = Math.min(limit, labels[index + 1].at) - distance)
+      labels[index].at = Math.min(labels[index].at, limit);
+    return labels;
+  };
+  /** The name of each line where it ends. Lines of one name are named once. */
+  const lineNames = {
+    id: 'line-names',
+    afterDatasetsDraw(chart) {
+      const {ctx, chartArea: area, data, width} = chart, named = new Set();
+      const labels = data.datasets.flatMap(({label, borderColor}, index) => {
+        const last = chart.getDatasetMeta(index).data.filter(point => !point.skip).pop();
+        if (!last || named.has(label)) return [];
+        named.add(label);
+        return [{text: label, ink: borderColor, x: last.x, y: last.y}];
+      });
       ctx.save();
-      ctx.strokeStyle = color.ink;
-      members.forEach((own, index) => {
-        if (!own.intervals.throughput) return;
-        const [low, high] = own.intervals.throughput.map(end => x.getPixelForValue(end)), at = y.getPixelForValue(index);
+      ctx.font = font;
+      ctx.textBaseline = 'middle';
+      spread(labels, area.top, area.bottom).forEach(({text, ink, x, y, at}) => {
+        ctx.strokeStyle = ctx.fillStyle = ink;
+        ctx.lineWidth = 0.7;
         ctx.beginPath();
-        [[low, at, high, at], [low, at - 4, low, at + 4], [high, at - 4, high, at + 4]].forEach(([x1, y1, x2, y2]) => {
-          ctx.moveTo(x1, y1);
-          ctx.lineTo(x2, y2);
-        });
+        ctx.moveTo(x + 5, y);
+        ctx.lineTo(area.right + 8, at);
         ctx.stroke();
+        ctx.fillText(cut(text, width - area.right - 12), area.right + 10, at);
       });
       ctx.restore();
     },
+  };
+  /** The text of each bar after its end, and the spread of seeds or of an ensemble. `texts`, `spreads`: by dataset. */
+  const barTexts = (texts, spreads) => ({
+    id: 'bar-texts',
+    afterDatasetsDraw(chart) {
+      const {ctx, scales: {x}} = chart;
+      ctx.save();
+      ctx.font = font;
+      ctx.textBaseline = 'middle';
+      texts.forEach((own, dataset) => chart.getDatasetMeta(dataset).data.forEach((bar, index) => {
+        const ends = spreads[dataset][index];
+        let end = bar.x;
+        if (ends) {
+          const [low, high] = ends.map(value => x.getPixelForValue(value));
+          ctx.strokeStyle = color.ink;
+          ctx.beginPath();
+          [[low, bar.y, high, bar.y], [low, bar.y - 4, low, bar.y + 4], [high, bar.y - 4, high, bar.y + 4]].forEach(([x1, y1, x2, y2]) => {
+            ctx.moveTo(x1, y1);
+            ctx.lineTo(x2, y2);
+          });
+          ctx.stroke();
+          end = Math.max(end, high);
+        }
+        ctx.fillStyle = color.ink;
+        if (own[index]) ctx.fillText(own[index], end + 6, bar.y);
+      }));
+      ctx.restore();
+    },
   });
-  const throughputText = ({throughput, intervals}) => `${threeDigits(throughput)} samples/s` +
-    (intervals.throughput ? ` (90 % of simulations: ${intervals.throughput.map(threeDigits).join(' to ')})` : '');
-  const most = Math.max(...configurations.flatMap(own => [own.throughput, ...(own.intervals.throughput || [])]));
-  panelsOf('throughput').forEach(([id, members]) => draw(id, () => ({
-    type: 'bar',
-    data: {labels: members.map(labelOf), datasets: [
-      {data: members.map(own => own.throughput), backgroundColor: color.simulated, maxBarThickness: 14}]},
-    options: {indexAxis: 'y', scales: {x: axis('throughput (samples/s)', {min: 0, suggestedMax: most}), y: categories},
-              ...tooltip(item => throughputText(members[item.dataIndex]))},
-    plugins: [whiskers(members)],
-  })));
 
-  const exchange = (own, part) => (own.exchange_shares ? own.exchange_shares[part] : 0);
-  const parts = [
-    ['computing', '#17685f', own => own.shares.computing], ['data', '#8d99ae', own => own.shares.data],
-    ['query', '#f2c14e', own => own.shares.query],
-    ['communicating', '#b98a6c', own => exchange(own, 'communicating')],
-    ['waiting', '#dfc8bb', own => exchange(own, 'waiting')],
-    ['communicating and waiting', '#c9a0dc', own => (own.exchange_shares ? 0 : own.shares.exchange)],
-    ['other', '#e9edf2', own => own.shares.other],
-  ].filter(([, , value]) => configurations.some(own => own.shares && value(own) > 0));
-  panelsOf('shares').forEach(([id, members]) => {
+  // ---- The comparison ----
+
+  const columnName = column => (across === null ? '' : across.values[column]);
+  const xAxis = panel => {
+    const numbers = panel.columns.map(column => across.numbers[column]), [low, high] = range(numbers);
+    const isLogarithmic = low > 0 && high >= 8 * low;
+    return axis(across.name, {
+      type: isLogarithmic ? 'logarithmic' : 'linear', min: low, max: high,
+      afterBuildTicks: scale => { scale.ticks = numbers.map(value => ({value})).sort((a, b) => a.value - b.value); },
+      ticks: {callback: value => columnName(across.numbers.indexOf(value)), autoSkip: true, maxRotation: 0}});
+  };
+  /** `pick`: the y value of a row at a column, or null. */
+  const drawLines = (id, panel, pick, y, text) => draw(id, () => ({
+    type: 'line',
+    data: {datasets: panel.rows.map(row => {
+      const isKnee = at => row.knee !== null && row.knee === across.numbers[panel.columns[at]];
+      return {label: row.variant, ...styleOf(row.variant), spanGaps: true, clip: false,
+              data: panel.columns.map((column, at) => ({x: across.numbers[column], y: pick(row, at)})),
+              pointRadius: panel.columns.map((_, at) => (isKnee(at) ? 7 : 3)),
+              pointStyle: panel.columns.map((_, at) => (isKnee(at) ? 'rectRot' : 'circle'))};
+    })},
+    options: {layout: {padding: {right: roomFor(panel.rows.map(row => row.variant))}}, scales: {x: xAxis(panel), y},
+              plugins: tooltip(item => `${item.dataset.label}, ${across.name} ${columnName(panel.columns[item.dataIndex])}: ${text(item.parsed.y)}`)},
+    plugins: [lineNames],
+  }));
+  panels.forEach((panel, index) => drawLines(`efficiency-${index}`, panel,
+    (row, at) => (row.efficiency[at] === null ? null : row.efficiency[at] * 100),
+    axis('efficiency (%)', {beginAtZero: true}), value => `${threeDigits(value)} %`));
+
+  const meanOf = (row, at, measure) => (row.cells[at] ? row.cells[at].estimates[measure].mean : null);
+  const textOf = ({key, unit}) => value => {
+    if (key === 'last_accuracy') return value.toFixed(4);
+    return unit === 's' ? timeText(value) : `${threeDigits(value)} ${unit}`;
+  };
+  const allMeans = measure => panels.flatMap(({rows}) => rows.flatMap(row => row.cells.map((_, at) => meanOf(row, at, measure))))
+    .filter(value => value !== null);
+  const valueAxis = (measure, index, isLogarithmic) => {
+    const [low, high] = range(allMeans(index));
+    const {factor, unit} = measure.unit === 's' ? timeScale([high]) : {factor: 1, unit: measure.unit};
+    const callback = isLogarithmic ? value => roundTicks(high / low)(value * factor) : value => threeDigits(value * factor);
+    return axis(`${measure.name}${unit ? ` (${unit})` : ''}`, {
+      type: isLogarithmic ? 'logarithmic' : 'linear', beginAtZero: measure.key !== 'last_accuracy', ticks: {callback, maxRotation: 0}});
+  };
+  const isWide = index => { const [low, high] = range(allMeans(index)); return low > 0 && high >= 8 * low; };
+
+  /** [low, high] of the seeds or of the ensemble of a cell; null: there is one simulation. */
+  const spreadOf = (cell, measure) => {
+    const {mean, deviation} = cell.estimates[measure];
+    if (deviation !== null) return [mean - deviation, mean + deviation];
+    return measures[measure].key === 'throughput' ? configurations[cell.configurations[0]].interval : null;
+  };
+  /** Bars of the variants, of which the best ones are blue. */
+  const drawBars = (id, panel, measure, index) => draw(id, () => {
+    const cells = panel.rows.map(row => row.cells[0]), show = textOf(measure);
+    const gain = ({gain}) => (gain === null || measure.key === 'last_accuracy' ? '' : ` (${threeDigits(gain)}x)`);
+    const texts = cells.map(cell => {
+      const estimate = cell && cell.estimates[index];
+      return estimate && estimate.mean !== null ? show(estimate.mean) + gain(estimate) : '–';
+    });
+    const spreads = cells.map(cell => (cell && cell.estimates[index].mean !== null ? spreadOf(cell, index) : null));
+    const suggestedMax = Math.max(0, ...spreads.filter(ends => ends).flat());
+    return {
+      type: 'bar',
+      data: {labels: panel.rows.map(row => row.variant), datasets: [{
+        data: cells.map(cell => cell && cell.estimates[index].mean), maxBarThickness: 16,
+        backgroundColor: cells.map(cell => (cell && cell.estimates[index].place !== 'behind' ? color.simulated : '#b9c8ea'))}]},
+      options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts)}},
+                scales: {x: {...valueAxis(measure, index, false), suggestedMax}, y: categories}, plugins: {tooltip: {enabled: false}}},
+      plugins: [barTexts([texts], [spreads])],
+    };
+  });
+  /** One group of bars for each column: gains over the baseline, where there is one. */
+  const drawGroups = (id, panel, measure, index) => draw(id, () => {
+    const estimates = panel.rows.map(row => row.cells.map(cell => cell && cell.estimates[index]));
+    const isGain = measure.key !== 'last_accuracy' && estimates.flat().some(one => one && one.gain !== null);
+    const pick = one => (one ? (isGain ? one.gain : one.mean) : null);
+    const values = estimates.flat().map(pick).filter(value => value !== null), [low, high] = range(values);
+    const isLogarithmic = low > 0 && high >= 30 * low;
+    const gainAxis = axis(`${measure.name}, times as good as the baseline`, isLogarithmic
+      ? {type: 'logarithmic', min: low / 2, ticks: {callback: roundTicks(high / low), maxRotation: 0}} : {min: 0});
+    const texts = estimates.map((row, at) => row.map(one =>
+      (pick(one) === null ? '' : `${panel.rows[at].variant}: ${isGain ? `${threeDigits(one.gain)}x` : textOf(measure)(one.mean)}`)));
+    return {
+      type: 'bar',
+      data: {labels: panel.columns.map(columnName), datasets: panel.rows.map((row, at) => ({
+        label: row.variant, backgroundColor: styleOf(row.variant).backgroundColor, data: estimates[at].map(pick), maxBarThickness: 14}))},
+      options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts.flat())}}, plugins: {tooltip: {enabled: false}},
+                scales: {x: isGain ? gainAxis : valueAxis(measure, index, isLogarithmic), y: categories}},
+      plugins: [barTexts(texts, texts.map(row => row.map(() => null)))],
+    };
+  });
+  measures.forEach((measure, index) => panels.forEach((panel, at) => {
+    const id = `measure-${index}-${at}`;
+    if (allMeans(index).length === 0) return;
+    if (isNumeric)
+      drawLines(id, panel, (row, column) => meanOf(row, column, index),
+                valueAxis(measure, index, isWide(index)), textOf(measure));
+    else (across === null ? drawBars : drawGroups)(id, panel, measure, index);
+  }));
+
+  // ---- Each place of the grid ----
+
+  const places = panels.flatMap(panel => panel.columns.map((_, at) =>
+    panel.rows.filter(row => row.cells[at]).map(row => ({variant: row.variant, ...row.cells[at]}))));
+  const parts = [['computing', 'computing', '#17685f'], ['data', 'data', '#8d99ae'], ['query', 'questions to the coordinator', '#f2c14e'],
+                 ['communicating', 'communicating', '#b98a6c'], ['waiting', 'waiting for others', '#dfc8bb'],
+                 ['exchange', 'communicating and waiting', '#c9a0dc'], ['other', 'outside steps', '#e9edf2']]
+    .filter(([key]) => places.flat().some(cell => cell.shares && cell.shares[key] > 0.005));
+  places.forEach((cells, index) => {
+    const id = `shares-${index}`;
     draw(id, () => ({
       type: 'bar',
-      data: {labels: members.map(labelOf), datasets: parts.map(([label, backgroundColor, value]) => ({
-        label, backgroundColor, data: members.map(own => (own.shares ? value(own) * 100 : 0)), maxBarThickness: 14}))},
-      options: {indexAxis: 'y', scales: {x: axis('of the makespan, mean over workers (%)', {stacked: true, min: 0, max: 100}), y: {...categories, stacked: true}},
-                ...tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.x)} %`)},
+      data: {labels: cells.map(cell => cell.variant), datasets: parts.map(([key, label, backgroundColor]) => ({
+        label, backgroundColor, maxBarThickness: 14, data: cells.map(cell => ((cell.shares && cell.shares[key]) || 0) * 100)}))},
+      options: {indexAxis: 'y', plugins: tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.x)} %`),
+                scales: {x: axis('of the makespan, mean over workers (%)', {stacked: true, min: 0, max: 100}), y: {...categories, stacked: true}}},
     }));
-    if (element(id)) legend(`${id}-legend`, parts.map(([label, box]) => [label, box]));
+    if (element(id)) legend(`${id}-legend`, parts.map(([, label, box]) => [label, box]));
   });
 
-  const curves = configurations.filter(own => own.curve.length > 0);
+  const all = Object.values(configurations).filter(own => own.curve.length > 0);
   /** `pick`: the x value of a point [time, samples, accuracy]. */
   const drawAccuracy = (name, pick, title) => {
-    const [first, last] = range(curves.flatMap(own => own.curve.map(pick)).filter(x => x > 0));
-    const target = Math.max(0, ...curves.map(own => own.target || 0));
+    const [first, last] = range(all.flatMap(own => own.curve.map(pick)).filter(x => x > 0));
+    const target = Math.max(0, ...all.map(own => own.target || 0));
     const x = last > 30 * first
       ? {type: 'logarithmic', min: first, max: last, ticks: {callback: roundTicks(last / first), maxRotation: 0}}
       : {type: 'linear', min: 0, max: last};
-    panelsOf(name).forEach(([id, all]) => {
-      const members = all.filter(own => own.curve.length > 0);
-      draw(id, () => ({
-        type: 'line',
-        data: {datasets: [
-          ...members.map(own => ({
-            label: labelOf(own), borderColor: shadeOf(own), backgroundColor: shadeOf(own), borderWidth: 2, pointRadius: 2,
-            data: own.curve.filter(point => pick(point) > 0).map(point => ({x: pick(point), y: point[2] * 100}))})),
-          ...(target > 0 ? [{label: 'target', data: [first, last].map(at => ({x: at, y: target * 100})), borderColor: color.soft,
-                             borderDash: [5, 4], borderWidth: 1, pointRadius: 0}] : [])]},
-        options: {scales: {x: axis(title, x), y: axis('test accuracy (%)', {suggestedMin: 0, suggestedMax: 100})},
-                  ...tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} %`)},
-      }));
-      if (element(id)) legend(`${id}-legend`, shades(algorithms));
-    });
+    places.forEach((cells, index) => draw(`${name}-${index}`, () => ({
+      type: 'line',
+      data: {datasets: [
+        ...cells.flatMap(cell => cell.configurations.map(own => ({
+          label: cell.variant, ...styleOf(cell.variant), borderWidth: cell.configurations.length > 1 ? 1 : 2, pointRadius: 1.5,
+          data: configurations[own].curve.filter(point => pick(point) > 0).map(point => ({x: pick(point), y: point[2] * 100}))}))),
+        ...(target > 0 ? [{label: 'target', data: [first, last].map(at => ({x: at, y: target * 100})), borderColor: color.soft,
+                           borderDash: [5, 4], borderWidth: 1, pointRadius: 0}] : [])]},
+      options: {layout: {padding: {right: roomFor([...cells.map(cell => cell.variant), 'target'])}},
+                scales: {x: axis(title, x), y: axis('test accuracy (%)', {suggestedMin: 0, suggestedMax: 100})},
+                plugins: tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} %`)},
+      plugins: [lineNames],
+    })));
   };
-  if (curves.length > 0) {
-    const scale = timeScale(curves.flatMap(own => own.curve.map(point => point[0])));
+  if (all.length > 0) {
+    const scale = timeScale(all.flatMap(own => own.curve.map(point => point[0])));
     drawAccuracy('accuracy', point => point[0] * scale.factor, `time (${scale.unit})`);
     drawAccuracy('accuracy-samples', point => point[1], 'samples processed by all workers');
   }
 
-  const gains = report.published.filter(row => row.figure.endsWith('speed_up') && row.ours !== null);
-  draw('published', () => ({
-    type: 'bar',
-    data: {labels: gains.map(row => row.configuration), datasets: [
-      {label: 'published', data: gains.map(row => row.value), backgroundColor: color.measured, maxBarThickness: 12},
-      {label: 'simulated', data: gains.map(row => row.ours), backgroundColor: color.simulated, maxBarThickness: 12}]},
-    options: {indexAxis: 'y', scales: {x: axis('speed-up', {beginAtZero: true}), y: categories},
-              ...tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.x)}`)},
-  }));
+  const gains = published.filter(row => row.figure.endsWith('speed_up') && row.ours !== null);
+  draw('published', () => {
+    const texts = ['value', 'ours'].map(key => gains.map(row => threeDigits(row[key])));
+    return {
+      type: 'bar',
+      data: {labels: gains.map(row => row.configuration), datasets: [
+        {label: 'published', data: gains.map(row => row.value), backgroundColor: color.measured, maxBarThickness: 12},
+        {label: 'simulated', data: gains.map(row => row.ours), backgroundColor: color.simulated, maxBarThickness: 12}]},
+      options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts.flat())}}, plugins: {tooltip: {enabled: false}},
+                scales: {x: axis('speed-up', {beginAtZero: true}), y: categories}},
+      plugins: [barTexts(texts, texts.map(own => own.map(() => null)))],
+    };
+  });
   if (element('published')) legend('published-legend', [['published', color.measured], ['simulated', color.simulated]]);
   document.body.dataset.drawn = Object.keys(Chart.instances).length;
 })();

@@ -49,7 +49,7 @@ std::string text_of(const Table& table) {
   for (const auto& column : table.columns) lines[0].push_back(column.name);
   for (const auto& row : table.rows) {
     auto& line = lines.emplace_back();
-    for (const auto& cell : row.cells) line.push_back(cell.text);
+    for (const auto& cell : row.cells) line.push_back((cell.mark == Cell::Mark::best ? "*" : "") + cell.text);
   }
   std::vector<std::size_t> widths(table.columns.size());
   for (const auto& line : lines)
@@ -73,6 +73,10 @@ struct TextWriter {
   std::string operator()(const Code& code) const { return code.text + '\n'; }
   std::string operator()(const Banner& banner) const {
     return '\n' + banner.state + ": " + banner.text + '\n' + items_of({banner.points});
+  }
+  std::string operator()(const AnswerBox& box) const {
+    return (box.question.empty() ? "" : "Question: " + box.question + '\n') + box.text + '\n' +
+           items_of({box.points});
   }
   std::string operator()(const Table& table) const { return text_of(table); }
   std::string operator()(const Details& details) const {
@@ -99,7 +103,8 @@ std::string markdown_of(const Table& table) {
   text += '\n';
   for (const auto& row : table.rows)
     text += line_of(row.cells, [&](const Cell& cell) {
-      return row.kind == Row::Kind::total ? "**" + cell.text + "**" : cell.text;
+      const bool is_bold = row.kind == Row::Kind::total || cell.mark == Cell::Mark::best;
+      return is_bold ? "**" + cell.text + "**" : cell.text;
     });
   return text;
 }
@@ -115,6 +120,10 @@ struct MarkdownWriter {
     return "**" + banner.state + ".** " + banner.text + "\n\n" +
            (banner.points.empty() ? "" : items_of({banner.points}) + '\n');
   }
+  std::string operator()(const AnswerBox& box) const {
+    return (box.question.empty() ? "" : "*" + box.question + "*\n\n") + "**" + box.text + "**\n\n" +
+           (box.points.empty() ? "" : items_of({box.points}) + '\n');
+  }
   std::string operator()(const Table& table) const { return markdown_of(table) + '\n'; }
   std::string operator()(const Details& details) const {
     return "### " + details.title + "\n\n" + joined(details.content, *this);
@@ -125,7 +134,7 @@ struct MarkdownWriter {
 // ---- HTML: the page's script makes elements of this ----
 
 json json_of(const Cell& cell) {
-  constexpr const char* marks[] = {"", "beyond", "badge"};
+  constexpr const char* marks[] = {"", "beyond", "badge", "best"};
   if (cell.mark == Cell::Mark::none) return cell.text;
   return {{"text", cell.text}, {"mark", marks[static_cast<std::size_t>(cell.mark)]}, {"hint", cell.hint}};
 }
@@ -162,6 +171,9 @@ struct JsonWriter {
   }
   json operator()(const Banner& banner) const {
     return {{"kind", "banner"}, {"state", banner.state}, {"text", banner.text}, {"points", banner.points}};
+  }
+  json operator()(const AnswerBox& box) const {
+    return {{"kind", "answer"}, {"question", box.question}, {"text", box.text}, {"points", box.points}};
   }
   json operator()(const Table& table) const { return json_of(table); }
   json operator()(const Charts& charts) const {

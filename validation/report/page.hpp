@@ -14,7 +14,12 @@
 namespace tandem::validation {
 
 struct Cell {
-  enum class Mark { none, beyond, badge };  ///< beyond a limit; a state like "passed"
+  enum class Mark {
+    none,
+    beyond,
+    badge,
+    best
+  };  ///< beyond a limit; a state like "passed"; bold, or with a star
   Cell(std::string own_text, Mark own_mark = Mark::none, std::string own_hint = {})
       : text(std::move(own_text)), mark(own_mark), hint(std::move(own_hint)) {}
   Cell(const char* own_text) : text(own_text) {}
@@ -81,6 +86,12 @@ struct Banner {
   std::string text;
   std::vector<std::string> points = {};  ///< reasons, and what to do
 };
+/// The answer to the question of a report, in a box.
+struct AnswerBox {
+  std::string question;  ///< empty: none was asked
+  std::string text;
+  std::vector<std::string> points;
+};
 /// Charts next to each other.
 struct Charts {
   std::vector<Chart> charts;
@@ -98,7 +109,9 @@ struct Drawing {
 };
 
 struct Block {
-  std::variant<Heading, Note, Bullets, Code, Tiles, Banner, Table, Charts, Details, Explorer, Drawing> kind;
+  std::variant<Heading, Note, Bullets, Code, Tiles, Banner, AnswerBox, Table, Charts, Details, Explorer,
+               Drawing>
+      kind;
 };
 
 struct Page {

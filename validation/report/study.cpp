@@ -8,6 +8,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "validation/compare/headline.hpp"
 #include "validation/compare/seed_means.hpp"
+#include "validation/report/answer.hpp"
 #include "validation/report/data_section.hpp"
 #include "validation/report/view.hpp"
 
@@ -104,41 +105,22 @@ void add_speed_ups(std::vector<json>& configurations, const std::string& algorit
 
 // ---- The first lines ----
 
-template <class Value>
-std::optional<Value> optional_at(const json& own, const char* key) {
-  return own.at(key).is_number() ? std::optional<Value>(own.at(key)) : std::nullopt;
-}
-
-std::optional<Interval> interval_of(const json& own) {
-  const json& interval = own.at("intervals").at("throughput");
-  if (!interval.is_array()) return std::nullopt;
-  return Interval{interval.at(0), interval.at(1)};
-}
-
 std::optional<double> learning_rate_of(const json& own) {
   const json::json_pointer key("/experiment/optimizer/learning_rate");
   return own.contains(key) && own.at(key).is_number() ? std::optional<double>(own.at(key)) : std::nullopt;
 }
 
+/// What their warnings depend on.
 std::vector<Contender> contenders_of(const std::vector<json>& configurations) {
   std::vector<Contender> all;
-  for (const auto& own : configurations) {
-    if (!works(own)) continue;
-    const json& target = own.at("time_to_target");
-    all.push_back({.name = own.at("name"),
-                   .group = own.at("group"),
-                   .algorithm = own.at("algorithm"),
-                   .throughput = own.at("throughput"),
-                   .interval = interval_of(own),
-                   .exchanges = exchanges_of(own),
-                   .has_accuracy = !own.at("curve").empty(),
-                   .learning_rate = learning_rate_of(own),
-                   .target = target.is_object() ? optional_at<double>(target, "target") : std::nullopt,
-                   .time_to_target = optional_at<double>(own, "time_to_target_s"),
-                   .baseline = own.at("baseline").is_string() ? own.at("baseline") : json(""),
-                   .speed_up = optional_at<double>(own, "speed_up"),
-                   .target_speed_up = optional_at<double>(own, "target_speed_up")});
-  }
+  for (const auto& own : configurations)
+    if (works(own))
+      all.push_back({.name = own.at("name"),
+                     .group = own.at("group"),
+                     .throughput = own.at("throughput"),
+                     .exchanges = exchanges_of(own),
+                     .has_accuracy = !own.at("curve").empty(),
+                     .learning_rate = learning_rate_of(own)});
   return all;
 }
 
@@ -158,50 +140,6 @@ json all_warnings(const std::vector<json>& configurations, std::vector<std::stri
       if (known.insert(warning).second) warnings.push_back(warning);
   }
   return warnings;
-}
-
-// ---- Lines ----
-
-json line_json(const std::string& name, std::vector<const json*> members, double share) {
-  std::stable_sort(members.begin(), members.end(), [](const json* a, const json* b) {
-    return a->at("workers").get<int>() < b->at("workers").get<int>();
-  });
-  json names = json::array(), workers = json::array(), throughput = json::array(), efficiency = json::array();
-  std::vector<std::pair<int, double>> points;
-  for (const auto* member : members) {
-    const int count = member->at("workers");
-    if (!points.empty() && points.back().first == count) continue;
-    points.emplace_back(count, member->at("throughput").get<double>());
-    names.push_back(member->at("name"));
-    workers.push_back(count);
-    throughput.push_back(points.back().second);
-    const double first = points.front().second / points.front().first;
-    efficiency.push_back(points.back().second / count / first);
-  }
-  if (points.size() < 2) return nullptr;
-  const auto knee = knee_of(points, share);
-  return {{"name", name},
-          {"configurations", std::move(names)},
-          {"workers", std::move(workers)},
-          {"throughput", std::move(throughput)},
-          {"efficiency", std::move(efficiency)},
-          {"knee", knee ? json(*knee) : json()}};
-}
-
-json lines_json(const std::vector<json>& configurations, double share) {
-  std::vector<std::string> order;
-  std::map<std::string, std::vector<const json*>> members;
-  for (const auto& configuration : configurations) {
-    if (!works(configuration)) continue;
-    const std::string name = configuration.at("line");
-    if (members[name].empty()) order.push_back(name);
-    members[name].push_back(&configuration);
-  }
-  json lines = json::array();
-  for (const auto& name : order)
-    if (json line = line_json(name, members.at(name), share); !line.is_null())
-      lines.push_back(std::move(line));
-  return lines;
 }
 
 json published_json(const std::vector<json>& configurations, const std::vector<PublishedFigure>& figures) {
@@ -260,7 +198,7 @@ json study_configuration(const StudyConfiguration& configuration, const json& su
   return {{"name", configuration.name},
           {"group", configuration.group},
           {"algorithm", configuration.algorithm},
-          {"line", configuration.line},
+          {"coordinates", configuration.coordinates},
           {"failure", ""},
           {"workers", run.at("experiment").at("placement").at("workers").size()},
           {"throughput", summary.at("throughput")},
@@ -300,7 +238,7 @@ json failed_study_configuration(const StudyConfiguration& configuration, const s
   return {{"name", configuration.name},
           {"group", configuration.group},
           {"algorithm", configuration.algorithm},
-          {"line", configuration.line},
+          {"coordinates", configuration.coordinates},
           {"failure", failure}};
 }
 
@@ -308,24 +246,24 @@ json study_document(std::vector<json> configurations, const std::string& title, 
                     const std::vector<std::string>& commands) {
   add_reading(configurations, section.reading);
   add_speed_ups(configurations, section.baseline);
-  json lines = lines_json(configurations, section.knee);
   json seeds = means_over_seeds(configurations, section.baseline);
   json published = published_json(configurations, section.published);
-  const Headline headline = headline_of(contenders_of(configurations));
-  return {{"kind", "study"},
-          {"schema_version", study_schema_version},
-          {"title", title},
-          {"question", question_of(configurations)},
-          {"headline", headline.text},
-          {"warnings", all_warnings(configurations, headline.warnings)},
-          {"about", section.about},
-          {"notes", section.notes},
-          {"knee_share", section.knee},
-          {"configurations", std::move(configurations)},
-          {"lines", std::move(lines)},
-          {"seeds", std::move(seeds)},
-          {"published", std::move(published)},
-          {"commands", commands}};
+  json document = {
+      {"kind", "study"},
+      {"schema_version", study_schema_version},
+      {"title", title},
+      {"question", question_of(configurations)},
+      {"warnings", all_warnings(configurations, exchange_warnings(contenders_of(configurations)))},
+      {"about", section.about},
+      {"notes", section.notes},
+      {"baseline", section.baseline},
+      {"knee_share", section.knee},
+      {"configurations", std::move(configurations)},
+      {"seeds", std::move(seeds)},
+      {"published", std::move(published)},
+      {"commands", commands}};
+  document["answer"] = to_json(answer_of(document));
+  return document;
 }
 
 }  // namespace tandem::validation

@@ -1,15 +1,27 @@
 // The report of a study, which compares configurations that were only simulated: one JSON document, and pages
 // made from nothing but that document. Pure except for writing files.
 //
-// report.json of a study, schema version 5 (times in seconds, shares of 1; null: not known, or none):
+// report.json of a study, schema version 5 (times in seconds, shares of 1; null: not known, or none).
+// README.md has a table of the first level:
 //   kind             "study"; the report of a validation has no such key
-//   question         what was asked: model, images, work per sample, batch, devices, network; "": not known
-//   headline         the best configuration, in words
+//   question         the job: model, images, work per sample, batch, devices, network; "": not known
+//   answer           {question (about; else as above), text, points [sentence, ...],
+//                      measures: [{key, name, unit, more_is_better}, ...]: the first one decides,
+//                      across: axis or null, down (rows in place of variants) the same, others: [axis, ...];
+//                      axis: {key, name, values, numbers (of the values; empty: words)}, panels: [{title,
+//                      columns (positions among the values across; [0] without an axis across), rows:
+//                      [{variant, efficiency: [of each column, ...] (along workers only), knee: see
+//                      knee_of(), bottlenecks (in words), cells: [of each column, or null: {configurations:
+//                      [name of each seed, ...], estimates: [of each measure: {mean, deviation (of the
+//                      sample; null: one seed), gain (over the baseline: a ratio; of an accuracy a
+//                      difference), place: "best", "equal" (to it) or "behind"}], shares (mean over the
+//                      seeds), binding: {part, share}}]}]}]}: one place of the grid per cell
 //   warnings         [sentence, ...]: what a reader must know before the figures
 //   schema_version, title, about (the question of the study's file), notes [text, ...]
 //   commands         [how to reproduce it, ...]
 //   knee_share       see knee_of()
-//   configurations   [{name, group, algorithm, line (the name without the number of workers),
+//   baseline         study.baseline; "": synchronous SGD (bsp)
+//   configurations   [{name, group, algorithm (the variant), coordinates: [[key of the grid, value], ...],
 //                      failure ("": none;
 //                      otherwise the following keys are missing),
 //                      workers (how many), throughput, applied_throughput (samples per second), step_time_s
@@ -37,10 +49,6 @@
 //                      jain_index, slow_down: {min, max}, shared_cache (as in summary.json; null as there),
 //                      least_capacity (as above, for the longest stall of a job)}]: of experiments of
 //                      several jobs; missing: there are none
-//   lines            [{name, configurations: [name, ...] by workers, workers: [number, ...], throughput:
-//   [...],
-//                      efficiency: [throughput per worker over that of the first point, ...],
-//                      knee: number of workers}]: of the lines with two numbers of workers or more
 //   seeds            as means_over_seeds() returns it; missing: not known
 //   platforms        [what platform_drawing() returns, ...]; missing: not known
 //   published        [{configuration, figure (key of a configuration), what, value, source, ours, ratio (ours
@@ -65,7 +73,7 @@ struct StudyConfiguration {
   std::string name;
   std::string group;
   std::string algorithm;
-  std::string line;
+  std::vector<std::pair<std::string, std::string>> coordinates;  ///< keys of the grid and their values
 };
 
 /// What the document says of one; `summary` and `run`: its summary.json and run.json.
@@ -74,7 +82,7 @@ nlohmann::json study_configuration(const StudyConfiguration& configuration, cons
 nlohmann::json failed_study_configuration(const StudyConfiguration& configuration,
                                           const std::string& failure);
 
-/// Adds baselines, speed-ups, lines and what is published. `commands`: how to repeat everything.
+/// Adds the answer, baselines, speed-ups and what is published. `commands`: how to repeat everything.
 /// Pre: names in `section` are those of configurations.
 nlohmann::json study_document(std::vector<nlohmann::json> configurations, const std::string& title,
                               const StudySection& section, const std::vector<std::string>& commands);
@@ -88,7 +96,8 @@ std::optional<int> knee_of(const std::vector<std::pair<int, double>>& points, do
 /// never does.
 std::optional<double> read_time_to(double target, const nlohmann::json& curve, const CurveReading& reading);
 
-/// One row per configuration that worked, without columns that have no value.
+/// One row per configuration that worked, without columns that have no value. Where the grid varies, the
+/// first columns are the values of its keys.
 Table configurations_table(const nlohmann::json& document);
 
 /// For a terminal.
@@ -96,7 +105,8 @@ std::string study_table(const nlohmann::json& document);
 std::string study_markdown(const nlohmann::json& document);
 /// One self-contained page.
 std::string study_html(const nlohmann::json& document);
-/// Writes report.json, report.md and report.html. Errors: WorldError when a file cannot be written.
+/// Writes report.json, report.md, report.html and study.csv. Errors: WorldError when a file cannot be
+/// written.
 void write_study(const std::string& directory, const nlohmann::json& document);
 
 }  // namespace tandem::validation

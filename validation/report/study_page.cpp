@@ -9,12 +9,13 @@
 
 #include "validation/compare/headline.hpp"
 #include "validation/page/pieces.hpp"
+#include "validation/report/answer_page.hpp"
 #include "validation/report/data_section.hpp"
-#include "validation/report/opening.hpp"
 #include "validation/report/platform_drawing.hpp"
 #include "validation/report/several_jobs.hpp"
 #include "validation/report/study.hpp"
 #include "validation/report/view.hpp"
+#include "workloads/files/whole_file.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -79,6 +80,12 @@ CellOf busiest_share(const std::string& what) {
   };
 }
 
+/// "-" where the grid has the number.
+Cell workers_cell(const json& own) {
+  return coordinate(own, "placement.worker_count").empty() ? value_at("workers", Unit::count)(own)
+                                                           : Cell("-");
+}
+
 /// "-" where no machine may depart.
 CellOf member_count(const std::string& key) {
   return [place = json::json_pointer("/membership/" + key)](const json& own) {
@@ -91,35 +98,6 @@ Cell target_cell(const json& own) {
   if (!target.is_object() || target.at("evaluations") == 0) return "-";
   if (!target.at("reached").get<bool>()) return "not reached";
   return with_unit(number_or_nan(own.at("time_to_target_s")), Unit::seconds);
-}
-
-std::vector<const json*> those_that_worked(const json& document) {
-  auto all = pointers_to(document.at("configurations"));
-  std::erase_if(all, [](const json* own) { return own->at("failure") != ""; });
-  return all;
-}
-
-Table knees_table(const json& document) {
-  const auto count = [](const json& value) { return with_unit(value.get<double>(), Unit::count); };
-  const auto workers = [=](const json& line) {
-    return Cell(count(line.at("workers").front()) + " to " + count(line.at("workers").back()));
-  };
-  const auto throughput = [](const json& value) {
-    return with_unit(number_or_nan(value), Unit::samples_per_second);
-  };
-  return table_of(
-      pointers_to(document.at("lines")),
-      {{"Line", [](const json& line) { return Cell(line.at("name").get<std::string>()); }},
-       {"Workers", workers},
-       {"Throughput, first",
-        [=](const json& line) { return Cell(throughput(line.at("throughput").front())); }},
-       {"Throughput, last", [=](const json& line) { return Cell(throughput(line.at("throughput").back())); }},
-       {"Efficiency, last",
-        [](const json& line) { return Cell(percent(number_or_nan(line.at("efficiency").back()))); }},
-       {"Knee", [=](const json& line) {
-          return Cell(line.at("knee").is_number() ? count(line.at("knee"))
-                                                  : "none up to " + count(line.at("workers").back()));
-        }}});
 }
 
 /// How a figure of study_figures reads.
@@ -165,16 +143,6 @@ Table published_table(const json& document) {
 
 // ---- Pages ----
 
-std::string knee_definition(const json& document) {
-  return fmt::format(
-      "The knee is the smallest number of workers from which going to the next larger number raises "
-      "throughput by "
-      "less than {} of a proportional gain. Efficiency is the throughput per worker relative to the first "
-      "point of "
-      "the line.",
-      percent(document.at("knee_share")));
-}
-
 const char* const shares_definition =
     "Shares are of the makespan, means over workers. Exchange: the part that does not overlap computing, "
     "split into communicating and waiting if every message was recorded. Data: waiting for samples from "
@@ -191,39 +159,6 @@ void add_failed(const json& document, Page& page) {
 /// Of a bar chart with that many rows.
 std::size_t height_of(std::size_t rows) { return 60 + 22 * std::max<std::size_t>(rows, 2); }
 
-/// The configurations that worked, as small multiples: one panel per group, or one for all if that says more.
-struct Panel {
-  std::string title;
-  std::vector<std::size_t> members;  ///< positions among the configurations that worked
-};
-std::vector<Panel> panels_of(const json& document) {
-  constexpr std::size_t most = 12;
-  const auto worked = those_that_worked(document);
-  std::vector<Panel> panels;
-  for (std::size_t i = 0; i < worked.size(); ++i) {
-    const std::string group = worked[i]->at("group");
-    const auto known = std::ranges::find(panels, group, &Panel::title);
-    (known == panels.end() ? panels.emplace_back(Panel{group, {}}) : *known).members.push_back(i);
-  }
-  const bool has_groups =
-      panels.size() > 1 && panels.size() <= most &&
-      std::ranges::any_of(panels, [](const Panel& panel) { return panel.members.size() > 1; });
-  if (has_groups) return panels;
-  Panel all{"", {}};
-  for (std::size_t i = 0; i < worked.size(); ++i) all.members.push_back(i);
-  return {all};
-}
-
-/// A chart for each panel. `height`: pixels; 0: as many rows as the panel has members.
-Charts charts_of(const std::vector<Panel>& panels, const std::string& id, const std::string& title,
-                 std::size_t height = 0) {
-  Charts charts;
-  for (std::size_t i = 0; i < panels.size(); ++i)
-    charts.charts.push_back({id + '-' + std::to_string(i), panels[i].title.empty() ? title : panels[i].title,
-                             height > 0 ? height : height_of(panels[i].members.size())});
-  return charts;
-}
-
 void add_published(const json& document, Page& page) {
   Table table = published_table(document);
   if (table.rows.empty()) return;
@@ -236,16 +171,6 @@ void add_published(const json& document, Page& page) {
   page.add(std::move(table));
 }
 
-void add_scaling(const json& document, Page& page) {
-  if (document.at("lines").empty())
-    return page.add(Heading{2, "Throughput"},
-                    charts_of(panels_of(document), "throughput", "Throughput by configuration"));
-  page.add(Heading{2, "Scaling: throughput and number of workers"}, Note{knee_definition(document)},
-           Charts{{{"line-throughput", "Throughput by number of workers; the knee is the large point", 380},
-                   {"line-efficiency", "Efficiency by number of workers", 380}}},
-           knees_table(document));
-}
-
 /// The stall that was found with a capacity; NaN: it was not tried, or the job is not possible with it.
 double stall_with(const json& least, double capacity) {
   for (const auto& tried : least.at("tried"))
@@ -256,7 +181,7 @@ double stall_with(const json& least, double capacity) {
 /// One row per configuration with cache nodes, whether of one job or of several, of studies with a limit for
 /// their stall.
 Table capacities_table(const json& document) {
-  std::vector<const json*> having = those_that_worked(document);
+  std::vector<const json*> having = compared_configurations(document);
   // Several jobs have one capacity, which all of them need.
   if (document.contains("several_jobs"))
     for (const json* all : pointers_to(document.at("several_jobs"))) having.push_back(all);
@@ -298,16 +223,17 @@ void add_capacities(const json& document, Page& page) {
            std::move(table));
 }
 
-void add_accuracy(const json& document, Page& page) {
-  if (std::ranges::all_of(those_that_worked(document),
+void add_accuracy(const json& document, const Answer& answer, Page& page) {
+  if (std::ranges::all_of(compared_configurations(document),
                           [](const json* own) { return own->at("curve").empty(); }))
     return;
-  const auto panels = panels_of(document);
-  if (panels.size() > 1)
-    return page.add(Heading{2, "Test accuracy over simulated time"}, charts_of(panels, "accuracy", "", 300));
-  Charts both = charts_of(panels, "accuracy", "Test accuracy over simulated time", 340);
-  both.charts.push_back({"accuracy-samples-0", "Test accuracy over samples", 340});
-  page.add(Heading{2, "Accuracy"}, std::move(both));
+  Charts over_time = charts_of_places(answer, "accuracy", 320);
+  if (over_time.charts.empty()) return;
+  page.add(Heading{2, "Test accuracy over simulated time"});
+  if (over_time.charts.size() > 1) return page.add(std::move(over_time));
+  over_time.charts.front().title = "Over time";
+  over_time.charts.push_back({"accuracy-samples-0", "Over samples", 320});
+  page.add(std::move(over_time));
 }
 
 std::string plus_minus(const json& figure, const char* format) {
@@ -342,9 +268,12 @@ const char* const seeds_definition =
     "evaluation, which may be some steps before the end. A difference has its standard error after the sign: "
     "one that is smaller than twice that error may be chance.";
 
+/// Without accuracy the comparison has all means.
 void add_seeds(const json& document, Page& page, int level) {
-  Table table = seeds_table(document.value("seeds", json::array()));
-  if (table.rows.empty()) return;
+  const json& seeds = document.at("seeds");
+  if (std::ranges::none_of(seeds, [](const json& own) { return own.at("last_accuracy").is_object(); }))
+    return;
+  Table table = seeds_table(seeds);
   page.add(Heading{level, "Means over seeds"}, Note{seeds_definition}, std::move(table));
 }
 
@@ -354,7 +283,7 @@ void add_study_commands(const json& document, Page& page) {
     commands += (commands.empty() ? "" : "\n") + command.get<std::string>();
   page.add(Heading{2, "Reproduce"}, Code{commands});
   std::set<std::string> shown;
-  for (const auto* own : those_that_worked(document)) {
+  for (const auto* own : compared_configurations(document)) {
     const json& environment = own->at("environment");
     const std::string platform =
         std::filesystem::path(own->at("experiment").at("platform").get<std::string>()).filename().string();
@@ -378,73 +307,22 @@ void add_classes(const std::vector<const json*>& configurations, Page& page) {
       std::move(table));
 }
 
-Page page_of_study(const json& document) {
-  Page page{document.at("title").get<std::string>() + ": a study", "Tandem study (simulated)"};
-  add_opening(document, page);
-  if (const std::string about = document.at("about"); !about.empty()) page.add(Note{about});
-  add_failed(document, page);
-  const auto worked = those_that_worked(document);
-  if (!worked.empty()) add_published(document, page);
-  if (!worked.empty()) {
-    add_seeds(document, page, 2);
-    add_jobs_of_study(document, page);
-    add_capacities(document, page);
-    add_scaling(document, page);
-    add_accuracy(document, page);
-  }
-  if (!document.at("notes").empty())
-    page.add(Heading{2, "Notes"}, Bullets{document.at("notes").get<std::vector<std::string>>()});
-  if (worked.empty()) return page;
-  const Table all = configurations_table(document);
-  page.add(Heading{2, "Configurations"},
-           narrowed(all, {"Configuration",
-                          "Time to target",
-                          "Speed-up in time to target",
-                          "Throughput",
-                          "Speed-up",
-                          "Local steps per exchange",
-                          "Exchanges",
-                          "Mean staleness",
-                          "Best accuracy",
-                          "Reads from the cache",
-                          "Share of the bound",
-                          "Share of Belady's",
-                          "Stall",
-                          "Time per warm epoch",
-                          "Workers",
-                          "Step time",
-                          "Bytes at the busiest server",
-                          "Messages at the busiest server",
-                          "Time to target, curves as published",
-                          "Speed-up, curves as published"}),
-           Heading{2, "Where workers' time went"}, Note{shares_definition},
-           charts_of(panels_of(document), "shares", "Shares of the makespan"),
-           narrowed(all, {"Configuration", "Computing", "Data", "Exchange", "communicating", "waiting",
-                          "Other", "Bytes sent per sample", "Bytes received per sample"}));
-  add_classes(worked, page);
-  add_platforms(document, page);
-  add_study_commands(document, page);
-  return page;
-}
-
-/// What the charts show.
-json study_chart_data(const json& document) {
-  json drawn = json::array();
-  for (const auto* own : those_that_worked(document)) {
-    json entry = json::object();
-    for (const char* key :
-         {"name", "algorithm", "workers", "throughput", "intervals", "shares", "exchange_shares", "curve"})
-      entry[key] = own->at(key);
-    entry["target"] = own->at("experiment").at("target_accuracy");
-    drawn.push_back(std::move(entry));
-  }
-  json panels = json::array();
-  for (const auto& panel : panels_of(document))
-    panels.push_back({{"title", panel.title}, {"configurations", panel.members}});
-  return {{"configurations", std::move(drawn)},
-          {"panels", std::move(panels)},
-          {"lines", document.at("lines")},
-          {"published", document.at("published")}};
+/// The first columns of a table of configurations: the values of the grid, or the name where nothing varies.
+std::vector<JsonColumn> name_columns(const json& document) {
+  std::vector<JsonColumn> columns;
+  const auto keys = grid_keys(document);
+  if (keys.empty())
+    return {{"Configuration", [](const json& own) { return Cell(own.at("name").get<std::string>()); }}};
+  columns.push_back(
+      {"Variant", [](const json& own) { return Cell(own.at("algorithm").get<std::string>()); }, true});
+  for (const auto& key : keys)
+    columns.push_back({axis_name(key),
+                       [key](const json& own) {
+                         const std::string value = coordinate(own, key);
+                         return Cell(value.empty() ? "-" : value);
+                       },
+                       true});
+  return columns;
 }
 
 Cell throughput_interval(const json& own) {
@@ -454,61 +332,134 @@ Cell throughput_interval(const json& own) {
   return Cell(end(0) + " to " + end(1));
 }
 
+Table table_of_configurations(const json& document, const std::vector<JsonColumn>& figures) {
+  auto columns = name_columns(document);
+  columns.insert(columns.end(), figures.begin(), figures.end());
+  return without_empty_columns(table_of(compared_configurations(document), columns));
+}
+
+/// Where the time of the workers went.
+Table times_table(const json& document) {
+  return table_of_configurations(
+      document, {{"Computing", value_in("shares", "computing", percent)},
+                 {"Data", data_share},
+                 {"Exchange", value_in("shares", "exchange", percent)},
+                 {"communicating", value_in("exchange_shares", "communicating", percent)},
+                 {"waiting", value_in("exchange_shares", "waiting", percent)},
+                 {"Other", other_share},
+                 {"Bytes sent per sample", value_in("bytes_per_sample", "sent", bytes)},
+                 {"Bytes received per sample", value_in("bytes_per_sample", "received", bytes)}});
+}
+
+void add_configurations(const json& document, const Answer& answer, Page& page) {
+  page.add(Heading{2, "Where workers' time went"}, Note{shares_definition});
+  if (Charts charts = charts_of_places(answer, "shares", 0); !charts.charts.empty())
+    page.add(std::move(charts));
+  // A grid has too many rows for a reader; study.csv has the same figures.
+  Table figures = configurations_table(document), times = times_table(document);
+  const bool is_grid = answer.across || answer.panels.size() > 1 || figures.rows.size() > 12;
+  if (!is_grid) return page.add(std::move(times), Heading{2, "Figures of each variant"}, std::move(figures));
+  figures.size = times.size = Table::Size::scrolling;
+  page.add(Details{"Every configuration: figures", {{std::move(figures)}}},
+           Details{"Every configuration: where time went", {{std::move(times)}}});
+}
+
+void add_warnings(const json& document, Page& page) {
+  Bullets warnings;
+  for (const auto& warning : document.at("warnings"))
+    warnings.texts.push_back("Warning: " + warning.get<std::string>());
+  if (!warnings.texts.empty()) page.add(std::move(warnings));
+  if (const std::string job = document.at("question");
+      !job.empty() && job != document.at("answer").at("question"))
+    page.add(Note{"Job: " + job});
+}
+
+Page page_of_study(const json& document) {
+  Page page{document.at("title").get<std::string>() + ": a study", "Tandem study (simulated)"};
+  const Answer answer = answer_of(document);
+  add_answer(answer, page);
+  add_warnings(document, page);
+  add_failed(document, page);
+  const auto worked = compared_configurations(document);
+  if (!worked.empty()) {
+    add_comparison(answer, page);
+    add_published(document, page);
+    add_seeds(document, page, 2);
+    add_jobs_of_study(document, page);
+    add_capacities(document, page);
+    add_accuracy(document, answer, page);
+  }
+  if (!document.at("notes").empty())
+    page.add(Heading{2, "Notes"}, Bullets{document.at("notes").get<std::vector<std::string>>()});
+  if (worked.empty()) return page;
+  add_configurations(document, answer, page);
+  add_classes(worked, page);
+  add_platforms(document, page);
+  add_study_commands(document, page);
+  return page;
+}
+
+/// What the charts show.
+json study_chart_data(const json& document) {
+  json drawn = json::object();
+  for (const auto* own : compared_configurations(document))
+    drawn[own->at("name").get<std::string>()] = {{"curve", own->at("curve")},
+                                                 {"interval", own->at("intervals").at("throughput")},
+                                                 {"target", own->at("experiment").at("target_accuracy")}};
+  return {{"configurations", std::move(drawn)},
+          {"answer", document.at("answer")},
+          {"published", document.at("published")}};
+}
+
 }  // namespace
 
 Table configurations_table(const json& document) {
-  return without_empty_columns(
-      table_of(those_that_worked(document),
-               {{"Configuration", [](const json& own) { return Cell(own.at("name").get<std::string>()); }},
-                {"Time to target", target_cell},
-                {"Speed-up in time to target", times_at("target_speed_up")},
-                {"Throughput", value_at("throughput", Unit::samples_per_second)},
-                {"90 % of simulations", throughput_interval},
-                {"Speed-up", times_at("speed_up")},
-                {"Local steps per exchange", exchange_at(&Exchanges::steps)},
-                {"Exchanges", exchange_at(&Exchanges::count)},
-                {"Mean staleness", exchange_at(&Exchanges::staleness)},
-                {"Best accuracy",
-                 [](const json& own) { return Cell(three_digits(number_or_nan(own.at("best_accuracy")))); }},
-                {"Reads from the cache", hits_cell},
-                {"Share of the bound", warm_at("bound/attained", percent)},
-                {"Share of Belady's", warm_at("belady/attained", percent)},
-                {"Stall", warm_at("stall", percent)},
-                {"Time per warm epoch", warm_at("epoch_time_s", seconds_text)},
-                {"Workers", value_at("workers", Unit::count)},
-                {"Step time", value_at("step_time_s", Unit::seconds)},
-                {"Bytes at the busiest server", busiest_share("bytes")},
-                {"Messages at the busiest server", busiest_share("messages")},
-                {"Departures", member_count("departures")},
-                {"Lost samples", member_count("lost_samples")},
-                {"Computing", value_in("shares", "computing", percent)},
-                {"Data", data_share},
-                {"Exchange", value_in("shares", "exchange", percent)},
-                {"communicating", value_in("exchange_shares", "communicating", percent)},
-                {"waiting", value_in("exchange_shares", "waiting", percent)},
-                {"Other", other_share},
-                {"Bytes sent per sample", value_in("bytes_per_sample", "sent", bytes)},
-                {"Bytes received per sample", value_in("bytes_per_sample", "received", bytes)},
-                {"Time to target, curves as published", value_at("read_time_to_target_s", Unit::seconds)},
-                {"Speed-up, curves as published", times_at("read_target_speed_up")}}));
+  return table_of_configurations(
+      document, {{"Time to target", target_cell},
+                 {"Speed-up in time to target", times_at("target_speed_up")},
+                 {"Throughput", value_at("throughput", Unit::samples_per_second)},
+                 {"90 % of simulations", throughput_interval},
+                 {"Speed-up", times_at("speed_up")},
+                 {"Local steps per exchange", exchange_at(&Exchanges::steps)},
+                 {"Exchanges", exchange_at(&Exchanges::count)},
+                 {"Mean staleness", exchange_at(&Exchanges::staleness)},
+                 {"Best accuracy",
+                  [](const json& own) { return Cell(three_digits(number_or_nan(own.at("best_accuracy")))); }},
+                 {"Reads from the cache", hits_cell},
+                 {"Share of the bound", warm_at("bound/attained", percent)},
+                 {"Share of Belady's", warm_at("belady/attained", percent)},
+                 {"Stall", warm_at("stall", percent)},
+                 {"Time per warm epoch", warm_at("epoch_time_s", seconds_text)},
+                 {"Workers", workers_cell},
+                 {"Step time", value_at("step_time_s", Unit::seconds)},
+                 {"Bytes at the busiest server", busiest_share("bytes")},
+                 {"Messages at the busiest server", busiest_share("messages")},
+                 {"Departures", member_count("departures")},
+                 {"Lost samples", member_count("lost_samples")},
+                 {"Time to target, curves as published", value_at("read_time_to_target_s", Unit::seconds)},
+                 {"Speed-up, curves as published", times_at("read_target_speed_up")}});
 }
 
 std::string study_table(const json& document) {
   Page page;
-  add_opening(document, page);
-  // A terminal is too narrow for all columns.
-  page.add(Note{""},
-           narrowed(configurations_table(document),
-                    {"Configuration", "Time to target", "Throughput", "Speed-up", "Local steps per exchange",
-                     "Exchanges", "Mean staleness", "Best accuracy", "Reads from the cache",
-                     "Share of the bound", "Share of Belady's", "Stall", "Time per warm epoch", "Workers",
-                     "Step time", "Computing", "Data", "Exchange"}));
+  const Answer answer = answer_of(document);
+  add_answer(answer, page);
+  add_warnings(document, page);
+  if (!answer.across) page.add(Note{""});
+  add_comparison_tables(answer, page);
+  // A terminal is too narrow for all columns, and too short for a grid.
+  const auto worked = compared_configurations(document);
+  if (!answer.across && answer.panels.size() == 1 && answer.panels.front().rows.size() == worked.size())
+    page.add(Note{""},
+             narrowed(configurations_table(document),
+                      {"Configuration", "Variant", "Speed-up", "Local steps per exchange", "Exchanges",
+                       "Mean staleness", "Best accuracy", "Reads from the cache", "Share of the bound",
+                       "Share of Belady's", "Stall", "Time per warm epoch", "Workers", "Step time"}));
   add_seeds(document, page, 3);
   if (Table jobs = study_jobs_table(document); !jobs.rows.empty())
     page.add(Heading{3, "Several jobs on one platform"}, study_all_jobs_table(document), Note{""},
              std::move(jobs));
   if (Table least = capacities_table(document); !least.rows.empty()) page.add(Note{""}, std::move(least));
-  if (Table knees = knees_table(document); !knees.rows.empty()) page.add(Note{""}, std::move(knees));
   if (Table published = published_table(document); !published.rows.empty())
     page.add(Note{""},
              narrowed(std::move(published), {"Configuration", "Published", "published figure", "Simulated",
@@ -525,6 +476,8 @@ std::string study_html(const json& document) {
 
 void write_study(const std::string& directory, const json& document) {
   write_report_files(directory, document, study_markdown(document), study_html(document));
+  write_whole_file((std::filesystem::path(directory) / "study.csv").string(),
+                   study_csv(document, answer_of(document)));
 }
 
 }  // namespace tandem::validation

@@ -68,13 +68,13 @@ TEST_F(Studies, AnySuiteIsAStudy) {
   EXPECT_TRUE(suite.study.published.empty());
 }
 
-TEST_F(Studies, LinesVaryTheNumberOfWorkers) {
-  std::map<std::string, int> lines;
+TEST_F(Studies, ConfigurationsHaveTheirPlaceInTheGrid) {
   for (const auto& configuration : load("").configurations) {
-    ++lines[configuration.line];
-    EXPECT_EQ(configuration.name, configuration.group + "/" + configuration.line);
+    ASSERT_EQ(configuration.coordinates.size(), 1U);
+    EXPECT_EQ(configuration.coordinates[0].first, "placement.worker_count");
+    EXPECT_EQ(configuration.name,
+              "worker_count=" + configuration.coordinates[0].second + "/" + configuration.algorithm);
   }
-  EXPECT_EQ(lines, (std::map<std::string, int>{{"asp", 2}, {"bsp", 2}}));
 }
 
 TEST_F(Studies, ErrorsNameTheirLine) {

@@ -353,11 +353,11 @@ TEST(LongReportInABrowser, HostileNamesStayTexts) {
   EXPECT_THAT(browser.dom, Not(HasSubstr("<b id=\"hostile\">")));
 }
 
-// Charts: published figures; throughput and efficiency over the number of workers; for each of three numbers
-// of workers, accuracy over time and shares of time.
+// Charts: published figures; efficiency, time to the target and throughput over the number of workers; for
+// each of three numbers of workers, accuracy over time and shares of time.
 TEST(LongStudyInABrowser, SeveralNumbersOfWorkers) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
-  expect_good_study(testing::made_study(), 9);
+  expect_good_study(testing::made_study(), 10);
 }
 
 // Charts: throughput by configuration, and time shares.

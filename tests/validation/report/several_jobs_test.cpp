@@ -165,9 +165,9 @@ TEST(JobsOfAStudy, AreAConfigurationEach) {
   run["command"] = "tandem simulate lab.yaml";
   const json all = {
       {"jobs", {{"late", {{"start_s", 2.0}, {"alone", {{"makespan_s", 6.0}}}, {"slow_down", 1.5}}}}}};
-  const json job =
-      study_job({.name = "lab/late", .group = "lab/late", .algorithm = "lab", .line = "lab/late"}, "late",
-                all, summary, run);
+  const json job = study_job(
+      {.name = "lab/late", .group = "lab/late", .algorithm = "lab", .coordinates = {{"job", "late"}}}, "late",
+      all, summary, run);
   EXPECT_EQ(job.at("job"), "late");
   EXPECT_EQ(job.at("start_s"), 2.0);
   EXPECT_EQ(job.at("alone_makespan_s"), 6.0);

@@ -1,0 +1,176 @@
+// The answer of a study: which variant is said to be the best, what is equal, how a grid becomes panels with
+// one axis across, and study.csv.
+#include "validation/report/answer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/made_study.hpp"
+
+namespace tandem::validation {
+namespace TANDEM_FILE {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::made_configuration;
+using testing::made_study;
+using testing::placed;
+using Coordinates = std::vector<std::pair<std::string, std::string>>;
+
+json fast(const std::string& algorithm, double throughput, const Coordinates& place = {}) {
+  return placed(made_configuration({.algorithm = algorithm, .throughput = throughput, .reached_s = 0}),
+                place);
+}
+
+json study_of(std::vector<json> configurations, const StudySection& section = {}) {
+  return study_document(std::move(configurations), "made", section, {});
+}
+
+Answer answer_to(std::vector<json> configurations, const StudySection& section = {}) {
+  return answer_of(study_of(std::move(configurations), section));
+}
+
+/// Three repetitions.
+std::vector<json> seeds_of(const std::string& algorithm, const std::vector<double>& throughputs) {
+  std::vector<json> all;
+  for (std::size_t i = 0; i < throughputs.size(); ++i)
+    all.push_back(fast(algorithm, throughputs[i], {{"seed", std::to_string(i + 1)}}));
+  return all;
+}
+
+std::vector<json> joined(std::vector<json> all, const std::vector<json>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+struct Case {
+  const char* what;
+  std::vector<json> configurations;
+  const char* text;
+};
+
+TEST(Answer, SaysWhichVariantIsBestAndWhichAreEqual) {
+  const auto at = [](const char* workers) { return Coordinates{{"placement.worker_count", workers}}; };
+  const std::vector<Case> cases = {
+      {"one best",
+       {fast("bsp", 100), fast("asp", 150), fast("esync", 120)},
+       "asp is the fastest: throughput 150.0 samples/s, 1.50x the throughput of bsp. Next is esync with "
+       "120.0 samples/s."},
+      {"the baseline is best",
+       {fast("bsp", 200), fast("asp", 100)},
+       "bsp is the fastest: throughput 200.0 samples/s. Next is asp with 100.0 samples/s."},
+      {"less than 1 %",
+       {fast("bsp", 50), fast("asp", 100), fast("esync", 99.5)},
+       "asp and esync are equal, and the fastest: throughput 100.0 samples/s, 2.00x the throughput of bsp."},
+      {"all of them",
+       {fast("bsp", 100), fast("asp", 100.4)},
+       "Both variants are equal: throughput about 100.4 samples/s."},
+      // Differences of the common seeds: 4, -2, 6, whose mean 2.67 is less than twice its standard
+      // error 2.40.
+      {"the spread of seeds", joined(seeds_of("bsp", {100, 106, 104}), seeds_of("asp", {104, 104, 110})),
+       "Both variants are equal: throughput about 106.0 ± 3.5 samples/s."},
+      // Differences: 10, 11, 9.
+      {"beyond the spread", joined(seeds_of("bsp", {100, 120, 140}), seeds_of("asp", {110, 131, 149})),
+       "asp is the fastest: throughput 130.0 ± 20 samples/s, 1.08x the throughput of bsp. Next is "
+       "bsp with 120.0 ± 20 samples/s."},
+      {"along an axis",
+       {fast("bsp", 100, at("8")), fast("asp", 90, at("8")), fast("bsp", 200, at("16")),
+        fast("asp", 150, at("16")), fast("bsp", 210, at("32")), fast("asp", 300, at("32"))},
+       "By throughput, the best is bsp at 8 to 16 workers; asp at 32 workers."},
+      {"everywhere",
+       {fast("bsp", 100, at("8")), fast("asp", 200, at("8")), fast("bsp", 200, at("16")),
+        fast("asp", 300, at("16"))},
+       "In both cases asp is the fastest: 1.50x to 2.00x the throughput of bsp."},
+      {"one variant",
+       {fast("bsp", 100, at("8")), fast("bsp", 200, at("16"))},
+       "bsp: throughput 100.0 samples/s at 8 workers and 200.0 samples/s at 16 workers."},
+      {"another axis in place of variants",
+       {fast("bsp", 100, {{"platform", "quad"}}), fast("bsp", 50, {{"platform", "lab"}})},
+       "quad is the fastest: throughput 100.0 samples/s. Next is lab with 50.00 samples/s."}};
+  for (const auto& [what, configurations, text] : cases)
+    EXPECT_EQ(answer_to(configurations).text, text) << what;
+}
+
+TEST(Answer, IntervalsOfEnsemblesThatOverlapAreEqual) {
+  json bsp = fast("bsp", 100), asp = fast("asp", 110);
+  asp["intervals"]["throughput"] = {99, 121};
+  EXPECT_THAT(answer_to({bsp, asp}).text, HasSubstr("Both variants are equal"));
+  asp["intervals"]["throughput"] = {105, 121};
+  EXPECT_THAT(answer_to({bsp, asp}).text, HasSubstr("asp is the fastest"));
+}
+
+TEST(Answer, ComparesByTheTimeToTheTargetThenByAccuracyThenByTheTimeOfTheJob) {
+  const auto measures = [](const Answer& answer) {
+    std::vector<std::string> keys;
+    for (const auto& measure : answer.measures) keys.push_back(measure.key);
+    return keys;
+  };
+  EXPECT_THAT(measures(answer_of(made_study())), ElementsAre("time_to_target_s", "throughput"));
+  EXPECT_THAT(answer_of(made_study()).text,
+              HasSubstr("By time to accuracy 0.8, the best is asp at 8 to 16 workers; bsp at 32 workers."));
+  const Answer missed = answer_to({made_configuration({.reached_s = -1})});
+  EXPECT_THAT(measures(missed), ElementsAre("last_accuracy", "throughput"));
+  EXPECT_THAT(missed.text, HasSubstr("No variant reaches accuracy 0.8."));
+  json restarted = fast("bsp", 100);
+  restarted["membership"] = {{"departures", 1}, {"lost_samples", 0}};
+  EXPECT_THAT(measures(answer_to({restarted})), ElementsAre("makespan_s"));
+}
+
+TEST(Answer, AGridBecomesPanelsWithOneAxisAcross) {
+  std::vector<json> configurations;
+  for (const char* network : {"net1", "net10"})
+    for (const char* workers : {"8", "16", "32"})
+      for (const char* seed : {"1", "2"})
+        for (const char* variant : {"ring", "tree"})
+          configurations.push_back(fast(variant, 100,
+                                        {{"platform", network},
+                                         {"workload.image_size", network == std::string("net1") ? "0" : "64"},
+                                         {"placement.worker_count", workers},
+                                         {"seed", seed}}));
+  const Answer answer = answer_to(configurations);
+  ASSERT_TRUE(answer.across.has_value());
+  EXPECT_EQ(answer.across->name, "workers");
+  EXPECT_THAT(answer.across->numbers, ElementsAre(8, 16, 32));
+  ASSERT_EQ(answer.others.size(), 1U) << "the image size follows from the platform";
+  ASSERT_EQ(answer.panels.size(), 2U);
+  EXPECT_EQ(answer.panels[1].title, "net10");
+  ASSERT_EQ(answer.panels[1].rows.size(), 2U);
+  EXPECT_EQ(answer.panels[1].rows[0].cells[2]->configurations.size(), 2U) << "seeds are repetitions";
+  EXPECT_EQ(answer.text, "The variants are equal in throughput in all 6 cases.");
+}
+
+TEST(Answer, NamesTheBaselineWithItsReasonAndTheBottlenecks) {
+  StudySection section;
+  EXPECT_THAT(
+      answer_to({fast("bsp", 100), fast("asp", 200)}, section).points,
+      ElementsAre(
+          "Speed-ups are over bsp, because it is synchronous SGD (bsp).",
+          "Bottlenecks (the longest part of the workers' time): bsp: computing 60 %; asp: computing 60 %."));
+  section.baseline = "asp";
+  json waiting = fast("bsp", 100);
+  waiting["shares"].update({{"computing", 0.2}, {"exchange", 0.7}});
+  waiting["exchange_shares"] = {{"communicating", 0.1}, {"waiting", 0.6}};
+  const Answer answer = answer_to({waiting, fast("asp", 200)}, section);
+  EXPECT_EQ(answer.points.front(),
+            "Speed-ups are over asp, because the study's file names it (study.baseline).");
+  EXPECT_EQ(answer.panels[0].rows[0].bottlenecks, "waiting for others 70 %");
+}
+
+TEST(Answer, IsACsvWithARowPerConfiguration) {
+  std::vector<json> configurations = {fast("bsp", 100, {{"platform", "quad, old"}}),
+                                      fast("asp", 150, {{"platform", "quad, old"}})};
+  configurations.push_back(failed_study_configuration(
+      {.name = "x", .group = "", .algorithm = "esync", .coordinates = {{"platform", "lab"}}}, "dead\nlock"));
+  const json document = study_of(configurations);
+  const std::string csv = study_csv(document, answer_of(document));
+  EXPECT_THAT(csv, ::testing::StartsWith("configuration,variant,platform,workers,throughput,"));
+  EXPECT_THAT(csv, HasSubstr("\"platform=quad, old/asp\",asp,\"quad, old\",8,150,"));
+  EXPECT_THAT(csv, HasSubstr(",best,computing,\n"));
+  EXPECT_THAT(csv, HasSubstr(",behind,computing,\n"));
+  EXPECT_THAT(csv, HasSubstr("\nx,esync,lab,,"));
+  EXPECT_THAT(csv, HasSubstr(",,,\"dead\nlock\"\n"));
+}
+
+}  // namespace TANDEM_FILE
+}  // namespace tandem::validation

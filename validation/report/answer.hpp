@@ -1,0 +1,125 @@
+// The answer of a study: what is asked, what is compared, and which variant is best where. The terminal's
+// text, the pages, study.csv and the key `answer` of report.json are all written from this one model. Pure.
+#pragma once
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/records/format.hpp"
+
+namespace tandem::validation {
+
+/// A key of the grid, except the seed, the variant and sync.*.
+struct StudyAxis {
+  std::string key;                  ///< "placement.worker_count"
+  std::string name;                 ///< "workers"
+  std::vector<std::string> values;  ///< numbers rise; words are in the order of the suite
+  std::vector<double> numbers;      ///< of the values, if all are numbers of one unit; else empty
+};
+
+/// A figure by which variants are compared. The first one of an answer decides which variant is best.
+struct Measure {
+  std::string key;          ///< time_to_target_s, last_accuracy, makespan_s or throughput
+  std::string name;         ///< "time to accuracy 0.8"
+  std::string superlative;  ///< "the first to reach accuracy 0.8"
+  Unit unit = Unit::count;
+  bool more_is_better = true;
+};
+
+/// A measure of a cell, over its seeds.
+struct Estimate {
+  enum class Place { behind, tied, best };  ///< `tied`: equal to the best one
+  double mean =
+      std::numeric_limits<double>::quiet_NaN();  ///< NaN: not known, or a seed did not reach the target
+  double deviation = std::numeric_limits<double>::quiet_NaN();  ///< of the sample; NaN: one seed
+  /// How many times as good as the baseline; of an accuracy, the difference. NaN: no baseline.
+  double gain = std::numeric_limits<double>::quiet_NaN();
+  Place place = Place::behind;
+};
+
+/// The part of the workers' time that is the longest.
+struct Bottleneck {
+  std::string part;  ///< "computing", "exchange", "data" ...; empty: not known
+  double share = 0;  ///< of the makespan
+};
+
+/// A variant at one place of the grid.
+struct AnswerCell {
+  std::vector<std::string> configurations;  ///< their names, one per seed
+  std::vector<Estimate> estimates;          ///< one per measure
+  nlohmann::json shares;                    ///< mean over the seeds by part; null: not known
+  Bottleneck bottleneck;
+};
+
+struct AnswerRow {
+  std::string variant;                           ///< or a value of Answer::down
+  std::vector<std::optional<AnswerCell>> cells;  ///< one per column
+  /// Along workers: throughput per worker over that of the first known cell; NaN where a cell is missing.
+  /// Else empty.
+  std::vector<double> efficiency;
+  std::optional<int> knee;  ///< of knee_of()
+  std::string bottlenecks;  ///< "computing at 8 to 64 workers, exchange at 128 workers"
+};
+
+/// The variants along one axis, with all other axes at one value.
+struct AnswerPanel {
+  std::string title;                 ///< "quad, batch 32"; empty: the only one
+  std::vector<std::size_t> columns;  ///< positions among the values of the axis across; {0} without one
+  std::vector<AnswerRow> rows;
+};
+
+struct Answer {
+  std::string question;
+  std::string text;                 ///< one or two sentences
+  std::vector<std::string> points;  ///< more sentences: the baseline, each panel, scaling, the bottlenecks
+  std::vector<Measure> measures;
+  std::optional<StudyAxis> across;
+  std::optional<StudyAxis> down;  ///< where there is one variant only: whose values the rows are in its place
+  std::vector<StudyAxis> others;  ///< which panels differ in
+  std::vector<AnswerPanel> panels;
+  double knee_share = 0;  ///< of knee_of()
+
+  bool is_along_workers() const;
+  /// "variant", or the name of the axis down.
+  std::string row_title() const;
+  /// "8", "16 GB"; empty without an axis across.
+  std::string column_name(std::size_t column) const;
+};
+
+/// Throughputs that differ by less are equal.
+inline constexpr double equal_share = 0.01;
+
+/// "cache capacity" of data.cache_capacity, "transience mean" of transience.options.mean.
+std::string axis_name(const std::string& key);
+/// The keys of the grid that vary, and are not of the variant.
+std::vector<std::string> grid_keys(const nlohmann::json& document);
+/// The value of a key of the grid; empty: it does not vary.
+std::string coordinate(const nlohmann::json& configuration, const std::string& key);
+
+/// Of a study's document without its answer. Two estimates are equal when they differ by less than 1 %, by
+/// less than twice the standard error of their differences over common seeds, or when the intervals of their
+/// ensembles overlap. An axis whose value follows from that of another one is left out. Configurations that
+/// failed are left out.
+Answer answer_of(const nlohmann::json& document);
+
+/// Writes text and points. Pre: everything else is known. For answer_of().
+void put_in_words(Answer& answer, const nlohmann::json& document);
+
+/// "1,240 samples/s", "3.00 ± 0.12 s", "0.8612"; "not reached" or "-" for NaN.
+std::string estimate_text(const Measure& measure, const Estimate& estimate);
+/// The same without its unit, and the unit: that which suits `reference`.
+std::string number_text(const Measure& measure, const Estimate& estimate, double reference);
+std::string unit_text(const Measure& measure, double reference);
+/// "1.50x"; of an accuracy "+0.012"; "-" for NaN.
+std::string gain_text(const Measure& measure, double gain);
+
+/// The key `answer` of report.json (study.hpp).
+nlohmann::json to_json(const Answer& answer);
+
+/// study.csv: one row per configuration, with its coordinates, figures, place and bottleneck (README.md).
+std::string study_csv(const nlohmann::json& document, const Answer& answer);
+
+}  // namespace tandem::validation

@@ -77,7 +77,7 @@ const tandem = (() => {
     }
   };
   window.addEventListener('beforeprint', () => {
-    const all = report.points || report.configurations || report.results;
+    const all = Object.keys(report.points || report.configurations || report.results);
     if (all.length <= 24) document.querySelectorAll('details').forEach(part => { part.open = true; });
     Object.values(Chart.instances).forEach(chart => chart.resize());
   });

@@ -159,16 +159,17 @@
         data: cells.map(cell => cell && cell.estimates[index].mean), maxBarThickness: 16,
         backgroundColor: cells.map(cell => (cell && cell.estimates[index].place !== 'behind' ? color.simulated : '#b9c8ea'))}]},
       options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts)}},
-                scales: {x: {...valueAxis(measure, index, false), suggestedMax}, y: categories}, plugins: {tooltip: {enabled: false}}},
+                scales: {x: {...valueAxis(measure, index, false), beginAtZero: true, suggestedMax}, y: categories}, plugins: {tooltip: {enabled: false}}},
       plugins: [barTexts([texts], [spreads])],
     };
   });
-  /** One group of bars for each column: gains over the baseline, where there is one. */
+  /** One group of bars for each column: gains over the baseline, if each column has it. */
   const drawGroups = (id, panel, measure, index) => draw(id, () => {
     const estimates = panel.rows.map(row => row.cells.map(cell => cell && cell.estimates[index]));
-    const isGain = measure.key !== 'last_accuracy' && estimates.flat().some(one => one && one.gain !== null);
+    const known = estimates.flat().filter(one => one && one.mean !== null);
+    const isGain = measure.key !== 'last_accuracy' && known.every(one => one.gain !== null);
     const pick = one => (one ? (isGain ? one.gain : one.mean) : null);
-    const values = estimates.flat().map(pick).filter(value => value !== null), [low, high] = range(values);
+    const [low, high] = range(known.map(pick));
     const isLogarithmic = low > 0 && high >= 30 * low;
     const gainAxis = axis(`${measure.name}, times as good as the baseline`, isLogarithmic
       ? {type: 'logarithmic', min: low / 2, ticks: {callback: roundTicks(high / low), maxRotation: 0}} : {min: 0});
@@ -179,7 +180,7 @@
       data: {labels: panel.columns.map(columnName), datasets: panel.rows.map((row, at) => ({
         label: row.variant, backgroundColor: styleOf(row.variant).backgroundColor, data: estimates[at].map(pick), maxBarThickness: 14}))},
       options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts.flat())}}, plugins: {tooltip: {enabled: false}},
-                scales: {x: isGain ? gainAxis : valueAxis(measure, index, isLogarithmic), y: categories}},
+                scales: {x: isGain ? gainAxis : {...valueAxis(measure, index, isLogarithmic), beginAtZero: true}, y: categories}},
       plugins: [barTexts(texts, texts.map(row => row.map(() => null)))],
     };
   });

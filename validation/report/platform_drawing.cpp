@@ -303,7 +303,7 @@ class Drawer {
   NamedLinks links_;
   PlatformTree tree_;
   std::vector<bool> binding_hosts_;
-  bool has_one_node_ = true;  ///< besides hosts
+  bool has_one_node_ = true;  ///< of a switch or a network
   std::size_t switches_ = 0;  ///< that have a number
 };
 
@@ -316,7 +316,8 @@ std::string note_of(const json& platform) {
   if (!binding(platform, "hosts").empty())
     notes.emplace_back("The slowest hosts are those of workers with the slowest device.");
   if (const int left = platform.at("hosts_left_out"); left > 0)
-    notes.push_back(fmt::format("{} more hosts are not drawn.", left));
+    notes.push_back(left == 1 ? "1 more host is not drawn."
+                              : fmt::format("{} more hosts are not drawn.", left));
   return fmt::format("{}", fmt::join(notes, " "));
 }
 

@@ -16,9 +16,9 @@ namespace {
 using nlohmann::json;
 
 constexpr int usual_width = 460;
-constexpr int usual_depth = 5;  ///< a deeper tree makes the picture wider
-constexpr int indent = 30;      ///< from a box to those below it
-constexpr int spine = 12;       ///< from the left of a box to the line below it
+constexpr int usual_shift = 150;  ///< of the box furthest to the right; with more, the picture is wider
+constexpr int indent = 30;        ///< from a box to those below it
+constexpr int spine = 12;         ///< from the left of a box to the line below it
 constexpr int lane_distance = 10;
 constexpr int padding = 10;  ///< inside a box
 constexpr int line_height = 16;
@@ -101,10 +101,17 @@ std::vector<std::string> wrapped(const std::string& text, double size, int width
   return lines;
 }
 
-int depth_of(const json& node) {
-  int depth = 0;
-  for (const auto& child : node.at("children")) depth = std::max(depth, 1 + depth_of(child));
-  return depth;
+/// From the left of a box to that of its children, with room for lanes.
+int child_shift(const json& node) {
+  return indent + lane_distance * static_cast<int>(node.at("lanes").size());
+}
+
+/// From the left of a box to that of the box below it which is furthest to the right.
+int largest_shift(const json& node) {
+  int largest = 0;
+  for (const auto& child : node.at("children"))
+    largest = std::max(largest, child_shift(node) + largest_shift(child));
+  return largest;
 }
 
 std::string line(int x1, int y1, int x2, int y2, const std::string& classes) {
@@ -128,7 +135,7 @@ class Picture {
  public:
   explicit Picture(const json& drawing)
       : title_(drawing.at("title")),
-        width_(usual_width + indent * std::max(0, depth_of(drawing.at("root")) - usual_depth)) {
+        width_(usual_width + std::max(0, largest_shift(drawing.at("root")) - usual_shift)) {
     std::vector<Lane> none;
     add_box(drawing.at("root"), 4, none, 0);
     add_children(drawing.at("root"), 4);
@@ -182,7 +189,7 @@ class Picture {
   void add_children(const json& node, int x) {
     const json &children = node.at("children"), &links = node.at("lanes");
     if (children.empty()) return;
-    const int top = y_, child_x = x + indent + lane_distance * static_cast<int>(links.size());
+    const int top = y_, child_x = x + child_shift(node);
     const std::string kind = node.at("kind");
     const bool has_spine = kind != "direct";
     std::vector<Lane> lanes;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <initializer_list>
 #include <map>
 #include <regex>
@@ -416,6 +417,17 @@ TEST(PlatformPictures, HaveEachLabelOnceOverNoOtherAndWhatBinds) {
           << own;
     expect_no_overlap(svg);
   }
+}
+
+TEST(PlatformPictures, HaveRoomForManyDirectLinks) {
+  // 54 of them bind, and each is drawn.
+  json platform = platform_of(16, [](int from, int to) {
+    return json{numbered(std::abs(from - to) <= 4 ? "l" : "cable", {std::min(from, to), std::max(from, to)})};
+  });
+  platform["binds"] = what_binds(platform);
+  const std::string svg = platform_svg(platform_drawing(platform));
+  EXPECT_THAT(svg, HasSubstr("busiest link l-0-1: "));
+  EXPECT_THAT(svg, ::testing::Not(HasSubstr("=\"-"))) << "a negative size";
 }
 
 TEST(PlatformPictures, EscapeNames) {

@@ -99,11 +99,16 @@ class Shade final : public CachePolicy {
 
   void admit(SampleId id, Bytes size, Decisions& decisions) {
     if (size > setting_.capacity()) return;
+    // Either all that must leave count less, or nothing leaves.
+    Bytes room = kept_.room();
+    for (auto least = order_.begin(); size > room; ++least) {
+      if (!counts_more(id, std::get<SampleId>(*least))) return;
+      room += setting_.manifest.size_of(std::get<SampleId>(*least));
+    }
     std::set<Key>::node_type node;
     while (size > kept_.room()) {
-      const SampleId least = std::get<SampleId>(*order_.begin());
-      if (!counts_more(id, least)) return;
       node = order_.extract(order_.begin());
+      const SampleId least = std::get<SampleId>(node.value());
       kept_.drop(least, setting_.manifest.size_of(least), decisions);
     }
     kept_.keep(id, size, decisions);

@@ -1,9 +1,10 @@
 #include "validation/compare/seed_means.hpp"
 
 #include <algorithm>
-#include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 #include <map>
+
+#include "validation/compare/statistics.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -33,10 +34,9 @@ std::string key_of(const json& configuration) {
   return experiment.dump();
 }
 
-json mean_and_deviation(const std::vector<double>& values) {
-  if (values.size() < 2) return nullptr;
-  return {{"mean", boost::math::statistics::mean(values)},
-          {"deviation", std::sqrt(boost::math::statistics::sample_variance(values))}};
+json json_of(const Moments& moments) {
+  if (std::isnan(moments.deviation)) return nullptr;
+  return {{"mean", moments.mean}, {"deviation", moments.deviation}};
 }
 
 /// Null unless all have a number.
@@ -48,7 +48,7 @@ json over(const std::vector<const json*>& members, Value&& value) {
     if (!own.is_number()) return nullptr;
     values.push_back(own);
   }
-  return mean_and_deviation(values);
+  return json_of(mean_and_deviation(values));
 }
 
 json last_accuracy(const json& own) { return own.at("curve").empty() ? json() : own.at("curve").back()[2]; }

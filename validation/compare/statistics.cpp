@@ -97,6 +97,12 @@ void between_distributions(std::vector<double> a, std::vector<double> b, Visit&&
 
 }  // namespace
 
+Moments mean_and_deviation(const std::vector<double>& values) {
+  namespace statistics = boost::math::statistics;
+  return {values.empty() ? std::nan("") : statistics::mean(values),
+          values.size() < 2 ? std::nan("") : std::sqrt(statistics::sample_variance(values))};
+}
+
 double relative_error(double simulated, double measured) {
   if (measured == 0) return simulated == 0 ? 0.0 : std::numeric_limits<double>::quiet_NaN();
   return (simulated - measured) / measured;

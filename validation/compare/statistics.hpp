@@ -22,6 +22,13 @@ struct Interval {
   double high;
 };
 
+struct Moments {
+  double mean;
+  double deviation;  ///< standard deviation of the sample; NaN with fewer than 2 values
+};
+/// NaN when there are no values.
+Moments mean_and_deviation(const std::vector<double>& values);
+
 struct Resampling {
   int resamples = 10'000;
   std::uint64_t seed = 1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -65,13 +66,16 @@ bool follows(const StudyAxis& one, const StudyAxis& other, const std::vector<con
 std::vector<StudyAxis> axes_of(const std::vector<const json*>& worked) {
   std::vector<StudyAxis> axes;
   for (const json* own : worked)
-    for (const json& one : own->at("coordinates")) {
-      const std::string key = one.at(0), value = one.at(1);
-      if (is_seed(key)) continue;
-      auto known = std::ranges::find(axes, key, &StudyAxis::key);
-      if (known == axes.end()) known = axes.insert(axes.end(), {key, axis_name(key), {}, {}});
-      if (std::ranges::find(known->values, value) == known->values.end()) known->values.push_back(value);
-    }
+    for (const json& one : own->at("coordinates"))
+      if (const std::string key = one.at(0);
+          !is_seed(key) && std::ranges::find(axes, key, &StudyAxis::key) == axes.end())
+        axes.push_back({key, axis_name(key), {}, {}});
+  // Experiments of one job and of several have different keys.
+  for (auto& axis : axes)
+    for (const json* own : worked)
+      if (const std::string value = coordinate(*own, axis.key);
+          std::ranges::find(axis.values, value) == axis.values.end())
+        axis.values.push_back(value);
   std::erase_if(axes, [](const StudyAxis& axis) { return axis.values.size() < 2; });
   for (std::size_t i = axes.size(); i-- > 0;)
     if (std::ranges::any_of(axes, [&](const StudyAxis& other) {
@@ -111,8 +115,7 @@ void choose_down(const std::vector<const json*>& worked, Answer& answer) {
 
 std::string variant_of(const json& own, const Answer& answer) {
   if (!answer.down) return own.at("algorithm");
-  const std::string value = coordinate(own, answer.down->key);
-  return answer.down->numbers.empty() ? value : answer.down->name + ' ' + value;
+  return answer.down->named(coordinate(own, answer.down->key));
 }
 
 // ---- Measures ----
@@ -128,12 +131,14 @@ std::vector<Measure> measures_of(const std::vector<const json*>& worked) {
   const auto any = [&](const auto& is_so) { return std::ranges::any_of(worked, is_so); };
   std::vector<Measure> measures;
   if (any([](const json* own) { return is_number(*own, "time_to_target_s"); })) {
-    std::string target;
+    std::set<double> targets;
     for (const json* own : worked)
       if (own->at("time_to_target").is_object())
-        target = fmt::format("{:.4g}", own->at("time_to_target").at("target").get<double>());
-    measures.push_back({"time_to_target_s", "time to accuracy " + target,
-                        "the first to reach accuracy " + target, Unit::seconds, false});
+        targets.insert(own->at("time_to_target").at("target").get<double>());
+    const std::string target =
+        targets.size() == 1 ? fmt::format("accuracy {:.4g}", *targets.begin()) : "the target accuracy";
+    measures.push_back(
+        {"time_to_target_s", "time to " + target, "the first to reach " + target, Unit::seconds, false});
   } else if (std::ranges::all_of(worked, [](const json* own) { return !own->at("curve").empty(); })) {
     measures.push_back({"last_accuracy", "accuracy at the end", "the most accurate", Unit::count, true});
   }
@@ -164,19 +169,6 @@ Sample sample_of(const std::vector<const json*>& members, const Measure& measure
   return sample;
 }
 
-struct Moments {
-  double mean = std::nan("");
-  double deviation = std::nan("");
-};
-Moments moments_of(const std::vector<double>& values) {
-  if (values.empty()) return {};
-  const auto count = static_cast<double>(values.size());
-  double sum = 0, squares = 0;
-  for (const double value : values) sum += value;
-  for (const double value : values) squares += (value - sum / count) * (value - sum / count);
-  return {sum / count, values.size() < 2 ? std::nan("") : std::sqrt(squares / (count - 1))};
-}
-
 std::vector<double> values_of(const Sample& sample) {
   std::vector<double> values;
   for (const auto& [seed, value] : sample.by_seed) values.push_back(value);
@@ -184,7 +176,8 @@ std::vector<double> values_of(const Sample& sample) {
 }
 
 bool are_equal(const Sample& best, const Sample& other) {
-  const double one = moments_of(values_of(best)).mean, two = moments_of(values_of(other)).mean;
+  const double one = mean_and_deviation(values_of(best)).mean,
+               two = mean_and_deviation(values_of(other)).mean;
   if (std::abs(one - two) < equal_share * std::max(std::abs(one), std::abs(two)) || one == two) return true;
   if (best.by_seed.size() == 1 && (best.interval || other.interval)) {
     const Interval a = best.interval.value_or(Interval{one, one}),
@@ -195,7 +188,7 @@ bool are_equal(const Sample& best, const Sample& other) {
   for (const auto& [seed, value] : best.by_seed)
     if (const auto same = other.by_seed.find(seed); same != other.by_seed.end())
       differences.push_back(value - same->second);
-  const Moments difference = moments_of(differences);
+  const Moments difference = mean_and_deviation(differences);
   const double error = difference.deviation / std::sqrt(static_cast<double>(differences.size()));
   return std::abs(difference.mean) < 2 * error;
 }
@@ -248,8 +241,8 @@ AnswerCell cell_of(const Simulations& members, const std::vector<Measure>& measu
   AnswerCell cell;
   for (const json* own : members) cell.configurations.push_back(own->at("name"));
   for (const auto& measure : measures) {
-    const Moments moments = moments_of(values_of(sample_of(members, measure)));
-    cell.estimates.push_back({.mean = moments.mean, .deviation = moments.deviation});
+    const auto [mean, deviation] = mean_and_deviation(values_of(sample_of(members, measure)));
+    cell.estimates.push_back({.mean = mean, .deviation = deviation});
   }
   cell.shares = shares_of(members);
   cell.bottleneck = bottleneck_of(cell.shares);
@@ -257,7 +250,7 @@ AnswerCell cell_of(const Simulations& members, const std::vector<Measure>& measu
 }
 
 /// Finds the best of a column, its equals, and the gains over the baseline.
-void compare_column(AnswerPanel& panel, std::size_t at, const Grid& grid, const std::string& baseline,
+void compare_column(AnswerPanel& panel, std::size_t at, const Grid& grid,
                     const std::vector<Measure>& measures) {
   const std::size_t column = panel.columns[at];
   for (std::size_t m = 0; m < measures.size(); ++m) {
@@ -268,7 +261,7 @@ void compare_column(AnswerPanel& panel, std::size_t at, const Grid& grid, const 
     for (auto& row : panel.rows) {
       if (!row.cells[at] || std::isnan(mean_of(row))) continue;
       if (best == nullptr || better(mean_of(row), mean_of(*best))) best = &row;
-      if (row.variant == baseline) base = mean_of(row);
+      if (row.variant == panel.baseline) base = mean_of(row);
     }
     if (best == nullptr) continue;
     const auto sample = [&](const AnswerRow& row) {
@@ -281,7 +274,7 @@ void compare_column(AnswerPanel& panel, std::size_t at, const Grid& grid, const 
       if (&row == best)
         estimate.place = Estimate::Place::best;
       else if (are_equal(sample(*best), sample(row)))
-        estimate.place = Estimate::Place::tied;
+        estimate.place = Estimate::Place::equal;
     }
   }
 }
@@ -291,9 +284,10 @@ void add_scaling(AnswerRow& row, const std::vector<double>& workers, double shar
   std::vector<std::pair<int, double>> points;
   for (std::size_t i = 0; i < row.cells.size(); ++i) {
     const double mean = row.cells[i] ? row.cells[i]->estimates.back().mean : std::nan("");
-    if (!std::isnan(mean)) points.emplace_back(static_cast<int>(workers[i]), mean);
-    row.efficiency.push_back(
-        std::isnan(mean) ? mean : mean / workers[i] / (points.front().second / points.front().first));
+    const bool is_known = mean > 0;
+    if (is_known) points.emplace_back(static_cast<int>(workers[i]), mean);
+    row.efficiency.push_back(is_known ? mean / workers[i] / (points.front().second / points.front().first)
+                                      : std::nan(""));
   }
   row.knee = knee_of(points, share);
 }
@@ -315,7 +309,7 @@ AnswerPanel panel_of(const std::string& title, const Simulations& members, const
     columns.insert(column);
     if (!answer.down && own->at("baseline") == own->at("name")) baseline = variant;
   }
-  AnswerPanel panel{title, {columns.begin(), columns.end()}, {}};
+  AnswerPanel panel{title, baseline, {columns.begin(), columns.end()}, {}};
   for (const auto& variant : grid.variants) {
     AnswerRow row{variant, {}, {}, {}, {}};
     for (const std::size_t column : panel.columns) {
@@ -331,8 +325,7 @@ AnswerPanel panel_of(const std::string& title, const Simulations& members, const
     }
     panel.rows.push_back(std::move(row));
   }
-  for (std::size_t at = 0; at < panel.columns.size(); ++at)
-    compare_column(panel, at, grid, baseline, answer.measures);
+  for (std::size_t at = 0; at < panel.columns.size(); ++at) compare_column(panel, at, grid, answer.measures);
   return panel;
 }
 
@@ -340,8 +333,7 @@ AnswerPanel panel_of(const std::string& title, const Simulations& members, const
 std::string title_of(const json& own, const std::vector<StudyAxis>& others) {
   std::string title;
   for (const auto& axis : others)
-    title += (title.empty() ? "" : ", ") + (axis.numbers.empty() ? "" : axis.name + ' ') +
-             coordinate(own, axis.key);
+    title += (title.empty() ? "" : ", ") + axis.named(coordinate(own, axis.key));
   return title;
 }
 
@@ -372,13 +364,27 @@ std::string coordinate(const json& configuration, const std::string& key) {
   return "";
 }
 
+std::string StudyAxis::named(const std::string& value) const {
+  const bool speaks = !value.empty() && std::isalpha(static_cast<unsigned char>(value.front())) != 0 &&
+                      value != "true" && value != "false" && value != "none";
+  return speaks ? value : name + ' ' + (value.empty() ? "-" : value);
+}
+
+std::string place_text(Estimate::Place place) {
+  return place == Estimate::Place::best ? "best" : place == Estimate::Place::equal ? "equal" : "behind";
+}
+
 bool Answer::is_along_workers() const {
   return across && across->key == worker_count && !across->numbers.empty();
 }
 
 std::string Answer::row_title() const { return down ? down->name : "variant"; }
 
-std::string Answer::column_name(std::size_t column) const { return across ? across->values.at(column) : ""; }
+std::string Answer::column_name(std::size_t column) const {
+  if (!across) return "";
+  const std::string& value = across->values.at(column);
+  return value.empty() ? "-" : value;
+}
 
 Answer answer_of(const json& document) {
   Answer answer;
@@ -409,13 +415,12 @@ namespace {
 json null_if_nan(double value) { return std::isnan(value) ? json() : json(value); }
 
 json json_of_cell(const AnswerCell& cell) {
-  constexpr const char* places[] = {"behind", "equal", "best"};
   json estimates = json::array();
   for (const auto& estimate : cell.estimates)
     estimates.push_back({{"mean", null_if_nan(estimate.mean)},
                          {"deviation", null_if_nan(estimate.deviation)},
                          {"gain", null_if_nan(estimate.gain)},
-                         {"place", places[static_cast<std::size_t>(estimate.place)]}});
+                         {"place", place_text(estimate.place)}});
   return {{"configurations", cell.configurations},
           {"estimates", std::move(estimates)},
           {"shares", cell.shares},

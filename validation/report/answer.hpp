@@ -18,6 +18,9 @@ struct StudyAxis {
   std::string name;                 ///< "workers"
   std::vector<std::string> values;  ///< numbers rise; words are in the order of the suite
   std::vector<double> numbers;      ///< of the values, if all are numbers of one unit; else empty
+
+  /// "workers 8", "bucket bytes 64KiB", "cold true"; "quad" of a value that speaks for itself.
+  std::string named(const std::string& value) const;
 };
 
 /// A figure by which variants are compared. The first one of an answer decides which variant is best.
@@ -31,7 +34,7 @@ struct Measure {
 
 /// A measure of a cell, over its seeds.
 struct Estimate {
-  enum class Place { behind, tied, best };  ///< `tied`: equal to the best one
+  enum class Place { behind, equal, best };  ///< `equal`: to the best one
   double mean =
       std::numeric_limits<double>::quiet_NaN();  ///< NaN: not known, or a seed did not reach the target
   double deviation = std::numeric_limits<double>::quiet_NaN();  ///< of the sample; NaN: one seed
@@ -67,6 +70,7 @@ struct AnswerRow {
 /// The variants along one axis, with all other axes at one value.
 struct AnswerPanel {
   std::string title;                 ///< "quad, batch 32"; empty: the only one
+  std::string baseline;              ///< the variant that gains are over; empty: none
   std::vector<std::size_t> columns;  ///< positions among the values of the axis across; {0} without one
   std::vector<AnswerRow> rows;
 };
@@ -89,8 +93,11 @@ struct Answer {
   std::string column_name(std::size_t column) const;
 };
 
-/// Throughputs that differ by less are equal.
+/// Figures that differ by less are equal.
 inline constexpr double equal_share = 0.01;
+
+/// "best", "equal" or "behind".
+std::string place_text(Estimate::Place place);
 
 /// "cache capacity" of data.cache_capacity, "transience mean" of transience.options.mean.
 std::string axis_name(const std::string& key);

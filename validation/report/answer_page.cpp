@@ -119,9 +119,7 @@ Charts charts_of_panels(const Answer& answer) {
 std::string place_name(const Answer& answer, const AnswerPanel& panel, std::size_t column) {
   if (!answer.across) return panel.title;
   const std::string value = answer.column_name(column);
-  const std::string name = answer.is_along_workers()        ? value + " workers"
-                           : answer.across->numbers.empty() ? value
-                                                            : answer.across->name + ' ' + value;
+  const std::string name = answer.is_along_workers() ? value + " workers" : answer.across->named(value);
   return panel.title.empty() ? name : panel.title + ", " + name;
 }
 

@@ -31,7 +31,8 @@ struct ColumnRanking {
   const AnswerPanel* panel;
   std::size_t at;  ///< of the column, in its panel
   std::vector<const AnswerRow*> rows;
-  Names best;  ///< and its equals
+  Names best;     ///< and its equals
+  Names unknown;  ///< variants whose measure is not known, or that did not reach the target
 };
 
 const Estimate& first_of(const AnswerRow& row, std::size_t at) { return row.cells[at]->estimates.front(); }
@@ -41,9 +42,14 @@ std::vector<ColumnRanking> rankings_of(const Answer& answer) {
   std::vector<ColumnRanking> all;
   for (const auto& panel : answer.panels)
     for (std::size_t at = 0; at < panel.columns.size(); ++at) {
-      ColumnRanking ranking{&panel, at, {}, {}};
-      for (const auto& row : panel.rows)
-        if (row.cells[at] && !std::isnan(first_of(row, at).mean)) ranking.rows.push_back(&row);
+      ColumnRanking ranking{&panel, at, {}, {}, {}};
+      for (const auto& row : panel.rows) {
+        if (!row.cells[at]) continue;
+        if (std::isnan(first_of(row, at).mean))
+          ranking.unknown.push_back(row.variant);
+        else
+          ranking.rows.push_back(&row);
+      }
       if (ranking.rows.empty()) continue;
       std::ranges::stable_sort(ranking.rows, [&](const AnswerRow* a, const AnswerRow* b) {
         const double one = first_of(*a, at).mean, two = first_of(*b, at).mean;
@@ -67,9 +73,8 @@ std::string gain_phrase(const Measure& measure, const std::string& gain, const s
 /// "8 workers", "8 to 64 workers", "cache capacity 2MB to 8MB", "mlp to vgg16".
 std::string range_name(const Answer& answer, std::size_t first, std::size_t last) {
   const std::string one = answer.column_name(first), two = answer.column_name(last);
-  const std::string range = one == two ? one : one + " to " + two;
-  if (answer.across->numbers.empty()) return range;
-  return answer.is_along_workers() ? range + " workers" : answer.across->name + ' ' + range;
+  if (answer.is_along_workers()) return (one == two ? one : one + " to " + two) + " workers";
+  return one == two ? answer.across->named(one) : answer.across->name + ' ' + one + " to " + two;
 }
 
 /// What is the same at columns that follow each other is said once: "x at 8 to 64 workers, y at 128 workers".
@@ -108,23 +113,28 @@ std::string best_along(const Answer& answer, const std::vector<ColumnRanking>& r
 
 // ---- The first sentence ----
 
-std::string baseline_of(const ColumnRanking& ranking, const std::set<std::string>& baselines) {
-  for (const auto* row : ranking.rows)
-    if (baselines.contains(row->variant)) return row->variant;
-  return "";
+/// Empty: there is none in this column.
+std::string baseline_of(const ColumnRanking& ranking) {
+  const std::string& baseline = ranking.panel->baseline;
+  const bool is_here = std::ranges::find(ranking.rows, baseline, &AnswerRow::variant) != ranking.rows.end();
+  return is_here ? baseline : "";
 }
 
-std::string sentence_of(const Answer& answer, const ColumnRanking& ranking,
-                        const std::set<std::string>& baselines) {
+/// Whether all variants of the column, of which there are several, are equal.
+bool are_all_equal(const ColumnRanking& ranking) {
+  return ranking.best.size() > 1 && ranking.best.size() == ranking.rows.size() && ranking.unknown.empty();
+}
+
+std::string sentence_of(const Answer& answer, const ColumnRanking& ranking) {
   const Measure& measure = answer.measures.front();
   const Estimate& first = first_of(*ranking.rows.front(), ranking.at);
   const std::string value = estimate_text(measure, first);
   const std::size_t count = ranking.rows.size();
   if (count == 1) return fmt::format("{}: {} {}.", ranking.best.front(), measure.name, value);
-  if (ranking.best.size() == count)
+  if (are_all_equal(ranking))
     return fmt::format("{} variants are equal: {} about {}.",
                        count == 2 ? "Both" : fmt::format("All {}", count), measure.name, value);
-  const std::string baseline = baseline_of(ranking, baselines);
+  const std::string baseline = baseline_of(ranking);
   const bool is_baseline = std::ranges::find(ranking.best, baseline) != ranking.best.end();
   std::string gain = is_baseline ? "" : gain_phrase(measure, gain_text(measure, first.gain), baseline);
   if (!gain.empty()) gain.insert(0, ", ");
@@ -146,7 +156,7 @@ std::string range_of(const Measure& measure, const std::vector<double>& gains) {
 /// "1.20x to 27.0x the throughput of bsp" of a variant; of the baseline "the others have 0.80x to 0.90x its
 /// throughput". Empty without a baseline.
 std::string gains_of(const Answer& answer, const std::vector<ColumnRanking>& rankings,
-                     const std::string& variant, const std::set<std::string>& baselines) {
+                     const std::string& variant) {
   const Measure& measure = answer.measures.front();
   std::vector<double> own, others;
   std::string baseline;
@@ -155,7 +165,7 @@ std::string gains_of(const Answer& answer, const std::vector<ColumnRanking>& ran
       const double gain = first_of(*row, ranking.at).gain;
       if (std::isnan(gain)) continue;
       (row->variant == variant ? own : others).push_back(gain);
-      if (row->variant == variant) baseline = baseline_of(ranking, baselines);
+      if (row->variant == variant) baseline = baseline_of(ranking);
     }
   if (own.empty()) return "";
   if (baseline != variant) return gain_phrase(measure, range_of(measure, own), baseline);
@@ -182,20 +192,18 @@ std::string sentence_of_one(const Answer& answer, const std::vector<ColumnRankin
 /// "In all 8 cases halving-doubling is the fastest: 1.13x to 22.4x the throughput of server-8. Equal to it:
 /// ring in 4."
 std::string everywhere(const Answer& answer, const std::vector<ColumnRanking>& rankings,
-                       const std::string& best, const std::map<std::string, std::size_t>& among,
-                       const std::set<std::string>& baselines) {
+                       const std::string& best, const std::map<std::string, std::size_t>& among) {
   Names equal;
   for (const auto& [variant, times] : among)
     if (variant != best) equal.push_back(fmt::format("{} in {}", variant, times));
-  const std::string gains = gains_of(answer, rankings, best, baselines);
+  const std::string gains = gains_of(answer, rankings, best);
   return fmt::format("In {} cases {} is {}{}.{}",
                      rankings.size() == 2 ? "both" : fmt::format("all {}", rankings.size()), best,
                      answer.measures.front().superlative, gains.empty() ? "" : ": " + gains,
                      equal.empty() ? "" : fmt::format(" Equal to it: {}.", listed(equal)));
 }
 
-std::string sentence_of_several(const Answer& answer, const std::vector<ColumnRanking>& rankings,
-                                const std::set<std::string>& baselines) {
+std::string sentence_of_several(const Answer& answer, const std::vector<ColumnRanking>& rankings) {
   const Measure& measure = answer.measures.front();
   std::map<std::string, std::size_t> among, alone;
   std::size_t all_equal = 0, tied = 0;
@@ -203,7 +211,7 @@ std::string sentence_of_several(const Answer& answer, const std::vector<ColumnRa
     for (const auto& variant : ranking.best) ++among[variant];
     if (ranking.best.size() == 1) ++alone[ranking.best.front()];
     if (ranking.best.size() > 1) ++tied;
-    if (ranking.best.size() == ranking.rows.size() && ranking.rows.size() > 1) ++all_equal;
+    if (are_all_equal(ranking)) ++all_equal;
   }
   const std::size_t count = rankings.size();
   if (answer.panels.size() == 1 && answer.panels.front().rows.size() == 1)
@@ -211,7 +219,7 @@ std::string sentence_of_several(const Answer& answer, const std::vector<ColumnRa
   if (all_equal == count)
     return fmt::format("The variants are equal in {} in all {} cases.", measure.name, count);
   for (const auto& [variant, times] : among)
-    if (times == count && alone[variant] > 0) return everywhere(answer, rankings, variant, among, baselines);
+    if (times == count && alone.contains(variant)) return everywhere(answer, rankings, variant, among);
   if (answer.panels.size() == 1 && answer.across && !answer.across->numbers.empty())
     return fmt::format("By {}, the best is {}.", measure.name, best_along(answer, rankings));
   std::vector<std::pair<std::string, std::size_t>> wins(alone.begin(), alone.end());
@@ -223,7 +231,7 @@ std::string sentence_of_several(const Answer& answer, const std::vector<ColumnRa
     return fmt::format("By {}, several variants are equal in each of {} cases.", measure.name, count);
   std::string text = fmt::format("By {}, the best of {} cases is {}", measure.name, count, listed(parts));
   if (tied > 0) text += fmt::format("; in {} several are equal", tied);
-  const std::string gains = gains_of(answer, rankings, wins.front().first, baselines);
+  const std::string gains = gains_of(answer, rankings, wins.front().first);
   return text + (gains.empty() ? "." : fmt::format(". Gain of {}: {}.", wins.front().first, gains));
 }
 
@@ -345,6 +353,23 @@ void put_bottlenecks(Answer& answer) {
     }
 }
 
+/// Who does not reach the target, of one place of the grid; of several, at how many no variant does.
+std::string unreached(const Answer& answer, const std::vector<ColumnRanking>& rankings) {
+  if (answer.measures.front().key != "time_to_target_s") return "";
+  std::size_t places = 0;
+  for (const auto& panel : answer.panels) places += panel.columns.size();
+  const std::size_t without = places - rankings.size();
+  if (without > 0)
+    return fmt::format(" In {} more {} no variant reaches it.", without, without == 1 ? "case" : "cases");
+  if (places > 1 || rankings.front().unknown.empty()) return "";
+  const Names& names = rankings.front().unknown;
+  const bool has_seeds = std::ranges::any_of(rankings.front().panel->rows, [](const AnswerRow& row) {
+    return row.cells.front() && row.cells.front()->configurations.size() > 1;
+  });
+  return fmt::format(" {} {} not reach it{}.", listed(names), names.size() == 1 ? "does" : "do",
+                     has_seeds ? " with each seed" : "");
+}
+
 std::string missed_target(const Answer& answer, const json& document) {
   if (answer.measures.front().key == "time_to_target_s") return "";
   for (const auto* own : compared_configurations(document))
@@ -395,14 +420,14 @@ std::string gain_text(const Measure& measure, double gain) {
 void put_in_words(Answer& answer, const json& document) {
   put_bottlenecks(answer);
   const auto rankings = rankings_of(answer);
-  std::set<std::string> baselines;
-  for (const auto* own : compared_configurations(document))
-    if (!answer.down && own->at("baseline") == own->at("name")) baselines.insert(own->at("algorithm"));
   if (rankings.empty()) return;
-  answer.text = missed_target(answer, document) + (rankings.size() == 1
-                                                       ? sentence_of(answer, rankings.front(), baselines)
-                                                       : sentence_of_several(answer, rankings, baselines));
-  answer.text += throughput_caveat(answer, rankings, document);
+  std::set<std::string> baselines;
+  for (const auto& panel : answer.panels)
+    if (!panel.baseline.empty()) baselines.insert(panel.baseline);
+  answer.text =
+      missed_target(answer, document) +
+      (rankings.size() == 1 ? sentence_of(answer, rankings.front()) : sentence_of_several(answer, rankings)) +
+      unreached(answer, rankings) + throughput_caveat(answer, rankings, document);
   add_panel_points(answer, rankings, answer.points);
   add_scaling_points(answer, answer.points);
   for (auto point : {equality_point(rankings), baseline_point(document, baselines), bottleneck_point(answer)})

@@ -15,7 +15,7 @@
 //                      [name of each seed, ...], estimates: [of each measure: {mean, deviation (of the
 //                      sample; null: one seed), gain (over the baseline: a ratio; of an accuracy a
 //                      difference), place: "best", "equal" (to it) or "behind"}], shares (mean over the
-//                      seeds), binding: {part, share}}]}]}]}: one place of the grid per cell
+//                      seeds), bottleneck: {part, share}}]}]}]}: one place of the grid per cell
 //   warnings         [sentence, ...]: what a reader must know before the figures
 //   schema_version, title, about (the question of the study's file), notes [text, ...]
 //   commands         [how to reproduce it, ...]

@@ -44,15 +44,13 @@ std::string quoted(const std::string& text) {
 
 /// Of each configuration that worked: "best", "equal" or "behind", and the bottleneck.
 std::map<std::string, std::pair<std::string, std::string>> conclusions_of(const Answer& answer) {
-  constexpr const char* places[] = {"behind", "equal", "best"};
   std::map<std::string, std::pair<std::string, std::string>> all;
   for (const auto& panel : answer.panels)
     for (const auto& row : panel.rows)
       for (const auto& cell : row.cells)
         for (const auto& name : cell ? cell->configurations : std::vector<std::string>{}) {
           const Estimate& first = cell->estimates.front();
-          all[name] = {std::isnan(first.mean) ? "" : places[static_cast<std::size_t>(first.place)],
-                       cell->bottleneck.part};
+          all[name] = {std::isnan(first.mean) ? "" : place_text(first.place), cell->bottleneck.part};
         }
   return all;
 }

@@ -31,6 +31,11 @@ Answer answer_to(std::vector<json> configurations, const StudySection& section =
   return answer_of(study_of(std::move(configurations), section));
 }
 
+/// Below 0: it does not reach accuracy 0.8.
+json reaching(const std::string& algorithm, double time_s) {
+  return placed(made_configuration({.algorithm = algorithm, .reached_s = time_s}), {});
+}
+
 /// Three repetitions.
 std::vector<json> seeds_of(const std::string& algorithm, const std::vector<double>& throughputs) {
   std::vector<json> all;
@@ -82,6 +87,19 @@ TEST(Answer, SaysWhichVariantIsBestAndWhichAreEqual) {
        {fast("bsp", 100, at("8")), fast("asp", 200, at("8")), fast("bsp", 200, at("16")),
         fast("asp", 300, at("16"))},
        "In both cases asp is the fastest: 1.50x to 2.00x the throughput of bsp."},
+      {"equal with others everywhere",
+       {fast("bsp", 100, {{"platform", "quad"}}), fast("asp", 100, {{"platform", "quad"}}),
+        fast("esync", 50, {{"platform", "quad"}}), fast("bsp", 100, {{"platform", "lab"}}),
+        fast("asp", 50, {{"platform", "lab"}}), fast("esync", 100, {{"platform", "lab"}})},
+       "By throughput, several variants are equal in each of 2 cases."},
+      {"one does not reach the target",
+       {reaching("bsp", 10), reaching("asp", 4), reaching("esync", -1)},
+       "asp is the first to reach accuracy 0.8: time to accuracy 0.8 4.00 s, 2.50x as fast as bsp. Next is "
+       "bsp with 10.0 s. esync does not reach it."},
+      {"all that reach the target are equal",
+       {reaching("bsp", 10), reaching("asp", 10), reaching("esync", -1)},
+       "bsp and asp are equal, and the first to reach accuracy 0.8: time to accuracy 0.8 10.0 s. esync does "
+       "not reach it."},
       {"one variant",
        {fast("bsp", 100, at("8")), fast("bsp", 200, at("16"))},
        "bsp: throughput 100.0 samples/s at 8 workers and 200.0 samples/s at 16 workers."},
@@ -138,6 +156,34 @@ TEST(Answer, AGridBecomesPanelsWithOneAxisAcross) {
   ASSERT_EQ(answer.panels[1].rows.size(), 2U);
   EXPECT_EQ(answer.panels[1].rows[0].cells[2]->configurations.size(), 2U) << "seeds are repetitions";
   EXPECT_EQ(answer.text, "The variants are equal in throughput in all 6 cases.");
+}
+
+TEST(Answer, TakesExperimentsOfOneJobAndOfSeveral) {
+  std::vector<json> configurations;
+  for (const char* variant : {"ring", "tree"}) {
+    configurations.push_back(fast(variant, 100, {{"experiment", "alone"}}));
+    for (const char* job : {"early", "late"})
+      configurations.push_back(fast(variant, 100, {{"experiment", "both"}, {"job", job}}));
+  }
+  const Answer answer = answer_to(configurations);
+  ASSERT_EQ(answer.panels.size(), 1U) << "the experiment follows from the job";
+  std::vector<std::string> columns;
+  for (const std::size_t column : answer.panels[0].columns) columns.push_back(answer.column_name(column));
+  EXPECT_THAT(columns, ElementsAre("-", "early", "late"));
+}
+
+TEST(Answer, NamesValuesThatDoNotSpeakForThemselves) {
+  std::vector<json> configurations;
+  for (const char* workers : {"8", "16"})
+    for (const char* overlap : {"true", "false"})
+      for (const char* bucket : {"64KiB", "1MiB"})
+        configurations.push_back(fast(
+            "bsp", 100,
+            {{"placement.worker_count", workers}, {"sync.overlap", overlap}, {"sync.bucket_bytes", bucket}}));
+  const Answer answer = answer_to(configurations);
+  ASSERT_EQ(answer.panels.size(), 2U);
+  EXPECT_EQ(answer.panels[0].title, "overlap true");
+  EXPECT_EQ(answer.panels[0].rows[0].variant, "bucket bytes 64KiB");
 }
 
 TEST(Answer, NamesTheBaselineWithItsReasonAndTheBottlenecks) {

@@ -1,10 +1,8 @@
 #include "cli/host_needs.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdio>
 
+#include "cli/output.hpp"
 #include "platforms/neighbours.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "workloads/job/roster.hpp"
@@ -61,8 +59,7 @@ void print_mapping(const std::vector<machines::Mapped>& hosts) {
   std::string words;
   for (const auto& entry : machines::mapping_entries(hosts))
     words += " --map " + shell_word(entry.hosts + "=" + entry.machines);
-  fmt::print("mapping:{}\n", words);
-  std::fflush(stdout);
+  if (!words.empty()) print_note("mapping:" + words);
 }
 
 }  // namespace tandem::cli

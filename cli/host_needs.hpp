@@ -27,7 +27,8 @@ void add_groups(std::vector<machines::HostNeed>& needs, const std::string& platf
 /// The property tandem:address of each host that has it.
 std::map<std::string, std::string> addresses_of(const platforms::Description& platform);
 
-/// Prints " --map 'gpu-[0-7]=a:[0-7]' --map server=b", which gives the same mapping.
+/// Notes "mapping: --map 'gpu-[0-7]=a:[0-7]' --map server=b", whose options give the same mapping. Not on
+/// standard output, where --print-command prints. Nothing without hosts.
 void print_mapping(const std::vector<machines::Mapped>& hosts);
 
 }  // namespace tandem::cli

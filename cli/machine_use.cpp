@@ -214,6 +214,7 @@ void MachineUse::deal_hosts(const LoadedJob& loaded) {
 }
 
 void MachineUse::note_shared_gpus(const LoadedJob& loaded) const {
+  if (mapping_.hosts.empty()) return;
   std::map<std::pair<std::string, int>, std::vector<std::string>> hosts_of;
   for (const auto& need : host_needs(loaded.experiment, loaded.platform)) {
     const auto mapped = std::ranges::find(mapping_.hosts, need.host, &machines::Mapped::host);

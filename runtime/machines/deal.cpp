@@ -50,6 +50,7 @@ class Deal {
     for (const auto& machine : machines) rooms_.push_back({machine.machine, {machine.gpus, machine.ranks}});
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       need_ = need_ + need_of(hosts[i]);
+      if (hosts[i].machine.empty()) continue;
       for (Room& room : rooms_)
         if (room.name == hosts[i].machine) keep(room, hosts[i]);
     }
@@ -62,6 +63,7 @@ class Deal {
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < hosts_.size(); ++i)
       if (hosts_[i].machine.empty()) open.push_back(i);
+    if (!have_room(open)) return false;
     const bool has_groups = in_groups && !open.empty();
     std::vector<Unit> units = groups_of(open, has_groups ? hosts_[open.front()].groups.size() : 0);
     while (!units.empty()) {
@@ -107,6 +109,16 @@ class Deal {
       return number;
     }
   };
+
+  /// Whether the machines together have room for these hosts.
+  bool have_room(const std::vector<std::size_t>& open) const {
+    Amount wanted, left;
+    for (const std::size_t host : open) wanted = wanted + need_of(hosts_[host]);
+    // One that has more than it offers takes nothing from the others.
+    for (const Room& room : rooms_)
+      left = left + Amount{std::max(room.left().gpus, 0LL), std::max(room.left().ranks, 0LL)};
+    return wanted.fits(left);
+  }
 
   /// A host that has this machine. Several may share a GPU.
   static void keep(Room& room, const HostNeed& host) {

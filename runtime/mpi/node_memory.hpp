@@ -18,7 +18,7 @@ namespace tandem {
 
 /// Each rank puts its messages into a part of its own. Open MPI copies a large message once, out of the
 /// memory of another process, but the kernel must look up each page. Two copies by the ranks themselves,
-/// pipelined, take less time. Not thread-safe.
+/// pipelined, may take less time (node_routes.hpp). Not thread-safe.
 class NodeMemory {
  public:
   /// Collective over `communicator`, whose rank numbers all functions use. Errors: WorldError.

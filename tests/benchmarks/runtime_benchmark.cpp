@@ -1,8 +1,9 @@
 // Overhead of the context over plain MPI. Both are timed in alternation within one run, so that other load
-// affects both; the counters are medians in microseconds, and their ratio. With the launcher's flags:
-//   mpirun --oversubscribe --bind-to none --mca pml ob1 -n 2 runtime_benchmark   (ping-pong, node, reads of
-//   files) mpirun ... --mca mpi_yield_when_idle 1 -n 4 runtime_benchmark   (all-reduce; the flag if cores are
-//   fewer)
+// affects both; the counters are medians in microseconds, and their ratio. With the launcher's flags, for
+// ping-pong, node and reads of files:
+//   mpirun --oversubscribe --bind-to none --mca pml ob1 -n 2 runtime_benchmark
+// For all-reduce; the last flag if cores are fewer:
+//   mpirun --oversubscribe --bind-to none --mca pml ob1 -n 4 --mca mpi_yield_when_idle 1 runtime_benchmark
 #include <benchmark/benchmark.h>
 #include <mpi.h>
 

@@ -296,8 +296,7 @@ void MachineUse::stage(LaunchSetting& setting) {
   std::vector<std::string> all = used_;
   if (std::ranges::none_of(all, machines::is_this_machine)) all.emplace_back("localhost");
   const std::string program = setting.program.front();
-  fmt::print("copying tandem-rank to {} on {} machines ...\n", options_.stage, all.size());
-  std::fflush(stdout);
+  print_note(fmt::format("copying tandem-rank to {} on {} machines ...", options_.stage, all.size()));
   setting.program.front() =
       machines::stage_program({.machines = std::move(all),
                                .agent = agent(),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -279,6 +280,23 @@ std::string equality_point(const std::vector<ColumnRanking>& rankings) {
          "the intervals of their ensembles overlap.";
 }
 
+/// Variants of which fewer seeds are known than of others at the same place, such as after failures.
+std::string fewer_seeds_point(const Answer& answer) {
+  std::set<std::string> fewer;
+  for (const auto& panel : answer.panels)
+    for (std::size_t at = 0; at < panel.columns.size(); ++at) {
+      const auto seeds = [&](const AnswerRow& row) {
+        return row.cells[at] ? row.cells[at]->configurations.size() : 0;
+      };
+      const std::size_t most = std::ranges::max(panel.rows | std::views::transform(seeds));
+      for (const auto& row : panel.rows)
+        if (row.cells[at] && seeds(row) < most) fewer.insert(row.variant);
+    }
+  if (fewer.empty()) return "";
+  return fmt::format("Not quite comparable: means of {} are over fewer seeds than those of other variants.",
+                     listed({fewer.begin(), fewer.end()}));
+}
+
 void add_panel_points(const Answer& answer, const std::vector<ColumnRanking>& rankings, Names& points) {
   if (answer.panels.size() < 2 || answer.panels.size() > most_listed) return;
   for (const auto& panel : answer.panels) {
@@ -430,7 +448,8 @@ void put_in_words(Answer& answer, const json& document) {
       unreached(answer, rankings) + throughput_caveat(answer, rankings, document);
   add_panel_points(answer, rankings, answer.points);
   add_scaling_points(answer, answer.points);
-  for (auto point : {equality_point(rankings), baseline_point(document, baselines), bottleneck_point(answer)})
+  for (auto point : {fewer_seeds_point(answer), equality_point(rankings), baseline_point(document, baselines),
+                     bottleneck_point(answer)})
     if (!point.empty()) answer.points.push_back(std::move(point));
 }
 

@@ -110,6 +110,15 @@ TEST(Answer, SaysWhichVariantIsBestAndWhichAreEqual) {
     EXPECT_EQ(answer_to(configurations).text, text) << what;
 }
 
+TEST(Answer, SaysWhichMeansAreOverFewerSeeds) {
+  const auto points = [](const std::vector<double>& asp) {
+    return answer_to(joined(seeds_of("bsp", {100, 120, 140}), seeds_of("asp", asp))).points;
+  };
+  EXPECT_EQ(points({110, 131}).front(),
+            "Not quite comparable: means of asp are over fewer seeds than those of other variants.");
+  EXPECT_THAT(points({110, 131, 149}).front(), HasSubstr("Speed-ups are over bsp"));
+}
+
 TEST(Answer, IntervalsOfEnsemblesThatOverlapAreEqual) {
   json bsp = fast("bsp", 100), asp = fast("asp", 110);
   asp["intervals"]["throughput"] = {99, 121};

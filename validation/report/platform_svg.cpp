@@ -107,10 +107,10 @@ int child_shift(const json& node) {
 }
 
 /// From the left of a box to that of the box below it which is furthest to the right.
-int largest_shift(const json& node) {
+int deepest_shift(const json& node) {
   int largest = 0;
   for (const auto& child : node.at("children"))
-    largest = std::max(largest, child_shift(node) + largest_shift(child));
+    largest = std::max(largest, child_shift(node) + deepest_shift(child));
   return largest;
 }
 
@@ -135,7 +135,7 @@ class Picture {
  public:
   explicit Picture(const json& drawing)
       : title_(drawing.at("title")),
-        width_(usual_width + std::max(0, largest_shift(drawing.at("root")) - usual_shift)) {
+        width_(usual_width + std::max(0, deepest_shift(drawing.at("root")) - usual_shift)) {
     std::vector<Lane> none;
     add_box(drawing.at("root"), 4, none, 0);
     add_children(drawing.at("root"), 4);

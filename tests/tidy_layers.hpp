@@ -156,7 +156,7 @@ inline const std::vector<Layer>& upper_layers() {
       {"runtime/rank/",
        {"policies/", "platforms/description", "platforms/discovery/", "workloads/", "runtime/"},
        {"mpi.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h", "pthread.h",
-        "sched.h", "getopt.h", "time.h", "arpa/inet.h", "ifaddrs.h", "dlfcn.h"}},
+        "sched.h", "getopt.h", "time.h", "arpa/inet.h", "ifaddrs.h", "dlfcn.h", "malloc.h"}},
       {"validation/compare/",
        {"policies/", "workloads/experiment/", "workloads/records/", "workloads/job/data_plan.hpp",
         "workloads/job/recovery_plan.hpp", "workloads/job/resolved_experiment.hpp", "validation/compare/"},

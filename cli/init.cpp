@@ -85,8 +85,8 @@ struct InitOptions {
   bool force = false;
   Field sites{"--sites", "Number of sites", "1"};
   Field gpus{"--gpus",
-             "Devices, such as a100:2,t4:6 (one entry per site, or each is shared equally; of each node with "
-             "--nodes)",
+             "Devices, such as a100:2,t4:6 (one entry per site, or each is shared equally; with --nodes: of "
+             "each node)",
              "a100:4"};
   Field within{"--within", "Bandwidth of each device inside its site", "10Gbps"};
   Field between{"--between", "Bandwidth of each site to the others", "1Gbps"};
@@ -244,7 +244,8 @@ void init(InitOptions& options) {
     std::filesystem::remove(platform);
     throw;
   }
-  fmt::print("{}\n{}\ntandem simulate {} predicts the job\n", experiment, platform, experiment);
+  fmt::print("{}\n{}\n{}\ntandem simulate {} predicts the job\n", experiment, platform, summary_text(job),
+             experiment);
   print_document({{"experiment", experiment}, {"platform", platform}});
 }
 
@@ -260,7 +261,7 @@ void add_init(CLI::App& app, int&) {
   command->footer(
       "Without options, questions are asked on a terminal. Examples:\n"
       "  tandem init my-job --sites 2 --gpus a100:2,t4:6 --between 1Gbps --model resnet50 --algorithm esync\n"
-      "  tandem init my-machine --gpus h200:8 --nodes 1\n"
+      "  tandem init my-machine --gpus h200:8 --nodes 1                   8 GPUs, as DDP\n"
       "  tandem init my-cluster --gpus h100:8 --nodes 4 --within 400Gbps --object-store 500MBps\n"
       "  tandem init my-data --gpus a100:8 --storage 200MBps");
   command->callback([options] { init(*options); });

@@ -253,10 +253,15 @@ std::string object_store_text(const NewJob& job) {
       size_text(share / 4) + ' ', size_text(share) + ' ');
 }
 
+bool exchanges_by_all_reduce(const NewJob& job) {
+  return job.algorithm == "bsp" && (job.nodes > 0 || job.reads_samples());
+}
+
 std::string placement_text(const NewJob& job) {
-  const std::string text =
+  const std::string text = fmt::format(
       "placement:\n"
-      "  servers: [server]        # workers: all other hosts of the platform\n";
+      "  servers: [server]        # {}workers: all other hosts of the platform\n",
+      exchanges_by_all_reduce(job) ? "unused without sync.over: server; " : "");
   if (!job.object_store.empty()) return "placement:\n  servers: [server]\n" + object_store_text(job);
   if (job.storage.empty()) return text;
   return text +
@@ -273,12 +278,11 @@ std::string placement_text(const NewJob& job) {
 
 std::string sync_text(const NewJob& job) {
   const std::string algorithm = fmt::format("  algorithm: {:<14}# tandem list sync\n", job.algorithm + ' ');
-  if (job.algorithm != "bsp") return algorithm;
+  if (!exchanges_by_all_reduce(job)) return algorithm;
   if (job.nodes > 0)
     return "  preset: ddp              # as PyTorch's DistributedDataParallel (tandem show --keys "
            "sync.preset)\n" +
            algorithm;
-  if (!job.reads_samples()) return algorithm;
   return algorithm +
          "  over: all-reduce         # server: through the server\n"
          "  collective: native       # as fast as the MPI library's own\n";
@@ -304,7 +308,27 @@ std::string variants_text(const NewJob& job) {
          "  ring: {sync.algorithm: bsp, sync.over: all-reduce, sync.collective: ring}\n";
 }
 
+std::string devices_text(const std::vector<DeviceGroup>& groups) {
+  std::vector<std::string> all;
+  for (const auto& group : groups) all.push_back(fmt::format("{} {}", group.count, group.device));
+  return fmt::format("{}", fmt::join(all, " and "));
+}
+
 }  // namespace
+
+std::string summary_text(const NewJob& job) {
+  std::string text;
+  if (job.nodes > 0) {
+    text =
+        fmt::format("{} node{} of {}", job.nodes, job.nodes == 1 ? "" : "s", devices_text(job.sites.front()));
+  } else {
+    for (const auto& site : job.sites) text += (text.empty() ? "" : "; ") + devices_text(site);
+    text += ", each a machine of its own (devices in one machine: --nodes)";
+  }
+  return fmt::format("{}; {} exchanges {}", text, job.algorithm,
+                     exchanges_by_all_reduce(job) ? "by all-reduce"
+                                                  : "through a parameter server (all-reduce: variant ring)");
+}
 
 std::vector<std::vector<DeviceGroup>> parse_devices(const std::string& text, int sites) {
   std::vector<DeviceGroup> groups;

@@ -46,5 +46,7 @@ void check_bandwidth(const std::string& text);
 std::string platform_text(const NewJob& job);
 /// An experiment file with comments; `platform_file` as seen from it.
 std::string experiment_text(const NewJob& job, const std::string& platform_file);
+/// One line: machines, devices and how they exchange.
+std::string summary_text(const NewJob& job);
 
 }  // namespace tandem::cli

@@ -342,17 +342,25 @@ std::string faults_line(const nlohmann::json& cache) {
   return line;
 }
 
-/// How much longer a job on GPUs may take than an uncalibrated simulation says.
+/// How much longer a job on GPUs may take than an uncalibrated simulation says. While messages move, a
+/// slowed device computes only the reciprocal of the slow-down.
 std::string overlap_line(const RunInfo& info, double makespan_s) {
   if (!info.physics.contains("overlap_s")) return "";
   // Of kernels that compute while NCCL sums, the worst of public measurements.
   constexpr double published_slowdown = 1.8;
-  const double longer_s = (published_slowdown - 1) * info.physics.at("overlap_s").get<double>();
+  const double longer_s = (1 - 1 / published_slowdown) * info.physics.at("overlap_s").get<double>();
   return fmt::format(
-      "\n  not calibrated: GPUs compute {} while messages move; sums slow that down, by up to {} in public "
-      "measurements: then the job takes up to {} ({:.1f} %) longer (physics.overlap_slowdown)",
+      "\n  not calibrated: GPUs compute {} while messages move; all-reduces slow that down, up to {} times "
+      "in "
+      "public measurements: then the job takes {} ({:.1f} %) longer (physics.overlap_slowdown)",
       seconds_text(info.physics.at("overlap_s")), published_slowdown, seconds_text(longer_s),
       100 * longer_s / makespan_s);
+}
+
+/// ", 182 ms per step": the median of all workers' steps.
+std::string step_text(const nlohmann::json& times) {
+  const auto& median = times.at("median");
+  return median.is_number() ? fmt::format(", {} per step", seconds_text(median)) : "";
 }
 
 /// Why an epoch may have been recorded without all of its samples; empty: it may not.
@@ -369,9 +377,9 @@ std::string results_line(const Results& results) {
   const auto& summary = results.summary;
   const double rounds = summary.at("rounds");
   std::string line = fmt::format(
-      "{} {}: {} rounds, {} samples in {} ({})", results.info.experiment.name, results.info.world,
+      "{} {}: {} rounds, {} samples in {} ({}{})", results.info.experiment.name, results.info.world,
       rounds_text(rounds), with_separators(summary.at("samples")), seconds_text(summary.at("makespan_s")),
-      with_unit(summary.at("throughput"), Unit::samples_per_second));
+      with_unit(summary.at("throughput"), Unit::samples_per_second), step_text(summary.at("step_time_s")));
   if (const auto dropped = results.journal.dropped_samples; dropped > 0)
     line += fmt::format(", {} of them dropped (arrived too late)", with_separators(dropped));
   if (const auto skipped = results.journal.skipped_steps; skipped > 0)

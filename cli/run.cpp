@@ -327,11 +327,13 @@ void add_run(CLI::App& app, int& exit_code) {
           "--gpus", options->sbatch.gpus,
           "Of the script: GPUs of a node; 0: none, even if hosts have them [those that its hosts use]")
       ->check(CLI::Range(0, 1000))
+      ->needs(command->get_option("--print-sbatch"))
       ->group("Several machines");
   command
       ->add_option("--cpus", options->sbatch.cpus,
                    "Of the script: cores of a node, which --map auto gives a rank each [any number]")
       ->check(CLI::Range(1, 100'000))
+      ->needs(command->get_option("--print-sbatch"))
       ->group("Several machines");
   command->footer(
       "Examples:\n"

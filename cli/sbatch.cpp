@@ -21,15 +21,19 @@ void check_word(const std::string& option, const std::string& value) {
 
 void add_sbatch_options(CLI::App& command, SbatchOptions& options, const std::string& what,
                         const std::string& group) {
-  command.add_flag("--print-sbatch", options.is_wanted, "Print a script for Slurm's sbatch that " + what)
-      ->group(group);
+  CLI::Option* const script =
+      command.add_flag("--print-sbatch", options.is_wanted, "Print a script for Slurm's sbatch that " + what)
+          ->group(group);
   command.add_option("--time", options.time, "Of the script: time limit, as Slurm writes it [01:00:00]")
+      ->needs(script)
       ->group(group);
   command
       .add_option("--mem", options.memory,
                   "Of the script: memory of a node, as Slurm writes it [the site's default]")
+      ->needs(script)
       ->group(group);
   command.add_option("--partition", options.partition, "Of the script: partition [the site's default]")
+      ->needs(script)
       ->group(group);
 }
 

@@ -273,9 +273,11 @@ void add_sweep_options(CLI::App& command, StudyOptions& options) {
   add_sbatch_options(command, options.array.sbatch, "simulates the study as a job array", group);
   command.add_option("--chunk", options.array.chunk, "Of the script: configurations of a task [50]")
       ->check(CLI::Range(1, 1'000'000))
+      ->needs(command.get_option("--print-sbatch"))
       ->group(group);
   command.add_option("--cpus", options.array.cpus, "Of the script: cores of a task [2]")
       ->check(CLI::Range(1, 4096))
+      ->needs(command.get_option("--print-sbatch"))
       ->group(group);
 }
 

@@ -138,11 +138,14 @@ std::string memory_line(const Job& job) {
   std::string line;
   for (const Role role : {Role::worker, Role::server, Role::cache_node, Role::store, Role::directory,
                           Role::evaluator, Role::keeper}) {
-    Bytes most{0};
+    RankMemory most;
     for (const Rank rank : job.roster().ranks_of(role))
-      most = std::max(most, estimate_memory(job, rank).total());
-    if (most.count() == 0) continue;
-    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", role_name(role), readable(most));
+      if (const RankMemory own = estimate_memory(job, rank); own.total() > most.total()) most = own;
+    if (most.total().count() == 0) continue;
+    line +=
+        fmt::format("{}{} {}", line.empty() ? "" : ", ", role_name(role), readable(most.total() - most.data));
+    if (most.data.count() > 0)
+      line += fmt::format(" + {} of {}", readable(most.data), role == Role::keeper ? "commits" : "samples");
   }
   if (!job.model().activations) line += " (activations of this model are not known)";
   return "memory besides the program, about: " + line;
@@ -438,7 +441,8 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_unused_server_costs(job, warnings);
   warn_of_lost_commits(job, warnings);
   warn_of_unused_lifetimes(job, warnings);
-  for (auto& more : {met_warnings(warning_group().limits(), {job.spec().experiment, job.chosen()}), warnings_of_commits(job)})
+  for (auto& more : {met_warnings(warning_group().limits(), {job.spec().experiment, job.chosen()}),
+                     warnings_of_commits(job)})
     warnings.insert(warnings.end(), more.begin(), more.end());
   return warnings;
 }

@@ -40,6 +40,9 @@ const std::vector<Limit>& limits_that_warn() {
          const auto rounds = all.experiment.stop.rounds;
          return all.is_real() && rounds > 0 && all.experiment.evaluate_every > rounds;
        }},
+      {"workload.measured_step", "at most 60 s", "a number without a unit is in seconds",
+       "workload.measured_step=180 workload.math=modelled",
+       [](All all) { return all.experiment.workload.measured_step > Seconds(60); }},
   };
   return all;
 }

@@ -1,9 +1,14 @@
 #include "workloads/timing/library_all_reduce.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "workloads/cost/all_reduce_fit.hpp"
 
 namespace tandem {
 namespace {
+
+constexpr double noticeable = 1.005;
 
 /// Times of a machine count with its network only; those of tables count with the platform's links.
 bool takes_times_of(const Profile& profile, NetworkSource network) {
@@ -33,8 +38,9 @@ LibraryAllReduceCost::Time LibraryAllReduceCost::next(std::span<const Rank> memb
     const auto measured = profile_ == nullptr ? std::nullopt : profile_->all_reduce(ranks, size);
     if (!measured) {
       ++guessed_;
-      const Seconds guess = cheapest(members, size);
-      return {guess, guess};
+      const Guess& guessed = guess(members, size);
+      guessed_in_all_ = {guessed_in_all_.cheapest + guessed.cheapest, guessed_in_all_.ring + guessed.ring};
+      return {guessed.cheapest, guessed.cheapest};
     }
     ++measured_;
     time = {*measured, *profile_->all_reduce_behind(ranks, size)};
@@ -57,7 +63,11 @@ std::optional<LibraryAllReduceCost::Time> LibraryAllReduceCost::fitted(int ranks
 }
 
 std::string LibraryAllReduceCost::origin() const {
-  std::string guess = "as the cheapest schedule, because ";
+  std::string guess = fmt::format("as the cheapest schedule, {}", fmt::join(guessed_as_, " and "));
+  if (guessed_in_all_.ring > guessed_in_all_.cheapest * noticeable)
+    guess += fmt::format(" (a library that chooses rings takes {:.2f} times as long)",
+                         guessed_in_all_.ring / guessed_in_all_.cheapest);
+  guess += ", because ";
   if (is_unused_)
     guess += "the profile's times of all-reduces count with physics.network=profile only";
   else if (profile_ != nullptr)
@@ -77,16 +87,19 @@ std::string LibraryAllReduceCost::origin() const {
   return text.empty() ? "as calibrated" : text;
 }
 
-Seconds LibraryAllReduceCost::cheapest(std::span<const Rank> members, Bytes size) {
+const LibraryAllReduceCost::Guess& LibraryAllReduceCost::guess(std::span<const Rank> members, Bytes size) {
   const auto [known, is_new] =
-      cheapest_.try_emplace({std::vector<Rank>(members.begin(), members.end()), size.count()});
-  if (is_new) {
-    AllReduceSetting setting =
-        all_reduce_setting(job_, members, {size.count() / static_cast<std::int64_t>(sizeof(float))});
-    setting.collective = "auto";
-    known->second = price(plan_all_reduce(setting, network_), setting, network_);
-  }
-  return known->second;
+      guesses_.try_emplace({std::vector<Rank>(members.begin(), members.end()), size.count()});
+  if (!is_new) return known->second;
+  AllReduceSetting setting =
+      all_reduce_setting(job_, members, {size.count() / static_cast<std::int64_t>(sizeof(float))});
+  const auto time_of = [&](const std::string& collective) {
+    setting.collective = collective;
+    const AllReducePlan plan = plan_all_reduce(setting, network_);
+    if (plan.picked) guessed_as_.insert(plan.collectives.begin(), plan.collectives.end());
+    return price(plan, setting, network_);
+  };
+  return known->second = {.cheapest = time_of(cheapest_all_reduce), .ring = time_of("ring")};
 }
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,7 +38,12 @@ class LibraryAllReduceCost {
   bool used() const { return measured_ + fitted_ + guessed_ > 0; }
 
  private:
-  Seconds cheapest(std::span<const Rank> members, Bytes size);
+  /// Of the schedule that `auto` picks; and of a ring, which libraries often choose.
+  struct Guess {
+    Seconds cheapest;
+    Seconds ring;
+  };
+  const Guess& guess(std::span<const Rank> members, Bytes size);
   std::optional<Time> fitted(int ranks, Bytes size);
 
   const Job& job_;
@@ -45,8 +51,10 @@ class LibraryAllReduceCost {
   const Profile* profile_;  ///< null: none that counts
   bool is_unused_ = false;  ///< there is a profile with times, which do not count with this network
   std::optional<Rng> noise_;
-  std::map<std::pair<std::vector<Rank>, std::int64_t>, Seconds> cheapest_;  ///< known already
-  std::map<std::pair<int, std::int64_t>, std::optional<Time>> formulas_;    ///< known already
+  std::map<std::pair<std::vector<Rank>, std::int64_t>, Guess> guesses_;   ///< known already
+  std::map<std::pair<int, std::int64_t>, std::optional<Time>> formulas_;  ///< known already
+  std::set<std::string> guessed_as_;                                      ///< schedules
+  Guess guessed_in_all_{};
   std::int64_t measured_ = 0;
   std::int64_t fitted_ = 0;
   std::int64_t guessed_ = 0;

@@ -182,8 +182,8 @@ TEST(LocalWatch, NamesTheRankThatWasKilledBeforeOthersExited) {
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(killed.id()), &ended, WEXITED | WNOWAIT), 0);
   Process exits = start_rank(mark, 2, [](RankRegistration&) {});
   exits.wait();
-  killed.wait();
   EXPECT_EQ(watch.killed_rank(), (RankEnd{4, How::signal, SIGKILL}));
+  killed.wait();
 }
 
 TEST(LocalWatch, NamesNobodyWhenRanksReportedErrorsOrExited) {

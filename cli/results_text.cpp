@@ -291,7 +291,12 @@ std::string restarts_line(const RunInfo& info) {
                                  restarts == 1 ? "once" : fmt::format("{} times", restarts),
                                  causes_of_restarts(info), restarts == 1 ? "" : "at last ",
                                  with_separators(info.generations.back().at("round").get<std::int64_t>()));
-  if (const std::string times = launch_times(info); !times.empty()) line += "; ready after " + times;
+  const auto& experiment = info.experiment;
+  if (const std::string times = launch_times(info); !times.empty())
+    line += "; ready after " + times;
+  else if (info.world == "simulated" && experiment.transience.may_depart())
+    line +=
+        "; machines are replaced and ready at once (transience.start, transience.detect, recovery.launch: 0)";
   if (const std::string workers = workers_text(info); !workers.empty()) line += "; " + workers;
   return line + losses_text(info);
 }
@@ -313,10 +318,14 @@ std::string commits_line(const json& summary, const RunInfo& info) {
   const json& commits = summary.at("commits");
   const double blocked_s = commits.at("blocked_s"), makespan_s = summary.at("makespan_s");
   const auto failed = commits.value("failed", std::int64_t{0});
-  return fmt::format("\n  commits: {}{}, for which training waited {} ({:.1f} % of the time)",
-                     with_separators(commits.at("count")),
-                     failed > 0 ? fmt::format(" ({} more were not completed)", failed) : "",
-                     seconds_text(blocked_s), 100 * blocked_s / makespan_s) +
+  const std::int64_t count = commits.at("count");
+  return fmt::format(
+             "\n  commits: {}{}, for which training waited {} ({:.1f} % of the time{})",
+             with_separators(count), failed > 0 ? fmt::format(" ({} more were not completed)", failed) : "",
+             seconds_text(blocked_s), 100 * blocked_s / makespan_s,
+             count > 1 && blocked_s > 0.0
+                 ? fmt::format(", {} each", seconds_text(blocked_s / static_cast<double>(count + failed)))
+                 : "") +
          diskless_text(info);
 }
 

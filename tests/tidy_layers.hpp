@@ -108,7 +108,7 @@ inline const std::vector<Layer>& upper_layers() {
        up_to(
            {"files/", "vectors/", "experiment/", "data/", "model/", "learner/", "cost/", "records/", "job/"}),
        {"nlohmann/", "fmt/", "unistd.h"}},
-      {"workloads/timing/", up_to({"cost/", "job/", "timing/"}), {"nlohmann/"}},
+      {"workloads/timing/", up_to({"cost/", "job/", "timing/"}), {"nlohmann/", "fmt/"}},
       {"workloads/checkpoint/",
        up_to({"files/", "vectors/", "model/", "learner/", "records/", "job/", "checkpoint/"}),
        {"nlohmann/", "fmt/"}},

@@ -1,6 +1,9 @@
 #include "policies/vocabulary/numbered_name.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
 
 namespace tandem {
 
@@ -19,6 +22,28 @@ std::optional<NumberedName> numbered(const std::string& name) {
   const std::size_t first =
       std::max(before == std::string::npos ? 0 : before + 1, end - std::min(end, most_digits));
   return NumberedName{name.substr(0, first), name.substr(first, end - first), name.substr(end)};
+}
+
+namespace {
+
+/// Numbers and texts in turn.
+std::vector<std::pair<double, std::string>> parts_of(const std::string& name) {
+  std::vector<std::pair<double, std::string>> parts;
+  constexpr const char* digits = "0123456789";
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t number_end = std::min(name.find_first_not_of(digits, at), name.size());
+    const std::size_t text_end = std::min(name.find_first_of(digits, number_end), name.size());
+    parts.emplace_back(number_end > at ? std::stod(name.substr(at, number_end - at)) : HUGE_VAL,
+                       name.substr(number_end, text_end - number_end));
+    at = text_end;
+  }
+  return parts;
+}
+
+}  // namespace
+
+bool precedes_naturally(const std::string& one, const std::string& other) {
+  return parts_of(one) < parts_of(other);
 }
 
 }  // namespace tandem

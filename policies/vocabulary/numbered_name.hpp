@@ -1,4 +1,4 @@
-// A name around its last number: node-07.lab is "node-", "07" and ".lab".
+// Names with numbers: node-07.lab is "node-", "07" and ".lab".
 #pragma once
 
 #include <optional>
@@ -18,5 +18,8 @@ struct NumberedName {
 
 /// None: the name has no number. Of a number of more than nine digits, the last nine.
 std::optional<NumberedName> numbered(const std::string& name);
+
+/// Numbers by their value: every-2 before every-10.
+bool precedes_naturally(const std::string& one, const std::string& other);
 
 }  // namespace tandem

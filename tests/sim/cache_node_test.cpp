@@ -1,6 +1,7 @@
 // How long a cache node takes to answer requests, in closed form: what overlaps and what does not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -48,6 +49,24 @@ TEST_F(CacheTimes, ADiskThatServesTwoRequestsOverlapsTheirLatencies) {
   for (const OperationRecord& operation : journal.operations)
     if (operation.kind == "read") parts.push_back(operation.bytes / 3073);
   EXPECT_EQ(parts, (std::vector<std::int64_t>{1, 1, 1, 2, 3}));
+}
+
+/// An object store, for example, whose rate all readers share and whose latency each of them waits for alone.
+TEST_F(CacheTimes, ReadsForSeveralClientsOverlapTheirLatenciesToo) {
+  disk_ =
+      "<disk id='disk' read_bw='100MBps' write_bw='50MBps'><prop id='tandem:latency' value='5ms'/>"
+      "<prop id='tandem:parallel' value='16'/></disk>";
+  std::vector<double> ends(2);
+  const auto client = [&](std::size_t index, SampleId first) {
+    return [&ends, index, first](CacheClient& own, Context& context) {
+      answer_time(own, context, {first, first + 1, first + 2});
+      ends[index] = context.now().count();
+    };
+  };
+  serve({client(0, 1), client(1, 11)});
+  // The bytes of both follow each other, behind one latency; the later batch is sent at the end.
+  const double last = *std::ranges::max_element(ends);
+  EXPECT_NEAR(last, request(3) + latency_s + 6 * record / rate + batch(3), precision_s);
 }
 
 /// The read for the one client takes 10 ms; the other's samples are in the cache.

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/numbered_name.hpp"
 #include "policies/vocabulary/options.hpp"
 #include "validation/campaign/suite_file.hpp"
 #include "workloads/experiment/keys.hpp"
@@ -245,8 +246,12 @@ class Expansion {
     const Experiment& base = located.experiment;
     note_unknown_variants(base);
     if (base.variants.empty()) return add(file, base, jobs_of(located), settings, "");
-    for (const auto& [variant, overrides] : base.variants) {
+    std::vector<std::string> variants;
+    for (const auto& [name, keys] : base.variants) variants.push_back(name);
+    std::ranges::sort(variants, precedes_naturally);
+    for (const std::string& variant : variants) {
       if (!is_wanted(variant)) continue;
+      const auto& overrides = base.variants.at(variant);
       for (const auto& choice : settings)
         for (const auto& [path, value] : overrides.items())
           if (path == choice.key || path.starts_with(choice.key + '.') || choice.key.starts_with(path + '.'))

@@ -108,46 +108,71 @@ void DiskSource::read_sample(SampleRead& read, std::size_t position) const {
   read.failed[position] = wrong ? 1 : 0;
 }
 
+/// Behind the first access, as many requests as the disk serves at the same time: when the first one is
+/// nearly done, it then has a request for each place that becomes free. What writes, or reads what was
+/// written, waits for all before it, and all wait for it.
+void DiskSource::begin_next() {
+  const std::size_t enough = parallel_ == 1 ? 0 : parallel_;
+  std::size_t behind = 0;
+  for (Access& access : accesses_) {
+    const bool is_first = &access == &accesses_.front();
+    const bool passes = access.read.what == SampleRead::What::samples;
+    if (!access.has_begun) {
+      if (!is_first && (behind >= enough || !passes)) return;
+      begin(access);
+    }
+    if (!passes) return;
+    if (!is_first) behind += access.read.ids.size();
+  }
+}
+
 /// An emulated or simulated disk serves all requests in the order in which they arrive, in parts or not.
-void DiskSource::start(SampleRead& read) {
+void DiskSource::begin(Access& access) {
+  access.has_begun = true;
+  SampleRead& read = access.read;
   if (read.what != SampleRead::What::to_package) read.started = context_.now();
   if (samples_ != nullptr || tier_ != nullptr) read.failed.resize(read.ids.size());
   const std::size_t samples = read.ids.size();
   const bool is_one = read.is_package || read.what == SampleRead::What::to_package;
   const std::size_t parts = is_one ? 1 : std::clamp<std::size_t>(samples, 1, parallel_);
   for (std::size_t part = 0; part < parts; ++part)
-    start_part(read, part * samples / parts, (part + 1) * samples / parts);
+    begin_part(access, part * samples / parts, (part + 1) * samples / parts);
 }
 
 /// The samples from `begin` to before `end`.
-void DiskSource::start_part(SampleRead& read, std::size_t begin, std::size_t end) {
+void DiskSource::begin_part(Access& of, std::size_t begin, std::size_t end) {
   using What = SampleRead::What;
+  SampleRead& read = of.read;
   Bytes size{0};
   for (std::size_t i = begin; i < end; ++i) size += manifest_.size_of(read.ids[i]);
   const bool is_one = read.is_package || read.what == What::to_package;
   const DiskAccess access{size, is_one ? 1 : static_cast<std::int64_t>(end - begin)};
   Kernel moves = transfer(read, begin, end);
   const bool writes = read.what == What::to_tier || read.what == What::to_package;
-  parts_.push_back(writes ? context_.write(0, access, std::move(moves))
-                          : context_.read(0, access, std::move(moves)));
+  of.parts.push_back(writes ? context_.write(0, access, std::move(moves))
+                            : context_.read(0, access, std::move(moves)));
 }
 
 /// The last part first: as a rule, the others have ended when it has.
 void DiskSource::put_next(Pending& wait) {
+  begin_next();
   if (!wait.empty() || accesses_.empty()) return;
-  if (parts_.empty()) start(accesses_.front().read);
-  wait = std::move(parts_.back());
-  parts_.pop_back();
+  auto& parts = accesses_.front().parts;
+  wait = std::move(parts.back());
+  parts.pop_back();
 }
 
 std::optional<SampleRead> DiskSource::finish() {
-  for (; !parts_.empty() && context_.is_done(parts_.back()); parts_.pop_back()) context_.wait(parts_.back());
-  if (!parts_.empty()) return std::nullopt;
-  if (accesses_.front().read.what == SampleRead::What::new_package) {
-    accesses_.front().read.what = SampleRead::What::to_package;
+  Access& first = accesses_.front();
+  for (auto& parts = first.parts; !parts.empty() && context_.is_done(parts.back()); parts.pop_back())
+    context_.wait(parts.back());
+  if (!first.parts.empty()) return std::nullopt;
+  if (first.read.what == SampleRead::What::new_package) {
+    first.read.what = SampleRead::What::to_package;
+    first.has_begun = false;
     return std::nullopt;
   }
-  Access access = std::move(accesses_.front());
+  Access access = std::move(first);
   accesses_.pop_front();
   for (const SampleId id : access.removed) tier_->remove(id);
   if (access.read.what == SampleRead::What::to_tier) to_write_ -= access.read.size;
@@ -158,8 +183,7 @@ std::optional<SampleRead> DiskSource::finish() {
 /// What is still to be written is of no use any more.
 void DiskSource::close(Pending& last) {
   if (!last.empty()) context_.wait(last);
-  context_.wait_all(parts_);
-  parts_.clear();
+  for (Access& access : accesses_) context_.wait_all(access.parts);
 }
 
 void DiskSource::remove(SampleId id) {
@@ -172,9 +196,8 @@ void DiskSource::remove(SampleId id) {
 
 std::size_t DiskSource::drop_reads_of(std::size_t reader) {
   std::size_t dropped = 0;
-  if (accesses_.empty()) return dropped;
-  for (auto access = std::next(accesses_.begin()); access != accesses_.end();) {
-    const bool drops = access->read.reader == reader;
+  for (auto access = accesses_.begin(); access != accesses_.end();) {
+    const bool drops = !access->has_begun && access->read.reader == reader;
     dropped += drops ? 1 : 0;
     access = drops ? accesses_.erase(access) : std::next(access);
   }

@@ -92,9 +92,11 @@ bool is_one_piece(const std::vector<std::span<std::byte>>& targets);
 /// same time where it reads a mounted storage itself.
 int parallel_requests(const Job& job, Rank rank);
 
-/// The first disk of this rank's host, with samples of the data set and the tier of a cache. One access after
-/// the other, each of whose samples is a request to the disk. As many parts of an access as the disk serves
-/// at the same time are transferred at the same time.
+/// The first disk of this rank's host, with samples of the data set and the tier of a cache. Each sample of
+/// an access is a request to the disk. As many parts of an access as the disk serves at the same time are
+/// transferred at the same time. Accesses begin one after the other; but where the disk serves several
+/// requests at the same time, reads of the data set begin before earlier ones have ended, so that it always
+/// has requests to serve.
 class DiskSource : public SampleReads {
  public:
   /// `parallel`: requests that the disk serves at the same time, at least 1. `samples` and `tier`: null when
@@ -124,9 +126,12 @@ class DiskSource : public SampleReads {
   struct Access {
     SampleRead read;
     std::vector<SampleId> removed = {};  ///< after it
+    bool has_begun = false;
+    std::vector<Pending> parts = {};  ///< but the one that was given out
   };
-  void start(SampleRead& read);
-  void start_part(SampleRead& read, std::size_t begin, std::size_t end);
+  void begin_next();
+  void begin(Access& access);
+  void begin_part(Access& of, std::size_t begin, std::size_t end);
   Kernel transfer(SampleRead& read, std::size_t begin, std::size_t end);
   std::optional<FileTransfer> file_transfer(SampleRead& read, std::size_t begin, std::size_t end);
   bool is_right(const SampleRead& read, std::size_t position, const PlannedRead& planned,
@@ -139,8 +144,7 @@ class DiskSource : public SampleReads {
   const SampleSource* samples_;
   TierFile* tier_;
   bool continues_;
-  std::list<Access> accesses_;  ///< the first one may have begun, and stays where it is
-  std::vector<Pending> parts_;  ///< of the first access, but the one that was given out
+  std::list<Access> accesses_;  ///< the first ones have begun, and stay where they are
   Bytes to_write_{0};
 };
 

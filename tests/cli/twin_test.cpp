@@ -288,7 +288,7 @@ TEST_P(NativeTwins, SameOperationsAndDecisionsAndAlmostTheSameLosses) { expect_t
 
 INSTANTIATE_TEST_SUITE_P(Bsp, NativeTwins, ::testing::Values("bsp"));
 
-/// Also that both keys act in a measured run. Emulated steps are never shorter than they should be.
+/// Also that both keys act in a measured run. An emulated step may be shorter only to make up for a late one.
 TEST_F(NativeTwins, MeasuredStepsInBucketsOfDdp) {
   expect_twins(
       "bsp --set workload.model=lenet --set workload.bucket_bytes=100kB --set "
@@ -308,7 +308,7 @@ TEST_F(NativeTwins, MeasuredStepsInBucketsOfDdp) {
     ASSERT_GE(buckets, 2);
     EXPECT_LE(sums.front(), 25'000) << results->info.world;
     EXPECT_GT(*std::max_element(sums.begin(), sums.begin() + buckets), 50'000) << results->info.world;
-    EXPECT_GE(computing_s, 4 * 0.089) << results->info.world;
+    EXPECT_GE(computing_s, 4 * 0.06) << results->info.world;
   }
 }
 

@@ -284,6 +284,13 @@ std::string losses_text(const RunInfo& info) {
       rounds.size() == 1 ? "" : "s", fmt::join(rounds, ", "));
 }
 
+/// The experiment states no time until a departed machine is replaced and its ranks are ready.
+bool replaces_at_once(const Experiment& experiment) {
+  const Seconds delay =
+      experiment.transience.start + experiment.transience.detect + experiment.recovery.launch;
+  return experiment.transience.may_depart() && delay == Seconds(0);
+}
+
 std::string restarts_line(const RunInfo& info) {
   if (!info.generations.is_array()) return "";
   const std::size_t restarts = info.generations.size() - 1;
@@ -291,10 +298,9 @@ std::string restarts_line(const RunInfo& info) {
                                  restarts == 1 ? "once" : fmt::format("{} times", restarts),
                                  causes_of_restarts(info), restarts == 1 ? "" : "at last ",
                                  with_separators(info.generations.back().at("round").get<std::int64_t>()));
-  const auto& experiment = info.experiment;
   if (const std::string times = launch_times(info); !times.empty())
     line += "; ready after " + times;
-  else if (info.world == "simulated" && experiment.transience.may_depart())
+  else if (info.world == "simulated" && replaces_at_once(info.experiment))
     line +=
         "; machines are replaced and ready at once (transience.start, transience.detect, recovery.launch: 0)";
   if (const std::string workers = workers_text(info); !workers.empty()) line += "; " + workers;

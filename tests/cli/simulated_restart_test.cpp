@@ -419,7 +419,7 @@ TEST_F(LongSimulatedRestarts, TheShippedStudyAgreesWithTheClosedForm) {
     ASSERT_TRUE(expected.contains(name)) << name;
     const double mean = own.at("makespan_s").at("mean"), deviation = own.at("makespan_s").at("deviation");
     // `optimal` learns the cost of a commit again in each generation.
-    const double margin = name == "optimal" ? 0.05 * expected.at(name) : 3 * deviation / std::sqrt(16.0);
+    const double margin = name == "optimal" ? 0.01 * expected.at(name) : 3 * deviation / std::sqrt(16.0);
     EXPECT_NEAR(mean, expected.at(name), margin) << name;
     if (name != "optimal") by_mean[mean] = name;
   }

@@ -25,7 +25,7 @@ constexpr double envelope = 16 / lab::bandwidth;
 /// at most `clock_offset`.
 double arrival(std::int64_t bytes, double sent, double received) {
   double end = 0;
-  lab::run_on(simulate, lab::star(2), lab::hosts(2), [&](Context& context) {
+  const auto result = lab::run_on(simulate, lab::star(2), lab::hosts(2), [&](Context& context) {
     if (context.rank() == 0) {
       if (sent > 0) lab::sleep(context, sent);
       lab::send(context, 1, bytes);
@@ -35,6 +35,7 @@ double arrival(std::int64_t bytes, double sent, double received) {
       end = context.now().count();
     }
   });
+  EXPECT_TRUE(result.warnings.empty());
   return end;
 }
 
@@ -111,6 +112,13 @@ TEST(WitnessTiming, TheMeasuredNetworkApplies) {
       },
       network, Bytes(4096));
   EXPECT_NEAR(end, 1.0 + 80e-6 + (100'000'000 + 16) * 0.5e-9, 1e-8);
+}
+
+TEST(WitnessTiming, WindowsOfThePlatformAreSaidNotToApply) {
+  const std::string windows = lab::star(2, "", "<prop id=\"tandem:window\" value=\"4MiB\"/>");
+  const auto result = lab::run_on(simulate, windows, lab::hosts(2), [](Context&) {});
+  ASSERT_EQ(result.warnings.size(), 1U);
+  EXPECT_NE(result.warnings.front().find("tandem:window"), std::string::npos);
 }
 
 TEST(WitnessErrors, AnExceptionOfABodyIsRethrown) {

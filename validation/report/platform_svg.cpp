@@ -23,7 +23,7 @@ constexpr int lane_distance = 10;
 constexpr int padding = 10;  ///< inside a box
 constexpr int line_height = 16;
 constexpr int gap = 10;        ///< between children
-constexpr int stub = 16;       ///< from the top of a box to the line that ends at it
+constexpr int joint = 16;      ///< from the top of a box to the line that ends at it
 constexpr int lane_ends = 25;  ///< from there on lanes end at it
 constexpr int lane_end_gap = 6;
 
@@ -205,7 +205,7 @@ class Picture {
         binds = binds || link.at("binds").get<bool>();
       }
       y_ += 3;
-      last = y_ + stub;
+      last = y_ + joint;
       if (has_spine) behind_ += line(x + spine, last, child_x, last, binds ? "link binds" : "link");
       add_child(child, child_x, lanes, i);
     }

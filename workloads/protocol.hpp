@@ -42,7 +42,7 @@ enum class Stream : std::int16_t {
   ends_of_job,  ///< server, cache node, store, directory -> steward: End; one that joins -> it: Arrived
   arrivals,     ///< rank that joins -> one that serves it (server, cache node, store, directory): Arrived
   welcomes,     ///< server -> rank that joins: Welcome; the others -> it: its incarnation, too
-  commits,      ///< -> rank that decides about commits: Stored; back: Complete
+  commits,      ///< -> rank that decides about commits: Stored; back: Planned, Complete
   groups,       ///< steward -> worker without server: Regroup, Members, End; back: Arrived, Quiet, Finished
   states,       ///< worker -> one that joins or is behind: the state of training; as a job starts again, the
                 ///< writer of checkpoints -> worker without a state: the model
@@ -60,8 +60,7 @@ enum class Stream : std::int16_t {
   holders,         ///< back: Located; a number for each id of a LookUp
   given,           ///< worker -> cache node, as a job is resumed in an epoch: what came for the places before
   phases,          ///< worker -> cache node: Exchanging, End
-  occupancies,     ///< steward -> slot of a cache node or store that may depart: Occupancy, End
-  planned_commits  ///< worker that decides about commits -> worker: Planned
+  occupancies      ///< steward -> slot of a cache node or store that may depart: Occupancy, End
 };
 
 struct StreamTraits {
@@ -69,7 +68,7 @@ struct StreamTraits {
   bool carries_note;
 };
 /// By number; 0 is no stream.
-inline constexpr std::array<StreamTraits, 43> stream_traits = {
+inline constexpr std::array<StreamTraits, 42> stream_traits = {
     {{"none", false},        {"pushes", true},       {"replies", true},        {"answers", true},
      {"requests", true},     {"batches", true},      {"checkpoints", true},    {"checkpoint-parts", false},
      {"models", false},      {"calls", true},        {"counts", true},         {"ends", true},
@@ -80,7 +79,7 @@ inline constexpr std::array<StreamTraits, 43> stream_traits = {
      {"copies", true},       {"copies-kept", true},  {"copy-parts", false},    {"deals", false},
      {"reads", true},        {"read-data", false},   {"importance", false},    {"peer-reads", true},
      {"peer-data", true},    {"directory", true},    {"holders", true},        {"given", false},
-     {"phases", true},       {"occupancies", true},  {"planned-commits", true}}};
+     {"phases", true},       {"occupancies", true}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
   return {static_cast<std::int16_t>(stream), stream_traits[static_cast<std::size_t>(stream)].carries_note,
@@ -133,7 +132,6 @@ inline constexpr Channel holders = channel(Stream::holders);
 inline constexpr Channel given = channel(Stream::given);
 inline constexpr Channel phases = channel(Stream::phases);
 inline constexpr Channel occupancies = channel(Stream::occupancies);
-inline constexpr Channel planned_commits = channel(Stream::planned_commits);
 /// With sync.exchange by-key, the note of a push is sent with the last piece of each bucket but the last.
 constexpr Channel push_key(int bucket) { return channel(Stream::pushes, bucket); }
 constexpr Channel push_bucket(int bucket) { return channel(Stream::push_pieces, bucket); }
@@ -472,10 +470,12 @@ struct Verdict {
 struct Stored {
   static constexpr Kind kind = Kind::stored;
   std::int32_t round = 0;
+  /// Which members commit, as the sender knows: the number of the job's generation or, where workers come and
+  /// go, of their last change. Messages of another view do not count.
+  std::int32_t view = 0;
   bool failed = false;  ///< it could not be written
   Seconds ended{};      ///< when the sender learned of the end of the writing
   Seconds blocked{};    ///< for which the sender waited
-  Bytes bytes{0};
 };
 
 /// Whether the job commits after a round that the receiver has not finished. The rest is what the receiver
@@ -483,6 +483,7 @@ struct Stored {
 struct Planned {
   static constexpr Kind kind = Kind::planned;
   std::int32_t round = 0;
+  std::int32_t view = 0;        ///< as in Stored
   std::int32_t last_round = 0;  ///< the last complete commit; 0: there is none
   bool commits = false;         ///< after `round`
   bool ends = false;            ///< and the job ends with that commit
@@ -494,6 +495,7 @@ struct Planned {
 struct Complete {
   static constexpr Kind kind = Kind::complete;
   std::int32_t round = 0;
+  std::int32_t view = 0;  ///< as in Stored
   bool counts = true;   ///< otherwise once the receiver, and all others, have written their records
   bool failed = false;  ///< not all parts are: nobody needs the others
 };

@@ -30,12 +30,11 @@ TEST(Protocol, StructsRoundTrip) {
   EXPECT_EQ(reply.all_samples, std::int64_t{1} << 40);
   EXPECT_EQ(reply.commit_round, 10);
   const auto stored =
-      unpack<Stored>(pack(Stored{11, true, Seconds(1.5), Seconds(0.5), Bytes(std::int64_t{1} << 36)}));
+      unpack<Stored>(pack(Stored{11, 2, true, Seconds(1.5), Seconds(0.5)}));
   EXPECT_EQ(stored.round, 11);
   EXPECT_TRUE(stored.failed);
   EXPECT_EQ(stored.ended, Seconds(1.5));
   EXPECT_EQ(stored.blocked, Seconds(0.5));
-  EXPECT_EQ(stored.bytes, Bytes(std::int64_t{1} << 36));
   const auto copied = unpack<Copied>(pack(Copied{12, 11, 9, 10}));
   EXPECT_EQ(copied.round, 12);
   EXPECT_EQ(copied.oldest, 11);

@@ -2,6 +2,7 @@
 // events and keeps what it decides. Without files, messages or a clock: times arrive with the calls.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +18,7 @@ struct CommitHistory {
   std::int64_t round = 0;  ///< the last complete commit; 0: there is none
   Seconds blocked = {};    ///< the job, by that commit
   Seconds work = {};       ///< durations of the rounds since the policy has decided last
+  friend auto operator<=>(const CommitHistory&, const CommitHistory&) = default;
 };
 
 class CommitSchedule {

@@ -14,6 +14,8 @@ struct KeepRule {
   bool waits_for_complete = false;
   /// Those after the latest complete one stay, too: another rank may take one of them for that.
   bool later_stay = false;
+  /// Which commits are complete is known by messages alone: about earlier ones nothing is known.
+  bool is_told = false;
   /// Rounds; the first commit of each span of so many stays, too, but for the first span.
   /// 0: none.
   std::int64_t every = 0;

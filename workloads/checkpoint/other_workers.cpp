@@ -15,7 +15,7 @@ namespace {
 
 std::string name_of_worker(int index, const char* name) { return fmt::format("worker.{}.{}", index, name); }
 
-int count_workers(const Job& job) { return static_cast<int>(job.roster().workers().size()); }
+int number_of_workers(const Job& job) { return static_cast<int>(job.roster().workers().size()); }
 
 /// Of the job that wrote the checkpoint or continues from it: where commits are on machines, one of these has
 /// it.
@@ -38,7 +38,7 @@ std::int64_t samples_in_slot(const SavedState& of_member, int index) {
 /// Samples that each worker had taken since they were dealt.
 std::vector<std::int64_t> taken_at(const ResumePoint& point, const Job& former) {
   std::vector<std::int64_t> taken;
-  for (int index = 0; index < count_workers(former); ++index) {
+  for (int index = 0; index < number_of_workers(former); ++index) {
     if (!point.has_state_of(index))
       taken.push_back(samples_in_slot(load_worker(former, point, point.first_member(), false), index));
     else if (point.workers_continue)
@@ -83,7 +83,7 @@ ResumePoint for_other_workers(ResumePoint point, const Job& former, const Job& j
                               std::vector<sampling::Deal> deals) {
   const auto why = why_workers_must_stay(job);
   TANDEM_CHECK(!why, why.value_or(""));
-  point.former_workers = count_workers(former);
+  point.former_workers = number_of_workers(former);
   // What a policy knows is about each of its workers.
   point.policies_continue = false;
   if (point.deals_anew) return point;
@@ -95,7 +95,7 @@ ResumePoint for_other_workers(ResumePoint point, const Job& former, const Job& j
 std::vector<std::string> dropped_with_workers(const Job& job, const Job& former) {
   const ResumePoint& point = *job.resume();
   const ExchangePlan& exchange = job.exchange();
-  const int kept = point.workers_continue ? std::min(point.former_workers, count_workers(job)) : 0;
+  const int kept = point.workers_continue ? std::min(point.former_workers, number_of_workers(job)) : 0;
   const int gone = point.former_workers - kept;
   std::vector<std::string> dropped = {
       fmt::format("what {} has learnt of its workers", exchange.algorithm().name)};
@@ -117,7 +117,7 @@ std::vector<std::string> dropped_with_workers(const Job& job, const Job& former)
 
 void count_for_other_workers(const Job& job, SavedState& state) {
   const ResumePoint& point = *job.resume();
-  const int now = count_workers(job), former = point.former_workers;
+  const int now = number_of_workers(job), former = point.former_workers;
   state.set("pushes", point.round * now);
   for (int index = 0; index < now; ++index) {
     for (const char* name : {"pushes", "steps"}) {
@@ -147,7 +147,7 @@ SavedState state_from_other_workers(const Job& job, int index) {
 
 void begin_with_new_deal(const Job& job, SavedState& state) {
   state.set("samples_taken", 0);
-  for (int index = 0; index < count_workers(job); ++index)
+  for (int index = 0; index < number_of_workers(job); ++index)
     state.set(fmt::format("exchange.dealt.{}", index), samples_in_slot(state, index));
 }
 

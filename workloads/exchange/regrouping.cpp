@@ -128,7 +128,7 @@ void Regrouping::begin(const protocol::Members& members) {
     if (standing == protocol::Standing::behind) behind.push_back(worker);
   }
   is_quiet_ = false;
-  exchange_.agree_on_epoch(members_, members.round);
+  exchange_.agree_on_epoch(members_, members.round, epoch_);
   const bool is_behind = slots_.standing(static_cast<std::size_t>(self_)) == protocol::Standing::behind;
   if (!is_behind) {
     if (members.source == self_) send_state(behind);

@@ -24,8 +24,9 @@ class RegroupingExchange {
   virtual ~RegroupingExchange() = default;
   /// All messages with other workers are about to end.
   virtual void end_epoch() = 0;
-  /// The members and their last round are agreed on. This worker may still have to get its state.
-  virtual void agree_on_epoch(std::span<const int> members, std::int64_t round) = 0;
+  /// The members and their last round are agreed on. This worker may still have to get its state. `epoch`:
+  /// counted from 1.
+  virtual void agree_on_epoch(std::span<const int> members, std::int64_t round, std::int32_t epoch) = 0;
   /// Gives up all messages with other workers; they end by themselves.
   virtual void give_up() = 0;
   /// The members are others. Pre: this worker has the state of the last round.

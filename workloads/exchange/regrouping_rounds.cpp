@@ -86,8 +86,8 @@ void RegroupingRounds::end_epoch() {
   if (hooks_.ends) hooks_.ends();
 }
 
-void RegroupingRounds::agree_on_epoch(std::span<const int> members, std::int64_t round) {
-  if (hooks_.begins) hooks_.begins(members, round);
+void RegroupingRounds::agree_on_epoch(std::span<const int> members, std::int64_t round, std::int32_t epoch) {
+  if (hooks_.begins) hooks_.begins(members, round, epoch);
 }
 
 std::optional<Completion> RegroupingRounds::wait_or_regroup(Pending& until) {

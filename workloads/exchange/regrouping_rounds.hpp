@@ -79,7 +79,7 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
 
  private:
   void end_epoch() final;
-  void agree_on_epoch(std::span<const int> members, std::int64_t round) final;
+  void agree_on_epoch(std::span<const int> members, std::int64_t round, std::int32_t epoch) final;
   void begin_epoch() final;
   void serialise_common(StateArchive& state) final;
   std::int64_t finished_rounds() const final { return rounds_ + is_averaged_; }

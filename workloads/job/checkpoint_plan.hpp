@@ -28,15 +28,13 @@ struct CommitPlan {
   bool only_rounds = false;  ///< the policy only counts rounds, so all commits are known in advance
   /// Rounds from one commit to the next, which every rank counts; 0: the decider announces each commit.
   std::int64_t every = 0;
-  /// Without replies, the decider tells the other workers after each round whether the job commits so many
-  /// rounds later: all of them know it when they get there, and none has to wait. 0: nobody needs to be told.
-  int told_ahead = 0;
+  /// Where the decider announces each commit: so many rounds in advance, so that every rank knows of it when it
+  /// gets there. Workers without replies get a message of its own about every round; other servers learn of a
+  /// commit from the pushes that follow its reply.
+  int ahead = 0;
   Rank decider = 0;                 ///< runs the policy
   int deciders = 0;                 ///< servers, or the coordinator; the others follow the decider
   bool announced_by_reply = false;  ///< workers learn of each commit from the decider's replies
-  /// The decider announces a commit one round in advance: other servers learn of it from the pushes that
-  /// follow its replies.
-  bool announced_ahead = false;
   std::vector<Rank> parts = {};  ///< the ranks without whose state a commit is not complete
   /// Workers come and go, and have the model: those that are present commit together, and the first of them
   /// decides. A coordinator writes its part before it replies: it counts the rounds too, or learns of the

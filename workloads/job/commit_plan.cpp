@@ -89,7 +89,8 @@ namespace {
 /// Of exchanges among all workers, none can end a round before the decider has begun it. Where each worker
 /// has a model of its own, it exchanges with some of them, and those far from the decider may be a few rounds
 /// ahead of it.
-int rounds_told_ahead(const CommitPlan& plan, const ExchangePlan& exchange) {
+int rounds_ahead(const CommitPlan& plan, const ExchangePlan& exchange) {
+  if (plan.announced_by_reply) return plan.deciders > 1 ? 1 : 0;
   if (plan.parts.size() == 1) return 0;
   constexpr int with_neighbours = 4;
   return exchange.payload() == sync::Payload::model ? with_neighbours : 1;
@@ -119,7 +120,6 @@ CommitPlan plan_commits(const Experiment& experiment, const ResolvedExperiment& 
   const bool may_last = plan.announced_by_reply && plan.mode == CommitMode::background;
   if (!may_last) plan.every = rounds.value_or(0);
   plan.deciders = static_cast<int>(roster.deciders().size());
-  plan.announced_ahead = plan.announced_by_reply && plan.every == 0 && plan.deciders > 1;
   const bool on_warning = plan.options.values().contains("on_warning") && plan.options.boolean("on_warning");
   plan.commits_on_warning = (on_warning || plan.policy == "on-warning") && plan.is_decided_by_one() &&
                             experiment.recovery.mode == RecoveryMode::restart;
@@ -127,7 +127,7 @@ CommitPlan plan_commits(const Experiment& experiment, const ResolvedExperiment& 
   plan.confirms_records = plan.announced_by_reply && exchange.route() == sync::Route::server &&
                           !exchange.has_common_rounds() && !roster.steward();
   plan.parts = ranks_of_state(roster, exchange);
-  if (!plan.announced_by_reply && plan.every == 0) plan.told_ahead = rounds_told_ahead(plan, exchange);
+  if (plan.every == 0) plan.ahead = rounds_ahead(plan, exchange);
   std::vector<std::string> in_ring;
   for (const Rank keeper : roster.keepers()) in_ring.push_back(roster.host_of(keeper));
   plan.buddies = checkpointing::make_buddies(in_ring);

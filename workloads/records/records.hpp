@@ -55,6 +55,7 @@ struct CommitRecord {
   Seconds ended{};    ///< when the last part was written
   Seconds blocked{};  ///< for which training waited
   std::int64_t bytes = 0;
+  friend auto operator<=>(const CommitRecord&, const CommitRecord&) = default;
 };
 
 /// One call of a policy: one row of decisions.csv. Texts as the policy's to_text prints them.

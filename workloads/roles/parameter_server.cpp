@@ -524,7 +524,7 @@ void ParameterServer::commit() {
   if (is_evaluated && is_writer) checkpoints_.note_due(round, samples_);
   if (steward_ && gets_pushes_) commits_.set_recorded(recorded_by_all());
   commits_.begin(round);
-  Commits::Part part{.model_stays = is_evaluated, .is_whole = records_.try_save({.round = round})};
+  PartOfCommit part{.model_stays = is_evaluated, .is_whole = records_.try_save({.round = round})};
   if (commits_.keeps_files()) part.state = current_state();
   events_.flush_if_possible();
   if (holds_model_ && is_writer) part.model = gather_model();

@@ -82,9 +82,9 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
   exchange_->set_epoch_hooks(
       {.taken = [this] { return batches_.taken(); },
        .dealt = [this](const sampling::MemberDeals& deals) { batches_.follow(deals); },
-       .ends = [this] { commits_.end_epoch(); },
-       .begins = [this](std::span<const int> members,
-                        std::int64_t rounds) { commits_.begin_epoch(members, rounds); },
+       .ends = [this] { commits_.end_view(); },
+       .begins = [this](std::span<const int> members, std::int64_t rounds,
+                        std::int32_t view) { commits_.begin_view(members, rounds, view); },
        .serialise = [this](StateArchive& state) { commits_.serialise_common(state); }});
   commits_.set_wait([this](Pending& until) { return exchange_->wait_or_regroup(until); });
   if (job.is_restarted()) exchange_->continue_counts();
@@ -437,7 +437,7 @@ void Worker::commit() {
   if (is_evaluated && writes_checkpoints())
     checkpoints_.note_due(progress_.job_rounds(), progress_.job_samples());
   commits_.begin(round_of_checkpoints());
-  Commits::Part part{.is_whole = records_.try_save(record_mark())};
+  PartOfCommit part{.is_whole = records_.try_save(record_mark())};
   if (commits_.keeps_files()) part.state = current_state();
   if (writes_checkpoints()) {
     const auto values = replica_.values();

@@ -1,0 +1,60 @@
+// The files of commits that one rank writes and removes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "workloads/checkpoint/commit_protocol.hpp"
+#include "workloads/checkpoint/saved_state.hpp"
+#include "workloads/job/job.hpp"
+
+namespace tandem {
+
+/// What a rank writes. Empty with modelled mathematics.
+struct PartOfCommit {
+  SavedState state = {};
+  std::vector<float> model = {};  ///< flat; of the rank that writes checkpoints
+  bool model_stays = false;       ///< its file is also that of an evaluation, and is not removed
+  bool is_whole = true;           ///< otherwise something that belongs to it could not be written
+};
+
+class CommitFiles {
+ public:
+  /// `job`: must outlive it.
+  CommitFiles(const Job& job, Rank rank);
+
+  /// Where it writes them.
+  const std::string& directory() const { return directory_; }
+  void create_directories() const;
+  /// This rank writes the model, too. Where workers come and go, these have parts.
+  void set_writer(bool writes_model, std::span<const Rank> parts);
+
+  /// By earlier generations, or by earlier workers in its slot, of which as few commits are kept.
+  std::vector<WrittenParts::Part> find() const;
+  /// Returns false, and leaves nothing, if the part cannot be written. Errors: none.
+  bool save(std::int64_t round, PartOfCommit& part, bool with_model) const;
+  void remove(const WrittenParts::Part& part) const;
+  /// After generations with other ranks: all that lies before that round.
+  void remove_before(std::int64_t round) const;
+  /// Whether the commit is complete, by the files that this rank sees.
+  bool are_complete(std::int64_t round) const;
+  /// Lists the workers that wrote the commit, where these come and go: their parts alone do not show whether it
+  /// is complete. False: that cannot be written.
+  bool list_members(std::int64_t round) const;
+
+ private:
+  std::vector<RankAssignment> own_and_absent() const;
+  bool is_evaluated(std::int64_t round) const;
+
+  const Job& job_;
+  const CommitPlan& plan_;
+  const Roster& roster_;
+  const RankAssignment& assignment_;
+  std::string directory_;
+  bool writes_model_;
+  std::vector<Rank> parts_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,122 @@
+#include "workloads/checkpoint/commit_line.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+
+void CommitLine::listen(Rank decider) {
+  context_.wait_all(listening_);
+  listening_.clear();
+  context_.wait_all(told_);
+  told_.clear();
+  listeners_.clear();
+  decider_ = decider;
+  // Those about the rounds ahead, and two about a commit that is complete.
+  const int messages = ahead_ > 0 ? ahead_ + 3 : 1;
+  for (int message = 0; message < messages; ++message) post();
+}
+
+void CommitLine::post() { listening_.push_back(context_.receive(decider_, protocol::commits, {})); }
+
+/// A message that ends otherwise is of a rank that has departed: the next one decides about later rounds.
+void CommitLine::take(const Completion& heard) {
+  if (heard.outcome != Outcome::done) return;
+  listening_.erase(listening_.begin());
+  post();
+  if (protocol::holds<protocol::Planned>(heard.note))
+    knowledge_.hear(protocol::unpack<protocol::Planned>(heard.note));
+  else
+    knowledge_.hear(protocol::unpack<protocol::Complete>(heard.note));
+}
+
+void CommitLine::send_recorded(std::int64_t round) {
+  knowledge_.note_recorded(round);
+  if (!replied_.empty()) context_.wait(replied_);
+  replied_ = context_.send(decider_, protocol::commits, {},
+                           protocol::pack(protocol::Stored{.round = static_cast<std::int32_t>(round)}));
+}
+
+void CommitLine::lead(std::vector<Rank> listeners, std::int32_t view) {
+  context_.wait_all(listening_);
+  listening_.clear();
+  context_.wait_all(told_);
+  told_.clear();
+  listeners_ = std::move(listeners);
+  view_ = view;
+}
+
+void CommitLine::expect_records(std::span<const Rank> workers) {
+  tally_.expect(workers);
+  for (const Rank worker : workers)
+    records_.push_back({worker, context_.receive(worker, protocol::commits, {})});
+}
+
+void CommitLine::send(const protocol::Planned& planned) { tell(protocol::pack(planned), listeners_); }
+
+/// Workers whose records count are told first, and the others when all records are written.
+void CommitLine::send_complete(std::int64_t round) {
+  complete_ = round;
+  const protocol::Complete complete{
+      .round = static_cast<std::int32_t>(round), .view = view_, .counts = !tally_.is_used()};
+  knowledge_.hear(complete);
+  if (!tally_.is_used()) return tell(protocol::pack(complete), listeners_);
+  std::vector<Rank> workers;
+  for (const Records& records : records_) workers.push_back(records.worker);
+  tell(protocol::pack(complete), workers);
+}
+
+void CommitLine::send_failed(std::int64_t round) {
+  const protocol::Complete failed{
+      .round = static_cast<std::int32_t>(round), .view = view_, .counts = false, .failed = true};
+  knowledge_.hear(failed);
+  tell(protocol::pack(failed), listeners_);
+}
+
+void CommitLine::tell(const Note& note, std::span<const Rank> ranks) {
+  context_.wait_all(told_);
+  told_.clear();
+  for (const Rank rank : ranks) told_.push_back(context_.send(rank, protocol::commits, {}, note));
+}
+
+void CommitLine::hear() {
+  while (listens() && !next().empty() && context_.is_done(next())) take(context_.wait(next()));
+  if (complete_ > knowledge_.counted()) hear_records();
+}
+
+void CommitLine::hear_records() {
+  for (Records& records : records_)
+    while (context_.is_done(records.next)) {
+      tally_.add(records.worker,
+                 protocol::unpack<protocol::Stored>(context_.wait(records.next).note).round);
+      records.next = context_.receive(records.worker, protocol::commits, {});
+    }
+  if (records_.empty() || tally_.by_all() <= knowledge_.counted()) return;
+  // Workers that have ended have written all.
+  const protocol::Complete counts{
+      .round = static_cast<std::int32_t>(std::min(tally_.by_all(), complete_)), .view = view_};
+  knowledge_.hear(counts);
+  tell(protocol::pack(counts), listeners_);
+}
+
+void CommitLine::end_listening() {
+  hear();
+  context_.cancel_all(listening_);
+  context_.wait_all(listening_);
+  listening_.clear();
+  for (Records& records : records_) {
+    context_.cancel(records.next);
+    context_.wait(records.next);
+  }
+  records_.clear();
+}
+
+void CommitLine::finish() {
+  if (!replied_.empty()) context_.wait(replied_);
+  context_.wait_all(told_);
+  told_.clear();
+}
+
+}  // namespace tandem

@@ -1,0 +1,50 @@
+// Machines that will be taken away: what this rank hears of its own one, and on the rank that decides about
+// commits what the others do.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/job/job.hpp"
+#include "workloads/records/records.hpp"
+
+namespace tandem {
+
+class MachineWarnings {
+ public:
+  struct Warning {
+    Rank rank;        ///< whose machine will be taken away
+    Seconds departs;  ///< since the ranks began, which they do at one time
+  };
+
+  /// The arguments must outlive it.
+  MachineWarnings(const Job& job, Context& context, Journal& journal);
+
+  /// This rank decides about commits: it hears of the warnings of the others from now on.
+  void listen();
+  /// What this process was told since the last call, and what the others have sent.
+  std::vector<Warning> hear();
+  /// Notifies the rank that decides of a warning of this rank.
+  void send(const Warning& warning);
+  /// Nothing more is heard.
+  void finish();
+
+ private:
+  /// What is open with another rank about warnings.
+  struct Line {
+    Rank rank;
+    Pending next;
+  };
+  void hear_drawn(std::vector<Warning>& warnings);
+  void record();
+
+  const Job& job_;
+  Context& context_;
+  Journal& journal_;
+  std::vector<Line> lines_;
+  std::size_t drawn_ = 0;  ///< of Generation::warnings, whose time has come
+  Pending sent_;           ///< the last Warned
+};
+
+}  // namespace tandem

@@ -53,14 +53,14 @@ enum class Stream : std::int16_t {
   deals,      ///< coordinating server -> worker; worker -> one that joins or is behind: how samples are dealt
   reads,      ///< cache node -> store: Read, End; sample ids
   read_data,  ///< store -> cache node: the records of a Read
-  importance,      ///< worker -> cache node: what the list of the next epoch knows of the losses, by id
-  peer_reads,      ///< cache node -> another one: Read, End; sample ids
-  peer_data,       ///< back: Found; the records of a Read that are there
-  directory,       ///< cache node -> directory: LookUp, Update, Repair, End; sample ids
-  holders,         ///< back: Located; a number for each id of a LookUp
-  given,           ///< worker -> cache node, as a job is resumed in an epoch: what came for the places before
-  phases,          ///< worker -> cache node: Exchanging, End
-  occupancies      ///< steward -> slot of a cache node or store that may depart: Occupancy, End
+  importance,  ///< worker -> cache node: what the list of the next epoch knows of the losses, by id
+  peer_reads,  ///< cache node -> another one: Read, End; sample ids
+  peer_data,   ///< back: Found; the records of a Read that are there
+  directory,   ///< cache node -> directory: LookUp, Update, Repair, End; sample ids
+  holders,     ///< back: Located; a number for each id of a LookUp
+  given,       ///< worker -> cache node, as a job is resumed in an epoch: what came for the places before
+  phases,      ///< worker -> cache node: Exchanging, End
+  occupancies  ///< steward -> slot of a cache node or store that may depart: Occupancy, End
 };
 
 struct StreamTraits {
@@ -69,16 +69,16 @@ struct StreamTraits {
 };
 /// By number; 0 is no stream.
 inline constexpr std::array<StreamTraits, 42> stream_traits = {
-    {{"none", false},        {"pushes", true},       {"replies", true},        {"answers", true},
-     {"requests", true},     {"batches", true},      {"checkpoints", true},    {"checkpoint-parts", false},
-     {"models", false},      {"calls", true},        {"counts", true},         {"ends", true},
-     {"last-models", false}, {"push-pieces", false}, {"reply-pieces", false},  {"reduces", false},
-     {"verdicts", true},     {"losses", false},      {"loss-tables", false},   {"pulls", true},
-     {"membership", true},   {"ends-of-job", true},  {"arrivals", true},       {"welcomes", true},
-     {"commits", true},      {"groups", true},       {"states", false},        {"warnings", true},
-     {"copies", true},       {"copies-kept", true},  {"copy-parts", false},    {"deals", false},
-     {"reads", true},        {"read-data", false},   {"importance", false},    {"peer-reads", true},
-     {"peer-data", true},    {"directory", true},    {"holders", true},        {"given", false},
+    {{"none", false},        {"pushes", true},       {"replies", true},       {"answers", true},
+     {"requests", true},     {"batches", true},      {"checkpoints", true},   {"checkpoint-parts", false},
+     {"models", false},      {"calls", true},        {"counts", true},        {"ends", true},
+     {"last-models", false}, {"push-pieces", false}, {"reply-pieces", false}, {"reduces", false},
+     {"verdicts", true},     {"losses", false},      {"loss-tables", false},  {"pulls", true},
+     {"membership", true},   {"ends-of-job", true},  {"arrivals", true},      {"welcomes", true},
+     {"commits", true},      {"groups", true},       {"states", false},       {"warnings", true},
+     {"copies", true},       {"copies-kept", true},  {"copy-parts", false},   {"deals", false},
+     {"reads", true},        {"read-data", false},   {"importance", false},   {"peer-reads", true},
+     {"peer-data", true},    {"directory", true},    {"holders", true},       {"given", false},
      {"phases", true},       {"occupancies", true}}};
 
 constexpr Channel channel(Stream stream, int bucket = Channel::no_bucket) {
@@ -496,8 +496,8 @@ struct Complete {
   static constexpr Kind kind = Kind::complete;
   std::int32_t round = 0;
   std::int32_t view = 0;  ///< as in Stored
-  bool counts = true;   ///< otherwise once the receiver, and all others, have written their records
-  bool failed = false;  ///< not all parts are: nobody needs the others
+  bool counts = true;     ///< otherwise once the receiver, and all others, have written their records
+  bool failed = false;    ///< not all parts are: nobody needs the others
 };
 
 /// The sender's part of the commit of this round follows. The reply is a Kept.

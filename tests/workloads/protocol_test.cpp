@@ -29,8 +29,7 @@ TEST(Protocol, StructsRoundTrip) {
   EXPECT_FALSE(reply.dropped);
   EXPECT_EQ(reply.all_samples, std::int64_t{1} << 40);
   EXPECT_EQ(reply.commit_round, 10);
-  const auto stored =
-      unpack<Stored>(pack(Stored{11, 2, true, Seconds(1.5), Seconds(0.5)}));
+  const auto stored = unpack<Stored>(pack(Stored{11, 2, true, Seconds(1.5), Seconds(0.5)}));
   EXPECT_EQ(stored.round, 11);
   EXPECT_TRUE(stored.failed);
   EXPECT_EQ(stored.ended, Seconds(1.5));

@@ -89,14 +89,13 @@ void CommitLine::hear() {
 void CommitLine::hear_records() {
   for (Records& records : records_)
     while (context_.is_done(records.next)) {
-      tally_.add(records.worker,
-                 protocol::unpack<protocol::Stored>(context_.wait(records.next).note).round);
+      tally_.add(records.worker, protocol::unpack<protocol::Stored>(context_.wait(records.next).note).round);
       records.next = context_.receive(records.worker, protocol::commits, {});
     }
   if (records_.empty() || tally_.by_all() <= knowledge_.counted()) return;
   // Workers that have ended have written all.
-  const protocol::Complete counts{
-      .round = static_cast<std::int32_t>(std::min(tally_.by_all(), complete_)), .view = view_};
+  const protocol::Complete counts{.round = static_cast<std::int32_t>(std::min(tally_.by_all(), complete_)),
+                                  .view = view_};
   knowledge_.hear(counts);
   tell(protocol::pack(counts), listeners_);
 }

@@ -1,5 +1,5 @@
-// The messages about commits between the rank that decides and the others: which rounds the job commits, so many
-// rounds ahead, which commits are complete, and up to which one workers have written their records.
+// The messages about commits between the rank that decides and the others: which rounds the job commits, so
+// many rounds ahead, which commits are complete, and up to which one workers have written their records.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,7 @@ class CommitLine {
   void listen(Rank decider);
   bool listens() const { return !listening_.empty(); }
   /// It is not known yet whether the job commits after this round: next() has to be awaited and taken.
-  bool is_needed(std::int64_t round) const {
-    return ahead_ > 0 && listens() && !knowledge_.knows(round);
-  }
+  bool is_needed(std::int64_t round) const { return ahead_ > 0 && listens() && !knowledge_.knows(round); }
   Pending& next() { return listening_.front(); }
   void take(const Completion& heard);
   /// This worker has written its records up to the commit of this round.
@@ -64,8 +62,8 @@ class CommitLine {
   CommitKnowledge& knowledge_;
   int ahead_;
   Rank decider_ = 0;
-  /// Of Planned and Complete, from that rank. Several, since only a message that meets a receive is known to have
-  /// arrived.
+  /// Of Planned and Complete, from that rank. Several, since only a message that meets a receive is known to
+  /// have arrived.
   std::vector<Pending> listening_;
   std::vector<Rank> listeners_;
   std::int32_t view_ = 0;

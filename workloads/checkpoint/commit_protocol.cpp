@@ -46,7 +46,8 @@ void CommitTally::open(std::int64_t round, std::int32_t view, std::span<const Ra
 
 /// Workers write after the servers, whose replies they await, and the ranks of one role at the same time.
 bool CommitTally::add(Rank rank, bool is_worker, const protocol::Stored& part, Bytes size) {
-  if (!is_open_ || part.round != record_.round || part.view != view_ || awaited_.erase(rank) == 0) return false;
+  if (!is_open_ || part.round != record_.round || part.view != view_ || awaited_.erase(rank) == 0)
+    return false;
   Seconds& blocked = is_worker ? by_workers_ : by_servers_;
   blocked = std::max(blocked, part.blocked);
   record_.ended = std::max(record_.ended, part.ended);

@@ -1,14 +1,15 @@
-// The protocol of commits, without messages, files or a clock: what a rank knows about commits, which parts the
-// rank that decides has heard of, and which of its own parts a rank removes. Commits sends the messages and
-// writes the files.
+// The protocol of commits, without messages, files or a clock: what a rank knows about commits, which parts
+// the rank that decides has heard of, and which of its own parts a rank removes. Commits sends the messages
+// and writes the files.
 //
-// Which commits survive. The rank that decides calls a commit complete after every rank has stored its part, and
-// a rank removes a commit only when it knows a later complete one. So of the last commit that was called complete
-// all parts are stored, whichever ranks die and whenever. A rank that dies before its part is stored leaves the
-// commit before. If the rank that decides dies before it has called a stored commit complete, the others still
-// have both; a restart looks for parts, not for messages, and continues from the later one. Messages name the view
-// that their sender had of the members, and those of another view do not count: a part that was stored for a
-// commit of an earlier generation is not taken for one of the same round that is written again.
+// Which commits survive. The rank that decides calls a commit complete after every rank has stored its part,
+// and a rank removes a commit only when it knows a later complete one. So of the last commit that was called
+// complete all parts are stored, whichever ranks die and whenever. A rank that dies before its part is stored
+// leaves the commit before. If the rank that decides dies before it has called a stored commit complete, the
+// others still have both; a restart looks for parts, not for messages, and continues from the later one.
+// Messages name the view that their sender had of the members, and those of another view do not count: a part
+// that was stored for a commit of an earlier generation is not taken for one of the same round that is
+// written again.
 #pragma once
 
 #include <algorithm>
@@ -92,8 +93,8 @@ class CommitTally {
   bool is_open() const { return is_open_; }
   std::int64_t round() const { return record_.round; }
   bool awaits(Rank rank) const { return awaited_.contains(rank); }
-  /// A part of so many bytes is stored, or could not be. Returns whether it was awaited: it is not if it belongs
-  /// to another commit or view.
+  /// A part of so many bytes is stored, or could not be. Returns whether it was awaited: it is not if it
+  /// belongs to another commit or view.
   bool add(Rank rank, bool is_worker, const protocol::Stored& part, Bytes size);
   /// The part of this rank will not come.
   void lose(Rank rank);
@@ -115,8 +116,8 @@ class CommitTally {
   Seconds by_workers_{};
 };
 
-/// The records of workers that finish different rounds, on the rank that decides: a commit that is complete counts
-/// when every worker has written its records up to it.
+/// The records of workers that finish different rounds, on the rank that decides: a commit that is complete
+/// counts when every worker has written its records up to it.
 class RecordTally {
  public:
   void expect(std::span<const Rank> workers);
@@ -144,8 +145,8 @@ class WrittenParts {
 
   void add(Part part) { parts_.push_back(part); }
   std::span<const Part> parts() const { return parts_; }
-  /// Where commits keep failing, the last complete one is much older than the next. `begun`: the last one that
-  /// began.
+  /// Where commits keep failing, the last complete one is much older than the next. `begun`: the last one
+  /// that began.
   KeptRounds kept(std::int64_t begun) const;
   /// Takes out those of these rounds.
   std::vector<Part> take(std::span<const std::int64_t> rounds);

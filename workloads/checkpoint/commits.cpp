@@ -45,6 +45,8 @@ bool Commits::writes_model_of(Rank rank) const {
   return rank == (plan_.by_members ? decider_ : job_.checkpoints().writer);
 }
 
+Bytes Commits::size_of(Rank rank) const { return commit_size(job_, rank, writes_model_of(rank)); }
+
 void Commits::make_schedule() {
   CommitSchedule::Log log;
   if (journal_.keep_decisions)
@@ -172,8 +174,8 @@ bool Commits::listens() const {
 std::vector<Rank> Commits::listeners() const {
   std::vector<Rank> ranks;
   for (Rank rank = 0; rank < job_.roster().size(); ++rank) {
-    const bool has_part = plan_.by_members ? std::ranges::find(parts_, rank) != parts_.end()
-                                           : has_part_in_commits(job_, rank);
+    const bool has_part =
+        plan_.by_members ? std::ranges::find(parts_, rank) != parts_.end() : has_part_in_commits(job_, rank);
     if (rank != context_.rank() && has_part) ranks.push_back(rank);
   }
   return ranks;
@@ -204,8 +206,7 @@ void Commits::serialise_common(StateArchive& state) {
   state.number("commits.blocked_s", blocked_s);
   state.number("commits.work_s", work_s);
   if (state.restores())
-    knowledge_.set_history(
-        {.round = history.round, .blocked = Seconds(blocked_s), .work = Seconds(work_s)});
+    knowledge_.set_history({.round = history.round, .blocked = Seconds(blocked_s), .work = Seconds(work_s)});
 }
 
 // ---- A round ends: what is decided about it ----

@@ -120,7 +120,7 @@ class Commits {
   void remove(std::span<const WrittenParts::Part> parts);
   bool is_complete(std::int64_t round) const;
   bool is_worker(Rank rank) const;
-  Bytes size_of(Rank rank) const { return commit_size(job_, rank, writes_model_of(rank)); }
+  Bytes size_of(Rank rank) const;
   bool writes_model_of(Rank rank) const;
   bool confirms_records() const { return plan_.confirms_records && job_.generation() != nullptr; }
   /// The decider notifies the other ranks which commits are complete.

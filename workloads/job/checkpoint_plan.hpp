@@ -28,14 +28,14 @@ struct CommitPlan {
   bool only_rounds = false;  ///< the policy only counts rounds, so all commits are known in advance
   /// Rounds from one commit to the next, which every rank counts; 0: the decider announces each commit.
   std::int64_t every = 0;
-  /// Where the decider announces each commit: so many rounds in advance, so that every rank knows of it when it
-  /// gets there. Workers without replies get a message of its own about every round; other servers learn of a
-  /// commit from the pushes that follow its reply.
+  /// Where the decider announces each commit: so many rounds in advance, so that every rank knows of it when
+  /// it gets there. Workers without replies get a message of its own about every round; other servers learn
+  /// of a commit from the pushes that follow its reply.
   int ahead = 0;
   Rank decider = 0;                 ///< runs the policy
   int deciders = 0;                 ///< servers, or the coordinator; the others follow the decider
   bool announced_by_reply = false;  ///< workers learn of each commit from the decider's replies
-  std::vector<Rank> parts = {};  ///< the ranks without whose state a commit is not complete
+  std::vector<Rank> parts = {};     ///< the ranks without whose state a commit is not complete
   /// Workers come and go, and have the model: those that are present commit together, and the first of them
   /// decides. A coordinator writes its part before it replies: it counts the rounds too, or learns of the
   /// commit from the push of the one that decides.
@@ -46,7 +46,7 @@ struct CommitPlan {
   bool commits_on_warning = false;  ///< the policy may do so, and ranks may be warned
   bool are_parts_apart = false;     ///< not all ranks see the files of all
   /// Workers finish different rounds: where ranks keep records, because the job may start again, a commit
-  /// counts only when each of them has written its records up to it (LastCommit).
+  /// counts only when each of them has written its records up to it (RecordTally).
   bool confirms_records = false;
 
   bool is_enabled() const { return !policy.empty(); }

@@ -1,5 +1,5 @@
-// The protocol of commits under every order of events: three ranks, two commits, and one death or one part that
-// cannot be written. Three faults are planted, and each must be found.
+// The protocol of commits under every order of events: three ranks, two commits, and one death or one part
+// that cannot be written. Three faults are planted, and each must be found.
 #include "workloads/checkpoint/commit_protocol.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ struct Member {
 /// The job: its ranks, the files, and what is in flight. Messages of a rank that has died stay in flight.
 struct World {
   std::array<Member, ranks> members;
-  std::set<std::pair<std::int64_t, int>> files;            ///< round, rank
+  std::set<std::pair<std::int64_t, int>> files;                ///< round, rank
   std::map<std::pair<int, int>, std::vector<Message>> flight;  ///< by sender and receiver
   std::int32_t view = 0;
   std::int64_t called_complete = 0;
@@ -92,7 +92,8 @@ class Walk {
  private:
   void add(World world) {
     if (world.called_complete > world.restart_point())
-      found_ = "the commit of round " + std::to_string(world.called_complete) + " was called complete, and parts of it are missing";
+      found_ = "the commit of round " + std::to_string(world.called_complete) +
+               " was called complete, and parts of it are missing";
     if (seen_.insert(world).second) open_.push_back(std::move(world));
   }
 
@@ -199,10 +200,12 @@ class Walk {
     Member& decider = world.members[0];
     const auto add_part = [&](int rank) {
       decider.tally.add(rank, true,
-                        Stored{.round = message.round, .view = message.view, .failed = message.is_set}, Bytes(1));
+                        Stored{.round = message.round, .view = message.view, .failed = message.is_set},
+                        Bytes(1));
     };
     add_part(from);
-    const int others = int{decider.tally.awaits(0)} + int{decider.tally.awaits(1)} + int{decider.tally.awaits(2)};
+    const int others =
+        int{decider.tally.awaits(0)} + int{decider.tally.awaits(1)} + int{decider.tally.awaits(2)};
     if (fault_ == Fault::complete_before_the_last_part && others == 1)
       for (int rank = 0; rank < ranks; ++rank) add_part(rank);
     if (!decider.tally.has_heard_of_all()) return;
@@ -239,7 +242,8 @@ class Walk {
   void check_end(const World& world) {
     for (const Member& member : world.members)
       if (member.round != last_round || member.is_writing) found_ = "the ranks wait for each other";
-    if (world.view == 0 && world.has_trouble_left && world.called_complete == 0) found_ = "no commit was complete";
+    if (world.view == 0 && world.has_trouble_left && world.called_complete == 0)
+      found_ = "no commit was complete";
   }
 
   Fault fault_;
@@ -255,8 +259,8 @@ TEST(CommitProtocol, TheLastCommitThatWasCalledCompleteSurvivesAnyDeathInAnyOrde
 }
 
 TEST(CommitProtocol, APlantedFaultIsFound) {
-  for (const Fault fault : {Fault::complete_before_the_last_part, Fault::missing_part,
-                            Fault::message_of_an_older_generation})
+  for (const Fault fault :
+       {Fault::complete_before_the_last_part, Fault::missing_part, Fault::message_of_an_older_generation})
     EXPECT_NE(Walk(fault).run(), "") << "fault " << static_cast<int>(fault);
 }
 

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "validation/compare/seed_means.hpp"
 #include "validation/compare/statistics.hpp"
 #include "validation/report/study.hpp"
 #include "validation/report/view.hpp"
@@ -21,17 +22,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* worker_count = "placement.worker_count";
-
-/// Of the experiment, or of one of several jobs.
-bool is_seed(const std::string& key) { return key == "seed" || key.ends_with(".seed"); }
-
-/// "3", or "3/1" where several jobs have their own.
-std::string seed_of(const json& own) {
-  std::string seed;
-  for (const json& one : own.at("coordinates"))
-    if (is_seed(one.at(0))) seed += (seed.empty() ? "" : "/") + one.at(1).get<std::string>();
-  return seed;
-}
 
 // ---- Axes ----
 
@@ -184,13 +174,8 @@ bool are_equal(const Sample& best, const Sample& other) {
                    b = other.interval.value_or(Interval{two, two});
     return a.low <= b.high && b.low <= a.high;
   }
-  std::vector<double> differences;
-  for (const auto& [seed, value] : best.by_seed)
-    if (const auto same = other.by_seed.find(seed); same != other.by_seed.end())
-      differences.push_back(value - same->second);
-  const Moments difference = mean_and_deviation(differences);
-  const double error = difference.deviation / std::sqrt(static_cast<double>(differences.size()));
-  return std::abs(difference.mean) < 2 * error;
+  const Moments difference = difference_over_seeds(best.by_seed, other.by_seed);
+  return std::abs(difference.mean) < 2 * difference.deviation;
 }
 
 double gain_over(double own, double baseline, const Measure& measure) {

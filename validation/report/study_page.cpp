@@ -265,8 +265,8 @@ Table seeds_table(const json& seeds) {
 
 const char* const seeds_definition =
     "Means over the seeds, with the standard deviation after the sign. The last accuracy is that of the last "
-    "evaluation, which may be some steps before the end. A difference has its standard error after the sign: "
-    "one that is smaller than twice that error may be chance.";
+    "evaluation, which may be some steps before the end. A difference is the mean over the seeds in common, "
+    "with its standard error after the sign: one that is smaller than twice that error may be chance.";
 
 /// Without accuracy the comparison has all means.
 void add_seeds(const json& document, Page& page, int level) {

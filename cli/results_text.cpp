@@ -325,10 +325,17 @@ std::string commits_line(const json& summary, const RunInfo& info) {
   const double blocked_s = commits.at("blocked_s"), makespan_s = summary.at("makespan_s");
   const auto failed = commits.value("failed", std::int64_t{0});
   const std::int64_t count = commits.at("count");
+  // The model is in the state of a worker, too.
+  const std::string size =
+      count == 0 ? ""
+                 : fmt::format(" of {} (states of the ranks, and the model as a file)",
+                               with_unit(commits.at("bytes").get<double>() / static_cast<double>(count),
+                                         Unit::bytes));
   return fmt::format(
-             "\n  commits: {}{}, for which training waited {} ({:.1f} % of the time{})",
-             with_separators(count), failed > 0 ? fmt::format(" ({} more were not completed)", failed) : "",
-             seconds_text(blocked_s), 100 * blocked_s / makespan_s,
+             "\n  commits: {}{}{}, for which training waited {} ({:.1f} % of the time{})",
+             with_separators(count), size,
+             failed > 0 ? fmt::format(" ({} more were not completed)", failed) : "", seconds_text(blocked_s),
+             100 * blocked_s / makespan_s,
              count > 1 && blocked_s > 0.0
                  ? fmt::format(", {} each", seconds_text(blocked_s / static_cast<double>(count + failed)))
                  : "") +

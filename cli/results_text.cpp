@@ -54,22 +54,10 @@ std::string shares_line(const json& summary) {
 
 std::string seconds_text(double seconds) { return significant(seconds, 4) + " s"; }
 
-/// Shares of step time; null without steps that count.
-json binding_document(const Results& results) {
-  const auto binding = validation::binding(results);
-  if (!binding) return nullptr;
-  return {{"computing", binding->computing},
-          {"data", binding->data},
-          {"query", binding->query},
-          {"exchange", binding->exchange},
-          {"slower_workers", binding->slower_workers},
-          {"later_samples", binding->later_samples}};
-}
-
 /// "\n  binds: exchange 40.1 % of step time, data 31.9 % (21.7 % in exchanges, ...), computing 28 %": the
 /// largest first.
 std::string binds_line(const Results& results) {
-  const auto binding = validation::binding(results);
+  const auto binding = validation::binding(results.info, results.journal);
   if (!binding) return "";
   constexpr double least = 0.0005;  // smaller shares round to 0 %
   const auto in_exchanges = [](double share, const char* reason) {
@@ -79,6 +67,8 @@ std::string binds_line(const Results& results) {
       {binding->computing, "computing", in_exchanges(binding->slower_workers, "waiting for slower workers")},
       {binding->data, "data",
        in_exchanges(binding->later_samples, "waiting for workers whose samples came later")},
+      {binding->decoding, "decoding samples",
+       in_exchanges(binding->slower_decoding, "waiting for workers that decoded longer")},
       {binding->exchange, "exchange", ""},
       {binding->query, "query", ""}};
   std::ranges::stable_sort(parts, std::ranges::greater(), [](const auto& part) { return std::get<0>(part); });
@@ -452,8 +442,9 @@ std::string results_line(const Results& results) {
 void print_results(const std::string& directory) {
   const Results results = read_results(directory);
   fmt::print("{}", results_line(results));
-  print_document(
-      {{"directory", directory}, {"summary", results.summary}, {"binding", binding_document(results)}});
+  print_document({{"directory", directory},
+                  {"summary", results.summary},
+                  {"binding", validation::binding_json(results.info, results.journal)}});
 }
 
 }  // namespace tandem::cli

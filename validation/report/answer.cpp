@@ -202,16 +202,24 @@ json shares_of(const std::vector<const json*>& members) {
   return shares;
 }
 
-Bottleneck bottleneck_of(const json& shares) {
-  if (!shares.is_object()) return {};
-  const auto share = [&](const char* key) { return shares.value(key, 0.0); };
-  const std::string exchange = share("waiting") > share("communicating") ? "waiting for others" : "exchange";
-  const std::vector<Bottleneck> parts = {
-      {"computing", share("computing")},
-      {exchange, share("exchange") + share("communicating") + share("waiting")},
-      {"data", share("data")},
-      {"questions to the coordinator", share("query")},
-      {"time outside steps", share("other")}};
+/// `shares`: of the makespan, as above.
+Bottleneck bottleneck_of(const std::vector<const json*>& members, const json& shares) {
+  std::map<std::string, double> sums;
+  for (const json* own : members) {
+    if (!own->at("binding").is_object()) return {};
+    for (const char* key : {"computing", "exchange", "data", "decoding", "query"})
+      sums[key] += own->at("binding").at(key).get<double>();
+  }
+  const double outside = shares.at("other");
+  const auto share = [&](const char* key) {
+    return sums.at(key) / static_cast<double>(members.size()) * (1 - outside);
+  };
+  const std::vector<Bottleneck> parts = {{"computing", share("computing")},
+                                         {"exchange", share("exchange")},
+                                         {"data", share("data")},
+                                         {"decoding samples", share("decoding")},
+                                         {"questions to the coordinator", share("query")},
+                                         {"time outside steps", outside}};
   return *std::ranges::max_element(parts, {}, &Bottleneck::share);
 }
 
@@ -230,7 +238,7 @@ AnswerCell cell_of(const Simulations& members, const std::vector<Measure>& measu
     cell.estimates.push_back({.mean = mean, .deviation = deviation});
   }
   cell.shares = shares_of(members);
-  cell.bottleneck = bottleneck_of(cell.shares);
+  if (cell.shares.is_object()) cell.bottleneck = bottleneck_of(members, cell.shares);
   return cell;
 }
 

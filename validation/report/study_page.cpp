@@ -146,9 +146,12 @@ Table published_table(const json& document) {
 const char* const shares_definition =
     "Shares are of the makespan, means over workers. Exchange: the part that does not overlap computing, "
     "split into communicating and waiting if every message was recorded. Data: waiting for samples from "
-    "storage and caches. Other: decoding, queries to a coordinator, and the time before the first and after "
-    "the last step. Bytes: payload sent or received by "
-    "all workers, per sample that they processed.";
+    "storage and caches, and decoding them. Other: decoding samples that workers hold in memory, queries to "
+    "a "
+    "coordinator, and the time before the first and after the last step. Bottlenecks count waiting in an "
+    "exchange as what the last worker of the round "
+    "did, and name decoding apart from waiting for samples. Bytes: payload sent or received by all workers, "
+    "per sample that they processed.";
 
 void add_failed(const json& document, Page& page) {
   for (const auto& own : document.at("configurations"))

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int study_folder_version = 1;
+constexpr int study_folder_version = 2;
 
 void replace_file(const fs::path& path, const json& document) {
   fs::create_directories(path.parent_path());

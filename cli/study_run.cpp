@@ -22,6 +22,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/plan.hpp"
 #include "validation/campaign/sweep.hpp"
+#include "validation/compare/attribution.hpp"
 #include "validation/report/several_jobs.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/learner/learner.hpp"
@@ -177,7 +178,7 @@ StudyEntry StudyRun::simulate_one(std::size_t i, const SimulateOptions& options)
   StudyEntry entry;
   entry.document = validation::study_configuration(
       names_of(configuration), summarise(simulated.info, simulated.journal, simulated.makespan),
-      to_json(simulated.info));
+      to_json(simulated.info), validation::binding_json(simulated.info, simulated.journal));
   entry.document["command"] = command_of(words_of(suite_, configuration));
   make_repeatable(entry.document);
   add_least_capacity(std::move(found), suite_.study, entry.document, entry.document);
@@ -204,7 +205,9 @@ StudyEntry StudyRun::simulate_several(std::size_t i, const LoadedJobs& several,
     const std::string folder = directory_of_job(directory, own.job);
     json run = read(folder + "/run.json");
     run.erase("lines");
-    json document = validation::study_job(names_of(own), own.job, all, read(folder + "/summary.json"), run);
+    const Results results = read_results(folder);
+    json document = validation::study_job(names_of(own), own.job, all, results.summary, run,
+                                          validation::binding_json(results.info, results.journal));
     document["command"] = command_of(words_of(suite_, configuration));
     make_repeatable(document);
     entry.document["jobs"].push_back(std::move(document));

@@ -66,7 +66,8 @@ inline nlohmann::json made_configuration(const MadeConfiguration& made) {
        .group = group,
        .algorithm = made.algorithm,
        .coordinates = {{"placement.worker_count", std::to_string(made.workers)}}},
-      summary, run);
+      summary, run,
+      {{"computing", 0.6}, {"data", 0.1}, {"decoding", 0.0}, {"query", 0.0}, {"exchange", 0.3}});
 }
 
 /// That configuration at another place of a grid.

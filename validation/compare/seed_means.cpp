@@ -4,12 +4,11 @@
 #include <cmath>
 #include <map>
 
-#include "validation/compare/statistics.hpp"
-
 namespace tandem::validation {
 namespace {
 
 using nlohmann::json;
+using SeedMembers = std::vector<const json*>;
 
 /// "uniform" of "seed=4/uniform".
 std::string without_seed(const std::string& name) {
@@ -41,7 +40,7 @@ json json_of(const Moments& moments) {
 
 /// Null unless all have a number.
 template <class Value>
-json over(const std::vector<const json*>& members, Value&& value) {
+json over(const SeedMembers& members, Value&& value) {
   std::vector<double> values;
   for (const json* member : members) {
     const json own = value(*member);
@@ -53,7 +52,7 @@ json over(const std::vector<const json*>& members, Value&& value) {
 
 json last_accuracy(const json& own) { return own.at("curve").empty() ? json() : own.at("curve").back()[2]; }
 
-json entry_of(const std::vector<const json*>& members) {
+json entry_of(const SeedMembers& members) {
   json names = json::array();
   for (const json* member : members) names.push_back(member->at("name"));
   const json samples = over(members, [](const json& own) { return own.at("samples"); });
@@ -68,25 +67,42 @@ json entry_of(const std::vector<const json*>& members) {
           {"accuracy_gain", nullptr}};
 }
 
-/// With Welch's standard error.
-void compare(json& own, const json& baseline) {
-  own["baseline"] = baseline.at("name");
-  const json &ours = own.at("last_accuracy"), &theirs = baseline.at("last_accuracy");
-  if (!ours.is_object() || !theirs.is_object()) return;
-  const auto squared_error = [](const json& entry, const json& accuracy) {
-    const double deviation = accuracy.at("deviation");
-    return deviation * deviation / static_cast<double>(entry.at("configurations").size());
-  };
-  own["accuracy_gain"] = {
-      {"mean", ours.at("mean").get<double>() - theirs.at("mean").get<double>()},
-      {"deviation", std::sqrt(squared_error(own, ours) + squared_error(baseline, theirs))}};
+/// Empty unless all have one.
+std::map<std::string, double> accuracies_by_seed(const SeedMembers& members) {
+  std::map<std::string, double> accuracies;
+  for (const json* own : members) {
+    const json accuracy = last_accuracy(*own);
+    if (!accuracy.is_number()) return {};
+    accuracies[seed_of(*own)] = accuracy;
+  }
+  return accuracies;
 }
 
 }  // namespace
 
+bool is_seed(const std::string& key) { return key == "seed" || key.ends_with(".seed"); }
+
+std::string seed_of(const json& configuration) {
+  std::string seed;
+  for (const json& one : configuration.at("coordinates"))
+    if (is_seed(one.at(0))) seed += (seed.empty() ? "" : "/") + one.at(1).get<std::string>();
+  return seed;
+}
+
+Moments difference_over_seeds(const std::map<std::string, double>& ours,
+                              const std::map<std::string, double>& theirs) {
+  std::vector<double> differences;
+  for (const auto& [seed, value] : ours)
+    if (const auto same = theirs.find(seed); same != theirs.end())
+      differences.push_back(value - same->second);
+  Moments difference = mean_and_deviation(differences);
+  difference.deviation /= std::sqrt(static_cast<double>(differences.size()));
+  return difference;
+}
+
 json means_over_seeds(const std::vector<json>& configurations, const std::string& baseline) {
   std::vector<std::string> order;
-  std::map<std::string, std::vector<const json*>> members;
+  std::map<std::string, SeedMembers> members;
   for (const auto& own : configurations) {
     if (own.at("failure") != "") continue;
     const std::string key = key_of(own);
@@ -96,16 +112,21 @@ json means_over_seeds(const std::vector<json>& configurations, const std::string
   json entries = json::array();
   std::map<std::string, std::size_t> baselines;  ///< by the group, without its seed
   std::vector<std::string> groups;
+  std::vector<std::map<std::string, double>> accuracies;
   for (const auto& key : order) {
     const auto& same = members.at(key);
     if (same.size() < 2) continue;
     groups.push_back(without_seed(same.front()->at("group")));
     if (same.front()->at("algorithm") == baseline) baselines[groups.back()] = entries.size();
     entries.push_back(entry_of(same));
+    accuracies.push_back(accuracies_by_seed(same));
   }
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    if (const auto found = baselines.find(groups[i]); found != baselines.end() && found->second != i)
-      compare(entries[i], entries[found->second]);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto found = baselines.find(groups[i]);
+    if (found == baselines.end() || found->second == i) continue;
+    entries[i]["baseline"] = entries[found->second].at("name");
+    entries[i]["accuracy_gain"] = json_of(difference_over_seeds(accuracies[i], accuracies[found->second]));
+  }
   return entries;
 }
 

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "validation/compare/seed_means.hpp"
 #include "validation/compare/statistics.hpp"
 #include "validation/report/study.hpp"
 #include "validation/report/view.hpp"
@@ -21,17 +22,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* worker_count = "placement.worker_count";
-
-/// Of the experiment, or of one of several jobs.
-bool is_seed(const std::string& key) { return key == "seed" || key.ends_with(".seed"); }
-
-/// "3", or "3/1" where several jobs have their own.
-std::string seed_of(const json& own) {
-  std::string seed;
-  for (const json& one : own.at("coordinates"))
-    if (is_seed(one.at(0))) seed += (seed.empty() ? "" : "/") + one.at(1).get<std::string>();
-  return seed;
-}
 
 // ---- Axes ----
 
@@ -184,13 +174,8 @@ bool are_equal(const Sample& best, const Sample& other) {
                    b = other.interval.value_or(Interval{two, two});
     return a.low <= b.high && b.low <= a.high;
   }
-  std::vector<double> differences;
-  for (const auto& [seed, value] : best.by_seed)
-    if (const auto same = other.by_seed.find(seed); same != other.by_seed.end())
-      differences.push_back(value - same->second);
-  const Moments difference = mean_and_deviation(differences);
-  const double error = difference.deviation / std::sqrt(static_cast<double>(differences.size()));
-  return std::abs(difference.mean) < 2 * error;
+  const Moments difference = difference_over_seeds(best.by_seed, other.by_seed);
+  return std::abs(difference.mean) < 2 * difference.deviation;
 }
 
 double gain_over(double own, double baseline, const Measure& measure) {
@@ -217,16 +202,24 @@ json shares_of(const std::vector<const json*>& members) {
   return shares;
 }
 
-Bottleneck bottleneck_of(const json& shares) {
-  if (!shares.is_object()) return {};
-  const auto share = [&](const char* key) { return shares.value(key, 0.0); };
-  const std::string exchange = share("waiting") > share("communicating") ? "waiting for others" : "exchange";
-  const std::vector<Bottleneck> parts = {
-      {"computing", share("computing")},
-      {exchange, share("exchange") + share("communicating") + share("waiting")},
-      {"data", share("data")},
-      {"questions to the coordinator", share("query")},
-      {"time outside steps", share("other")}};
+/// `shares`: of the makespan, as above.
+Bottleneck bottleneck_of(const std::vector<const json*>& members, const json& shares) {
+  std::map<std::string, double> sums;
+  for (const json* own : members) {
+    if (!own->at("binding").is_object()) return {};
+    for (const char* key : {"computing", "exchange", "data", "decoding", "query"})
+      sums[key] += own->at("binding").at(key).get<double>();
+  }
+  const double outside = shares.at("other");
+  const auto share = [&](const char* key) {
+    return sums.at(key) / static_cast<double>(members.size()) * (1 - outside);
+  };
+  const std::vector<Bottleneck> parts = {{"computing", share("computing")},
+                                         {"exchange", share("exchange")},
+                                         {"data", share("data")},
+                                         {"decoding samples", share("decoding")},
+                                         {"questions to the coordinator", share("query")},
+                                         {"time outside steps", outside}};
   return *std::ranges::max_element(parts, {}, &Bottleneck::share);
 }
 
@@ -245,7 +238,7 @@ AnswerCell cell_of(const Simulations& members, const std::vector<Measure>& measu
     cell.estimates.push_back({.mean = mean, .deviation = deviation});
   }
   cell.shares = shares_of(members);
-  cell.bottleneck = bottleneck_of(cell.shares);
+  if (cell.shares.is_object()) cell.bottleneck = bottleneck_of(members, cell.shares);
   return cell;
 }
 

@@ -42,7 +42,7 @@ json row_of(const fs::path& result, const fs::path& folder) {
   const json& experiment = run.at("experiment");
   const std::string path = fs::relative(result, folder).string();
   const std::string algorithm = experiment.at("sync").at("algorithm");
-  const json known = study_configuration({path, "", algorithm, {}}, summary, run);
+  const json known = study_configuration({path, "", algorithm, {}}, summary, run, nullptr);
   json row = {{"path", path},
               {"world", run.at("world")},
               {"started", run.at("started")},

@@ -138,8 +138,8 @@ void add_several_jobs(const json& document, Page& page) {
 // ---- Studies ----
 
 json study_job(const StudyConfiguration& configuration, const std::string& job, const json& all,
-               const json& summary, const json& run) {
-  json document = study_configuration(configuration, summary, run);
+               const json& summary, const json& run, const json& binding) {
+  json document = study_configuration(configuration, summary, run, binding);
   const json& own = all.at("jobs").at(job);
   document["job"] = job;
   document["start_s"] = own.at("start_s");

@@ -29,7 +29,8 @@ void add_several_jobs(const nlohmann::json& document, Page& page);
 /// As study_configuration, of one of several jobs: with `job`, `start_s`, and `alone_makespan_s` and
 /// `slow_down` (null: it was not simulated alone). `all`: the summary of all jobs.
 nlohmann::json study_job(const StudyConfiguration& configuration, const std::string& job,
-                         const nlohmann::json& all, const nlohmann::json& summary, const nlohmann::json& run);
+                         const nlohmann::json& all, const nlohmann::json& summary, const nlohmann::json& run,
+                         const nlohmann::json& binding);
 /// {jobs: [{job, start_s}, ...], makespan_s, jain_index, slow_down: {min, max}, shared_cache: as in the
 /// summary of all jobs}; null: there is none. `all`: that summary.
 nlohmann::json study_several_jobs(const nlohmann::json& all);

@@ -187,7 +187,8 @@ std::optional<double> read_time_to(double target, const json& curve, const Curve
   return std::nullopt;
 }
 
-json study_configuration(const StudyConfiguration& configuration, const json& summary, const json& run) {
+json study_configuration(const StudyConfiguration& configuration, const json& summary, const json& run,
+                         const json& binding) {
   json environment = run;
   environment.erase("experiment");
   const json& target = summary.at("time_to_target");
@@ -220,6 +221,7 @@ json study_configuration(const StudyConfiguration& configuration, const json& su
             {"received", bytes.at("received").get<double>() / samples}}},
           {"shares", summary.at("shares")},
           {"exchange_shares", summary.at("exchange_shares")},
+          {"binding", binding},
           {"cache_hit_ratio", summary.value(json::json_pointer("/cache/hit_ratio"), json())},
           {"data", data_of_result(summary)},
           {"staleness", summary.at("staleness")},

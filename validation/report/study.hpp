@@ -1,7 +1,7 @@
 // The report of a study, which compares configurations that were only simulated: one JSON document, and pages
 // made from nothing but that document. Pure except for writing files.
 //
-// report.json of a study, schema version 5 (times in seconds, shares of 1; null: not known, or none).
+// report.json of a study, schema version 6 (times in seconds, shares of 1; null: not known, or none).
 // README.md has a table of the first level:
 //   kind             "study"; the report of a validation has no such key
 //   question         the job: model, images, work per sample, batch, devices, network; "": not known
@@ -28,7 +28,8 @@
 //                      (mean after the warm-up), intervals: {throughput, step_time_s, makespan_s}: [low,
 //                      high] of 90 % of the ensemble's simulations (null: one simulation), phase_order,
 //                      makespan_s, rounds, samples, bytes: {sent, received} (by all workers),
-//                      bytes_per_sample: {sent, received}, shares, exchange_shares, staleness, local_steps,
+//                      bytes_per_sample: {sent, received}, shares, exchange_shares, binding (Binding in
+//                      attribution.hpp; null: no step counts), staleness, local_steps,
 //                      membership (of summary.json; null or missing: no machine may depart), cache_hit_ratio
 //                      (null: workers hold their samples), data: cold and warm of summary.json's `data`
 //                      (null as before), least_capacity (with study.stall; null for jobs without cache
@@ -66,7 +67,7 @@
 
 namespace tandem::validation {
 
-inline constexpr int study_schema_version = 5;
+inline constexpr int study_schema_version = 6;
 
 /// Which configuration something is of.
 struct StudyConfiguration {
@@ -76,9 +77,10 @@ struct StudyConfiguration {
   std::vector<std::pair<std::string, std::string>> coordinates;  ///< keys of the grid and their values
 };
 
-/// What the document says of one; `summary` and `run`: its summary.json and run.json.
+/// What the document says of one; `summary` and `run`: its summary.json and run.json; `binding`: of
+/// binding_json().
 nlohmann::json study_configuration(const StudyConfiguration& configuration, const nlohmann::json& summary,
-                                   const nlohmann::json& run);
+                                   const nlohmann::json& run, const nlohmann::json& binding);
 nlohmann::json failed_study_configuration(const StudyConfiguration& configuration,
                                           const std::string& failure);
 

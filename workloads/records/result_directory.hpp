@@ -15,7 +15,7 @@ namespace tandem {
 
 /// run.json: everything needed to repeat the run.
 struct RunInfo {
-  static constexpr int schema_version = 6;
+  static constexpr int schema_version = 7;
   std::string world;  ///< "simulated" | "smpi" (the witness) | "measured"
   Experiment experiment;
   int repetition = 0;

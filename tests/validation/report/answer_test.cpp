@@ -203,13 +203,24 @@ TEST(Answer, NamesTheBaselineWithItsReasonAndTheBottlenecks) {
           "Speed-ups are over bsp, because it is synchronous SGD (bsp).",
           "Bottlenecks (the longest part of the workers' time): bsp: computing 60 %; asp: computing 60 %."));
   section.baseline = "asp";
-  json waiting = fast("bsp", 100);
-  waiting["shares"].update({{"computing", 0.2}, {"exchange", 0.7}});
-  waiting["exchange_shares"] = {{"communicating", 0.1}, {"waiting", 0.6}};
-  const Answer answer = answer_to({waiting, fast("asp", 200)}, section);
+  const auto bound = [](const char* variant, double outside, const json& binding) {
+    json own = fast(variant, 100);
+    own["shares"]["other"] = outside;
+    own["binding"].update(binding);
+    return own;
+  };
+  const Answer answer =
+      answer_to({bound("bsp", 0.0, {{"computing", 0.2}, {"exchange", 0.7}}),
+                 bound("esync", 0.2, {{"computing", 0.1}, {"exchange", 0.3}, {"data", 0.6}}),
+                 bound("ssp", 0.0, {{"computing", 0.3}, {"decoding", 0.6}}),
+                 bound("local-sgd", 0.55, {{"computing", 1.0}}), fast("asp", 200)},
+                section);
   EXPECT_EQ(answer.points.front(),
             "Speed-ups are over asp, because the study's file names it (study.baseline).");
-  EXPECT_EQ(answer.panels[0].rows[0].bottlenecks, "waiting for others 70 %");
+  std::vector<std::string> found;
+  for (const auto& row : answer.panels[0].rows) found.push_back(row.bottlenecks);
+  EXPECT_THAT(found, ElementsAre("exchange 70 %", "data 48 %", "decoding samples 60 %",
+                                 "time outside steps 55 %", "computing 57 %"));
 }
 
 TEST(Answer, IsACsvWithARowPerConfiguration) {

@@ -167,7 +167,7 @@ TEST(JobsOfAStudy, AreAConfigurationEach) {
       {"jobs", {{"late", {{"start_s", 2.0}, {"alone", {{"makespan_s", 6.0}}}, {"slow_down", 1.5}}}}}};
   const json job = study_job(
       {.name = "lab/late", .group = "lab/late", .algorithm = "lab", .coordinates = {{"job", "late"}}}, "late",
-      all, summary, run);
+      all, summary, run, nullptr);
   EXPECT_EQ(job.at("job"), "late");
   EXPECT_EQ(job.at("start_s"), 2.0);
   EXPECT_EQ(job.at("alone_makespan_s"), 6.0);

@@ -102,9 +102,11 @@ void CommitLine::hear_records() {
 
 void CommitLine::end_listening() {
   hear();
-  context_.cancel_all(listening_);
-  context_.wait_all(listening_);
-  listening_.clear();
+  if (listens()) {
+    context_.cancel_all(listening_);
+    context_.wait_all(listening_);
+    listening_.clear();
+  }
   for (Records& records : records_) {
     context_.cancel(records.next);
     context_.wait(records.next);

@@ -23,7 +23,7 @@ void Commits::hear_warnings() {
     while (context_.is_done(line.next)) {
       const auto warned = protocol::unpack<protocol::Warned>(context_.wait(line.next).note);
       note_warning(line.rank, warned.departs);
-      line.next = context_.receive(line.rank, protocol::warnings, {});
+      line.next = protocol::receive<"warnings">(context_, line.rank);
     }
   if (ends_ || !schedule_ || !notices_.is_end_requested || !notices_.is_end_requested()) return;
   ends_ = plan_.may_be_requested();
@@ -61,7 +61,7 @@ void Commits::note_warning(Rank rank, Seconds departs) {
                              std::max(Seconds(), departs - now));
   if (!plan_.commits_on_warning) return;
   if (!warned_.empty()) context_.wait(warned_);
-  warned_ = context_.send(plan_.decider, protocol::warnings, {}, protocol::pack(protocol::Warned{departs}));
+  warned_ = protocol::send<"warnings">(context_, plan_.decider, protocol::Warned{departs});
 }
 
 }  // namespace tandem

@@ -101,8 +101,7 @@ void Commits::begin_at(std::int64_t round) {
   if (!plan_.commits_on_warning || !may_be_warned()) return;
   for (const auto ranks : {roster_.workers(), roster_.deciders()})
     for (const Rank rank : ranks)
-      if (rank != context_.rank())
-        warnings_.push_back({rank, context_.receive(rank, protocol::warnings, {})});
+      if (rank != context_.rank()) warnings_.push_back({rank, protocol::receive<"warnings">(context_, rank)});
 }
 
 /// By earlier generations, or by earlier workers in its slot, of which as few commits are kept.
@@ -160,7 +159,7 @@ void Commits::read_state() {
 
 /// Its values are read from the file, in which they are with real mathematics.
 void Commits::receive_model() {
-  Pending model = context_.receive(job_.checkpoints().writer, protocol::states, {job_.model().bytes()});
+  Pending model = protocol::receive<"states">(context_, job_.checkpoints().writer, {job_.model().bytes()});
   context_.wait(model);
 }
 
@@ -168,7 +167,7 @@ void Commits::send_model() {
   std::vector<Pending> sent;
   for (const Rank worker : roster_.workers())
     if (worker != context_.rank())
-      sent.push_back(context_.send(worker, protocol::states, {job_.model().bytes()}));
+      sent.push_back(protocol::send<"states">(context_, worker, {job_.model().bytes()}));
   context_.wait_all(sent);
 }
 
@@ -247,7 +246,7 @@ void Commits::begin(std::int64_t round) {
   whole_->failed = plan_.by_members && roster_.coordinator() && heard_ != round;
   for (const Rank rank : parts_) {
     Pending& part = whole_->others.emplace_back();
-    if (rank != context_.rank()) part = context_.receive(rank, protocol::commits, {});
+    if (rank != context_.rank()) part = protocol::receive<"commits">(context_, rank);
   }
 }
 
@@ -433,7 +432,7 @@ void Commits::note_written(Seconds ended) {
   if (whole_) return add(assignment_.role, part);
   if (!is_awaited_) return;
   if (!sent_.empty()) context_.wait(sent_);
-  sent_ = context_.send(decider_, protocol::commits, {}, protocol::pack(part));
+  sent_ = protocol::send<"commits">(context_, decider_, part);
 }
 
 /// Workers write after the servers, whose replies they await, and the ranks of one role at the same time.

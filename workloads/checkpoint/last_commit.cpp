@@ -13,7 +13,7 @@ void LastCommit::set_listeners(std::vector<Rank> ranks) {
 
 void LastCommit::wait_for_records(std::span<const Rank> workers) {
   for (const Rank worker : workers)
-    lines_.push_back({worker, context_.receive(worker, protocol::commits, {})});
+    lines_.push_back({worker, protocol::receive<"commits">(context_, worker)});
 }
 
 void LastCommit::set(std::int64_t round) {
@@ -36,14 +36,13 @@ void LastCommit::set_failed(std::int64_t round) {
 void LastCommit::tell(const protocol::Complete& commit, const std::vector<Rank>& ranks) {
   context_.wait_all(told_);
   told_.clear();
-  const Note note = protocol::pack(commit);
-  for (const Rank rank : ranks) told_.push_back(context_.send(rank, protocol::commits, {}, note));
+  for (const Rank rank : ranks) told_.push_back(protocol::send<"commits">(context_, rank, commit));
 }
 
 void LastCommit::listen(Rank decider) {
   if (!next_.empty()) context_.wait(next_);
   decider_ = decider;
-  next_ = context_.receive(decider, protocol::commits, {});
+  next_ = protocol::receive<"commits">(context_, decider);
 }
 
 void LastCommit::hear() {
@@ -57,7 +56,7 @@ void LastCommit::hear() {
       announced_ = commit.round;
       if (commit.counts) round_ = commit.round;
     }
-    next_ = context_.receive(decider_, protocol::commits, {});
+    next_ = protocol::receive<"commits">(context_, decider_);
   }
   if (!lines_.empty() && announced_ > round_) hear_workers();
 }
@@ -67,7 +66,7 @@ void LastCommit::hear_workers() {
     while (context_.is_done(line.reply)) {
       const Completion reply = context_.wait(line.reply);
       line.recorded = protocol::unpack<protocol::Stored>(reply.note).round;
-      line.reply = context_.receive(line.worker, protocol::commits, {});
+      line.reply = protocol::receive<"commits">(context_, line.worker);
     }
   const std::int64_t by_all = std::ranges::min_element(lines_, {}, &Line::recorded)->recorded;
   if (by_all <= round_) return;
@@ -84,8 +83,8 @@ std::int64_t LastCommit::unrecorded() {
 void LastCommit::note_recorded(std::int64_t round) {
   recorded_ = round;
   if (!replied_.empty()) context_.wait(replied_);
-  replied_ = context_.send(decider_, protocol::commits, {},
-                           protocol::pack(protocol::Stored{.round = static_cast<std::int32_t>(round)}));
+  replied_ = protocol::send<"commits">(context_, decider_,
+                                       protocol::Stored{.round = static_cast<std::int32_t>(round)});
 }
 
 void LastCommit::note_all_recorded() { note_recorded(std::numeric_limits<std::int32_t>::max()); }

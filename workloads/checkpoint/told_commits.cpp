@@ -29,9 +29,7 @@ void ToldCommits::begin(std::int64_t round, Rank decider) {
   for (int message = 0; ahead_ > 0 && message < ahead_ + 1; ++message) listen();
 }
 
-void ToldCommits::listen() {
-  listening_.push_back(context_.receive(decider_, protocol::planned_commits, {}));
-}
+void ToldCommits::listen() { listening_.push_back(protocol::receive<"planned-commits">(context_, decider_)); }
 
 void ToldCommits::tell(std::int64_t round, bool commits, bool ends, const CommitHistory& history) {
   known_ = round + ahead_;
@@ -43,13 +41,13 @@ void ToldCommits::tell(const CommitHistory& history) { send(false, false, histor
 void ToldCommits::send(bool commits, bool ends, const CommitHistory& history) {
   context_.wait_all(told_);
   told_.clear();
-  const Note note = protocol::pack(protocol::Planned{.round = static_cast<std::int32_t>(known_),
-                                                     .last_round = static_cast<std::int32_t>(history.round),
-                                                     .commits = commits,
-                                                     .ends = ends,
-                                                     .blocked = history.blocked,
-                                                     .work = history.work});
-  for (const Rank rank : others_) told_.push_back(context_.send(rank, protocol::planned_commits, {}, note));
+  const protocol::Planned note{.round = static_cast<std::int32_t>(known_),
+                               .last_round = static_cast<std::int32_t>(history.round),
+                               .commits = commits,
+                               .ends = ends,
+                               .blocked = history.blocked,
+                               .work = history.work};
+  for (const Rank rank : others_) told_.push_back(protocol::send<"planned-commits">(context_, rank, note));
 }
 
 bool ToldCommits::is_needed(std::int64_t round) const { return !listening_.empty() && round > known_; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "policies/sync/policy.hpp"
 #include "tests/cli/command.hpp"
@@ -13,6 +14,7 @@
 #include "tests/cli/rank_world.hpp"
 #include "tests/support/paths.hpp"
 #include "validation/compare/compare.hpp"
+#include "workloads/protocol.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
@@ -37,6 +39,23 @@ class Twins : public ::testing::TestWithParam<std::string> {
     measured_ = read_results((line_.folder() / "measured").string());
     const int most = sync::catalog().find(measured_.info.experiment.sync.algorithm).make.most_workers;
     EXPECT_GE(measured_.info.roles.size(), most == 1 ? 2U : 4U) << "ranks";
+    expect_messages_of_table(simulated_);
+  }
+  /// Each message is between ranks of the roles that a line of its stream names.
+  static void expect_messages_of_table(const Results& results) {
+    for (const OperationRecord& sent : results.journal.operations) {
+      if (sent.kind != "send") continue;
+      const auto names = [&](std::string_view roles, Rank rank) {
+        const std::string role = role_of(results.info, rank);
+        return (", " + std::string(roles) + ",").find(", " + role + ",") != std::string::npos;
+      };
+      EXPECT_TRUE(std::ranges::any_of(protocol::table,
+                                      [&](const protocol::Line& line) {
+                                        return line.stream == sent.channel && names(line.from, sent.rank) &&
+                                               names(line.to, sent.peer);
+                                      }))
+          << sent.channel << " from rank " << sent.rank << " to rank " << sent.peer;
+    }
   }
   /// Replays every decision of a synchronisation policy, of workers and servers, of both results.
   void expect_all_replayed(const validation::Comparison& comparison) const {

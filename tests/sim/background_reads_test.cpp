@@ -21,9 +21,9 @@ class BackgroundReadTimes : public CacheTimes {
     experiment_.data.cache_capacity = Bytes(2500 * 3073);
     keeps_operations_ = true;
   }
-  void tell(Context& context, const Note& note) {
+  void tell(Context& context, const protocol::NoteOf<"phases">& note) {
     Pending told =
-        context.send(job_->roster().ranks_of(Roster::Role::cache_node).front(), protocol::phases, {}, note);
+        protocol::send<"phases">(context, job_->roster().ranks_of(Roster::Role::cache_node).front(), note);
     context.wait(told);
   }
   static double disk_time(int samples) { return samples * record / rate; }
@@ -48,11 +48,11 @@ TEST_F(BackgroundReadTimes, FollowEachOtherWhenNothingIsInTheirWay) {
 TEST_F(BackgroundReadTimes, DoNotBeginDuringAnExchange) {
   experiment_.data.background = BackgroundReads::while_computing;
   const Journal journal = serve({[&](CacheClient&, Context& context) {
-    tell(context, protocol::pack(protocol::Exchanging{true}));
+    tell(context, protocol::Exchanging{true});
     sleep_until(context, 1.0);
-    tell(context, protocol::pack(protocol::Exchanging{false}));
+    tell(context, protocol::Exchanging{false});
     sleep_until(context, 2.0);
-    tell(context, protocol::pack(protocol::End{}));
+    tell(context, protocol::End{});
   }});
   const auto starts = starts_of_reads(journal);
   ASSERT_EQ(starts.size(), 3U);
@@ -67,10 +67,10 @@ TEST_F(BackgroundReadTimes, OfWantedSamplesDoNotWait) {
   experiment_.data.background = BackgroundReads::while_computing;
   double waited = 0;
   serve({[&](CacheClient& client, Context& context) {
-    tell(context, protocol::pack(protocol::Exchanging{true}));
+    tell(context, protocol::Exchanging{true});
     sleep_until(context, 1.0);
     waited = answer_time(client, context, {2400, 2401});
-    tell(context, protocol::pack(protocol::End{}));
+    tell(context, protocol::End{});
   }});
   EXPECT_NEAR(waited, request(2) + disk_time(2500 - 2048) + batch(2), 1e-6);
 }

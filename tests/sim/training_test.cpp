@@ -13,7 +13,6 @@
 #include "tests/support/algorithms.hpp"
 #include "tests/support/cache_counts.hpp"
 #include "tests/support/server_log.hpp"
-#include "workloads/protocol.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {
@@ -349,7 +348,7 @@ TEST_F(Training, AStepCountsTheSamplesReceivedFromStorage) {
   const Journal journal = train(experiment, true);
   std::map<Rank, std::vector<std::int64_t>> came;
   for (const auto& operation : journal.operations)
-    if (operation.kind == "receive" && operation.channel == protocol::stream_name(protocol::batches))
+    if (operation.kind == "receive" && operation.channel == "batches")
       came[operation.rank].push_back(operation.bytes / 785);
   std::map<Rank, std::size_t> taken;
   std::set<int> sizes;

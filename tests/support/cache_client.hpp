@@ -25,13 +25,12 @@ class CacheClient {
     const bool is_real = data_.dataset() != nullptr;
     if (is_real) request.records.resize(static_cast<std::size_t>(size.count()));
     request.batch =
-        context_.receive(node_, protocol::batches, {size, is_real ? request.records.data() : nullptr});
+        protocol::receive<"batches">(context_, node_, {size, is_real ? request.records.data() : nullptr});
     const auto count = std::ssize(request.ids);
-    request.sent = context_.send(
-        node_, protocol::requests,
+    request.sent = protocol::send<"requests">(
+        context_, node_, protocol::Request{.samples = static_cast<std::int32_t>(count), .epoch = epoch},
         {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
-         reinterpret_cast<std::byte*>(request.ids.data())},
-        protocol::pack(protocol::Request{.samples = static_cast<std::int32_t>(count), .epoch = epoch}));
+         reinterpret_cast<std::byte*>(request.ids.data())});
   }
   /// The records of the oldest request, and what follows them; empty when math is modelled.
   std::vector<std::byte> receive() {
@@ -54,7 +53,7 @@ class CacheClient {
   std::size_t in_flight() const { return requests_.size(); }
   /// Pre: nothing is in flight.
   void close() {
-    Pending end = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::End{}));
+    Pending end = protocol::send<"requests">(context_, node_, protocol::End{});
     context_.wait(end);
   }
 

@@ -6,7 +6,6 @@
 #include "policies/vocabulary/quantile.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
-#include "workloads/calibration/notes.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
@@ -45,17 +44,18 @@ void send_path(Context& context, Profile::Path path) {
   message.paths = {std::move(path)};
   std::string text = to_json(message).dump();
   const Bytes size(std::ssize(text));
-  Pending announced = context.send(0, calibration::words, {}, protocol::pack(protocol::Announcement{size}));
+  Pending announced = protocol::send<"words">(context, 0, protocol::Announcement{size});
   context.wait(announced);
-  Pending sent = context.send(0, calibration::pong, {size, reinterpret_cast<std::byte*>(text.data())});
+  Pending sent = protocol::send<"pongs">(context, 0, {size, reinterpret_cast<std::byte*>(text.data())});
   context.wait(sent);
 }
 
 Profile::Path hear_path(Context& context, Rank from) {
-  Pending announced = context.receive(from, calibration::words, {});
+  Pending announced = protocol::receive<"words">(context, from);
   const Bytes size = protocol::unpack<protocol::Announcement>(context.wait(announced).note).size;
   std::string text(static_cast<std::size_t>(size.count()), ' ');
-  Pending heard = context.receive(from, calibration::pong, {size, reinterpret_cast<std::byte*>(text.data())});
+  Pending heard =
+      protocol::receive<"pongs">(context, from, {size, reinterpret_cast<std::byte*>(text.data())});
   context.wait(heard);
   return profile_from_json(nlohmann::json::parse(text)).paths.front();
 }
@@ -116,12 +116,12 @@ void measure_devices(const Job& job, Context& context, const CalibrationSetting&
 /// The other ranks wait here, sleeping as in a job, so that measurements include their effect.
 void wait_for_the_end(Context& context) {
   if (context.rank() > 0) {
-    Pending end = context.receive(0, calibration::ping, {});
+    Pending end = protocol::receive<"pings">(context, 0);
     context.wait(end);
     return;
   }
   for (Rank rank = 1; rank < context.world_size(); ++rank) {
-    Pending sent = context.send(rank, calibration::ping, {});
+    Pending sent = protocol::send<"pings">(context, rank, {});
     context.wait(sent);
   }
 }

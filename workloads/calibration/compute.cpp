@@ -13,7 +13,6 @@
 #include "policies/vocabulary/quantile.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/calibration/measurement.hpp"
-#include "workloads/calibration/notes.hpp"
 #include "workloads/exchange/device_codec.hpp"
 #include "workloads/exchange/replica.hpp"
 #include "workloads/model/optimizer.hpp"
@@ -264,7 +263,7 @@ struct Disturbance {
 
 void order_stream(Context& context, Rank partner, int messages, Bytes size) {
   Pending order =
-      context.send(partner, words, {}, protocol::pack(protocol::Traffic{.messages = messages, .size = size}));
+      protocol::send<"words">(context, partner, protocol::Traffic{.messages = messages, .size = size});
   context.wait(order);
 }
 
@@ -291,10 +290,11 @@ double run_disturbed(Context& context, const Step& step, const Disturbance& dist
   std::vector<Pending> arriving;
   std::vector<Pending> leaving;
   for (int i = 0; i < messages; ++i)
-    arriving.push_back(context.receive(disturbance.partner, pong, {disturbance.size, in.data()}));
+    arriving.push_back(
+        protocol::receive<"pongs">(context, disturbance.partner, {disturbance.size, in.data()}));
   order_stream(context, disturbance.partner, messages, disturbance.size);
   for (int i = 0; i < messages; ++i)
-    leaving.push_back(context.send(disturbance.partner, ping, {disturbance.size, out.data()}));
+    leaving.push_back(protocol::send<"pings">(context, disturbance.partner, {disturbance.size, out.data()}));
   context.wait(arriving.front());
   std::vector<double> sums(entries.size());
   Stopwatch stopwatch(context, step);
@@ -369,15 +369,15 @@ ComputeTimes measure_compute(const Job& job, Context& context, const Calibration
 
 void answer_streams(Context& context) {
   for (;;) {
-    Pending order = context.receive(0, words, {});
+    Pending order = protocol::receive<"words">(context, 0);
     const auto [messages_each_way, size] = protocol::unpack<protocol::Traffic>(context.wait(order).note);
     if (messages_each_way == 0) return;
     std::vector<std::byte> out(static_cast<std::size_t>(size.count()));
     std::vector<std::byte> in(out.size());
     std::vector<Pending> messages;
     for (int i = 0; i < messages_each_way; ++i) {
-      messages.push_back(context.receive(0, ping, {size, in.data()}));
-      messages.push_back(context.send(0, pong, {size, out.data()}));
+      messages.push_back(protocol::receive<"pings">(context, 0, {size, in.data()}));
+      messages.push_back(protocol::send<"pongs">(context, 0, {size, out.data()}));
     }
     context.wait_all(messages);
   }

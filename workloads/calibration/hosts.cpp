@@ -70,10 +70,10 @@ Slice slice_of(std::vector<double>& values) {
 
 /// The side of the other host.
 void measure_for_rank_0(const Job& job, Context& context, const CalibrationSetting& setting) {
-  Pending go = context.receive(0, ping, {});
+  Pending go = protocol::receive<"pings">(context, 0);
   context.wait(go);
   std::vector<double> values = flat(measure_alone(job, context, setting.host_repetitions));
-  Pending sent = context.send(0, pong, slice_of(values));
+  Pending sent = protocol::send<"pongs">(context, 0, slice_of(values));
   context.wait(sent);
 }
 
@@ -98,8 +98,8 @@ std::vector<Profile::HostEntry> measure_hosts(const Job& job, Context& context,
   std::vector<double> values(repetitions + own.entries.size() * (1 + repetitions));
   std::vector<Profile::HostEntry> hosts{named(0, host_entry(own, own))};
   for (const Rank rank : ranks) {
-    Pending received = context.receive(rank, pong, slice_of(values));
-    Pending go = context.send(rank, ping, {});
+    Pending received = protocol::receive<"pongs">(context, rank, slice_of(values));
+    Pending go = protocol::send<"pings">(context, rank, {});
     context.wait(go);
     context.wait(received);
     hosts.push_back(named(rank, host_entry(own, unflat(values, own, repetitions))));

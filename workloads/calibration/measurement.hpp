@@ -7,13 +7,9 @@
 #include <vector>
 
 #include "workloads/calibration/calibration.hpp"
+#include "workloads/protocol.hpp"
 
 namespace tandem::calibration {
-
-inline constexpr Channel ping{1, false};
-inline constexpr Channel pong{2, false};
-/// Instructions of rank 0 to another rank, and results for rank 0, in notes.
-inline constexpr Channel words{3, true};
 
 /// Interquartile range over median.
 double spread_of(const std::vector<double>& values);

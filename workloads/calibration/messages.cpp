@@ -39,9 +39,9 @@ struct RoundTrip {
 };
 
 RoundTrip round_trip(Context& context, Rank partner, Slice out, Slice in) {
-  Pending answer = context.receive(partner, pong, in);
+  Pending answer = protocol::receive<"pongs">(context, partner, in);
   const Seconds start = context.now();
-  Pending question = context.send(partner, ping, out);
+  Pending question = protocol::send<"pings">(context, partner, out);
   const Seconds called = context.now();
   context.wait(question);
   const Seconds sent = context.now();
@@ -70,9 +70,9 @@ std::vector<Profile::MessageEntry> measure_messages(Context& context, const Part
       sends[kind].push_back(trip.send_s);
       sent[kind].push_back(trip.sent_s);
     } else {
-      Pending question = context.receive(partner.from, ping, {size, in.data()});
+      Pending question = protocol::receive<"pings">(context, partner.from, {size, in.data()});
       context.wait(question);
-      Pending answer = context.send(partner.from, pong, {size, out.data()});
+      Pending answer = protocol::send<"pongs">(context, partner.from, {size, out.data()});
       context.wait(answer);
     }
   }

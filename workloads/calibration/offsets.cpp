@@ -61,18 +61,19 @@ class Transfers {
     std::vector<Pending> answers, questions, opposite;
     auto room = in_.begin();
     for (const Rank sharer : parts.opposite) {
-      opposite.push_back(context_.receive(sharer, pong, {arriving(!out), (room++)->data()}));
-      opposite.push_back(context_.send(sharer, ping, {leaving(!out), out_.data()}));
+      opposite.push_back(protocol::receive<"pongs">(context_, sharer, {arriving(!out), (room++)->data()}));
+      opposite.push_back(protocol::send<"pings">(context_, sharer, {leaving(!out), out_.data()}));
     }
     for (const Rank sharer : sharers)
-      answers.push_back(context_.receive(sharer, pong, {arriving(out), (room++)->data()}));
+      answers.push_back(protocol::receive<"pongs">(context_, sharer, {arriving(out), (room++)->data()}));
     std::vector<double> ends_s(sharers.size());
     const Seconds begin = context_.now();
     // The last one ends when the next transfer has to start.
     Pending& alarm = answers.emplace_back();
     for (std::size_t open = sharers.size(); open > 0;) {
       if (alarm.empty() && questions.size() < sharers.size()) {
-        questions.push_back(context_.send(sharers[questions.size()], ping, {leaving(out), out_.data()}));
+        questions.push_back(
+            protocol::send<"pings">(context_, sharers[questions.size()], {leaving(out), out_.data()}));
         const Seconds next = begin + spacing * static_cast<double>(questions.size());
         if (questions.size() < sharers.size())
           alarm = context_.sleep(std::max(Seconds(0), next - context_.now()));
@@ -89,9 +90,9 @@ class Transfers {
 
   /// Of a sharer.
   void take_part(bool out) {
-    Pending question = context_.receive(0, ping, {leaving(out), in_.front().data()});
+    Pending question = protocol::receive<"pings">(context_, 0, {leaving(out), in_.front().data()});
     context_.wait(question);
-    Pending answer = context_.send(0, pong, {arriving(out), out_.data()});
+    Pending answer = protocol::send<"pongs">(context_, 0, {arriving(out), out_.data()});
     context_.wait(answer);
   }
 

@@ -16,8 +16,8 @@ std::vector<double> measure_lateness(Context& context, const CalibrationSetting&
   const Rank previous = (context.rank() + context.world_size() - 1) % context.world_size();
   std::vector<double> lateness;
   for (int repetition = 0; repetition < setting.lateness_repetitions; ++repetition) {
-    Pending arriving = context.receive(previous, ping, {size, in.data()});
-    Pending leaving = context.send(next, ping, {size, out.data()});
+    Pending arriving = protocol::receive<"pings">(context, previous, {size, in.data()});
+    Pending leaving = protocol::send<"pings">(context, next, {size, out.data()});
     const Seconds start = context.now();
     Pending done = context.sleep(work);
     context.wait(done);
@@ -48,12 +48,12 @@ double median_largest(std::size_t count) {
 std::vector<double> receive_at_once(Context& context, const std::vector<Rank>& sharers, Slice out, Slice in) {
   std::vector<Pending> arriving;
   std::vector<Pending> leaving;
-  for (const Rank sharer : sharers) arriving.push_back(context.receive(sharer, pong, in));
+  for (const Rank sharer : sharers) arriving.push_back(protocol::receive<"pongs">(context, sharer, in));
   for (const Rank sharer : sharers) {
-    Pending go = context.send(sharer, ping, {});
+    Pending go = protocol::send<"pings">(context, sharer, {});
     context.wait(go);
   }
-  for (const Rank sharer : sharers) leaving.push_back(context.send(sharer, ping, out));
+  for (const Rank sharer : sharers) leaving.push_back(protocol::send<"pings">(context, sharer, out));
   const Seconds start = context.now();
   std::vector<double> times;
   for (std::size_t i = 0; i < sharers.size(); ++i) {
@@ -91,10 +91,10 @@ double measure_share_jitter(Context& context, const CalibrationSetting& setting)
       const auto times = receive_at_once(context, sharers, {size, out.data()}, {size, in.data()});
       log_last_over_first.push_back(std::log(times.back() / times.front()));
     } else {
-      Pending go = context.receive(0, ping, {});
-      Pending arriving = context.receive(0, ping, {size, in.data()});
+      Pending go = protocol::receive<"pings">(context, 0);
+      Pending arriving = protocol::receive<"pings">(context, 0, {size, in.data()});
       context.wait(go);
-      Pending sent = context.send(0, pong, {size, out.data()});
+      Pending sent = protocol::send<"pongs">(context, 0, {size, out.data()});
       context.wait(sent);
       context.wait(arriving);
     }

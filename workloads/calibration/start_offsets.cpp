@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "workloads/calibration/measurement.hpp"
-#include "workloads/calibration/notes.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/roles/worker.hpp"
 
@@ -22,9 +21,9 @@ double later_zero_s(Context& context, Rank other) {
   double fastest_s = std::numeric_limits<double>::infinity();
   double later_s = 0.0;
   for (int i = 0; i < round_trips; ++i) {
-    Pending answer = context.receive(other, words, {});
+    Pending answer = protocol::receive<"words">(context, other);
     const double start_s = context.now().count();
-    Pending question = context.send(other, words, {}, protocol::pack(protocol::Clock{}));
+    Pending question = protocol::send<"words">(context, other, protocol::Clock{});
     const double their_s = time_in(context.wait(answer));
     const double end_s = context.now().count();
     context.wait(question);
@@ -36,14 +35,14 @@ double later_zero_s(Context& context, Rank other) {
 }
 
 void send_time(Context& context, double seconds) {
-  Pending said = context.send(0, words, {}, protocol::pack(protocol::Clock{Seconds(seconds)}));
+  Pending said = protocol::send<"words">(context, 0, protocol::Clock{Seconds(seconds)});
   context.wait(said);
 }
 
 /// The other side.
 void answer_clock_requests(Context& context) {
   for (int i = 0; i < round_trips; ++i) {
-    Pending question = context.receive(0, words, {});
+    Pending question = protocol::receive<"words">(context, 0);
     context.wait(question);
     send_time(context, context.now().count());
   }
@@ -72,7 +71,7 @@ Profile::StartOffsets measure_start_offsets(const Job& job, Context& context) {
   start_offsets.raw_s.push_back(ready_s);
   for (Rank rank = 1; rank < roles; ++rank) {
     const double zero_s = later_zero_s(context, rank);
-    Pending ready = context.receive(rank, words, {});
+    Pending ready = protocol::receive<"words">(context, rank);
     start_offsets.raw_s.push_back(zero_s + time_in(context.wait(ready)));
     first_zero_s = std::min(first_zero_s, zero_s);
   }

@@ -24,7 +24,7 @@ bool AccuracyStop::is_reached_at_restart() { return owes_verdict_ && verdict(); 
 
 bool AccuracyStop::verdict() {
   if (*evaluator_ == context_.rank()) return own_verdict_;
-  Pending verdict = context_.receive(*evaluator_, protocol::verdicts, {});
+  Pending verdict = protocol::receive<"verdicts">(context_, *evaluator_);
   return protocol::unpack<protocol::Verdict>(context_.wait(verdict).note).reached;
 }
 

@@ -39,8 +39,8 @@ void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<
   } else if (write) {
     write();
   }
-  announce(protocol::pack(protocol::Checkpoint{
-      .round = round, .samples = samples, .taken = taken, .decides = plan_.stop_accuracy > 0.0 && !is_last}));
+  announce(protocol::Checkpoint{
+      .round = round, .samples = samples, .taken = taken, .decides = plan_.stop_accuracy > 0.0 && !is_last});
 }
 
 void CheckpointWriter::note_due(std::int64_t round, std::int64_t samples) {
@@ -53,12 +53,12 @@ void CheckpointWriter::finish(std::int64_t round, std::span<const float> values)
   if (!values.empty())
     save_checkpoint(plan_.directory + "/model.pt", {model_.name, round, {values.begin(), values.end()}},
                     model_);
-  announce(protocol::pack(protocol::End{}));
+  announce(protocol::End{});
 }
 
-void CheckpointWriter::announce(const Note& note) {
+void CheckpointWriter::announce(const protocol::NoteOf<"checkpoints">& note) {
   if (!evaluator_) return;
-  Pending sent = context_.send(*evaluator_, protocol::checkpoints, {}, note);
+  Pending sent = protocol::send<"checkpoints">(context_, *evaluator_, note);
   context_.wait(sent);
 }
 

@@ -9,6 +9,7 @@
 #include "workloads/context.hpp"
 #include "workloads/job/checkpoint_schedule.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/protocol.hpp"
 
 namespace tandem {
 
@@ -33,7 +34,7 @@ class CheckpointWriter {
   void finish(std::int64_t round, std::span<const float> values);
 
  private:
-  void announce(const Note& note);
+  void announce(const protocol::NoteOf<"checkpoints">& note);
 
   const Job& job_;
   const CheckpointPlan& plan_;

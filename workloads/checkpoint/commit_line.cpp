@@ -19,15 +19,15 @@ void CommitLine::listen(Rank decider) {
   for (int message = 0; message < messages; ++message) post();
 }
 
-void CommitLine::post() { listening_.push_back(context_.receive(decider_, protocol::commits, {})); }
+void CommitLine::post() { listening_.push_back(protocol::receive<"commits">(context_, decider_)); }
 
 /// A message that ends otherwise is of a rank that has departed: the next one decides about later rounds.
 void CommitLine::take(const Completion& heard) {
   if (heard.outcome != Outcome::done) return;
   listening_.erase(listening_.begin());
   post();
-  if (protocol::holds<protocol::Planned>(heard.note))
-    knowledge_.hear(protocol::unpack<protocol::Planned>(heard.note));
+  if (const auto planned = protocol::as<protocol::Planned>(heard.note))
+    knowledge_.hear(*planned);
   else
     knowledge_.hear(protocol::unpack<protocol::Complete>(heard.note));
 }
@@ -35,8 +35,8 @@ void CommitLine::take(const Completion& heard) {
 void CommitLine::send_recorded(std::int64_t round) {
   knowledge_.note_recorded(round);
   if (!replied_.empty()) context_.wait(replied_);
-  replied_ = context_.send(decider_, protocol::commits, {},
-                           protocol::pack(protocol::Stored{.round = static_cast<std::int32_t>(round)}));
+  replied_ = protocol::send<"commits">(context_, decider_,
+                                       protocol::Stored{.round = static_cast<std::int32_t>(round)});
 }
 
 void CommitLine::lead(std::vector<Rank> listeners, std::int32_t view) {
@@ -51,10 +51,10 @@ void CommitLine::lead(std::vector<Rank> listeners, std::int32_t view) {
 void CommitLine::expect_records(std::span<const Rank> workers) {
   tally_.expect(workers);
   for (const Rank worker : workers)
-    records_.push_back({worker, context_.receive(worker, protocol::commits, {})});
+    records_.push_back({worker, protocol::receive<"commits">(context_, worker)});
 }
 
-void CommitLine::send(const protocol::Planned& planned) { tell(protocol::pack(planned), listeners_); }
+void CommitLine::send(const protocol::Planned& planned) { tell(planned, listeners_); }
 
 /// Workers whose records count are told first, and the others when all records are written.
 void CommitLine::send_complete(std::int64_t round) {
@@ -62,23 +62,23 @@ void CommitLine::send_complete(std::int64_t round) {
   const protocol::Complete complete{
       .round = static_cast<std::int32_t>(round), .view = view_, .counts = !tally_.is_used()};
   knowledge_.hear(complete);
-  if (!tally_.is_used()) return tell(protocol::pack(complete), listeners_);
+  if (!tally_.is_used()) return tell(complete, listeners_);
   std::vector<Rank> workers;
   for (const Records& records : records_) workers.push_back(records.worker);
-  tell(protocol::pack(complete), workers);
+  tell(complete, workers);
 }
 
 void CommitLine::send_failed(std::int64_t round) {
   const protocol::Complete failed{
       .round = static_cast<std::int32_t>(round), .view = view_, .counts = false, .failed = true};
   knowledge_.hear(failed);
-  tell(protocol::pack(failed), listeners_);
+  tell(failed, listeners_);
 }
 
-void CommitLine::tell(const Note& note, std::span<const Rank> ranks) {
+void CommitLine::tell(const protocol::NoteOf<"commits">& note, std::span<const Rank> ranks) {
   context_.wait_all(told_);
   told_.clear();
-  for (const Rank rank : ranks) told_.push_back(context_.send(rank, protocol::commits, {}, note));
+  for (const Rank rank : ranks) told_.push_back(protocol::send<"commits">(context_, rank, note));
 }
 
 void CommitLine::hear() {
@@ -90,14 +90,14 @@ void CommitLine::hear_records() {
   for (Records& records : records_)
     while (context_.is_done(records.next)) {
       tally_.add(records.worker, protocol::unpack<protocol::Stored>(context_.wait(records.next).note).round);
-      records.next = context_.receive(records.worker, protocol::commits, {});
+      records.next = protocol::receive<"commits">(context_, records.worker);
     }
   if (records_.empty() || tally_.by_all() <= knowledge_.counted()) return;
   // Workers that have ended have written all.
   const protocol::Complete counts{.round = static_cast<std::int32_t>(std::min(tally_.by_all(), complete_)),
                                   .view = view_};
   knowledge_.hear(counts);
-  tell(protocol::pack(counts), listeners_);
+  tell(counts, listeners_);
 }
 
 void CommitLine::end_listening() {

@@ -8,6 +8,7 @@
 
 #include "workloads/checkpoint/commit_protocol.hpp"
 #include "workloads/context.hpp"
+#include "workloads/protocol.hpp"
 
 namespace tandem {
 
@@ -56,7 +57,7 @@ class CommitLine {
 
   void post();
   void hear_records();
-  void tell(const Note& note, std::span<const Rank> ranks);
+  void tell(const protocol::NoteOf<"commits">& note, std::span<const Rank> ranks);
 
   Context& context_;
   CommitKnowledge& knowledge_;

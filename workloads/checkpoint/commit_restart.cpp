@@ -17,7 +17,7 @@ using Role = Roster::Role;
 
 /// Its values are read from the file, in which they are with real mathematics.
 void receive_model(const Job& job, Context& context) {
-  Pending model = context.receive(job.checkpoints().writer, protocol::states, {job.model().bytes()});
+  Pending model = protocol::receive<"states">(context, job.checkpoints().writer, {job.model().bytes()});
   context.wait(model);
 }
 
@@ -25,7 +25,7 @@ void send_model(const Job& job, Context& context) {
   std::vector<Pending> sent;
   for (const Rank worker : job.roster().workers())
     if (worker != context.rank())
-      sent.push_back(context.send(worker, protocol::states, {job.model().bytes()}));
+      sent.push_back(protocol::send<"states">(context, worker, {job.model().bytes()}));
   context.wait_all(sent);
 }
 

@@ -338,7 +338,7 @@ void Commits::begin(std::int64_t round) {
   tally_.open(round, view_, parts_, started_);
   if (plan_.by_members && job_.roster().coordinator() && confirmed_ != round) tally_.fail();
   for (const Rank rank : parts_)
-    if (rank != context_.rank()) lines_.push_back({rank, context_.receive(rank, protocol::commits, {})});
+    if (rank != context_.rank()) lines_.push_back({rank, protocol::receive<"commits">(context_, rank)});
 }
 
 void Commits::write(PartOfCommit part) {
@@ -380,7 +380,7 @@ void Commits::note_written() {
   }
   if (!is_awaited_) return;
   if (!sent_.empty()) context_.wait(sent_);
-  sent_ = context_.send(decider_, protocol::commits, {}, protocol::pack(part));
+  sent_ = protocol::send<"commits">(context_, decider_, part);
 }
 
 /// Learns which parts of the commit have been written, and waits for the others if asked to. While it waits,
@@ -412,7 +412,7 @@ bool Commits::take(PartLine& line, const Completion& stored) {
   }
   const auto part = protocol::unpack<protocol::Stored>(stored.note);
   if (tally_.add(line.rank, is_worker(line.rank), part, size_of(line.rank))) return true;
-  line.next = context_.receive(line.rank, protocol::commits, {});
+  line.next = protocol::receive<"commits">(context_, line.rank);
   return false;
 }
 

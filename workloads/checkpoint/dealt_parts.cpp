@@ -115,18 +115,18 @@ class MovingKeeper {
     Sent& sent = sent_.emplace_back(Sent{.part = CommitPart(job_, move.part)});
     sent.part.load(host_, round_);
     const protocol::Kept kept{.round = static_cast<std::int32_t>(round_), .blocks = sent.part.blocks()};
-    sent.messages = {context_.send(to, protocol::copies_kept, {}, protocol::pack(kept)),
-                     context_.send(to, protocol::copy_parts, sent.part.vectors()),
-                     context_.send(to, protocol::copy_parts, sent.part.rest())};
+    sent.messages = {protocol::send<"copies-kept">(context_, to, kept),
+                     protocol::send<"copy-parts">(context_, to, sent.part.vectors()),
+                     protocol::send<"copy-parts">(context_, to, sent.part.rest())};
   }
 
   void take(const PartMove& move) {
     const Rank from = keeper_on(job_, move.part.host);
     CommitPart part(job_, move.part);
-    Pending note = context_.receive(from, protocol::copies_kept, {});
+    Pending note = protocol::receive<"copies-kept">(context_, from);
     part.make_room(protocol::unpack<protocol::Kept>(context_.wait(note).note).blocks);
-    Pending vectors = context_.receive(from, protocol::copy_parts, part.vectors());
-    Pending rest = context_.receive(from, protocol::copy_parts, part.rest());
+    Pending vectors = protocol::receive<"copy-parts">(context_, from, part.vectors());
+    Pending rest = protocol::receive<"copy-parts">(context_, from, part.rest());
     context_.wait(vectors);
     context_.wait(rest);
     try {
@@ -145,7 +145,7 @@ class MovingKeeper {
       if (job_.roster().host_of(rank) != host_) continue;
       const auto first = first_part_of(job_, *job_.resume(), rank);
       if (first && is_same(*first, move.part))
-        told_.push_back(context_.send(rank, protocol::copies_kept, {}, protocol::pack(kept)));
+        told_.push_back(protocol::send<"copies-kept">(context_, rank, kept));
     }
   }
 
@@ -164,7 +164,7 @@ void await_part(const Job& job, Context& context, const RankAssignment& part) {
   const bool moves_here = std::ranges::any_of(
       moves, [&](const PartMove& move) { return move.to == host && is_same(move.part, part); });
   if (moves_here) {
-    Pending kept = context.receive(keeper_on(job, host), protocol::copies_kept, {});
+    Pending kept = protocol::receive<"copies-kept">(context, keeper_on(job, host));
     context.wait(kept);
   }
   const Bytes size = CommitPart(job, part).size();

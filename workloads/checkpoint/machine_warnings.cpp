@@ -16,7 +16,7 @@ void MachineWarnings::listen() {
   for (const auto ranks : {job_.roster().workers(), job_.roster().deciders()})
     for (const Rank rank : ranks)
       if (rank != context_.rank())
-        lines_.push_back({rank, context_.receive(rank, protocol::warnings, {})});
+        lines_.push_back({rank, protocol::receive<"warnings">(context_, rank)});
 }
 
 std::vector<MachineWarnings::Warning> MachineWarnings::hear() {
@@ -31,7 +31,7 @@ std::vector<MachineWarnings::Warning> MachineWarnings::hear() {
     while (context_.is_done(line.next)) {
       const auto warned = protocol::unpack<protocol::Warned>(context_.wait(line.next).note);
       warnings.push_back({line.rank, warned.departs});
-      line.next = context_.receive(line.rank, protocol::warnings, {});
+      line.next = protocol::receive<"warnings">(context_, line.rank);
     }
   return warnings;
 }
@@ -62,8 +62,8 @@ void MachineWarnings::record() {
 
 void MachineWarnings::send(const Warning& warning) {
   if (!sent_.empty()) context_.wait(sent_);
-  sent_ = context_.send(job_.checkpoints().commits.decider, protocol::warnings, {},
-                        protocol::pack(protocol::Warned{warning.departs}));
+  sent_ = protocol::send<"warnings">(context_, job_.checkpoints().commits.decider,
+                                     protocol::Warned{warning.departs});
 }
 
 void MachineWarnings::finish() {

@@ -16,14 +16,14 @@ MemoryCopies::MemoryCopies(const Job& job, Context& context, bool has_part) : jo
 
 void MemoryCopies::send(std::int64_t round, const KeptRounds& kept) {
   part_->load(job_.roster().host_of(context_.rank()), round);
-  const auto note = protocol::pack(protocol::Copied{.round = static_cast<std::int32_t>(round),
-                                                    .oldest = static_cast<std::int32_t>(kept.oldest),
-                                                    .since = static_cast<std::int32_t>(kept.since),
-                                                    .blocks = part_->blocks()});
-  sent_ = {context_.send(*keeper_, protocol::copies, {}, note),
-           context_.send(*keeper_, protocol::copy_parts, part_->vectors()),
-           context_.send(*keeper_, protocol::copy_parts, part_->rest())};
-  kept_ = context_.receive(*keeper_, protocol::copies_kept, {});
+  const protocol::Copied note{.round = static_cast<std::int32_t>(round),
+                              .oldest = static_cast<std::int32_t>(kept.oldest),
+                              .since = static_cast<std::int32_t>(kept.since),
+                              .blocks = part_->blocks()};
+  sent_ = {protocol::send<"copies">(context_, *keeper_, note),
+           protocol::send<"copy-parts">(context_, *keeper_, part_->vectors()),
+           protocol::send<"copy-parts">(context_, *keeper_, part_->rest())};
+  kept_ = protocol::receive<"copies-kept">(context_, *keeper_);
 }
 
 bool MemoryCopies::wait() {
@@ -52,13 +52,13 @@ void MemoryCopies::restore(std::int64_t round) {
 }
 
 void MemoryCopies::fetch(std::int64_t round) {
-  Pending asked = context_.send(*keeper_, protocol::copies, {},
-                                protocol::pack(protocol::Fetch{.round = static_cast<std::int32_t>(round)}));
-  Pending answer = context_.receive(*keeper_, protocol::copies_kept, {});
+  Pending asked = protocol::send<"copies">(context_, *keeper_,
+                                           protocol::Fetch{.round = static_cast<std::int32_t>(round)});
+  Pending answer = protocol::receive<"copies-kept">(context_, *keeper_);
   context_.wait(asked);
   part_->make_room(protocol::unpack<protocol::Kept>(context_.wait(answer).note).blocks);
-  Pending vectors = context_.receive(*keeper_, protocol::copy_parts, part_->vectors());
-  Pending rest = context_.receive(*keeper_, protocol::copy_parts, part_->rest());
+  Pending vectors = protocol::receive<"copy-parts">(context_, *keeper_, part_->vectors());
+  Pending rest = protocol::receive<"copy-parts">(context_, *keeper_, part_->rest());
   context_.wait(vectors);
   context_.wait(rest);
   part_->store(job_.roster().host_of(context_.rank()), round);
@@ -66,9 +66,9 @@ void MemoryCopies::fetch(std::int64_t round) {
 }
 
 void MemoryCopies::end(const KeptRounds& kept) {
-  const auto note = protocol::pack(protocol::LastCopy{.oldest = static_cast<std::int32_t>(kept.oldest),
-                                                      .since = static_cast<std::int32_t>(kept.since)});
-  Pending ended = context_.send(*keeper_, protocol::copies, {}, note);
+  const protocol::LastCopy note{.oldest = static_cast<std::int32_t>(kept.oldest),
+                                .since = static_cast<std::int32_t>(kept.since)};
+  Pending ended = protocol::send<"copies">(context_, *keeper_, note);
   context_.wait(ended);
 }
 

@@ -48,7 +48,7 @@ class AllReduceExchange : public Exchange {
     group_->reduces->start(weight_slot(), {Bytes(4), reinterpret_cast<std::byte*>(data)});
   }
 
-  void bucket_ready(int bucket, const Contribution& contribution) override {
+  void bucket_ready(int bucket, const protocol::Push& push) override {
     const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
     if (compressed_.empty())
       group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
@@ -56,9 +56,9 @@ class AllReduceExchange : public Exchange {
       offer_compressed(bucket, extent);
     if (bucket + 1 < replica_.buckets()) return;
     if (coordinator_)
-      coordinator_->push(contribution, version_);
+      coordinator_->push(push, version_);
     else
-      samples_ += contribution.samples * std::ssize(workers_);
+      samples_ += push.samples * std::ssize(workers_);
   }
 
   Completion wait_progressing(Pending& until) override {
@@ -123,7 +123,7 @@ class AllReduceExchange : public Exchange {
           const std::shared_ptr<ArrivalMemory>& arrivals)
         : size(static_cast<int>(ranks.size())) {
       sizes = vectors.sizes;
-      reduces.emplace(context, std::move(vectors.schedules), ranks, sizes, protocol::reduce_bucket(0),
+      reduces.emplace(context, std::move(vectors.schedules), ranks, sizes, protocol::channel<"reduces">(0),
                       vectors.elements, arrivals);
     }
     std::vector<Rank> own_ranks;

@@ -6,32 +6,22 @@ namespace tandem {
 
 namespace {
 
-Note note_of_report(const Contribution& contribution, int version) {
-  return protocol::pack(protocol::Report{
-      .version = version, .local_steps = contribution.local_steps, .duration = contribution.duration});
+protocol::Report report_of(const protocol::Push& so_far, int version) {
+  return {.version = version, .local_steps = so_far.local_steps, .duration = so_far.duration};
 }
 
 }  // namespace
 
-Note CoordinatorClient::note_of_push(const Contribution& contribution, int version,
-                                     std::int32_t commit_round) {
-  return protocol::pack(protocol::Push{.version = version,
-                                       .samples = contribution.samples,
-                                       .local_steps = contribution.local_steps,
-                                       .commit_round = commit_round,
-                                       .duration = contribution.duration,
-                                       .loss = contribution.loss});
-}
-
-sync::Answer CoordinatorClient::ask(const Contribution& contribution, int version) {
-  Pending answer = context_.receive(coordinator_, protocol::answers, {});
-  tell(note_of_report(contribution, version));
+sync::Answer CoordinatorClient::ask(const protocol::Push& so_far, int version) {
+  Pending answer = protocol::receive<"answers">(context_, coordinator_);
+  tell(report_of(so_far, version));
   const bool ready = protocol::unpack<protocol::Answer>(context_.wait(answer).note).ready;
   return {.now = context_.now(), .ready = ready};
 }
 
-void CoordinatorClient::push(const Contribution& contribution, int version) {
-  tell(note_of_push(contribution, version, static_cast<std::int32_t>(contribution.commit_round)));
+void CoordinatorClient::push(protocol::Push push, int version) {
+  push.version = version;
+  tell(push);
 }
 
 protocol::Reply CoordinatorClient::reply() {
@@ -51,12 +41,12 @@ void CoordinatorClient::take_answer(const Note& note) {
 }
 
 void CoordinatorClient::join(int incarnation) {
-  Pending arrival = context_.send(coordinator_, protocol::arrivals, {},
-                                  protocol::pack(protocol::Arrived{.incarnation = incarnation}));
+  Pending arrival =
+      protocol::send<"arrivals">(context_, coordinator_, protocol::Arrived{.incarnation = incarnation});
   // A coordinator that has not noticed a departure welcomes the worker that is gone.
   int welcomed = 0;
   while (welcomed != incarnation) {
-    Pending welcome = context_.receive(coordinator_, protocol::welcomes, {});
+    Pending welcome = protocol::receive<"welcomes">(context_, coordinator_);
     welcomed = protocol::unpack<protocol::Welcome>(context_.wait(welcome).note).incarnation;
   }
   reply();
@@ -64,18 +54,18 @@ void CoordinatorClient::join(int incarnation) {
 }
 
 void CoordinatorClient::leave() {
-  tell(protocol::pack(protocol::Leave{}));
+  tell(protocol::Leave{});
   close();
 }
 
-void CoordinatorClient::tell(const Note& note) {
+void CoordinatorClient::tell(const protocol::NoteOf<"pushes">& note) {
   if (!question_.empty()) context_.wait(question_);
-  question_ = context_.send(coordinator_, protocol::to_server, {}, note);
+  question_ = protocol::send<"pushes">(context_, coordinator_, note);
 }
 
-void CoordinatorClient::report(const Contribution& contribution, int version) {
-  answers_.push_back(context_.receive(coordinator_, protocol::answers, {}));
-  tell(note_of_report(contribution, version));
+void CoordinatorClient::report(const protocol::Push& so_far, int version) {
+  answers_.push_back(protocol::receive<"answers">(context_, coordinator_));
+  tell(report_of(so_far, version));
 }
 
 Completion CoordinatorClient::wait_progressing(Pending& until) {

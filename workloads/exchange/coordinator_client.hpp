@@ -15,22 +15,19 @@ class CoordinatorClient {
  public:
   CoordinatorClient(Context& context, Rank coordinator) : context_(context), coordinator_(coordinator) {}
 
-  /// The note of a push. `version`: of the model that the contribution was computed on. `commit_round`: see
-  /// protocol::Push.
-  static Note note_of_push(const Contribution& contribution, int version, std::int32_t commit_round = 0);
-
-  /// Asks, and waits for the answer.
-  sync::Answer ask(const Contribution& contribution, int version);
+  /// Asks, and waits for the answer. `so_far`: what the worker would push now. `version`: of the model that
+  /// it was computed on.
+  sync::Answer ask(const protocol::Push& so_far, int version);
   /// Asks without waiting. The answer is received while the worker waits for other operations.
-  void report(const Contribution& contribution, int version);
+  void report(const protocol::Push& so_far, int version);
   /// Over an all-reduce: announces that this worker exchanges; receives the reply that a server would send
   /// with the model; announces that this worker has ended.
-  void push(const Contribution& contribution, int version);
+  void push(protocol::Push push, int version);
   protocol::Reply reply();
   /// Over an all-reduce: a worker that joins announces itself, and waits until the coordinator expects it.
   void join(int incarnation);
   /// The same as reply() in parts: the receive of the reply, and what it has brought.
-  Pending expect_reply() { return context_.receive(coordinator_, protocol::from_server, {}); }
+  Pending expect_reply() { return protocol::receive<"replies">(context_, coordinator_); }
   protocol::Reply take_reply(const Note& note);
   /// The receive of the next answer to a report; null without one. Once it is done: its note.
   Pending* next_answer() { return answers_.empty() ? nullptr : &answers_.front(); }
@@ -46,7 +43,7 @@ class CoordinatorClient {
   void close();
 
  private:
-  void tell(const Note& note);
+  void tell(const protocol::NoteOf<"pushes">& note);
   void hear(const protocol::Answer& answer);
 
   Context& context_;

@@ -5,16 +5,16 @@
 
 namespace tandem {
 
-sync::Answer Exchange::ask(const Contribution& contribution) {
+sync::Answer Exchange::ask(const protocol::Push& so_far) {
   CoordinatorClient* const client = coordinator();
   TANDEM_CHECK(client != nullptr, "this job has no coordinator to ask");
-  return client->ask(contribution, version_of_model());
+  return client->ask(so_far, version_of_model());
 }
 
-void Exchange::report(const Contribution& contribution) {
+void Exchange::report(const protocol::Push& so_far) {
   CoordinatorClient* const client = coordinator();
   TANDEM_CHECK(client != nullptr, "this job has no coordinator to report to");
-  client->report(contribution, version_of_model());
+  client->report(so_far, version_of_model());
 }
 
 std::optional<bool> Exchange::coordinator_answer() {

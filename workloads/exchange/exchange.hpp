@@ -17,17 +17,9 @@
 #include "workloads/job/exchange_plan.hpp"
 #include "workloads/job/progress.hpp"
 #include "workloads/job/roster.hpp"
+#include "workloads/protocol.hpp"
 
 namespace tandem {
-
-/// What a worker reports with its payload.
-struct Contribution {
-  int samples = 0;      ///< processed since its last contribution
-  int local_steps = 0;  ///< taken since then
-  Seconds duration;     ///< of its last local step
-  double loss = 0.0;    ///< mean over these steps (with skip: the finite ones); NaN when math is modelled
-  std::int64_t commit_round = 0;  ///< for a coordinator; protocol::Push
-};
 
 struct ExchangeResult {
   int version = 0;
@@ -86,8 +78,9 @@ class Exchange {
   /// Starts a new exchange. If models are exchanged, copies the model immediately; other workers may then
   /// average theirs with the copy until the exchange is finished. Pre: the last exchange is finished.
   virtual void begin(const sync::Exchange& exchange) = 0;
-  /// The payload of this bucket is complete. Buckets in backward order.
-  virtual void bucket_ready(int bucket, const Contribution& contribution) = 0;
+  /// The payload of this bucket is complete. Buckets in backward order. `push`: what the worker says of the
+  /// whole payload, without the version of the model.
+  virtual void bucket_ready(int bucket, const protocol::Push& push) = 0;
   /// Waits for `until` while the exchange progresses, and returns how it ended.
   virtual Completion wait_progressing(Pending& until) = 0;
   /// Waits for the end of the exchange; with sync.overlap "both" only until its result is known: every bucket
@@ -97,8 +90,8 @@ class Exchange {
   virtual void await(int) {}
   /// Asks the coordinator whether to exchange now, and waits for the answer; `report` does not wait.
   /// Pre (both): there is a coordinator.
-  sync::Answer ask(const Contribution& contribution);
-  void report(const Contribution& contribution);
+  sync::Answer ask(const protocol::Push& so_far);
+  void report(const protocol::Push& so_far);
   /// The coordinator's answer to the reports since the last exchange; nothing before one has arrived, and
   /// without a coordinator.
   std::optional<bool> coordinator_answer();

@@ -38,8 +38,8 @@ class PeerExchange : public Exchange {
       listen_to_caller(caller);
     }
     if (!same_pace_ && is_first())
-      for (const Rank other : others()) inbox_.push_back(context_.receive(other, protocol::counts, {}));
-    if (!same_pace_ && !is_first()) inbox_.push_back(context_.receive(first_, protocol::ends, {}));
+      for (const Rank other : others()) inbox_.push_back(protocol::receive<"counts">(context_, other));
+    if (!same_pace_ && !is_first()) inbox_.push_back(protocol::receive<"ends">(context_, first_));
     inbox_.emplace_back();
   }
 
@@ -54,15 +54,15 @@ class PeerExchange : public Exchange {
       if (member == self_) continue;
       const Rank rank = rank_of(member);
       const bool calls = std::ranges::binary_search(neighbours_.outgoing, member);
-      receives_.push_back(context_.receive(rank, protocol::models, model_.arrival(index++)));
-      sends_.push_back(context_.send(rank, calls ? protocol::calls : protocol::models, model_.begun(),
-                                     protocol::pack(protocol::Call{})));
+      receives_.push_back(protocol::receive<"models">(context_, rank, model_.arrival(index++)));
+      sends_.push_back(calls ? protocol::send<"calls">(context_, rank, protocol::Call{}, model_.begun())
+                             : protocol::send<"models">(context_, rank, model_.begun()));
       bytes_sent_ += model_.begun().size.count();
     }
   }
 
   // The whole model was sent when the exchange began.
-  void bucket_ready(int, const Contribution&) override {}
+  void bucket_ready(int, const protocol::Push&) override {}
 
   Completion wait_progressing(Pending& until) override {
     if (inbox_.size() == 1) return context_.wait(until);
@@ -122,16 +122,16 @@ class PeerExchange : public Exchange {
 
   void listen_to_caller(std::size_t caller) {
     inbox_[caller] =
-        context_.receive(rank_of(neighbours_.incoming[caller]), protocol::calls, model_.call(caller));
+        protocol::receive<"calls">(context_, rank_of(neighbours_.incoming[caller]), model_.call(caller));
   }
 
   void serve(const Completion& arrived) {
     const std::size_t callers = neighbours_.incoming.size();
-    if (arrived.index + 1 == inbox_.size() || protocol::holds<protocol::Leave>(arrived.note)) return;
+    if (arrived.index + 1 == inbox_.size() || protocol::as<protocol::Leave>(arrived.note)) return;
     if (arrived.index < callers) {
       answer(arrived.index);
     } else if (is_first()) {
-      inbox_[arrived.index] = context_.receive(workers_[arrived.index - callers + 1], protocol::counts, {});
+      inbox_[arrived.index] = protocol::receive<"counts">(context_, workers_[arrived.index - callers + 1]);
       count_step();
     } else {
       stopping_ = true;
@@ -141,8 +141,8 @@ class PeerExchange : public Exchange {
   void serve_until_all_have_left() {
     model_.compute(context_, 1, model_.begin());
     for (const int other : neighbours_.outgoing)
-      sends_.push_back(context_.send(rank_of(other), protocol::calls, {}, protocol::pack(protocol::Leave{})));
-    if (!is_first()) tell_first(protocol::pack(protocol::Leave{}));
+      sends_.push_back(protocol::send<"calls">(context_, rank_of(other), protocol::Leave{}));
+    if (!is_first()) tell_first(protocol::Leave{});
     while (std::ranges::any_of(inbox_, [](const Pending& pending) { return !pending.empty(); }))
       serve(context_.wait_any(inbox_));
     take_over();
@@ -154,7 +154,7 @@ class PeerExchange : public Exchange {
     // A worker calls again only after it has the reply, so this does not block.
     if (!replies_[caller].empty()) context_.wait(replies_[caller]);
     replies_[caller] =
-        context_.send(rank_of(neighbours_.incoming[caller]), protocol::models, model_.reply(caller));
+        protocol::send<"models">(context_, rank_of(neighbours_.incoming[caller]), model_.reply(caller));
     model_.average_with(caller);
     averages_.push_back(context_.compute({.kind = Work::Kind::reduce, .bytes = bytes()}));
     bytes_sent_ += bytes().count();
@@ -181,7 +181,7 @@ class PeerExchange : public Exchange {
 
   void count_own_step() {
     ++own_steps_;
-    if (!same_pace_ && !is_first()) return tell_first(protocol::pack(protocol::Stepped{}));
+    if (!same_pace_ && !is_first()) return tell_first(protocol::Stepped{});
     if (same_pace_) steps_.count(std::ssize(workers_) - 1);
     count_step();
   }
@@ -195,13 +195,13 @@ class PeerExchange : public Exchange {
   void end_job() override {
     if (std::exchange(stopping_, true) || same_pace_) return;
     for (const Rank other : others())
-      notices_.push_back(context_.send(other, protocol::ends, {}, protocol::pack(protocol::End{})));
+      notices_.push_back(protocol::send<"ends">(context_, other, protocol::End{}));
   }
 
-  void tell_first(const Note& note) {
+  void tell_first(const protocol::NoteOf<"counts">& note) {
     for (Pending& before : notices_) wait_progressing(before);
     notices_.clear();
-    notices_.push_back(context_.send(first_, protocol::counts, {}, note));
+    notices_.push_back(protocol::send<"counts">(context_, first_, note));
   }
 
   /// The first worker's model becomes the mean of all.
@@ -209,14 +209,14 @@ class PeerExchange : public Exchange {
     if (workers_.size() == 1) return;
     const Slice own = replica_.payload(sync::Payload::model, 0, replica_.description().elements());
     if (!is_first()) {
-      Pending last = context_.send(first_, protocol::last_models, own);
+      Pending last = protocol::send<"last-models">(context_, first_, own);
       context_.wait(last);
       return;
     }
     const FloatArray received(replica_.device(), replica_.model().size());
     const Slice arrival{own.size, reinterpret_cast<std::byte*>(received.data())};
     for (const Rank other : others()) {
-      Pending arriving = context_.receive(other, protocol::last_models, arrival);
+      Pending arriving = protocol::receive<"last-models">(context_, other, arrival);
       context_.wait(arriving);
       model_.compute(
           context_, 1, own.data == nullptr ? Kernel() : [&] {

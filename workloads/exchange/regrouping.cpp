@@ -29,21 +29,21 @@ Regrouping::Regrouping(const Roster& roster, Context& context, RegroupingExchang
   std::iota(members_.begin(), members_.end(), 0);
   listen();
   // From now on no note can reach an earlier occupant of the slot.
-  if (!has_state_) tell(protocol::pack(protocol::Arrived{.incarnation = incarnation_}));
+  if (!has_state_) tell(protocol::Arrived{.incarnation = incarnation_});
 }
 
 void Regrouping::listen() {
-  next_ = context_.receive(steward_, protocol::groups,
-                           {Bytes(std::ssize(slots_.bytes())), slots_.bytes().data()});
+  next_ = protocol::receive<"groups">(context_, steward_,
+                                      {Bytes(std::ssize(slots_.bytes())), slots_.bytes().data()});
 }
 
 void Regrouping::hear(const Note& note) {
-  if (protocol::holds<protocol::End>(note)) {
+  if (protocol::as<protocol::End>(note)) {
     has_ended_ = true;
     return;
   }
-  if (protocol::holds<protocol::Members>(note)) {
-    begin(protocol::unpack<protocol::Members>(note));
+  if (const auto members = protocol::as<protocol::Members>(note)) {
+    begin(*members);
     listen();
     return;
   }
@@ -108,10 +108,10 @@ void Regrouping::become_quiet(std::int32_t epoch) {
     context_.wait_all(fetch_->parts);
     fetch_.reset();
   }
-  tell(protocol::pack(protocol::Quiet{.epoch = epoch_,
-                                      .incarnation = incarnation_,
-                                      .round = has_state_ ? exchange_.finished_rounds() : -1,
-                                      .taken = exchange_.taken_samples()}));
+  tell(protocol::Quiet{.epoch = epoch_,
+                       .incarnation = incarnation_,
+                       .round = has_state_ ? exchange_.finished_rounds() : -1,
+                       .taken = exchange_.taken_samples()});
 }
 
 void Regrouping::begin(const protocol::Members& members) {
@@ -139,8 +139,8 @@ void Regrouping::begin(const protocol::Members& members) {
   fetch_->state.number("deals", deals);
   exchange_.serialise_common(fetch_->state);
   source_ = rank_of(members.source);
-  fetch_->parts[0] = context_.receive(source_, protocol::states, numbers_of(fetch_->state));
-  fetch_->parts[2] = context_.receive(source_, protocol::states, floats_of(fetch_->state));
+  fetch_->parts[0] = protocol::receive<"states">(context_, source_, numbers_of(fetch_->state));
+  fetch_->parts[2] = protocol::receive<"states">(context_, source_, floats_of(fetch_->state));
 }
 
 /// A copy, because this worker continues.
@@ -152,12 +152,11 @@ void Regrouping::send_state(std::span<const int> behind) {
   exchange_.serialise_common(*sent_);
   sent_deals_ = exchange_.deals_as_numbers();
   for (const int worker : behind) {
-    const auto send = [&](Channel channel, Slice part) {
-      sends_.push_back({.to = worker, .part = context_.send(rank_of(worker), channel, part)});
-    };
-    send(protocol::states, numbers_of(*sent_));
-    send(protocol::deals, slice_of_deals(sent_deals_, deals));
-    send(protocol::states, floats_of(*sent_));
+    const Rank to = rank_of(worker);
+    sends_.push_back({.to = worker, .part = protocol::send<"states">(context_, to, numbers_of(*sent_))});
+    sends_.push_back(
+        {.to = worker, .part = protocol::send<"deals">(context_, to, slice_of_deals(sent_deals_, deals))});
+    sends_.push_back({.to = worker, .part = protocol::send<"states">(context_, to, floats_of(*sent_))});
   }
 }
 
@@ -189,7 +188,7 @@ void Regrouping::receive_deals() {
   fetch_->state.begin_restore();
   fetch_->state.number("deals", count);
   if (!exchange_.deals_as_numbers().empty()) fetch_->deals.resize(static_cast<std::size_t>(count));
-  fetch_->parts[1] = context_.receive(source_, protocol::deals, slice_of_deals(fetch_->deals, count));
+  fetch_->parts[1] = protocol::receive<"deals">(context_, source_, slice_of_deals(fetch_->deals, count));
   fetch_->knows_deals = true;
 }
 
@@ -229,7 +228,7 @@ bool Regrouping::finish_fetch() {
 void Regrouping::tell_finished() {
   if (finished_in_ == epoch_) return;
   finished_in_ = epoch_;
-  tell(protocol::pack(protocol::Finished{.epoch = epoch_, .incarnation = incarnation_}));
+  tell(protocol::Finished{.epoch = epoch_, .incarnation = incarnation_});
 }
 
 void Regrouping::close() {
@@ -238,9 +237,9 @@ void Regrouping::close() {
 }
 
 /// The steward receives notes at any time.
-void Regrouping::tell(const Note& note) {
+void Regrouping::tell(const protocol::NoteOf<"groups">& note) {
   if (!told_.empty()) context_.wait(told_);
-  told_ = context_.send(steward_, protocol::groups, {}, note);
+  told_ = protocol::send<"groups">(context_, steward_, note);
 }
 
 }  // namespace tandem

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
+#include "workloads/exchange/slots_of_epoch.hpp"
 #include "workloads/exchange/transferred_state.hpp"
 #include "workloads/job/roster.hpp"
 #include "workloads/protocol.hpp"
@@ -106,7 +107,7 @@ class Regrouping {
   Slice slice_of_deals(std::vector<std::int64_t>& deals, std::int64_t count) const;
   void receive_deals();
   Rank rank_of(int worker) const { return workers_[static_cast<std::size_t>(worker)]; }
-  void tell(const Note& note);
+  void tell(const protocol::NoteOf<"groups">& note);
 
   Context& context_;
   RegroupingExchange& exchange_;

@@ -48,13 +48,13 @@ class RegroupingAllReduce final : public RegroupingRounds {
     open(exchange);
   }
 
-  void bucket_ready(int bucket, const Contribution& contribution) override {
-    own_samples_ = contribution.samples;
+  void bucket_ready(int bucket, const protocol::Push& push) override {
+    own_samples_ = push.samples;
     kept_.keep(payload_, bucket);
     offered_ = bucket + 1;
     if (!is_quiet()) start(bucket);
     if (!coordinator_ || offered_ < replica_.buckets()) return;
-    coordinator_->push(contribution, version_);
+    coordinator_->push(push, version_);
     reply_ = coordinator_->expect_reply();
   }
 
@@ -232,7 +232,8 @@ class RegroupingAllReduce final : public RegroupingRounds {
     add(buckets.size() - 1, 1);
     add(buckets.size() - 1, std::ssize(workers_));
     group->reduces.emplace(context_, std::move(schedules), std::span<const Rank>(group->ranks), sizes,
-                           protocol::reduce_bucket(0), std::span<const collectives::Element>(), arrivals_);
+                           protocol::channel<"reduces">(0), std::span<const collectives::Element>(),
+                           arrivals_);
     return *group;
   }
 

@@ -28,7 +28,7 @@ class RegroupingPeers final : public RegroupingRounds {
   }
 
   // The whole model was sent when the exchange began.
-  void bucket_ready(int, const Contribution& contribution) override { samples_ = contribution.samples; }
+  void bucket_ready(int, const protocol::Push& push) override { samples_ = push.samples; }
 
   Completion wait_progressing(Pending& until) override {
     while (true) {
@@ -53,8 +53,8 @@ class RegroupingPeers final : public RegroupingRounds {
     for (const int member : members) {
       if (member == self_) continue;
       const Rank rank = workers_[static_cast<std::size_t>(member)];
-      receives_.push_back(context_.receive(rank, protocol::models, model_.arrival(receives_.size())));
-      sends_.push_back(context_.send(rank, protocol::models, model_.begun()));
+      receives_.push_back(protocol::receive<"models">(context_, rank, model_.arrival(receives_.size())));
+      sends_.push_back(protocol::send<"models">(context_, rank, model_.begun()));
     }
   }
 

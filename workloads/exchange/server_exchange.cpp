@@ -52,10 +52,11 @@ class ServerExchange : public Exchange {
     result_ = {};
   }
 
-  void bucket_ready(int bucket, const Contribution& contribution) override {
+  void bucket_ready(int bucket, const protocol::Push& push) override {
     if (compressor_) compress(bucket);
-    contribution_ = contribution;
-    if (!by_key_) push(bucket);
+    push_ = push;
+    push_.commit_round = commit_round_;
+    if (!by_key_) send_push(bucket);
   }
 
   // Started messages progress during any wait of the worker.
@@ -92,8 +93,8 @@ class ServerExchange : public Exchange {
   Arrival join(int incarnation) override {
     std::vector<Pending> arrivals;
     for (const Rank server : servers_)
-      arrivals.push_back(context_.send(server, protocol::arrivals, {},
-                                       protocol::pack(protocol::Arrived{.incarnation = incarnation})));
+      arrivals.push_back(
+          protocol::send<"arrivals">(context_, server, protocol::Arrived{.incarnation = incarnation}));
     Arrival arrival;
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
       const protocol::Welcome welcome = await_welcome(servers_[shard], incarnation);
@@ -125,9 +126,10 @@ class ServerExchange : public Exchange {
       const ShardPieces& pieces = layout_[shard];
       const ShardKey key = keys_of(pieces, by_key_).front();
       for (std::size_t piece = key.first; piece < key.last; ++piece)
-        sends_.push_back(context_.send(servers_[shard], protocol::push_bucket(pieces[piece].bucket), {}));
-      sends_.push_back(context_.send(servers_[shard], channel_of_push(pieces, key.last), {},
-                                     protocol::pack(protocol::Leave{})));
+        sends_.push_back(
+            protocol::send<"push-pieces">(context_, servers_[shard], Slice{}, pieces[piece].bucket));
+      sends_.push_back(protocol::send<"pushes">(context_, servers_[shard], protocol::Leave{}, {},
+                                                bucket_of_note(pieces, key.last).value()));
     }
     context_.wait_all(sends_);
     sends_.clear();
@@ -141,7 +143,7 @@ class ServerExchange : public Exchange {
   /// A server that has not noticed a departure welcomes the worker that is gone.
   protocol::Welcome await_welcome(Rank server, int incarnation) {
     while (true) {
-      Pending welcome = context_.receive(server, protocol::welcomes, {});
+      Pending welcome = protocol::receive<"welcomes">(context_, server);
       const auto found = protocol::unpack<protocol::Welcome>(context_.wait(welcome).note);
       if (found.incarnation == incarnation) return found;
     }
@@ -151,9 +153,9 @@ class ServerExchange : public Exchange {
   std::vector<std::int64_t> receive_deals(std::int64_t count) {
     std::vector<std::int64_t> numbers(knows_samples_ ? static_cast<std::size_t>(count) : 0);
     Pending arriving =
-        context_.receive(servers_[coordinating_], protocol::deals,
-                         {Bytes(count * static_cast<std::int64_t>(sizeof(std::int64_t))),
-                          knows_samples_ ? reinterpret_cast<std::byte*>(numbers.data()) : nullptr});
+        protocol::receive<"deals">(context_, servers_[coordinating_],
+                                   {Bytes(count * static_cast<std::int64_t>(sizeof(std::int64_t))),
+                                    knows_samples_ ? reinterpret_cast<std::byte*>(numbers.data()) : nullptr});
     context_.wait(arriving);
     return numbers;
   }
@@ -187,26 +189,26 @@ class ServerExchange : public Exchange {
             static_cast<std::size_t>(range.end() - pieces.begin())};
   }
 
-  /// The last piece of a push, or by key of a bucket, brings the note.
-  Channel channel_of_push(const ShardPieces& pieces, std::size_t piece) const {
-    if (piece + 1 == pieces.size()) return protocol::to_server;
+  /// The last piece of a push, or by key of a bucket, brings the note: the bucket of its channel. None for
+  /// other pieces.
+  std::optional<std::int32_t> bucket_of_note(const ShardPieces& pieces, std::size_t piece) const {
+    if (piece + 1 == pieces.size()) return Channel::no_bucket;
     const int bucket = pieces[piece].bucket;
-    return by_key_ && pieces[piece + 1].bucket != bucket ? protocol::push_key(bucket)
-                                                         : protocol::push_bucket(bucket);
+    return by_key_ && pieces[piece + 1].bucket != bucket ? std::optional(bucket) : std::nullopt;
   }
 
-  void push(int bucket) {
+  void send_push(int bucket) {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      push_.version = versions_[shard];
       const auto [begin, end] = range_of(shard, bucket);
       for (std::size_t index = begin; index < end; ++index) {
         const ShardPiece& piece = layout_[shard][index];
-        const Channel channel = channel_of_push(layout_[shard], index);
-        const Note note = channel.carries_note ? CoordinatorClient::note_of_push(
-                                                     contribution_, versions_[shard], commit_round_)
-                                               : Note{};
         const Slice payload = compressor_ ? compressor_->message(shard, index)
                                           : replica_.payload(payload_, piece.flat_offset, piece.elements);
-        sends_.push_back(context_.send(servers_[shard], channel, payload, note));
+        const Rank server = servers_[shard];
+        const auto with_note = bucket_of_note(layout_[shard], index);
+        sends_.push_back(with_note ? protocol::send<"pushes">(context_, server, push_, payload, *with_note)
+                                   : protocol::send<"push-pieces">(context_, server, payload, piece.bucket));
         result_.bytes_sent += payload.size.count();
       }
     }
@@ -218,9 +220,10 @@ class ServerExchange : public Exchange {
     for (std::size_t index = end; index-- > begin;) {
       const ShardPiece& piece = layout_[shard][index];
       const bool last = index + 1 == layout_[shard].size();
-      const Channel channel = last ? protocol::from_server : protocol::reply_bucket(piece.bucket);
+      const Slice into = replica_.incoming(piece.flat_offset, piece.elements);
       receives_[shard][index] =
-          context_.receive(servers_[shard], channel, replica_.incoming(piece.flat_offset, piece.elements));
+          last ? protocol::receive<"replies">(context_, servers_[shard], into)
+               : protocol::receive<"reply-pieces">(context_, servers_[shard], into, piece.bucket);
       result_.bytes_received += piece.bytes().count();
     }
   }
@@ -234,8 +237,8 @@ class ServerExchange : public Exchange {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
       const auto [begin, end] = range_of(shard, bucket);
       for (std::size_t index = end; index-- > begin;)
-        sends_.push_back(context_.send(servers_[shard], protocol::pull_bucket(layout_[shard][index].bucket),
-                                       {}, protocol::pack(protocol::Pull{})));
+        sends_.push_back(protocol::send<"pulls">(context_, servers_[shard], protocol::Pull{}, {},
+                                                 layout_[shard][index].bucket));
     }
   }
 
@@ -244,7 +247,7 @@ class ServerExchange : public Exchange {
   /// the replies are left to `finish`.
   void exchange_keys() {
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
-      push(bucket);
+      send_push(bucket);
       pull(bucket);
       if (bucket + 1 == replica_.buckets()) return;
       await(bucket);
@@ -290,7 +293,7 @@ class ServerExchange : public Exchange {
   std::int32_t commit_round_ = 0;  ///< as the coordinator said last, for the other servers
   CoordinatorClient coordinator_;
   sync::Payload payload_ = sync::Payload::gradient;
-  Contribution contribution_;
+  protocol::Push push_;  ///< to the server to which it is being sent
   ExchangeResult result_;
   std::vector<Pending> sends_;
   std::vector<std::vector<Pending>> receives_;  ///< by shard, by piece

@@ -3,22 +3,21 @@
 namespace tandem {
 
 bool CacheNodeStanding::hear(const Note& note) {
-  if (protocol::holds<protocol::NodeDeparted>(note)) {
+  if (protocol::as<protocol::NodeDeparted>(note)) {
     incarnation_ = 0;
     return true;
   }
-  if (!protocol::holds<protocol::NodeJoined>(note)) return false;
-  incarnation_ = protocol::unpack<protocol::NodeJoined>(note).incarnation;
-  return true;
+  const auto joined = protocol::as<protocol::NodeJoined>(note);
+  if (joined) incarnation_ = joined->incarnation;
+  return joined.has_value();
 }
 
 void CacheNodeStanding::decline(Context& context, int worker_incarnation) {
   if (has_departed() || is_answered()) return;
   note_answered(incarnation_);
-  Pending told =
-      context.send(node_, protocol::arrivals, {},
-                   protocol::pack(protocol::Arrived{
-                       .incarnation = worker_incarnation, .receiver = incarnation_, .ends = true}));
+  Pending told = protocol::send<"arrivals">(
+      context, node_,
+      protocol::Arrived{.incarnation = worker_incarnation, .receiver = incarnation_, .ends = true});
   context.wait(told);
 }
 

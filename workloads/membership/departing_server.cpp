@@ -24,9 +24,8 @@ void DepartingServer::put_next(Pending& wait) {
   TANDEM_CHECK(wait.empty(), "rank", rank_);
   if (is_joining() && ending_.empty() && !has_asked_) {
     has_asked_ = true;
-    ending_.push_back(
-        context_.send(rank_, protocol::arrivals, {},
-                      protocol::pack(protocol::Arrived{.incarnation = own_, .receiver = server_})));
+    ending_.push_back(protocol::send<"arrivals">(
+        context_, rank_, protocol::Arrived{.incarnation = own_, .receiver = server_}));
   }
   if (!ending_.empty()) {
     wait = std::move(ending_.back());
@@ -35,8 +34,8 @@ void DepartingServer::put_next(Pending& wait) {
   }
   if (!is_joining()) return;
   awaits_welcome_ = true;
-  wait = context_.receive(rank_, protocol::welcomes,
-                          {Bytes(sizeof(heard_)), reinterpret_cast<std::byte*>(&heard_)});
+  wait = protocol::receive<"welcomes">(context_, rank_,
+                                       {Bytes(sizeof(heard_)), reinterpret_cast<std::byte*>(&heard_)});
 }
 
 /// A server that has not noticed a departure yet may welcome the one that is gone.

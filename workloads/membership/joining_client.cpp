@@ -6,11 +6,10 @@ namespace tandem {
 
 /// One that means an earlier incarnation of the server was sent before its sender knew.
 void JoiningClient::hear(const Completion& last, int server) {
-  if (last.outcome != Outcome::done || !protocol::holds<protocol::Arrived>(last.note)) return;
-  const auto heard = protocol::unpack<protocol::Arrived>(last.note);
-  if (heard.receiver != server) return;
-  arrived = heard.incarnation;
-  has_declined = heard.ends;
+  const auto heard = protocol::as<protocol::Arrived>(last.note);
+  if (last.outcome != Outcome::done || !heard || heard->receiver != server) return;
+  arrived = heard->incarnation;
+  has_declined = heard->ends;
 }
 
 void JoiningClient::leave(Context& context, Pending& open, int server) {
@@ -38,7 +37,7 @@ bool JoiningClient::await_arrival(Context& context, const Completion& last, Pend
     return false;
   }
   if (arrived >= incarnation) return true;
-  next = context.receive(rank, protocol::arrivals, {});
+  next = protocol::receive<"arrivals">(context, rank);
   return false;
 }
 
@@ -49,9 +48,9 @@ JoiningClient::Join JoiningClient::advance(Context& context, const Completion& l
   if (has_declined && arrived == incarnation) return Join::declined;
   has_ended = false;
   welcomed = incarnation;
-  draining.push_back(context.send(rank, protocol::welcomes,
-                                  {Bytes(sizeof(welcomed)), reinterpret_cast<std::byte*>(&welcomed)},
-                                  protocol::pack(protocol::Welcome{.incarnation = incarnation})));
+  draining.push_back(
+      protocol::send<"welcomes">(context, rank, protocol::Welcome{.incarnation = incarnation},
+                                 {Bytes(sizeof(welcomed)), reinterpret_cast<std::byte*>(&welcomed)}));
   return Join::joined;
 }
 

@@ -58,15 +58,14 @@ auto* client_of_worker(Clients& clients, int worker) {
 template <class Wait, class IsThere>
 bool join_server(Context& context, Rank server, int incarnation, int receiver, const Wait& wait,
                  const IsThere& is_there) {
-  Pending arrival =
-      context.send(server, protocol::arrivals, {},
-                   protocol::pack(protocol::Arrived{.incarnation = incarnation, .receiver = receiver}));
+  Pending arrival = protocol::send<"arrivals">(
+      context, server, protocol::Arrived{.incarnation = incarnation, .receiver = receiver});
   // A server that has not noticed a departure yet may welcome the one that is gone.
   std::int32_t welcomed = 0;
   while (welcomed != incarnation && is_there()) {
     std::int32_t heard = 0;
-    Pending welcome = context.receive(server, protocol::welcomes,
-                                      {Bytes(sizeof(heard)), reinterpret_cast<std::byte*>(&heard)});
+    Pending welcome = protocol::receive<"welcomes">(
+        context, server, {Bytes(sizeof(heard)), reinterpret_cast<std::byte*>(&heard)});
     if (wait(welcome).outcome == Outcome::done) welcomed = heard;
   }
   wait(arrival);

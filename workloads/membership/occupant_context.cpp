@@ -141,7 +141,7 @@ std::vector<Pending> OccupantContext::disconnect_all(std::span<const Rank> peers
 
 void OccupantContext::hear(const Note& note) {
   // All has been done: the occupant may take its time to notice the end.
-  if (protocol::holds<protocol::End>(note)) {
+  if (protocol::as<protocol::End>(note)) {
     steward_.put_back(note);
     return end();
   }

@@ -13,7 +13,7 @@ namespace tandem {
 class StewardLine {
  public:
   /// `context` must outlive it.
-  StewardLine(Context& context, Rank steward, Channel channel = protocol::membership)
+  StewardLine(Context& context, Rank steward, Channel channel = protocol::channel<"membership">())
       : context_(context),
         steward_(steward),
         channel_(channel),

@@ -117,7 +117,7 @@ void CacheNode::run() {
   wait_.resize(clients_.size() + sources_.size() + (directory_ ? 1 : 0) + (watch_ ? watch_->size() : 0) +
                (steward_ ? 1 : 0));
   const bool joins = life_.incarnation > 1;
-  if (steward_ && !joins) wait_.back() = context_.receive(*steward_, protocol::membership, {});
+  if (steward_ && !joins) wait_.back() = protocol::receive<"membership">(context_, *steward_);
   if (job_.spec().experiment.data.keep) begin_tier(job_);
   if (joins) join();
   begin_job(jobs_.front());
@@ -194,13 +194,14 @@ void CacheNode::listen_to_clients() {
 Pending CacheNode::listen(Client& client) {
   client.ids.resize(client.is_peer ? protocol::Found::most
                                    : static_cast<std::size_t>(client.job->data.largest_batch()));
-  return context_.receive(client.rank, client.is_peer ? protocol::peer_reads : protocol::requests,
-                          {Bytes(static_cast<std::int64_t>(client.ids.size() * sizeof(SampleId))),
-                           reinterpret_cast<std::byte*>(client.ids.data())});
+  const Slice ids{Bytes(static_cast<std::int64_t>(client.ids.size() * sizeof(SampleId))),
+                  reinterpret_cast<std::byte*>(client.ids.data())};
+  return client.is_peer ? protocol::receive<"peer-reads">(context_, client.rank, ids)
+                        : protocol::receive<"requests">(context_, client.rank, ids);
 }
 
 void CacheNode::hear(Client& client, const Note& note) {
-  if (protocol::holds<protocol::End>(note)) {
+  if (protocol::as<protocol::End>(note)) {
     end(client);
     return begin_due_epoch(*client.job);
   }
@@ -576,14 +577,14 @@ void CacheNode::deliver(Waiters& waiters, const std::string& from, SampleId id, 
 
 /// A client gets its batches in the order of its requests.
 void CacheNode::send_complete(Client& client) {
-  const Channel channel = client.is_peer ? protocol::peer_data : protocol::batches;
   for (Batch& batch : client.batches) {
     if (batch.is_sent) continue;
     if (batch.missing > 0) return;
     if (!batch.bad.empty()) take_out_bad(batch);
-    batch.send = context_.send(client.rank, channel, {batch.size, is_real_ ? batch.records.data() : nullptr},
-                               client.is_peer ? protocol::pack(batch.found)
-                                              : protocol::pack(protocol::Batch{.samples = batch.samples}));
+    const Slice data{batch.size, is_real_ ? batch.records.data() : nullptr};
+    batch.send = client.is_peer ? protocol::send<"peer-data">(context_, client.rank, batch.found, data)
+                                : protocol::send<"batches">(context_, client.rank,
+                                                            protocol::Batch{.samples = batch.samples}, data);
     batch.is_sent = true;
     if (may_depart() && !client.is_peer) {
       note_counted(*client.job, batch.epoch, batch.counted);

@@ -7,17 +7,16 @@ namespace tandem {
 /// of the slot may come first.
 void CacheNode::join() {
   const auto wait = [this](Pending& pending) { return context_.wait(pending); };
-  Pending arrival = context_.send(*steward_, protocol::ends_of_job, {},
-                                  protocol::pack(protocol::Arrived{.incarnation = life_.incarnation}));
+  Pending arrival =
+      protocol::send<"ends-of-job">(context_, *steward_, protocol::Arrived{.incarnation = life_.incarnation});
   std::int32_t others = 0;
   for (int welcome = 0; welcome != life_.incarnation;) {
-    Pending next = context_.receive(*steward_, protocol::membership, {});
+    Pending next = protocol::receive<"membership">(context_, *steward_);
     const Note note = wait(next).note;
-    if (!protocol::holds<protocol::NodeJoined>(note)) continue;
-    const auto joined = protocol::unpack<protocol::NodeJoined>(note);
-    if (joined.is_store || static_cast<std::size_t>(joined.node) != index_) continue;
-    welcome = joined.incarnation;
-    others = joined.others;
+    const auto joined = protocol::as<protocol::NodeJoined>(note);
+    if (!joined || joined->is_store || static_cast<std::size_t>(joined->node) != index_) continue;
+    welcome = joined->incarnation;
+    others = joined->others;
   }
   wait(arrival);
   constexpr int only_one = 1;
@@ -29,7 +28,7 @@ void CacheNode::join() {
   for (PeerSource* peer : peers_) peer->be_absent();
   for (int node = 0; !peers_.empty() && node < nodes; ++node)
     if (node != static_cast<int>(index_)) engine_.change_peer({.node = node, .joins = false});
-  wait_.back() = context_.receive(*steward_, protocol::membership, {});
+  wait_.back() = protocol::receive<"membership">(context_, *steward_);
   for (; others > 0; --others) hear_steward(wait(wait_.back()).note);
 }
 

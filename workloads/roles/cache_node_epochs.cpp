@@ -127,10 +127,10 @@ std::vector<std::vector<SampleId>> CacheNode::receive_given(const NodeJob& job, 
     auto& ids = given.emplace_back();
     if (!client.is_held || client.request.epoch != epoch || client.request.position == 0) continue;
     ids.resize(static_cast<std::size_t>(client.request.position));
-    Pending arriving =
-        context_.receive(client.rank, protocol::given,
-                         {Bytes(client.request.position * static_cast<std::int64_t>(sizeof(SampleId))),
-                          reinterpret_cast<std::byte*>(ids.data())});
+    Pending arriving = protocol::receive<"given">(
+        context_, client.rank,
+        {Bytes(client.request.position * static_cast<std::int64_t>(sizeof(SampleId))),
+         reinterpret_cast<std::byte*>(ids.data())});
     context_.wait(arriving);
   }
   if (std::ranges::all_of(given, &std::vector<SampleId>::empty)) given.clear();
@@ -143,8 +143,8 @@ void CacheNode::tell_residents(Client& client) {
   const ResidentSet held(engine_.policy(), data_.manifest().samples);
   reply.records.assign(held.bytes().begin(), held.bytes().end());
   reply.size = Bytes(std::ssize(reply.records));
-  reply.send = context_.send(client.rank, protocol::batches, {reply.size, reply.records.data()},
-                             protocol::pack(protocol::Batch{}));
+  reply.send =
+      protocol::send<"batches">(context_, client.rank, protocol::Batch{}, {reply.size, reply.records.data()});
   reply.is_sent = true;
 }
 
@@ -162,8 +162,8 @@ std::vector<float> CacheNode::receive_losses(NodeJob& job, std::int64_t epoch) {
     if (resident_lists_) residents_ = ResidentSet(samples);
     const std::size_t size = of_losses + residents_.bytes().size();
     message.resize(is_real_ || resident_lists_ ? size : 0);
-    Pending arriving = context_.receive(
-        first.rank, protocol::importance,
+    Pending arriving = protocol::receive<"importance">(
+        context_, first.rank,
         {Bytes(static_cast<std::int64_t>(size)), message.empty() ? nullptr : message.data()});
     context_.wait(arriving);
     if (resident_lists_) residents_.add(std::span(message).subspan(of_losses));

@@ -55,38 +55,23 @@ void CacheNode::add_clients(std::span<const ServedJob> jobs) {
 /// Workers may depart until all have ended, so notes may also come after the one that no worker joins any
 /// more.
 void CacheNode::hear_steward(const Note& note) {
-  switch (protocol::kind_of(note)) {
-    case protocol::Kind::departed:
-      if (Client* const client =
-              client_of_worker(clients_, protocol::unpack<protocol::Departed>(note).worker))
-        on_departed(*client);
-      break;
-    case protocol::Kind::joined: {
-      const auto joined = protocol::unpack<protocol::Joined>(note);
-      if (Client* const client = client_of_worker(clients_, joined.worker))
-        on_joined(*client, joined.incarnation);
-      break;
-    }
-    case protocol::Kind::node_departed: {
-      const auto departed = protocol::unpack<protocol::NodeDeparted>(note);
-      const auto index = static_cast<std::size_t>(departed.node);
-      departed.is_store ? store_sources_[index]->depart() : on_peer_departed(index);
-      break;
-    }
-    case protocol::Kind::node_joined: {
-      const auto joined = protocol::unpack<protocol::NodeJoined>(note);
-      const auto index = static_cast<std::size_t>(joined.node);
-      joined.is_store ? store_sources_[index]->join(life_.incarnation, joined.incarnation)
-                      : on_peer_joined(index, joined.incarnation);
-      break;
-    }
-    case protocol::Kind::end:
-      no_more_join_ = true;
-      break;
-    default:
-      TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from the steward");
+  if (const auto departed = protocol::as<protocol::Departed>(note)) {
+    if (Client* const client = client_of_worker(clients_, departed->worker)) on_departed(*client);
+  } else if (const auto joined = protocol::as<protocol::Joined>(note)) {
+    if (Client* const client = client_of_worker(clients_, joined->worker))
+      on_joined(*client, joined->incarnation);
+  } else if (const auto node = protocol::as<protocol::NodeDeparted>(note)) {
+    const auto index = static_cast<std::size_t>(node->node);
+    node->is_store ? store_sources_[index]->depart() : on_peer_departed(index);
+  } else if (const auto back = protocol::as<protocol::NodeJoined>(note)) {
+    const auto index = static_cast<std::size_t>(back->node);
+    back->is_store ? store_sources_[index]->join(life_.incarnation, back->incarnation)
+                   : on_peer_joined(index, back->incarnation);
+  } else {
+    protocol::unpack<protocol::End>(note);
+    no_more_join_ = true;
   }
-  wait_.back() = context_.receive(*steward_, protocol::membership, {});
+  wait_.back() = protocol::receive<"membership">(context_, *steward_);
 }
 
 /// Ends what is open between this node and the worker. What is still being read or sent ends later: other
@@ -178,7 +163,7 @@ void CacheNode::end_membership() {
     for (Batch& batch : client.lost)
       if (batch.is_sent) context_.wait(batch.send);
   }
-  Pending end = context_.send(*steward_, protocol::ends_of_job, {}, protocol::pack(protocol::End{}));
+  Pending end = protocol::send<"ends-of-job">(context_, *steward_, protocol::End{});
   context_.wait(end);
   context_.cancel(wait_.back());
   context_.wait(wait_.back());

@@ -20,7 +20,7 @@ DirectoryRole::DirectoryRole(const Job& job, Context& context)
 void DirectoryRole::run() {
   open_ = nodes_.size();
   wait_.resize(nodes_.size() + (steward_ ? 1 : 0));
-  if (steward_) wait_.back() = context_.receive(*steward_, protocol::membership, {});
+  if (steward_) wait_.back() = protocol::receive<"membership">(context_, *steward_);
   for (std::size_t node = 0; node < nodes_.size(); ++node) listen(node);
   while (open_ > 0 || (steward_ && !no_more_join_)) {
     const Completion ended = context_.wait_any(wait_);
@@ -37,15 +37,16 @@ void DirectoryRole::run() {
 void DirectoryRole::listen(std::size_t number) {
   Node& node = nodes_[number];
   node.ids.resize(most_ids_);
-  wait_[number] = context_.receive(node.rank, protocol::directory,
-                                   {Bytes(static_cast<std::int64_t>(most_ids_ * sizeof(SampleId))),
-                                    reinterpret_cast<std::byte*>(node.ids.data())});
+  wait_[number] =
+      protocol::receive<"directory">(context_, node.rank,
+                                     {Bytes(static_cast<std::int64_t>(most_ids_ * sizeof(SampleId))),
+                                      reinterpret_cast<std::byte*>(node.ids.data())});
 }
 
 void DirectoryRole::hear(std::size_t number, const Completion& ended) {
   Node& node = nodes_[number];
   if (node.is_joining) return advance_join(number, ended);
-  if (protocol::holds<protocol::End>(ended.note)) {
+  if (protocol::as<protocol::End>(ended.note)) {
     node.has_ended = true;
     --open_;
     return;
@@ -55,16 +56,13 @@ void DirectoryRole::hear(std::size_t number, const Completion& ended) {
 }
 
 void DirectoryRole::serve(std::size_t number, const Note& note) {
-  if (protocol::holds<protocol::LookUp>(note))
-    return look_up(number, protocol::unpack<protocol::LookUp>(note));
+  if (const auto asked = protocol::as<protocol::LookUp>(note)) return look_up(number, *asked);
   const std::span<const SampleId> ids = nodes_[number].ids;
-  if (protocol::holds<protocol::Repair>(note)) {
-    const auto repair = protocol::unpack<protocol::Repair>(note);
-    return work(Work::Kind::push, static_cast<std::size_t>(repair.samples), [&] {
-      for (const SampleId id : ids.first(static_cast<std::size_t>(repair.samples)))
-        directory_.repair(id, repair.holder, repair.moment);
+  if (const auto repair = protocol::as<protocol::Repair>(note))
+    return work(Work::Kind::push, static_cast<std::size_t>(repair->samples), [&] {
+      for (const SampleId id : ids.first(static_cast<std::size_t>(repair->samples)))
+        directory_.repair(id, repair->holder, repair->moment);
     });
-  }
   const auto update = protocol::unpack<protocol::Update>(note);
   const auto published = static_cast<std::size_t>(update.published);
   const auto withdrawn = static_cast<std::size_t>(update.withdrawn);
@@ -89,11 +87,10 @@ void DirectoryRole::look_up(std::size_t number, const protocol::LookUp& asked) {
       answer.locations.push_back(protocol::Location{holder, may_keep}.number());
     }
   });
-  answer.send = context_.send(
-      node.rank, protocol::holders,
+  answer.send = protocol::send<"holders">(
+      context_, node.rank, protocol::Located{.samples = asked.samples, .moment = directory_.moment()},
       {Bytes(static_cast<std::int64_t>(samples * sizeof(std::int32_t))),
-       reinterpret_cast<std::byte*>(answer.locations.data())},
-      protocol::pack(protocol::Located{.samples = asked.samples, .moment = directory_.moment()}));
+       reinterpret_cast<std::byte*>(answer.locations.data())});
 }
 
 /// The price is that of a server (directory_cost.hpp): an update is a push, an answer a reply, and each of
@@ -108,29 +105,18 @@ void DirectoryRole::work(Work::Kind kind, std::size_t ids, Kernel kernel) {
 // ---- Nodes that depart and join ----
 
 void DirectoryRole::hear_steward(const Note& note) {
-  switch (protocol::kind_of(note)) {
-    case protocol::Kind::node_departed:
-      on_departed(static_cast<std::size_t>(protocol::unpack<protocol::NodeDeparted>(note).node));
-      break;
-    case protocol::Kind::node_joined: {
-      const auto joined = protocol::unpack<protocol::NodeJoined>(note);
-      const auto number = static_cast<std::size_t>(joined.node);
-      ++open_;
-      nodes_[number].begin(joined.incarnation);
-      advance_join(number, {});
-      break;
-    }
-    case protocol::Kind::end:
-      no_more_join_ = true;
-      break;
-    // Workers ask it for nothing.
-    case protocol::Kind::departed:
-    case protocol::Kind::joined:
-      break;
-    default:
-      TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from the steward");
+  if (const auto departed = protocol::as<protocol::NodeDeparted>(note)) {
+    on_departed(static_cast<std::size_t>(departed->node));
+  } else if (const auto joined = protocol::as<protocol::NodeJoined>(note)) {
+    const auto number = static_cast<std::size_t>(joined->node);
+    ++open_;
+    nodes_[number].begin(joined->incarnation);
+    advance_join(number, {});
+  } else if (protocol::as<protocol::End>(note)) {
+    no_more_join_ = true;
   }
-  wait_.back() = context_.receive(*steward_, protocol::membership, {});
+  // Workers that come and go ask it for nothing.
+  wait_.back() = protocol::receive<"membership">(context_, *steward_);
 }
 
 void DirectoryRole::on_departed(std::size_t number) {
@@ -151,7 +137,7 @@ void DirectoryRole::advance_join(std::size_t number, const Completion& last) {
 
 void DirectoryRole::end_membership() {
   for (Node& node : nodes_) context_.wait_all(node.draining);
-  Pending end = context_.send(*steward_, protocol::ends_of_job, {}, protocol::pack(protocol::End{}));
+  Pending end = protocol::send<"ends-of-job">(context_, *steward_, protocol::End{});
   context_.wait(end);
   context_.cancel(wait_.back());
   context_.wait(wait_.back());

@@ -25,13 +25,14 @@ void DirectoryClient::look_up(std::size_t client, std::vector<SampleId> ids, std
   lookup.begun = context_.now();
   lookup.locations.resize(lookup.ids.size());
   const auto samples = std::ssize(lookup.ids);
-  lookup.answer = context_.receive(directory_, protocol::holders,
+  lookup.answer =
+      protocol::receive<"holders">(context_, directory_,
                                    {Bytes(samples * static_cast<std::int64_t>(sizeof(std::int32_t))),
                                     reinterpret_cast<std::byte*>(lookup.locations.data())});
-  lookup.sent = context_.send(directory_, protocol::directory,
-                              {Bytes(samples * static_cast<std::int64_t>(sizeof(SampleId))),
-                               reinterpret_cast<std::byte*>(lookup.ids.data())},
-                              protocol::pack(protocol::LookUp{static_cast<std::int32_t>(samples)}));
+  lookup.sent =
+      protocol::send<"directory">(context_, directory_, protocol::LookUp{static_cast<std::int32_t>(samples)},
+                                  {Bytes(samples * static_cast<std::int64_t>(sizeof(SampleId))),
+                                   reinterpret_cast<std::byte*>(lookup.ids.data())});
   count_message(lookup_messages_row, epoch, lookup.ids.size() * sizeof(SampleId));
 }
 
@@ -146,8 +147,8 @@ void DirectoryClient::send_updates() {
     count(withdrawn_row, epoch_, part.subspan(published));
     count_message(update_messages_row, epoch_, part.size() * sizeof(SampleId));
     send({part.begin(), part.end()},
-         protocol::pack(protocol::Update{.published = static_cast<std::int32_t>(published),
-                                         .withdrawn = static_cast<std::int32_t>(part.size() - published)}));
+         protocol::Update{.published = static_cast<std::int32_t>(published),
+                          .withdrawn = static_cast<std::int32_t>(part.size() - published)});
   }
   changed_.clear();
   is_kept_now_.clear();
@@ -161,17 +162,17 @@ void DirectoryClient::repair(std::span<const SampleId> ids, int holder, std::int
     count(repaired_row, epoch, part);
     count_message(update_messages_row, epoch, part.size() * sizeof(SampleId));
     send({part.begin(), part.end()},
-         protocol::pack(protocol::Repair{
-             .samples = static_cast<std::int32_t>(part.size()), .holder = holder, .moment = moment}));
+         protocol::Repair{
+             .samples = static_cast<std::int32_t>(part.size()), .holder = holder, .moment = moment});
   }
 }
 
-void DirectoryClient::send(std::vector<SampleId> ids, const Note& note) {
+void DirectoryClient::send(std::vector<SampleId> ids, const protocol::NoteOf<"directory">& note) {
   Message& message = messages_.emplace_back(Message{.ids = std::move(ids)});
-  message.send = context_.send(directory_, protocol::directory,
-                               {Bytes(static_cast<std::int64_t>(message.ids.size() * sizeof(SampleId))),
-                                reinterpret_cast<std::byte*>(message.ids.data())},
-                               note);
+  message.send =
+      protocol::send<"directory">(context_, directory_, note,
+                                  {Bytes(static_cast<std::int64_t>(message.ids.size() * sizeof(SampleId))),
+                                   reinterpret_cast<std::byte*>(message.ids.data())});
 }
 
 /// Never blocks.
@@ -185,7 +186,7 @@ void DirectoryClient::drop_sent() {
 void DirectoryClient::close() {
   TANDEM_CHECK(lookups_.empty(), "lookups", lookups_.size());
   send_updates();
-  send({}, protocol::pack(protocol::End{}));
+  send({}, protocol::End{});
   for (Message& message : messages_) context_.wait(message.send);
   messages_.clear();
 }

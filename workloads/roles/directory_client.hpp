@@ -88,7 +88,7 @@ class DirectoryClient {
   void count_message(std::string_view row, std::int64_t epoch, std::size_t bytes);
   CacheRecord& record(std::int64_t epoch, std::string_view row);
   void withdraw(SampleId id);
-  void send(std::vector<SampleId> ids, const Note& note);
+  void send(std::vector<SampleId> ids, const protocol::NoteOf<"directory">& note);
   void drop_sent();
   void release(SampleId id);
 

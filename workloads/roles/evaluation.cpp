@@ -44,7 +44,7 @@ bool Evaluation::announce(double accuracy) {
   const protocol::Verdict verdict{.reached = accuracy >= checkpoints_.stop_accuracy};
   for (const Rank decider : checkpoints_.accuracy_deciders) {
     if (decider == context_.rank()) continue;
-    Pending sent = context_.send(decider, protocol::verdicts, {}, protocol::pack(verdict));
+    Pending sent = protocol::send<"verdicts">(context_, decider, verdict);
     context_.wait(sent);
   }
   return verdict.reached;

@@ -31,11 +31,11 @@ void Evaluator::run() {
   evaluate_missing();
   std::vector<Rank> writers = writers_of(job_);
   std::vector<Pending> next;
-  for (const Rank writer : writers) next.push_back(context_.receive(writer, protocol::checkpoints, {}));
+  for (const Rank writer : writers) next.push_back(protocol::receive<"checkpoints">(context_, writer));
   while (true) {
     const Completion arrived = context_.wait_any(next);
-    if (protocol::holds<protocol::End>(arrived.note)) break;
-    next[arrived.index] = context_.receive(writers[arrived.index], protocol::checkpoints, {});
+    if (protocol::as<protocol::End>(arrived.note)) break;
+    next[arrived.index] = protocol::receive<"checkpoints">(context_, writers[arrived.index]);
     evaluate(protocol::unpack<protocol::Checkpoint>(arrived.note));
   }
   context_.cancel_all(next);

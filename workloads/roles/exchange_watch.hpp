@@ -21,11 +21,11 @@ class ExchangeWatch {
   void listen(std::span<Pending> waits) {
     for (std::size_t i = 0; i < workers_.size(); ++i)
       if (waits[i].empty() && !workers_[i].has_ended)
-        waits[i] = context_.receive(workers_[i].rank, protocol::phases, {});
+        waits[i] = protocol::receive<"phases">(context_, workers_[i].rank);
   }
   void hear(std::size_t worker, const Note& note) {
     Worker& own = workers_[worker];
-    own.has_ended = protocol::holds<protocol::End>(note);
+    own.has_ended = protocol::as<protocol::End>(note).has_value();
     own.exchanges = !own.has_ended && protocol::unpack<protocol::Exchanging>(note).begins;
   }
   /// No worker exchanges anything.

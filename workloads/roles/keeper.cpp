@@ -22,10 +22,10 @@ void Keeper::run() {
       if (!inbox(number, vectors).empty() || !inbox(number, rest).empty()) continue;
       keep(ward);
       listen(number);
-    } else if (protocol::holds<protocol::Copied>(arrived.note)) {
-      expect_part(number, protocol::unpack<protocol::Copied>(arrived.note));
-    } else if (protocol::holds<protocol::Fetch>(arrived.note)) {
-      answer_fetch(ward, protocol::unpack<protocol::Fetch>(arrived.note).round);
+    } else if (const auto copied = protocol::as<protocol::Copied>(arrived.note)) {
+      expect_part(number, *copied);
+    } else if (const auto fetch = protocol::as<protocol::Fetch>(arrived.note)) {
+      answer_fetch(ward, fetch->round);
       listen(number);
     } else {
       const auto last = protocol::unpack<protocol::LastCopy>(arrived.note);
@@ -37,7 +37,7 @@ void Keeper::run() {
 }
 
 void Keeper::listen(std::size_t ward) {
-  inbox(ward, message) = context_.receive(wards_[ward].rank, protocol::copies, {});
+  inbox(ward, message) = protocol::receive<"copies">(context_, wards_[ward].rank);
 }
 
 void Keeper::expect_part(std::size_t number, const protocol::Copied& copied) {
@@ -46,8 +46,8 @@ void Keeper::expect_part(std::size_t number, const protocol::Copied& copied) {
   context_.wait_all(ward.answer);
   ward.copied = copied;
   ward.part.make_room(copied.blocks);
-  inbox(number, vectors) = context_.receive(ward.rank, protocol::copy_parts, ward.part.vectors());
-  inbox(number, rest) = context_.receive(ward.rank, protocol::copy_parts, ward.part.rest());
+  inbox(number, vectors) = protocol::receive<"copy-parts">(context_, ward.rank, ward.part.vectors());
+  inbox(number, rest) = protocol::receive<"copy-parts">(context_, ward.rank, ward.part.rest());
 }
 
 void Keeper::keep(Ward& ward) {
@@ -61,7 +61,7 @@ void Keeper::keep(Ward& ward) {
     kept.failed = true;
   }
   ward.part.clear();
-  ward.answer[message] = context_.send(ward.rank, protocol::copies_kept, {}, protocol::pack(kept));
+  ward.answer[message] = protocol::send<"copies-kept">(context_, ward.rank, kept);
 }
 
 void Keeper::answer_fetch(Ward& ward, std::int32_t round) {
@@ -69,9 +69,9 @@ void Keeper::answer_fetch(Ward& ward, std::int32_t round) {
   const Rank to = ward.rank;
   ward.part.load(host_, round);
   const protocol::Kept kept{.round = round, .blocks = ward.part.blocks()};
-  ward.answer = {context_.send(to, protocol::copies_kept, {}, protocol::pack(kept)),
-                 context_.send(to, protocol::copy_parts, ward.part.vectors()),
-                 context_.send(to, protocol::copy_parts, ward.part.rest())};
+  ward.answer = {protocol::send<"copies-kept">(context_, to, kept),
+                 protocol::send<"copy-parts">(context_, to, ward.part.vectors()),
+                 protocol::send<"copy-parts">(context_, to, ward.part.rest())};
 }
 
 }  // namespace tandem

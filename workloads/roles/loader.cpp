@@ -86,9 +86,9 @@ class StorageLoader : public Loader {
     if (!is_first_) return {};
     ResidentSet held(manifest_.samples);
     const std::span<std::byte> bytes = held.bytes();
-    Pending reply = context_.receive(node_, protocol::batches,
-                                     {Bytes(static_cast<std::int64_t>(bytes.size())), bytes.data()});
-    Pending asked = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::Request{}));
+    Pending reply = protocol::receive<"batches">(
+        context_, node_, {Bytes(static_cast<std::int64_t>(bytes.size())), bytes.data()});
+    Pending asked = protocol::send<"requests">(context_, node_, protocol::Request{});
     wait_(asked);
     wait_(reply);
     return held;
@@ -144,7 +144,7 @@ class StorageLoader : public Loader {
   }
 
   void note_exchange(bool begins) override {
-    if (data_.reads_while_computing()) tell(protocol::pack(protocol::Exchanging{begins}));
+    if (data_.reads_while_computing()) tell(protocol::Exchanging{begins});
   }
   void close() override {
     for (Request& each : in_flight_) {
@@ -155,10 +155,10 @@ class StorageLoader : public Loader {
     in_flight_.clear();
     if (!told_.empty()) context_.wait(told_);
     if (!told_given_.empty()) context_.wait(told_given_);
-    if (data_.reads_while_computing()) tell(protocol::pack(protocol::End{}));
+    if (data_.reads_while_computing()) tell(protocol::End{});
     context_.wait_all(phases_);
     if (standing_ == nullptr || is_connected()) {
-      Pending end = context_.send(node_, protocol::requests, {}, protocol::pack(protocol::End{}));
+      Pending end = protocol::send<"requests">(context_, node_, protocol::End{});
       context_.wait(end);
     }
     if (direct_) direct_->close();
@@ -194,15 +194,16 @@ class StorageLoader : public Loader {
   void ask_node(Request& order, Bytes size) {
     const auto count = std::ssize(order.samples.ids);
     if (standing_ != nullptr) order.node = standing_->incarnation();
-    order.batch = context_.receive(node_, protocol::batches, {size, real_ ? order.records.data() : nullptr});
+    order.batch =
+        protocol::receive<"batches">(context_, node_, {size, real_ ? order.records.data() : nullptr});
     // The ids travel in both maths: the cache decides by them.
-    order.request = context_.send(
-        node_, protocol::requests,
-        {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
-         reinterpret_cast<std::byte*>(order.samples.ids.data())},
-        protocol::pack(protocol::Request{.samples = static_cast<std::int32_t>(count),
-                                         .epoch = order.epoch,
-                                         .position = data_.has_lists() ? visits_.position() : 0}));
+    order.request =
+        protocol::send<"requests">(context_, node_,
+                                   protocol::Request{.samples = static_cast<std::int32_t>(count),
+                                                     .epoch = order.epoch,
+                                                     .position = data_.has_lists() ? visits_.position() : 0},
+                                   {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
+                                    reinterpret_cast<std::byte*>(order.samples.ids.data())});
   }
   void ask_stores(Request& order) {
     order.is_direct = true;
@@ -272,7 +273,8 @@ class StorageLoader : public Loader {
     const std::span<const SampleId> given = visits_.given_before(visits_.epoch(), visits_.position());
     if (given.empty()) return;
     given_ids_.assign(given.begin(), given.end());
-    told_given_ = context_.send(node_, protocol::given,
+    told_given_ =
+        protocol::send<"given">(context_, node_,
                                 {Bytes(std::ssize(given_ids_) * static_cast<std::int64_t>(sizeof(SampleId))),
                                  reinterpret_cast<std::byte*>(given_ids_.data())});
   }
@@ -289,18 +291,18 @@ class StorageLoader : public Loader {
     if (!held.empty()) told_losses_.resize(of_losses);
     told_losses_.insert(told_losses_.end(), held.begin(), held.end());
     const Bytes size(static_cast<std::int64_t>(of_losses + held.size()));
-    told_ = context_.send(node_, protocol::importance,
-                          {size, told_losses_.empty() ? nullptr : told_losses_.data()});
+    told_ = protocol::send<"importance">(context_, node_,
+                                         {size, told_losses_.empty() ? nullptr : told_losses_.data()});
   }
 
   /// What the worker does now. Never blocks.
-  void tell(const Note& note) {
+  void tell(const protocol::NoteOf<"phases">& note) {
     std::erase_if(phases_, [this](Pending& sent) {
       if (!context_.is_done(sent)) return false;
       context_.wait(sent);
       return true;
     });
-    phases_.push_back(context_.send(node_, protocol::phases, {}, note));
+    phases_.push_back(protocol::send<"phases">(context_, node_, note));
   }
 
   Context& context_;

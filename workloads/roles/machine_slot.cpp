@@ -10,7 +10,7 @@ MachineSlot::MachineSlot(const Job& job, Context& context, Journal& journal)
     : job_(job),
       context_(context),
       journal_(journal),
-      steward_(context, *job.roster().steward(), protocol::occupancies) {}
+      steward_(context, *job.roster().steward(), protocol::channel<"occupancies">()) {}
 
 void MachineSlot::run(const Live& live) {
   protocol::Occupancy occupancy{.departs = Seconds(std::numeric_limits<double>::infinity())};
@@ -21,7 +21,7 @@ void MachineSlot::run(const Live& live) {
   }
   while (true) {
     const Note note = steward_.wait();
-    if (protocol::holds<protocol::End>(note)) return steward_.close();
+    if (protocol::as<protocol::End>(note)) return steward_.close();
     const auto next = protocol::unpack<protocol::Occupancy>(note);
     // Else it is about the occupant that has ended.
     if (next.incarnation > occupancy.incarnation) this->live(live, occupancy = next);

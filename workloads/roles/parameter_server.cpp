@@ -87,7 +87,7 @@ void ParameterServer::run() {
   leave_spares_out();
   for (int worker = 0; worker < static_cast<int>(clients_.size()); ++worker)
     if (clients_[static_cast<std::size_t>(worker)].is_present()) listen(worker);
-  if (steward_) inbox_[steward_entry()] = context_.receive(*steward_, protocol::membership, {});
+  if (steward_) inbox_[steward_entry()] = protocol::receive<"membership">(context_, *steward_);
   while (!is_over()) {
     if (is_paused_) {
       hear_steward(context_.wait(inbox_[steward_entry()]).note);
@@ -123,8 +123,8 @@ void ParameterServer::run() {
 void ParameterServer::listen(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
   for (std::size_t piece = keys_[client.key].first; piece < keys_[client.key].last; ++piece) {
-    const Channel channel = protocol::push_bucket(model_.pieces()[piece].bucket);
-    client.pieces[piece] = context_.receive(client.rank, channel, model_.slot(worker, piece));
+    client.pieces[piece] = protocol::receive<"push-pieces">(context_, client.rank, model_.slot(worker, piece),
+                                                            model_.pieces()[piece].bucket);
   }
   listen_for_note(worker);
 }
@@ -133,40 +133,27 @@ void ParameterServer::listen_for_note(int worker) {
   const Client& client = clients_[static_cast<std::size_t>(worker)];
   const std::size_t piece = keys_[client.key].last;
   const bool is_last = client.key + 1 == keys_.size();
-  const Channel channel = is_last ? protocol::to_server : protocol::push_key(model_.pieces()[piece].bucket);
   inbox_[static_cast<std::size_t>(worker)] =
-      context_.receive(client.rank, channel, model_.slot(worker, piece));
+      protocol::receive<"pushes">(context_, client.rank, model_.slot(worker, piece),
+                                  is_last ? Channel::no_bucket : model_.pieces()[piece].bucket);
 }
 
 void ParameterServer::handle(int worker, const Note& note) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
-  switch (protocol::kind_of(note)) {
-    case protocol::Kind::push:
-      client.push = protocol::unpack<protocol::Push>(note);
-      collect_push(worker);
-      break;
-    case protocol::Kind::report: {
-      const auto report = protocol::unpack<protocol::Report>(note);
-      const sync::Report event{now_of_policy(), worker, version_of_policy(report.version), report.local_steps,
-                               report.duration};
-      key_ = keys_.size() - 1;
-      client.reported_version = report.version;
-      ++client.unanswered;
-      policy_->on_report(event, decisions_);
-      listen_for_note(worker);
-      execute(logged(event));
-      break;
-    }
-    case protocol::Kind::leave: {
-      context_.wait_all(client.pieces);
-      finish_reply(client);
-      if (!client.answer.empty()) context_.wait(client.answer);
-      leave(worker);
-      break;
-    }
-    default:
-      TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from worker", worker);
+  if ((client.push = protocol::as<protocol::Push>(note))) return collect_push(worker);
+  if (const auto report = protocol::as<protocol::Report>(note)) {
+    key_ = keys_.size() - 1;
+    client.reported_version = report->version;
+    ++client.unanswered;
+    listen_for_note(worker);
+    return decide(sync::Report{now_of_policy(), worker, version_of_policy(report->version),
+                               report->local_steps, report->duration});
   }
+  protocol::unpack<protocol::Leave>(note);
+  context_.wait_all(client.pieces);
+  finish_reply(client);
+  if (!client.answer.empty()) context_.wait(client.answer);
+  leave(worker);
 }
 
 /// The note may overtake pieces of the push that are still in flight; other workers must not wait for these.
@@ -203,25 +190,27 @@ void ParameterServer::begin_answer(Client& client) {
 /// Each key has its own round, with the decisions of a whole push. Only the last key counts as one.
 void ParameterServer::on_key(int worker, const protocol::Push& push) {
   if (!costs_.empty()) do_stated_work(Work::Kind::push, costs_[key_].push);
-  const sync::Push event{
-      .now = now_of_policy(),
-      .worker = worker,
-      .version = version_of_policy(push.version),
-      .samples = push.samples,
-      .local_steps = push.local_steps,
-      .duration = push.duration,
-      .loss = push.loss,
-      .done = stop_.fraction_done({.rounds = pushes_.rounds(), .samples = samples_, .now = now()}),
-      .rate = plan_.optimizer_setting().schedule.factor({pushes_.rounds()})};
-  key_policies_[key_]->on_push(event, decisions_);
+  decisions_ = sync::decide(*key_policies_[key_], event_of(worker, push));
   carry_out();
+}
+
+/// As the policy sees it.
+sync::Push ParameterServer::event_of(int worker, const protocol::Push& push) const {
+  return {.now = now_of_policy(),
+          .worker = worker,
+          .version = version_of_policy(push.version),
+          .samples = push.samples,
+          .local_steps = push.local_steps,
+          .duration = push.duration,
+          .loss = push.loss,
+          .done = stop_.fraction_done(progress()),
+          .rate = plan_.optimizer_setting().schedule.factor({pushes_.rounds()})};
 }
 
 void ParameterServer::on_push(int worker, const protocol::Push& push) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
   if (!costs_.empty()) do_stated_work(Work::Kind::push, costs_[key_].push);
-  client.samples = push.samples;
-  client.version = push.version;
+  client.last_push = push;
   client.waits = true;
   client.dropped = false;
   ++client.pushes;
@@ -233,22 +222,12 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
   samples_ += push.samples;
   if (!is_coordinator_ || !gets_pushes_) commits_.hear(push.commit_round);
   if (!counts_updates_ && pushes_.is_between_rounds()) hold_replies_if_due();
-  const Progress progress{.rounds = pushes_.rounds(), .samples = samples_, .now = now()};
-  const double done = stop_.fraction_done(progress);
-  stopping_ = stopping_ || done >= 1.0 || (holds_replies_ && commits_.ends_job_after(pushes_.rounds()));
-  const sync::Push event{.now = now_of_policy(),
-                         .worker = worker,
-                         .version = version_of_policy(push.version),
-                         .samples = push.samples,
-                         .local_steps = push.local_steps,
-                         .duration = push.duration,
-                         .loss = push.loss,
-                         .done = done,
-                         .rate = plan_.optimizer_setting().schedule.factor({pushes_.rounds()})};
-  policy_->on_push(event, decisions_);
-  execute(logged(event));
+  const Progress reached = progress();
+  const sync::Push event = event_of(worker, push);
+  stopping_ = stopping_ || event.done >= 1.0 || (holds_replies_ && commits_.ends_job_after(pushes_.rounds()));
+  decide(event);
   checkpoint_if_due();
-  stop_.report(progress);
+  stop_.report(reached);
 }
 
 /// A round has ended, whose replies are not sent before its commit.
@@ -258,9 +237,15 @@ void ParameterServer::hold_replies_if_due() {
   holds_replies_ = commits_.is_due(round);
 }
 
-void ParameterServer::execute(const std::string& event) {
-  if (journal_.keep_decisions)
-    journal_.decisions.push_back({context_.rank(), "server", event, sync::to_text(decisions_)});
+/// The policy decides on the event, which is recorded, as a replay does it.
+void ParameterServer::decide(const sync::ServerEvent& event) {
+  decisions_ = sync::decide(*policy_, event);
+  if (journal_.keep_decisions || events_.keeps()) {
+    const std::string text = sync::to_text(event);
+    events_.add(text);
+    if (journal_.keep_decisions)
+      journal_.decisions.push_back({context_.rank(), "server", text, sync::to_text(decisions_)});
+  }
   carry_out();
   if (holds_replies_) commit();
 }
@@ -281,7 +266,7 @@ void ParameterServer::accept(const sync::Accept& decision) {
   model_.accept(decision.worker, decision.weight);
   if (!is_last_key()) return;
   const Client& client = clients_[static_cast<std::size_t>(decision.worker)];
-  accepted_.push_back({client.rank, client.version, client.samples});
+  accepted_.push_back({client.rank, client.last_push});
 }
 
 void ParameterServer::fold(bool before_update) {
@@ -304,16 +289,15 @@ void ParameterServer::apply(double scale) {
   if (!is_last_key()) return;
   // Every server counts its own updates; one of them records for all.
   if (is_coordinator_ && gets_pushes_)
-    for (const Accepted& push : accepted_)
-      journal_.note_applied(push.rank, version_ - push.version, push.samples);
+    for (const auto& [from, push] : accepted_)
+      journal_.note_applied(from, version_ - push.version, push.samples);
   accepted_.clear();
   ++version_;
   if (!counts_updates_) return;
   pushes_.end_round();
   hold_replies_if_due();
   // Replies to this round say whether the job ends.
-  const Progress progress{.rounds = pushes_.rounds(), .samples = samples_, .now = now()};
-  stopping_ = stopped_ = stopping_ || stop_.fraction_done(progress) >= 1.0 ||
+  stopping_ = stopped_ = stopping_ || stop_.fraction_done(progress()) >= 1.0 ||
                          (holds_replies_ && commits_.ends_job_after(pushes_.rounds()));
 }
 
@@ -322,7 +306,7 @@ void ParameterServer::discard(const sync::Discard& decision) {
   Client& client = clients_[static_cast<std::size_t>(decision.worker)];
   client.dropped = true;
   if (!client.is_present()) drop_accepted(decision.worker);
-  if (is_coordinator_ && gets_pushes_) journal_.dropped_samples += client.samples;
+  if (is_coordinator_ && gets_pushes_) journal_.dropped_samples += client.last_push.samples;
 }
 
 void ParameterServer::reply(const sync::Reply& decision) {
@@ -353,18 +337,18 @@ int ParameterServer::batch_of(const sync::Reply& decision) const {
   return batches_.empty() ? decision.batch : batches_[static_cast<std::size_t>(decision.worker)];
 }
 
-Note ParameterServer::note_of_reply(const sync::Reply& decision) const {
+protocol::Reply ParameterServer::note_of_reply(const sync::Reply& decision) const {
   const Client& client = clients_[static_cast<std::size_t>(decision.worker)];
   // Over an all-reduce, also this worker was part of the last round, and ends when the others do.
   const bool is_late = client.dropped && !gets_pushes_;
-  return protocol::pack(protocol::Reply{.version = version_,
-                                        .batch = batch_of(decision),
-                                        .local_steps = decision.local_steps,
-                                        .stops = (is_late ? stopped_ : stopping_) && is_coordinator_,
-                                        .dropped = client.dropped,
-                                        .all_samples = samples_,
-                                        .commit_round = static_cast<std::int32_t>(commits_.announced()),
-                                        .deals = static_cast<std::int32_t>(client.deals_told)});
+  return {.version = version_,
+          .batch = batch_of(decision),
+          .local_steps = decision.local_steps,
+          .stops = (is_late ? stopped_ : stopping_) && is_coordinator_,
+          .dropped = client.dropped,
+          .all_samples = samples_,
+          .commit_round = static_cast<std::int32_t>(commits_.announced()),
+          .deals = static_cast<std::int32_t>(client.deals_told)};
 }
 
 /// Sends the pieces that the worker has asked for, in the order in which the next forward needs them.
@@ -374,10 +358,10 @@ void ParameterServer::send_reply(Client& client) {
   for (; outgoing.note && outgoing.sent < outgoing.asked; ++outgoing.sent) {
     const std::size_t piece = outgoing.key.last - outgoing.sent;
     const bool is_last = piece + 1 == model_.pieces().size();
-    const Channel channel =
-        is_last ? protocol::from_server : protocol::reply_bucket(model_.pieces()[piece].bucket);
-    client.reply.push_back(
-        context_.send(client.rank, channel, model_.slice(client.replied_model, piece), *outgoing.note));
+    const Slice slice = model_.slice(client.replied_model, piece);
+    client.reply.push_back(is_last ? protocol::send<"replies">(context_, client.rank, *outgoing.note, slice)
+                                   : protocol::send<"reply-pieces">(context_, client.rank, slice,
+                                                                    model_.pieces()[piece].bucket));
   }
 }
 
@@ -386,7 +370,7 @@ void ParameterServer::listen_for_pull(int worker) {
   const Client& client = clients_[static_cast<std::size_t>(worker)];
   const std::size_t piece = client.outgoing.key.last - client.outgoing.asked;
   inbox_[workers() + static_cast<std::size_t>(worker)] =
-      context_.receive(client.rank, protocol::pull_bucket(model_.pieces()[piece].bucket), {});
+      protocol::receive<"pulls">(context_, client.rank, {}, model_.pieces()[piece].bucket);
 }
 
 void ParameterServer::on_pull(int worker) {
@@ -433,9 +417,8 @@ void ParameterServer::answer(const sync::AnswerReport& decision) {
     context_.wait(answering);
   }
   --client.unanswered;
-  client.answer = context_.send(
-      client.rank, protocol::answers, {},
-      protocol::pack(protocol::Answer{.version = client.reported_version, .ready = decision.ready}));
+  client.answer = protocol::send<"answers">(
+      context_, client.rank, protocol::Answer{.version = client.reported_version, .ready = decision.ready});
 }
 
 void ParameterServer::finish_reply(Client& client) {
@@ -455,14 +438,6 @@ void ParameterServer::checkpoint_if_due() {
   if (!stopping_ && accuracy_stop_.waits_after(round)) finish_pulls();
   // Replies of this round have been sent, so the job ends with the next one.
   if (!stopping_) stopping_ = accuracy_stop_.is_reached_after(round);
-}
-
-/// The text of an event, for the journal and the event log.
-std::string ParameterServer::logged(const sync::ServerEvent& event) {
-  if (!journal_.keep_decisions && !events_.keeps()) return "";
-  std::string text = sync::to_text(event);
-  events_.add(text);
-  return text;
 }
 
 /// The state between two pushes, without the model and the policy.
@@ -567,8 +542,8 @@ std::vector<float> ParameterServer::gather_model() {
   const auto snapshot = model_.snapshot();
   if (context_.rank() != writer_) {
     float* data = snapshot ? snapshot->data() : nullptr;
-    Pending part = context_.send(writer_, protocol::checkpoint_parts,
-                                 {model_.bytes(), reinterpret_cast<std::byte*>(data)});
+    Pending part = protocol::send<"checkpoint-parts">(context_, writer_,
+                                                      {model_.bytes(), reinterpret_cast<std::byte*>(data)});
     context_.wait(part);
     return {};
   }
@@ -584,8 +559,8 @@ std::vector<float> ParameterServer::gather_model() {
     if (servers_[shard] != writer_) {
       received.resize(snapshot ? static_cast<std::size_t>(shard_elements(pieces)) : 0);
       std::byte* target = snapshot ? reinterpret_cast<std::byte*>(received.data()) : nullptr;
-      Pending arriving = context_.receive(servers_[shard], protocol::checkpoint_parts,
-                                          {Bytes(shard_elements(pieces) * 4), target});
+      Pending arriving = protocol::receive<"checkpoint-parts">(context_, servers_[shard],
+                                                               {Bytes(shard_elements(pieces) * 4), target});
       context_.wait(arriving);
     }
     if (!snapshot) continue;

@@ -24,6 +24,7 @@
 #include "workloads/context.hpp"
 #include "workloads/exchange/server_model.hpp"
 #include "workloads/job/job.hpp"
+#include "workloads/job/progress.hpp"
 #include "workloads/job/round_counter.hpp"
 #include "workloads/membership/joining_client.hpp"
 #include "workloads/protocol.hpp"
@@ -41,9 +42,9 @@ class ParameterServer {
   /// The reply to the last push: the pieces of its key, from the last one to the first.
   struct Outgoing {
     ShardKey key = {};
-    std::size_t asked = 0;          ///< pieces that the worker has asked for; all where it need not ask
-    std::size_t sent = 0;           ///< pieces
-    std::optional<Note> note = {};  ///< none: the policy has not replied yet
+    std::size_t asked = 0;  ///< pieces that the worker has asked for; all where it need not ask
+    std::size_t sent = 0;   ///< pieces
+    std::optional<protocol::Reply> note = {};  ///< none: the policy has not replied yet
     std::size_t size() const { return key.last + 1 - key.first; }
   };
 
@@ -52,11 +53,10 @@ class ParameterServer {
     std::vector<Pending> pieces;           ///< receives of all pieces of a push but the last of its key
     std::size_t key = 0;                   ///< of its next push
     std::optional<protocol::Push> push{};  ///< of a push whose pieces are not all there
-    int samples = 0;                       ///< of its last push
-    int reported_version = 0;              ///< of its last report
-    int version = 0;                       ///< of the model that its last push was computed on
-    std::vector<Pending> reply;            ///< sends of the model in flight
-    Snapshot replied_model;                ///< what they send
+    protocol::Push last_push;
+    int reported_version = 0;    ///< of its last report
+    std::vector<Pending> reply;  ///< sends of the model in flight
+    Snapshot replied_model;      ///< what they send
     Outgoing outgoing;
     Pending answer;
     std::int64_t pushes = 0;
@@ -81,8 +81,7 @@ class ParameterServer {
   /// A push that the next update is made of.
   struct Accepted {
     Rank rank;
-    int version;  ///< that it was computed on
-    int samples;
+    protocol::Push push;
   };
 
   bool is_over() const;
@@ -105,7 +104,7 @@ class ParameterServer {
   void welcome(int worker);
   void set_member(Client& client, bool is_member);
   int batch_of(const sync::Reply& decision) const;
-  Note note_of_reply(const sync::Reply& decision) const;
+  protocol::Reply note_of_reply(const sync::Reply& decision) const;
   void rescale();
   void leave(int worker, bool drops = false);
   void drop_accepted(int worker);
@@ -118,10 +117,11 @@ class ParameterServer {
   void collect_push(int worker);
   void on_key(int worker, const protocol::Push& push);
   void on_push(int worker, const protocol::Push& push);
+  sync::Push event_of(int worker, const protocol::Push& push) const;
   void note_recorded(Client& client, std::int64_t heard) const;
   std::int64_t recorded_by_all() const;
   void begin_answer(Client& client);
-  void execute(const std::string& event);
+  void decide(const sync::ServerEvent& event);
   void carry_out();
   void accept(const sync::Accept& decision);
   /// Waits until the work is done.
@@ -140,7 +140,6 @@ class ParameterServer {
   void answer(const sync::AnswerReport& decision);
   void finish_reply(Client& client);
   void do_stated_work(Work::Kind kind, Bytes size);
-  std::string logged(const sync::ServerEvent& event);
   void serialise(StateArchive& state);
   SavedState current_state();
   void save_state(std::int64_t round);
@@ -151,6 +150,7 @@ class ParameterServer {
   void log_restored(const std::string& event);
   /// Since the job began, also where it was resumed.
   Seconds now() const { return before_ + context_.now(); }
+  Progress progress() const { return {.rounds = pushes_.rounds(), .samples = samples_, .now = now()}; }
   /// As the policy knows them.
   Seconds now_of_policy() const { return now() - policy_began_; }
   int version_of_policy(int version) const { return version - policy_version_; }

@@ -83,13 +83,12 @@ void PeerSource::request(SampleRead part) {
     request.records.resize(static_cast<std::size_t>(own.size.count()));
     request.into = request.records.data();
   }
-  request.data = context_.receive(peer_.rank(), protocol::peer_data, {own.size, request.into});
+  request.data = protocol::receive<"peer-data">(context_, peer_.rank(), {own.size, request.into});
   const auto count = std::ssize(own.ids);
-  request.sent = context_.send(
-      peer_.rank(), protocol::peer_reads,
+  request.sent = protocol::send<"peer-reads">(
+      context_, peer_.rank(), protocol::Read{.samples = static_cast<std::int32_t>(count), .epoch = own.epoch},
       {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
-       reinterpret_cast<std::byte*>(own.ids.data())},
-      protocol::pack(protocol::Read{.samples = static_cast<std::int32_t>(count), .epoch = own.epoch}));
+       reinterpret_cast<std::byte*>(own.ids.data())});
 }
 
 void PeerSource::put_next(Pending& wait) {
@@ -178,8 +177,7 @@ std::optional<SampleRead> PeerSource::finish() {
 
 void PeerSource::say_end() {
   TANDEM_CHECK(is_idle() && end_.empty(), "reads", requests_.size());
-  if (peer_.takes_requests())
-    end_ = context_.send(peer_.rank(), protocol::peer_reads, {}, protocol::pack(protocol::End{}));
+  if (peer_.takes_requests()) end_ = protocol::send<"peer-reads">(context_, peer_.rank(), protocol::End{});
 }
 
 void PeerSource::close(Pending& last) {

@@ -222,17 +222,17 @@ void StoreSource::ask(Request& request) {
   }
   const bool is_new = own.what == SampleRead::What::new_package;
   request.data =
-      context_.receive(store_.rank(), protocol::read_data, {is_new ? Bytes(0) : own.size + numbers, into});
+      protocol::receive<"read-data">(context_, store_.rank(), {is_new ? Bytes(0) : own.size + numbers, into});
   const auto count = std::ssize(own.ids);
   request.sent =
-      context_.send(store_.rank(), protocol::reads,
-                    {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
-                     reinterpret_cast<std::byte*>(own.ids.data())},
-                    protocol::pack(protocol::Read{.samples = static_cast<std::int32_t>(count),
-                                                  .how = is_new           ? protocol::Read::How::new_package
-                                                         : own.is_package ? protocol::Read::How::package
-                                                                          : protocol::Read::How::one_by_one,
-                                                  .epoch = own.epoch}));
+      protocol::send<"reads">(context_, store_.rank(),
+                              protocol::Read{.samples = static_cast<std::int32_t>(count),
+                                             .how = is_new           ? protocol::Read::How::new_package
+                                                    : own.is_package ? protocol::Read::How::package
+                                                                     : protocol::Read::How::one_by_one,
+                                             .epoch = own.epoch},
+                              {Bytes(count * static_cast<std::int64_t>(sizeof(SampleId))),
+                               reinterpret_cast<std::byte*>(own.ids.data())});
 }
 
 /// What was open with a store that has departed may still use the memory of its reads.
@@ -283,7 +283,7 @@ void StoreSource::close(Pending& last) {
   if (!store_.takes_requests() && !awaits_store_ && !last.empty()) context_.wait(last);
   context_.wait_all(lost_);
   if (!store_.close(last)) return;
-  Pending end = context_.send(store_.rank(), protocol::reads, {}, protocol::pack(protocol::End{}));
+  Pending end = protocol::send<"reads">(context_, store_.rank(), protocol::End{});
   context_.wait(end);
 }
 

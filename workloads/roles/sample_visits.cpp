@@ -229,11 +229,11 @@ void SampleVisits::exchange_losses() {
     collect(all.slice());
     std::vector<Pending> sends;
     for (const Rank other : roster_.workers())
-      if (other != first) sends.push_back(context_.send(other, protocol::loss_tables, all.slice()));
+      if (other != first) sends.push_back(protocol::send<"loss-tables">(context_, other, all.slice()));
     for (Pending& send : sends) wait_(send);
   } else {
-    Pending sent = context_.send(first, protocol::losses, own.slice());
-    Pending received = context_.receive(first, protocol::loss_tables, all.slice());
+    Pending sent = protocol::send<"losses">(context_, first, own.slice());
+    Pending received = protocol::receive<"loss-tables">(context_, first, all.slice());
     wait_(sent);
     wait_(received);
   }
@@ -256,7 +256,7 @@ void SampleVisits::collect(Slice all) {
   for (std::size_t worker = 1; worker < workers.size(); ++worker) {
     std::byte* into =
         all.data == nullptr ? nullptr : all.data + worker * static_cast<std::size_t>(part.count());
-    arriving.push_back(context_.receive(workers[worker], protocol::losses, {part, into}));
+    arriving.push_back(protocol::receive<"losses">(context_, workers[worker], {part, into}));
   }
   for (Pending& one : arriving) wait_(one);
 }

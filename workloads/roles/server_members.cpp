@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "policies/recovery/scaling.hpp"
+#include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/roles/parameter_server.hpp"
@@ -23,25 +24,18 @@ constexpr int only_one = 1;
 bool ParameterServer::is_over() const { return present_ == 0 && (!steward_ || no_more_join_); }
 
 void ParameterServer::hear_steward(const Note& note) {
-  switch (protocol::kind_of(note)) {
-    case protocol::Kind::departed:
-      on_departed(protocol::unpack<protocol::Departed>(note).worker);
-      break;
-    case protocol::Kind::joined: {
-      const auto joined = protocol::unpack<protocol::Joined>(note);
-      on_joined(joined.worker, joined.incarnation);
-      break;
-    }
-    case protocol::Kind::training:
-      is_paused_ = protocol::unpack<protocol::Training>(note).paused;
-      break;
-    case protocol::Kind::end:
-      no_more_join_ = true;
-      return;
-    default:
-      TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from the steward");
+  if (const auto departed = protocol::as<protocol::Departed>(note)) {
+    on_departed(departed->worker);
+  } else if (const auto joined = protocol::as<protocol::Joined>(note)) {
+    on_joined(joined->worker, joined->incarnation);
+  } else if (const auto training = protocol::as<protocol::Training>(note)) {
+    is_paused_ = training->paused;
+  } else {
+    protocol::unpack<protocol::End>(note);
+    no_more_join_ = true;
+    return;
   }
-  inbox_[steward_entry()] = context_.receive(*steward_, protocol::membership, {});
+  inbox_[steward_entry()] = protocol::receive<"membership">(context_, *steward_);
 }
 
 /// The worker's machine is gone. A push that has arrived as a whole still counts (recovery.on_loss: keep).
@@ -84,7 +78,7 @@ std::optional<protocol::Push> ParameterServer::drop_messages(int worker) {
   };
   auto push = std::exchange(client.push, std::nullopt);
   const auto last = take(inbox_[index]);
-  if (!push && last && protocol::holds<protocol::Push>(*last)) push = protocol::unpack<protocol::Push>(*last);
+  if (!push && last) push = protocol::as<protocol::Push>(*last);
   for (Pending& piece : client.pieces) take(piece);
   if (!is_whole) push.reset();
   // Sends of the last reply, whose model must remain until they end.
@@ -175,7 +169,7 @@ void ParameterServer::tell_deals(Client& client) {
 
 /// `numbers`: stay until the reply has been sent.
 void ParameterServer::send_deals(Client& client, std::vector<std::int64_t>& numbers, std::int64_t count) {
-  client.reply.push_back(context_.send(client.rank, protocol::deals, slice_of(numbers, count)));
+  client.reply.push_back(protocol::send<"deals">(context_, client.rank, slice_of(numbers, count)));
 }
 
 void ParameterServer::tell_all_deals(Client& client) {
@@ -226,21 +220,21 @@ void ParameterServer::welcome(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
   // Its next push overwrites that of the slot's last worker.
   if (model_.has_accepted(worker)) fold();
-  client.version = client.reported_version = client.replied_version = version_;
+  client.last_push.version = client.reported_version = client.replied_version = version_;
   client.batch = client.local_steps = 0;
   client.waits = client.dropped = false;
   client.heard_commit = 0;
   client.recorded.reset();
   rescale();
   listen(worker);
-  Pending greeting = context_.send(
-      client.rank, protocol::welcomes, {},
-      protocol::pack(protocol::Welcome{
+  Pending greeting = protocol::send<"welcomes">(
+      context_, client.rank,
+      protocol::Welcome{
           .incarnation = client.incarnation,
           .deals = static_cast<std::int32_t>(deals_ ? deals_->count_numbers(counted_samples()) : 0),
           .rounds = pushes_.rounds(),
           .samples = client.all_samples,
-          .steps = client.steps}));
+          .steps = client.steps});
   context_.wait(greeting);
   tell_all_deals(client);
   begin_answer(client);
@@ -248,18 +242,12 @@ void ParameterServer::welcome(int worker) {
   client.replied_model = model_.hand_out(worker);
   client.outgoing.note = note_of_reply({.worker = worker});
   send_reply(client);
-  const sync::Joined event{now_of_policy(), worker, version_of_policy(version_)};
-  policy_->on_joined(event, decisions_);
-  execute(logged(event));
+  decide(sync::Joined{now_of_policy(), worker, version_of_policy(version_)});
 }
 
 /// Workers that come and go commit on their own. The reply says whether this part of the commit is written.
 void ParameterServer::confirm_part(Client& client) {
-  auto& note = client.outgoing.note;
-  if (!note) return;
-  auto reply = protocol::unpack<protocol::Reply>(*note);
-  reply.commit_round = static_cast<std::int32_t>(commits_.announced());
-  note = protocol::pack(reply);
+  if (auto& note = client.outgoing.note) note->commit_round = static_cast<std::int32_t>(commits_.announced());
 }
 
 /// A worker writes its records when a reply announces a commit, before it pushes again. A commit that is
@@ -304,11 +292,10 @@ void ParameterServer::leave(int worker, bool drops) {
   if (steward_) rescale();
   const sync::Left event{now_of_policy(), worker, drops};
   for (key_ = 0; !is_last_key(); ++key_) {
-    key_policies_[key_]->on_left(event, decisions_);
+    decisions_ = sync::decide(*key_policies_[key_], event);
     carry_out();
   }
-  policy_->on_left(event, decisions_);
-  execute(logged(event));
+  decide(event);
   ask_for_end();
 }
 
@@ -317,7 +304,7 @@ void ParameterServer::drop_accepted(int worker) {
   if (recovery_.on_loss == LossRule::keep) return;
   model_.drop(worker);
   const Rank rank = clients_[static_cast<std::size_t>(worker)].rank;
-  std::erase_if(accepted_, [rank](const Accepted& push) { return push.rank == rank; });
+  std::erase_if(accepted_, [rank](const Accepted& one) { return one.rank == rank; });
 }
 
 /// The coordinator knows that the job ends; the steward, that no worker joins any more.
@@ -328,7 +315,7 @@ void ParameterServer::ask_for_end() {
 }
 
 void ParameterServer::tell_steward_end() {
-  Pending end = context_.send(*steward_, protocol::ends_of_job, {}, protocol::pack(protocol::End{}));
+  Pending end = protocol::send<"ends-of-job">(context_, *steward_, protocol::End{});
   context_.wait(end);
 }
 
@@ -336,7 +323,7 @@ void ParameterServer::record_end() {
   // Without a model, it only leads the workers, which know what they have applied.
   if (!gets_pushes_) return;
   journal_.counted_rounds = pushes_.rounds();
-  for (const Accepted& push : accepted_) journal_.accepted_samples += push.samples;
+  for (const auto& [from, push] : accepted_) journal_.accepted_samples += push.samples;
 }
 
 }  // namespace tandem

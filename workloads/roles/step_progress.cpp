@@ -32,7 +32,7 @@ void StepProgress::join(const Arrival& arrival, int steps) {
   samples_taken_ = arrival.samples;
 }
 
-Contribution StepProgress::contribution(Seconds step_duration) const {
+protocol::Push StepProgress::push(Seconds step_duration) const {
   const bool has_no_loss = local_steps_ > 0 && counted_losses_ == 0;
   return {.samples = samples_,
           .local_steps = local_steps_,

@@ -35,7 +35,7 @@ class StepProgress {
   void join(const Arrival& arrival, int steps);
   void grant(int local_steps) { granted_steps_ = local_steps; }
   /// What was done since the last exchange. `step_duration`: of the last step, without its exchange.
-  Contribution contribution(Seconds step_duration) const;
+  protocol::Push push(Seconds step_duration) const;
 
   /// Pre: no step since the last exchange.
   void serialise(StateArchive& state);

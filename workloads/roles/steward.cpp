@@ -39,7 +39,7 @@ void Steward::run() {
   start();
   while (!is_over()) wait_for_events();
   if (agreement_) end_groups();
-  for (const Slot& slot : slots_) tell(slot.rank, protocol::membership, protocol::pack(protocol::End{}));
+  for (const Slot& slot : slots_) tell<"membership">(slot.rank, protocol::End{});
   end_nodes();
   context_.wait_all(told_);
   if (awaited_.back().empty()) return;
@@ -59,8 +59,8 @@ bool Steward::is_over() const {
 
 void Steward::start() {
   for (const Rank decider : deciders_)
-    awaited_.push_back(context_.receive(decider, protocol::ends_of_job, {}));
-  for (const Node& node : nodes_) awaited_.push_back(context_.receive(node.rank, protocol::ends_of_job, {}));
+    awaited_.push_back(protocol::receive<"ends-of-job">(context_, decider));
+  for (const Node& node : nodes_) awaited_.push_back(protocol::receive<"ends-of-job">(context_, node.rank));
   awaited_.resize(awaited_.size() + (agreement_ ? slots_.size() : 0) + 1);
   for (int slot = 0; agreement_ && slot < static_cast<int>(slots_.size()); ++slot) listen_to_group(slot);
   const Generation* const launch = job_.generation();
@@ -109,7 +109,7 @@ void Steward::begin_again() {
     }
   }
   begin_nodes_again();
-  if (is_paused_) tell_deciders(protocol::pack(protocol::Training{.paused = true}));
+  if (is_paused_) tell_deciders(protocol::Training{.paused = true});
 }
 
 /// Since the job began.
@@ -206,14 +206,14 @@ void Steward::hear_end(std::size_t decider) {
   }
   has_told_end_ = true;
   end_joins();
-  tell_deciders(protocol::pack(protocol::End{}));
-  awaited_[decider] = context_.receive(rank, protocol::ends_of_job, {});
+  tell_deciders(protocol::End{});
+  awaited_[decider] = protocol::receive<"ends-of-job">(context_, rank);
 }
 
 /// A cache node ends when the workers that it has then have ended.
 void Steward::end_joins() {
   if (std::exchange(is_ending_, true)) return;
-  tell_all(Roster::Role::cache_node, protocol::pack(protocol::End{}));
+  tell_all(Roster::Role::cache_node, protocol::End{});
 }
 
 /// What an event means for the machines of any place, and for the occupant.
@@ -267,7 +267,7 @@ void Steward::handle(const MachineEvent& event) {
 void Steward::note_left(int slot, int incarnation) {
   if (past_) return;
   if (agreement_ && !is_training_over()) agreement_->leave(slot);
-  const Note note = protocol::pack(protocol::Departed{.worker = slot, .incarnation = incarnation});
+  const protocol::Departed note{.worker = slot, .incarnation = incarnation};
   tell_deciders(note);
   tell_all(Roster::Role::cache_node, note);
   tell_stores(note);
@@ -305,7 +305,7 @@ void Steward::pause(bool paused) {
   constexpr int no_slot = -1;
   note({.time = now() - began_, .slot = no_slot, .event = paused ? "paused" : "resumed", .epoch = epoch_});
   is_paused_ = paused;
-  tell_deciders(protocol::pack(protocol::Training{.paused = paused}));
+  tell_deciders(protocol::Training{.paused = paused});
 }
 
 void Steward::admit(int slot) {
@@ -325,7 +325,7 @@ void Steward::note_joined(int slot) {
     joined.has_arrived = false;
     agreement_->join(slot, incarnation);
   }
-  const Note note = protocol::pack(protocol::Joined{.worker = slot, .incarnation = incarnation});
+  const protocol::Joined note{.worker = slot, .incarnation = incarnation};
   tell_deciders(note);
   tell_all(Roster::Role::cache_node, note);
   tell_stores(note);
@@ -343,20 +343,16 @@ void Steward::announce(Place& place) {
 
 /// Places count as this launch does, and on its clock.
 void Steward::tell_occupancy(const Place& place, int incarnation, Seconds departs) {
-  tell(
-      place.rank, place.channel,
-      protocol::pack(protocol::Occupancy{
-          .incarnation = place.in_launch(incarnation), .departs = departs - began_, .before = place.before}));
+  const protocol::Occupancy note{
+      .incarnation = place.in_launch(incarnation), .departs = departs - began_, .before = place.before};
+  if (place.role == Roster::Role::worker)
+    tell<"membership">(place.rank, note);
+  else
+    tell<"occupancies">(place.rank, note);
 }
 
-void Steward::tell_deciders(const Note& note) {
-  for (const Rank decider : deciders_) tell(decider, protocol::membership, note);
-}
-
-/// All receivers expect notes at any time, so no note waits.
-void Steward::tell(Rank rank, Channel channel, const Note& note, Slice slice) {
-  if (past_) return;
-  told_.push_back(context_.send(rank, channel, slice, note));
+void Steward::tell_deciders(const MembershipNote& note) {
+  for (const Rank decider : deciders_) tell<"membership">(decider, note);
 }
 
 /// Rows of machines without workers have no slot.

@@ -19,6 +19,7 @@
 
 #include "policies/recovery/policy.hpp"
 #include "workloads/context.hpp"
+#include "workloads/exchange/slots_of_epoch.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/membership/agreement.hpp"
 #include "workloads/membership/machines.hpp"
@@ -36,19 +37,20 @@ class Steward {
   void run();
 
  private:
+  using MembershipNote = protocol::NoteOf<"membership">;
+
   /// A place where one machine after the other may be, each with an occupant.
   struct Place {
     Rank rank = 0;
     Roster::Role role = Roster::Role::worker;
-    Channel channel = protocol::membership;  ///< on which its occupants hear who lives there
-    int worker = -1;                         ///< its slot among workers; -1: of another role
-    Machines* machines = nullptr;            ///< where its machines are; null: its occupant stays
-    int machine = -1;                        ///< its slot among those
-    int incarnation = 0;                     ///< of its last machine
-    int announced = 0;                       ///< incarnation of its last occupant
-    int before = 0;                          ///< incarnations before the first one that this launch knows
-    bool is_gone = false;                    ///< the machine of its last occupant
-    bool departs_by_itself = false;          ///< its occupant knows when
+    int worker = -1;                 ///< its slot among workers; -1: of another role
+    Machines* machines = nullptr;    ///< where its machines are; null: its occupant stays
+    int machine = -1;                ///< its slot among those
+    int incarnation = 0;             ///< of its last machine
+    int announced = 0;               ///< incarnation of its last occupant
+    int before = 0;                  ///< incarnations before the first one that this launch knows
+    bool is_gone = false;            ///< the machine of its last occupant
+    bool departs_by_itself = false;  ///< its occupant knows when
     /// As this launch counts.
     int in_launch(int of_job) const { return of_job - before; }
     void begin_launch() { before = std::max(0, announced - 1); }
@@ -91,7 +93,7 @@ class Steward {
   void pause(bool paused);
   void announce(Place& place);
   void tell_occupancy(const Place& place, int incarnation, Seconds departs);
-  void tell_deciders(const Note& note);
+  void tell_deciders(const MembershipNote& note);
   // Cache nodes and stores (steward_nodes.cpp):
   void add_nodes();
   void occupy_nodes();
@@ -110,12 +112,12 @@ class Steward {
   void welcome_node(Node& node);
   void introduce(const Node& node);
   int incarnation_of(const Node& node) const;
-  Note joined_note(const Node& node) const;
-  void tell_clients(const Node& node, const Note& note);
-  void tell_all(Roster::Role role, const Note& note);
-  void tell_peers(const Node& node, const Note& note);
+  protocol::NodeJoined joined_note(const Node& node) const;
+  void tell_clients(const Node& node, const MembershipNote& note);
+  void tell_all(Roster::Role role, const MembershipNote& note);
+  void tell_peers(const Node& node, const MembershipNote& note);
   bool is_peer(const Node& node, const Node& other) const;
-  void tell_stores(const Note& note);
+  void tell_stores(const MembershipNote& note);
   // Where workers exchange without servers (steward_groups.cpp):
   void listen_to_group(int slot);
   void hear_group(int slot, const Note& note);
@@ -124,7 +126,11 @@ class Steward {
   void end_groups();
   void tell_change(int slot);
   Slice keep_standings(protocol::SlotsOfEpoch slots);
-  void tell(Rank rank, Channel channel, const Note& note, Slice slice = {});
+  /// All receivers expect notes at any time, so no note waits.
+  template <protocol::Name stream>
+  void tell(Rank rank, const protocol::NoteOf<stream>& note, Slice slice = {}) {
+    if (!past_) told_.push_back(protocol::send<stream>(context_, rank, note, slice));
+  }
   void record(const Place& place, const std::string& event, const std::string& cause = "");
   void note(const MembershipRecord& change);
 

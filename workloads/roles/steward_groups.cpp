@@ -11,30 +11,23 @@ namespace tandem {
 void Steward::listen_to_group(int slot) {
   const auto index = static_cast<std::size_t>(slot);
   awaited_[deciders_.size() + nodes_.size() + index] =
-      context_.receive(slots_[index].rank, protocol::groups, {});
+      protocol::receive<"groups">(context_, slots_[index].rank);
 }
 
 void Steward::hear_group(int slot, const Note& note) {
   Slot& sender = slots_[static_cast<std::size_t>(slot)];
   listen_to_group(slot);
-  switch (protocol::kind_of(note)) {
-    case protocol::Kind::arrived:
-      if (protocol::unpack<protocol::Arrived>(note).incarnation != agreement_->incarnation(slot)) return;
-      sender.has_arrived = true;
-      return tell_change(slot);
-    case protocol::Kind::quiet: {
-      const auto quiet = protocol::unpack<protocol::Quiet>(note);
-      return agreement_->note_quiet(slot, quiet.incarnation, quiet.epoch, quiet.round, quiet.taken);
-    }
-    case protocol::Kind::finished: {
-      const auto finished = protocol::unpack<protocol::Finished>(note);
-      // Nobody would have anything left to do.
-      end_joins();
-      return agreement_->note_finished(slot, finished.incarnation, finished.epoch);
-    }
-    default:
-      TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from worker", slot);
+  if (const auto arrived = protocol::as<protocol::Arrived>(note)) {
+    if (arrived->incarnation != agreement_->incarnation(slot)) return;
+    sender.has_arrived = true;
+    return tell_change(slot);
   }
+  if (const auto quiet = protocol::as<protocol::Quiet>(note))
+    return agreement_->note_quiet(slot, quiet->incarnation, quiet->epoch, quiet->round, quiet->taken);
+  const auto finished = protocol::unpack<protocol::Finished>(note);
+  // Nobody would have anything left to do.
+  end_joins();
+  agreement_->note_finished(slot, finished.incarnation, finished.epoch);
 }
 
 /// A newcomer learns of the change when it has arrived.
@@ -52,16 +45,16 @@ void Steward::advance_agreement() {
 void Steward::tell_change(int slot) {
   const int source = agreement_->source();
   const bool has_source = source >= 0 && agreement_->is_still_member(source);
-  const Note note = protocol::pack(protocol::Regroup{.epoch = static_cast<std::int32_t>(agreement_->epoch()),
-                                                     .incarnation = agreement_->incarnation(slot),
-                                                     .has_source = has_source});
+  const protocol::Regroup note{.epoch = static_cast<std::int32_t>(agreement_->epoch()),
+                               .incarnation = agreement_->incarnation(slot),
+                               .has_source = has_source};
   const Rank rank = slots_[static_cast<std::size_t>(slot)].rank;
-  if (!has_source || slot != source) return tell(rank, protocol::groups, note);
+  if (!has_source || slot != source) return tell<"groups">(rank, note);
   protocol::SlotsOfEpoch slots(slots_.size());
   for (const int member : agreement_->present())
     if (agreement_->is_still_member(member))
       slots.set(static_cast<std::size_t>(member), protocol::Standing::current, 0);
-  tell(rank, protocol::groups, note, keep_standings(std::move(slots)));
+  tell<"groups">(rank, note, keep_standings(std::move(slots)));
 }
 
 Slice Steward::keep_standings(protocol::SlotsOfEpoch slots) {
@@ -77,18 +70,18 @@ void Steward::tell_members(const Agreement::Members& members) {
               members.taken[member]);
   const Slice list = keep_standings(std::move(slots));
   for (const int slot : members.slots)
-    tell(slots_[static_cast<std::size_t>(slot)].rank, protocol::groups,
-         protocol::pack(protocol::Members{.epoch = static_cast<std::int32_t>(agreement_->epoch()),
-                                          .incarnation = agreement_->incarnation(slot),
-                                          .source = members.source,
-                                          .leader = members.leader,
-                                          .round = members.round}),
-         list);
+    tell<"groups">(slots_[static_cast<std::size_t>(slot)].rank,
+                   protocol::Members{.epoch = static_cast<std::int32_t>(agreement_->epoch()),
+                                     .incarnation = agreement_->incarnation(slot),
+                                     .source = members.source,
+                                     .leader = members.leader,
+                                     .round = members.round},
+                   list);
 }
 
 void Steward::end_groups() {
   for (const int slot : agreement_->present())
-    tell(slots_[static_cast<std::size_t>(slot)].rank, protocol::groups, protocol::pack(protocol::End{}));
+    tell<"groups">(slots_[static_cast<std::size_t>(slot)].rank, protocol::End{});
   context_.cancel_all(awaited_);
   context_.wait_all(awaited_);
 }

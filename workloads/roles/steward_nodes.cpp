@@ -37,7 +37,6 @@ void Steward::add_machines(Role role, std::span<const std::size_t> departing, st
     Node& node = nodes_.emplace_back();
     node.rank = rank;
     node.role = role;
-    node.channel = protocol::occupancies;
     node.index = index;
   }
   for (const std::size_t index : departing) nodes_[before + index].machine = static_cast<int>(first++);
@@ -69,14 +68,14 @@ void Steward::begin_nodes_again() {
 
 /// With the node of a slot that says so itself, all are told that it is there.
 void Steward::hear_node(Node& node, const Note& note) {
-  if (!protocol::holds<protocol::Arrived>(note)) {
+  const auto arrived = protocol::as<protocol::Arrived>(note);
+  if (!arrived) {
     node.has_ended = true;
     return;
   }
   const auto number = static_cast<std::size_t>(&node - nodes_.data());
-  awaited_[deciders_.size() + number] = context_.receive(node.rank, protocol::ends_of_job, {});
-  const int arrived = protocol::unpack<protocol::Arrived>(note).incarnation;
-  if (node.is_starting && arrived == incarnation_of(node)) welcome_node(node);
+  awaited_[deciders_.size() + number] = protocol::receive<"ends-of-job">(context_, node.rank);
+  if (node.is_starting && arrived->incarnation == incarnation_of(node)) welcome_node(node);
 }
 
 /// As this launch counts.
@@ -84,9 +83,8 @@ int Steward::incarnation_of(const Node& node) const {
   return node.machines == nullptr ? 1 : node.in_launch(node.announced);
 }
 
-Note Steward::joined_note(const Node& node) const {
-  return protocol::pack(protocol::NodeJoined{
-      .node = node.index, .incarnation = incarnation_of(node), .is_store = node.role == Role::store});
+protocol::NodeJoined Steward::joined_note(const Node& node) const {
+  return {.node = node.index, .incarnation = incarnation_of(node), .is_store = node.role == Role::store};
 }
 
 void Steward::welcome_node(Node& node) {
@@ -95,31 +93,30 @@ void Steward::welcome_node(Node& node) {
   node.away_since.reset();
   record(node, "joined");
   if (node.role == Role::cache_node) return introduce(node);
-  const Note joined = joined_note(node);
-  tell(node.rank, protocol::membership, joined);
-  if (has_ended_stores_) return tell(node.rank, protocol::membership, protocol::pack(protocol::End{}));
+  const auto joined = joined_note(node);
+  tell<"membership">(node.rank, joined);
+  if (has_ended_stores_) return tell<"membership">(node.rank, protocol::End{});
   tell_all(Role::cache_node, joined);
 }
 
 /// A cache node that is back, and its workers, other nodes and stores, to each other. It knows the other
 /// nodes before it decides anything. Nodes that end do not wait for it.
 void Steward::introduce(const Node& node) {
-  const Note joined = joined_note(node);
-  std::vector<Note> others;
+  const auto joined = joined_note(node);
+  std::vector<protocol::NodeJoined> others;
   for (const Node& other : nodes_)
     if (!is_ending_ && is_peer(node, other)) others.push_back(joined_note(other));
-  auto welcome = protocol::unpack<protocol::NodeJoined>(joined);
+  auto welcome = joined;
   welcome.others = static_cast<std::int32_t>(others.size());
-  tell(node.rank, protocol::membership, protocol::pack(welcome));
-  for (const Note& other : others) tell(node.rank, protocol::membership, other);
+  tell<"membership">(node.rank, welcome);
+  for (const auto& other : others) tell<"membership">(node.rank, other);
   for (const std::size_t worker : clients_of_[static_cast<std::size_t>(node.index)])
     if (const Slot& slot = slots_[worker]; slot.is_member)
-      tell(node.rank, protocol::membership,
-           protocol::pack(protocol::Joined{.worker = static_cast<std::int32_t>(worker),
-                                           .incarnation = slot.in_launch(slot.incarnation)}));
+      tell<"membership">(node.rank, protocol::Joined{.worker = static_cast<std::int32_t>(worker),
+                                                     .incarnation = slot.in_launch(slot.incarnation)});
   tell_stores(joined);
   tell_clients(node, joined);
-  if (is_ending_) return tell(node.rank, protocol::membership, protocol::pack(protocol::End{}));
+  if (is_ending_) return tell<"membership">(node.rank, protocol::End{});
   tell_peers(node, joined);
 }
 
@@ -141,14 +138,14 @@ bool Steward::have_cache_nodes_ended() const {
 void Steward::end_stores() {
   if (has_ended_stores_ || !is_ending_ || !have_cache_nodes_ended()) return;
   has_ended_stores_ = true;
-  tell_stores(protocol::pack(protocol::End{}));
+  tell_stores(protocol::End{});
 }
 
 void Steward::end_nodes() {
   for (std::size_t number = 0; number < nodes_.size(); ++number) {
     const Node& node = nodes_[number];
     if (node.machines == nullptr) continue;
-    tell(node.rank, protocol::occupancies, protocol::pack(protocol::End{}));
+    tell<"occupancies">(node.rank, protocol::End{});
     Pending& awaited = awaited_[deciders_.size() + number];
     if (awaited.empty()) continue;
     context_.cancel(awaited);
@@ -215,8 +212,7 @@ void Steward::give_up_stores(Seconds time) const {
 /// `incarnation`: as this launch counts.
 void Steward::note_node_left(const Node& node, int incarnation) {
   const bool is_store = node.role == Role::store;
-  const Note note = protocol::pack(
-      protocol::NodeDeparted{.node = node.index, .incarnation = incarnation, .is_store = is_store});
+  const protocol::NodeDeparted note{.node = node.index, .incarnation = incarnation, .is_store = is_store};
   if (is_store) return tell_all(Role::cache_node, note);
   tell_stores(note);
   tell_clients(node, note);
@@ -224,15 +220,15 @@ void Steward::note_node_left(const Node& node, int incarnation) {
 }
 
 /// To those that are there.
-void Steward::tell_all(Role role, const Note& note) {
+void Steward::tell_all(Role role, const MembershipNote& note) {
   for (const Node& node : nodes_)
-    if (node.role == role && node.is_present && !node.has_ended) tell(node.rank, protocol::membership, note);
+    if (node.role == role && node.is_present && !node.has_ended) tell<"membership">(node.rank, note);
 }
 
 /// To the slots of the workers that the cache node serves.
-void Steward::tell_clients(const Node& node, const Note& note) {
+void Steward::tell_clients(const Node& node, const MembershipNote& note) {
   for (const std::size_t worker : clients_of_[static_cast<std::size_t>(node.index)])
-    tell(slots_[worker].rank, protocol::membership, note);
+    tell<"membership">(slots_[worker].rank, note);
 }
 
 /// Another cache node that is there, where they ask each other.
@@ -241,13 +237,13 @@ bool Steward::is_peer(const Node& node, const Node& other) const {
          other.rank != node.rank;
 }
 
-void Steward::tell_peers(const Node& node, const Note& note) {
+void Steward::tell_peers(const Node& node, const MembershipNote& note) {
   for (const Node& other : nodes_)
-    if (is_peer(node, other)) tell(other.rank, protocol::membership, note);
+    if (is_peer(node, other)) tell<"membership">(other.rank, note);
 }
 
 /// The directory hears the same.
-void Steward::tell_stores(const Note& note) {
+void Steward::tell_stores(const MembershipNote& note) {
   tell_all(Role::store, note);
   tell_all(Role::directory, note);
 }

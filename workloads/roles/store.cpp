@@ -50,7 +50,7 @@ void Store::run() {
   const std::size_t of_disk = readers_.size(), of_steward = of_disk + 1;
   wait_.resize(readers_.size() + 1 + (steward_ ? 1 : 0));
   if (incarnation_ > 1) join();
-  if (steward_) wait_[of_steward] = context_.receive(*steward_, protocol::membership, {});
+  if (steward_) wait_[of_steward] = protocol::receive<"membership">(context_, *steward_);
   for (std::size_t reader = 0; reader < readers_.size(); ++reader)
     if (!readers_[reader].has_ended) listen(reader);
   while (!is_over()) {
@@ -71,15 +71,16 @@ bool Store::is_over() const { return open_ == 0 && (!steward_ || no_more_join_);
 void Store::listen(std::size_t reader) {
   Reader& from = readers_[reader];
   from.ids.resize(most_of_read_);
-  wait_[reader] = context_.receive(from.rank, protocol::reads,
-                                   {Bytes(static_cast<std::int64_t>(from.ids.size() * sizeof(SampleId))),
-                                    reinterpret_cast<std::byte*>(from.ids.data())});
+  wait_[reader] =
+      protocol::receive<"reads">(context_, from.rank,
+                                 {Bytes(static_cast<std::int64_t>(from.ids.size() * sizeof(SampleId))),
+                                  reinterpret_cast<std::byte*>(from.ids.data())});
 }
 
 void Store::hear(std::size_t index, const Completion& ended) {
   Reader& reader = readers_[index];
   if (reader.is_joining) return advance_join(index, ended);
-  if (protocol::holds<protocol::End>(ended.note)) {
+  if (protocol::as<protocol::End>(ended.note)) {
     wait_for_sent(reader);
     reader.has_ended = true;
     --open_;
@@ -137,43 +138,32 @@ void Store::send(const SampleRead& read) {
     for (std::size_t i = 0; i < read.ids.size(); ++i)
       given_.set(numbers, i, read.has_failed(i) ? bad_sample : read.ids[i]);
   }
-  message.send = context_.send(reader.rank, protocol::read_data,
-                               {message.size, samples_ ? message.records.data() : nullptr});
+  message.send = protocol::send<"read-data">(context_, reader.rank,
+                                             {message.size, samples_ ? message.records.data() : nullptr});
   message.is_sent = true;
 }
 
 // ---- Readers that depart and join ----
 
 void Store::hear_steward(const Note& note) {
-  switch (protocol::kind_of(note)) {
-    case protocol::Kind::departed:
-      on_departed(client_of_worker(readers_, protocol::unpack<protocol::Departed>(note).worker));
-      break;
-    case protocol::Kind::joined: {
-      const auto joined = protocol::unpack<protocol::Joined>(note);
-      on_joined(client_of_worker(readers_, joined.worker), joined.incarnation);
-      break;
-    }
-    case protocol::Kind::node_departed:
-      on_departed(&readers_[static_cast<std::size_t>(protocol::unpack<protocol::NodeDeparted>(note).node)]);
-      break;
-    case protocol::Kind::node_joined: {
-      const auto joined = protocol::unpack<protocol::NodeJoined>(note);
-      on_joined(&readers_[static_cast<std::size_t>(joined.node)], joined.incarnation);
-      break;
-    }
-    case protocol::Kind::end:
-      no_more_join_ = true;
-      end_joins();
-      break;
-    default:
-      TANDEM_CHECK(false, "note of kind", protocol::name_of(protocol::kind_of(note)), "from the steward");
+  if (const auto departed = protocol::as<protocol::Departed>(note)) {
+    on_departed(client_of_worker(readers_, departed->worker));
+  } else if (const auto joined = protocol::as<protocol::Joined>(note)) {
+    on_joined(client_of_worker(readers_, joined->worker), joined->incarnation);
+  } else if (const auto node = protocol::as<protocol::NodeDeparted>(note)) {
+    on_departed(&readers_[static_cast<std::size_t>(node->node)]);
+  } else if (const auto back = protocol::as<protocol::NodeJoined>(note)) {
+    on_joined(&readers_[static_cast<std::size_t>(back->node)], back->incarnation);
+  } else {
+    protocol::unpack<protocol::End>(note);
+    no_more_join_ = true;
+    end_joins();
   }
-  wait_.back() = context_.receive(*steward_, protocol::membership, {});
+  wait_.back() = protocol::receive<"membership">(context_, *steward_);
 }
 
-/// Null: a worker that never asks this store. What is being read for it is read to its end; what waits for the
-/// disk is not read, or nodes that come and go would keep it busy with reads that nobody gets.
+/// Null: a worker that never asks this store. What is being read for it is read to its end; what waits for
+/// the disk is not read, or nodes that come and go would keep it busy with reads that nobody gets.
 void Store::on_departed(Reader* reader) {
   // It may have ended by itself.
   if (reader == nullptr || (reader->has_ended && !reader->is_joining)) return;
@@ -203,14 +193,13 @@ void Store::advance_join(std::size_t reader, const Completion& last) {
 /// Of a store that has come back: cache nodes stay, and join it. Notes to an earlier store of the slot may
 /// come first.
 void Store::join() {
-  Pending arrival = context_.send(*steward_, protocol::ends_of_job, {},
-                                  protocol::pack(protocol::Arrived{.incarnation = incarnation_}));
+  Pending arrival =
+      protocol::send<"ends-of-job">(context_, *steward_, protocol::Arrived{.incarnation = incarnation_});
   for (int welcome = 0; welcome != incarnation_;) {
-    Pending next = context_.receive(*steward_, protocol::membership, {});
+    Pending next = protocol::receive<"membership">(context_, *steward_);
     const Note note = context_.wait(next).note;
-    if (!protocol::holds<protocol::NodeJoined>(note)) continue;
-    const auto joined = protocol::unpack<protocol::NodeJoined>(note);
-    if (joined.is_store) welcome = joined.incarnation;
+    if (const auto joined = protocol::as<protocol::NodeJoined>(note); joined && joined->is_store)
+      welcome = joined->incarnation;
   }
   context_.wait(arrival);
   constexpr int first = 1;
@@ -231,7 +220,7 @@ void Store::end_membership() {
     context_.wait_all(reader.draining);
     wait_for_sent(reader);
   }
-  Pending end = context_.send(*steward_, protocol::ends_of_job, {}, protocol::pack(protocol::End{}));
+  Pending end = protocol::send<"ends-of-job">(context_, *steward_, protocol::End{});
   context_.wait(end);
   context_.cancel(wait_.back());
   context_.wait(wait_.back());

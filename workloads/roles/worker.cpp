@@ -177,7 +177,7 @@ void Worker::step() {
     if (!plan_.overlaps_forward()) exchange_->begin(*during);
     end_phase(Phase::exchange);
   }
-  if (reports) exchange_->report(contribution());
+  if (reports) exchange_->report(push_so_far());
   load();
   forward();
   if (during && plan_.overlaps_forward()) exchange_->begin(*during);
@@ -275,9 +275,9 @@ void Worker::backward(const sync::Exchange* during) {
 
 void Worker::bucket_ready(int bucket) {
   if (bucket == 0) batches_.note_exchange(true);
-  Contribution of_step = contribution();
-  of_step.commit_round = commits_.next_decided();
-  exchange_->bucket_ready(bucket, of_step);
+  protocol::Push push = push_so_far();
+  push.commit_round = static_cast<std::int32_t>(commits_.next_decided());
+  exchange_->bucket_ready(bucket, push);
 }
 
 /// A step that is not finite ends the job, or continues without the part that the replica left out.
@@ -308,7 +308,7 @@ void Worker::decide() {
   asked_ = done;
   auto decision = logged(done, policy_->on_step_done(done));
   if (std::holds_alternative<sync::Ask>(decision)) {
-    const sync::Answer answer = exchange_->ask(contribution());
+    const sync::Answer answer = exchange_->ask(push_so_far());
     end_phase(Phase::query);
     asked_ = answer;
     decision = logged(answer, policy_->on_answer(answer));

@@ -92,7 +92,7 @@ class Worker {
   void grant(int local_steps);
   void log(const sync::WorkerEvent& event, std::string decisions);
   sync::WorkerDecision logged(const sync::WorkerEvent& event, sync::WorkerDecision decision);
-  Contribution contribution() const { return progress_.contribution(step_duration_); }
+  protocol::Push push_so_far() const { return progress_.push(step_duration_); }
 
   const Job& job_;
   const ExchangePlan& plan_;

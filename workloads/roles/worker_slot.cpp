@@ -42,7 +42,7 @@ void WorkerSlot::run() {
   }
   while (true) {
     const Note note = steward_.wait();
-    if (protocol::holds<protocol::End>(note)) return steward_.close();
+    if (protocol::as<protocol::End>(note)) return steward_.close();
     if (node_ && node_->hear(note)) {
       if (ended_ > 0) node_->decline(context_, ended_);
       continue;

@@ -54,16 +54,16 @@ std::vector<Ids> requests_of(const std::function<void(PeerSource&)>& ask,
     context.wait(all);
     for (;;) {
       Ids ids(protocol::Found::most);
-      Pending asks = context.receive(0, protocol::peer_reads,
-                                     {Bytes(static_cast<std::int64_t>(ids.size() * sizeof(SampleId))),
-                                      reinterpret_cast<std::byte*>(ids.data())});
+      Pending asks =
+          protocol::receive<"peer-reads">(context, 0,
+                                          {Bytes(static_cast<std::int64_t>(ids.size() * sizeof(SampleId))),
+                                           reinterpret_cast<std::byte*>(ids.data())});
       const Note note = context.wait(asks).note;
-      if (protocol::holds<protocol::End>(note)) return;
+      if (protocol::as<protocol::End>(note)) return;
       ids.resize(static_cast<std::size_t>(protocol::unpack<protocol::Read>(note).samples));
       protocol::Found found{.samples = static_cast<std::int32_t>(ids.size())};
       for (std::size_t i = 0; i < ids.size(); ++i) found.set(i);
-      Pending answer =
-          context.send(0, protocol::peer_data, {sample * std::ssize(ids), nullptr}, protocol::pack(found));
+      Pending answer = protocol::send<"peer-data">(context, 0, found, {sample * std::ssize(ids), nullptr});
       context.wait(answer);
       requests.push_back(std::move(ids));
     }

@@ -133,6 +133,7 @@ EndedGeneration ended_generation(const Job& job, const Generation& generation, c
                         .slots = generation.slots,
                         .lost_commit = result.lost_commit};
   if (from != nullptr) ended.deals = from->deals;
+  if (!result.drawn && result.failed_rank >= 0) ended.died_on = job.roster().host_of(result.failed_rank);
   return ended;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -17,10 +18,12 @@ constexpr double endless_s = 1e13;
 /// All machines of a job, from now on.
 class Fleet {
  public:
-  Fleet(const CumulativeHazard& hazard, std::vector<double> ages_s) : hazard_(hazard) {
-    std::ranges::sort(ages_s);
-    for (const double age : ages_s) {
-      if (groups_.empty() || groups_.back().age != age) groups_.push_back({age, 0.0, hazard(age)});
+  explicit Fleet(std::vector<AgedMachine> machines) {
+    const auto place = [](const AgedMachine& machine) { return std::pair(machine.age_s, machine.hazard); };
+    std::ranges::sort(machines, std::less<>(), place);
+    for (const auto& [hazard, age] : machines) {
+      if (groups_.empty() || groups_.back().age != age || groups_.back().hazard != hazard)
+        groups_.push_back({hazard, age, 0.0, (*hazard)(age)});
       groups_.back().machines += 1.0;
     }
   }
@@ -29,7 +32,7 @@ class Fleet {
   double failures_within(double t) const {
     double sum = 0.0;
     for (const auto& group : groups_) {
-      const double end = hazard_(group.age + t);
+      const double end = (*group.hazard)(group.age + t);
       if (std::isinf(end)) return end;
       sum += group.machines * (end - group.begin);
     }
@@ -38,12 +41,12 @@ class Fleet {
 
  private:
   struct Group {
+    const CumulativeHazard* hazard;
     double age;
     double machines;
     double begin;  ///< cumulative hazard of one machine at this age
   };
 
-  const CumulativeHazard& hazard_;
   std::vector<Group> groups_;
 };
 
@@ -59,11 +62,10 @@ double interval_for(const Fleet& fleet, double work, Seconds cost) {
 
 }  // namespace
 
-std::optional<Seconds> age_aware_interval(const CumulativeHazard& hazard, std::vector<double> ages_s,
-                                          Seconds cost) {
-  TANDEM_CHECK(cost.count() >= 0.0 && !ages_s.empty(), "cost", cost.count(), "machines", ages_s.size());
+std::optional<Seconds> age_aware_interval(std::vector<AgedMachine> machines, Seconds cost) {
+  TANDEM_CHECK(cost.count() >= 0.0 && !machines.empty(), "cost", cost.count(), "machines", machines.size());
   if (cost == Seconds()) return Seconds();
-  const Fleet fleet(hazard, std::move(ages_s));
+  const Fleet fleet(std::move(machines));
   const auto is_too_short = [&](double work) { return interval_for(fleet, work, cost) > work; };
   double low = 0.0;
   double high = 1e-6 * cost.count();

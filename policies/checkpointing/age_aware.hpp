@@ -9,6 +9,11 @@
 
 namespace tandem::checkpointing {
 
+struct AgedMachine {
+  const CumulativeHazard* hazard = nullptr;  ///< must outlive the call
+  double age_s = 0.0;
+};
+
 /// The work until the next commit that is optimal for the mean failure rate of the job during that work and
 /// its commit, given the ages of the machines, any of which stops the job: the shortest w with
 ///   w = optimal_interval(C, (w + C) / expected failures within w + C).
@@ -19,7 +24,6 @@ namespace tandem::checkpointing {
 /// commit. Pre: cost finite and >= 0; ages >= 0, at least one. Source: local intervals sqrt(2 C / rate) as in
 /// Ling, Mi, Lin, "A variational calculus approach to optimal checkpoint placement", IEEE Trans. Computers
 /// 50(7), 2001; the implicit form is ours.
-std::optional<Seconds> age_aware_interval(const CumulativeHazard& hazard, std::vector<double> ages_s,
-                                          Seconds cost);
+std::optional<Seconds> age_aware_interval(std::vector<AgedMachine> machines, Seconds cost);
 
 }  // namespace tandem::checkpointing

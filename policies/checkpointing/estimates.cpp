@@ -44,10 +44,11 @@ void Machines::save_warned(Seconds now, const std::function<bool(Seconds notice)
     if (std::isfinite(machine.departs.count()) && is_last(machine.departs - now)) machine.saved = true;
 }
 
-std::vector<double> Machines::ages_s(Seconds now) const {
-  if (all_.empty()) return {now.count()};
-  std::vector<double> ages;
-  for (const auto& machine : all_) ages.push_back((machine.age + (now - machine.ready)).count());
+std::vector<Machines::Age> Machines::ages(Seconds now) const {
+  if (all_.empty()) return {{.seconds = now.count()}};
+  std::vector<Age> ages;
+  for (const auto& machine : all_)
+    ages.push_back({static_cast<std::size_t>(machine.slot), (machine.age + (now - machine.ready)).count()});
   return ages;
 }
 
@@ -83,7 +84,7 @@ void Machines::serialise(PolicyState& state) {
 
 std::vector<OptionSpec> FailureRate::options() {
   return {{.name = "mtbf_s",
-           .summary = "mean seconds between failures of one machine; 0: learnt from departures",
+           .summary = "mean seconds of the job between failures of one machine; 0: learnt from departures",
            .default_value = 0.0,
            .minimum = 0.0,
            .maximum = longest_s},
@@ -93,16 +94,18 @@ std::vector<OptionSpec> FailureRate::options() {
            .minimum = 1e-6,
            .maximum = 1e6},
           {.name = "prior_hours",
-           .summary = "machine-hours that the assumption counts for; default not from a paper",
+           .summary = "hours of machines that the assumption counts for, shortened by transience.time_scale "
+                      "as lifetimes "
+                      "are; default not from a paper",
            .default_value = 24.0,
            .minimum = 1e-6,
            .maximum = 1e6}};
 }
 
-FailureRate::FailureRate(const Options& options)
+FailureRate::FailureRate(const Options& options, double time_scale)
     : given_(options.real("mtbf_s")),
       prior_failures_(options.real("prior_failures")),
-      prior_time_(options.real("prior_hours") * 3600.0) {}
+      prior_time_(options.real("prior_hours") * 3600.0 / time_scale) {}
 
 Seconds FailureRate::mtbf(const Machines& machines, Seconds now) const {
   const Seconds of_machine =

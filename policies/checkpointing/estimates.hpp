@@ -25,8 +25,12 @@ class Machines {
   void save_warned(Seconds now, const std::function<bool(Seconds notice)>& is_last);
 
   int count() const { return static_cast<int>(all_.size()); }
-  /// In seconds, in order of arrival. One machine, started at time 0, if no machine has been announced.
-  std::vector<double> ages_s(Seconds now) const;
+  struct Age {
+    std::size_t slot = 0;
+    double seconds = 0.0;
+  };
+  /// In order of arrival. One machine, started at time 0, if no machine has been announced.
+  std::vector<Age> ages(Seconds now) const;
   /// Until its departure, of each machine that was warned and for which no commit has been made since.
   std::vector<Seconds> notices(Seconds now) const;
   /// Revoked and lost machines.
@@ -56,7 +60,7 @@ class Machines {
 class FailureRate {
  public:
   static std::vector<OptionSpec> options();
-  explicit FailureRate(const Options& options);
+  FailureRate(const Options& options, double time_scale);
   /// Of the job: that of one machine divided by the number of machines. Learnt: the inverse of the posterior
   /// mean (a + failures) / (b + hours) of a machine's failure rate with a Gamma(a, b) prior.
   Seconds mtbf(const Machines& machines, Seconds now) const;

@@ -72,7 +72,8 @@ template <Seconds (*interval)(Seconds cost, Seconds mtbf)>
 class IntervalPolicy final : public PlanningPolicy {
  public:
   explicit IntervalPolicy(const Setting& setting)
-      : PlanningPolicy(setting.options, setting.options.boolean("on_warning")), rate_(setting.options) {}
+      : PlanningPolicy(setting.options, setting.options.boolean("on_warning")),
+        rate_(setting.options, setting.time_scale) {}
 
  protected:
   std::optional<Decision> next_commit(Seconds now) const override {

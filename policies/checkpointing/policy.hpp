@@ -96,7 +96,8 @@ using Decisions = std::vector<Decision>;
 
 // ---- Policies ----
 
-/// One object per job. Deterministic. A policy plans a commit with each Started, Committed and CommitFailed;
+/// One object per job: where the job starts again, a new one is restored and told what it has missed.
+/// Deterministic. A policy plans a commit with each Started, Committed and CommitFailed;
 /// where it gives no decision then, none is due.
 class Policy {
  public:
@@ -118,8 +119,9 @@ using CumulativeHazard = std::function<double(double age_s)>;
 
 struct Setting {
   Options options = {};
-  /// The lifetimes of machines, for `hazard`; null: those that its options describe.
-  CumulativeHazard hazard = nullptr;
+  /// The lifetimes of machines, for `hazard`: by slot; one: of all. Empty: those that its options describe.
+  std::vector<CumulativeHazard> hazards = {};
+  double time_scale = 1.0;  ///< seconds of machines in a second of the job
 };
 
 /// Errors: OptionError.

@@ -17,5 +17,7 @@ inline Event read_event(const Policy&, const std::string& text) { return parse_e
 using tandem::decide_in_words;
 using tandem::LogLine;
 using tandem::replay;
+using tandem::restore_event;
+using tandem::restored_state;
 
 }  // namespace tandem::checkpointing

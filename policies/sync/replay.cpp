@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "policies/vocabulary/recorded_line.hpp"
-#include "policies/vocabulary/replay.hpp"
 
 namespace tandem::sync {
 
@@ -28,16 +27,8 @@ std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event) {
 }
 
 namespace {
-constexpr std::string_view restored = "restore ";
 constexpr std::string_view begins = "begin ";
 }  // namespace
-
-std::string restore_event(const std::string& state) { return std::string(restored) + state; }
-
-std::optional<std::string> restored_state(const std::string& event) {
-  if (!event.starts_with(restored)) return std::nullopt;
-  return event.substr(restored.size());
-}
 
 std::string begin_event(const Begun& begun) {
   return std::string(begins) + "workers=" + std::to_string(begun.workers) +

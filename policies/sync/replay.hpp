@@ -5,6 +5,7 @@
 #include <string>
 
 #include "policies/sync/policy.hpp"
+#include "policies/vocabulary/replay.hpp"
 
 namespace tandem::sync {
 
@@ -16,10 +17,8 @@ StepBeginDecision decide(WorkerPolicy& policy, const StepBegin& event);
 /// The policy's decision on any event, as text; empty for an event without a decision.
 std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event);
 
-/// How decisions.csv and event logs record that a resumed job restored a policy: "restore version=7 ...".
-std::string restore_event(const std::string& state);
-/// The state in such a record; none if the text is another event.
-std::optional<std::string> restored_state(const std::string& event);
+using tandem::restore_event;
+using tandem::restored_state;
 
 /// How decisions.csv records that a new policy decides, where a generation of the job has other workers than
 /// the job: "begin workers=2 index=1". `index`: of the worker among these; of a server, 0.

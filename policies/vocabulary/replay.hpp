@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -15,6 +17,17 @@ struct LogLine {
   std::string decisions;
   bool operator==(const LogLine&) const = default;
 };
+
+/// How decisions.csv and event logs record that a policy continues from a state: "restore version=7 ...".
+inline constexpr std::string_view restored_event_begins = "restore ";
+inline std::string restore_event(const std::string& state) {
+  return std::string(restored_event_begins) + state;
+}
+/// The state in such a record; none if the text is another event.
+inline std::optional<std::string> restored_state(const std::string& event) {
+  if (!event.starts_with(restored_event_begins)) return std::nullopt;
+  return event.substr(restored_event_begins.size());
+}
 
 /// The policy's decisions on an event, one of several types in a variant. `handlers`: its members that take
 /// these types, `void (Policy::*)(const Type&, Decisions&)`, one each.

@@ -206,7 +206,8 @@ TEST_F(LongLocalCommits, InMemorySurviveOneMachineOfAPair) {
 /// checkpoint.mode background.
 TEST_F(LocalCommits, InMemoryTakeTheTimeOfAMessage) {
   const std::string words =
-      job(lifetimes("1e9,1e9") + "--set stop.rounds=6 --set checkpoint.options.interval=4 ");
+      job(lifetimes("1e9,1e9") +
+          "--set stop.rounds=6 --set checkpoint.options.interval=4 --set checkpoint.at_end=false ");
   const Results none = simulate(words + "--set checkpoint.options.interval=100 --set checkpoint.to=directory",
                                 "none"),
                 memory = simulate(words + "--set checkpoint.to=buddy", "memory"),
@@ -223,7 +224,7 @@ TEST_F(LocalCommits, InMemoryTakeTheTimeOfAMessage) {
 
 TEST_F(LongLocalCommits, InMemoryEndWithTheSameModelAndAreResumed) {
   const std::string commits =
-      "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set "
+      "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set checkpoint.at_end=false --set "
       "checkpoint.to=buddy --set recovery.mode=restart --set sync.over=all-reduce ";
   succeeds("simulate " + experiment(14, commits) + " --out whole");
   succeeds("simulate " + experiment(10, commits) + " --out first");

@@ -85,6 +85,21 @@ INSTANTIATE_TEST_SUITE_P(
         "fixed --set checkpoint.options.unit=seconds --set checkpoint.options.interval=0.2 --set "
         "placement.servers=[server,node-4]"));
 
+/// A job of 18 rounds with a commit every 10 is committed at its end, too, so nothing is done again.
+TEST_F(ResumeInPlace, AJobThatHasEndedContinuesFromItsEnd) {
+  for (const std::string more : {"", "--set sync.over=all-reduce"}) {
+    const std::string settings =
+        "--set evaluate_every=0 --set optimizer.momentum=0.9 --set checkpoint.policy=fixed --set "
+        "checkpoint.options.interval=10 --force " +
+        more;
+    succeeds("simulate " + experiment(24, settings) + " --out whole");
+    const Results first = simulate(experiment(18, settings), "first");
+    EXPECT_EQ(rounds_of_commits(first.journal), (std::vector<std::int64_t>{10, 18}));
+    succeeds("simulate --resume first --force --set stop.rounds=24 --out second");
+    expect_same_end("whole", "second", 18);
+  }
+}
+
 TEST_F(ResumeInPlace, BadKeysOfCommitsAreRefused) {
   const auto refused = [&](const std::string& settings, const std::string& why) {
     refuses("simulate " + experiment(4, settings) + " --out refused", why);

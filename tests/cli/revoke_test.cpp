@@ -67,10 +67,11 @@ TEST_F(LongRevokedJobs, OfModelledMathematicsContinueFromCommits) {
 TEST_F(LongRevokedJobs, CommitWhenTheirMachinesAreWarned) {
   for (const bool is_known : {true, false}) {
     SCOPED_TRACE(is_known);
-    const std::string words = job(2 * rounds, "--force --set checkpoint.policy=on-warning --decisions") +
-                              (is_known ? " --set checkpoint.options.cost_s=1" : ""),
-                      all = revoked(words) +
-                            " --set 'transience.options.times=30,1e9;1e9' --set transience.notice=20";
+    const std::string
+        words = job(2 * rounds,
+                    "--force --set checkpoint.policy=on-warning --set checkpoint.at_end=false --decisions") +
+                (is_known ? " --set checkpoint.options.cost_s=1" : ""),
+        all = revoked(words) + " --set 'transience.options.times=30,1e9;1e9' --set transience.notice=20";
     succeeds("simulate " + words + " --out whole");
     succeeds("simulate " + all + " --out simulated");
     succeeds("run " + all + " --out out");

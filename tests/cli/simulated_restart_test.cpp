@@ -6,8 +6,10 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -42,10 +44,13 @@ class SimulatedRestarts : public SecondSteps {
   double round_s() const { return makespan(job(lives("1000")), "stays") / 12; }
   /// A job that commits when its machine is warned.
   std::string warned_job(const std::string& lifetimes, double notice_s) const {
-    return job(lifetimes + fmt::format("--set sync.over=server --set placement.servers=[a] --set "
-                                       "checkpoint.policy=on-warning --set checkpoint.options={{}} --set "
-                                       "transience.start=1 --set transience.notice={} --decisions --force",
-                                       notice_s));
+    return job(
+        lifetimes +
+        fmt::format(
+            "--set sync.over=server --set placement.servers=[a] --set "
+            "checkpoint.policy=on-warning --set checkpoint.options={{}} --set checkpoint.at_end=false --set "
+            "transience.start=1 --set transience.notice={} --decisions --force",
+            notice_s));
   }
 };
 using LongSimulatedRestarts = SimulatedRestarts;
@@ -99,7 +104,7 @@ TEST_F(SimulatedRestarts, LaunchesTakeTimeAndMayBeStruck) {
   EXPECT_EQ(all.summary.at("membership").at("lost_samples"), 2);
 }
 
-/// Each generation begins with a policy that has learnt nothing.
+/// Each generation begins with a new policy, which continues from the last one.
 TEST_F(SimulatedRestarts, DecisionsOfPoliciesThatLearnAreReplayed) {
   const Results all = simulate(job(lives("8.5,9.25") + "--set sync.over=server --set placement.servers=[a] "
                                                        "--set checkpoint.policy=optimal "
@@ -234,7 +239,7 @@ TEST_F(LongSimulatedRestarts, MachinesThatAreWarnedEarlierLoseNoMore) {
 TEST_F(LongSimulatedRestarts, AfterAWarningLessThanARoundIsLost) {
   const std::string settings =
       "--set sync.over=server --set placement.servers=[a] --set checkpoint.policy=on-warning --set "
-      "stop.rounds=30 "
+      "stop.rounds=30 --set checkpoint.at_end=false "
       "--set transience.start=1 --decisions --force -q ";
   const auto told = [&](const std::string& lifetimes, double notice_s, const std::string& options) {
     return job(
@@ -284,7 +289,9 @@ TEST_F(LongSimulatedRestarts, AWarningIsHeardWithTheRoundInProgress) {
     const std::string words = experiment(
         24,
         std::string("--set workload.math=modelled --set recovery.mode=restart --set recovery.policy=restart "
-                    "--set checkpoint.policy=on-warning --set transience.notice=1000 --set evaluate_every=0 "
+                    "--set checkpoint.policy=on-warning --set checkpoint.at_end=false --set "
+                    "transience.notice=1000 --set "
+                    "evaluate_every=0 "
                     "--force -q ") +
             settings);
     const Results whole = simulate(words + " " + lives("1e9"), "whole");
@@ -316,31 +323,45 @@ TEST_F(LongSimulatedRestarts, WithoutACommitTheJobBeginsAgain) {
   EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), 4.5 + 3.5 + 12 * round, 1e-9);
 }
 
-/// The mean of jobs is that of the closed form: N segments of work and a commit, which failures strike.
+/// The mean of jobs is that of the closed form: segments of work and a commit, which failures strike. The
+/// last one is shorter, and has a commit, too. `optimal` and, with lifetimes without age, `hazard` make
+/// segments of the optimal interval, rounded up to whole rounds.
 TEST_F(LongSimulatedRestarts, TheMeanMakespanIsThatOfTheClosedForm) {
   const double round = round_s();
-  const Seconds mtbf(15.0), work(4 * round);
+  const Seconds mtbf(15.0);
   const checkpointing::Costs costs{.commit = Seconds(2), .load = Seconds(1), .downtime = Seconds(3)};
-  constexpr int segments = 10, jobs = 24;
-  // There is nothing to load before the first commit.
-  const double expected =
-      (checkpointing::segment_time(work, {costs.commit, Seconds(0), costs.downtime}, mtbf) +
-       checkpointing::job_time(work * (segments - 1.0), segments - 1, costs, mtbf))
-          .count();
-  std::vector<double> times;
-  for (int seed = 1; seed <= jobs; ++seed)
-    times.push_back(makespan(
-        job(fmt::format("--set transience.lifetime=exponential --set transience.options.mean={} --set "
-                        "transience.start=3 --set stop.rounds={} --set seed={} --force -q",
-                        mtbf.count(), 4 * segments, seed),
-            true),
-        "out"));
-  double mean = 0, squares = 0;
-  for (const double time : times) mean += time / jobs;
-  for (const double time : times) squares += (time - mean) * (time - mean) / (jobs - 1);
-  const double standard_error = std::sqrt(squares / jobs);
-  EXPECT_LT(standard_error, 0.15 * expected);
-  EXPECT_NEAR(mean, expected, 3 * standard_error);
+  constexpr int rounds = 40, jobs = 24;
+  const double optimum = checkpointing::optimal_interval(costs.commit, mtbf).count() / round;
+  std::map<std::string, std::vector<double>> times;
+  for (const auto& [policy, options, segment] :
+       {std::tuple("fixed", "interval: 4", 4.0),
+        std::tuple("optimal", "mtbf_s: 15, cost_s: 2", std::ceil(optimum)),
+        std::tuple("hazard", "cost_s: 2", std::ceil(optimum))}) {
+    SCOPED_TRACE(policy);
+    double expected = 0.0;
+    for (double done = 0.0; done < rounds; done += segment) {
+      const Seconds work(round * std::min(segment, rounds - done));
+      // There is nothing to load before the first commit.
+      const Seconds load = done == 0.0 ? Seconds(0) : costs.load;
+      expected += checkpointing::segment_time(work, {costs.commit, load, costs.downtime}, mtbf).count();
+    }
+    auto& own = times[policy];
+    for (int seed = 1; seed <= jobs; ++seed)
+      own.push_back(makespan(
+          job(fmt::format("--set transience.lifetime=exponential --set transience.options.mean={} --set "
+                          "transience.start=3 --set stop.rounds={} --set seed={} --set checkpoint.policy={} "
+                          "--set 'checkpoint.options={{{}}}' --force -q",
+                          mtbf.count(), rounds, seed, policy, options),
+              true),
+          "out"));
+    double mean = 0, squares = 0;
+    for (const double time : own) mean += time / jobs;
+    for (const double time : own) squares += (time - mean) * (time - mean) / (jobs - 1);
+    const double standard_error = std::sqrt(squares / jobs);
+    EXPECT_LT(standard_error, 0.15 * expected);
+    EXPECT_NEAR(mean, expected, 3 * standard_error);
+  }
+  EXPECT_EQ(times["hazard"], times["optimal"]);
 }
 
 TEST_F(SimulatedRestarts, RestartsAreLimited) {

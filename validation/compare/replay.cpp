@@ -17,6 +17,7 @@
 #include "policies/recovery/replay.hpp"
 #include "policies/sync/policy.hpp"
 #include "validation/compare/gates.hpp"
+#include "workloads/job/commit_machines.hpp"
 #include "workloads/job/data_plan.hpp"
 #include "workloads/job/recovery_plan.hpp"
 #include "workloads/job/resolved_experiment.hpp"
@@ -75,15 +76,22 @@ Decider worker_of(const RunInfo& info, Rank rank) {
 }
 
 Decider commits_of(const RunInfo& info, Rank) {
-  const auto make = [policy = ResolvedExperiment(info.experiment).checkpointing.value()] {
-    return policy.make()({.options = policy.options()});
+  const auto make = [policy = ResolvedExperiment(info.experiment).checkpointing.value(),
+                     experiment = info.experiment, lifetimes = info.lifetimes] {
+    return policy.make()(checkpointing_setting(experiment, policy.options(), lifetimes));
   };
-  return [make, policy = std::shared_ptr(make()), has_started = false](const std::string& event) mutable {
+  return [make, policy = std::shared_ptr(make()),
+          has_started = false](const std::string& event) mutable -> std::string {
     // Each generation of a job that starts again, and each worker that gets the duty to decide, has a new
-    // policy, which first learns of its machines.
-    if (has_started && event.starts_with("ready")) {
+    // policy, which first continues from the last one or learns of its machines.
+    const auto state = checkpointing::restored_state(event);
+    if (state || (has_started && event.starts_with("ready"))) {
       policy = make();
       has_started = false;
+    }
+    if (state) {
+      restore(*policy, *state);
+      return "";
     }
     has_started = has_started || event.starts_with("started");
     return checkpointing::decide_in_words(*policy, event);

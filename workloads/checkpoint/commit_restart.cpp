@@ -67,7 +67,7 @@ void read_commit(const Job& job, Context& context, Bytes size) {
   if (is_brought && writes_model) send_model(job, context);
 }
 
-std::optional<CommitRecord> record_of_restart(const Job& job) {
+std::optional<RestartCommit> restart_commit(const Job& job) {
   const CommitPlan& plan = job.checkpoints().commits;
   const ResumePoint& from = *job.resume();
   const double began_s = job.generation()->began.count();
@@ -75,20 +75,31 @@ std::optional<CommitRecord> record_of_restart(const Job& job) {
   const auto first = static_cast<std::size_t>(from.first_member());
   const RankAssignment& decider =
       job.roster().assignment(plan.by_members ? job.roster().workers()[first] : plan.decider);
-  CommitRecord record{.round = from.round, .ended = Seconds(before_all)};
+  RestartCommit commit{.record = {.round = from.round, .ended = Seconds(before_all)}};
+  CommitRecord& record = commit.record;
   Seconds by_servers{}, by_workers{};
   for (const RankAssignment& part : last_parts(job)) {
     const auto state = SavedState::load_numbers(state_path(job, from.directory, from.round, part));
     if (!state.has("commit.ended_s")) return std::nullopt;
-    if (part.role == decider.role && part.index == decider.index)
+    if (part.role == decider.role && part.index == decider.index) {
       record.started = Seconds(state.real("commit.started_s") - began_s);
+      if (state.has("commit.policy")) {
+        commit.policy = state.text("commit.policy");
+        commit.policy_at = Seconds(state.real("commit.policy_at_s"));
+      }
+    }
     record.ended = std::max(record.ended, Seconds(state.real("commit.ended_s") - began_s));
     Seconds& blocked = part.role == Role::worker ? by_workers : by_servers;
     blocked = std::max(blocked, Seconds(state.real("commit.blocked_s")));
     record.bytes += state.integer("commit.bytes");
   }
   record.blocked = by_servers + by_workers;
-  return record;
+  const Seconds took = record.ended - record.started;
+  commit.event = {.now = record.ended + job.generation()->began,
+                  .round = record.round,
+                  .duration = record.blocked,
+                  .took = took > record.blocked ? took : Seconds()};
+  return commit;
 }
 
 void note_times(SavedState& state, const Job& job, Seconds started, Seconds now, Seconds copied, Bytes size) {

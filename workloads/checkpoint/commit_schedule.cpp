@@ -12,36 +12,42 @@ namespace tandem {
 CommitSchedule::CommitSchedule(std::unique_ptr<checkpointing::Policy> policy, Setting setting, Log log)
     : policy_(std::move(policy)), setting_(setting), log_(std::move(log)) {}
 
-void CommitSchedule::begin(Seconds now, std::int64_t round, int machines) {
-  tell_machines(now, round, machines, Seconds());
-  give(checkpointing::Started{now, round}, round);
+void CommitSchedule::restore(const std::string& state) {
+  tandem::restore(*policy_, state);
+  if (log_) log_(checkpointing::restore_event(state), "");
 }
 
-void CommitSchedule::continue_from(Seconds now, std::int64_t round, std::int64_t since, int machines,
-                                   const CommitHistory& before) {
-  tell_machines(now, round, machines, now);
-  give(checkpointing::Started{now, round}, since);
-  if (before.round > 0) give(checkpointing::Committed{now, before.round, before.blocked}, since);
-  last_ = before;
-  work_ = before.work;
+void CommitSchedule::begin(Seconds now, std::int64_t round, const Events& before) {
+  tell(before, round);
+  give(checkpointing::Started{in_job(now), round}, round);
 }
 
-void CommitSchedule::tell_machines(Seconds now, std::int64_t round, int machines, Seconds age) {
+void CommitSchedule::continue_from(Seconds now, std::int64_t round, std::int64_t since, const Events& before,
+                                   const CommitHistory& history) {
+  tell(before, round);
+  give(checkpointing::Started{in_job(now), round}, since);
+  if (history.round > 0) give(checkpointing::Committed{in_job(now), history.round, history.blocked}, since);
+  last_ = history;
+  work_ = history.work;
+}
+
+void CommitSchedule::tell(const Events& before, std::int64_t round) {
   round_ = round;
-  for (int slot = 0; slot < machines; ++slot)
-    give(checkpointing::Ready{.now = now, .slot = slot, .incarnation = 1, .age = age}, round);
+  for (const checkpointing::Event& event : before) give(event, round);
 }
 
-void CommitSchedule::round_done(Seconds now, std::int64_t round, int workers, Seconds duration) {
+void CommitSchedule::round_done(Seconds now, std::int64_t round, int workers, Seconds duration, bool ends) {
   TANDEM_CHECK(round > round_, "round", round, "after", round_);
   round_ = round;
   duration_ = duration;
   work_ += duration;
   if (under_way_ && round == due_) due_began_ = now;
-  give(checkpointing::RoundDone{now, round, workers, duration}, round);
-  if (under_way_) return;
-  if (!is_planned_for(round + setting_.ahead, duration * setting_.ahead)) return;
-  due_ = round + setting_.ahead;
+  give(checkpointing::RoundDone{in_job(now), round, workers, duration}, round);
+  // One that is decided for a later round does not come.
+  const bool is_last = ends && !(under_way_ && due_ <= round);
+  if (under_way_ && !is_last) return;
+  if (!is_last && !is_planned_for(round + setting_.ahead, duration * setting_.ahead)) return;
+  due_ = is_last ? round : round + setting_.ahead;
   due_began_ = now;
   under_way_ = true;
   requested_ = false;
@@ -53,7 +59,7 @@ void CommitSchedule::warned(Seconds now, int slot, Seconds notice) {
   Seconds late = duration_ * setting_.ahead;
   // Until one was measured: each worker learns of it with a reply, and has written when the next one comes.
   if (setting_.counts_later) late += until_counted_.value_or(duration_ * 2.0);
-  give(checkpointing::Warned{now, slot, std::max(Seconds(), notice - late)}, round_);
+  give(checkpointing::Warned{in_job(now), slot, std::max(Seconds(), notice - late)}, round_);
 }
 
 bool CommitSchedule::is_planned_for(std::int64_t round, Seconds more_work) const {
@@ -75,14 +81,14 @@ void CommitSchedule::committed(Seconds now, Seconds blocked) {
   under_way_ = false;
   last_ = {.round = due_, .blocked = blocked};
   const Seconds took = now - due_began_;
-  give(checkpointing::Committed{now, due_, blocked, took > blocked ? took : Seconds()},
+  give(checkpointing::Committed{in_job(now), due_, blocked, took > blocked ? took : Seconds()},
        setting_.counts_from_commit ? due_ : round_);
 }
 
 void CommitSchedule::commit_failed(Seconds now) {
   TANDEM_CHECK(under_way_, "no commit is under way; the last one was of round", due_);
   under_way_ = false;
-  give(checkpointing::CommitFailed{now}, round_);
+  give(checkpointing::CommitFailed{in_job(now)}, round_);
   if (setting_.every > 0) planned_round_ = due_ + setting_.every;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "policies/checkpointing/policy.hpp"
 
@@ -34,20 +35,30 @@ class CommitSchedule {
     std::int64_t every = 0;
     /// A complete commit counts only later, when other ranks have written what they know.
     bool counts_later = false;
+    /// When these ranks have begun. Events have times since the job began; all calls, since then.
+    Seconds began = {};
   };
   /// `log`: called with each event and the decisions on it; may be empty.
   using Log = std::function<void(const std::string& event, const std::string& decisions)>;
   CommitSchedule(std::unique_ptr<checkpointing::Policy> policy, Setting setting, Log log);
 
-  /// The job computes from `round` on, on so many machines. Pre: called once, before all other calls.
-  void begin(Seconds now, std::int64_t round, int machines);
+  using Events = std::vector<checkpointing::Event>;
+
+  /// The policy continues from the state that another one had. Pre: called before all other calls.
+  void restore(const std::string& state);
+  /// What restore takes.
+  std::string state() const { return serialised(*policy_); }
+
+  /// The job computes from `round` on. `before`: what has happened to machines and commits until then and the
+  /// policy does not know, in the order of time. Pre: called once, before all later calls.
+  void begin(Seconds now, std::int64_t round, const Events& before);
   /// The same where another policy has decided before: the job has computed since time 0. A plan in rounds
   /// counts from `since`, and one in seconds from when that policy decided last.
-  void continue_from(Seconds now, std::int64_t round, std::int64_t since, int machines,
-                     const CommitHistory& before);
+  void continue_from(Seconds now, std::int64_t round, std::int64_t since, const Events& before,
+                     const CommitHistory& history);
   CommitHistory history() const { return {last_.round, last_.blocked, work_}; }
-  /// `duration`: of the round, without commits.
-  void round_done(Seconds now, std::int64_t round, int workers, Seconds duration);
+  /// `duration`: of the round, without commits. `ends`: with a commit after this round, whatever was planned.
+  void round_done(Seconds now, std::int64_t round, int workers, Seconds duration, bool ends = false);
   /// The machine in a slot will be taken away after this time. A policy whose commits are decided ahead has
   /// less time, by the round that passes until its commit begins; so has one whose commits count later.
   void warned(Seconds now, int slot, Seconds notice);
@@ -70,8 +81,8 @@ class CommitSchedule {
  private:
   void give(const checkpointing::Event& event, std::int64_t from_round);
   bool is_planned_for(std::int64_t round, Seconds more_work) const;
-
-  void tell_machines(Seconds now, std::int64_t round, int machines, Seconds age);
+  void tell(const Events& before, std::int64_t round);
+  Seconds in_job(Seconds now) const { return setting_.began + now; }
 
   std::unique_ptr<checkpointing::Policy> policy_;
   Setting setting_;

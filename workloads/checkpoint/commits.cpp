@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <variant>
 
 #include "policies/checkpointing/policy.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -53,12 +54,42 @@ void Commits::make_schedule() {
     log = [this](const std::string& event, const std::string& decisions) {
       journal_.decisions.push_back({context_.rank(), "checkpointing", event, decisions});
     };
-  schedule_.emplace(plan_.make({.options = plan_.options}),
+  machines_ = machines_that_stop(job_);
+  const Generation* const generation = job_.generation();
+  schedule_.emplace(plan_.make(checkpointing_setting(job_.spec().experiment, plan_.options,
+                                                     describe_lifetimes(job_, machines_))),
                     CommitSchedule::Setting{.ahead = plan_.ahead,
                                             .counts_from_commit = plan_.only_rounds,
                                             .every = plan_.may_be_requested() ? 0 : plan_.every,
-                                            .counts_later = confirms_records()},
+                                            .counts_later = confirms_records(),
+                                            .began = generation == nullptr ? Seconds() : generation->began},
                     std::move(log));
+}
+
+void Commits::record_restart() {
+  restart_ = restart_commit(job_);
+  if (restart_) journal_.commits.push_back(restart_->record);
+}
+
+/// The policy continues as it was when the last commit was written, and learns what it has missed since then;
+/// without that, what has happened to its machines since the job began.
+std::vector<checkpointing::Event> Commits::events_before() const {
+  if (!restart_ || restart_->policy.empty()) return machine_events(job_, machines_, std::nullopt);
+  auto events = machine_events(job_, machines_, restart_->policy_at);
+  const auto is_later = [&](const checkpointing::Event& event) {
+    return std::visit([](const auto& one) { return one.now; }, event) > restart_->event.now;
+  };
+  events.insert(std::ranges::find_if(events, is_later), restart_->event);
+  return events;
+}
+
+/// It counts machines and commits for the next generation. Where workers come and go, another one may decide
+/// then.
+void Commits::note_policy(SavedState& state) const {
+  if (!schedule_ || plan_.by_members || job_.generation() == nullptr) return;
+  double at_s = (job_.generation()->began + context_.now()).count();
+  state.set_text("commit.policy", schedule_->state());
+  state.number("commit.policy_at_s", at_s);
 }
 
 // ---- The job, or another view of its members, begins ----
@@ -75,8 +106,7 @@ void Commits::begin_members(std::int64_t round) {
   // A worker that joins is in a view already.
   if (!is_awaited_ || is_in_view_) return;
   // Which of them is present, they do not know yet; of several rows one stays.
-  if (job_.is_restarted())
-    if (const auto record = record_of_restart(job_)) journal_.commits.push_back(*record);
+  if (job_.is_restarted()) record_restart();
   // Slots for spares are empty as the job begins.
   std::vector<int> first(job_.roster().first_workers().size());
   std::iota(first.begin(), first.end(), 0);
@@ -87,8 +117,7 @@ void Commits::begin_at(std::int64_t round) {
   if (job_.is_restarted()) {
     read_commit(job_, context_, writer_.size());
     for (const auto& part : files_.find()) written_.add(part);
-    if (schedule_)
-      if (const auto record = record_of_restart(job_)) journal_.commits.push_back(*record);
+    if (schedule_) record_restart();
     knowledge_.restart_from(round);
   }
   begun_ = last_round_ = round;
@@ -96,7 +125,8 @@ void Commits::begin_at(std::int64_t round) {
   round_began_ = context_.now();
   if (!schedule_) return;
   if (confirms_records()) line_.expect_records(job_.roster().workers());
-  schedule_->begin(round_began_, round, plan_.machines);
+  if (restart_ && !restart_->policy.empty()) schedule_->restore(restart_->policy);
+  schedule_->begin(round_began_, round, events_before());
   warnings_.listen();
 }
 
@@ -138,7 +168,7 @@ void Commits::count_from(std::int64_t round) {
   if (context_.rank() != decider_) return;
   make_schedule();
   begin_rounds(begun_);
-  schedule_->begin(round_began_, begun_, plan_.machines);
+  schedule_->begin(round_began_, begun_, events_before());
 }
 
 /// A commit that was decided and has not begun follows later: not all workers know of it. The worker that has
@@ -193,9 +223,9 @@ void Commits::take_over() {
   make_schedule();
   const CommitHistory& before = knowledge_.history();
   if (before.round == 0 && before.work == Seconds())
-    return schedule_->begin(round_began_, last_round_, plan_.machines);
+    return schedule_->begin(round_began_, last_round_, events_before());
   const std::int64_t since = std::max(before.round, job_.checkpoints().first_round);
-  schedule_->continue_from(round_began_, last_round_, since, plan_.machines, before);
+  schedule_->continue_from(round_began_, last_round_, since, events_before(), before);
 }
 
 void Commits::serialise_common(StateArchive& state) {
@@ -215,7 +245,7 @@ void Commits::hear_warnings() {
   const Seconds now = context_.now();
   for (const MachineWarnings::Warning& warning : warnings_.hear()) {
     if (schedule_)
-      schedule_->warned(now, plan_.slots[static_cast<std::size_t>(warning.rank)],
+      schedule_->warned(now, slot_of_machine(job_, machines_, warning.rank),
                         std::max(Seconds(), warning.departs - now));
     else if (plan_.commits_on_warning)
       warnings_.send(warning);
@@ -231,9 +261,12 @@ void Commits::step_done() {
   if (plan_.by_members && has_part_) collect(false);
 }
 
-void Commits::round_done(std::int64_t round, int workers) {
+void Commits::round_done(std::int64_t round, int workers, bool is_last) {
   hear_warnings();
   if (!has_part_) return;
+  const bool hears_of_it = is_worker(context_.rank()) && plan_.announced_by_reply;
+  const bool ends = is_last && plan_.at_end && last_of_job_ == 0 && !hears_of_it;
+  if (ends) last_of_job_ = round;
   const bool decides = plan_.by_members && plan_.every == 0 && is_awaited_ && context_.rank() == decider_;
   if (decides && !schedule_ && round > last_round_) take_over();
   if (!schedule_) {
@@ -247,7 +280,7 @@ void Commits::round_done(std::int64_t round, int workers) {
   // Where replies announce commits, a worker pushes the next round only after it has written its part, so the
   // wait takes no time. Where ranks count, the next commit begins only when the last one is complete.
   const bool is_next = plan_.every > 0 && round >= begun_ + plan_.every;
-  collect(is_next || (plan_.announced_by_reply && plan_.mode == CommitMode::blocking));
+  collect(is_next || ends || (plan_.announced_by_reply && plan_.mode == CommitMode::blocking));
   // The view may have ended meanwhile, or this worker may have got the state of others.
   if (plan_.by_members && (!schedule_ || round <= begun_)) return;
   const Seconds now = context_.now();
@@ -255,7 +288,7 @@ void Commits::round_done(std::int64_t round, int workers) {
   round_began_ = now;
   last_round_ = round;
   if (plan_.by_members) workers = static_cast<int>(parts_.size());
-  schedule_->round_done(now, round, workers, duration);
+  schedule_->round_done(now, round, workers, duration, ends);
   if (!tells_ahead()) return;
   const std::int64_t planned = round + plan_.ahead;
   const bool commits = schedule_->decided() == planned;
@@ -309,6 +342,7 @@ std::int64_t Commits::next_decided() const {
 bool Commits::is_due(std::int64_t round) const {
   if (!has_part_ || round == begun_) return false;
   if (schedule_) return schedule_->is_due(round);
+  if (round == last_of_job_) return true;
   if (plan_.every > 0 && !(is_worker(context_.rank()) && plan_.announced_by_reply))
     return round >= begun_ + plan_.every;
   return round == knowledge_.commit_round();
@@ -344,6 +378,7 @@ void Commits::begin(std::int64_t round) {
 void Commits::write(PartOfCommit part) {
   std::function<bool()> save;
   if (keeps_files_) {
+    note_policy(part.state);
     // Evaluations have files of their own where a machine's disk is another place.
     written_.add({begun_, plan_.are_on_machines() || !part.model_stays});
     // Runs while training continues, perhaps on another thread, so it has its own copies.

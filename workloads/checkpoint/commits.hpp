@@ -14,10 +14,12 @@
 #include "workloads/checkpoint/commit_files.hpp"
 #include "workloads/checkpoint/commit_line.hpp"
 #include "workloads/checkpoint/commit_protocol.hpp"
+#include "workloads/checkpoint/commit_restart.hpp"
 #include "workloads/checkpoint/commit_schedule.hpp"
 #include "workloads/checkpoint/machine_warnings.hpp"
 #include "workloads/checkpoint/part_writer.hpp"
 #include "workloads/context.hpp"
+#include "workloads/job/commit_machines.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
@@ -53,8 +55,9 @@ class Commits {
   void start(std::int64_t round);
   /// A step that does not end a round has ended on this rank.
   void step_done();
-  /// A round has ended on this rank, or only a step of it.
-  void round_done(std::int64_t round, int workers);
+  /// A round has ended on this rank, or only a step of it. `is_last`: the job ends with it, as all ranks of
+  /// the commit know.
+  void round_done(std::int64_t round, int workers, bool is_last = false);
   /// Learns of warnings, and notifies the rank that decides, as start, step_done and round_done do. A worker
   /// calls this before its last message of a round: the decision about that round then knows of it. After the
   /// round it would be late by one.
@@ -103,6 +106,9 @@ class Commits {
   };
 
   void make_schedule();
+  void record_restart();
+  std::vector<checkpointing::Event> events_before() const;
+  void note_policy(SavedState& state) const;
   void begin_at(std::int64_t round);
   void begin_members(std::int64_t round);
   void count_from(std::int64_t round);
@@ -155,6 +161,8 @@ class Commits {
   PartWriter writer_;
   MachineWarnings warnings_;
   std::optional<CommitSchedule> schedule_;  ///< on the rank that decides
+  std::vector<CommitMachine> machines_;     ///< that its policy knows
+  std::optional<RestartCommit> restart_;    ///< from which the job starts again
 
   std::int64_t confirmed_ = 0;             ///< the coordinator has written its part of this commit
   std::optional<std::int64_t> recorded_;   ///< see set_recorded; none: it does not matter
@@ -170,6 +178,7 @@ class Commits {
   Seconds started_{};  ///< its last commit
   Seconds blocked_{};  ///< by its part of the last commit
   std::int64_t last_round_ = 0;
+  std::int64_t last_of_job_ = 0;  ///< that round, if the job commits after it; 0: it is not known
   Seconds round_began_{};
   Seconds blocked_in_round_{};
 };

@@ -165,6 +165,7 @@ struct Experiment {
     CommitPlace to = CommitPlace::directory;
     int keep = 2;        ///< last commits whose files remain; 0: all
     int keep_every = 0;  ///< rounds of a span whose first commit remains, too; 0: none
+    bool at_end = true;  ///< also after the last round
   } checkpoint;
 
   /// What follows a departure.

@@ -483,6 +483,14 @@ std::vector<ExperimentKey> checkpoint_keys() {
       {KEY(checkpoint.keep_every), between(0, billion),
        "rounds: the files of the first commit in each span of so many rounds remain, too (but for the span "
        "in which training begins); 0: only the last ones. Needs checkpoint.to directory"},
+      {KEY(checkpoint.at_end),
+       {},
+       "with checkpoint.policy, commit after the last round, too: then `--resume` with more rounds repeats "
+       "none. Training has ended by then; the job ends when the commit is written, and the makespan has its "
+       "time. Left out where the ranks do not know in time which round is the last (stop.seconds and "
+       "stop.accuracy without a server or over several, lists of samples over a server, workers that come "
+       "and "
+       "go without a server)"},
   };
 }
 

@@ -40,8 +40,7 @@ struct CommitPlan {
   /// decides. A coordinator writes its part before it replies: it counts the rounds too, or learns of the
   /// commit from the push of the one that decides.
   bool by_members = false;
-  int machines = 0;             ///< hosts that have ranks of the job
-  std::vector<int> slots = {};  ///< the machine of each rank, counted from 0
+  bool at_end = false;  ///< a commit follows the last round, where the ranks know it
 
   bool commits_on_warning = false;  ///< the policy may do so, and ranks may be warned
   bool are_parts_apart = false;     ///< not all ranks see the files of all

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <optional>
-#include <set>
 #include <string>
 #include <system_error>
 #include <variant>
@@ -128,14 +126,13 @@ CommitPlan plan_commits(const Experiment& experiment, const ResolvedExperiment& 
                           !exchange.has_common_rounds() && !roster.steward();
   plan.parts = ranks_of_state(roster, exchange);
   if (plan.every == 0) plan.ahead = rounds_ahead(plan, exchange);
+  // The end does not wait for parts that workers still write, as they would wait for a reply. Where workers
+  // come and go, those that are behind the others do not know in time that the job has ended.
+  plan.at_end =
+      checkpoint.at_end && !plan.by_members && !(may_last && needs_states_of_workers(roster, exchange));
   std::vector<std::string> in_ring;
   for (const Rank keeper : roster.keepers()) in_ring.push_back(roster.host_of(keeper));
   plan.buddies = checkpointing::make_buddies(in_ring);
-  std::set<std::string> hosts;
-  for (const RankAssignment& assignment : roster.assignments()) hosts.insert(assignment.host);
-  plan.machines = static_cast<int>(hosts.size());
-  for (const RankAssignment& assignment : roster.assignments())
-    plan.slots.push_back(static_cast<int>(std::distance(hosts.begin(), hosts.find(assignment.host))));
   return plan;
 }
 

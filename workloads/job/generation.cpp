@@ -24,6 +24,7 @@ json to_json(const EndedGeneration& ended) {
   if (!ended.slots.empty()) document["slots"] = ended.slots;
   if (!ended.deals.empty()) document["deals"] = tandem::to_json(ended.deals);
   if (ended.lost_commit) document["lost_commit"] = *ended.lost_commit;
+  if (!ended.died_on.empty()) document["died_on"] = ended.died_on;
   return document;
 }
 
@@ -38,6 +39,7 @@ EndedGeneration ended_from_json(const json& document) {
   ended.slots = document.value("slots", std::vector<int>());
   if (document.contains("deals")) ended.deals = deals_from_json(document["deals"]);
   if (document.contains("lost_commit")) ended.lost_commit = document["lost_commit"].get<std::int64_t>();
+  ended.died_on = document.value("died_on", "");
   return ended;
 }
 
@@ -164,6 +166,7 @@ json describe_generations(const Generation& generation, std::int64_t round) {
     json& one = all[number];
     one["number"] = number;
     one.erase("deals");
+    one.erase("died_on");
     if (generation.hosts.empty()) continue;
     one["slots"] = slots_of(generation, static_cast<int>(number));
     one["workers"] = one["slots"].size();

@@ -28,6 +28,7 @@ struct EndedGeneration {
   std::vector<sampling::Deal> deals = {};
   /// The latest complete commit, of which machines took the last copy of a part along; none: none did.
   std::optional<std::int64_t> lost_commit = {};
+  std::string died_on = {};  ///< the host of the rank that died by itself; empty: a machine departed or came
 };
 
 /// A part of a commit, named as the rank that wrote it, goes from one machine to another.

@@ -6,6 +6,7 @@
 
 #include "platforms/description_json.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/job/commit_machines.hpp"
 #include "workloads/job/job_description.hpp"
 #include "workloads/job/memory_estimate.hpp"
 #include "workloads/job/shard_shares.hpp"
@@ -115,6 +116,9 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   }
   const Experiment& experiment = info.experiment;
   if (experiment.transience.may_depart() || experiment.is_launched_again()) info.zones = zones_of(job);
+  // The one policy that knows them.
+  if (experiment.checkpoint.policy == "hazard")
+    info.lifetimes = describe_lifetimes(job, machines_that_stop(job));
   info.memory = describe_memory(job);
   std::optional<Job> whole;
   if (generation != nullptr && !generation->hosts.empty())

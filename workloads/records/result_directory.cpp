@@ -120,6 +120,7 @@ json to_json(const RunInfo& info) {
                    {"generations", info.generations},
                    {"experiment", to_json(info.experiment)}};
   if (!info.zones.empty()) document["zones"] = info.zones;
+  if (!info.lifetimes.is_null()) document["lifetimes"] = info.lifetimes;
   return document;
 }
 
@@ -149,6 +150,7 @@ RunInfo run_info_from_json(const json& document) {
     info.generations = document.value("generations", json());
     info.ensemble = document.value("ensemble", json());
     info.zones = document.value("zones", info.zones);
+    info.lifetimes = document.value("lifetimes", json());
     info.sharding = document.value("sharding", json());
     info.memory = document.value("memory", json());
     info.question = document.value("question", info.question);

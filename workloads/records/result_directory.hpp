@@ -48,6 +48,8 @@ struct RunInfo {
   nlohmann::json generations;
   /// Of each worker's slot, where machines may depart: machines of equal zones fall together. Else empty.
   std::vector<std::size_t> zones;
+  /// Of the machines whose loss stops the job, by slot: the "model" and its "options". Null: not known.
+  nlohmann::json lifetimes;
 };
 
 /// Of a rank; empty when unknown.

@@ -34,6 +34,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       writer_(job.checkpoints().writer),
       gets_pushes_(plan_.route() == sync::Route::server),
       holds_model_(plan_.servers_hold_model()),
+      is_alone_(job.roster().deciders().size() == 1),
       is_coordinator_(context.rank() == job.roster().coordinator()),
       requests_pulls_(plan_.requests_pulls()),
       steward_(job.roster().steward()),
@@ -221,20 +222,30 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
   if (!counts_updates_) pushes_.count(1);
   samples_ += push.samples;
   if (!is_coordinator_ || !gets_pushes_) commits_.hear(push.commit_round);
-  if (!counts_updates_ && pushes_.is_between_rounds()) hold_replies_if_due();
   const Progress reached = progress();
+  if (!counts_updates_ && pushes_.is_between_rounds()) hold_replies_if_due(reached);
   const sync::Push event = event_of(worker, push);
   stopping_ = stopping_ || event.done >= 1.0 || (holds_replies_ && commits_.ends_job_after(pushes_.rounds()));
   decide(event);
+  tell_left_if_enough();
   checkpoint_if_due();
   stop_.report(reached);
 }
 
 /// A round has ended, whose replies are not sent before its commit.
-void ParameterServer::hold_replies_if_due() {
+void ParameterServer::hold_replies_if_due(const Progress& progress) {
   const std::int64_t round = pushes_.rounds();
-  commits_.round_done(round, steward_ ? members_ : static_cast<int>(workers()));
+  commits_.round_done(round, steward_ ? members_ : static_cast<int>(workers()), is_last_round(progress));
   holds_replies_ = commits_.is_due(round);
+}
+
+/// Several servers must know it alike: they count the same rounds, and where workers wait for each other the
+/// same samples.
+bool ParameterServer::is_last_round(Progress progress) const {
+  if (is_alone_) return stopping_ || stop_.is_reached(progress);
+  progress.now = {};
+  if (!plan_.algorithm().make.lockstep) progress.samples = 0;
+  return stop_.is_reached(progress);
 }
 
 /// The policy decides on the event, which is recorded, as a replay does it.
@@ -295,9 +306,10 @@ void ParameterServer::apply(double scale) {
   ++version_;
   if (!counts_updates_) return;
   pushes_.end_round();
-  hold_replies_if_due();
   // Replies to this round say whether the job ends.
-  stopping_ = stopped_ = stopping_ || stop_.fraction_done(progress()) >= 1.0 ||
+  const Progress reached = progress();
+  hold_replies_if_due(reached);
+  stopping_ = stopped_ = stopping_ || stop_.fraction_done(reached) >= 1.0 ||
                          (holds_replies_ && commits_.ends_job_after(pushes_.rounds()));
 }
 

@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -106,7 +107,10 @@ class ParameterServer {
   int batch_of(const sync::Reply& decision) const;
   protocol::Reply note_of_reply(const sync::Reply& decision) const;
   void rescale();
-  void leave(int worker, bool drops = false);
+  void leave(int worker, bool drops = false, bool stays_awaited = false);
+  bool is_short() const;
+  void tell_left_if_enough();
+  void tell_left(int worker, bool drops);
   void drop_accepted(int worker);
   void ask_for_end();
   void tell_steward_end();
@@ -143,7 +147,8 @@ class ParameterServer {
   void serialise(StateArchive& state);
   SavedState current_state();
   void save_state(std::int64_t round);
-  void hold_replies_if_due();
+  void hold_replies_if_due(const Progress& progress);
+  bool is_last_round(Progress progress) const;
   void commit();
   void confirm_part(Client& client);
   void resume(const Job& job);
@@ -170,6 +175,7 @@ class ParameterServer {
   Rank writer_;       ///< of checkpoints
   bool gets_pushes_;  ///< with a payload
   bool holds_model_;
+  bool is_alone_;                ///< no other server
   bool is_coordinator_;          ///< it answers reports, ends the job, and records for all servers
   bool requests_pulls_;          ///< workers ask for replies
   std::optional<Rank> steward_;  ///< who says which workers depart and join; none: all stay
@@ -212,6 +218,7 @@ class ParameterServer {
   int present_;               ///< workers that have not left
   int members_ = 0;           ///< of them, those that take part
   bool is_paused_ = false;
+  std::set<int> left_;  ///< workers for whose slots the round still waits
   bool has_asked_for_end_ = false;
   bool no_more_join_ = false;  ///< the steward has said so
   int version_ = 0;

@@ -52,9 +52,11 @@ void ParameterServer::on_departed(int worker) {
     on_push(worker, *push);
   }
   lose_place(worker);
+  // One that has pushed, or begun to, is nobody for whom the round waits.
+  const bool is_awaited = !client.waits && client.key == 0 && client.unanswered == 0;
   client.waits = false;
   client.unanswered = 0;
-  leave(worker, drops);
+  leave(worker, drops, is_awaited && is_short());
   checkpoint_if_due();
 }
 
@@ -218,6 +220,7 @@ void ParameterServer::advance_join(int worker, const Completion& last) {
 /// The worker gets what the others have.
 void ParameterServer::welcome(int worker) {
   Client& client = clients_[static_cast<std::size_t>(worker)];
+  const bool is_awaited = left_.erase(worker) > 0;
   // Its next push overwrites that of the slot's last worker.
   if (model_.has_accepted(worker)) fold();
   client.last_push.version = client.reported_version = client.replied_version = version_;
@@ -242,6 +245,8 @@ void ParameterServer::welcome(int worker) {
   client.replied_model = model_.hand_out(worker);
   client.outgoing.note = note_of_reply({.worker = worker});
   send_reply(client);
+  // The round waits for this slot already.
+  if (is_awaited) return;
   decide(sync::Joined{now_of_policy(), worker, version_of_policy(version_)});
 }
 
@@ -286,17 +291,39 @@ void ParameterServer::rescale() {
 }
 
 /// The worker is absent from now on.
-void ParameterServer::leave(int worker, bool drops) {
+void ParameterServer::leave(int worker, bool drops, bool stays_awaited) {
   set_member(clients_[static_cast<std::size_t>(worker)], false);
   --present_;
   if (steward_) rescale();
+  if (stays_awaited)
+    left_.insert(worker);
+  else
+    tell_left(worker, drops);
+  ask_for_end();
+}
+
+/// Fewer workers than the job needs (recovery.least): the round in progress waits for others in the slots of
+/// those that have left, whether the remaining ones have pushed or not. As over an all-reduce, no update is
+/// made of so few gradients.
+bool ParameterServer::is_short() const {
+  if (!counts_updates_ || !gets_pushes_ || stopping_) return false;
+  return std::ranges::count_if(clients_, [](const Client& client) {
+           return client.has_place && !client.is_joining;
+         }) < recovery_.least;
+}
+
+/// There are enough again: no round waits any longer for those whose slots are still empty.
+void ParameterServer::tell_left_if_enough() {
+  while (!left_.empty() && !is_short()) tell_left(left_.extract(left_.begin()).value(), false);
+}
+
+void ParameterServer::tell_left(int worker, bool drops) {
   const sync::Left event{now_of_policy(), worker, drops};
   for (key_ = 0; !is_last_key(); ++key_) {
     decisions_ = sync::decide(*key_policies_[key_], event);
     carry_out();
   }
   decide(event);
-  ask_for_end();
 }
 
 /// Of a worker that is gone. No push of an earlier worker in its slot remains, since these were dropped, too.

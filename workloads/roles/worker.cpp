@@ -424,7 +424,11 @@ bool Worker::ends_with_commit() {
     commits_.step_done();
     return false;
   }
-  commits_.round_done(round_of_checkpoints(), plan_.sync_setting().workers);
+  // Elsewhere not all workers end at the same round, or a reply says so.
+  const Experiment::Stop& limits = job_.spec().experiment.stop;
+  const bool is_last = stopping_ && plan_.route() != sync::Route::server && limits.seconds == Seconds(0) &&
+                       limits.accuracy == 0.0;
+  commits_.round_done(round_of_checkpoints(), plan_.sync_setting().workers, is_last);
   // Elsewhere a reply says so.
   if (commits_.ends_job_after(round_of_checkpoints())) {
     exchange_->end_job();

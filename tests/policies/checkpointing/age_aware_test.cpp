@@ -8,6 +8,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "policies/checkpointing/interval.hpp"
@@ -32,8 +34,15 @@ CumulativeHazard limited(double mtbf, double limit) {
   return [=](double age) { return age < limit ? age / mtbf : std::numeric_limits<double>::infinity(); };
 }
 
+std::optional<Seconds> interval_of(const CumulativeHazard& hazard, const std::vector<double>& ages,
+                                   double cost) {
+  std::vector<AgedMachine> machines;
+  for (const double age : ages) machines.push_back({&hazard, age});
+  return age_aware_interval(std::move(machines), Seconds(cost));
+}
+
 double interval(const CumulativeHazard& hazard, const std::vector<double>& ages, double cost) {
-  const auto found = age_aware_interval(hazard, ages, Seconds(cost));
+  const auto found = interval_of(hazard, ages, cost);
   return found ? found->count() : std::numeric_limits<double>::infinity();
 }
 
@@ -78,6 +87,14 @@ TEST(AgeAware, TheYoungestMachineCountsMost) {
   EXPECT_EQ(mixed, interval(hazard, {36000.0, 0.0}, 10.0)) << "the order does not count";
 }
 
+TEST(AgeAware, MachinesMayHaveDifferentLifetimes) {
+  const CumulativeHazard often = constant(1000.0), seldom = constant(3000.0);
+  const auto found =
+      age_aware_interval({{&often, 5.0}, {&seldom, 5.0}, {&often, 5.0}, {&seldom, 700.0}}, Seconds(10.0));
+  const double rate = 2.0 / 1000.0 + 2.0 / 3000.0;
+  EXPECT_NEAR(found->count(), optimal_interval(Seconds(10.0), Seconds(1.0 / rate)).count(), 1e-6);
+}
+
 /// Expected work that commits save before the first failure of one machine, with intervals by age. The
 /// expected time until that failure does not depend on them.
 double saved_work(const CumulativeHazard& hazard, double age, double cost,
@@ -116,11 +133,11 @@ TEST(AgeAware, CommitsBeforeTheLimitOfLifetimes) {
 }
 
 TEST(AgeAware, NoFailuresNeedNoCommits) {
-  EXPECT_EQ(age_aware_interval([](double) { return 0.0; }, {5.0}, Seconds(10.0)), std::nullopt);
+  EXPECT_EQ(interval_of([](double) { return 0.0; }, {5.0}, 10.0), std::nullopt);
   // The only failure that can strike is one at a young age.
   const auto settled = [](double age) { return std::min(age, 100.0) / 1000.0; };
-  EXPECT_EQ(age_aware_interval(settled, {200.0}, Seconds(10.0)), std::nullopt);
-  EXPECT_EQ(age_aware_interval(constant(10.0), {200.0}, Seconds()), Seconds());
+  EXPECT_EQ(interval_of(settled, {200.0}, 10.0), std::nullopt);
+  EXPECT_EQ(interval_of(constant(10.0), {200.0}, 0.0), Seconds());
 }
 
 }  // namespace TANDEM_FILE

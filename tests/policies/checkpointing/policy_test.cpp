@@ -195,14 +195,14 @@ TEST(Hazard, TakesAnyModelOfLifetimes) {
   const CumulativeHazard wall = [](double age) {
     return age < 5000.0 ? age * 1e-7 : std::numeric_limits<double>::infinity();
   };
-  const auto policy =
-      entry.make({.options = Options::resolve("hazard", entry.options, {{"cost_s", 10.0}}), .hazard = wall});
+  const auto policy = entry.make(
+      {.options = Options::resolve("hazard", entry.options, {{"cost_s", 10.0}}), .hazards = {wall}});
   decide(*policy, Ready{Seconds(), 0, 1, Seconds(4000.0)});
   const double found = seconds_of(decide(*policy, Started{Seconds(100.0), 0}));
   EXPECT_GT(found, 880.0);
   EXPECT_LE(found, 890.0) << "before the limit of lifetimes";
   const auto never = entry.make({.options = Options::resolve("hazard", entry.options, {{"cost_s", 10.0}}),
-                                 .hazard = [](double) { return 0.0; }});
+                                 .hazards = {[](double) { return 0.0; }}});
   EXPECT_EQ(decide(*never, Started{Seconds(), 0}), Decisions());
 }
 
@@ -388,7 +388,7 @@ TEST(Options, BadOnesAreRefused) {
        "option 'prior_failures': expected number >= 1e-06 and <= 1e+06"},
       {"optimal", {{"share", 0.1}}, "unknown option 'share'"},
       {"hazard", {{"shape", 0.0}}, "option 'shape': expected number >= 0.1 and <= 10, found '0'"},
-      {"hazard", {{"scale_s", 0.0}}, "option 'scale_s': expected number >= 0.001 and <= 1e+12, found '0'"},
+      {"hazard", {{"scale_s", -1.0}}, "option 'scale_s': expected number >= 0 and <= 1e+12, found '-1'"},
       {"on-warning", {{"on_warning", true}}, "unknown option 'on_warning'"},
       {"budget", {{"share", 0.0}}, "option 'share': expected number >= 1e-06 and <= 1, found '0'"},
       {"budget", {{"share", 1.5}}, "option 'share': expected number >= 1e-06 and <= 1, found '1.5'"},

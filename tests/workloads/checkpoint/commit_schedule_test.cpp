@@ -51,6 +51,13 @@ class Scripted : public checkpointing::Policy {
   }
 };
 
+/// That are there from the beginning.
+CommitSchedule::Events machines(int count) {
+  CommitSchedule::Events ready;
+  for (int slot = 0; slot < count; ++slot) ready.emplace_back(checkpointing::Ready{Seconds(), slot, 1});
+  return ready;
+}
+
 class Schedules : public ::testing::Test {
  protected:
   CommitSchedule& make(CommitSchedule::Setting setting = {}) {
@@ -85,7 +92,7 @@ using Rounds = std::vector<std::int64_t>;
 TEST_F(Schedules, CountRounds) {
   script_.started = {{NextCommitInRounds{3}}};
   script_.committed = {{NextCommitInRounds{1}}, {NextCommitInRounds{4}}, {}};
-  make().begin(Seconds(0), 0, 5);
+  make().begin(Seconds(0), 0, machines(5));
   EXPECT_EQ(policy_->ready, 5);
   EXPECT_EQ(rounds_until(20), (Rounds{3, 4, 8}));
 }
@@ -93,7 +100,7 @@ TEST_F(Schedules, CountRounds) {
 TEST_F(Schedules, BeginWhereTheJobIsResumed) {
   script_.started = {{NextCommitInRounds{3}}};
   CommitSchedule& schedule = make();
-  schedule.begin(Seconds(0), 100, 1);
+  schedule.begin(Seconds(0), 100, machines(1));
   for (const std::int64_t round : {101, 102}) {
     schedule.round_done(Seconds(1), round, 4, Seconds(1));
     EXPECT_FALSE(schedule.is_due(round));
@@ -105,7 +112,7 @@ TEST_F(Schedules, BeginWhereTheJobIsResumed) {
 TEST_F(Schedules, CountSecondsOfWorkSinceTheDecision) {
   script_.started = {{NextCommitInSeconds{Seconds(2.5)}}};
   script_.committed = {{NextCommitInSeconds{Seconds(3)}}, {NextCommitInSeconds{Seconds(0)}}, {}};
-  make().begin(Seconds(0), 0, 1);
+  make().begin(Seconds(0), 0, machines(1));
   EXPECT_EQ(rounds_until(20), (Rounds{3, 6, 7}));
 }
 
@@ -113,7 +120,7 @@ TEST_F(Schedules, CountSecondsOfWorkSinceTheDecision) {
 TEST_F(Schedules, RoundedSumsOfDurationsCount) {
   script_.started = {{NextCommitInSeconds{Seconds(1)}}};
   CommitSchedule& schedule = make();
-  schedule.begin(Seconds(0), 0, 1);
+  schedule.begin(Seconds(0), 0, machines(1));
   double sum = 0.0;
   for (std::int64_t round = 1; round <= 10; ++round) {
     EXPECT_FALSE(schedule.is_due(round - 1));
@@ -127,7 +134,7 @@ TEST_F(Schedules, RoundedSumsOfDurationsCount) {
 TEST_F(Schedules, ALaterPlanReplacesAnEarlierOne) {
   script_.started = {{NextCommitInRounds{2}}};
   script_.round_done = {{NextCommitInSeconds{Seconds(3)}}};
-  make().begin(Seconds(0), 0, 1);
+  make().begin(Seconds(0), 0, machines(1));
   // Decided when round 1 ends.
   EXPECT_EQ(rounds_until(10), (Rounds{4}));
 }
@@ -135,7 +142,7 @@ TEST_F(Schedules, ALaterPlanReplacesAnEarlierOne) {
 TEST_F(Schedules, CommitNowIsDueWhenTheRoundEndsAndRemovesThePlan) {
   script_.started = {{NextCommitInRounds{4}}};
   script_.round_done = {{}, {checkpointing::CommitNow{}}};
-  make().begin(Seconds(0), 0, 1);
+  make().begin(Seconds(0), 0, machines(1));
   EXPECT_EQ(rounds_until(10), (Rounds{2}));
 }
 
@@ -144,7 +151,7 @@ TEST_F(Schedules, OneCommitIsUnderWayAtATime) {
   script_.round_done = {{}, {}, {checkpointing::CommitNow{}}};
   script_.committed = {{NextCommitInRounds{2}}};
   CommitSchedule& schedule = make();
-  schedule.begin(Seconds(0), 0, 1);
+  schedule.begin(Seconds(0), 0, machines(1));
   const auto is_due = [&](std::int64_t round) {
     schedule.round_done(Seconds(static_cast<double>(round)), round, 4, Seconds(1));
     return schedule.is_due(round);
@@ -165,7 +172,7 @@ TEST_F(Schedules, APlanInRoundsCountsFromTheDecisionOrFromTheCommit) {
     script_.started = {{NextCommitInRounds{2}}};
     script_.committed = {{NextCommitInRounds{4}}};
     CommitSchedule& schedule = make({.counts_from_commit = from_commit});
-    schedule.begin(Seconds(0), 0, 1);
+    schedule.begin(Seconds(0), 0, machines(1));
     for (std::int64_t round = 1; round <= 4; ++round) schedule.round_done(Seconds(1), round, 4, Seconds(1));
     schedule.committed(Seconds(4), Seconds(0.5));
     const std::int64_t expected = from_commit ? 6 : 8;
@@ -180,7 +187,7 @@ TEST_F(Schedules, AFailedCommitIsTriedAgain) {
   script_.started = {{NextCommitInRounds{1}}};
   script_.failed = {{NextCommitInRounds{2}}};
   CommitSchedule& schedule = make();
-  schedule.begin(Seconds(0), 0, 1);
+  schedule.begin(Seconds(0), 0, machines(1));
   schedule.round_done(Seconds(1), 1, 4, Seconds(1));
   EXPECT_TRUE(schedule.is_due(1));
   schedule.commit_failed(Seconds(1.5));
@@ -195,7 +202,7 @@ TEST_F(Schedules, WhereRanksCountAFailedCommitIsFollowedByTheNextOne) {
   script_.started = {{NextCommitInRounds{3}}};
   script_.failed = {{NextCommitInRounds{1}}};
   CommitSchedule& schedule = make({.counts_from_commit = true, .every = 3});
-  schedule.begin(Seconds(0), 0, 1);
+  schedule.begin(Seconds(0), 0, machines(1));
   for (std::int64_t round = 1; round <= 3; ++round) schedule.round_done(Seconds(1), round, 4, Seconds(1));
   EXPECT_TRUE(schedule.is_due(3));
   schedule.commit_failed(Seconds(3.5));
@@ -208,7 +215,7 @@ TEST_F(Schedules, WhereRanksCountAFailedCommitIsFollowedByTheNextOne) {
 TEST_F(Schedules, AWarningReachesThePolicy) {
   script_.warned = {{}, {checkpointing::CommitNow{}}};
   CommitSchedule& schedule = make();
-  schedule.begin(Seconds(0), 0, 2);
+  schedule.begin(Seconds(0), 0, machines(2));
   schedule.warned(Seconds(0.5), 1, Seconds(30));
   schedule.round_done(Seconds(1), 1, 4, Seconds(1));
   EXPECT_FALSE(schedule.is_due(1));
@@ -228,7 +235,7 @@ TEST(Warnings, AheadNeedTheTimeOfOneRoundMore) {
       CommitSchedule schedule(
           entry.make({.options = Options::resolve(entry.name, entry.options, {{"cost_s", 2.0}})}),
           {.ahead = ahead}, {});
-      schedule.begin(Seconds(0), 0, 1);
+      schedule.begin(Seconds(0), 0, machines(1));
       schedule.round_done(Seconds(1), 1, 4, Seconds(1));
       schedule.warned(Seconds(1.5), 0, Seconds(notice));
       schedule.round_done(Seconds(2), 2, 4, Seconds(1));
@@ -240,7 +247,7 @@ TEST(Warnings, AheadNeedTheTimeOfOneRoundMore) {
 /// Until the time was measured it is that of two rounds.
 TEST_F(Schedules, CommitsThatCountLaterHaveLessTime) {
   CommitSchedule& schedule = make({.counts_later = true});
-  schedule.begin(Seconds(0), 0, 1);
+  schedule.begin(Seconds(0), 0, machines(1));
   schedule.round_done(Seconds(1), 1, 4, Seconds(1));
   schedule.warned(Seconds(1.5), 0, Seconds(10));
   schedule.counted_after(Seconds(0.5));
@@ -261,7 +268,7 @@ TEST_F(Schedules, TellHowLongACommitTook) {
     log_.clear();
     script_.started = {{NextCommitInRounds{2}}};
     CommitSchedule& schedule = make({.ahead = ahead});
-    schedule.begin(Seconds(0), 0, 1);
+    schedule.begin(Seconds(0), 0, machines(1));
     for (const std::int64_t round : {1, 2, 3, 4})
       schedule.round_done(Seconds(static_cast<double>(round)), round, 4, Seconds(1));
     schedule.committed(Seconds(4.5), Seconds(0.25));
@@ -274,7 +281,7 @@ TEST_F(Schedules, ARequestedCommitFollowsTheRoundInProgress) {
     script_ = {};
     script_.started = {{NextCommitInRounds{100}}};
     CommitSchedule& schedule = make({.ahead = ahead});
-    schedule.begin(Seconds(0), 0, 1);
+    schedule.begin(Seconds(0), 0, machines(1));
     schedule.round_done(Seconds(1), 1, 4, Seconds(1));
     schedule.request();
     EXPECT_EQ(schedule.decided(), 0);
@@ -291,7 +298,7 @@ TEST_F(Schedules, AheadTheSameRoundsAreKnownARoundBefore) {
   script_.started = {{NextCommitInSeconds{Seconds(2.5)}}};
   script_.committed = {{NextCommitInSeconds{Seconds(3)}}, {NextCommitInSeconds{Seconds(5)}}, {}};
   CommitSchedule& schedule = make({.ahead = true});
-  schedule.begin(Seconds(0), 0, 1);
+  schedule.begin(Seconds(0), 0, machines(1));
   EXPECT_EQ(schedule.decided(), 0);
   schedule.round_done(Seconds(1), 1, 4, Seconds(1));
   EXPECT_EQ(schedule.decided(), 0);
@@ -309,13 +316,13 @@ TEST_F(Schedules, AheadTheSameRoundsAreKnownARoundBefore) {
 /// What nobody can learn of in time is done a round later.
 TEST_F(Schedules, AheadTheFirstRoundCannotBeCommitted) {
   script_.started = {{NextCommitInRounds{1}}};
-  make({.ahead = true}).begin(Seconds(0), 0, 1);
+  make({.ahead = true}).begin(Seconds(0), 0, machines(1));
   EXPECT_EQ(rounds_until(10), (Rounds{2}));
 }
 
 TEST_F(Schedules, LogEveryEvent) {
   script_.started = {{NextCommitInRounds{1}}};
-  make().begin(Seconds(0), 0, 2);
+  make().begin(Seconds(0), 0, machines(2));
   rounds_until(2);
   const std::vector<std::pair<std::string, std::string>> expected = {
       {"ready slot=0 incarnation=1 now=0", ""},
@@ -342,7 +349,7 @@ class Intervals : public ::testing::TestWithParam<std::string> {};
 TEST_P(Intervals, FollowTheClosedForm) {
   const Seconds cost(10), round(7), mtbf(3600.0 / 4);
   CommitSchedule schedule(policy(GetParam(), {{"mtbf_s", 3600.0}}), {}, {});
-  schedule.begin(Seconds(0), 0, 4);
+  schedule.begin(Seconds(0), 0, machines(4));
   std::map<std::string, Seconds> intervals = {{"young", checkpointing::young_interval(cost, mtbf)},
                                               {"daly", checkpointing::daly_interval(cost, mtbf)},
                                               {"optimal", checkpointing::optimal_interval(cost, mtbf)}};
@@ -384,8 +391,9 @@ TEST_F(Schedules, ContinueWhereAnotherPolicyHasEnded) {
   script_.started = {{NextCommitInRounds{1}}};
   script_.committed = {{NextCommitInSeconds{Seconds(4)}}, {NextCommitInSeconds{Seconds(4)}}};
   CommitSchedule& schedule = make({.ahead = 1});
-  schedule.continue_from(Seconds(20), 10, 8, 2, {.round = 8, .blocked = Seconds(3), .work = Seconds(1.5)});
-  EXPECT_EQ(log_.at(0).first, "ready slot=0 incarnation=1 age=20 now=20");
+  schedule.continue_from(Seconds(20), 10, 8, machines(2),
+                         {.round = 8, .blocked = Seconds(3), .work = Seconds(1.5)});
+  EXPECT_EQ(log_.at(0).first, "ready slot=0 incarnation=1 now=0");
   EXPECT_EQ(log_.at(3).first, "committed round=8 duration=3 now=20");
   schedule.round_done(Seconds(21), 11, 4, Seconds(1));
   EXPECT_EQ(schedule.decided(), 0);

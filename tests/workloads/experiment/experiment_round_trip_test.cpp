@@ -134,6 +134,7 @@ void make_recovery_sensible(Experiment& experiment) {
 void draw_policies_of_machines(Rng& rng, Experiment& experiment) {
   experiment.checkpoint.to = CommitPlace::directory;
   experiment.checkpoint.keep_every = 0;
+  experiment.checkpoint.at_end = rng.below(2) == 0;
   if (rng.below(2) == 0) {
     experiment.checkpoint.to = rng.below(2) == 0 ? CommitPlace::local : CommitPlace::directory;
     if (experiment.checkpoint.to == CommitPlace::directory)

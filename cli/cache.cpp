@@ -236,6 +236,7 @@ std::pair<double, double> mean_of(const std::vector<double>& ratios) {
 
 json result_of(const Case& one, double sample_rate, const Expected& expected) {
   cache::Counts sum;
+  std::int64_t filling = 0;
   std::vector<double> misses, byte_misses;
   for (const auto& counts : one.counts) {
     const bool is_all = sample_rate >= 1;
@@ -246,6 +247,7 @@ json result_of(const Case& one, double sample_rate, const Expected& expected) {
     sum.requests += counts.requests;
     sum.hits += counts.hits;
     sum.evicted += counts.evicted;
+    filling += counts.full_after.value_or(counts.requests);
     sum.largest_used = std::max(sum.largest_used, counts.largest_used);
   }
   json given = json::object();
@@ -260,6 +262,7 @@ json result_of(const Case& one, double sample_rate, const Expected& expected) {
                  {"miss_ratio", miss},
                  {"byte_miss_ratio", byte_miss},
                  {"evicted", sum.evicted},
+                 {"filling_requests", filling},
                  {"largest_used_bytes",
                   std::min(one.capacity,
                            static_cast<std::int64_t>(static_cast<double>(sum.largest_used) / sample_rate))},
@@ -273,13 +276,15 @@ json result_of(const Case& one, double sample_rate, const Expected& expected) {
 
 void write_csv(const std::string& path, const json& document) {
   std::string text =
-      "policy,capacity_bytes,requests,hits,miss_ratio,byte_miss_ratio,evicted,largest_used_bytes\n";
+      "policy,capacity_bytes,requests,hits,miss_ratio,byte_miss_ratio,evicted,largest_used_bytes,"
+      "filling_requests\n";
   for (const auto& own : document.at("results"))
-    text += fmt::format("{},{},{},{},{:.6f},{:.6f},{},{}\n", own.at("policy").get<std::string>(),
+    text += fmt::format("{},{},{},{},{:.6f},{:.6f},{},{},{}\n", own.at("policy").get<std::string>(),
                         own.at("capacity_bytes").get<std::int64_t>(), own.at("requests").get<std::int64_t>(),
                         own.at("hits").get<std::int64_t>(), own.at("miss_ratio").get<double>(),
                         own.at("byte_miss_ratio").get<double>(), own.at("evicted").get<std::int64_t>(),
-                        own.at("largest_used_bytes").get<std::int64_t>());
+                        own.at("largest_used_bytes").get<std::int64_t>(),
+                        own.at("filling_requests").get<std::int64_t>());
   write_whole_file(path, text);
 }
 
@@ -405,10 +410,10 @@ void add_cache(CLI::App& app, int&) {
                    "Names, separated by commas, or all (tandem list trace-cache)")
       ->required();
   command
-      ->add_option(
-          "SIZES", options->sizes,
-          "Capacities, separated by commas: bytes, 100k, 2GB (powers of 1024), a share of the working set "
-          "(with a point: 0.1), or auto")
+      ->add_option("SIZES", options->sizes,
+                   "Capacities, separated by commas: bytes, 100kB or 2GB (powers of 1000), 2GiB (powers of "
+                   "1024), a share "
+                   "of the working set (with a point: 0.1), or auto")
       ->required();
   command->add_option("--trace-options,-t", options->columns,
                       "Of csv: id-col=1,size-col=2,delimiter=LETTER|tab,has-header=true; of binary: "

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/output.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/keys.hpp"
 
 namespace tandem::cli {
@@ -35,27 +34,18 @@ std::vector<std::int64_t> sizes_of(const std::string& text, double working_set, 
                     working_set, smallest));
   }
   for (const auto& part : parts_of(text)) {
-    double number = 0;
-    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    const std::string unit(rest, part.data() + part.size());
-    constexpr std::string_view letters = "kmgt";
-    const auto power =
-        unit.empty() ? std::string_view::npos : letters.find(static_cast<char>(std::tolower(unit[0])));
-    const bool is_unit = unit.size() == 1 || (unit.size() == 2 && std::tolower(unit[1]) == 'b');
-    const bool is_share = part.find('.') != std::string::npos;
-    if (error == std::errc() && (unit.empty() || (power != std::string_view::npos && is_unit && !is_share)))
-      number *= is_share       ? working_set
-                : unit.empty() ? 1.0
-                               : std::pow(1024.0, static_cast<double>(power + 1));
-    else
-      number = 0;
-    if (number < 1 || number >= 0x1p62)
+    double share = 0;
+    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), share);
+    const bool is_share = error == std::errc() && rest == part.data() + part.size() &&
+                          part.find('.') != std::string::npos && share * working_set < 0x1p62;
+    const auto size = is_share ? Bytes(static_cast<std::int64_t>(share * working_set))
+                               : parse_bytes(part).value_or(Bytes(0));
+    if (size < Bytes(1))
       throw ConfigError(
-          "cache: expected sizes of at least one byte such as 1000, 100k, 2GB (powers of 1024), 0.1 (share "
-          "of the "
-          "working set) or auto, found '" +
+          "cache: expected sizes of at least one byte such as 1000, 100kB, 2GB (powers of 1000), 2GiB, 0.1 "
+          "(share of the working set) or auto, found '" +
           part + "'");
-    sizes.push_back(static_cast<std::int64_t>(number));
+    sizes.push_back(size.count());
   }
   return sizes;
 }

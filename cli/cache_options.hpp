@@ -12,7 +12,7 @@ namespace tandem::cli {
 
 /// The parts between commas; at least one.
 std::vector<std::string> parts_of(const std::string& text);
-/// "0.1" is a share of the working set, "100k" bytes (powers of 1024), "auto" eight shares.
+/// "0.1" is a share of the working set, "auto" eight shares, and other sizes are as in an experiment.
 /// Errors: ConfigError.
 std::vector<std::int64_t> sizes_of(const std::string& text, double working_set, std::int64_t smallest);
 /// Says which sizes hold nothing.

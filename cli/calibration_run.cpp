@@ -38,10 +38,12 @@ bool has_kinds(const Job& job, const std::string& cluster) {
   return cluster.empty() && job.real_math() && job.spec().experiment.run.devices == DeviceSpeed::native;
 }
 
+constexpr int least_ranks = 2;  ///< that send each other messages
+
 /// One for each rank of the job; at least two. One more, without a role, if none computes on the processor
 /// although another job on this platform might.
 int ranks_of(const Job& job, const std::string& cluster) {
-  const int ranks = std::max(2, job.roster().size());
+  const int ranks = std::max(least_ranks, job.roster().size());
   if (!has_kinds(job, cluster)) return ranks;
   const std::string processor = DevicePlan::processor_kind;
   for (Rank rank = 0; rank < ranks; ++rank)
@@ -163,7 +165,8 @@ Preparation prepare(LoadedJob loaded, const std::string& profile_path, const Cal
   prepared.directory = profile_path + ".work";
   if (is_real) {
     compute_natively_by_default(loaded);
-    prepared.machines->map_hosts(loaded);
+    // On real machines no rank is added for processors, so this many are all.
+    prepared.machines->map_hosts(loaded, least_ranks);
     prepared.directory = std::filesystem::absolute(prepared.directory).lexically_normal().string();
   }
   const Job job = make_job(loaded, prepared.directory);

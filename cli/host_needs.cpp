@@ -10,7 +10,7 @@
 namespace tandem::cli {
 
 std::vector<machines::HostNeed> host_needs(const Experiment& experiment,
-                                           const platforms::Description& platform) {
+                                           const platforms::Description& platform, int least) {
   const bool uses_gpus = experiment.run.devices == DeviceSpeed::native &&
                          experiment.workload.math == Experiment::Workload::Math::real;
   const Roster roster(experiment);
@@ -24,6 +24,8 @@ std::vector<machines::HostNeed> host_needs(const Experiment& experiment,
     needs.push_back({.host = assignment.host});
     if (uses_gpus) needs.back().gpu = platform.host(assignment.host).gpu;
   }
+  const auto last = std::ranges::find(needs, roster.assignments().back().host, &machines::HostNeed::host);
+  last->ranks += std::max(0, least - roster.size());
   return needs;
 }
 

@@ -13,9 +13,10 @@ namespace tandem::cli {
 
 /// The hosts that have ranks, in the order of their first ranks, without groups and machines. Each rank needs
 /// a place; a host with a GPU needs it where devices are native and mathematics is real. Pre: the placement
-/// of the experiment is resolved.
+/// of the experiment is resolved. `least`: ranks in all; what the job lacks of them is on the host of its
+/// last rank.
 std::vector<machines::HostNeed> host_needs(const Experiment& experiment,
-                                           const platforms::Description& platform);
+                                           const platforms::Description& platform, int least = 0);
 
 /// Gives hosts the machines and GPUs of --map.
 void apply_mapping(std::vector<machines::HostNeed>& needs, const std::vector<machines::Mapped>& hosts);

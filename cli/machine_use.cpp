@@ -199,12 +199,12 @@ std::vector<machines::MachineOffer> MachineUse::ask_offers() {
   return offers;
 }
 
-void MachineUse::deal_hosts(const LoadedJob& loaded) {
+void MachineUse::deal_hosts(const LoadedJob& loaded, int least) {
   const machines::PlacementRequest request{.machines = machines_,
                                            .ranks = {},
                                            .mapping = mapping_.hosts,
                                            .addresses = addresses_of(loaded.platform)};
-  auto needs = host_needs(loaded.experiment, loaded.platform);
+  auto needs = host_needs(loaded.experiment, loaded.platform, least);
   apply_mapping(needs, mapping_.hosts);
   for (auto& need : needs) need.machine = machines::named_machine(need.host, request);
   add_groups(needs, loaded.experiment.platform);
@@ -228,9 +228,9 @@ void MachineUse::note_shared_gpus(const LoadedJob& loaded) const {
           gpu.second, gpu.first, list, gpu.first, hosts.size() - 1));
 }
 
-void MachineUse::map_hosts(LoadedJob& loaded) {
+void MachineUse::map_hosts(LoadedJob& loaded, int least) {
   for (const auto& mapped : mapping_.hosts) loaded.platform.host(mapped.host);  // refuses an unknown one
-  if (mapping_.is_auto) deal_hosts(loaded);
+  if (mapping_.is_auto) deal_hosts(loaded, least);
   std::map<std::string, int> gpu_of;
   for (const auto& mapped : mapping_.hosts)
     if (mapped.gpu) gpu_of[mapped.host] = *mapped.gpu;

@@ -55,8 +55,9 @@ class MachineUse {
   bool is_used() const { return !machines_.empty(); }
   /// Gives hosts of the platform the GPUs that --map says. With --map auto, asks all machines what they
   /// offer, deals the hosts that have no machine, and prints the mapping. Pre: devices and placement of the
-  /// job are final. Errors: ConfigError for an unknown host, or hosts that do not fit; WorldError.
-  void map_hosts(LoadedJob& loaded);
+  /// job are final. `least`: ranks, as in host_needs(). Errors: ConfigError for an unknown host, or hosts
+  /// that do not fit; WorldError.
+  void map_hosts(LoadedJob& loaded, int least = 0);
   /// Places the ranks. Errors: ConfigError with the table when they cannot be placed.
   /// `ranks`: at least those of the job; further ones are placed with its last. 0: those of the job. Once the
   /// machines have been checked, a job with fewer workers uses those of them that its ranks need.
@@ -84,7 +85,7 @@ class MachineUse {
  private:
   machines::Agent agent() const;
   std::vector<machines::MachineOffer> ask_offers();
-  void deal_hosts(const LoadedJob& loaded);
+  void deal_hosts(const LoadedJob& loaded, int least);
   void note_shared_gpus(const LoadedJob& loaded) const;
   void note_several_networks() const;
   /// Of the directories that machines use instead of the result directory.

@@ -53,22 +53,10 @@ std::string shares_line(const Summary& summary) {
 
 std::string seconds_text(double seconds) { return significant(seconds, 4) + " s"; }
 
-/// Shares of step time; null without steps that count.
-json binding_document(const Results& results) {
-  const auto binding = validation::binding(results);
-  if (!binding) return nullptr;
-  return {{"computing", binding->computing},
-          {"data", binding->data},
-          {"query", binding->query},
-          {"exchange", binding->exchange},
-          {"slower_workers", binding->slower_workers},
-          {"later_samples", binding->later_samples}};
-}
-
 /// "\n  binds: exchange 40.1 % of step time, data 31.9 % (21.7 % in exchanges, ...), computing 28 %": the
 /// largest first.
 std::string binds_line(const Results& results) {
-  const auto binding = validation::binding(results);
+  const auto binding = validation::binding(results.info, results.journal);
   if (!binding) return "";
   constexpr double least = 0.0005;  // smaller shares round to 0 %
   const auto in_exchanges = [](double share, const char* reason) {
@@ -78,6 +66,8 @@ std::string binds_line(const Results& results) {
       {binding->computing, "computing", in_exchanges(binding->slower_workers, "waiting for slower workers")},
       {binding->data, "data",
        in_exchanges(binding->later_samples, "waiting for workers whose samples came later")},
+      {binding->decoding, "decoding samples",
+       in_exchanges(binding->slower_decoding, "waiting for workers that decoded longer")},
       {binding->exchange, "exchange", ""},
       {binding->query, "query", ""}};
   std::ranges::stable_sort(parts, std::ranges::greater(), [](const auto& part) { return std::get<0>(part); });
@@ -314,10 +304,18 @@ std::string commits_line(const Summary& summary, const RunInfo& info) {
   const double blocked_s = summary.commits->blocked.count(), makespan_s = summary.makespan_s;
   const std::int64_t failed = summary.commits->failed_commits;
   const auto count = static_cast<std::int64_t>(summary.commits->count);
+  // The model is in the state of a worker, too.
+  const std::string size =
+      count == 0
+          ? ""
+          : fmt::format(" of {} (states of the ranks, and the model as a file)",
+                        with_unit(static_cast<double>(summary.commits->bytes) / static_cast<double>(count),
+                                  Unit::bytes));
   return fmt::format(
-             "\n  commits: {}{}, for which training waited {} ({:.1f} % of the time{})",
-             with_separators(count), failed > 0 ? fmt::format(" ({} more were not completed)", failed) : "",
-             seconds_text(blocked_s), 100 * blocked_s / makespan_s,
+             "\n  commits: {}{}{}, for which training waited {} ({:.1f} % of the time{})",
+             with_separators(count), size,
+             failed > 0 ? fmt::format(" ({} more were not completed)", failed) : "", seconds_text(blocked_s),
+             100 * blocked_s / makespan_s,
              count > 1 && blocked_s > 0.0
                  ? fmt::format(", {} each", seconds_text(blocked_s / static_cast<double>(count + failed)))
                  : "") +
@@ -437,7 +435,7 @@ void print_results(const std::string& directory) {
   fmt::print("{}", results_line(results));
   print_document({{"directory", directory},
                   {"summary", to_json(results.summary)},
-                  {"binding", binding_document(results)}});
+                  {"binding", validation::to_json(validation::binding(results.info, results.journal))}});
 }
 
 }  // namespace tandem::cli

@@ -14,7 +14,7 @@
 namespace tandem {
 namespace {
 
-constexpr int study_folder_version = 1;
+constexpr int study_folder_version = 2;
 
 /// The file of an entry. The document is null where the configuration failed.
 struct EntryFile {

@@ -22,6 +22,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "validation/campaign/plan.hpp"
 #include "validation/campaign/sweep.hpp"
+#include "validation/compare/attribution.hpp"
 #include "validation/report/several_jobs.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/records/jobs_summary.hpp"
@@ -167,9 +168,9 @@ StudyEntry StudyRun::simulate_one(std::size_t i, const SimulateOptions& options)
   // Before this process simulates.
   if (suite_.study.stall) found = least_capacity(loaded, options, directory_of(i), *suite_.study.stall);
   const Simulated simulated = simulate_with_ensemble(loaded, options, directory_of(i), 1);
-  auto result = validation::study_result(names_of(configuration),
-                                         summarise(simulated.info, simulated.journal, simulated.makespan),
-                                         simulated.info);
+  auto result = validation::study_result(
+      names_of(configuration), summarise(simulated.info, simulated.journal, simulated.makespan),
+      simulated.info, validation::binding(simulated.info, simulated.journal));
   result.command = command_of(words_of(suite_, configuration));
   add_least_capacity(std::move(found), suite_.study, result, result);
   return {.results = {std::move(result)}};
@@ -189,8 +190,9 @@ StudyEntry StudyRun::simulate_several(std::size_t i, const LoadedJobs& several,
   StudyEntry entry;
   for (const auto& own : configuration.entries()) {
     const std::string folder = directory_of_job(directory, own.job);
-    auto& result = entry.results.emplace_back(
-        validation::study_job(names_of(own), own.job, all, read_summary(folder), read_run_info(folder)));
+    const Results read = read_results(folder);
+    auto& result = entry.results.emplace_back(validation::study_job(
+        names_of(own), own.job, all, read.summary, read.info, validation::binding(read.info, read.journal)));
     result.command = command_of(words_of(suite_, configuration));
   }
   entry.several = validation::study_jobs(all);

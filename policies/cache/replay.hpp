@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -78,6 +79,12 @@ struct Counts {
   std::int64_t hit_bytes = 0;  ///< of `bytes`
   std::int64_t evicted = 0;
   std::int64_t largest_used = 0;  ///< bytes that were in the cache at once, at most
+  /// Counted requests up to the first one for whose object there was no room; none: there was for all.
+  std::optional<std::int64_t> full_after = {};
+
+  void note_full() {
+    if (!full_after) full_after = requests;
+  }
 
   void add(std::int64_t size, bool is_hit) {
     ++requests;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <thread>
 
 #include "policies/vocabulary/check.hpp"
@@ -133,17 +132,19 @@ void sleep_until_all_are_here(MPI_Comm machine) {
 
 }  // namespace
 
-NodeRoutes probe_node_routes(MPI_Comm communicator, NodeMemory& memory) {
+NodeRoutes probe_node_routes(MPI_Comm communicator, NodeMemory& memory, Bytes message) {
   const MachineRanks machine(communicator);
   int own = 0;
   int rank = 0;
   check_mpi(MPI_Comm_rank(machine.communicator(), &own), "MPI_Comm_rank");
   check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
-  std::int64_t largest = memory.largest();
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, communicator), "MPI_Allreduce");
+  std::array<std::int64_t, 2> most = {memory.largest(), message.count()};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, communicator), "MPI_Allreduce");
+  const auto [largest, needed] = most;
   std::vector<NodeRouteTimes> times;
+  // The next smaller size, a quarter, stands for messages up to half of this one.
   for (const std::int64_t size : probed_sizes)
-    if (size <= largest) times.push_back({.size = Bytes(size)});
+    if (size <= largest && size / 2 < needed) times.push_back({.size = Bytes(size)});
   if (times.empty()) return NodeRoutes();
   if (memory.largest() > 0 && own < 2) {
     std::vector<Rank> probers(2, rank);

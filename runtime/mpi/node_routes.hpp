@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
@@ -54,8 +55,9 @@ struct NodeRouteTimes {
 NodeRoutes fastest_routes(const std::vector<NodeRouteTimes>& times);
 
 /// Two ranks of each machine send each other messages by each route, for some milliseconds; the others sleep.
-/// All machines get the same routes. Collective over `communicator`, on which `memory` was created. Errors:
-/// WorldError.
-NodeRoutes probe_node_routes(MPI_Comm communicator, NodeMemory& memory);
+/// `message`: the largest that will be sent; larger sizes are not probed. All machines get the same routes.
+/// Collective over `communicator`, on which `memory` was created. Errors: WorldError.
+NodeRoutes probe_node_routes(MPI_Comm communicator, NodeMemory& memory,
+                             Bytes message = Bytes(std::numeric_limits<std::int64_t>::max()));
 
 }  // namespace tandem

@@ -24,11 +24,12 @@ NodeRoutes from_profile(const std::vector<Profile::NodeRoute>& stored) {
 
 }  // namespace
 
-NodeRoutes choose_node_routes(const Profile* profile, NodeMemory& memory, MPI_Comm communicator) {
+NodeRoutes choose_node_routes(const Profile* profile, NodeMemory& memory, Bytes message,
+                              MPI_Comm communicator) {
   int repeats =
       profile != nullptr && !profile->node_routes.empty() && profile->machine == this_machine() ? 1 : 0;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &repeats, 1, MPI_INT, MPI_MIN, communicator), "MPI_Allreduce");
-  return repeats != 0 ? from_profile(profile->node_routes) : probe_node_routes(communicator, memory);
+  return repeats != 0 ? from_profile(profile->node_routes) : probe_node_routes(communicator, memory, message);
 }
 
 std::vector<Profile::NodeRoute> to_profile(const NodeRoutes& routes) {

@@ -13,9 +13,10 @@
 namespace tandem {
 
 /// `profile`: its routes are used where all ranks run on machines equal to the one it was measured on; null:
-/// none. Collective over `communicator`, on which `memory` was created. Errors: WorldError; ConfigError for a
-/// profile with an unknown route.
-NodeRoutes choose_node_routes(const Profile* profile, NodeMemory& memory, MPI_Comm communicator);
+/// none. `message`: the largest that will be sent. Collective over `communicator`, on which `memory` was
+/// created. Errors: WorldError; ConfigError for a profile with an unknown route.
+NodeRoutes choose_node_routes(const Profile* profile, NodeMemory& memory, Bytes message,
+                              MPI_Comm communicator);
 
 std::vector<Profile::NodeRoute> to_profile(const NodeRoutes& routes);
 

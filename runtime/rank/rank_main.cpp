@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -323,6 +324,16 @@ Notices notices_of(const Job& job, Rank rank, RankSignals& signals, const std::s
           .is_end_requested = [&signals] { return signals.is_end_requested(); }};
 }
 
+constexpr Bytes any_size(std::numeric_limits<std::int64_t>::max());
+
+/// Of gradients and models, no message is larger than the whole model. Others may have any size: samples,
+/// their losses, and states of ranks.
+Bytes largest_message(const Job& job) {
+  const bool has_others = job.data().from_storage() || job.data().needs_losses() || job.roster().steward() ||
+                          job.checkpoints().commits.are_in_memory();
+  return has_others ? any_size : job.model().bytes();
+}
+
 void run_on_device(Job& job, const RankOptions& options, const OwnJob& own, const ResultFiles& files,
                    std::span<const Job> served) {
   const Rank rank = own.rank;
@@ -337,7 +348,7 @@ void run_on_device(Job& job, const RankOptions& options, const OwnJob& own, cons
     // Disks are measured with as many reads at the same time as they may serve.
     setting.parallel_transfers = [](int) { return CalibrationSetting::deepest_reads; };
     if (setting.node_memory)
-      setting.node_routes = choose_node_routes(nullptr, *setting.node_memory, communicator);
+      setting.node_routes = choose_node_routes(nullptr, *setting.node_memory, any_size, communicator);
     const auto node_routes = to_profile(setting.node_routes);
     if (setting.device == nullptr && setting.node_memory && setting.node_memory->reaches_all())
       calibration.eager_bytes =
@@ -352,7 +363,8 @@ void run_on_device(Job& job, const RankOptions& options, const OwnJob& own, cons
   }
   MpiSetting setting = job_setting(job, rank, device.gpu.get(), options.cluster, own.messages());
   if (setting.node_memory)
-    setting.node_routes = choose_node_routes(job.devices().profile(), *setting.node_memory, own.messages());
+    setting.node_routes = choose_node_routes(job.devices().profile(), *setting.node_memory,
+                                             largest_message(job), own.messages());
   std::optional<GpuMonitor> gpu;
   if (device.gpu) gpu.emplace(device.address);
   nlohmann::json physics =

@@ -36,6 +36,33 @@ TEST_F(Cache, PrintsTheRatiosOfEveryPolicyAndSize) {
   EXPECT_EQ(line_.shell("ls out.csv*").output, "out.csv\n") << "nothing unfinished is left";
 }
 
+TEST_F(Cache, ReadsSizesAsExperimentsDo) {
+  const auto result =
+      line_.tandem("cache trace.csv csv lru 1kB,1KiB,0.5GB,50GB,50GiB,1.5 --json 2> /dev/null");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  std::vector<std::int64_t> sizes;
+  for (const auto& one : nlohmann::json::parse(result.output).at("results"))
+    sizes.push_back(one.at("capacity_bytes"));
+  EXPECT_EQ(sizes, (std::vector<std::int64_t>{1000, 1024, 500'000'000, 50'000'000'000, 50LL << 30, 90}));
+}
+
+/// Of 8 requests, the sixth is the first that finds no room for its object in 50 bytes.
+TEST_F(Cache, SaysForHowLongCachesWereFilling) {
+  const auto filling = [&](const std::string& words) {
+    const auto result = line_.tandem("cache trace.csv csv " + words + " --json 2> /dev/null");
+    std::vector<int> found;
+    for (const auto& one : nlohmann::json::parse(result.output).at("results"))
+      found.push_back(one.at("filling_requests"));
+    return found;
+  };
+  EXPECT_EQ(filling("lru,belady,minio 50,60"), (std::vector<int>{6, 8, 6, 8, 6, 8}));
+  EXPECT_EQ(filling("lru 50,60 --warm-up 4"), (std::vector<int>{2, 4}));
+  EXPECT_EQ(filling("lru 20 --warm-up 4"), (std::vector<int>{0}));
+  const std::string note = "misses because it is not yet full";
+  EXPECT_NE(line_.tandem("cache trace.csv csv lru 60").output.find(note), std::string::npos);
+  EXPECT_EQ(line_.tandem("cache trace.csv csv lru 20 --warm-up 4").output.find(note), std::string::npos);
+}
+
 TEST_F(Cache, TakesOptionsOfPolicies) {
   const auto two = line_.tandem("cache trace.csv csv slru 40 -e slru.segments=2 --json 2> /dev/null").output;
   EXPECT_EQ(nlohmann::json::parse(two).at("results")[0].at("options").at("segments"), "2");
@@ -207,7 +234,7 @@ TEST_F(Cache, BadInputIsRefused) {
   };
   refuses("trace.csv csv lur 10", {"'lur'", "did you mean 'lru'"});
   refuses("trace.csv csv lru 0", {"at least one byte", "'0'"});
-  refuses("trace.csv csv lru 10x", {"100k", "'10x'"});
+  refuses("trace.csv csv lru 10x", {"100kB", "'10x'"});
   refuses("trace.csv csv lru ''", {"auto", "''"});
   refuses("trace.csv csv lru 10 -t id-cool=1", {"id-col=NUMBER", "'id-cool=1'"});
   refuses("trace.csv csv lru 10 -t id-col=0", {"column from 1", "'0'"});

@@ -323,6 +323,7 @@ TEST_P(CommitSizes, AreThoseOfTheFiles) {
     std::int64_t written = vectors_in(state_path(directory_.string(), 4, job_->roster().assignment(rank)));
     if (rank == job_->checkpoints().writer) written += job_->model().bytes().count();
     EXPECT_EQ(commit_size(*job_, rank).count(), written) << "rank " << rank;
+    EXPECT_TRUE(has_part_in_commits(*job_, rank)) << "rank " << rank;
     all += written;
   }
   EXPECT_EQ(journal.commits.back().bytes, all);

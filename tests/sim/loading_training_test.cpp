@@ -54,6 +54,18 @@ TEST_P(LoadingFrom, TheModelIsTheSame) {
   for (const char* folder : {"processors", "ahead"}) EXPECT_TRUE(model_in(folder) == final_model()) << folder;
 }
 
+TEST_P(LoadingFrom, DecodingIsThePartAfterTheBatchHasArrived) {
+  price_ = [](Rank, const Work& work) { return Seconds(work.kind == Work::Kind::decode ? 0.002 : 0.001); };
+  for (const StepRecord& step : train(from(GetParam())).steps) {
+    const Seconds load = step.phases[static_cast<std::size_t>(Phase::load)];
+    EXPECT_NEAR(step.decoding.count(), 0.002, 1e-9) << step.step;
+    if (GetParam() == DataSource::memory)
+      EXPECT_EQ(load, step.decoding) << step.step;
+    else
+      EXPECT_GT(load, step.decoding + Seconds(1e-6)) << step.step;
+  }
+}
+
 std::string name_of_test(const ::testing::TestParamInfo<DataSource>& source) { return to_text(source.param); }
 INSTANTIATE_TEST_SUITE_P(Sources, LoadingFrom, ::testing::Values(DataSource::storage), name_of_test);
 INSTANTIATE_TEST_SUITE_P(LongSources, LoadingFrom, ::testing::Values(DataSource::memory), name_of_test);

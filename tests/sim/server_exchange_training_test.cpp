@@ -450,6 +450,19 @@ TEST_P(FirstWorker, EndsTheJobAtAnAccuracy) {
   EXPECT_EQ(found.back().first, reached->first);
 }
 
+/// With its last evaluation, after a round in which workers know of the end, and their server does not: it
+/// waits for the verdict.
+TEST_P(FirstWorker, EndsTheJobAfterItsEpochsWithoutTheAccuracy) {
+  Experiment experiment = evaluated();
+  experiment.stop = {.epochs = 4.0, .accuracy = 0.999};
+  const Journal journal = train(experiment);
+  std::int64_t samples = 0;
+  for (const StepRecord& step : journal.steps) samples += step.samples;
+  EXPECT_EQ(samples, 4 * 96);
+  ASSERT_FALSE(journal.evaluations.empty());
+  if (experiment.sync.algorithm != "esync") EXPECT_EQ(journal.evaluations.back().round, 4);
+}
+
 INSTANTIATE_TEST_SUITE_P(Routes, FirstWorker,
                          ::testing::Values(Change{"ServersWhoseModelIsRequested",
                                                   [](Experiment& e) {

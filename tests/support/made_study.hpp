@@ -56,7 +56,8 @@ inline validation::StudyResult made_configuration(const MadeConfiguration& made)
                                    .group = group,
                                    .algorithm = made.algorithm,
                                    .coordinates = {{"placement.worker_count", std::to_string(made.workers)}}},
-                                  summary, run);
+                                  summary, run,
+                                  validation::Binding{.computing = 0.6, .data = 0.1, .exchange = 0.3});
 }
 
 /// That configuration at another place of a grid.

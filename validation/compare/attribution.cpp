@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <ranges>
 #include <tuple>
 
 #include "policies/sync/policy.hpp"
+#include "validation/compare/attribution_fields.hpp"
+#include "workloads/experiment/json_fields.hpp"
 #include "workloads/records/summary.hpp"
 
 namespace tandem::validation {
@@ -67,12 +70,12 @@ void add_waits(const std::string& phase, double begin, double end, const Operati
   if (end > begin) time.seconds[{phase, "", -1}] += end - begin;
 }
 
-RunTime time_of(const Results& results) {
+RunTime time_of(const RunInfo& info, const Journal& journal) {
   static const Operations none;
-  const auto operations = operations_by_end(results.journal);
+  const auto operations = operations_by_end(journal);
   RunTime run;
-  for (const auto& step : results.journal.steps) {
-    if (!counts(results.info, step)) continue;
+  for (const auto& step : journal.steps) {
+    if (!counts(info, step)) continue;
     auto& rank = run.ranks[step.rank];
     const auto own = operations.find(step.rank);
     double at = step.start.count();
@@ -120,7 +123,7 @@ double seconds_in(const StepRecord& step, Phase phase) {
 
 /// A worker's part of a round, before the exchange that ends it.
 struct RoundPart {
-  double load = 0, computing = 0;
+  double waiting = 0, decoding = 0, computing = 0;
   double arrival = 0;   ///< when its exchange began
   double exchange = 0;  ///< of its last step
 };
@@ -135,12 +138,13 @@ bool ends_rounds_together(const RunInfo& info) {
 }
 
 /// By round and rank.
-std::map<int, std::map<Rank, RoundPart>> rounds_of(const Results& results) {
+std::map<int, std::map<Rank, RoundPart>> rounds_of(const RunInfo& info, const Journal& journal) {
   std::map<int, std::map<Rank, RoundPart>> rounds;
-  for (const StepRecord& step : results.journal.steps) {
-    if (!counts(results.info, step)) continue;
+  for (const StepRecord& step : journal.steps) {
+    if (!counts(info, step)) continue;
     RoundPart& part = rounds[step.round][step.rank];
-    part.load += seconds_in(step, Phase::load);
+    part.waiting += seconds_in(step, Phase::load) - step.decoding.count();
+    part.decoding += step.decoding.count();
     part.computing += seconds_in(step, Phase::forward) + seconds_in(step, Phase::backward);
     part.arrival = step.start.count() + seconds_in(step, Phase::load) + seconds_in(step, Phase::forward) +
                    seconds_in(step, Phase::backward);
@@ -150,27 +154,29 @@ std::map<int, std::map<Rank, RoundPart>> rounds_of(const Results& results) {
 }
 
 /// Moves the waiting for the last worker of each round. In seconds.
-void add_waits_for_the_last(const Results& results, Binding& sums) {
-  for (const auto& [round, parts] : rounds_of(results)) {
+void add_waits_for_the_last(const RunInfo& info, const Journal& journal, Binding& sums) {
+  for (const auto& [round, parts] : rounds_of(info, journal)) {
     const auto arrival = [](const auto& part) { return part.second.arrival; };
     const RoundPart& last = std::ranges::max_element(parts, {}, arrival)->second;
     for (const auto& [rank, part] : parts) {
       const double waited = std::min(part.exchange, last.arrival - part.arrival);
-      const double by_load = std::max(0.0, last.load - part.load);
+      const double by_waiting = std::max(0.0, last.waiting - part.waiting);
+      const double by_decoding = std::max(0.0, last.decoding - part.decoding);
       const double by_computing = std::max(0.0, last.computing - part.computing);
+      const double longer = by_waiting + by_decoding + by_computing;
       // Otherwise it began the round earlier.
-      if (waited <= 0 || by_load + by_computing <= 0) continue;
-      const double for_samples = waited * by_load / (by_load + by_computing);
-      sums.later_samples += for_samples;
-      sums.slower_workers += waited - for_samples;
+      if (waited <= 0 || longer <= 0) continue;
+      sums.later_samples += waited * by_waiting / longer;
+      sums.slower_decoding += waited * by_decoding / longer;
+      sums.slower_workers += waited * by_computing / longer;
     }
   }
 }
 
 }  // namespace
 
-std::optional<Binding> binding(const Results& results) {
-  const RunTime run = time_of(results);
+std::optional<Binding> binding(const RunInfo& info, const Journal& journal) {
+  const RunTime run = time_of(info, journal);
   if (run.steps == 0 || run.seconds <= 0) return std::nullopt;
   Binding sums;
   for (const auto& [rank, time] : run.ranks)
@@ -183,21 +189,27 @@ std::optional<Binding> binding(const Results& results) {
                                          : sums.computing;
       of += seconds;
     }
-  if (ends_rounds_together(results.info)) add_waits_for_the_last(results, sums);
+  for (const auto& step : journal.steps)
+    if (counts(info, step)) sums.decoding += step.decoding.count();
+  sums.data -= sums.decoding;
+  if (ends_rounds_together(info)) add_waits_for_the_last(info, journal, sums);
   sums.data += sums.later_samples;
+  sums.decoding += sums.slower_decoding;
   sums.computing += sums.slower_workers;
-  sums.exchange -= sums.later_samples + sums.slower_workers;
-  for (double* share :
-       {&sums.computing, &sums.data, &sums.query, &sums.exchange, &sums.slower_workers, &sums.later_samples})
+  sums.exchange -= sums.later_samples + sums.slower_decoding + sums.slower_workers;
+  for (double* share : {&sums.computing, &sums.data, &sums.decoding, &sums.query, &sums.exchange,
+                        &sums.slower_workers, &sums.later_samples, &sums.slower_decoding})
     *share /= run.seconds;
   return sums;
 }
 
+nlohmann::json to_json(const std::optional<Binding>& binding) { return write_fields(binding); }
+
 std::vector<Contribution> attribution(const Results& simulated, const std::vector<Results>& measured) {
-  const RunTime simulation = time_of(simulated);
+  const RunTime simulation = time_of(simulated.info, simulated.journal);
   std::vector<RunTime> runs;
   double measured_mean = 0;
-  for (const auto& run : measured) measured_mean += runs.emplace_back(time_of(run)).mean();
+  for (const auto& run : measured) measured_mean += runs.emplace_back(time_of(run.info, run.journal)).mean();
   measured_mean /= static_cast<double>(runs.size());
   std::map<std::pair<Rank, Place>, double> parts;
   for (const auto& run : runs)

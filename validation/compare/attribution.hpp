@@ -2,6 +2,7 @@
 // wait for. Exact decompositions of means; the first says where time differs, not why.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,18 +32,23 @@ std::vector<Contribution> attribution(const Results& simulated, const std::vecto
 /// What the time of workers' steps is spent on, as shares of it that add up to 1.
 struct Binding {
   double computing = 0;
-  double data = 0;  ///< waiting for samples
+  double data = 0;      ///< waiting for samples
+  double decoding = 0;  ///< of samples that had arrived, and nothing else to do
   double query = 0;
   double exchange = 0;
-  /// Parts of `computing` and `data` that lie in the exchanges of other workers: these had finished their own
-  /// part of the round, and waited for the last worker, which computed longer, or had its samples later.
+  /// Parts of `computing`, `data` and `decoding` that lie in the exchanges of other workers: these had
+  /// finished their own part of the round, and waited for the last worker, which computed longer, had its
+  /// samples later, or decoded them longer.
   double slower_workers = 0;
   double later_samples = 0;
+  double slower_decoding = 0;
 };
 
 /// In rounds where all workers wait for each other, over servers or an all-reduce, what a worker waits for
 /// the last one of its round is divided by where that one's time exceeds its own. Elsewhere the phases of the
 /// steps count as they are. Empty without counted steps.
-std::optional<Binding> binding(const Results& results);
+std::optional<Binding> binding(const RunInfo& info, const Journal& journal);
+/// An object with the names of the members; null: none.
+nlohmann::json to_json(const std::optional<Binding>& binding);
 
 }  // namespace tandem::validation

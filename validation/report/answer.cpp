@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "validation/compare/statistics.hpp"
+#include "validation/report/seed_means.hpp"
 #include "validation/report/study.hpp"
 
 namespace tandem::validation {
@@ -20,17 +21,6 @@ namespace {
 using Simulations = std::vector<const StudyResult*>;
 
 constexpr const char* worker_count = "placement.worker_count";
-
-/// Of the experiment, or of one of several jobs.
-bool is_seed(const std::string& key) { return key == "seed" || key.ends_with(".seed"); }
-
-/// "3", or "3/1" where several jobs have their own.
-std::string seed_of(const StudyResult& own) {
-  std::string seed;
-  for (const auto& [key, value] : own.coordinates)
-    if (is_seed(key)) seed += (seed.empty() ? "" : "/") + value;
-  return seed;
-}
 
 // ---- Axes ----
 
@@ -184,13 +174,8 @@ bool are_equal(const Sample& best, const Sample& other) {
                    b = other.interval.value_or(Interval{two, two});
     return a.low <= b.high && b.low <= a.high;
   }
-  std::vector<double> differences;
-  for (const auto& [seed, value] : best.by_seed)
-    if (const auto same = other.by_seed.find(seed); same != other.by_seed.end())
-      differences.push_back(value - same->second);
-  const Moments difference = mean_and_deviation(differences);
-  const double error = difference.deviation / std::sqrt(static_cast<double>(differences.size()));
-  return std::abs(difference.mean) < 2 * error;
+  const Moments difference = difference_over_seeds(best.by_seed, other.by_seed);
+  return std::abs(difference.mean) < 2 * difference.deviation;
 }
 
 double gain_over(double own, double baseline, const Measure& measure) {
@@ -221,19 +206,23 @@ std::optional<Shares> shares_of(const Simulations& members) {
   return sums;
 }
 
-Bottleneck bottleneck_of(const std::optional<Shares>& shares) {
-  if (!shares) return {};
-  const auto share = [&](const char* key) {
-    const auto found = shares->find(key);
-    return found == shares->end() ? 0.0 : found->second;
-  };
-  const std::string exchange = share("waiting") > share("communicating") ? "waiting for others" : "exchange";
-  const std::vector<Bottleneck> parts = {
-      {"computing", share("computing")},
-      {exchange, share("exchange") + share("communicating") + share("waiting")},
-      {"data", share("data")},
-      {"questions to the coordinator", share("query")},
-      {"time outside steps", share("other")}};
+/// `shares`: of the makespan, as above.
+Bottleneck bottleneck_of(const Simulations& members, const Shares& shares) {
+  Binding sums;
+  for (const StudyResult* own : members) {
+    if (!own->binding) return {};
+    for (double Binding::*part :
+         {&Binding::computing, &Binding::exchange, &Binding::data, &Binding::decoding, &Binding::query})
+      sums.*part += (*own->binding).*part;
+  }
+  const double outside = shares.at("other");
+  const auto share = [&](double sum) { return sum / static_cast<double>(members.size()) * (1 - outside); };
+  const std::vector<Bottleneck> parts = {{"computing", share(sums.computing)},
+                                         {"exchange", share(sums.exchange)},
+                                         {"data", share(sums.data)},
+                                         {"decoding samples", share(sums.decoding)},
+                                         {"questions to the coordinator", share(sums.query)},
+                                         {"time outside steps", outside}};
   return *std::ranges::max_element(parts, {}, &Bottleneck::share);
 }
 
@@ -251,7 +240,7 @@ AnswerCell cell_of(const Simulations& members, const std::vector<Measure>& measu
     cell.estimates.push_back({.mean = mean, .deviation = deviation});
   }
   cell.shares = shares_of(members);
-  cell.bottleneck = bottleneck_of(cell.shares);
+  if (cell.shares) cell.bottleneck = bottleneck_of(members, *cell.shares);
   return cell;
 }
 

@@ -46,9 +46,10 @@ struct Estimate {
   Place place = Place::behind;
 };
 
-/// The part of the workers' time that is the longest.
+/// The part of the workers' time that is the longest. Waiting in exchanges belongs to what the last worker of
+/// the round did (Binding in attribution.hpp).
 struct Bottleneck {
-  std::string part;  ///< "computing", "exchange", "data" ...; empty: not known
+  std::string part;  ///< "computing", "exchange", "data", "decoding samples" ...; empty: not known
   double share = 0;  ///< of the makespan
 };
 

@@ -275,8 +275,8 @@ std::string throughput_caveat(const Answer& answer, const std::vector<ColumnRank
 
 std::string equality_point(const std::vector<ColumnRanking>& rankings) {
   if (std::ranges::none_of(rankings, [](const ColumnRanking& one) { return one.best.size() > 1; })) return "";
-  return "Equal: variants differ by less than 1 %, by less than twice the standard error over the seeds, or "
-         "the intervals of their ensembles overlap.";
+  return "Equal: variants differ by less than 1 %, by less than twice the standard error of their difference "
+         "over common seeds, or the intervals of their ensembles overlap.";
 }
 
 /// Variants of which fewer seeds are known than of others at the same place, such as after failures.

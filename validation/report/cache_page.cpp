@@ -47,6 +47,7 @@ Table results_table(const json& document) {
                           {"Miss ratio"},
                           {"Byte miss ratio"},
                           {"Capacity used"},
+                          {"Filling"},
                           {"Requests/s"}}};
   const double working_set = document.at("working_set_bytes");
   for (const auto& own : document.at("results")) {
@@ -55,9 +56,22 @@ Table results_table(const json& document) {
         {{own.at("policy").get<std::string>(), with_separators(own.at("capacity_bytes")),
           fmt::format("{:.3g} %", 100 * capacity / working_set), ratio_text(own, "miss_ratio"),
           ratio_text(own, "byte_miss_ratio"), fmt::format("{:.1f} %", 100 * used / capacity),
+          fmt::format("{:.1f} %",
+                      100 * own.at("filling_requests").get<double>() / own.at("requests").get<double>()),
           fmt::format("{:.3g} M", own.at("requests_per_s").get<double>() * 1e-6)}});
   }
   return table;
+}
+
+/// What the ratios of caches that were not yet full do not say; empty: none was for long.
+std::string filling_note(const json& document) {
+  constexpr double little = 0.01;
+  for (const auto& own : document.at("results"))
+    if (own.at("filling_requests").get<double>() > little * own.at("requests").get<double>())
+      return "Filling: share of the counted requests up to the first object for which there was no room. "
+             "Until then a cache misses because it is not yet full, whatever its policy; --warm-up leaves "
+             "the first requests out.";
+  return "";
 }
 
 Page page_of_caches(const json& document) {
@@ -67,6 +81,7 @@ Page page_of_caches(const json& document) {
   Charts charts{{{"miss-ratio", "Request miss ratio", height}}};
   if (!document.at("has_one_size")) charts.charts.push_back({"byte-miss-ratio", "Byte miss ratio", height});
   page.add(std::move(charts), Heading{2, "All replays"}, results_table(document));
+  if (std::string note = filling_note(document); !note.empty()) page.add(Note{std::move(note)});
   page.add(Note{document.at("bound_name").get<std::string>() +
                 ". Requests per second are those of the replay, on this machine."});
   return page;
@@ -77,6 +92,7 @@ Page page_of_caches(const json& document) {
 std::string cache_table(const json& document) {
   Page page;
   page.add(Note{opening_of(document)}, results_table(document));
+  if (std::string note = filling_note(document); !note.empty()) page.add(Note{std::move(note)});
   return to_text(page);
 }
 

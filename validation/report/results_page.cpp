@@ -91,7 +91,8 @@ ResultRow row_of(const fs::path& result, const fs::path& folder) {
                 .local_steps = mean_of(summary.local_steps),
                 .staleness = mean_of(summary.staleness),
                 .generations = run.generations};
-  row.figures = study_result({.name = row.path, .algorithm = experiment.sync.algorithm}, summary, run);
+  row.figures =
+      study_result({.name = row.path, .algorithm = experiment.sync.algorithm}, summary, run, std::nullopt);
   if (fs::exists(result / "membership.csv")) row.members = members_of_result(read_results(result.string()));
   if (summary.data) row.data_epochs = data_epochs(*summary.data);
   if (summary.membership) {

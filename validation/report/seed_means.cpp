@@ -34,6 +34,11 @@ std::string key_of(const StudyResult& configuration) {
 
 using Seeds = std::vector<const StudyResult*>;
 
+std::optional<SeedMean> mean_of(const Moments& moments) {
+  if (std::isnan(moments.deviation)) return std::nullopt;
+  return SeedMean{moments.mean, moments.deviation};
+}
+
 /// None unless all have a number.
 template <class Value>
 std::optional<SeedMean> over(const Seeds& members, Value&& value) {
@@ -43,9 +48,11 @@ std::optional<SeedMean> over(const Seeds& members, Value&& value) {
     if (!own) return std::nullopt;
     values.push_back(*own);
   }
-  const Moments moments = mean_and_deviation(values);
-  if (std::isnan(moments.deviation)) return std::nullopt;
-  return SeedMean{moments.mean, moments.deviation};
+  return mean_of(mean_and_deviation(values));
+}
+
+std::optional<double> last_accuracy(const StudyResult& own) {
+  return own.curve.empty() ? std::nullopt : std::optional(own.curve.back().accuracy);
 }
 
 SeedMeans entry_of(const Seeds& members) {
@@ -55,26 +62,43 @@ SeedMeans entry_of(const Seeds& members) {
       over(members, [](const StudyResult& own) { return static_cast<double>(own.samples); }).value().mean;
   entry.makespan_s = over(members, [](const StudyResult& own) { return own.makespan_s; });
   entry.throughput = over(members, [](const StudyResult& own) { return own.throughput; });
-  entry.last_accuracy = over(members, [](const StudyResult& own) {
-    return own.curve.empty() ? std::nullopt : std::optional(own.curve.back().accuracy);
-  });
+  entry.last_accuracy = over(members, last_accuracy);
   entry.best_accuracy = over(members, [](const StudyResult& own) { return own.best_accuracy; });
   return entry;
 }
 
-/// With Welch's standard error.
-void compare(SeedMeans& own, const SeedMeans& baseline) {
-  own.baseline = baseline.name;
-  if (!own.last_accuracy || !baseline.last_accuracy) return;
-  const auto squared_error = [](const SeedMeans& entry) {
-    const double deviation = entry.last_accuracy->deviation;
-    return deviation * deviation / static_cast<double>(entry.configurations.size());
-  };
-  own.accuracy_gain = SeedMean{own.last_accuracy->mean - baseline.last_accuracy->mean,
-                               std::sqrt(squared_error(own) + squared_error(baseline))};
+/// Empty unless all have one.
+std::map<std::string, double> accuracies_by_seed(const Seeds& members) {
+  std::map<std::string, double> accuracies;
+  for (const StudyResult* own : members) {
+    const auto accuracy = last_accuracy(*own);
+    if (!accuracy) return {};
+    accuracies[seed_of(*own)] = *accuracy;
+  }
+  return accuracies;
 }
 
 }  // namespace
+
+bool is_seed(const std::string& key) { return key == "seed" || key.ends_with(".seed"); }
+
+std::string seed_of(const StudyResult& configuration) {
+  std::string seed;
+  for (const auto& [key, value] : configuration.coordinates)
+    if (is_seed(key)) seed += (seed.empty() ? "" : "/") + value;
+  return seed;
+}
+
+Moments difference_over_seeds(const std::map<std::string, double>& ours,
+                              const std::map<std::string, double>& theirs) {
+  std::vector<double> differences;
+  for (const auto& [seed, value] : ours)
+    if (const auto same = theirs.find(seed); same != theirs.end())
+      differences.push_back(value - same->second);
+  Moments difference = mean_and_deviation(differences);
+  difference.deviation /= std::sqrt(static_cast<double>(differences.size()));
+  return difference;
+}
 
 std::vector<SeedMeans> means_over_seeds(const std::vector<StudyResult>& configurations,
                                         const std::string& baseline) {
@@ -89,16 +113,21 @@ std::vector<SeedMeans> means_over_seeds(const std::vector<StudyResult>& configur
   std::vector<SeedMeans> entries;
   std::map<std::string, std::size_t> baselines;  ///< by the group, without its seed
   std::vector<std::string> groups;
+  std::vector<std::map<std::string, double>> accuracies;
   for (const auto& key : order) {
     const auto& same = members.at(key);
     if (same.size() < 2) continue;
     groups.push_back(without_seed(same.front()->group));
     if (same.front()->algorithm == baseline) baselines[groups.back()] = entries.size();
     entries.push_back(entry_of(same));
+    accuracies.push_back(accuracies_by_seed(same));
   }
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    if (const auto found = baselines.find(groups[i]); found != baselines.end() && found->second != i)
-      compare(entries[i], entries[found->second]);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto found = baselines.find(groups[i]);
+    if (found == baselines.end() || found->second == i) continue;
+    entries[i].baseline = entries[found->second].name;
+    entries[i].accuracy_gain = mean_of(difference_over_seeds(accuracies[i], accuracies[found->second]));
+  }
   return entries;
 }
 

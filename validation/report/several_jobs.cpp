@@ -102,8 +102,8 @@ void add_several_jobs(const Report& report, Page& page) {
 // ---- Studies ----
 
 StudyResult study_job(const StudyConfiguration& configuration, const std::string& job, const JobsSummary& all,
-                      const Summary& summary, const RunInfo& run) {
-  StudyResult result = study_result(configuration, summary, run);
+                      const Summary& summary, const RunInfo& run, const std::optional<Binding>& binding) {
+  StudyResult result = study_result(configuration, summary, run, binding);
   const JobSummary& own = all.jobs.at(job);
   result.job = job;
   result.start_s = own.start_s;

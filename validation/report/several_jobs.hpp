@@ -26,7 +26,7 @@ void add_several_jobs(const Report& report, Page& page);
 
 /// One of several jobs. Pre: `all` has it.
 StudyResult study_job(const StudyConfiguration& configuration, const std::string& job, const JobsSummary& all,
-                      const Summary& summary, const RunInfo& run);
+                      const Summary& summary, const RunInfo& run, const std::optional<Binding>& binding);
 /// All of them, without the names that the study gives.
 StudyJobs study_jobs(const JobsSummary& all);
 

@@ -195,8 +195,8 @@ Study study_from_json(const json& document, const std::string& file) {
   return read_fields<Study>(document, file);
 }
 
-StudyResult study_result(const StudyConfiguration& configuration, const Summary& summary,
-                         const RunInfo& run) {
+StudyResult study_result(const StudyConfiguration& configuration, const Summary& summary, const RunInfo& run,
+                         const std::optional<Binding>& binding) {
   const auto samples = static_cast<double>(std::max<std::int64_t>(1, summary.samples));
   StudyResult own{configuration};
   own.workers = run.experiment.placement.workers.size();
@@ -217,6 +217,7 @@ StudyResult study_result(const StudyConfiguration& configuration, const Summary&
                           static_cast<double>(summary.bytes.received) / samples};
   own.shares = summary.shares;
   own.exchange_shares = summary.exchange_shares;
+  own.binding = binding;
   if (summary.cache) own.cache_hit_ratio = summary.cache->hit_ratio;
   own.data = data_of_result(summary);
   own.staleness = summary.staleness;

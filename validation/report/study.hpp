@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "validation/campaign/study_section.hpp"
+#include "validation/compare/attribution.hpp"
 #include "validation/compare/headline.hpp"
 #include "validation/report/answer.hpp"
 #include "validation/report/page.hpp"
@@ -19,7 +20,7 @@
 
 namespace tandem::validation {
 
-inline constexpr int study_schema_version = 5;
+inline constexpr int study_schema_version = 6;
 
 /// Which configuration something is of.
 struct StudyConfiguration {
@@ -64,6 +65,7 @@ struct StudyResult : StudyConfiguration {
   BytesPerSample bytes_per_sample{};
   std::optional<TimeShares> shares{};
   std::optional<ExchangeShares> exchange_shares{};
+  std::optional<Binding> binding{};         ///< none: no step counts
   std::optional<double> cache_hit_ratio{};  ///< none: workers hold their samples
   std::optional<DataParts> data{};
   std::optional<DistributionSummary> staleness{}, local_steps{};
@@ -158,7 +160,8 @@ nlohmann::json to_json(const Study& study);
 /// Inverse of to_json. `file`: for messages. Errors: ConfigError with the file and the key.
 Study study_from_json(const nlohmann::json& document, const std::string& file);
 
-StudyResult study_result(const StudyConfiguration& configuration, const Summary& summary, const RunInfo& run);
+StudyResult study_result(const StudyConfiguration& configuration, const Summary& summary, const RunInfo& run,
+                         const std::optional<Binding>& binding);
 StudyResult failed_study_result(const StudyConfiguration& configuration, const std::string& failure);
 
 /// Adds baselines, speed-ups and what is published. `commands`: how to repeat everything.

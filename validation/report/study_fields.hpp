@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 
+#include "validation/compare/attribution_fields.hpp"
 #include "validation/report/report_fields.hpp"
 #include "validation/report/study.hpp"
 #include "workloads/experiment/fields.hpp"
@@ -64,7 +65,7 @@ struct Fields<validation::StudyResult> {
            v.applied_throughput, "step_time_s", v.step_time_s, "intervals", v.intervals, "phase_order",
            v.phase_order, "question", v.question, "warnings", v.warnings, "makespan_s", v.makespan_s,
            "rounds", v.rounds, "samples", v.samples, "bytes", v.bytes, "bytes_per_sample", v.bytes_per_sample,
-           "shares", v.shares, "exchange_shares", v.exchange_shares);
+           "shares", v.shares, "exchange_shares", v.exchange_shares, "binding", v.binding);
     field("cache_hit_ratio", v.cache_hit_ratio, Key::added);
     field("data", v.data, Key::added);
     field("staleness", v.staleness);

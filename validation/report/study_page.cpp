@@ -144,9 +144,12 @@ Table published_table(const Study& study) {
 const char* const shares_definition =
     "Shares are of the makespan, means over workers. Exchange: the part that does not overlap computing, "
     "split into communicating and waiting if every message was recorded. Data: waiting for samples from "
-    "storage and caches. Other: decoding, queries to a coordinator, and the time before the first and after "
-    "the last step. Bytes: payload sent or received by "
-    "all workers, per sample that they processed.";
+    "storage and caches, and decoding them. Other: decoding samples that workers hold in memory, queries to "
+    "a "
+    "coordinator, and the time before the first and after the last step. Bottlenecks count waiting in an "
+    "exchange as what the last worker of the round "
+    "did, and name decoding apart from waiting for samples. Bytes: payload sent or received by all workers, "
+    "per sample that they processed.";
 
 void add_failed(const Study& study, Page& page) {
   for (const StudyResult& own : study.configurations)
@@ -263,8 +266,8 @@ Table seeds_table(const std::vector<SeedMeans>& seeds) {
 
 const char* const seeds_definition =
     "Means over the seeds, with the standard deviation after the sign. The last accuracy is that of the last "
-    "evaluation, which may be some steps before the end. A difference has its standard error after the sign: "
-    "one that is smaller than twice that error may be chance.";
+    "evaluation, which may be some steps before the end. A difference is the mean over the seeds in common, "
+    "with its standard error after the sign: one that is smaller than twice that error may be chance.";
 
 /// Without accuracy the comparison has all means.
 void add_seeds(const Study& study, Page& page, int level) {

@@ -27,10 +27,10 @@ struct Experiment {
     std::string dataset_directory;                       ///< empty: /usr/share/datasets/NAME
     std::int64_t train_samples = 0;                      ///< 0: all
     std::int64_t test_samples = 0;                       ///< 0: all
-    int image_size = 0;                     ///< side to which images are scaled for the model; 0: as they are
-    int batch = 64;                         ///< samples per worker and step
-    Bytes bucket_bytes{1 << 20};            ///< 0: one bucket
-    Bytes first_bucket_bytes{0};            ///< of the first in the backward pass; 0: as the others
+    int image_size = 0;           ///< side to which images are scaled for the model; 0: as they are
+    int batch = 64;               ///< samples per worker and step
+    Bytes bucket_bytes{1 << 20};  ///< 0: one bucket
+    Bytes first_bucket_bytes{0};  ///< of the first in the backward pass; 0: as the others
     // Computing times of a step with `batch` samples, as measured by the user; 0: not given.
     Seconds measured_step{0};  ///< forward and backward pass
     Seconds measured_forward{0};
@@ -56,7 +56,7 @@ struct Experiment {
 
   struct Sync {
     SyncPreset preset = SyncPreset::none;  ///< the keys that it sets have their values
-    std::string algorithm = "bsp";  ///< of sync::catalog()
+    std::string algorithm = "bsp";         ///< of sync::catalog()
     sync::Route over = sync::Route::server;
     ServerPull pull = ServerPull::pushed;
     ExchangeUnit exchange = ExchangeUnit::whole;
@@ -105,7 +105,8 @@ struct Experiment {
 
   struct Placement {  ///< host names, one per instance
     std::vector<std::string> workers;
-    int worker_count = 0;  ///< use only this many, the first ones; 0: all
+    bool workers_by_default = false;  ///< not a key: resolve_placement() has filled them in
+    int worker_count = 0;             ///< use only this many, the first ones; 0: all
     /// Slots beyond the workers', empty as the job begins, where a recovery policy gets machines.
     std::vector<std::string> spares;
     /// One host per shard; without a parameter server, the host of the coordinator, if the algorithm has one.
@@ -200,7 +201,7 @@ struct Experiment {
   struct Run {
     DeviceSpeed devices = DeviceSpeed::emulated;
     DeviceMessages device_messages = DeviceMessages::automatic;
-    bool cuda_graphs = false;  ///< GPUs repeat the steps of training from CUDA graphs
+    bool cuda_graphs = false;           ///< GPUs repeat the steps of training from CUDA graphs
     Seconds sum_timeout{1800.0};        ///< of one sum of GPUs by NCCL; after it, the job ends with an error
     double slowdown_probability = 0.0;  ///< that a step of a worker on an emulated device is slow
     double slowdown_factor = 4.0;       ///< on the time of all work of such a step
@@ -212,9 +213,10 @@ struct Experiment {
     std::string profile;  ///< path of a calibration profile; empty: none
     NoiseSource noise = NoiseSource::none;
     double spread = 0.0;  ///< coefficient of variation of steps' computing times; 0: that of each device
-    /// Factor on the time of computing while messages of the worker move; 1: none, or as the profile measured.
+    /// Factor on the time of computing while messages of the worker move; 1: none, or as the profile
+    /// measured.
     double overlap_slowdown = 1.0;
-    int ensemble = 16;    ///< simulations of a job whose decisions depend on timing; 0: one
+    int ensemble = 16;  ///< simulations of a job whose decisions depend on timing; 0: one
   } physics;
 
   int warmup_steps = 2;  ///< first steps of each worker, which step statistics leave out

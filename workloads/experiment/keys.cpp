@@ -60,8 +60,7 @@ std::vector<ExperimentKey> workload_keys() {
        "options of the data set; see `tandem list dataset`",
        Shared::with_caches},
       {KEY(workload.dataset_directory), file(),
-       "folder with the files of the data set; empty: /usr/share/datasets/NAME, where packages install "
-       "them",
+       "folder with the files of the data set; empty: /usr/share/datasets/NAME, where packages install them",
        Shared::with_caches},
       {KEY(workload.train_samples), between(0, billion),
        "number of training samples to use, the first ones; 0: all", Shared::with_caches},
@@ -80,21 +79,21 @@ std::vector<ExperimentKey> workload_keys() {
       {KEY(workload.non_finite),
        {},
        "what to do if a loss or gradient is not finite - stop: end the job with an error; skip: skip the "
-       "step (the gradient becomes zero from the first such bucket on; a local step is not taken); "
-       "ignore: do not check"},
+       "step (the gradient becomes zero from the first such bucket on; a local step is not taken); ignore: "
+       "do not check"},
       {KEY(workload.precision),
        {},
        "precision in which the network computes, and whose rate a device has (tandem list devices); "
        "parameters, gradients and losses are always fp32. tf32: GPUs round the factors of products to 10 "
-       "bits of mantissa, processors and GPUs without tf32 compute in fp32; bf16, fp16: the forward pass "
-       "and the products of the backward pass use them (fp16 with modelled mathematics only). The default "
-       "is fp32 for all products, so that every device computes the same. PyTorch's is fp32 for matrix "
-       "products (torch.backends.cuda.matmul.allow_tf32 = False), but tf32 for convolutions of cuDNN on "
-       "Ampere GPUs and later (torch.backends.cudnn.allow_tf32 = True); tf32 here allows it for both"},
+       "bits of mantissa, processors and GPUs without tf32 compute in fp32; bf16, fp16: the forward pass and "
+       "the products of the backward pass use them (fp16 with modelled mathematics only). The default is "
+       "fp32 for all products, so that every device computes the same. PyTorch's is fp32 for matrix products "
+       "(torch.backends.cuda.matmul.allow_tf32 = False), but tf32 for convolutions of cuDNN on Ampere GPUs "
+       "and later (torch.backends.cudnn.allow_tf32 = True); tf32 here allows it for both"},
       {KEY(workload.deterministic),
        {},
-       "real mathematics gives the same bits in every run on the same device; false: cuDNN tries "
-       "algorithms and chooses the fastest"},
+       "real mathematics gives the same bits in every run on the same device; false: cuDNN tries algorithms "
+       "and chooses the fastest"},
       {KEY(workload.initial), file(),
        "checkpoint to start from; empty: random initial parameters, drawn from the seed"},
       {KEY(workload.synthetic_parameters), at_least(1), "model synthetic: number of parameters"},
@@ -123,12 +122,10 @@ std::vector<ExperimentKey> measured_keys() {
        "profile with times of the model; 0: not measured"},
       {KEY(workload.measured_forward), at_least(0),
        "the same of the forward pass alone, together with workload.measured_backward or measured_step; 0: "
-       "not "
-       "measured"},
+       "not measured"},
       {KEY(workload.measured_backward), at_least(0),
        "the same of the backward pass alone, together with workload.measured_forward or measured_step; 0: "
-       "not "
-       "measured"},
+       "not measured"},
       {KEY(workload.measured_on),
        {},
        "the device on which these times were measured (tandem list device); empty: that of the first worker"},
@@ -148,8 +145,8 @@ std::vector<ExperimentKey> sync_keys() {
        "synchronisation algorithm: when workers exchange their updates"},
       {KEY(sync.over),
        {},
-       "how workers exchange their updates: through parameter servers, by all-reduce, or directly with "
-       "other workers"},
+       "how workers exchange their updates: through parameter servers, by all-reduce, or directly with other "
+       "workers"},
       {KEY(sync.pull),
        {},
        "over a server - pushed: the server sends the model as soon as it replies; requested: when its pushes "
@@ -171,16 +168,16 @@ std::vector<ExperimentKey> sync_keys() {
       {KEY(sync.overlap),
        {},
        "none: gradients are sent after the backward pass; backward: each bucket is sent as soon as it is "
-       "complete; both: also the next forward pass starts while buckets still arrive, and each of its "
-       "layers waits only for its own bucket"},
+       "complete; both: also the next forward pass starts while buckets still arrive, and each of its layers "
+       "waits only for its own bucket"},
       {KEY(sync.sharding), name_of(Names::sharding, "sync.sharding_options"),
        "how the model is divided among server shards"},
       {KEY(sync.sharding_options), {}, "options of the sharding policy; see `tandem list sharding`"},
       {KEY(sync.average_statistics),
        {},
        "running statistics (batch normalisation) are exchanged with the model and averaged; false: each "
-       "worker keeps its own, checkpoints contain those of the first worker, or over a server the "
-       "initial ones"},
+       "worker keeps its own, checkpoints contain those of the first worker, or over a server the initial "
+       "ones"},
       {KEY(sync.options), {}, "options of the algorithm; see `tandem list sync`"},
       {KEY(sync.compression), name_of(Names::compression, "sync.compression_options"),
        "compression of the gradients or model changes that workers send; servers send the model "
@@ -195,7 +192,8 @@ std::vector<ExperimentKey> data_keys() {
       {KEY(data.source),
        {},
        "memory: each worker holds its samples; storage: workers read them through cache nodes"},
-      {KEY(data.split), name_of(Names::split, "data.split_options"), "how training samples are divided among workers"},
+      {KEY(data.split), name_of(Names::split, "data.split_options"),
+       "how training samples are divided among workers"},
       {KEY(data.split_options), {}, "options of the split; see `tandem list split`"},
       {KEY(data.sampling), name_of(Names::sampling, "data.sampling_options"),
        "which samples an epoch trains on, and in which order. With another sampler than shard, all workers "
@@ -209,34 +207,40 @@ std::vector<ExperimentKey> data_keys() {
 
 std::vector<ExperimentKey> cache_keys() {
   return {
-      {KEY(data.cache), name_of(Names::cache, "data.cache_options"), "cache policy: which samples a cache node keeps", Shared::with_caches},
-      {KEY(data.cache_options), {}, "options of the cache policy; see `tandem list cache`", Shared::with_caches},
-      {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache in memory, its first tier", Shared::with_caches},
+      {KEY(data.cache), name_of(Names::cache, "data.cache_options"),
+       "cache policy: which samples a cache node keeps", Shared::with_caches},
+      {KEY(data.cache_options),
+       {},
+       "options of the cache policy; see `tandem list cache`",
+       Shared::with_caches},
+      {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache in memory, its first tier",
+       Shared::with_caches},
       {KEY(data.disk_capacity), at_least(0),
        "size of each cache node's second tier, on the first disk of its host: what leaves memory is written "
-       "there, and read when it is wanted. 0: none", Shared::with_caches},
+       "there, and read when it is wanted. 0: none",
+       Shared::with_caches},
       {KEY(data.keep),
        {},
        "true: what is in the second tier of a cache node (data.disk_capacity) outlives its process, in files "
        "of the result directory (tier_N.bin and tier_N.index). A node of a job that starts again "
        "(recovery.mode) or is resumed, or whose machine comes back in place, begins with what is left there "
-       "of the same host's disk, after it has "
-       "compared all of it with its checksums; summary.json counts it (cache.kept, cache.spoiled). false: "
-       "caches begin empty. Refused on several machines, with data.peers directory, with cache policies "
-       "that need more than requests but nopfs, and with data.shared"},
+       "of the same host's disk, after it has compared all of it with its checksums; summary.json counts it "
+       "(cache.kept, cache.spoiled). false: caches begin empty. Refused on several machines, with data.peers "
+       "directory, with cache policies that need more than requests but nopfs, and with data.shared"},
       {KEY(data.peers),
        {},
        "whether cache nodes ask each other before the store - none: no; partition: any policy that needs "
        "only requests, and node i mod the number of cache nodes owns sample i; ring: the same with owners on "
        "a consistent hash ring; plan: the policy computes what each node keeps (those that `tandem list "
        "cache` says read from other nodes); directory: any policy that needs only requests; nodes tell a "
-       "rank (placement.directory) what they keep, and ask it which node "
-       "has a sample. Nodes neither read nor keep anything for others: what the other node does not have "
-       "comes from the store", Shared::with_caches},
+       "rank (placement.directory) what they keep, and ask it which node has a sample. Nodes neither read "
+       "nor keep anything for others: what the other node does not have comes from the store",
+       Shared::with_caches},
       {KEY(data.copies), between(0, million),
        "with data.peers partition, ring or directory, how many cache nodes may keep a sample (its first "
        "owners, or the first that ask the directory); 1: one partitioned cache without replicas; 0: each "
-       "keeps what it wants, and asks others for the rest", Shared::with_caches},
+       "keeps what it wants, and asks others for the rest",
+       Shared::with_caches},
       {KEY(data.shared),
        {},
        "true: the jobs of the experiment (key jobs) that say so use the same cache nodes and stores, those "
@@ -264,18 +268,21 @@ std::vector<ExperimentKey> sample_keys() {
        {},
        "with run.devices native, cache nodes and stores read their storage past the page cache where the "
        "file system lets them (run.json, physics, cold_reads says how); a profile then gives the times of "
-       "cold reads", Shared::with_caches},
+       "cold reads",
+       Shared::with_caches},
       {KEY(data.store),
        {},
        "how cache nodes reach placement.stores - served: ranks on their hosts send samples; mounted: in runs "
        "with run.devices native, cache nodes read workload.dataset_directory themselves, where the storage "
-       "is mounted, and no ranks are on the hosts of the stores. Simulated like served", Shared::with_caches},
+       "is mounted, and no ranks are on the hosts of the stores. Simulated like served",
+       Shared::with_caches},
       {KEY(data.bad_sample),
        {},
        "data.source storage: what follows a sample that cannot be read, or is not what the data set says "
        "(checksum, size, no image), after 3 attempts with pauses between - stop: the job ends and names it; "
        "replace: another sample of its batch takes its place, the next one of its class if there is one, so "
-       "steps stay equal; summary.json counts them (cache.replaced)", Shared::with_caches},
+       "steps stay equal; summary.json counts them (cache.replaced)",
+       Shared::with_caches},
       {KEY(data.decode_threads), between(1, 256),
        "threads of each worker that decode a batch of images from storage. Simulations assume that the host "
        "of the worker has as many free cores; a calibration holds for one value of this key"},
@@ -303,18 +310,17 @@ std::vector<ExperimentKey> placement_keys() {
       {KEY(placement.cache_nodes),
        {},
        "hosts, one per cache node, with a disk unless there are stores; a worker reads through one on its "
-       "own "
-       "host if there is one", Shared::with_caches},
+       "own host if there is one",
+       Shared::with_caches},
       {KEY(placement.stores),
        {},
        "hosts with a disk, one per store; stores have the samples, and send them to cache nodes: sample i is "
-       "on "
-       "store i mod the number of stores. Empty: each cache node reads the disk of its own host", Shared::with_caches},
+       "on store i mod the number of stores. Empty: each cache node reads the disk of its own host",
+       Shared::with_caches},
       {KEY(placement.directory),
        {},
        "with data.peers: directory, the host of the rank that knows which cache node has which sample; "
-       "empty: "
-       "the host of the first cache node"},
+       "empty: the host of the first cache node"},
       {KEY(placement.evaluator),
        {},
        "host that evaluates checkpoints, besides training; first-worker: the first worker evaluates its own "
@@ -330,8 +336,8 @@ std::vector<ExperimentKey> optimizer_keys() {
       {KEY(optimizer.update_at),
        {},
        "over a server - server: the server updates the model and sends it; workers: the server sends the "
-       "mean gradient and each worker updates its own model (only with algorithms that send every update "
-       "to all workers at once). Over other routes workers always update"},
+       "mean gradient and each worker updates its own model (only with algorithms that send every update to "
+       "all workers at once). Over other routes workers always update"},
       {KEY(optimizer.learning_rate), above(0), "step size"},
       {KEY(optimizer.momentum), below_one(), "sgd: factor on the velocity of the last update"},
       {KEY(optimizer.nesterov), {}, "sgd: use Nesterov's momentum"},
@@ -362,10 +368,9 @@ std::vector<ExperimentKey> optimizer_keys() {
 std::vector<ExperimentKey> transience_keys() {
   return {
       {KEY(transience.lifetime), lifetime(),
-       "how long the machines of workers live, unless a host's <prop id=\"tandem:lifetime\" "
-       "value=\"weibull shape=0.5 scale=6h\"/> says otherwise; never: all stay. Or a file (.json) that "
-       "`tandem fit lifetimes --out` wrote; transience.options then replace single ones of its options. In "
-       "place over servers, an "
+       "how long the machines of workers live, unless a host's <prop id=\"tandem:lifetime\" value=\"weibull "
+       "shape=0.5 scale=6h\"/> says otherwise; never: all stay. Or a file (.json) that `tandem fit lifetimes "
+       "--out` wrote; transience.options then replace single ones of its options. In place over servers, an "
        "all-reduce or peers; with recovery.mode restart everywhere. Machines without workers depart only "
        "where their host says so (tandem:lifetime), and then the job starts again from its last commit; in "
        "place, cache nodes and stores depart and come back alone"},
@@ -374,8 +379,7 @@ std::vector<ExperimentKey> transience_keys() {
        "longest lifetime of a machine, as providers have; 0: that of the options"},
       {KEY(transience.notice), at_least(0),
        "time between the warning of a revocation and the revocation; 0: no warning. Only warnings of "
-       "workers' "
-       "machines reach the job"},
+       "workers' machines reach the job"},
       {KEY(transience.start), at_least(0),
        "time from the request for a machine until its worker begins to load the model"},
       {KEY(transience.detect), at_least(0),
@@ -428,13 +432,13 @@ std::vector<ExperimentKey> recovery_keys() {
        "directory, in simulations and with run.revoke also in measured runs. When a rank of a measured run "
        "dies - in-place: the job ends, and --resume continues it, unless machines may depart and "
        "checkpoint.policy commits its state: then it starts again from its last commit, as with restart; "
-       "restart: it starts again. "
-       "restart needs evaluate_every or checkpoint.policy, and real mathematics unless machines may depart"},
+       "restart: it starts again. restart needs evaluate_every or checkpoint.policy, and real mathematics "
+       "unless machines may depart"},
       {KEY(recovery.launch), at_least(0),
        "simulated jobs that start again (recovery.mode restart, or in place when a machine without workers "
        "departs): time in which the ranks get ready once the machines are there, in seconds of the job, not "
-       "divided by transience.time_scale; 0: as `tandem calibrate` "
-       "measured it (physics.profile), else none. run.json has the times of both worlds"},
+       "divided by transience.time_scale; 0: as `tandem calibrate` measured it (physics.profile), else none. "
+       "run.json has the times of both worlds"},
       {KEY(recovery.restarts), between(0, million),
        "where a job starts again (recovery.mode): most restarts, after which the next departure or death of "
        "a rank ends it"},
@@ -470,10 +474,9 @@ std::vector<ExperimentKey> checkpoint_keys() {
        {},
        "directory: commits are in the result directory, which all machines share and no departure removes; "
        "local: each rank writes its part to the disk of its own machine, and loses it with the machine; "
-       "buddy: each rank keeps its part in the memory of its own machine and sends a copy to "
-       "that "
-       "of the next host, so one of the two may be lost (needs recovery.mode restart). The job starts again "
-       "from the latest commit of which every part is left, or from its beginning. Measured runs are on one "
+       "buddy: each rank keeps its part in the memory of its own machine and sends a copy to that of the "
+       "next host, so one of the two may be lost (needs recovery.mode restart). The job starts again from "
+       "the latest commit of which every part is left, or from its beginning. Measured runs are on one "
        "machine, also with --cluster, and have a folder per host: OUT/local/HOST, OUT/memory/HOST"},
       {KEY(checkpoint.keep), between(0, million),
        "number of last commits whose files remain; 0: all. Files of evaluations remain"},
@@ -491,12 +494,13 @@ std::vector<ExperimentKey> run_keys() {
       {KEY(run.devices),
        {},
        "emulated: work takes as long as on the device in the platform file; native: as fast as this machine "
-       "can", Shared::by_all_jobs},
+       "can",
+       Shared::by_all_jobs},
       {KEY(run.device_messages),
        {},
-       "measured runs with ranks on GPUs - staged: messages pass through host memory; direct: from GPU "
-       "to GPU, which needs a CUDA-aware MPI; peer: large messages between ranks of a machine are copied "
-       "from GPU to GPU (CUDA IPC), others staged; auto: staged"},
+       "measured runs with ranks on GPUs - staged: messages pass through host memory; direct: from GPU to "
+       "GPU, which needs a CUDA-aware MPI; peer: large messages between ranks of a machine are copied from "
+       "GPU to GPU (CUDA IPC), others staged; auto: staged"},
       {KEY(run.cuda_graphs),
        {},
        "measured runs with real mathematics on GPUs: the forward pass and the backward pass of each bucket "
@@ -523,27 +527,33 @@ std::vector<ExperimentKey> physics_keys() {
   return {
       {KEY(physics.network),
        {},
-       "platform: the network in the platform file; profile: the network that `tandem calibrate` measured", Shared::by_all_jobs},
-      {KEY(physics.profile), file(), "calibration profile, a file made by `tandem calibrate`; empty: none", Shared::by_all_jobs},
+       "platform: the network in the platform file; profile: the network that `tandem calibrate` measured",
+       Shared::by_all_jobs},
+      {KEY(physics.profile), file(), "calibration profile, a file made by `tandem calibrate`; empty: none",
+       Shared::by_all_jobs},
       {KEY(physics.noise),
        {},
        "none: times take the median of the calibration; profile: times vary as in the calibration (drawn "
        "from the seed); spread: computing times of steps vary log-normally, without a calibration "
-       "(physics.spread)", Shared::by_all_jobs},
+       "(physics.spread)",
+       Shared::by_all_jobs},
       {KEY(physics.spread), between(0, 1),
        "coefficient of variation of the computing time of a step, with physics.noise spread and in ensembles "
-       "without a profile; 0: that of each device (GPUs 0.02, processors 0.03, boards 0.05)", Shared::by_all_jobs},
+       "without a profile; 0: that of each device (GPUs 0.02, processors 0.03, boards 0.05)",
+       Shared::by_all_jobs},
       {KEY(physics.overlap_slowdown), between(1, 100),
        "in simulations, factor on the time in which a worker computes while its messages move (an all-reduce "
        "takes processors and memory of a GPU); 1: as the profile measured, or none. Public measurements of "
        "kernels under NCCL reach 1.8",
        Shared::by_all_jobs},
       {KEY(physics.ensemble), between(0, 1000),
-       "simulations of a job of several workers whose decisions depend on timing (asp, ssp, esync, ...), which differ in the "
-       "noise of the profile, or without it in the starts of workers and in physics.spread; results are "
-       "medians with 90 % intervals. At least 4; 0: one simulation", Shared::by_all_jobs},
+       "simulations of a job of several workers whose decisions depend on timing (asp, ssp, esync, ...), "
+       "which differ in the noise of the profile, or without it in the starts of workers and in "
+       "physics.spread; results are medians with 90 % intervals. At least 4; 0: one simulation",
+       Shared::by_all_jobs},
       {KEY(warmup_steps), between(0, billion), "first steps of each worker that statistics of steps exclude"},
-      {KEY(repetitions), between(1, million), "measured runs of each variant in `tandem validate`", Shared::by_all_jobs},
+      {KEY(repetitions), between(1, million), "measured runs of each variant in `tandem validate`",
+       Shared::by_all_jobs},
       {KEY(seed), {}, "seed of all random numbers"},
       {KEY(variants), {}, "name of each variant -> the keys that it overrides"},
   };
@@ -553,9 +563,9 @@ std::vector<ExperimentKey> physics_keys() {
 
 std::vector<ExperimentKey> make_keys() {
   std::vector<ExperimentKey> keys = workload_keys();
-  for (const auto& more : {measured_keys(), sync_keys(), data_keys(), cache_keys(), sample_keys(), placement_keys(),
-                           optimizer_keys(), transience_keys(), recovery_keys(), stop_keys(), checkpoint_keys(),
-                           run_keys(), physics_keys()})
+  for (const auto& more : {measured_keys(), sync_keys(), data_keys(), cache_keys(), sample_keys(),
+                           placement_keys(), optimizer_keys(), transience_keys(), recovery_keys(),
+                           stop_keys(), checkpoint_keys(), run_keys(), physics_keys()})
     keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }

@@ -397,8 +397,11 @@ AllReducePlan plan_all_reduce(const AllReduceSetting& setting, const platforms::
   return Planner(setting, network).plan();
 }
 
-Seconds price(const AllReducePlan& plan, const AllReduceSetting& setting, const platforms::Network& network) {
-  return Seconds(Planner(setting, network).price(plan));
+PricedPlan plan_and_price(const AllReduceSetting& setting, const platforms::Network& network) {
+  Planner planner(setting, network);
+  AllReducePlan plan = planner.plan();
+  const double time = planner.price(plan);
+  return {std::move(plan), Seconds(time)};
 }
 
 }  // namespace tandem

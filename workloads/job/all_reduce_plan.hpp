@@ -87,7 +87,11 @@ inline constexpr int most_rings = 16;
 /// of ranks and the groups of hosts are candidates. Pre: for "auto", the network is known, or at least its
 /// typical route.
 AllReducePlan plan_all_reduce(const AllReduceSetting& setting, const platforms::Network& network);
-/// Predicted time of all buckets together with this plan. Pre: as for "auto"; each bucket has a schedule.
-Seconds price(const AllReducePlan& plan, const AllReduceSetting& setting, const platforms::Network& network);
+struct PricedPlan {
+  AllReducePlan plan;
+  Seconds time;  ///< predicted, of all buckets together
+};
+/// The same with its price. Pre: as for "auto"; not native_all_reduce.
+PricedPlan plan_and_price(const AllReduceSetting& setting, const platforms::Network& network);
 
 }  // namespace tandem

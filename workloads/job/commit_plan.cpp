@@ -141,12 +141,15 @@ CommitPlan plan_commits(const Experiment& experiment, const ResolvedExperiment& 
 
 bool has_part_in_commits(const Job& job, Rank rank) {
   const CommitPlan& plan = job.checkpoints().commits;
-  if (std::ranges::find(plan.parts, rank) != plan.parts.end()) return true;
+  if (!plan.is_enabled()) return false;
   const bool is_worker = job.roster().assignment(rank).role == Role::worker;
+  if (is_worker && needs_states_of_workers(job.roster(), job.exchange())) return true;
+  // Besides all workers, or in their place the first one, there are only these few.
+  const auto others = std::span(plan.parts).first(static_cast<std::size_t>(std::max(1, plan.deciders)));
+  if (std::ranges::find(others, rank) != others.end()) return true;
   const bool all_wait = job.exchange().algorithm().make.lockstep || job.roster().workers().size() == 1;
   // Where workers come and go, they begin with what the servers have.
-  return plan.is_enabled() && !job.roster().steward() && is_worker &&
-         job.exchange().route() == sync::Route::server && all_wait;
+  return !job.roster().steward() && is_worker && job.exchange().route() == sync::Route::server && all_wait;
 }
 
 std::string commit_directory(const CommitPlan& plan, const std::string& directory, const std::string& host) {

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "policies/vocabulary/numbered_name.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/cost/decoding_name.hpp"
 #include "workloads/job/commit_plan.hpp"
@@ -206,6 +209,44 @@ void warn_of_shared_devices(const Job& job, std::vector<std::string>& warnings) 
       most->first, most->second));
 }
 
+/// "server" of server-2.
+std::string family_of(const std::string& host) {
+  const auto name = numbered(host);
+  std::string family = name ? name->before + name->after : host;
+  while (!family.empty() && std::ispunct(static_cast<unsigned char>(family.back())) != 0) family.pop_back();
+  return family;
+}
+
+/// "'a', 'b', 'c' and 2 more".
+std::string quoted_names(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
+  return names.size() > most ? text + fmt::format(" and {} more", names.size() - most) : text;
+}
+
+/// Workers by default that the author may have meant for something else: named like the servers, or without
+/// a device, where other workers are not.
+void warn_of_unexpected_workers(const Job& job, std::vector<std::string>& warnings) {
+  const auto& placement = job.spec().experiment.placement;
+  if (!placement.workers_by_default) return;
+  std::set<std::string> servers;
+  for (const auto& host : placement.servers) servers.insert(family_of(host));
+  const auto warn = [&](const std::string& why, const auto& is_unexpected) {
+    std::vector<std::string> hosts;
+    std::ranges::copy_if(placement.workers, std::back_inserter(hosts), is_unexpected);
+    if (hosts.empty() || hosts.size() == placement.workers.size()) return;
+    warnings.push_back(
+        fmt::format("host{} {} {}, {}: without placement.workers, all hosts without another role are workers",
+                    hosts.size() == 1 ? "" : "s", quoted_names(hosts),
+                    hosts.size() == 1 ? "is a worker" : "are workers", why));
+  };
+  warn("but named like the servers", [&](const auto& host) { return servers.contains(family_of(host)); });
+  warn("but without a device, unlike others",
+       [&](const auto& host) { return !job.spec().platform.host(host).properties.contains("device"); });
+}
+
 void warn_of_small_images(const Job& job, std::vector<std::string>& warnings) {
   const auto& setting = job.replica_plan().learner;
   const DatasetInfo images = scaled_images(setting);
@@ -265,16 +306,11 @@ void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {
   for (const auto& host : job.spec().platform.hosts)
     if (!host.disks.empty() && !used.contains(host.name)) unread.push_back(host.name);
   if (unread.empty()) return;
-  constexpr std::size_t most_names = 3;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(unread.size(), most_names); ++i)
-    names += fmt::format("{}'{}'", i == 0 ? "" : ", ", unread[i]);
-  if (unread.size() > most_names) names += fmt::format(" and {} more", unread.size() - most_names);
   warnings.push_back(
       fmt::format("nobody reads the disk{} of host{} {}: a store, or without stores a cache node, reads the "
                   "first disk of its own host. To use such a disk, name its host in placement.stores or "
                   "placement.cache_nodes",
-                  unread.size() == 1 ? "" : "s", unread.size() == 1 ? "" : "s", names));
+                  unread.size() == 1 ? "" : "s", unread.size() == 1 ? "" : "s", quoted_names(unread)));
 }
 
 /// Devices of workers whose speed in the precision is not known, each once. A profile was measured in it.
@@ -428,6 +464,7 @@ std::vector<std::string> shard_hosts(const Job& job) {
 
 std::vector<std::string> warnings_of(const Job& job) {
   std::vector<std::string> warnings;
+  warn_of_unexpected_workers(job, warnings);
   warn_of_shared_devices(job, warnings);
   warn_of_small_images(job, warnings);
   warn_of_unread_disks(job, warnings);

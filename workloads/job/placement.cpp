@@ -140,6 +140,7 @@ class Placer {
     else if (servers_ != Servers::co_located && (has_server || has_steward) && placement_.servers.empty())
       placement_.servers = default_server();
     if (workers_by_default) placement_.workers = hosts_without_role(placement_.servers);
+    placement_.workers_by_default |= workers_by_default;
     if (placement_.workers.empty() && platform_.hosts.size() == 1)
       placement_.workers.assign(static_cast<std::size_t>(slots_of(platform_.hosts.front())),
                                 platform_.hosts.front().name);

@@ -26,6 +26,7 @@ struct Columns<StepRecord> {
     column("version", r.version);
     column("start_s", r.start);
     for (std::size_t i = 0; i < phase_count; ++i) column(std::string(phase_names[i]) + "_s", r.phases[i]);
+    column("decoding_s", r.decoding);
     column("samples", r.samples);
     column("loss", r.loss);
     column("bytes_sent", r.bytes_sent);

@@ -27,6 +27,7 @@ struct StepRecord {
   int version = 0;  ///< of the model that the step started from
   Seconds start{};
   std::array<Seconds, phase_count> phases{};
+  Seconds decoding{};  ///< part of the phase load: the batch had arrived, and was being decoded
   int samples = 0;
   double loss = 0.0;            ///< mean over the batch; NaN when math is modelled
   std::int64_t bytes_sent = 0;  ///< by this rank during the step, payload

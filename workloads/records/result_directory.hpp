@@ -37,7 +37,7 @@ struct NetworkOrigin {
 
 /// run.json: everything needed to repeat the run.
 struct RunInfo {
-  static constexpr int schema_version = 6;
+  static constexpr int schema_version = 7;
   std::string world;  ///< "simulated" | "smpi" (the witness) | "measured"
   Experiment experiment;
   int repetition = 0;

@@ -27,7 +27,9 @@ int BatchPipeline::load(int batch, int step) {
   loader_->begin_step(batch);
   if (decoding_.empty()) begin(batch, step);
   const int samples = batch_.samples;
+  const Seconds arrived = context_.now();
   exchange_.wait_progressing(decoding_);
+  decoding_time_ = context_.now() - arrived;
   replaced_ = decoder_.replaced();
   return samples;
 }

@@ -51,6 +51,8 @@ class BatchPipeline {
   }
   /// Samples of the last load's batch that others took the place of.
   std::int64_t replaced() const { return replaced_; }
+  /// How long the last load waited for its batch to be decoded, after that had arrived.
+  Seconds decoding_time() const { return decoding_time_; }
   std::int64_t epoch() const { return batch_.epoch; }
   /// Samples of the batches that were begun or requested, and those of earlier workers of the slot.
   std::int64_t taken() const { return before_ + loader_->taken(); }
@@ -77,6 +79,7 @@ class BatchPipeline {
   int slot_;
   std::int64_t before_ = 0;  ///< samples of earlier workers of the slot, or before the job was resumed
   std::int64_t replaced_ = 0;
+  Seconds decoding_time_{};
   std::vector<float> own_losses_;  ///< scratch
   Pending decoding_;               ///< of the next batch; empty: not begun
   Loader::Batch batch_{};          ///< that one

@@ -214,6 +214,7 @@ sync::StepBeginDecision Worker::begin() {
 
 void Worker::load() {
   record_.samples = batches_.load(progress_.batch(), record_.step);
+  record_.decoding = batches_.decoding_time();
   progress_.take_batch(record_.samples);
   if (const std::int64_t replaced = batches_.replaced(); replaced > 0)
     cache_record(journal_.caches, context_.rank(), batches_.epoch(), std::string(replaced_row)).samples +=

@@ -95,9 +95,9 @@ const LibraryAllReduceCost::Guess& LibraryAllReduceCost::guess(std::span<const R
       all_reduce_setting(job_, members, {size.count() / static_cast<std::int64_t>(sizeof(float))});
   const auto time_of = [&](const std::string& collective) {
     setting.collective = collective;
-    const AllReducePlan plan = plan_all_reduce(setting, network_);
+    const auto [plan, time] = plan_and_price(setting, network_);
     if (plan.picked) guessed_as_.insert(plan.collectives.begin(), plan.collectives.end());
-    return price(plan, setting, network_);
+    return time;
   };
   return known->second = {.cheapest = time_of(cheapest_all_reduce), .ring = time_of("ring")};
 }

@@ -91,6 +91,7 @@ Counts replay_belady(const Trace& trace, const ReplaySetting& setting) {
     }
     if (size > capacity || !admission.admits(trace.requests[i])) continue;
     bool is_kept = true;
+    if (used + size > capacity) counts.note_full();
     while (used + size > capacity && is_kept) {
       is_kept = !bypasses || here.farthest() > next;
       if (!is_kept) break;

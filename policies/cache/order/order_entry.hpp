@@ -103,7 +103,10 @@ Counts replay_order(const Trace& trace, const ReplaySetting& setting) {
     const bool is_hit = order.hit(id);
     if (i >= setting.warm_up) counts.add(size, is_hit);
     if (is_hit || !admission.admits(requests[i])) continue;
-    order.insert(id, size, [&](SampleId, std::int64_t) { ++counts.evicted; });
+    order.insert(id, size, [&](SampleId, std::int64_t) {
+      ++counts.evicted;
+      counts.note_full();
+    });
     counts.largest_used = std::max(counts.largest_used, order.used().count());
   }
   return counts;

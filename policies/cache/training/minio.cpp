@@ -56,7 +56,8 @@ Counts replay_minio(const Trace& trace, const ReplaySetting& setting) {
     const auto [id, size] = trace.requests[i];
     const bool is_hit = kept.holds(id);
     if (i >= setting.warm_up) counts.add(size, is_hit);
-    if (!is_hit && admission.admits(trace.requests[i])) kept.insert(id, Bytes(size));
+    if (is_hit || !admission.admits(trace.requests[i]) || kept.insert(id, Bytes(size))) continue;
+    if (size <= setting.capacity.count()) counts.note_full();
   }
   counts.largest_used = kept.used().count();
   return counts;

@@ -194,5 +194,17 @@ TEST(NodeRoutes, AProbeGivesAllRanksTheSame) {
   EXPECT_EQ(least, most);
 }
 
+/// A size stands for messages above half of it.
+TEST(NodeRoutes, AProbeLeavesOutSizesThatNobodySends) {
+  NodeMemory memory(MPI_COMM_WORLD);
+  EXPECT_TRUE(probe_node_routes(MPI_COMM_WORLD, memory, Bytes(8 << 10)).rows().empty());
+  const auto last_of = [&](std::int64_t message) {
+    return probe_node_routes(MPI_COMM_WORLD, memory, Bytes(message)).rows().back().up_to;
+  };
+  EXPECT_EQ(last_of((8 << 10) + 1), Bytes(16 << 10));
+  EXPECT_EQ(last_of(32 << 10), Bytes(16 << 10));
+  EXPECT_EQ(last_of((32 << 10) + 1), Bytes(64 << 10));
+}
+
 }  // namespace TANDEM_FILE
 }  // namespace tandem

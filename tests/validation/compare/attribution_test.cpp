@@ -112,23 +112,26 @@ TEST(Attribution, AlwaysAddsUpToTheError) {
   }
 }
 
-/// Each worker's seconds of loading, computing and exchange in a round.
-using RoundTimes = std::vector<std::array<double, 3>>;
+/// Each worker's seconds of loading, computing and exchange in a round; of the loading, seconds of decoding.
+using RoundTimes = std::vector<std::array<double, 4>>;
 
 Results rounds_of_bsp(const RoundTimes& workers, const std::string& algorithm) {
   std::vector<StepRecord> steps;
   for (int round = 0; round < 3; ++round)
     for (std::size_t rank = 0; rank < workers.size(); ++rank) {
-      const auto& [load, forward, exchange] = workers[rank];
+      const auto& [load, forward, exchange, decoding] = workers[rank];
       auto& record = steps.emplace_back(
           step(static_cast<Rank>(rank), round * (load + forward + exchange), forward, exchange));
       record.phases[phase_of(Phase::load)] = Seconds(load);
+      record.decoding = Seconds(decoding);
       record.step = record.round = round;
     }
   Results results = world(std::move(steps));
   results.info.experiment.sync.algorithm = algorithm;
   return results;
 }
+
+std::optional<Binding> binding_of(const Results& results) { return binding(results.info, results.journal); }
 
 TEST(Binding, WaitsInExchangesBelongToWhatTheLastWorkerOfTheRoundDid) {
   struct Case {
@@ -150,23 +153,34 @@ TEST(Binding, WaitsInExchangesBelongToWhatTheLastWorkerOfTheRoundDid) {
              "bsp",
              {{0, 2, 5}, {1, 5, 1}},
              {.computing = 10, .data = 2, .exchange = 2, .slower_workers = 3, .later_samples = 1}},
+        Case{"one worker decodes longer, and its samples are late",
+             "bsp",
+             {{1, 2, 6, 1}, {6, 2, 1, 4}},
+             {.computing = 4,
+             .data = 4,
+             .decoding = 8,
+             .exchange = 2,
+             .later_samples = 2,
+             .slower_decoding = 3}},
         Case{"all are alike", "bsp", {{1, 2, 1}, {1, 2, 1}}, {.computing = 4, .data = 2, .exchange = 2}},
         Case{"nobody waits for the others",
              "asp",
-             {{0, 2, 6}, {5, 2, 1}},
-             {.computing = 4, .data = 5, .exchange = 7}}}) {
-    const auto found = binding(rounds_of_bsp(workers, algorithm));
+             {{0, 2, 6}, {5, 2, 1, 2}},
+             {.computing = 4, .data = 3, .decoding = 2, .exchange = 7}}}) {
+    const auto found = binding_of(rounds_of_bsp(workers, algorithm));
     ASSERT_TRUE(found) << what;
     double all = 0;
     for (const auto& phases : workers) all += phases[0] + phases[1] + phases[2];
     EXPECT_NEAR(found->computing, expected.computing / all, 1e-12) << what;
     EXPECT_NEAR(found->data, expected.data / all, 1e-12) << what;
+    EXPECT_NEAR(found->decoding, expected.decoding / all, 1e-12) << what;
+    EXPECT_NEAR(found->slower_decoding, expected.slower_decoding / all, 1e-12) << what;
     EXPECT_NEAR(found->exchange, expected.exchange / all, 1e-12) << what;
     EXPECT_NEAR(found->slower_workers, expected.slower_workers / all, 1e-12) << what;
     EXPECT_NEAR(found->later_samples, expected.later_samples / all, 1e-12) << what;
     EXPECT_EQ(found->query, 0) << what;
   }
-  EXPECT_FALSE(binding(world({})));
+  EXPECT_FALSE(binding_of(world({})));
 }
 
 }  // namespace TANDEM_FILE

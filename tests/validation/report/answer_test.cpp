@@ -201,16 +201,26 @@ TEST(Answer, NamesTheBaselineWithItsReasonAndTheBottlenecks) {
       answer_to({fast("bsp", 100), fast("asp", 200)}, section).points,
       ElementsAre(
           "Speed-ups are over bsp, because it is synchronous SGD (bsp).",
-          "Bottlenecks (the longest part of the workers' time): bsp: computing 60 %; asp: computing 60 %."));
+          "Bottlenecks (the longest part of the workers' time): bsp: computing 57 %; asp: computing 57 %."));
   section.baseline = "asp";
-  StudyResult waiting = fast("bsp", 100);
-  waiting.shares->computing = 0.2;
-  waiting.shares->exchange = 0.7;
-  waiting.exchange_shares = ExchangeShares{.communicating = 0.1, .waiting = 0.6};
-  const Answer answer = answer_to({waiting, fast("asp", 200)}, section);
+  const auto bound = [](const char* variant, double outside, const Binding& binding) {
+    StudyResult own = fast(variant, 100);
+    own.shares->other = outside;
+    own.binding = binding;
+    return own;
+  };
+  const Answer answer = answer_to(
+      {bound("bsp", 0.0, {.computing = 0.2, .data = 0.1, .exchange = 0.7}),
+       bound("esync", 0.2, {.computing = 0.1, .data = 0.6, .exchange = 0.3}),
+       bound("ssp", 0.0, {.computing = 0.3, .data = 0.1, .decoding = 0.6, .exchange = 0.3}),
+       bound("local-sgd", 0.55, {.computing = 1.0, .data = 0.1, .exchange = 0.3}), fast("asp", 200)},
+      section);
   EXPECT_EQ(answer.points.front(),
             "Speed-ups are over asp, because the study's file names it (study.baseline).");
-  EXPECT_EQ(answer.panels[0].rows[0].bottlenecks, "waiting for others 70 %");
+  std::vector<std::string> found;
+  for (const auto& row : answer.panels[0].rows) found.push_back(row.bottlenecks);
+  EXPECT_THAT(found, ElementsAre("exchange 70 %", "data 48 %", "decoding samples 60 %",
+                                 "time outside steps 55 %", "computing 57 %"));
 }
 
 TEST(Answer, IsACsvWithARowPerConfiguration) {

@@ -148,7 +148,7 @@ TEST(JobsOfAStudy, AreAConfigurationEach) {
       .jobs = {{"late", {.start_s = 2.0, .alone = JobSummary::Alone{.makespan_s = 6.0}, .slow_down = 1.5}}}};
   const StudyResult job = study_job(
       {.name = "lab/late", .group = "lab/late", .algorithm = "lab", .coordinates = {{"job", "late"}}}, "late",
-      all, {.makespan_s = 9.0}, run);
+      all, {.makespan_s = 9.0}, run, std::nullopt);
   EXPECT_EQ(job.job, "late");
   EXPECT_EQ(job.start_s, 2.0);
   EXPECT_EQ(job.alone_makespan_s, 6.0);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <nlohmann/json.hpp>
 
 #include "cli/clean.hpp"
 #include "cli/output.hpp"

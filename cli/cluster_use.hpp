@@ -1,7 +1,7 @@
 // The emulated cluster of a job: the one that is up for a platform file, or a temporary one.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

@@ -47,13 +47,13 @@ int compare_results(const CompareArguments& arguments) {
   if (!arguments.witness.empty()) results.witness = read_results(arguments.witness);
   check_profile_of(results);
   const auto validation = validation::validate({results}, arguments.tolerance);
-  auto document = validation::report_document({results}, validation, {.title = results.name, .commands = {}});
-  document["platforms"] = drawings_of(document);
-  fmt::print("{}\n", validation::summary_table(document));
-  print_document(document);
+  auto report = validation::make_report({results}, validation, {.title = results.name, .commands = {}});
+  report.platforms = drawings_of(validation::platforms_of(report));
+  fmt::print("{}\n", validation::summary_table(report));
+  print_document(to_json(report));
   if (!arguments.out.empty()) {
     const WriteLock lock = create_result_directory(arguments.out, arguments.force);
-    validation::write_report(arguments.out, document);
+    validation::write_report(arguments.out, report);
     std::filesystem::remove(arguments.out + "/INCOMPLETE");
     fmt::print("{}/report.html\n", arguments.out);
   }

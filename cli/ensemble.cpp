@@ -90,8 +90,8 @@ std::vector<ReplicaFigures> simulate_replicas(const LoadedJob& loaded, const Sim
   if (first_error) std::rethrow_exception(first_error);
   std::vector<ReplicaFigures> figures;
   for (int replica = 1; replica <= replicas; ++replica)
-    figures.push_back(
-        replica_figures_from_json(read_json_file(folder.figures(replica), "the figures of a replica")));
+    figures.push_back(replica_figures_from_json(
+        read_json_file(folder.figures(replica), "the figures of a replica"), folder.figures(replica)));
   return figures;
 }
 
@@ -117,7 +117,7 @@ Simulated simulate_with_ensemble(LoadedJob loaded, SimulateOptions options, cons
   announce_ensembles({&loaded.experiment});
   const auto figures = simulate_replicas(loaded, options, out, replicas, parallel);
   options.repetition = static_cast<int>(median_replica(figures)) + 1;
-  options.ensemble = ensemble_json(figures);
+  options.ensemble = ensemble_of(figures);
   return simulate_job(std::move(loaded), options, out);
 }
 

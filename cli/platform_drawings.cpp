@@ -11,14 +11,14 @@
 #include "platforms/load.hpp"
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "policies/vocabulary/choices.hpp"
 #include "validation/report/platform_binding.hpp"
 #include "validation/report/platform_drawing.hpp"
 
 namespace tandem::cli {
 namespace {
 
-using nlohmann::json;
+using validation::DrawnPlatform;
+using validation::PlatformParts;
 
 /// More hosts have too many routes; equal ones are drawn as one.
 constexpr std::size_t most_hosts = 128;
@@ -27,10 +27,9 @@ constexpr std::size_t most_platforms = 4;
 /// Roles by host, in the order of the ranks.
 using Hosts = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-void add_ranks(const json& run, Hosts& hosts) {
-  const json &names = run.at("hosts"), &roles = run.at("roles");
-  for (std::size_t rank = 0; rank < names.size(); ++rank) {
-    const std::string name = names[rank], role = roles[rank];
+void add_ranks(const validation::PlatformUse& use, Hosts& hosts) {
+  for (std::size_t rank = 0; rank < use.hosts.size(); ++rank) {
+    const std::string &name = use.hosts[rank], &role = use.roles.at(rank);
     auto found = std::ranges::find(hosts, name, &Hosts::value_type::first);
     if (found == hosts.end()) found = hosts.insert(hosts.end(), {name, {}});
     if (std::ranges::find(found->second, role) == found->second.end()) found->second.push_back(role);
@@ -50,12 +49,14 @@ struct Use {
   Precision precision = Precision::fp32;  ///< of the first job
 };
 
-json host_document(const platforms::Host& host, const std::vector<std::string>& roles, Precision precision) {
-  return {{"name", host.name},
-          {"device", host.device.name},
-          {"flops_per_s", host.device.speed_for(precision).count()},
-          {"precision", host.device.precision_of_speed_for(precision)},
-          {"roles", roles}};
+PlatformParts::Host part_of(const platforms::Host& host, const std::vector<std::string>& roles,
+                            Precision precision, double stands_for) {
+  return {.name = host.name,
+          .device = host.device.name,
+          .flops_per_s = host.device.speed_for(precision).count(),
+          .precision = host.device.precision_of_speed_for(precision),
+          .roles = roles,
+          .stands_for = stands_for};
 }
 
 /// The median bandwidth of the known routes from each host.
@@ -108,8 +109,8 @@ std::vector<double> weights_of(const std::string& path, const platforms::Descrip
   return weights;
 }
 
-json routes_of(const std::string& path, const std::vector<std::string>& hosts) {
-  json routes = json::array();
+std::vector<PlatformParts::Route> routes_of(const std::string& path, const std::vector<std::string>& hosts) {
+  std::vector<PlatformParts::Route> routes;
   const auto topology = platforms::load_topology(path, {.hosts = hosts});
   for (const auto& from : hosts)
     for (const auto& to : hosts) {
@@ -118,68 +119,56 @@ json routes_of(const std::string& path, const std::vector<std::string>& hosts) {
       if (!route) continue;
       std::vector<std::string> crossed;
       for (const auto& channel : route->channels) crossed.push_back(link_of(channel));
-      routes.push_back({{"from", from}, {"to", to}, {"links", std::move(crossed)}});
+      routes.push_back({from, to, std::move(crossed)});
     }
   return routes;
 }
 
-json drawing_of_use(const std::string& path, const platforms::Description& description, const Use& use) {
+DrawnPlatform drawing_of_use(const std::string& path, const platforms::Description& description,
+                             const Use& use) {
   std::vector<std::string> names;
-  json hosts = json::array(), links = json::array();
+  PlatformParts parts{.name = std::filesystem::path(path).filename().string()};
   const auto weights = weights_of(path, description, use);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] == 0.0) continue;
     const auto& [name, roles] = use.hosts[i];
     names.push_back(name);
-    hosts.push_back(host_document(description.host(name), roles, use.precision));
-    hosts.back()["stands_for"] = weights[i];
+    parts.hosts.push_back(part_of(description.host(name), roles, use.precision, weights[i]));
   }
-  json routes = routes_of(path, names);
+  parts.hosts_left_out = use.hosts.size() - names.size();
+  parts.routes = routes_of(path, names);
   std::set<std::string> crossed;
-  for (const auto& route : routes)
-    for (const auto& link : route.at("links")) crossed.insert(link);
+  for (const auto& route : parts.routes) crossed.insert(route.links.begin(), route.links.end());
   for (const auto& link : description.links)
     if (crossed.contains(link.name))
-      links.push_back({{"name", link.name},
-                       {"bytes_per_s", link.bandwidth.count()},
-                       {"latency_s", link.latency.count()},
-                       {"sharing", link.sharing}});
-  json document = {{"name", std::filesystem::path(path).filename().string()},
-                   {"hosts", std::move(hosts)},
-                   {"hosts_left_out", use.hosts.size() - names.size()},
-                   {"links", std::move(links)},
-                   {"routes", std::move(routes)}};
-  document["binds"] = validation::what_binds(document);
-  return validation::platform_drawing(document);
+      parts.links.push_back({.name = link.name,
+                             .bytes_per_s = link.bandwidth.count(),
+                             .latency_s = link.latency.count(),
+                             .sharing = link.sharing});
+  parts.binds = validation::what_binds(parts);
+  return validation::platform_drawing(parts);
 }
 
 }  // namespace
 
-json drawing_of(const std::string& path) {
+DrawnPlatform drawing_of(const std::string& path) {
   Use use;
   const auto description = platforms::load_platform(path);
   for (const auto& host : description.hosts) use.hosts.push_back({host.name, {}});
   return drawing_of_use(path, description, use);
 }
 
-json drawings_of(const json& report) {
+std::vector<DrawnPlatform> drawings_of(const std::vector<validation::PlatformUse>& uses) {
   std::vector<std::string> order;
   std::map<std::string, Use> used;
-  for (const auto& own : report.at("configurations")) {
-    if (own.at("failure") != "") continue;
-    const json& environment = own.at("environment");
-    const json& experiment = own.at("experiment");
-    const std::string path = experiment.at("platform");
-    if (!used.contains(path)) {
-      order.push_back(path);
-      const auto precision = parse_choice<Precision>(experiment.at("workload").value("precision", "fp32"));
-      used[path].precision = precision.value_or(Precision::fp32);
+  for (const auto& use : uses) {
+    if (!used.contains(use.path)) {
+      order.push_back(use.path);
+      used[use.path].precision = use.precision;
     }
-    // A validation has the environments of the simulation and of the measurement.
-    add_ranks(environment.contains("simulated") ? environment.at("simulated") : environment,
-              used[path].hosts);
+    add_ranks(use, used[use.path].hosts);
   }
-  json drawings = json::array();
+  std::vector<DrawnPlatform> drawings;
   for (const auto& path : order) {
     if (drawings.size() == most_platforms) break;
     if (!std::filesystem::exists(path)) continue;

@@ -39,18 +39,21 @@ int rebuild(const std::string& directory) {
   try {
     if (document.value("kind", "") == "study") {
       check_version(path, document, validation::study_schema_version);
-      validation::write_study(directory, document);
-      fmt::print("{}\n", validation::study_table(document));
+      const auto study = validation::study_from_json(document, path);
+      validation::write_study(directory, study);
+      fmt::print("{}\n", validation::study_table(study));
+      print_document(to_json(study));
     } else {
       check_version(path, document, validation::report_schema_version);
-      validation::write_report(directory, document);
-      fmt::print("{}\n", validation::summary_table(document));
+      const auto report = validation::report_from_json(document, path);
+      validation::write_report(directory, report);
+      fmt::print("{}\n", validation::summary_table(report));
+      print_document(to_json(report));
     }
   } catch (const nlohmann::json::exception& error) {
     throw ConfigError(
         fmt::format("{}: expected a complete report, found a damaged one: {}", path, error.what()));
   }
-  print_document(document);
   fmt::print("{}/report.html\n", directory);
   return exit_success;
 }

@@ -28,26 +28,25 @@ using nlohmann::json;
 constexpr double worth_a_note = 0.1;
 
 /// "\n  workers: computing 71.2 % of the time (45.0 to 98.1 %), exchange 28.1 %".
-std::string shares_line(const json& summary) {
+std::string shares_line(const Summary& summary) {
   // Smaller shares round to 0 %.
   constexpr double least = 0.0005;
   std::string line = "\n  workers: ";
   double lowest = 1, highest = 0;
-  for (const auto& rank : summary.at("ranks")) {
-    const double computing = rank.at("shares").at("computing");
-    lowest = std::min(lowest, computing);
-    highest = std::max(highest, computing);
+  for (const auto& rank : summary.ranks) {
+    lowest = std::min(lowest, rank.shares.computing);
+    highest = std::max(highest, rank.shares.computing);
   }
-  const auto& shares = summary.at("shares");
-  line += fmt::format("computing {:.1f} % of the time", 100 * shares.at("computing").get<double>());
+  const TimeShares shares = summary.shares.value_or(TimeShares{});
+  line += fmt::format("computing {:.1f} % of the time", 100 * shares.computing);
   if (highest - lowest >= 0.01) line += fmt::format(" ({:.1f} to {:.1f} %)", 100 * lowest, 100 * highest);
-  for (const char* name : {"data", "query", "exchange", "other"}) {
-    const double share = shares.at(name);
+  const std::pair<const char*, double> others[] = {
+      {"data", shares.data}, {"query", shares.query}, {"exchange", shares.exchange}, {"other", shares.other}};
+  for (const auto& [name, share] : others) {
     if (share < least) continue;
     line += fmt::format(", {} {:.1f} %", name, 100 * share);
-    if (const auto& parts = summary.at("exchange_shares");
-        parts.is_object() && name == std::string("exchange"))
-      line += fmt::format(" ({:.1f} % waiting)", 100 * parts.at("waiting").get<double>());
+    if (summary.exchange_shares && name == std::string("exchange"))
+      line += fmt::format(" ({:.1f} % waiting)", 100 * summary.exchange_shares->waiting);
   }
   return line;
 }
@@ -81,17 +80,14 @@ std::string binds_line(const Results& results) {
 }
 
 /// Staleness and local steps, if the algorithm has them.
-std::string rounds_line(const json& summary) {
+std::string rounds_line(const Summary& summary) {
   std::string line;
-  const auto& staleness = summary.at("staleness");
-  if (staleness.is_object() && staleness.at("max") > 0)
-    line += fmt::format("staleness {} on average, at most {}", three_digits(staleness.at("mean")),
-                        with_separators(staleness.at("max")));
-  const auto& steps = summary.at("local_steps");
-  if (steps.is_object() && steps.at("max") > 1)
+  if (const auto& staleness = summary.staleness; staleness && staleness->max > 0)
+    line += fmt::format("staleness {} on average, at most {}", three_digits(staleness->mean),
+                        with_separators(staleness->max));
+  if (const auto& steps = summary.local_steps; steps && steps->max > 1)
     line += fmt::format("{}{} to {} local steps per round, {} on average", line.empty() ? "" : "; ",
-                        with_separators(steps.at("min")), with_separators(steps.at("max")),
-                        three_digits(steps.at("mean")));
+                        with_separators(steps->min), with_separators(steps->max), three_digits(steps->mean));
   return line.empty() ? "" : "\n  " + line;
 }
 
@@ -107,51 +103,49 @@ std::string accuracy_text(const Journal& journal, double rounds) {
                      rounds_text(rounds));
 }
 
-std::string target_line(const json& summary) {
-  const auto& target = summary.at("time_to_target");
-  if (!target.is_object()) return "";
-  const std::string begin = fmt::format("\n  target accuracy {:.4g}: ", target.at("target").get<double>());
-  if (target.at("evaluations") == 0)
-    return begin + "not evaluated (needs workload.math: real and evaluate_every)";
-  if (!target.at("reached").get<bool>())
+std::string target_line(const Summary& summary) {
+  if (!summary.time_to_target) return "";
+  const TargetOutcome& target = *summary.time_to_target;
+  const std::string begin = fmt::format("\n  target accuracy {:.4g}: ", target.target);
+  if (target.evaluations == 0) return begin + "not evaluated (needs workload.math: real and evaluate_every)";
+  if (!target.reached)
     return begin + fmt::format("not reached in {} evaluations, best {:.3f}",
-                               with_separators(target.at("evaluations")), target.at("best").get<double>());
+                               with_separators(target.evaluations), target.best.value());
   return begin + fmt::format("reached after {} ({} including its evaluation) and {} samples",
-                             seconds_text(target.at("checkpoint_time_s")), seconds_text(target.at("time_s")),
-                             with_separators(target.at("samples")));
+                             seconds_text(target.checkpoint_time_s.value()),
+                             seconds_text(target.time_s.value()), with_separators(target.samples.value()));
 }
 
 std::string accuracy_stop_line(const Results& results) {
-  if (!results.summary.contains("accuracy_stop")) return "";
+  if (!results.summary.accuracy_stop) return "";
   const double wanted = results.info.experiment.stop.accuracy;
-  const auto& stop = results.summary.at("accuracy_stop");
-  if (!stop.is_object())
+  const auto& stop = *results.summary.accuracy_stop;
+  if (!stop)
     return fmt::format("\n  stop.accuracy {:.4g} was not reached; another limit of stop ended the job",
                        wanted);
   return fmt::format(
       "\n  stopped by stop.accuracy {:.4g}: evaluation {}, after round {}, found {:.4g} at {:.4g} s", wanted,
-      stop.at("evaluation").get<int>(), stop.at("round").get<std::int64_t>(),
-      stop.at("accuracy").get<double>(), stop.at("time_s").get<double>());
+      stop->evaluation, stop->round, stop->accuracy, stop->time_s);
 }
 
 /// The intervals of an ensemble.
-std::string ensemble_line(const json& summary) {
-  if (!summary.contains("ensemble")) return "";
-  const json& ensemble = summary.at("ensemble");
-  const auto interval = [&](const char* name, const char* key, Unit unit) -> std::string {
-    const json& figure = ensemble.at("figures").at(key);
-    if (!figure.is_object()) return "";
-    return fmt::format("{} {} ({} to {})", name, with_unit(figure.at("median"), unit),
-                       with_unit(figure.at("low"), unit), with_unit(figure.at("high"), unit));
+std::string ensemble_line(const Summary& summary) {
+  if (!summary.ensemble) return "";
+  const EnsembleSummary& ensemble = *summary.ensemble;
+  const auto interval = [](const char* name, const std::optional<EnsembleFigure>& figure,
+                           Unit unit) -> std::string {
+    if (!figure) return "";
+    return fmt::format("{} {} ({} to {})", name, with_unit(figure->median, unit),
+                       with_unit(figure->low, unit), with_unit(figure->high, unit));
   };
   return fmt::format(
       "\n  median and {:.0f} % interval of {} simulations, and {:.0f} % for errors of the model: {}, {}; "
       "phase order of "
       "workers {}",
-      100 * ensemble.at("level").get<double>(), ensemble.at("replicas").get<int>(),
-      100 * ensemble.at("model_error").get<double>(), interval("step time", "step_time_s", Unit::seconds),
-      interval("throughput", "throughput", Unit::samples_per_second),
-      interval("", "phase_order", Unit::count));
+      100 * ensemble.level, ensemble.replicas, 100 * ensemble.model_error,
+      interval("step time", ensemble.figures.step_time, Unit::seconds),
+      interval("throughput", ensemble.figures.throughput, Unit::samples_per_second),
+      interval("", ensemble.figures.phase_order, Unit::count));
 }
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
@@ -159,10 +153,9 @@ std::string file_name(const std::string& path) { return std::filesystem::path(pa
 /// "network: ...; devices: ...": whose they were, because two results with different networks cannot be
 /// compared.
 std::string origin_line(const RunInfo& info) {
-  if (!info.network.is_object()) return "";
+  if (!info.network) return "";
   const std::string platform = file_name(info.experiment.platform);
-  const std::string kind = info.network.at("kind");
-  const std::string of = info.network.value("of", "");
+  const std::string &kind = info.network->kind, &of = info.network->of;
   std::string network;
   if (kind == "emulated cluster")
     network = "the emulated cluster of " + platform;
@@ -189,51 +182,49 @@ std::string origin_line(const RunInfo& info) {
 }
 
 /// Of finished steps before the job started again, where its workers recover in place.
-std::string done_again_text(const json& membership) {
-  if (!membership.contains("done_again_samples")) return "";
-  const auto& samples = membership.at("done_again_samples");
-  if (samples.is_null()) return ", an unknown number done again";
-  return fmt::format(", {} done again", with_separators(samples.get<std::int64_t>()));
+std::string done_again_text(const MembershipSummary& membership) {
+  if (!membership.done_again_samples) return "";
+  const auto& samples = *membership.done_again_samples;
+  if (!samples) return ", an unknown number done again";
+  return fmt::format(", {} done again", with_separators(*samples));
 }
 
 /// Of machines without workers, by what ran there.
-std::string other_departures_text(const json& membership) {
-  if (!membership.contains("other_departures")) return "";
-  const auto all = membership.at("other_departures").get<std::int64_t>();
+std::string other_departures_text(const MembershipSummary& membership) {
+  const std::int64_t all = membership.other_departures;
+  if (all == 0) return "";
   std::vector<std::string> roles;
-  const json by_role = membership.value("other_roles", json::object());
-  for (const auto& [role, count] : by_role.items())
-    roles.push_back(fmt::format("{} {}", with_separators(count.get<std::int64_t>()), role));
+  for (const auto& [role, count] : membership.other_roles)
+    roles.push_back(fmt::format("{} {}", with_separators(count), role));
   return fmt::format("\n  {} of machines without workers ({})",
                      all == 1 ? "1 departure" : with_separators(all) + " departures", fmt::join(roles, ", "));
 }
 
 /// `workers`: with which the job began.
-std::string membership_line(const json& summary, std::size_t workers) {
-  if (!summary.contains("membership")) return "";
-  const json& membership = summary.at("membership");
-  const auto joined = membership.at("joined").get<std::int64_t>() - static_cast<std::int64_t>(workers);
+std::string membership_line(const Summary& summary, std::size_t workers) {
+  if (!summary.membership) return "";
+  const MembershipSummary& membership = *summary.membership;
+  const auto joined = membership.joined - static_cast<std::int64_t>(workers);
   const auto counted = [](std::int64_t count, const char* one, const char* several) {
     return fmt::format("{} {}", with_separators(count), count == 1 ? one : several);
   };
-  const auto& lost = membership.at("lost_samples");
-  const std::string warning = membership.value("warning", "");
+  const auto& lost = membership.lost_samples;
   return fmt::format(
       "\n  {}, {}, {}{}{}{}",
-      counted(membership.at("departures"), "departure of a worker", "departures of workers"),
+      counted(membership.departures, "departure of a worker", "departures of workers"),
       counted(std::max<std::int64_t>(0, joined), "replacement", "replacements"),
-      lost.is_null() ? "an unknown number of samples lost" : counted(lost, "sample lost", "samples lost"),
+      lost ? counted(*lost, "sample lost", "samples lost") : "an unknown number of samples lost",
       done_again_text(membership), other_departures_text(membership),
-      warning.empty() ? "" : "\n  warning: " + warning);
+      membership.warning.empty() ? "" : "\n  warning: " + membership.warning);
 }
 
 /// Why a job has started again: "departures of machines", or "a rank had died".
 std::string causes_of_restarts(const RunInfo& info) {
   std::size_t departures = 0, arrivals = 0, deaths = 0;
-  for (const auto& generation : info.generations) {
-    if (!generation.at("ended").is_string()) continue;
+  for (const auto& launch : info.generations) {
+    if (!launch.ended) continue;
     // The text is that of describe() in restarts.hpp.
-    const auto why = generation.at("ended").get<std::string>();
+    const std::string& why = *launch.ended;
     const bool departed = why.find("' departed (") != std::string::npos;
     ++(departed ? departures : why.starts_with("a machine came up for worker ") ? arrivals : deaths);
   }
@@ -247,7 +238,7 @@ std::string causes_of_restarts(const RunInfo& info) {
 
 /// Until the ranks of restarted launches were ready: "1.2 s (median)". Empty: in no time, or never.
 std::string launch_times(const RunInfo& info) {
-  const std::vector<double> times = ready_times_s(launches_of(info.generations));
+  const std::vector<double> times = ready_times_s(info.generations);
   const double median = times.empty() ? 0.0 : quantile(times, 0.5);
   constexpr double microsecond = 1e-6;  // to which the beginning of a generation is recorded
   return median > microsecond ? seconds_text(median) + (times.size() > 1 ? " (median)" : "") : "";
@@ -256,17 +247,16 @@ std::string launch_times(const RunInfo& info) {
 /// "with 3, 2, 3 workers"; empty: every generation has had all.
 std::string workers_text(const RunInfo& info) {
   std::vector<int> workers;
-  for (const auto& generation : info.generations)
-    if (generation.contains("workers")) workers.push_back(generation.at("workers").get<int>());
+  for (const auto& launch : info.generations)
+    if (launch.workers) workers.push_back(*launch.workers);
   return workers.empty() ? "" : fmt::format("with {} workers", fmt::join(workers, ", "));
 }
 
 /// The commits that were lost with the last copy of one of their parts.
 std::string losses_text(const RunInfo& info) {
   std::vector<std::int64_t> rounds;
-  for (const auto& generation : info.generations)
-    if (generation.contains("lost_commit"))
-      rounds.push_back(generation.at("lost_commit").get<std::int64_t>());
+  for (const auto& launch : info.generations)
+    if (launch.lost_commit) rounds.push_back(*launch.lost_commit);
   if (rounds.empty()) return "";
   return fmt::format(
       "\n  commits were lost with the last copy of one of their parts, and the job started from "
@@ -282,12 +272,12 @@ bool replaces_at_once(const Experiment& experiment) {
 }
 
 std::string restarts_line(const RunInfo& info) {
-  if (!info.generations.is_array()) return "";
+  if (info.generations.empty()) return "";
   const std::size_t restarts = info.generations.size() - 1;
-  std::string line = fmt::format("\n  started again {} after {}, {}from round {}",
-                                 restarts == 1 ? "once" : fmt::format("{} times", restarts),
-                                 causes_of_restarts(info), restarts == 1 ? "" : "at last ",
-                                 with_separators(info.generations.back().at("round").get<std::int64_t>()));
+  std::string line =
+      fmt::format("\n  started again {} after {}, {}from round {}",
+                  restarts == 1 ? "once" : fmt::format("{} times", restarts), causes_of_restarts(info),
+                  restarts == 1 ? "" : "at last ", with_separators(info.generations.back().round));
   if (const std::string times = launch_times(info); !times.empty())
     line += "; ready after " + times;
   else if (info.world == "simulated" && replaces_at_once(info.experiment))
@@ -309,18 +299,18 @@ std::string diskless_text(const RunInfo& info) {
 }
 
 /// Empty where states are not committed apart from evaluations.
-std::string commits_line(const json& summary, const RunInfo& info) {
-  if (!summary.contains("commits")) return "";
-  const json& commits = summary.at("commits");
-  const double blocked_s = commits.at("blocked_s"), makespan_s = summary.at("makespan_s");
-  const auto failed = commits.value("failed", std::int64_t{0});
-  const std::int64_t count = commits.at("count");
+std::string commits_line(const Summary& summary, const RunInfo& info) {
+  if (!summary.commits) return "";
+  const double blocked_s = summary.commits->blocked.count(), makespan_s = summary.makespan_s;
+  const std::int64_t failed = summary.commits->failed_commits;
+  const auto count = static_cast<std::int64_t>(summary.commits->count);
   // The model is in the state of a worker, too.
   const std::string size =
-      count == 0 ? ""
-                 : fmt::format(" of {} (states of the ranks, and the model as a file)",
-                               with_unit(commits.at("bytes").get<double>() / static_cast<double>(count),
-                                         Unit::bytes));
+      count == 0
+          ? ""
+          : fmt::format(" of {} (states of the ranks, and the model as a file)",
+                        with_unit(static_cast<double>(summary.commits->bytes) / static_cast<double>(count),
+                                  Unit::bytes));
   return fmt::format(
              "\n  commits: {}{}{}, for which training waited {} ({:.1f} % of the time{})",
              with_separators(count), size,
@@ -333,24 +323,37 @@ std::string commits_line(const json& summary, const RunInfo& info) {
 }
 
 /// Of samples.
-std::string faults_line(const nlohmann::json& cache) {
+std::string faults_line(const CacheSummary& cache) {
   std::string line;
-  if (const auto replaced = cache.value("replaced", std::int64_t{0}); replaced > 0)
+  if (const auto replaced = cache.replaced.value_or(0); replaced > 0)
     line += fmt::format(
         "\n  warning: {} times another sample took the place of one that could not be read, or was not what "
         "the data set says (data.bad_sample: replace); with stop, the job ends and names it",
         with_separators(replaced));
-  if (const auto no_room = cache.value("no_room", std::int64_t{0}); no_room > 0)
+  if (const auto no_room = cache.no_room.value_or(0); no_room > 0)
     line += fmt::format(
         "\n  warning: {} times the disk of a cache node had no room for a sample of its second tier "
         "(data.disk_capacity), which the data set was read for instead",
         with_separators(no_room));
-  if (const auto spoiled = cache.value("spoiled", std::int64_t{0}); spoiled > 0)
+  if (const auto spoiled = cache.spoiled.value_or(0); spoiled > 0)
     line += fmt::format(
         "\n  warning: {} samples that cache nodes had kept on their disks (data.keep) were not what was "
         "written "
         "there, and are read from the data set again",
         with_separators(spoiled));
+  return line;
+}
+
+std::string cache_text(const CacheSummary& cache) {
+  std::string line;
+  // None: nothing was read.
+  if (cache.hit_ratio) line += fmt::format(", {:.1f} % of reads from the cache", 100 * *cache.hit_ratio);
+  if (cache.kept)
+    line +=
+        fmt::format(", {} samples kept on disks of cache nodes (data.keep)", with_separators(*cache.kept));
+  line += faults_line(cache);
+  if (const auto found = cache.classes.find("substituted"); found != cache.classes.end())
+    line += fmt::format(", {} samples replaced by others", with_separators(found->second.samples));
   return line;
 }
 
@@ -370,14 +373,13 @@ std::string overlap_line(const RunInfo& info, double makespan_s) {
 }
 
 /// ", 182 ms per step": the median of all workers' steps.
-std::string step_text(const nlohmann::json& times) {
-  const auto& median = times.at("median");
-  return median.is_number() ? fmt::format(", {} per step", seconds_text(median)) : "";
+std::string step_text(const TimeStatistics& times) {
+  return std::isnan(times.median) ? "" : fmt::format(", {} per step", seconds_text(times.median));
 }
 
 /// Why an epoch may have been recorded without all of its samples; empty: it may not.
 std::string epochs_in_parts(const RunInfo& info) {
-  if (info.resumed.is_object()) return "the first one without what came before the job was resumed";
+  if (info.resumed) return "the first one without what came before the job was resumed";
   if (info.experiment.data.sampling == "shard")
     return "batches with samples of two epochs count for the later one";
   return "";
@@ -386,30 +388,19 @@ std::string epochs_in_parts(const RunInfo& info) {
 }  // namespace
 
 std::string results_line(const Results& results) {
-  const auto& summary = results.summary;
-  const double rounds = summary.at("rounds");
+  const Summary& summary = results.summary;
+  const double rounds = summary.rounds;
   std::string line = fmt::format(
       "{} {}: {} rounds, {} samples in {} ({}{})", results.info.experiment.name, results.info.world,
-      rounds_text(rounds), with_separators(summary.at("samples")), seconds_text(summary.at("makespan_s")),
-      with_unit(summary.at("throughput"), Unit::samples_per_second), step_text(summary.at("step_time_s")));
+      rounds_text(rounds), with_separators(summary.samples), seconds_text(summary.makespan_s),
+      with_unit(summary.throughput, Unit::samples_per_second), step_text(summary.step_time));
   if (const auto dropped = results.journal.dropped_samples; dropped > 0)
     line += fmt::format(", {} of them dropped (arrived too late)", with_separators(dropped));
   if (const auto skipped = results.journal.skipped_steps; skipped > 0)
     line += fmt::format(", {} steps skipped (not finite)", with_separators(skipped));
   line += accuracy_text(results.journal, rounds);
-  // Absent: nothing was read.
-  if (const json::json_pointer ratio("/cache/hit_ratio"); summary.contains(ratio))
-    line += fmt::format(", {:.1f} % of reads from the cache", 100 * summary.at(ratio).get<double>());
-  if (const json::json_pointer kept("/cache/kept"); summary.contains(kept))
-    line += fmt::format(", {} samples kept on disks of cache nodes (data.keep)",
-                        with_separators(summary.at(kept).get<std::int64_t>()));
-  if (summary.contains("cache")) line += faults_line(summary.at("cache"));
-  if (summary.contains("cache") && summary.at("cache").at("classes").contains("substituted"))
-    line += fmt::format(
-        ", {} samples replaced by others",
-        with_separators(
-            summary.at("cache").at("classes").at("substituted").at("samples").get<std::int64_t>()));
-  if (summary.contains("data")) line += data_lines(summary.at("data"), epochs_in_parts(results.info));
+  if (summary.cache) line += cache_text(*summary.cache);
+  if (summary.data) line += data_lines(*summary.data, epochs_in_parts(results.info));
   line += ensemble_line(summary) + shares_line(summary) + binds_line(results) +
           commits_line(summary, results.info) + rounds_line(summary) +
           membership_line(summary, results.info.experiment.placement.workers.size()) + target_line(summary) +
@@ -418,7 +409,7 @@ std::string results_line(const Results& results) {
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))
     line += "\n  library all-reduce timed " + physics.at("native_all_reduce").get<std::string>();
-  line += overlap_line(results.info, summary.at("makespan_s"));
+  line += overlap_line(results.info, summary.makespan_s);
   if (const auto& shards = results.info.sharding; shards.is_object() && shards.at("bytes").size() > 1)
     line += "\n  server: " + shards.at("summary").get<std::string>();
   if (const auto& shards = results.info.sharding; shards.is_object() && shards.contains("busiest_summary"))
@@ -429,7 +420,7 @@ std::string results_line(const Results& results) {
         "so the "
         "measured times are too long",
         late);
-  const double waited = results.journal.cpu_wait.count() / summary.at("makespan_s").get<double>();
+  const double waited = results.journal.cpu_wait.count() / summary.makespan_s;
   if (waited > worth_a_note)
     line += fmt::format(
         "\n  note: a rank waited for a CPU core for {:.0f} % of the time: more ranks than cores, or other "
@@ -443,8 +434,8 @@ void print_results(const std::string& directory) {
   const Results results = read_results(directory);
   fmt::print("{}", results_line(results));
   print_document({{"directory", directory},
-                  {"summary", results.summary},
-                  {"binding", validation::binding_json(results.info, results.journal)}});
+                  {"summary", to_json(results.summary)},
+                  {"binding", validation::to_json(validation::binding(results.info, results.journal))}});
 }
 
 }  // namespace tandem::cli

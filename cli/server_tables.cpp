@@ -144,8 +144,8 @@ class RowSimulations {
   }
 
   double speed_of(std::size_t index) const {
-    const auto figures =
-        replica_figures_from_json(read_json_file(folder_.file(index, "json"), "the figures of a simulation"));
+    const std::string file = folder_.file(index, "json");
+    const auto figures = replica_figures_from_json(read_json_file(file, "the figures of a simulation"), file);
     const LoadedJob& job = jobs_[index % jobs_.size()];
     if (!(figures.step_time > 0.0))
       throw ConfigError(

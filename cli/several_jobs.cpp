@@ -49,10 +49,6 @@ SharedCache shared_cache_of(const LoadedJobs& several, std::span<const Job> jobs
   return cache;
 }
 
-json summary_in(const std::string& directory) {
-  return read_json_file(directory + "/summary.json", "a file of a result directory");
-}
-
 }  // namespace
 
 std::string directory_of_jobs(const LoadedJobs& several, const JobOptions& options,
@@ -101,25 +97,25 @@ void finish_jobs(const LoadedJobs& several, std::span<const Job> ready, const st
     const std::string alone = directory_of_job_alone(out, one.name);
     JobInCompany job{.name = one.name,
                      .start = one.start,
-                     .together = job_times_of(summary_in(directory_of_job(out, one.name)))};
-    if (fs::exists(alone)) job.alone = job_times_of(summary_in(alone));
+                     .together = job_times_of(read_summary(directory_of_job(out, one.name)))};
+    if (fs::exists(alone)) job.alone = job_times_of(read_summary(alone));
     jobs.push_back(std::move(job));
     experiments[one.name] = {{"start_s", one.start.count()}, {"overrides", one.overrides}};
   }
   json experiment = to_json(several.experiment);
   experiment["jobs"] = std::move(experiments);
-  json summary = jobs_summary(jobs);
+  JobsSummary summary = jobs_summary(jobs);
   const SharedCache cache = shared_cache_of(several, ready, out);
-  if (!cache.jobs.empty()) summary["shared_cache"] = shared_cache_summary(cache);
+  if (!cache.jobs.empty()) summary.shared_cache = shared_cache_summary(cache);
   write_whole_file(out + "/" + jobs_file_name, json{{"world", world},
                                                     {"command", command_line()},
                                                     {"started", timestamp()},
                                                     {"experiment", std::move(experiment)}}
                                                        .dump(2) +
                                                    '\n');
-  write_whole_file(out + "/summary.json", summary.dump(2) + '\n');
+  write_whole_file(out + "/summary.json", to_json(summary).dump(2) + '\n');
   mark_complete(out);
-  if (wants_json()) return print_document({{"directory", out}, {"summary", summary}});
+  if (wants_json()) return print_document({{"directory", out}, {"summary", to_json(summary)}});
   for (const auto& one : several.jobs)
     fmt::print("{}\n", results_line(read_results(directory_of_job(out, one.name))));
   fmt::print("{} jobs on one platform\n{}{}  {}\n", jobs.size(), jobs_text(jobs), shared_cache_text(cache),

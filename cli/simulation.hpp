@@ -1,7 +1,7 @@
 // One simulation of a job, shared by simulate and study. A process can simulate once.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "cli/job_options.hpp"
@@ -17,8 +17,8 @@ struct SimulateOptions : JobOptions {
   bool yes = false;            ///< simulate however long it takes
   bool together_only = false;  ///< several jobs are not also simulated alone
   int parallel = 0;            ///< simulations of jobs alone at the same time; 0: one per core
-  nlohmann::json ensemble;     ///< of which this simulation is one, for run.json; null: none
-  bool keep = true;            ///< leave the result directory; otherwise it exists meanwhile
+  std::optional<EnsembleSummary> ensemble{};  ///< of which this simulation is one, for run.json; none: none
+  bool keep = true;                           ///< leave the result directory; otherwise it exists meanwhile
 };
 
 struct Simulated {

@@ -17,29 +17,47 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "validation/campaign/least_capacity.hpp"
+#include "workloads/experiment/json_fields.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/summary.hpp"
 
-namespace tandem::cli {
+namespace tandem {
 namespace {
 
-using nlohmann::json;
+/// What a process that simulated writes.
+struct FoundStall {
+  std::optional<double> stall{};  ///< none: unknown
+};
 
-json warm_stall(const json& summary) { return summary.value(json::json_pointer("/data/warm/stall"), json()); }
+}  // namespace
 
-/// The stall of a job with this capacity, from the folder `out`; null: unknown.
-json simulate_stall(LoadedJob loaded, const SimulateOptions& options, const std::string& out,
-                    Bytes capacity) {
+template <>
+struct Fields<FoundStall> {
+  static void visit(auto& found, auto&& field) { field("stall", found.stall); }
+};
+
+namespace cli {
+namespace {
+
+using Stall = std::optional<double>;
+
+Stall warm_stall(const Summary& summary) {
+  return summary.data && summary.data->warm ? summary.data->warm->stall : std::nullopt;
+}
+
+/// The stall of a job with this capacity, from the folder `out`; none: unknown.
+Stall simulate_stall(LoadedJob loaded, const SimulateOptions& options, const std::string& out,
+                     Bytes capacity) {
   loaded.experiment.data.cache_capacity = capacity;
   const Simulated simulated = simulate_job(std::move(loaded), options, out);
   return warm_stall(summarise(simulated.info, simulated.journal, simulated.makespan));
 }
 
-/// The longest stall of the jobs that have cache nodes; null: that of one is unknown.
-json simulate_stall(LoadedJobs several, SimulateOptions options, const std::string& out, Bytes capacity) {
+/// The longest stall of the jobs that have cache nodes; none: that of one is unknown.
+Stall simulate_stall(LoadedJobs several, SimulateOptions options, const std::string& out, Bytes capacity) {
   std::vector<std::string> cached;
   for (auto& one : several.jobs) {
     if (one.loaded.experiment.data.source != DataSource::storage) continue;
@@ -49,12 +67,10 @@ json simulate_stall(LoadedJobs several, SimulateOptions options, const std::stri
   options.together_only = true;
   options.out = out;
   simulate_jobs(std::move(several), options);
-  json longest = 0.0;
+  Stall longest = 0.0;
   for (const auto& name : cached) {
-    const json own = warm_stall(
-        read_json_file(directory_of_job(out, name) + "/summary.json", "a file of a result directory"));
-    if (!own.is_number()) longest = nullptr;
-    if (longest.is_number()) longest = std::max(longest.get<double>(), own.get<double>());
+    const Stall own = warm_stall(read_summary(directory_of_job(out, name)));
+    longest = own && longest ? Stall(std::max(*longest, *own)) : std::nullopt;
   }
   std::filesystem::remove_all(out);
   return longest;
@@ -75,8 +91,8 @@ double stall_with(const Loaded& loaded, SimulateOptions options, const std::stri
   const auto simulate = [&] {
     begin_output({});
     const int code = exit_code_of([&] {
-      const json stall = simulate_stall(loaded, options, own, capacity);
-      write_whole_file(figures, json{{"stall", stall}}.dump());
+      const Stall stall = simulate_stall(loaded, options, own, capacity);
+      write_whole_file(figures, write_fields(FoundStall{stall}).dump());
       return exit_success;
     });
     std::fflush(stdout);
@@ -96,11 +112,11 @@ double stall_with(const Loaded& loaded, SimulateOptions options, const std::stri
   };
   run_processes(queue, 1);
   if (failure) std::rethrow_exception(failure);
-  const json stall = read_json_file(figures, "the stall of a simulation").at("stall");
+  const auto found = read_fields<FoundStall>(read_json_file(figures, "the stall of a simulation"), figures);
   std::filesystem::remove(log);
   std::filesystem::remove(figures);
-  if (!stall.is_number()) throw NoStall{};
-  return stall;
+  if (!found.stall) throw NoStall{};
+  return *found.stall;
 }
 
 /// Mathematics changes no time; see replicas_of().
@@ -145,14 +161,12 @@ FoundCapacity search(const Loaded& modelled, const SimulateOptions& options, con
         "in which caches have been filled, and workers with equal parts of it";
     return result;
   }
-  json tried = json::array();
-  for (const auto& [capacity, own] : found.tried)
-    tried.push_back({capacity.count(), own ? json(*own) : json()});
-  result.least = {{"stall", stall},
-                  {"capacity_bytes", found.capacity ? json(found.capacity->count()) : json()},
-                  {"data_set_bytes", sizes.whole.count()},
-                  {"step_bytes", found.step.count()},
-                  {"tried", std::move(tried)}};
+  auto& least = result.least.emplace();
+  least.stall = stall;
+  if (found.capacity) least.capacity_bytes = found.capacity->count();
+  least.data_set_bytes = sizes.whole.count();
+  least.step_bytes = found.step.count();
+  for (const auto& [capacity, own] : found.tried) least.tried.emplace_back(capacity.count(), own);
   return result;
 }
 
@@ -180,4 +194,5 @@ FoundCapacity least_capacity(const LoadedJobs& several, const SimulateOptions& o
   return search(modelled, options, out, stall, sizes);
 }
 
-}  // namespace tandem::cli
+}  // namespace cli
+}  // namespace tandem

@@ -1,19 +1,18 @@
 // For `study.stall`: simulates a job with several cache capacities to find the least one that suffices.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "cli/job_options.hpp"
 #include "cli/simulation.hpp"
+#include "validation/report/study.hpp"
 
 namespace tandem::cli {
 
 struct FoundCapacity {
-  /// {stall (the limit), capacity_bytes (null: none suffices), data_set_bytes, step_bytes, tried:
-  /// [[capacity_bytes, stall (null: the job is not possible with it)], ...]}. Null for jobs without cache
-  /// nodes, and for those of which no stall in warm epochs is known.
-  nlohmann::json least;
+  /// None for jobs without cache nodes, and for those of which no stall in warm epochs is known.
+  std::optional<validation::StudyCapacity> least{};
   std::string warning = {};  ///< why there is none, or why a capacity is not possible; empty: nothing to say
 };
 

@@ -50,13 +50,10 @@ int jobs_of(const StudyOptions& options) {
 
 /// Whether the entry has what the study asks for besides the result.
 bool answers(const StudyEntry& entry, const validation::StudySection& study) {
-  if (study.alone && entry.document.contains("several_jobs") &&
-      entry.document.at("several_jobs").at("jain_index").is_null())
-    return false;
+  if (study.alone && entry.several && !entry.several->jain_index) return false;
   if (!study.stall) return true;
-  if (!entry.document.contains("least_capacity")) return false;
-  const json& least = entry.document.at("least_capacity");
-  return least.is_null() || least.at("stall") == *study.stall;
+  const auto& least = entry.several ? entry.several->least_capacity : entry.results.front().least_capacity;
+  return least && (!*least || (*least)->stall == *study.stall);
 }
 
 /// The configurations that are to be simulated now.
@@ -72,11 +69,8 @@ std::vector<std::size_t> chosen_of(const validation::Suite& suite, const StudyOp
 }
 
 /// Entries do not depend on the names that a study gives.
-void name_document(const validation::StudyConfiguration& names, json& document) {
-  document.update({{"name", names.name},
-                   {"group", names.group},
-                   {"algorithm", names.algorithm},
-                   {"coordinates", names.coordinates}});
+void name_result(const validation::StudyConfiguration& names, validation::StudyResult& result) {
+  static_cast<validation::StudyConfiguration&>(result) = names;
 }
 
 /// A folder that other shards share, or that an interrupted study left, is continued. The first of the shards
@@ -104,29 +98,28 @@ WriteLock open_folder(const std::string& out, const StudyOptions& options, const
 }
 
 /// Adds what the report says of a configuration of several jobs.
-void add_several(const validation::SuiteConfiguration& configuration, json entry,
-                 std::vector<json>& documents, std::vector<json>& several) {
-  json all = std::move(entry.at("several_jobs"));
-  all["name"] = configuration.name;
-  all["least_capacity"] = entry.value("least_capacity", json());
+void add_several(const validation::SuiteConfiguration& configuration, StudyEntry entry,
+                 std::vector<validation::StudyResult>& results, std::vector<validation::StudyJobs>& several) {
+  auto& all = several.emplace_back(std::move(*entry.several));
+  all.name = configuration.name;
+  if (!all.least_capacity) all.least_capacity.emplace();
   const auto entries = configuration.entries();
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!configuration.shown.empty() && !configuration.shown.contains(entries[i].job)) continue;
     const auto names = names_of(entries[i]);
-    json document = std::move(entry.at("jobs").at(i));
-    name_document(names, document);
-    document["jobs_hash"] = validation::hash_without_seeds(configuration);
-    documents.push_back(std::move(document));
-    for (json& job : all.at("jobs"))
-      if (job.at("job") == entries[i].job) job["configuration"] = names.name;
+    auto& result = results.emplace_back(std::move(entry.results.at(i)));
+    name_result(names, result);
+    result.jobs_hash = validation::hash_without_seeds(configuration);
+    for (auto& job : all.jobs)
+      if (job.job == entries[i].job) job.configuration = names.name;
   }
-  several.push_back(std::move(all));
 }
 
 /// Makes the report of a study from the results in some folders. How many configurations have none.
 std::size_t report(const validation::Suite& suite, const StudyManifest& manifest,
                    const std::vector<std::string>& folders, const std::string& out) {
-  std::vector<json> documents, several;
+  std::vector<validation::StudyResult> results;
+  std::vector<validation::StudyJobs> several;
   std::vector<std::string> lines = {study_command(manifest)};
   std::size_t failures = 0;
   for (const auto& configuration : suite.configurations) {
@@ -134,27 +127,26 @@ std::size_t report(const validation::Suite& suite, const StudyManifest& manifest
     for (const auto& folder : folders)
       if (!found || !found->failure.empty())
         if (auto entry = read_entry(folder, configuration)) found = std::move(entry);
-    if (!found) found = StudyEntry{{}, "not simulated yet; `tandem study --only-missing` does it"};
+    if (!found) found = StudyEntry{.failure = "not simulated yet; `tandem study --only-missing` does it"};
     if (found->failure.empty()) {
       if (configuration.jobs.empty()) {
-        name_document(names_of(configuration), found->document);
-        documents.push_back(std::move(found->document));
+        name_result(names_of(configuration), results.emplace_back(std::move(found->results.front())));
       } else {
-        add_several(configuration, std::move(found->document), documents, several);
+        add_several(configuration, std::move(*found), results, several);
       }
     } else {
       ++failures;
-      documents.push_back(validation::failed_study_configuration(names_of(configuration), found->failure));
+      results.push_back(validation::failed_study_result(names_of(configuration), found->failure));
     }
     lines.push_back(command_of(words_of(suite, configuration)));
   }
-  json document = validation::study_document(std::move(documents), suite.name, suite.study, lines);
-  if (!several.empty()) document["several_jobs"] = std::move(several);
-  document["platforms"] = drawings_of(document);
-  validation::write_study(out, document);
+  auto study = validation::make_study(std::move(results), suite.name, suite.study, lines);
+  study.several_jobs = std::move(several);
+  study.platforms = drawings_of(validation::platforms_of(study));
+  validation::write_study(out, study);
   std::filesystem::remove(out + "/INCOMPLETE");
-  fmt::print("{}\n{}/report.html\n", validation::study_table(document), out);
-  print_document(document);
+  fmt::print("{}\n{}/report.html\n", validation::study_table(study), out);
+  print_document(to_json(study));
   return failures;
 }
 

@@ -2,7 +2,6 @@
 // configuration. Both appear whole or not at all, so several processes can work in one folder.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "cli/job_options.hpp"
 #include "cli/suite_input.hpp"
 #include "validation/campaign/suite.hpp"
+#include "validation/report/study.hpp"
 
 namespace tandem::cli {
 
@@ -30,8 +30,9 @@ std::string study_command(const StudyManifest& manifest);
 
 /// The result of a configuration: its part of the study's report, or why it failed.
 struct StudyEntry {
-  nlohmann::json document;
-  std::string failure;  ///< empty: none
+  std::vector<validation::StudyResult> results{};  ///< of each job
+  std::optional<validation::StudyJobs> several{};  ///< of all jobs; none: there is one
+  std::string failure{};                           ///< empty: none
 };
 /// Errors: WorldError.
 void write_entry(const std::string& folder, const validation::SuiteConfiguration& configuration,

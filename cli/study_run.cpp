@@ -24,7 +24,6 @@
 #include "validation/campaign/sweep.hpp"
 #include "validation/compare/attribution.hpp"
 #include "validation/report/several_jobs.hpp"
-#include "workloads/experiment/json_file.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/summary.hpp"
@@ -33,7 +32,6 @@ namespace tandem::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using validation::SuiteConfiguration;
 
 /// Those that take longest first, so that the last ones end together.
@@ -72,17 +70,12 @@ class StudyProgress {
   Clock::time_point next_ = Clock::now();
 };
 
-/// The same wherever and whenever it was simulated.
-void make_repeatable(json& document) {
-  for (const char* key : {"command", "started"}) document["environment"].erase(key);
-}
-
-/// `warned`: the document with the warnings.
-void add_least_capacity(FoundCapacity found, const validation::StudySection& study, json& document,
-                        json& warned) {
+/// `result`: of one job, or of all. `warned`: that with the warnings.
+void add_least_capacity(FoundCapacity found, const validation::StudySection& study, auto& result,
+                        validation::StudyResult& warned) {
   if (!study.stall) return;
-  document["least_capacity"] = std::move(found.least);
-  if (!found.warning.empty()) warned["warnings"].push_back(validation::first_lines(found.warning));
+  result.least_capacity.emplace(std::move(found.least));
+  if (!found.warning.empty()) warned.warnings.push_back(validation::first_lines(found.warning));
 }
 
 }  // namespace
@@ -175,17 +168,14 @@ StudyEntry StudyRun::simulate_one(std::size_t i, const SimulateOptions& options)
   // Before this process simulates.
   if (suite_.study.stall) found = least_capacity(loaded, options, directory_of(i), *suite_.study.stall);
   const Simulated simulated = simulate_with_ensemble(loaded, options, directory_of(i), 1);
-  StudyEntry entry;
-  entry.document = validation::study_configuration(
+  auto result = validation::study_result(
       names_of(configuration), summarise(simulated.info, simulated.journal, simulated.makespan),
-      to_json(simulated.info), validation::binding_json(simulated.info, simulated.journal));
-  entry.document["command"] = command_of(words_of(suite_, configuration));
-  make_repeatable(entry.document);
-  add_least_capacity(std::move(found), suite_.study, entry.document, entry.document);
-  return entry;
+      simulated.info, validation::binding(simulated.info, simulated.journal));
+  result.command = command_of(words_of(suite_, configuration));
+  add_least_capacity(std::move(found), suite_.study, result, result);
+  return {.results = {std::move(result)}};
 }
 
-/// Its document: {jobs: [that of each job, ...], several_jobs, least_capacity as of one job}.
 StudyEntry StudyRun::simulate_several(std::size_t i, const LoadedJobs& several,
                                       SimulateOptions options) const {
   const SuiteConfiguration& configuration = suite_.configurations[i];
@@ -196,24 +186,17 @@ StudyEntry StudyRun::simulate_several(std::size_t i, const LoadedJobs& several,
   options.keep = true;
   options.together_only = !suite_.study.alone;
   simulate_jobs(several, options);
-  const auto read = [](const std::string& path) {
-    return read_json_file(path, "a file of a result directory");
-  };
-  const json all = read(directory + "/summary.json");
+  const JobsSummary all = read_jobs_summary(directory);
   StudyEntry entry;
   for (const auto& own : configuration.entries()) {
     const std::string folder = directory_of_job(directory, own.job);
-    json run = read(folder + "/run.json");
-    run.erase("lines");
-    const Results results = read_results(folder);
-    json document = validation::study_job(names_of(own), own.job, all, results.summary, run,
-                                          validation::binding_json(results.info, results.journal));
-    document["command"] = command_of(words_of(suite_, configuration));
-    make_repeatable(document);
-    entry.document["jobs"].push_back(std::move(document));
+    const Results read = read_results(folder);
+    auto& result = entry.results.emplace_back(validation::study_job(
+        names_of(own), own.job, all, read.summary, read.info, validation::binding(read.info, read.journal)));
+    result.command = command_of(words_of(suite_, configuration));
   }
-  entry.document["several_jobs"] = validation::study_several_jobs(all);
-  add_least_capacity(std::move(found), suite_.study, entry.document, entry.document.at("jobs").front());
+  entry.several = validation::study_jobs(all);
+  add_least_capacity(std::move(found), suite_.study, *entry.several, entry.results.front());
   if (!results_) fs::remove_all(directory);
   return entry;
 }

@@ -53,7 +53,7 @@ class SuiteRun {
       : suite_(suite), options_(options), machine_words_(cli::words_of(options.machines)) {
     for (std::size_t i = 0; i < suite.configurations.size(); ++i)
       entries_.resize(entries_.size() + suite.configurations[i].shown_entries().size(), i);
-    documents_.resize(entries_.size());
+    reported_.resize(entries_.size());
     failures_.resize(suite.configurations.size());
     profile_of_.resize(suite.configurations.size());
   }
@@ -70,17 +70,17 @@ class SuiteRun {
     announce_ensembles(single);
     ProgressBar bar("validate " + suite_.name);
     auto campaign = validation::carry_out(suite_, tasks, runner(bar), failures_);
-    for (std::size_t i = 0; i < documents_.size(); ++i)
+    for (std::size_t i = 0; i < reported_.size(); ++i)
       if (!campaign.configurations[i].failure.empty())
-        documents_[i] = validation::failed_configuration_document(campaign.configurations[i]);
+        reported_[i] = validation::failed_configuration(campaign.configurations[i]);
     SuiteResults results{std::move(campaign.configurations),
-                         std::move(documents_),
+                         std::move(reported_),
                          {},
                          {},
-                         profile_documents(),
+                         profiles(),
                          first_error_ ? first_error_ : campaign.first_error};
     for (const auto& several : campaign.several_jobs)
-      results.several_jobs.push_back(validation::several_jobs_document(several));
+      results.several_jobs.push_back(validation::report_jobs(several));
     for (const Task& task : tasks) results.commands.push_back(command_of(words_of(task)));
     return results;
   }
@@ -162,25 +162,21 @@ class SuiteRun {
     for (const std::size_t i : calibration.group.configurations) failures_[i] = calibration.failure;
   }
 
-  std::vector<json> profile_documents() const {
-    std::vector<json> all;
+  std::vector<validation::ReportProfile> profiles() const {
+    std::vector<validation::ReportProfile> all;
     for (const auto& calibration : calibrations_) {
-      json users = json::array();
-      for (const std::size_t i : calibration.group.configurations) users.push_back(at(i).name);
-      json document = {{"path", calibration.profile},
-                       {"configurations", std::move(users)},
-                       {"settings_of",
-                        options_.profile.empty() ? json(at(calibration.group.representative).name) : json()},
-                       {"failure", calibration.failure}};
-      if (calibration.failure.empty() && fs::exists(calibration.profile)) {
-        const Profile profile = load_profile(calibration.profile);
-        document.update({{"date", profile.date},
-                         {"machine", profile.machine},
-                         {"software", profile.software},
-                         {"other_load", profile.other_load},
-                         {"command", profile.command}});
-      }
-      all.push_back(std::move(document));
+      auto& own = all.emplace_back();
+      own.path = calibration.profile;
+      own.failure = calibration.failure;
+      for (const std::size_t i : calibration.group.configurations) own.configurations.push_back(at(i).name);
+      if (options_.profile.empty()) own.settings_of = at(calibration.group.representative).name;
+      if (!calibration.failure.empty() || !fs::exists(calibration.profile)) continue;
+      const Profile profile = load_profile(calibration.profile);
+      own.date = profile.date;
+      own.machine = profile.machine;
+      own.software = profile.software;
+      own.other_load = profile.other_load;
+      own.command = profile.command;
     }
     return all;
   }
@@ -237,7 +233,7 @@ class SuiteRun {
                              const validation::Comparison& comparison) {
       const std::size_t index = entries_[entry];
       validation::check_hold_out(origin_of(profile_of_[index]), results.measured);
-      documents_[entry] = validation::configuration_document(results, comparison);
+      reported_[entry] = validation::report_configuration(results, comparison);
       if (!options_.traces) return;
       const std::string of_job =
           at(index).jobs.empty() ? "" : "-" + fs::path(results.simulated.path).filename().string();
@@ -267,9 +263,7 @@ class SuiteRun {
   double other_load_of(const Task& task) const {
     double most = 0;
     for (const auto& directory : directories_of(task))
-      most = std::max(
-          most,
-          read_json_file(directory + "/summary.json", "the summary of a run").at("other_load").get<double>());
+      most = std::max(most, read_summary(directory).other_load);
     return most;
   }
 
@@ -312,11 +306,11 @@ class SuiteRun {
 
   const validation::Suite& suite_;
   const SuiteRunOptions& options_;
-  std::vector<std::size_t> entries_;        ///< of each entry of the report, its configuration
-  std::vector<json> documents_;             ///< of each entry
-  std::vector<std::string> failures_;       ///< of calibrations, by configuration
-  std::vector<std::string> profile_of_;     ///< of each configuration
-  std::vector<std::string> machine_words_;  ///< of the runs
+  std::vector<std::size_t> entries_;                       ///< of each entry of the report, its configuration
+  std::vector<validation::ReportConfiguration> reported_;  ///< of each entry
+  std::vector<std::string> failures_;                      ///< of calibrations, by configuration
+  std::vector<std::string> profile_of_;                    ///< of each configuration
+  std::vector<std::string> machine_words_;                 ///< of the runs
   std::vector<Calibration> calibrations_;
   std::optional<BlockedSignals> signals_;  ///< until no cluster is left; subcommands still end by them
   std::map<std::string, std::unique_ptr<ClusterKeeper>> clusters_;

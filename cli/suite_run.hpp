@@ -26,12 +26,12 @@ struct SuiteRunOptions {
 };
 
 struct SuiteResults {
-  std::vector<validation::Compared> configurations;  ///< the entries of those of the suite
-  std::vector<nlohmann::json> documents;             ///< of the report, one per entry
-  std::vector<nlohmann::json> several_jobs;          ///< of the report
-  std::vector<std::string> commands;                 ///< that were carried out
-  std::vector<nlohmann::json> profiles;              ///< of the report
-  std::exception_ptr first_error;                    ///< of a configuration that failed; null: none
+  std::vector<validation::Compared> configurations;       ///< the entries of those of the suite
+  std::vector<validation::ReportConfiguration> reported;  ///< one per entry
+  std::vector<validation::ReportJobs> several_jobs;
+  std::vector<std::string> commands;  ///< that were carried out
+  std::vector<validation::ReportProfile> profiles;
+  std::exception_ptr first_error;  ///< of a configuration that failed; null: none
 };
 
 /// Before anything is written: refuses a given profile that cannot be read or may have been calibrated with

@@ -67,12 +67,12 @@ int validate_all(ValidateOptions options) {
                                   .profiles = results.profiles,
                                   .several_jobs = results.several_jobs};
   source.commands.insert(source.commands.end(), results.commands.begin(), results.commands.end());
-  auto document = validation::report_document(results.documents, validation, source);
-  document["platforms"] = drawings_of(document);
-  validation::write_report(options.run.out, document);
+  auto report = validation::make_report(results.reported, validation, source);
+  report.platforms = drawings_of(validation::platforms_of(report));
+  validation::write_report(options.run.out, report);
   std::filesystem::remove(options.run.out + "/INCOMPLETE");
-  fmt::print("{}\n{}/report.html\n", validation::summary_table(document), options.run.out);
-  print_document(document);
+  fmt::print("{}\n{}/report.html\n", validation::summary_table(report), options.run.out);
+  print_document(to_json(report));
   return validation.passed() ? exit_success : exit_beyond_tolerance;
 }
 

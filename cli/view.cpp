@@ -14,15 +14,15 @@ namespace tandem::cli {
 namespace {
 
 int view(const std::string& folder) {
-  const auto document = validation::results_document(folder);
+  const auto list = validation::list_results(folder);
   const auto page = std::filesystem::path(folder) / "index.html";
   std::ofstream file(page, std::ios::binary);
-  file << validation::results_html(document);
+  file << validation::results_html(list);
   file.close();
   if (!file) throw WorldError("cannot write " + page.string());
-  print_document(document);
-  fmt::print("{}", validation::results_table(document));
-  for (const auto& skipped : document.at("skipped")) print_note("skipped " + skipped.get<std::string>());
+  print_document(to_json(list));
+  fmt::print("{}", validation::results_table(list));
+  for (const std::string& skipped : list.skipped) print_note("skipped " + skipped);
   fmt::print("\n{}\n", page.string());
   return exit_success;
 }

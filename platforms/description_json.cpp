@@ -1,5 +1,7 @@
 #include "platforms/description_json.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::platforms {

@@ -2,7 +2,7 @@
 // process that loads a platform file returns it.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "platforms/description.hpp"
 

@@ -5,6 +5,7 @@
 #include <simgrid/version.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <simgrid/s4u.hpp>
 #include <xbt/config.hpp>
 

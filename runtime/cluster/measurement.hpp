@@ -2,7 +2,7 @@
 // file gives them. Pure data, passed to the rank program and back as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

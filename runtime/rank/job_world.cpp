@@ -194,13 +194,14 @@ double share_of_others(const OtherLoad& others, MPI_Comm communicator) {
   return others.share(Seconds(ours_s)).value_or(0.0);
 }
 
-nlohmann::json measured_network(const nlohmann::json& physics) {
-  if (physics.contains("cluster")) return {{"kind", "emulated cluster"}, {"cluster", physics.at("cluster")}};
+NetworkOrigin measured_network(const nlohmann::json& physics) {
+  if (physics.contains("cluster")) return {.kind = "emulated cluster", .cluster = physics.at("cluster")};
   std::vector<std::string> machines = physics.at("machines");
   std::ranges::sort(machines);
   const auto repeated = std::ranges::unique(machines);
   machines.erase(repeated.begin(), repeated.end());
-  return {{"kind", machines.size() > 1 ? "real cluster" : "this machine"}, {"machines", machines}};
+  const bool are_several = machines.size() > 1;
+  return {.kind = are_several ? "real cluster" : "this machine", .machines = std::move(machines)};
 }
 
 std::string measured_devices(const Job& job, const nlohmann::json& physics) {

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -15,6 +15,7 @@
 #include "runtime/rank/shared_launch.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/records/result_directory.hpp"
 
 namespace tandem {
 
@@ -38,7 +39,7 @@ nlohmann::json describe_physics(const Job& job, Rank rank, const std::string& cl
                                 const MpiSetting& setting, const GpuMonitor* gpu, MPI_Comm communicator);
 
 /// `network` and `devices` of run.json. `physics`: as describe_physics returns it on rank 0.
-nlohmann::json measured_network(const nlohmann::json& physics);
+NetworkOrigin measured_network(const nlohmann::json& physics);
 std::string measured_devices(const Job& job, const nlohmann::json& physics);
 
 struct JobRun {

@@ -170,8 +170,8 @@ TEST_F(LongClusterCommand, AJobTrainsTheSameModelAsWithoutACluster) {
   EXPECT_EQ(losses("on"), losses("off"));
   EXPECT_EQ(losses("on").size(), 8U);
   const auto info = read_results((line_.folder() / "on").string()).info;
-  EXPECT_EQ(info.network.at("kind"), "emulated cluster");
-  EXPECT_EQ(info.network.at("cluster").at("id"), id_);
+  EXPECT_EQ(info.network.value().kind, "emulated cluster");
+  EXPECT_EQ(info.network.value().cluster.at("id"), id_);
   EXPECT_NE(on_cluster.output.find("network: the emulated cluster of "), std::string::npos)
       << on_cluster.output;
   const auto& physics = info.physics;
@@ -218,8 +218,7 @@ TEST_F(LongClusterCommand, ARankIsKilledWhenItsMachineIsRevoked) {
                           " --set stop.rounds=30";
   const auto whole = line_.tandem(job + " --out whole");
   ASSERT_EQ(whole.exit_code, 0) << whole.output;
-  const double makespan_s =
-      read_results((line_.folder() / "whole").string()).summary.at("makespan_s").get<double>();
+  const double makespan_s = read_results((line_.folder() / "whole").string()).summary.makespan_s;
   const auto revoked = line_.tandem(job + " --set run.revoke=kill " +
                                     lifetimes(std::to_string(0.4 * makespan_s) + ",1e9;1e9") + "--out out");
   ASSERT_EQ(revoked.exit_code, 0) << revoked.output;
@@ -238,8 +237,7 @@ TEST_F(LongClusterCommand, AJobContinuesWithFewerWorkers) {
                           " --set stop.rounds=60";
   const auto whole = line_.tandem(job + " --set checkpoint.keep=0 --out whole");
   ASSERT_EQ(whole.exit_code, 0) << whole.output;
-  const double makespan_s =
-      read_results((line_.folder() / "whole").string()).summary.at("makespan_s").get<double>();
+  const double makespan_s = read_results((line_.folder() / "whole").string()).summary.makespan_s;
   for (const std::string to : {"directory", "buddy"}) {
     SCOPED_TRACE(to);
     const auto revoked =
@@ -249,7 +247,7 @@ TEST_F(LongClusterCommand, AJobContinuesWithFewerWorkers) {
     EXPECT_NE(revoked.output.find("generation 1 has 1 of 2 workers: 1"), std::string::npos) << revoked.output;
     const auto info = read_results((line_.folder() / to).string()).info;
     ASSERT_EQ(info.generations.size(), 2U);
-    const int round = info.generations[1].at("round");
+    const auto round = static_cast<int>(info.generations[1].round);
     EXPECT_GE(round, 5) << revoked.output;
     // The same done by hand, on this machine.
     const auto hand = line_.tandem("run --resume whole --resume-from " + std::to_string(round) +

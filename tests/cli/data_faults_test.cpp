@@ -40,7 +40,7 @@ class BadSamples : public ResumeJobs {
     EXPECT_EQ(done.exit_code, 0) << done.output;
   }
   std::int64_t replaced(const std::string& directory) const {
-    return results(directory).summary.at("cache").value("replaced", std::int64_t{0});
+    return results(directory).summary.cache.value().replaced.value_or(0);
   }
 };
 using LongBadSamples = BadSamples;
@@ -104,7 +104,7 @@ TEST_F(LongBadSamples, OfOtherNodesAreReplacedToo) {
     succeeds("run " + job(replacing + peers) + " --out " + name);
     EXPECT_TRUE(contents(std::string(name) + "/model.pt") == contents("alone/model.pt"));
     EXPECT_EQ(replaced(name), replaced("alone"));
-    EXPECT_GT(results(name).summary.at("cache").value("peer_misses", std::int64_t{0}), 0);
+    EXPECT_GT(results(name).summary.cache.value().peer_misses.value_or(0), 0);
   }
 }
 
@@ -134,7 +134,7 @@ TEST_F(LongBadSamples, AFullDiskIsTold) {
       " --out out > told.txt 2>&1 & run=$!; until [ -d out ]; do kill -0 $run || break; sleep 0.01; "
       "done; ln -s /dev/full out/tier_0.bin; wait $run; code=$?; cat told.txt; exit $code");
   ASSERT_EQ(told.exit_code, 0) << told.output;
-  EXPECT_GT(results("out").summary.at("cache").value("no_room", std::int64_t{0}), 0);
+  EXPECT_GT(results("out").summary.cache.value().no_room.value_or(0), 0);
   expect_in("had no room for a sample of its second tier", told.output);
   EXPECT_TRUE(contents("out/model.pt") == contents("whole/model.pt"));
 }

@@ -204,8 +204,8 @@ TEST_P(CommitsOverDepartures, AreOfTheSameRoundsInBothWorldsAndAreResumed) {
   }
   const std::int64_t last = rounds_of_commits(results("measured").journal).back();
   succeeds("run --resume measured --set stop.rounds=170 --out resumed");
-  EXPECT_EQ(results("resumed").info.resumed.at("round"), last);
-  EXPECT_GE(results("resumed").summary.at("rounds"), 170);
+  EXPECT_EQ(results("resumed").info.resumed.value().round, last);
+  EXPECT_GE(results("resumed").summary.rounds, 170);
 }
 
 INSTANTIATE_TEST_SUITE_P(LongRules, CommitsOverDepartures,

@@ -30,8 +30,8 @@ class FewerWorkers : public RestartJobs {
   static std::vector<Slots> slots_of_generations(const Results& results) {
     std::vector<Slots> all;
     for (const auto& generation : results.info.generations) {
-      all.push_back(generation.at("slots").get<Slots>());
-      EXPECT_EQ(generation.at("workers"), all.back().size());
+      all.push_back(generation.slots);
+      EXPECT_EQ(generation.workers, std::ssize(all.back()));
     }
     return all;
   }

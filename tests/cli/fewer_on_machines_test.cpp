@@ -18,7 +18,7 @@ class FewerOnMachines : public FewerWorkers {
   static std::vector<std::int64_t> lost_commits(const Results& results) {
     Rounds rounds;
     for (const auto& generation : results.info.generations)
-      if (generation.contains("lost_commit")) rounds.push_back(generation.at("lost_commit"));
+      if (generation.lost_commit) rounds.push_back(*generation.lost_commit);
     return rounds;
   }
   /// Of a job like the one of the test that has no departure.
@@ -80,7 +80,7 @@ TEST_F(LongFewerOnMachines, HaveTwoCopiesOfEachPartBeforeTheNextCommit) {
   const double first_s = results("stays").journal.commits.at(3).ended.count() + 1e-6;
   succeeds("simulate " + words + departs({{1, first_s}}) + "--out one");
   const Results one = results("one");
-  const double began_s = one.info.generations[1].at("began_s").get<double>();
+  const double began_s = one.info.generations[1].began.value().count();
   const auto next = std::ranges::find_if(
       one.journal.commits, [&](const auto& commit) { return commit.started.count() > began_s; });
   ASSERT_NE(next, one.journal.commits.end());
@@ -101,7 +101,7 @@ TEST_F(LongFewerOnMachines, HaveTwoCopiesOfEachPartBeforeTheNextCommit) {
                         "started from an earlier one: round {}",
                         rounds[1]),
             told);
-  EXPECT_GE(results("pair").summary.at("membership").at("lost_samples").get<std::int64_t>(), rounds[1] * 32)
+  EXPECT_GE(results("pair").summary.membership.value().lost_samples.value(), rounds[1] * 32)
       << "all that was done";
   expect_each_step_once("pair");
 }
@@ -120,7 +120,7 @@ TEST_F(FewerOnMachines, APairThatIsLostTakesTheCommitsAlong) {
   // As the smaller job from its beginning.
   succeeds("simulate " + experiment(24, "--set placement.workers=[node-1,node-6]") + " --out two");
   EXPECT_TRUE(contents("two/model.pt") == contents("pair/model.pt")) << "the models differ";
-  const auto lost = pair.summary.at("membership").at("lost_samples").get<std::int64_t>();
+  const auto lost = pair.summary.membership.value().lost_samples.value();
   EXPECT_GE(lost, lost_commits(pair).front() * 4 * 8) << "all that was done";
 }
 

@@ -25,7 +25,7 @@ TEST_P(ShrunkenTraining, EndsAsTheSameDoneByHand) {
   EXPECT_EQ(slots_of_generations(all), (std::vector<Slots>{{0, 1, 2, 3}, {0, 2, 3}, {0, 2}}));
   expect_as_by_hand("whole", "out", 24);
   expect_each_step_once("out");
-  EXPECT_NEAR(all.summary.at("rounds").get<double>(), 24, 1e-6);
+  EXPECT_NEAR(all.summary.rounds, 24, 1e-6);
   const auto rounds = rounds_of_generations(all);
   EXPECT_EQ(ranks_in(all, rounds[1]), (std::set<Rank>{0, 2, 3}));
   EXPECT_EQ(ranks_in(all, rounds[2]), (std::set<Rank>{0, 2}));
@@ -91,7 +91,7 @@ TEST_F(FewerWorkers, ShareTheBatchesOfAll) {
       (step.round < from ? before : after)[step.rank].insert(step.samples);
     EXPECT_EQ(before, (std::map<Rank, std::set<int>>{{0, {50}}, {1, {50}}, {2, {50}}, {3, {50}}})) << math;
     EXPECT_EQ(after, (std::map<Rank, std::set<int>>{{0, {67}}, {2, {67}}, {3, {66}}})) << math;
-    EXPECT_EQ(all.summary.at("samples"), 24 * 200) << math;
+    EXPECT_EQ(all.summary.samples, 24 * 200) << math;
   }
 }
 
@@ -125,8 +125,8 @@ TEST_F(FewerWorkers, GrowAgainWhenAMachineHasComeUp) {
   expect_in("after a departure of a machine, and after an arrival of a machine", told);
   const Results all = results("out");
   EXPECT_EQ(slots_of_generations(all), (std::vector<Slots>{{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}}));
-  EXPECT_NEAR(all.info.generations[2].at("began_s").get<double>(), 0.75 * whole_s, 1e-9);
-  EXPECT_EQ(all.info.generations[1].at("ended"), "a machine came up for worker 0 on 'node-1'");
+  EXPECT_NEAR(all.info.generations[2].began.value().count(), 0.75 * whole_s, 1e-9);
+  EXPECT_EQ(all.info.generations[1].ended, "a machine came up for worker 0 on 'node-1'");
   expect_as_by_hand("whole", "out", 24);
   expect_each_step_once("out");
   // Commits are those of one job, each once.
@@ -172,13 +172,13 @@ TEST_F(LongFewerWorkers, AreResumedByHand) {
           "", 70);
   const std::string end = fmt::format(" --set stop.rounds={} ", newest_commit("out") + 2);
   expect_in("note: 4 workers instead of 3: ", succeeds("simulate --resume out" + end + "--out resumed"));
-  EXPECT_GT(results("resumed").info.resumed.at("round"), 18) << "before the first departure";
+  EXPECT_GT(results("resumed").info.resumed.value().round, 18) << "before the first departure";
   // With three, nothing changes; from before the departure, four have written it.
   const std::string instead = "workers instead of";
   expect_not_in(instead, succeeds("simulate --resume out --set 'placement.workers=[node-1,node-3,node-6]'" +
                                   end + "--out same"));
   expect_not_in(instead, succeeds("simulate --resume out --resume-from 3 --set stop.rounds=5 --out before"));
-  EXPECT_EQ(results("before").info.resumed.at("round"), 3);
+  EXPECT_EQ(results("before").info.resumed.value().round, 3);
 }
 
 struct Refused {

@@ -98,7 +98,7 @@ TEST_P(GpuRanks, TrainTheSameModelAsProcessors) {
     EXPECT_EQ(processors_.journal.evaluations[i].accuracy, gpus_.journal.evaluations[i].accuracy);
   EXPECT_EQ(text_of(line_.folder() / "processors/model.pt"), text_of(line_.folder() / "gpus/model.pt"));
   for (const char* key : {"samples", "applied_samples", "staleness", "local_steps", "bytes"})
-    EXPECT_EQ(processors_.summary.at(key), gpus_.summary.at(key)) << key;
+    EXPECT_EQ(to_json(processors_.summary).at(key), to_json(gpus_.summary).at(key)) << key;
 }
 
 const std::string all_reduce = "--set sync.over=all-reduce --set workload.bucket_bytes=4KiB ";
@@ -235,7 +235,7 @@ TEST_F(LongGpuRanks, OperationsAreTimedByTheDevice) {
     if (is_copy(operation)) copied[operation.work] += operation.bytes;
   }
   EXPECT_GT(computed, 0);
-  const std::int64_t sent = gpus_.summary.at("bytes").at("sent");
+  const std::int64_t sent = gpus_.summary.bytes.sent;
   EXPECT_GE(copied["out"], sent);
   EXPECT_GE(copied["in"], sent);
   const auto parity = validation::operations_parity(processors_, {gpus_});
@@ -247,7 +247,7 @@ TEST_F(LongGpuRanks, MessagesBetweenPeersAreCopiedOnce) {
   std::map<std::string, std::int64_t> copied;
   for (const auto& operation : gpus_.journal.operations)
     if (is_copy(operation)) copied[operation.work] += operation.bytes;
-  const std::int64_t sent = gpus_.summary.at("bytes").at("sent");
+  const std::int64_t sent = gpus_.summary.bytes.sent;
   EXPECT_LT(copied["out"], sent / 100) << "only small messages pass through pinned memory";
   EXPECT_GE(copied["in"], sent);
 }
@@ -367,7 +367,7 @@ TEST_F(LongGpuRanks, RecordTheirClocksAndSayThatTheyWereThrottled) {
   }
   EXPECT_EQ(sampled, (std::set<Rank>{0, 1}));
   EXPECT_GE(slow.journal.gpus.size(), 4U);
-  EXPECT_EQ(slow.summary.at("gpus").at(1).at("throttled"), 1.0);
+  EXPECT_EQ(to_json(slow.summary).at("gpus").at(1).at("throttled"), 1.0);
   EXPECT_EQ(slow.info.physics.at("gpus").at("rank 1").at("power_w"), 700.0);
   ASSERT_EQ(std::ranges::count_if(slow.info.warnings,
                                   [](const std::string& w) { return w.find("throttled") != w.npos; }),
@@ -375,8 +375,8 @@ TEST_F(LongGpuRanks, RecordTheirClocksAndSayThatTheyWereThrottled) {
 
   const auto [fast_output, fast] = played(nvml);
   EXPECT_EQ(fast_output.find("throttled"), std::string::npos) << fast_output;
-  EXPECT_EQ(fast.summary.at("gpus").at(0).at("throttled"), 0.0);
-  EXPECT_EQ(fast.summary.at("gpus").at(0).at("clock_mhz").at("max"), 1980);
+  EXPECT_EQ(to_json(fast.summary).at("gpus").at(0).at("throttled"), 0.0);
+  EXPECT_EQ(to_json(fast.summary).at("gpus").at(0).at("clock_mhz").at("max"), 1980);
 }
 
 TEST_F(LongGpuRanks, RunWithoutNvml) {
@@ -387,7 +387,7 @@ TEST_F(LongGpuRanks, RunWithoutNvml) {
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto results = read_results((line_.folder() / "gpus").string());
   EXPECT_TRUE(results.journal.gpus.empty());
-  EXPECT_FALSE(results.summary.contains("gpus"));
+  EXPECT_FALSE(to_json(results.summary).contains("gpus"));
   const std::string unknown = results.info.physics.at("gpus").at("rank 0").at("unknown");
   EXPECT_NE(unknown.find("failed with code 9"), std::string::npos) << unknown;
 }

@@ -118,7 +118,7 @@ TEST_F(LongInPlace, AKilledCommandIsResumed) {
   const int end = newest_commit("out") + 20;
   succeeds("run --resume out --set stop.rounds=" + std::to_string(end) + " --out resumed");
   succeeds("simulate " + in_place(end) + " --out whole");
-  expect_same_end("whole", "resumed", results("resumed").info.resumed.at("round").get<int>());
+  expect_same_end("whole", "resumed", static_cast<int>(results("resumed").info.resumed.value().round));
 }
 
 TEST_F(LongInPlace, WithoutADeathNothingOfItIsLeft) {
@@ -163,8 +163,8 @@ TEST_P(InPlaceNeededMachines, DepartAsInTheSimulation) {
   EXPECT_EQ(timed_fates(measured.journal), timed_fates(simulated.journal));
   EXPECT_EQ(fates_of_needed(measured).size(), 6U);
   for (const Results* one : {&simulated, &measured}) {
-    EXPECT_EQ(one->summary.at("membership").at("other_departures"), 1);
-    EXPECT_EQ(one->summary.at("membership").at("lost_samples"), 0);
+    EXPECT_EQ(one->summary.membership.value().other_departures, 1);
+    EXPECT_EQ(one->summary.membership.value().lost_samples, 0);
     expect_sound(*one);
   }
   EXPECT_NEAR(last_begin(simulated).count(), replaced_s, 1e-6);
@@ -193,7 +193,7 @@ TEST_F(LongInPlaceNeeded, DepartBesidesThoseOfWorkers) {
     ASSERT_EQ(ends_of_generations(found).size(), 2U);
     expect_sound(found);
     expect_each_step_once(out);
-    EXPECT_GE(found.summary.at("membership").at("departures"), std::string(out) == "out" ? 2 : 3);
+    EXPECT_GE(found.summary.membership.value().departures, std::string(out) == "out" ? 2 : 3);
   }
   EXPECT_EQ(fates_of_needed(results("out")), fates_of_needed(results("simulated")));
   expect_replayed(results("simulated"), results("out"));
@@ -206,7 +206,7 @@ TEST_F(LongInPlaceNeeded, OfModelledMathematicsContinueFromCommits) {
   ASSERT_EQ(ends_of_generations(out).size(), 2U);
   EXPECT_GT(last_restart(out), 0);
   expect_each_step_once("out");
-  EXPECT_EQ(out.summary.at("rounds"), rounds);
+  EXPECT_EQ(out.summary.rounds, rounds);
 }
 
 }  // namespace TANDEM_FILE

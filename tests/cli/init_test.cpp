@@ -71,9 +71,11 @@ TEST_F(LongInit, WritesEveryShape) {
 TEST_F(Init, ARingOnGpusHidesItsSumsBehindTheBackwardPass) {
   succeeds("init job --gpus a100:8");
   const auto makespan = [&](const std::string& settings) {
-    succeeds("simulate job.yaml --variant ring --set workload.batch=64 --set stop.rounds=10 --force --out out"
-             " --set workload.bucket_bytes=25MiB " + settings);
-    return read_results((line_.folder() / "out").string()).summary.at("makespan_s").get<double>();
+    succeeds(
+        "simulate job.yaml --variant ring --set workload.batch=64 --set stop.rounds=10 --force --out out"
+        " --set workload.bucket_bytes=25MiB " +
+        settings);
+    return read_results((line_.folder() / "out").string()).summary.makespan_s;
   };
   const double ring = makespan(""), native = makespan("--set sync.collective=native");
   EXPECT_NEAR(ring, native, 0.03 * native);

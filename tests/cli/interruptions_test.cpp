@@ -379,7 +379,7 @@ class InterruptedJobs : public Interrupted {
     if (how.settings.empty() && !in_place) expect_passed(validation::compare(uninterrupted, {out}).decisions);
     if (in_place) {
       EXPECT_EQ(timed_fates(out.journal), timed_fates(uninterrupted.journal));
-      EXPECT_EQ(out.summary.at("rounds"), measured);
+      EXPECT_EQ(out.summary.rounds, measured);
       if (const auto samples = sample_counts(out.info, out.journal); samples.applied) {
         EXPECT_EQ(*samples.applied, samples.processed);
       }
@@ -388,7 +388,7 @@ class InterruptedJobs : public Interrupted {
       }
     }
     if (out.info.experiment.data.keep) {
-      EXPECT_GT(out.summary.at("cache").value("kept", 0), 0);
+      EXPECT_GT(out.summary.cache.value().kept.value_or(0), 0);
     }
     if (!by_times || in_place) return;
     // Any commit can be continued: all that ranks have written of it is of one round.
@@ -442,7 +442,7 @@ class InterruptedJobsByTiming : public Interrupted {
         succeeds(fmt::format("simulate --resume first --force --set stop.rounds={} --out out", simulated));
     expect_note_on_timing(told);
     const Results out = results("out");
-    const int round = out.info.resumed.at("round").get<int>();
+    const auto round = static_cast<int>(out.info.resumed.value().round);
     std::map<Rank, int> steps;
     for (const auto& step : out.journal.steps) {
       EXPECT_TRUE(std::isfinite(step.loss));

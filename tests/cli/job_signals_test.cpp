@@ -73,7 +73,7 @@ TEST_P(EndsInOrder, AndTheLineThatItPrintsResumesIt) {
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out/INCOMPLETE"));
   const std::string end = std::to_string(round + 5);
   succeeds("run --resume out --out resumed --set stop.rounds=" + end);
-  EXPECT_EQ(results("resumed").info.resumed.at("round"), round);
+  EXPECT_EQ(results("resumed").info.resumed.value().round, round);
   if (!is_by_rounds) return;
   succeeds("simulate " + job(static_cast<int>(round) + 5, settings) + " --out whole");
   expect_same_end("whole", "resumed", static_cast<int>(round));
@@ -199,7 +199,7 @@ TEST_F(JobSignals, ACommitBeyondTheLimitOfFileSizesFails) {
   ASSERT_EQ(told.exit_code, 0) << told.output;
   // After round 2, then after one round more, and after two more.
   EXPECT_NE(told.output.find("commits: 0 (3 more were not completed)"), std::string::npos) << told.output;
-  EXPECT_EQ(results("out").summary.at("commits").at("failed"), 3);
+  EXPECT_EQ(results("out").summary.commits.value().failed_commits, 3);
   EXPECT_EQ(contents("whole/model.pt"), contents("out/model.pt")) << "training continued";
   EXPECT_TRUE(std::ranges::any_of(results("out").journal.decisions, [](const auto& row) {
     return row.side == "checkpointing" && row.event.starts_with("commit_failed ") &&
@@ -244,7 +244,7 @@ TEST_F(LongJobSignals, AFullDiskCostsOnlyTheCommitsWhileItIsFull) {
   if (told.exit_code == 0) {
     expect_same_records("whole", "out", 0);
     expect_each_step_once("out");
-    const auto commits = results("out").summary.at("commits");
+    const auto commits = to_json(results("out").summary).at("commits");
     EXPECT_GE(commits.value("failed", 0), 1) << told.output;
     EXPECT_GE(commits.at("count"), 2) << told.output;
   }

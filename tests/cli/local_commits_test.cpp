@@ -34,7 +34,7 @@ class LocalCommits : public SecondSteps {
         "value='1'/></config>");
   }
   static std::int64_t lost_samples(const Results& results) {
-    return results.summary.at("membership").at("lost_samples").get<std::int64_t>();
+    return results.summary.membership.value().lost_samples.value();
   }
 };
 using LongLocalCommits = LocalCommits;
@@ -124,7 +124,7 @@ TEST_F(LongLocalCommits, AMachineThatDepartsMeanwhileTakesItsCommitsAlong) {
   EXPECT_GE(lost_samples(training), lost_samples(waiting));
   for (const Results* all : {&one, &waiting, &launching, &training}) {
     expect_each_step_once(*all);
-    EXPECT_EQ(all->summary.at("samples"), all->summary.at("applied_samples"));
+    EXPECT_EQ(all->summary.samples, all->summary.applied_samples);
   }
 }
 

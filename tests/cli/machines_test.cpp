@@ -165,9 +165,9 @@ TEST_F(LongSshMachines, ValidateComparesRunsOnThemWithTheirCalibration) {
   EXPECT_GT(messages.back().at("median_s").get<double>(), 0.9 * (16 << 20) / 125e6);
   const auto measured = read_results((line_.folder() / "validated/job/measured-0").string());
   EXPECT_EQ(measured.info.experiment.run.devices, DeviceSpeed::native) << "by default";
-  EXPECT_EQ(measured.info.network.at("kind"), "real cluster");
+  EXPECT_EQ(measured.info.network.value().kind, "real cluster");
   const auto simulated = read_results((line_.folder() / "validated/job/simulated").string());
-  EXPECT_EQ(simulated.info.network.at("of"), "real cluster");
+  EXPECT_EQ(simulated.info.network.value().of, "real cluster");
 }
 
 TEST_F(LongSshMachines, AreCheckedBeforeAnythingStarts) {
@@ -242,7 +242,7 @@ TEST_F(LongSshMachines, ResultsAreGatheredWithoutASharedFileSystem) {
     const auto resumed =
         tandem("run --resume " + out + " --set stop.rounds=30 --hosts m1,m2,m3 --out " + out + "_resumed");
     ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
-    EXPECT_EQ(read_results((line_.folder() / (out + "_resumed")).string()).info.resumed.at("round"), 20);
+    EXPECT_EQ(read_results((line_.folder() / (out + "_resumed")).string()).info.resumed.value().round, 20);
   }
   const auto apart = tandem(job + "private/apart --set placement.evaluator=m2");
   EXPECT_EQ(apart.exit_code, 2) << apart.output;
@@ -476,7 +476,7 @@ TEST_F(LongFailingMachines, AMachineThatIsLostTakesNoCheckpointAway) {
   const auto resumed = tandem("run --resume private/long --set stop.rounds=" + std::to_string(round + 20) +
                               " --hosts m1,m2 --map m3=m2 --out private/resumed");
   ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
-  EXPECT_EQ(read_results((line_.folder() / "private/resumed").string()).info.resumed.at("round"), round);
+  EXPECT_EQ(read_results((line_.folder() / "private/resumed").string()).info.resumed.value().round, round);
 }
 
 /// A job that starts again has the states and records that its machines keep to themselves. One machine is
@@ -535,7 +535,7 @@ TEST_F(LongSshMachines, ARankIsKilledWhenItsMachineIsRevoked) {
   EXPECT_EQ(line_.shell("cmp whole/model.pt out/model.pt").exit_code, 0) << revoked.output;
   const Results all = read_results((line_.folder() / "out").string());
   ASSERT_EQ(all.info.generations.size(), 2U);
-  EXPECT_GE(all.info.generations[1].at("launched_s"), 0.8);
+  EXPECT_GE(all.info.generations[1].launched.value().count(), 0.8);
 }
 
 /// A machine is lost when states of it have arrived here, and the job continues without it.
@@ -556,7 +556,7 @@ TEST_F(LongFailingMachines, AJobContinuesWithFewerWorkers) {
   EXPECT_NE(shrunk.output.find("generation 1 has 1 of 2 workers: 0"), std::string::npos) << shrunk.output;
   const Results all = read_results((line_.folder() / "private/out").string());
   ASSERT_EQ(all.info.generations.size(), 2U);
-  const int round = all.info.generations[1].at("round");
+  const auto round = static_cast<int>(all.info.generations[1].round);
   EXPECT_GE(round, 80) << shrunk.output;
   std::map<Rank, std::int64_t> steps;
   for (const auto& step : all.journal.steps) EXPECT_EQ(step.step, steps[step.rank]++) << "rank " << step.rank;

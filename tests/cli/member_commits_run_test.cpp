@@ -85,12 +85,10 @@ class MemberCommitJobs : public ResumeJobs, public ::testing::WithParamInterface
     const std::string out = world + "-" + from;
     succeeds(world + " --resume " + from + " --set stop.rounds=35 --out " + out + " --force");
     const Results resumed = results(out);
-    EXPECT_EQ(resumed.info.resumed.at("round"), round);
-    EXPECT_EQ(resumed.summary.at("rounds"), 35);
+    EXPECT_EQ(resumed.info.resumed.value().round, round);
+    EXPECT_EQ(resumed.summary.rounds, 35);
     // With a model of its own each, no worker knows what the others have applied.
-    if (const auto& lost = resumed.summary.at("membership").at("lost_samples"); lost.is_number()) {
-      EXPECT_GE(lost, 0);
-    }
+    EXPECT_GE(resumed.summary.membership.value().lost_samples.value_or(0), 0);
     expect_all_workers(resumed.journal, round);
   }
   /// Each has joined and makes steps. The machines of a resumed job depart again, and where this machine is

@@ -63,18 +63,17 @@ TEST_P(NeededRoutes, TakeTheTimeOfTheHandComputation) {
   const double second = 6.5 + 5, third = second + 5.25 + 5;
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4, 8}));
   EXPECT_NEAR(makespan(all), third + 4 * round, 0.02 + slack);
-  EXPECT_EQ(all.info.generations[1].at("began_s"), second);
-  EXPECT_EQ(all.info.generations[2].at("began_s"), third);
-  EXPECT_EQ(all.info.generations[0].at("ended"),
-            "the machine of the " + roles + " on 's' departed (revoked)");
+  EXPECT_EQ(all.info.generations[1].began.value().count(), second);
+  EXPECT_EQ(all.info.generations[2].began.value().count(), third);
+  EXPECT_EQ(all.info.generations[0].ended, "the machine of the " + roles + " on 's' departed (revoked)");
   // Rounds 5 and 6, and round 9.
-  EXPECT_EQ(all.info.generations[0].at("lost_samples"), 2 * per_round);
-  EXPECT_EQ(all.info.generations[1].at("lost_samples"), 1 * per_round);
-  EXPECT_GE(all.summary.at("samples"), 12 * per_round);
-  EXPECT_LE(all.summary.at("samples"), 12 * per_round + slack);
-  EXPECT_EQ(all.summary.at("applied_samples"), all.summary.at("samples"));
-  EXPECT_EQ(all.summary.at("membership").at("departures"), 0) << "of workers";
-  EXPECT_EQ(all.summary.at("membership").at("other_departures"), 2);
+  EXPECT_EQ(all.info.generations[0].lost_samples, 2 * per_round);
+  EXPECT_EQ(all.info.generations[1].lost_samples, 1 * per_round);
+  EXPECT_GE(all.summary.samples, 12 * per_round);
+  EXPECT_LE(all.summary.samples, 12 * per_round + slack);
+  EXPECT_EQ(all.summary.applied_samples, all.summary.samples);
+  EXPECT_EQ(all.summary.membership.value().departures, 0) << "of workers";
+  EXPECT_EQ(all.summary.membership.value().other_departures, 2);
   EXPECT_EQ(rounds_of_commits(all.journal), (Rounds{4, 8, 12}));
   EXPECT_EQ(events_of(all, -1), replaced(2));
   expect_in("started again 2 times after departures of machines, at last from round 8", told);
@@ -99,7 +98,7 @@ TEST_F(NeededMachines, LivesOfWorkersGoOnMeanwhile) {
   const Results all =
       simulate(job(lives("6.5"), "--set 'transience.options.times=1e9;8,1e9' --set stop.rounds=20"), "out");
   ASSERT_EQ(rounds_of_generations(all), (Rounds{0, 4}));
-  EXPECT_EQ(all.info.generations[1].at("began_s"), 11.5);
+  EXPECT_EQ(all.info.generations[1].began.value().count(), 11.5);
   std::vector<std::pair<std::string, double>> of_worker;
   std::int64_t epoch = 0;
   for (const auto& change : all.journal.membership) {
@@ -121,11 +120,11 @@ TEST_F(NeededMachines, LivesOfWorkersGoOnMeanwhile) {
       EXPECT_TRUE(start < 4.1 || start >= 13) << start;
     }
   }
-  EXPECT_EQ(all.summary.at("membership").at("departures"), 1);
-  EXPECT_EQ(all.summary.at("rounds"), 20);
+  EXPECT_EQ(all.summary.membership.value().departures, 1);
+  EXPECT_EQ(all.summary.rounds, 20);
   expect_samples_add_up(all.info, all.journal);
   // Two workers lost rounds 5 and 6.
-  EXPECT_EQ(all.summary.at("membership").at("done_again_samples"), 4);
+  EXPECT_EQ(all.summary.membership.value().done_again_samples, 4);
 }
 
 /// With the server's machine its disk is lost.
@@ -135,7 +134,7 @@ TEST_F(NeededMachines, TakeTheirCommitsAlong) {
   expect_in("when the machine of 's' departs, it takes a part of every commit along", told);
   const Results all = results("out");
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 0}));
-  EXPECT_EQ(all.info.generations[0].at("lost_commit"), 4);
+  EXPECT_EQ(all.info.generations[0].lost_commit, 4);
   EXPECT_NEAR(makespan(all), 11.5 + 12 * round_s(""), 0.02);
 }
 
@@ -143,7 +142,7 @@ TEST_F(NeededMachines, TakeTheirCommitsAlong) {
 TEST_F(LongNeededMachines, MayDepartDuringALaunch) {
   const Results all = simulate(job(lives("6.5,1.5"), "--set recovery.launch=2"), "out");
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4, 4}));
-  EXPECT_TRUE(all.info.generations[1].at("began_s").is_null());
+  EXPECT_FALSE(all.info.generations[1].began);
   EXPECT_NEAR(makespan(all), 11.5 + 1.5 + 5 + 2 + 8 * round_s(""), 0.02);
 }
 
@@ -157,7 +156,7 @@ TEST_F(NeededMachines, StayWithoutALifetimeOrCommits) {
     SCOPED_TRACE(name);
     const std::string told = succeeds("simulate " + job(lifetime, "", commits) + " --out " + name);
     const Results all = results(name);
-    EXPECT_FALSE(all.info.generations.is_array());
+    EXPECT_TRUE(all.info.generations.empty());
     EXPECT_NEAR(makespan(all), whole, 1e-9);
     EXPECT_EQ(told.find("the lifetime of host 's' has no effect: only machines of workers depart") !=
                   std::string::npos,
@@ -180,11 +179,11 @@ TEST_F(LongNeededMachines, OfRealMathematicsEndWithTheSameModel) {
                                        fmt::format("fixed times=1e9;1e9;1e9;1e9;{},1e9", departs_s))});
     const Results all = simulate(words + " --set platform=" + lab, "out");
     ASSERT_EQ(all.info.generations.size(), 2U);
-    EXPECT_GT(all.info.generations[1].at("round"), 0);
-    const auto& membership = all.summary.at("membership");
-    EXPECT_GT(all.info.generations[0].at("lost_samples"), 0);
-    EXPECT_EQ(membership.at("done_again_samples"), all.info.generations[0].at("lost_samples"));
-    EXPECT_EQ(membership.at("lost_samples"), 0);
+    EXPECT_GT(all.info.generations[1].round, 0);
+    const auto& membership = all.summary.membership.value();
+    EXPECT_GT(all.info.generations[0].lost_samples, 0);
+    EXPECT_EQ(membership.done_again_samples, all.info.generations[0].lost_samples);
+    EXPECT_EQ(membership.lost_samples, 0);
     expect_same_records("whole", "out", 0);
   }
 }

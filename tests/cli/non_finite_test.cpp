@@ -40,8 +40,8 @@ TEST(LongSkipping, SkipsTheSameStepsInSimulationAndMeasurement) {
     EXPECT_NE(text.find("20 steps skipped (not finite)"), std::string::npos) << text;
   const auto ours = read_results((line.folder() / "simulated").string());
   const auto theirs = read_results((line.folder() / "measured").string());
-  EXPECT_EQ(ours.summary.at("skipped_steps"), 20) << "all steps but the first, of four workers";
-  EXPECT_EQ(theirs.summary.at("skipped_steps"), 20);
+  EXPECT_EQ(ours.summary.skipped_steps, 20) << "all steps but the first, of four workers";
+  EXPECT_EQ(theirs.summary.skipped_steps, 20);
   EXPECT_EQ(theirs.journal.skipped_steps, 20);
   const auto comparison = validation::compare(ours, {theirs});
   using State = validation::Gate::State;

@@ -46,11 +46,11 @@ using LongPlannedTwins = PlannedTwins;
 
 TEST_P(PlannedTwins, DecideAndDeliverTheSame) {
   play_cache(GetParam());
-  const auto& cache = simulated_.summary.at("cache");
+  const auto cache = to_json(simulated_.summary).at("cache");
   EXPECT_EQ(cache.at("requests"), 12 * 3 * 8);
   EXPECT_GT(cache.at("local"), 0);
   for (const char* key : {"requests", "local", "peer", "peer_misses", "storage"})
-    EXPECT_EQ(measured_.summary.at("cache").value(key, 0), cache.value(key, 0)) << key;
+    EXPECT_EQ(to_json(measured_.summary).at("cache").value(key, 0), cache.value(key, 0)) << key;
   for (std::int64_t epoch = 0; epoch < 6; ++epoch)
     for (const char* from : {"tier0", "peer", "peer-miss", "store"})
       EXPECT_EQ(cache_sum(measured_.journal, from, epoch).samples,
@@ -65,8 +65,8 @@ TEST_P(PlannedTwins, DecideAndDeliverTheSame) {
   expect_replayed(comparison);
   // Real mathematics on the same samples: a wrong one would change the losses.
   EXPECT_EQ(losses(measured_), losses(simulated_));
-  EXPECT_EQ(measured_.summary.at("data").at("coverage"), simulated_.summary.at("data").at("coverage"));
-  EXPECT_EQ(measured_.summary.at("data").at("coverage").at("distinct_share"), 1.0);
+  EXPECT_EQ(measured_.summary.data.value().coverage, simulated_.summary.data.value().coverage);
+  EXPECT_EQ(measured_.summary.data.value().coverage.value().distinct_share, 1.0);
 }
 
 INSTANTIATE_TEST_SUITE_P(LongPolicies, PlannedTwins,
@@ -85,7 +85,7 @@ TEST_F(LongPlannedTwins, ReadsAheadReplay) {
   expect_replayed(comparison);
   EXPECT_EQ(losses(measured_), losses(simulated_));
   EXPECT_GT(cache_sum(simulated_.journal, "background").samples, 0);
-  EXPECT_GT(simulated_.summary.at("cache").at("peer"), 0);
+  EXPECT_GT(simulated_.summary.cache.value().peer, 0);
 }
 
 /// Lists that repeat what the caches hold when an epoch begins: the same ones in both worlds.

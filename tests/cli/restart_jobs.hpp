@@ -88,7 +88,7 @@ class RestartJobs : public ResumeJobs {
   }
   static std::vector<std::string> ends_of_generations(const Results& results) {
     std::vector<std::string> ends;
-    for (const auto& generation : results.info.generations) ends.push_back(generation.at("ended").dump());
+    for (const auto& generation : results.info.generations) ends.push_back(generation.ended.value_or("null"));
     return ends;
   }
   /// Machines came and went alike, recovery decided alike, and generations ended for the same reasons.
@@ -100,7 +100,7 @@ class RestartJobs : public ResumeJobs {
   }
   std::size_t restarts(const std::string& directory) const {
     const auto generations = results(directory).info.generations;
-    return generations.is_array() ? generations.size() - 1 : 0;
+    return generations.empty() ? 0 : generations.size() - 1;
   }
 
  private:
@@ -126,9 +126,7 @@ class InPlaceJobs : public RestartJobs {
   }
   static std::int64_t last_restart(const Results& results) { return rounds_of_generations(results).back(); }
   /// When the last generation began.
-  static Seconds last_begin(const Results& results) {
-    return Seconds(results.info.generations.back().at("began_s").get<double>());
-  }
+  static Seconds last_begin(const Results& results) { return results.info.generations.back().began.value(); }
   /// With steps in the last generation.
   static std::set<Rank> last_workers(const Results& results) {
     std::set<Rank> workers;

@@ -17,7 +17,7 @@ TEST_F(LongRestartJobs, TheDeathOfAKeeperLosesNoPartOfACommit) {
   expect_in("(keeper on 'node-2')",
             survives(words + " --set checkpoint.to=buddy", {{has_checkpoint(20), "7"}}));
   EXPECT_EQ(restarts("out"), 1U);
-  EXPECT_GE(results("out").info.generations[1].at("round"), 15);
+  EXPECT_GE(results("out").info.generations[1].round, 15);
   expect_same_records("whole", "out", 0);
   expect_each_step_once("out");
 }
@@ -39,7 +39,7 @@ TEST_F(LongRestartJobs, CommitsThatAKeeperCannotKeepFail) {
                "for host in node-2 node-3; do ls out/memory/$host/checkpoints | grep -c 'worker_1.state$'; "
                "done > counts.txt; kill -KILL $(rank 3); ");
   EXPECT_EQ(restarts("out"), 1U);
-  EXPECT_GE(results("out").summary.at("commits").at("failed").get<int>(), 3);
+  EXPECT_GE(results("out").summary.commits.value().failed_commits, 3);
   std::ifstream counts(line_.folder() / "counts.txt");
   int own = 0, copies_of_it = 0;
   ASSERT_TRUE(counts >> own >> copies_of_it);
@@ -69,7 +69,7 @@ TEST_F(LongRestartJobs, AsynchronousJobsLoseNoSample) {
   std::int64_t samples = 0, applied = 0;
   for (const auto& step : all.journal.steps) samples += step.samples;
   for (const auto& row : all.journal.staleness) applied += row.samples;
-  EXPECT_EQ(all.summary.at("samples"), samples);
+  EXPECT_EQ(all.summary.samples, samples);
   EXPECT_EQ(applied, samples);
   expect_replayed(all, all);
 }
@@ -81,7 +81,7 @@ TEST_F(LongRestartJobs, AsynchronousJobsLoseNoCommit) {
                "checkpoint.options.interval=1 --set checkpoint.keep=1"),
            {{"ls out/checkpoints/round_000001??.pt > /dev/null 2>&1", "3"}});
   ASSERT_EQ(restarts("out"), 1U);
-  EXPECT_GE(results("out").info.generations[1].at("round"), 90);
+  EXPECT_GE(results("out").info.generations[1].round, 90);
   expect_each_step_once("out");
 }
 
@@ -138,7 +138,7 @@ TEST_F(LongRestartJobs, AKilledCommandIsResumed) {
   const int end = newest_commit("out") + 20;
   succeeds("run --resume out --set stop.rounds=" + std::to_string(end) + " --out resumed");
   succeeds("simulate " + job(end) + " --out whole");
-  expect_same_end("whole", "resumed", results("resumed").info.resumed.at("round").get<int>());
+  expect_same_end("whole", "resumed", static_cast<int>(results("resumed").info.resumed.value().round));
 }
 
 TEST_F(LongRestartJobs, ASignalEndsTheJobWhileItWaitsToStartAgain) {
@@ -155,8 +155,8 @@ TEST_F(LongRestartJobs, TheJobEndsAtTheSameAccuracy) {
   succeeds("simulate " + words + " --out whole");
   survives(words, {{has_checkpoint(20), "2"}});
   expect_same_records("whole", "out", 0);
-  EXPECT_EQ(results("whole").summary.at("accuracy_stop").at("round"),
-            results("out").summary.at("accuracy_stop").at("round"));
+  EXPECT_EQ(to_json(results("whole").summary).at("accuracy_stop").at("round"),
+            to_json(results("out").summary).at("accuracy_stop").at("round"));
 }
 
 TEST_F(LongRestartJobs, ASimulationRunsAsWithout) {
@@ -241,7 +241,7 @@ TEST_P(RandomDeaths, DoNotChangeTheResult) {
   for (const auto& [generation, committed] : noted_deaths()) {
     // A job starts again only where something is left to do.
     if (generation + 1 >= generations.size() || committed == rounds) continue;
-    EXPECT_GE(generations[generation + 1].at("round").get<std::int64_t>(), committed)
+    EXPECT_GE(generations[generation + 1].round, committed)
         << "a commit is lost after generation " << generation;
   }
 }

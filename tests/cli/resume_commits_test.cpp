@@ -41,8 +41,8 @@ TEST_P(ResumeAfterADeparture, ContinuesWithAllWorkers) {
   EXPECT_EQ(rounds[1], 6);
   succeeds("simulate --resume first --set stop.rounds=12 --out resumed --force");
   const Results resumed = results("resumed");
-  EXPECT_EQ(resumed.info.resumed.at("round"), rounds.back());
-  EXPECT_GE(resumed.summary.at("rounds"), 12);
+  EXPECT_EQ(resumed.info.resumed.value().round, rounds.back());
+  EXPECT_GE(resumed.summary.rounds, 12);
   std::set<Rank> workers;
   for (const auto& step : resumed.journal.steps) workers.insert(step.rank);
   EXPECT_EQ(workers.size(), first.info.experiment.placement.workers.size());
@@ -66,7 +66,7 @@ TEST_P(CommitPolicies, ReplayAndResume) {
   succeeds("simulate " + experiment(30, settings) + " --out whole");
   const Results first = simulate(experiment(20, settings) + " --decisions", "first");
   ASSERT_GE(first.journal.commits.size(), 2U);
-  EXPECT_EQ(first.summary.at("commits").at("count"), first.journal.commits.size());
+  EXPECT_EQ(first.summary.commits.value().count, first.journal.commits.size());
   succeeds("simulate --resume first --set stop.rounds=30 --decisions --out second");
   expect_same_end("whole", "second", static_cast<int>(rounds_of_commits(first.journal).back()));
   expect_replayed(first, results("second"));

@@ -82,7 +82,7 @@ class ResumeJobs : public ::testing::Test {
   /// for their times.
   void expect_same_end(const std::string& whole, const std::string& resumed, int round) const {
     expect_same_records(whole, resumed, round);
-    EXPECT_EQ(results(resumed).info.resumed.at("round"), round);
+    EXPECT_EQ(results(resumed).info.resumed.value().round, round);
   }
   void expect_same_model(const std::string& one, const std::string& other) const {
     const std::string model = contents(one + "/model.pt");
@@ -134,12 +134,12 @@ class ResumeJobs : public ::testing::Test {
     expect_each_step_once(results(directory));
   }
 
-  static double makespan(const Results& results) { return results.summary.at("makespan_s").get<double>(); }
+  static double makespan(const Results& results) { return results.summary.makespan_s; }
   double makespan(const std::string& directory) const { return makespan(results(directory)); }
   /// From which each generation of the job started.
   static std::vector<std::int64_t> rounds_of_generations(const Results& results) {
     std::vector<std::int64_t> rounds;
-    for (const auto& generation : results.info.generations) rounds.push_back(generation.at("round"));
+    for (const auto& generation : results.info.generations) rounds.push_back(generation.round);
     return rounds;
   }
 

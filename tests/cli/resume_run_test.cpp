@@ -41,7 +41,9 @@ TEST_F(LongResumeJobs, AResumedJobStopsAtTheSameAccuracy) {
   succeeds("run " + experiment(4, settings) + " --out first");
   succeeds("run --resume first" + stop + "--out second");
   expect_same_end("whole", "second", 4);
-  const auto round = [&](const char* out) { return results(out).summary.at("accuracy_stop").at("round"); };
+  const auto round = [&](const char* out) {
+    return to_json(results(out).summary).at("accuracy_stop").at("round");
+  };
   EXPECT_GT(round("whole"), 4);
   EXPECT_EQ(round("whole"), round("second"));
 }
@@ -49,8 +51,8 @@ TEST_F(LongResumeJobs, AResumedJobStopsAtTheSameAccuracy) {
 TEST_F(ResumeJobs, AnAccuracyThatIsNotReachedLeavesTheOtherLimit) {
   expect_in("stop.accuracy 1 was not reached; another limit of stop ended the job",
             succeeds("simulate " + experiment(4) + " --set stop.accuracy=1 --out out"));
-  EXPECT_TRUE(results("out").summary.at("accuracy_stop").is_null());
-  EXPECT_EQ(results("out").summary.at("rounds"), 4.0);
+  EXPECT_TRUE(to_json(results("out").summary).at("accuracy_stop").is_null());
+  EXPECT_EQ(results("out").summary.rounds, 4.0);
 }
 
 TEST_F(LongResumeJobs, AKilledRunResumesFromItsLatestCompleteCheckpoint) {
@@ -66,7 +68,7 @@ TEST_F(LongResumeJobs, AKilledRunResumesFromItsLatestCompleteCheckpoint) {
   // How many rounds the run completed depends on the machine.
   const int end = newest_commit("killed") + 4;
   succeeds("run --resume killed --set stop.rounds=" + std::to_string(end) + " --out resumed");
-  const int round = results("resumed").info.resumed.at("round").get<int>();
+  const auto round = static_cast<int>(results("resumed").info.resumed.value().round);
   ASSERT_GE(round, 2);
   ASSERT_LT(round, end);
   succeeds("simulate " + experiment(end, "--set optimizer.momentum=0.9") + " --out whole");

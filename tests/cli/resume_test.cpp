@@ -44,8 +44,8 @@ TEST_F(ResumeJobs, LatePushesAreStillDropped) {
   const std::string backups = "--set sync.algorithm=k-sync --set sync.options.k=2";
   succeeds("simulate " + experiment(12, backups) + " --out first");
   succeeds("simulate --resume first --resume-from 6 --set stop.rounds=20 --out second");
-  EXPECT_GT(results("first").summary.at("dropped_samples").get<std::int64_t>(), 0);
-  EXPECT_GT(results("second").summary.at("dropped_samples").get<std::int64_t>(), 0);
+  EXPECT_GT(results("first").summary.dropped_samples, 0);
+  EXPECT_GT(results("second").summary.dropped_samples, 0);
 }
 
 /// Workers that had left before the checkpoint take part again.
@@ -101,7 +101,7 @@ TEST_F(ResumeJobs, UpdatesAtWorkersNeedTheStatesOfAllWorkers) {
   succeeds("simulate " + experiment(4, words) + " --out first");
   std::filesystem::remove(line_.folder() / "first/checkpoints/round_00000004.worker_2.state");
   succeeds("simulate --resume first --set stop.rounds=6 --out second");
-  EXPECT_EQ(results("second").info.resumed.at("round"), 2);
+  EXPECT_EQ(results("second").info.resumed.value().round, 2);
 }
 
 /// With commits of their own or those of evaluations: older files are removed meanwhile, or stay.
@@ -120,7 +120,7 @@ TEST_F(LongResumeJobs, AKilledSimulationResumesFromItsLatestCompleteCheckpoint) 
     const std::string end = std::to_string(newest + 3);
     succeeds("simulate " + experiment(newest + 3, settings) + " --out whole");
     succeeds("simulate --resume killed --force --out resumed --set stop.rounds=" + end);
-    const int round = results("resumed").info.resumed.at("round").get<int>();
+    const auto round = static_cast<int>(results("resumed").info.resumed.value().round);
     EXPECT_GE(round, newest - 2);
     expect_same_end("whole", "resumed", round);
   }
@@ -158,7 +158,7 @@ TEST_F(LongResumeJobs, WithoutItsModelOrOneStateACommitIsNone) {
   };
   remove("round_00000006.worker_1.state");
   succeeds("simulate --resume first --out second --set stop.rounds=9");
-  EXPECT_EQ(results("second").info.resumed.at("round"), 3);
+  EXPECT_EQ(results("second").info.resumed.value().round, 3);
   remove("round_00000003.pt");
   refuses("simulate --resume first --out third --set stop.rounds=9",
           "expected a complete checkpoint in it, found none");

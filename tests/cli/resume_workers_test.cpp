@@ -104,7 +104,7 @@ TEST_P(ContinuesWithOthers, ToItsEnd) {
     succeeds("simulate --resume " + last + " --set placement.workers=" + workers +
              " --set stop.rounds=" + std::to_string(rounds) + " --out " + next);
     const Results before = results(last), after = results(next);
-    const int round = after.info.resumed.at("round").get<int>();
+    const auto round = static_cast<int>(after.info.resumed.value().round);
     const auto known = std::ranges::find(before.journal.evaluations, round, &EvaluationRecord::round);
     ASSERT_NE(known, before.journal.evaluations.end()) << next;
     ASSERT_FALSE(after.journal.evaluations.empty()) << next;

@@ -48,7 +48,7 @@ class SwappedSamples : public RestartJobs, public ::testing::WithParamInterface<
     EXPECT_NE(visits.at(1), visits_of(results("in_order")).at(1)) << "no samples changed places";
     expect_in("cache nodes begin with empty caches",
               succeeds(world + "--resume first --losses --set stop.rounds=40 --out second"));
-    EXPECT_EQ(results("second").info.resumed.at("round"), 18);
+    EXPECT_EQ(results("second").info.resumed.value().round, 18);
     add_visits(results("second"), visits);
     expect_once(visits, 3);
   }
@@ -112,7 +112,7 @@ TEST_F(LongKeptCaches, AJobThatStartsAgainReadsWhatIsLeftOfThem) {
                                                             {after_begin(2, has_checkpoint(60)), "5"}});
   EXPECT_EQ(restarts("out"), 3U) << told;
   expect_same_records("whole", "out", 0);
-  const auto cache = results("out").summary.at("cache");
+  const auto cache = to_json(results("out").summary).at("cache");
   // A node that is killed soon may not have recorded it.
   const int kept = cache.at("kept");
   EXPECT_GE(kept, on_disk);
@@ -130,7 +130,7 @@ TEST_F(LongKeptCaches, AResumedJobReadsWhatIsLeftOfThemInBothWorlds) {
               succeeds(world + "--resume first --set stop.rounds=40 --force --out second"));
     expect_same_end("whole", "second", 20);
     const Results second = results("second");
-    EXPECT_EQ(second.summary.at("cache").at("kept"), on_disk);
+    EXPECT_EQ(second.summary.cache.value().kept, on_disk);
     // What was on the disk need not be read from the store once more.
     const std::string empty = "--set data.keep=false ";
     succeeds(world + experiment(20, keeping_ + empty) + " --force --out first_empty");
@@ -142,9 +142,9 @@ TEST_F(LongKeptCaches, AResumedJobReadsWhatIsLeftOfThemInBothWorlds) {
     EXPECT_TRUE(has_files("first"));
     EXPECT_TRUE(has_files("second"));
     EXPECT_TRUE(succeeds(world + "--resume second --set stop.rounds=44 --force --out third").size() > 0);
-    EXPECT_EQ(results("third").summary.at("cache").at("kept"), on_disk);
+    EXPECT_EQ(results("third").summary.cache.value().kept, on_disk);
   }
-  EXPECT_EQ(results("whole").summary.at("cache").contains("kept"), false);
+  EXPECT_EQ(to_json(results("whole").summary).at("cache").contains("kept"), false);
   succeeds("run " + experiment(4, keeping_ + "--set data.keep=false") + " --force --out whole");
   EXPECT_FALSE(has_files("whole"));
 }
@@ -168,7 +168,7 @@ TEST_F(LongKeptCaches, OfAMachineThatDepartsAreLost) {
     SCOPED_TRACE(world);
     succeeds(world + words + " --set stop.rounds=20 --force --out first");
     EXPECT_EQ(restarts("first"), 0U);
-    EXPECT_GT(results("first").summary.at("cache").at("requests"), 0);
+    EXPECT_GT(results("first").summary.cache.value().requests, 0);
     succeeds(world + words + " --force --out out");
     EXPECT_EQ(restarts("out"), 1U);
     std::map<Rank, std::int64_t> kept;
@@ -180,7 +180,7 @@ TEST_F(LongKeptCaches, OfAMachineThatDepartsAreLost) {
     succeeds(world + "--resume first --set stop.rounds=320 --force --out resumed");
     const Results resumed = results("resumed");
     ASSERT_EQ(restarts("resumed"), 1U);
-    ASSERT_GE(resumed.info.generations[1].at("round"), 30);
+    ASSERT_GE(resumed.info.generations[1].round, 30);
     std::map<Rank, std::int64_t> kept_later;
     for (const auto& row : resumed.journal.caches)
       if (row.from == "kept" && row.epoch > 1) kept_later[row.rank] += row.samples;

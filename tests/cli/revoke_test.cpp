@@ -22,7 +22,7 @@ class RevokedJobs : public RestartJobs {
       expect_same_records("whole", out, 0);
       const auto generations = results(out).info.generations;
       ASSERT_EQ(generations.size(), 2U) << out;
-      EXPECT_EQ(generations[1].at("round"), 0) << out;
+      EXPECT_EQ(generations[1].round, 0) << out;
     }
     expect_each_step_once("out");
   }
@@ -43,8 +43,8 @@ TEST_F(LongRevokedJobs, EndLikeTheUninterruptedJobAndAsInTheSimulation) {
   EXPECT_EQ(ends_of_generations(measured).size(), 3U);
   expect_same_changes(simulated, measured);
   // The replacement of a machine takes 0.3 s of the job, and the launch some more.
-  EXPECT_GE(measured.info.generations[2].at("began_s").get<double>(), second_s + 0.3 - 1e-3);
-  EXPECT_NEAR(simulated.info.generations[1].at("began_s").get<double>(), first_s + 0.3, 1e-6);
+  EXPECT_GE(measured.info.generations[2].began.value().count(), second_s + 0.3 - 1e-3);
+  EXPECT_NEAR(simulated.info.generations[1].began.value().count(), first_s + 0.3, 1e-6);
   expect_replayed(simulated, measured);
 }
 
@@ -57,7 +57,7 @@ TEST_F(LongRevokedJobs, OfModelledMathematicsContinueFromCommits) {
   succeeds("run " + revoked(words) + " --out out");
   const Results measured = results("out");
   ASSERT_EQ(ends_of_generations(measured).size(), 3U);
-  EXPECT_GT(measured.info.generations[2].at("round"), 0);
+  EXPECT_GT(measured.info.generations[2].round, 0);
   expect_each_step_once("out");
   EXPECT_EQ(measured.journal.steps.size(), results("whole").journal.steps.size());
 }
@@ -82,7 +82,7 @@ TEST_F(LongRevokedJobs, CommitWhenTheirMachinesAreWarned) {
       ASSERT_EQ(one->info.generations.size(), 2U) << one->info.world;
       const auto& commits = one->journal.commits;
       ASSERT_GE(commits.size(), 1U) << one->info.world;
-      EXPECT_GE(one->info.generations[1].at("round"), commits[0].round) << one->info.world;
+      EXPECT_GE(one->info.generations[1].round, commits[0].round) << one->info.world;
       EXPECT_GE(commits[0].started, Seconds(3.0 - 2.0)) << one->info.world;
       if (!is_known) continue;
       EXPECT_EQ(commits.size(), 1U) << one->info.world;
@@ -112,7 +112,7 @@ TEST_F(LongRevokedJobs, InPlaceTheDeathOfTheStewardEndsTheJob) {
   expect_in("with checkpoint.policy (for example", told.output);
   succeeds("run --resume out --resume-from 10 --set stop.rounds=30 --out resumed");
   const Results resumed = results("resumed");
-  EXPECT_EQ(resumed.info.resumed.at("round"), 10);
+  EXPECT_EQ(resumed.info.resumed.value().round, 10);
   EXPECT_FALSE(resumed.journal.steps.empty());
   for (const auto& step : resumed.journal.steps) EXPECT_GE(step.round, 10);
 }
@@ -143,7 +143,7 @@ TEST_F(LongRevokedJobs, KeepPartsThatOtherMachinesHave) {
   EXPECT_EQ(ends_of_generations(measured), ends_of_generations(simulated));
   // How far the measured job is when a machine departs depends on how busy this one is.
   ASSERT_EQ(simulated.info.generations.size(), 3U);
-  EXPECT_GT(simulated.info.generations[2].at("round"), 0);
+  EXPECT_GT(simulated.info.generations[2].round, 0);
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "out/local/server/checkpoints"));
   expect_replayed(simulated, measured);
 }
@@ -163,7 +163,7 @@ TEST_F(LongRevokedJobs, ContinueFromCopiesInMemory) {
     expect_same_records("whole", out, 0);
     const auto generations = results(out).info.generations;
     ASSERT_EQ(generations.size(), 3U) << out;
-    EXPECT_GT(generations[2].at("round"), 0) << out;
+    EXPECT_GT(generations[2].round, 0) << out;
   }
   expect_each_step_once("out");
   expect_replayed(results("simulated"), results("out"));
@@ -208,7 +208,7 @@ TEST_F(LongRevokedJobs, WaitForMachinesThatDepartWhileTheJobStartsAgain) {
   ASSERT_EQ(told.exit_code, 0) << told.output;
   const Results out = results("out");
   ASSERT_EQ(out.info.generations.size(), 2U) << told.output;
-  EXPECT_GE(out.info.generations[1].at("began_s").get<double>(), 1.5 + 0.2 - 1e-3);
+  EXPECT_GE(out.info.generations[1].began.value().count(), 1.5 + 0.2 - 1e-3);
   EXPECT_EQ(count_of_changes(out.journal, "departed"), 1);
   expect_each_step_once("out");
 }

@@ -50,8 +50,8 @@ TEST_F(SeveralJobs, AreSimulatedTogetherAndAlone) {
     EXPECT_EQ(together.info.physics.at("other_jobs").size(), 2U);
     EXPECT_FALSE(alone.info.physics.contains("other_jobs"));
     const auto& of_job = all.at("jobs").at(name);
-    EXPECT_EQ(of_job.at("makespan_s"), together.summary.at("makespan_s"));
-    EXPECT_EQ(of_job.at("alone").at("makespan_s"), alone.summary.at("makespan_s"));
+    EXPECT_EQ(of_job.at("makespan_s"), together.summary.makespan_s);
+    EXPECT_EQ(of_job.at("alone").at("makespan_s"), alone.summary.makespan_s);
     EXPECT_GE(of_job.at("slow_down").get<double>(), 1.0 - 1e-6);
   }
   EXPECT_EQ(all.at("jobs").at("late").at("start_s"), 0.5);
@@ -190,7 +190,7 @@ TEST_F(SharedCaches, WithRoomForAllReadEachSampleOnceForAllJobs) {
         << output_;
     EXPECT_EQ(results("out/jobs/first").info.physics.at("shared_cache"), nlohmann::json({"second"}));
     // Its own bound does not hold for a cache that others fill too.
-    EXPECT_TRUE(results("out/jobs/first").summary.at("data").at("warm").at("bound").is_null());
+    EXPECT_TRUE(to_json(results("out/jobs/first").summary).at("data").at("warm").at("bound").is_null());
   }
 }
 
@@ -219,8 +219,7 @@ TEST_F(SharedCaches, OfOneJobAloneAreItsOwn) {
   for (const char* file : {"caches.csv", "steps.csv", "operations.csv", "decisions.csv"})
     EXPECT_EQ(text(std::string("out/jobs/only/") + file), text(std::string("out/alone/only/") + file))
         << file;
-  EXPECT_EQ(results("out/jobs/only").summary.at("makespan_s"),
-            results("out/alone/only").summary.at("makespan_s"));
+  EXPECT_EQ(results("out/jobs/only").summary.makespan_s, results("out/alone/only").summary.makespan_s);
   EXPECT_FALSE(results("out/jobs/only").info.physics.contains("shared_cache"));
   EXPECT_FALSE(summary("out").contains("shared_cache"));
 }
@@ -233,10 +232,9 @@ TEST_F(SharedCaches, OutliveTheJobsThatFillThem) {
   EXPECT_EQ(samples("out/jobs/first", "tier0"), 3 * set_size);
   // Its records count from its own start, and its time is that of its own ranks.
   EXPECT_LT(results("out/jobs/first").journal.steps.front().start.count(), 10.0);
-  EXPECT_LT(results("out/jobs/first").summary.at("makespan_s").get<double>(), 500.0);
-  EXPECT_LT(results("out/jobs/second").summary.at("makespan_s").get<double>(), 500.0);
-  EXPECT_LT(results("out/jobs/first").summary.at("makespan_s"),
-            results("out/alone/first").summary.at("makespan_s"));
+  EXPECT_LT(results("out/jobs/first").summary.makespan_s, 500.0);
+  EXPECT_LT(results("out/jobs/second").summary.makespan_s, 500.0);
+  EXPECT_LT(results("out/jobs/first").summary.makespan_s, results("out/alone/first").summary.makespan_s);
 }
 
 TEST_F(LongSharedCaches, FromStoresAndOnSeveralNodesReadEachSampleOncePerNode) {
@@ -276,11 +274,19 @@ TEST_F(LongSharedCaches, PlanWithTheEpochsOfEachJob) {
       const Results together = results(std::string("out/jobs/") + name);
       const Results alone = results(std::string("out/alone/") + name);
       for (const std::int64_t epoch : {0, 1, 2})
-        EXPECT_EQ(together.summary.at("data").at("epochs").at(static_cast<std::size_t>(epoch)).at("requests"),
-                  alone.summary.at("data").at("epochs").at(static_cast<std::size_t>(epoch)).at("requests"));
+        EXPECT_EQ(to_json(together.summary)
+                      .at("data")
+                      .at("epochs")
+                      .at(static_cast<std::size_t>(epoch))
+                      .at("requests"),
+                  to_json(alone.summary)
+                      .at("data")
+                      .at("epochs")
+                      .at(static_cast<std::size_t>(epoch))
+                      .at("requests"));
       if (std::string(policy.sampling) == "shuffled") {
-        EXPECT_EQ(together.summary.at("data").at("coverage").at("omitted"), 0);
-        EXPECT_EQ(together.summary.at("data").at("coverage").at("repeated"), 0);
+        EXPECT_EQ(together.summary.data.value().coverage.value().omitted, 0);
+        EXPECT_EQ(together.summary.data.value().coverage.value().repeated, 0);
       }
     }
     const std::string events = text("out/jobs/first/decisions.csv");
@@ -461,7 +467,7 @@ TEST_F(SharedCaches, DoTheSameInASimulationAndInOneRun) {
     ASSERT_EQ(alone.journal.evaluations.size(), other.journal.evaluations.size());
     for (std::size_t i = 0; i < alone.journal.evaluations.size(); ++i)
       EXPECT_EQ(alone.journal.evaluations[i].accuracy, other.journal.evaluations[i].accuracy);
-    EXPECT_GT(other.summary.at("makespan_s").get<double>(), 0.0);
+    EXPECT_GT(other.summary.makespan_s, 0.0);
   }
   EXPECT_EQ(reads, set_size);
   EXPECT_DOUBLE_EQ(summary("measured").at("shared_cache").at("hit_ratio").get<double>(), 1 - 1.0 / 6);

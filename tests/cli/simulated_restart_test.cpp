@@ -67,16 +67,16 @@ TEST_F(SimulatedRestarts, TakeTheTimeOfTheHandComputation) {
     EXPECT_NE(told.find(line), std::string::npos) << told;
   // Rounds 1 to 4 are committed when the first machine departs, 5 to 8 when the second does.
   const double second = 6.5 + 5, third = second + 5.25 + 5;
-  EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), third + 4 * round, 1e-9);
+  EXPECT_NEAR(all.summary.makespan_s, third + 4 * round, 1e-9);
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4, 8}));
-  EXPECT_EQ(all.info.generations[1].at("began_s"), second);
-  EXPECT_EQ(all.info.generations[2].at("began_s"), third);
+  EXPECT_EQ(all.info.generations[1].began.value().count(), second);
+  EXPECT_EQ(all.info.generations[2].began.value().count(), third);
   // Rounds 5 and 6, and round 9.
-  EXPECT_EQ(all.info.generations[0].at("lost_samples"), 2);
-  EXPECT_EQ(all.info.generations[1].at("lost_samples"), 1);
-  EXPECT_EQ(all.summary.at("samples"), 12);
-  EXPECT_EQ(all.summary.at("applied_samples"), 12);
-  EXPECT_EQ(all.summary.at("membership").at("lost_samples"), 3);
+  EXPECT_EQ(all.info.generations[0].lost_samples, 2);
+  EXPECT_EQ(all.info.generations[1].lost_samples, 1);
+  EXPECT_EQ(all.summary.samples, 12);
+  EXPECT_EQ(all.summary.applied_samples, 12);
+  EXPECT_EQ(all.summary.membership.value().lost_samples, 3);
   EXPECT_EQ(rounds_of_commits(all.journal), (Rounds{4, 8, 12}));
   ASSERT_EQ(all.journal.steps.size(), 12U);
   EXPECT_NEAR(all.journal.steps[4].start.count(), second, 1e-9);
@@ -94,14 +94,14 @@ TEST_F(SimulatedRestarts, LaunchesTakeTimeAndMayBeStruck) {
                                       "recovery.launch=2"),
                "out");
   const double ready = 6.5 + 5, struck = ready + 1.5, again = struck + 5;
-  EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), again + 2 + 8 * round, 1e-9);
+  EXPECT_NEAR(all.summary.makespan_s, again + 2 + 8 * round, 1e-9);
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4, 4}));
-  EXPECT_EQ(all.info.generations[0].at("launched_s"), 0.0);
-  EXPECT_EQ(all.info.generations[1].at("launched_s"), ready);
-  EXPECT_TRUE(all.info.generations[1].at("began_s").is_null());
-  EXPECT_EQ(all.info.generations[2].at("launched_s"), again);
-  EXPECT_EQ(all.info.generations[2].at("began_s"), again + 2);
-  EXPECT_EQ(all.summary.at("membership").at("lost_samples"), 2);
+  EXPECT_EQ(all.info.generations[0].launched.value().count(), 0.0);
+  EXPECT_EQ(all.info.generations[1].launched.value().count(), ready);
+  EXPECT_FALSE(all.info.generations[1].began);
+  EXPECT_EQ(all.info.generations[2].launched.value().count(), again);
+  EXPECT_EQ(all.info.generations[2].began.value().count(), again + 2);
+  EXPECT_EQ(all.summary.membership.value().lost_samples, 2);
 }
 
 /// Each generation begins with a new policy, which continues from the last one.
@@ -147,7 +147,7 @@ TEST_F(SimulatedRestarts, CommitsAndReadingTheStateTakeTheirTime) {
   const Results all = simulate(job(lives(fmt::format("{}", departs)), true), "out");
   EXPECT_FALSE(all.info.physics.contains("commits_without_disk"));
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4}));
-  EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), departs + read + 8 * round + 2 * write, 1e-9);
+  EXPECT_NEAR(all.summary.makespan_s, departs + read + 8 * round + 2 * write, 1e-9);
   ASSERT_EQ(rounds_of_commits(all.journal), (Rounds{4, 8, 12}));
   EXPECT_NEAR(all.journal.commits[0].started.count(), 4 * round, 1e-9);
   EXPECT_NEAR(all.journal.commits[0].ended.count(), 4 * round + write, 1e-9);
@@ -166,7 +166,7 @@ TEST_F(SimulatedRestarts, ADepartureDuringACommitTakesTheOneBefore) {
                                  std::string("out-") + mode);
     EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 4}));
     if (is_blocking) {
-      EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), end + read + 8 * round + 2 * write, 1e-9);
+      EXPECT_NEAR(all.summary.makespan_s, end + read + 8 * round + 2 * write, 1e-9);
     }
     EXPECT_EQ(rounds_of_commits(all.journal), (Rounds{4, 8, 12}));
   }
@@ -183,8 +183,8 @@ TEST_F(LongSimulatedRestarts, NothingIsLostAtTheEndOfARoundWithoutCosts) {
   const Results all =
       simulate(job(every + lives(fmt::format("{},{},{}", 3 * round, 2 * round, 5 * round))), "out");
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 3, 5, 10}));
-  EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), never, 1e-9);
-  EXPECT_EQ(all.summary.at("membership").at("lost_samples"), 0);
+  EXPECT_NEAR(all.summary.makespan_s, never, 1e-9);
+  EXPECT_EQ(all.summary.membership.value().lost_samples, 0);
 }
 
 TEST_F(SimulatedRestarts, MachinesThatStayChangeNothing) {
@@ -193,8 +193,8 @@ TEST_F(SimulatedRestarts, MachinesThatStayChangeNothing) {
       simulate(job("--set transience.lifetime=never --set recovery.mode=in-place"), "never");
   EXPECT_EQ(contents("stays/steps.csv"), contents("never/steps.csv"));
   EXPECT_EQ(contents("stays/commits.csv"), contents("never/commits.csv"));
-  EXPECT_EQ(stays.summary.at("makespan_s"), never.summary.at("makespan_s"));
-  EXPECT_TRUE(stays.info.generations.is_null());
+  EXPECT_EQ(stays.summary.makespan_s, never.summary.makespan_s);
+  EXPECT_TRUE(stays.info.generations.empty());
 }
 
 /// on-warning commits after the round in which the warning comes, if that ends before the machine departs.
@@ -205,8 +205,8 @@ TEST_F(SimulatedRestarts, WarningsOfDrawnDeparturesReachThePolicy) {
   const Results all = simulate(warned_job(lives("6.5"), 2), "out");
   EXPECT_EQ(rounds_of_commits(all.journal), (Rounds{5, 6}));
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 6}));
-  EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), 7.5 + 6 * round, 1e-3);
-  EXPECT_EQ(all.summary.at("membership").at("warned"), 1);
+  EXPECT_NEAR(all.summary.makespan_s, 7.5 + 6 * round, 1e-3);
+  EXPECT_EQ(all.summary.membership.value().warned, 1);
   EXPECT_TRUE(std::ranges::any_of(all.journal.decisions, [](const auto& decision) {
     return decision.side == "checkpointing" && decision.event.starts_with("warned");
   }));
@@ -267,7 +267,7 @@ TEST_F(LongSimulatedRestarts, AfterAWarningLessThanARoundIsLost) {
         const CommitRecord& last = all.journal.commits.front();
         EXPECT_EQ(rounds_of_generations(all), (Rounds{0, last.round})) << "the commit is complete";
         EXPECT_LE(departs - last.ended.count(), round + margin * (round + commit) + 1e-3);
-        EXPECT_LE(all.info.generations[0].at("lost_samples"), margin > 0 ? 1 : 0);
+        EXPECT_LE(all.info.generations[0].lost_samples, margin > 0 ? 1 : 0);
       }
 }
 
@@ -299,7 +299,7 @@ TEST_F(LongSimulatedRestarts, AWarningIsHeardWithTheRoundInProgress) {
                                            [](const auto& one) { return one.rank == 1 && one.round == 10; });
     ASSERT_NE(step, whole.journal.steps.end());
     // While it computes. The machine is there for another few rounds.
-    const double round = whole.summary.at("makespan_s").get<double>() / 24;
+    const double round = whole.summary.makespan_s / 24;
     const double warned_s =
         (step->start + step->phases[static_cast<std::size_t>(Phase::forward)] * 0.5).count();
     const double notice_s = 8 * round;
@@ -320,7 +320,7 @@ TEST_F(LongSimulatedRestarts, WithoutACommitTheJobBeginsAgain) {
   const double round = round_s();
   const Results all = simulate(job(lives("3.5,2.5") + "--set transience.start=1"), "out");
   EXPECT_EQ(rounds_of_generations(all), (Rounds{0, 0, 0}));
-  EXPECT_NEAR(all.summary.at("makespan_s").get<double>(), 4.5 + 3.5 + 12 * round, 1e-9);
+  EXPECT_NEAR(all.summary.makespan_s, 4.5 + 3.5 + 12 * round, 1e-9);
 }
 
 /// The mean of jobs is that of the closed form: segments of work and a commit, which failures strike. The
@@ -409,14 +409,14 @@ TEST_F(LongSimulatedRestarts, AsynchronousJobsLoseNoCommit) {
             "--set evaluate_every=0 --set recovery.mode=restart --set recovery.policy=restart") +
         servers + fmt::format(" --set checkpoint.keep={}", keep);
     const Results whole = simulate(words, "whole");
-    const double dies_s = 0.6 * whole.summary.at("makespan_s").get<double>();
+    const double dies_s = 0.6 * whole.summary.makespan_s;
     const Results all = simulate(words + " " + lives(fmt::format("{}", dies_s)), "out");
     const auto before = std::ranges::count_if(
         whole.journal.commits, [&](const CommitRecord& commit) { return commit.ended < Seconds(dies_s); });
     ASSERT_EQ(all.info.generations.size(), 2U);
     EXPECT_GT(before, 20);
     // All workers push in a round or two.
-    EXPECT_GE(all.info.generations[1].at("round").get<std::int64_t>(), before - 3);
+    EXPECT_GE(all.info.generations[1].round, before - 3);
     for (const char* out : {"whole", "out"}) {
       if (keep == 0) continue;
       EXPECT_EQ(line_.shell(fmt::format("ls {}/checkpoints | grep -c 'server_0.state'", out)).output, "1\n")

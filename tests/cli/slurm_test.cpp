@@ -125,7 +125,7 @@ TEST_F(LongSlurm, ThePrintedScriptResumesWhenTheJobIsRequeued) {
       "done; cat run.log");
   ASSERT_TRUE(std::filesystem::exists(line_.folder() / "requeued.1/summary.json")) << result.output;
   const auto resumed = read_results((line_.folder() / "requeued.1").string());
-  EXPECT_GE(resumed.info.resumed.at("round"), 50) << result.output;
+  EXPECT_GE(resumed.info.resumed.value().round, 50) << result.output;
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "requeued/summary.json")) << "it was interrupted";
 }
 

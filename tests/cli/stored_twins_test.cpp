@@ -42,22 +42,23 @@ TEST_P(StoredTwins, StoresServeTheSameSamples) {
        "placement.cache_nodes=[node-1,node-2] --set placement.stores=[server,node-6] --set data.prefetch=0 "
        "--set sync.over=all-reduce " +
        GetParam());
-  EXPECT_GT(simulated_.summary.at("cache").at("local"), 0);
+  EXPECT_GT(simulated_.summary.cache.value().local, 0);
   for (const char* key : {"local", "storage", "local_bytes", "storage_bytes"})
-    EXPECT_EQ(measured_.summary.at("cache").at(key), simulated_.summary.at("cache").at(key)) << key;
+    EXPECT_EQ(to_json(measured_.summary).at("cache").at(key), to_json(simulated_.summary).at("cache").at(key))
+        << key;
   for (const char* from : {"tier0", "tier1", "store"})
     EXPECT_EQ(cache_sum(measured_.journal, from).bytes, cache_sum(simulated_.journal, from).bytes) << from;
   for (const char* part : {"cold", "warm"}) {
-    const auto& simulated = simulated_.summary.at("data").at(part);
-    const auto& measured = measured_.summary.at("data").at(part);
+    const auto simulated = to_json(simulated_.summary).at("data").at(part);
+    const auto measured = to_json(measured_.summary).at("data").at(part);
     for (const char* key : {"epochs", "requests", "byte_hit_ratio", "bound", "belady"})
       EXPECT_EQ(measured.at(key), simulated.at(key)) << part << ' ' << key;
     EXPECT_TRUE(measured.at("bound").is_object()) << part;
     EXPECT_TRUE(measured.at("belady").at("missing").is_null()) << part;
     EXPECT_LE(measured.at("byte_hit_ratio"), measured.at("belady").at("byte_hit_ratio")) << part;
   }
-  EXPECT_EQ(measured_.summary.at("data").at("coverage"), simulated_.summary.at("data").at("coverage"));
-  EXPECT_EQ(measured_.summary.at("data").at("coverage").at("distinct_share"), 1.0);
+  EXPECT_EQ(measured_.summary.data.value().coverage, simulated_.summary.data.value().coverage);
+  EXPECT_EQ(measured_.summary.data.value().coverage.value().distinct_share, 1.0);
   const auto comparison = validation::compare(simulated_, {measured_});
   EXPECT_EQ(comparison.operations.state, validation::Gate::State::passed) << comparison.operations.detail;
   EXPECT_EQ(comparison.decisions.state, validation::Gate::State::passed) << comparison.decisions.detail;
@@ -65,7 +66,7 @@ TEST_P(StoredTwins, StoresServeTheSameSamples) {
   for (const auto& record : measured_.journal.operations)
     if (record.kind == "read" && measured_.info.roles.at(static_cast<std::size_t>(record.rank)) == "store")
       read += record.bytes;
-  EXPECT_EQ(read, measured_.summary.at("cache").at("storage_bytes"));
+  EXPECT_EQ(read, measured_.summary.cache.value().storage_bytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoredTwins, ::testing::Values("--set data.cache=minio"));
@@ -83,7 +84,7 @@ TEST_P(SharedTwins, CacheNodesGiveEachOtherTheSameSamples) {
       "placement.workers=[node-1,node-2,node-3] --set placement.cache_nodes=[node-1,node-2,node-3] --set "
       "placement.stores=[server] --set data.prefetch=0 --set sync.over=all-reduce " +
       GetParam());
-  const auto& cache = simulated_.summary.at("cache");
+  const auto cache = to_json(simulated_.summary).at("cache");
   EXPECT_GT(cache.at("peer"), 0);
   EXPECT_GT(cache.at("peer_misses"), 0);
   EXPECT_EQ(cache.at("requests"), 12 * 3 * 8);
@@ -91,7 +92,7 @@ TEST_P(SharedTwins, CacheNodesGiveEachOtherTheSameSamples) {
             12 * 3 * 8);
   for (const char* key :
        {"requests", "local", "peer", "peer_misses", "storage", "local_bytes", "peer_bytes", "storage_bytes"})
-    EXPECT_EQ(measured_.summary.at("cache").at(key), cache.at(key)) << key;
+    EXPECT_EQ(to_json(measured_.summary).at("cache").at(key), cache.at(key)) << key;
   for (std::int64_t epoch = 0; epoch < 6; ++epoch)
     for (const char* from : {"tier0", "peer", "peer-miss", "store"})
       EXPECT_EQ(cache_sum(measured_.journal, from, epoch).samples,
@@ -126,23 +127,23 @@ TEST_P(DirectoryTwins, ReadEachSampleFromTheStoreOnce) {
       "placement.directory=server --set data.peers=directory --set data.copies=1 --set "
       "sync.over=all-reduce " +
       GetParam());
-  const auto& cache = simulated_.summary.at("cache");
+  const auto cache = to_json(simulated_.summary).at("cache");
   EXPECT_EQ(cache.at("storage"), 48);
   EXPECT_EQ(cache.at("peer_misses"), 0);
   EXPECT_GT(cache.at("peer"), 48);
   for (const char* key :
        {"requests", "local", "peer", "peer_misses", "storage", "local_bytes", "peer_bytes", "storage_bytes"})
-    EXPECT_EQ(measured_.summary.at("cache").at(key), cache.at(key)) << key;
+    EXPECT_EQ(to_json(measured_.summary).at("cache").at(key), cache.at(key)) << key;
   for (const char* part : {"cold", "warm"}) {
-    const auto& simulated = simulated_.summary.at("data").at(part).at("directory");
-    const auto& measured = measured_.summary.at("data").at(part).at("directory");
+    const auto simulated = to_json(simulated_.summary).at("data").at(part).at("directory");
+    const auto measured = to_json(measured_.summary).at("data").at(part).at("directory");
     for (const char* key : {"messages", "bytes", "samples"})
       EXPECT_EQ(measured.at("lookups").at(key), simulated.at("lookups").at(key)) << part << ' ' << key;
     for (const char* key : {"published", "withdrawn", "repaired"})
       EXPECT_EQ(measured.at("updates").at(key), simulated.at("updates").at(key)) << part << ' ' << key;
     EXPECT_GT(measured.at("lookups").at("blocked_s"), 0) << part;
   }
-  const auto& cold = simulated_.summary.at("data").at("cold").at("directory");
+  const auto cold = to_json(simulated_.summary).at("data").at("cold").at("directory");
   EXPECT_EQ(cold.at("lookups").at("samples"), 48);
   EXPECT_EQ(cold.at("updates").at("published"), 48);
   const auto comparison = validation::compare(simulated_, {measured_});
@@ -162,10 +163,11 @@ TEST_F(LongTwins, DecisionsWithADirectoryReplay) {
       "data.sampling=shuffled --set workload.train_samples=48 --set stop.rounds=12 --set "
       "placement.workers=[node-1,node-2,node-3] --set placement.cache_nodes=[node-1,node-2] --set "
       "placement.stores=[server] --set data.peers=directory --set data.copies=1");
-  EXPECT_GT(simulated_.summary.at("data").at("warm").at("directory").at("updates").at("withdrawn"), 0);
+  EXPECT_GT(to_json(simulated_.summary).at("data").at("warm").at("directory").at("updates").at("withdrawn"),
+            0);
   const auto comparison = validation::compare(simulated_, {measured_});
   EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
-  EXPECT_EQ(measured_.summary.at("cache").at("requests"), simulated_.summary.at("cache").at("requests"));
+  EXPECT_EQ(measured_.summary.cache.value().requests, simulated_.summary.cache.value().requests);
 }
 
 /// Each worker tells its node of the beginning and the end of each exchange, and of its own end, and trains
@@ -235,7 +237,7 @@ TEST_P(ImportanceTwins, CachesDeliverTheSameSamples) {
   EXPECT_EQ(trained(measured_), trained(simulated_));
   for (const char* from : {"tier0", "store", "background"})
     EXPECT_GT(cache_sum(measured_.journal, from).samples, 0) << from;
-  EXPECT_EQ(measured_.summary.at("cache").at("requests"), std::ssize(measured_.journal.losses));
+  EXPECT_EQ(measured_.summary.cache.value().requests, std::ssize(measured_.journal.losses));
   std::set<std::pair<std::int64_t, SampleId>> distinct;
   for (const LossRecord& record : measured_.journal.losses) distinct.emplace(record.epoch, record.id);
   EXPECT_EQ(distinct.size(), measured_.journal.losses.size()) << "no sample twice in an epoch";
@@ -266,7 +268,7 @@ TEST_F(LongTwins, EachRequestPaysTheLatencyOfItsDisk) {
        " --set data.source=storage --set data.cache_capacity=100000 --set "
        "placement.cache_nodes=[server] --set evaluate_every=0");
   const auto excess = [&](const Results& results) {
-    const auto& cache = results.summary.at("cache");
+    const auto cache = to_json(results.summary).at("cache");
     const double expected_s =
         cache.at("storage").get<double>() * latency_s + cache.at("storage_bytes").get<double>() / rate;
     EXPECT_GT(expected_s, 0.2);
@@ -290,7 +292,7 @@ TEST_F(LongTwins, CacheNodesOfOneHostShareItsDisk) {
        " --set data.source=storage --set data.cache_capacity=0 --set "
        "placement.cache_nodes=[server,server] --set evaluate_every=0");
   const auto blocked_s = [](const Results& results) {
-    return results.summary.at("cache").at("storage_time_s").get<double>();
+    return results.summary.cache.value().storage_time.count();
   };
   EXPECT_GT(blocked_s(simulated_), 0.1);
   // With a disk for each rank it would be less; on a busy machine, waits end late.

@@ -37,11 +37,11 @@ TEST_F(LongTwins, ResultsRecordAndSayWhoseNetworkAndDevicesTheyUsed) {
   const auto native = line_.tandem("run " + words + " --set run.devices=native --out native");
   EXPECT_NE(native.output.find("devices: real processors"), std::string::npos) << native.output;
   const auto info = [&](const char* out) { return read_results((line_.folder() / out).string()).info; };
-  EXPECT_EQ(info("simulated").network.at("kind"), "simulated");
-  EXPECT_EQ(info("simulated").network.at("of"), "platform");
+  EXPECT_EQ(info("simulated").network.value().kind, "simulated");
+  EXPECT_EQ(info("simulated").network.value().of, "platform");
   EXPECT_EQ(info("simulated").devices, "catalogue");
-  EXPECT_EQ(info("emulated").network.at("kind"), "this machine");
-  EXPECT_EQ(info("emulated").network.at("machines").size(), 1U);
+  EXPECT_EQ(info("emulated").network.value().kind, "this machine");
+  EXPECT_EQ(info("emulated").network.value().machines.value().size(), 1U);
   EXPECT_EQ(info("emulated").devices, "emulated");
   EXPECT_EQ(info("native").devices, "cpu");
 }
@@ -52,7 +52,7 @@ class StoppedTwins : public Twins {};
 TEST_P(StoppedTwins, StopAtTheSameEvaluation) {
   play(GetParam() + " --set stop.accuracy=0.6 --set stop.rounds=60 --set optimizer.learning_rate=0.05",
        Start::once_for_many_tests);
-  const auto& stop = simulated_.summary.at("accuracy_stop");
+  const auto stop = to_json(simulated_.summary).at("accuracy_stop");
   ASSERT_TRUE(stop.is_object());
   EXPECT_GE(stop.at("accuracy").get<double>(), 0.6);
   const int evaluation = stop.at("evaluation");
@@ -60,10 +60,10 @@ TEST_P(StoppedTwins, StopAtTheSameEvaluation) {
   for (int earlier = 0; earlier + 1 < evaluation; ++earlier)
     EXPECT_LT(simulated_.journal.evaluations.at(static_cast<std::size_t>(earlier)).accuracy, 0.6);
   // Where replies are sent before the evaluation, one more round follows.
-  EXPECT_LE(simulated_.summary.at("rounds").get<double>(), stop.at("round").get<double>() + 1.0);
+  EXPECT_LE(simulated_.summary.rounds, stop.at("round").get<double>() + 1.0);
   for (const char* key : {"evaluation", "round", "accuracy"})
-    EXPECT_EQ(measured_.summary.at("accuracy_stop").at(key), stop.at(key)) << key;
-  EXPECT_EQ(measured_.summary.at("rounds"), simulated_.summary.at("rounds"));
+    EXPECT_EQ(to_json(measured_.summary).at("accuracy_stop").at(key), stop.at(key)) << key;
+  EXPECT_EQ(measured_.summary.rounds, simulated_.summary.rounds);
   const auto operations = validation::compare(simulated_, {measured_}).operations;
   EXPECT_EQ(operations.state, validation::Gate::State::passed) << operations.detail;
 }
@@ -86,9 +86,9 @@ TEST_F(LongTwins, TimingDrivenJobsStopAtAnAccuracyToo) {
         "sync.algorithm=" +
         algorithm);
     for (const Results* results : {&simulated_, &measured_}) {
-      EXPECT_TRUE(results->summary.at("accuracy_stop").is_object())
+      EXPECT_TRUE(results->summary.accuracy_stop.value().has_value())
           << algorithm << ' ' << results->info.world;
-      EXPECT_LT(results->summary.at("rounds").get<double>(), 200) << algorithm << ' ' << results->info.world;
+      EXPECT_LT(results->summary.rounds.value, 200) << algorithm << ' ' << results->info.world;
     }
   }
 }
@@ -116,7 +116,7 @@ TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
     EXPECT_EQ(simulated_.journal.evaluations[i].accuracy, measured_.journal.evaluations[i].accuracy);
   for (const char* key :
        {"samples", "applied_samples", "pending_samples", "staleness", "local_steps", "bytes", "sharding"})
-    EXPECT_EQ(simulated_.summary.at(key), measured_.summary.at(key)) << key;
+    EXPECT_EQ(to_json(simulated_.summary).at(key), to_json(measured_.summary).at(key)) << key;
 }
 
 /// Respects the algorithm's maximum number of workers, and shortens rounds of hundreds of steps or seconds.
@@ -239,11 +239,11 @@ TEST_P(TensorTwins, SendTheSameMessages) {
   const auto operations = validation::compare(simulated_, {measured_}).operations;
   EXPECT_EQ(operations.state, validation::Gate::State::passed) << operations.detail;
   for (const char* key : {"samples", "rounds", "bytes", "sharding"})
-    EXPECT_EQ(simulated_.summary.at(key), measured_.summary.at(key)) << key;
+    EXPECT_EQ(to_json(simulated_.summary).at(key), to_json(measured_.summary).at(key)) << key;
   EXPECT_EQ(simulated_.info.sharding, measured_.info.sharding);
   EXPECT_EQ(simulated_.info.warnings, measured_.info.warnings);
   // Each worker pushes and receives the whole model in each of its rounds.
-  const auto bytes = measured_.summary.at("bytes").at("sent").get<std::int64_t>();
+  const auto bytes = measured_.summary.bytes.sent;
   EXPECT_EQ(bytes, std::int64_t{4} * 6 * 416'040);
   const auto& sharding = measured_.info.sharding;
   std::vector<std::int64_t> held = {208'020, 208'020};
@@ -279,7 +279,7 @@ class NativeTwins : public Twins {
       EXPECT_NEAR(step.loss, simulated, tolerance * std::abs(simulated)) << step.rank << ' ' << step.step;
     }
     for (const char* key : {"samples", "local_steps", "bytes"})
-      EXPECT_EQ(simulated_.summary.at(key), measured_.summary.at(key)) << key;
+      EXPECT_EQ(to_json(simulated_.summary).at(key), to_json(measured_.summary).at(key)) << key;
   }
 };
 
@@ -366,9 +366,9 @@ TEST_P(TimingTwins, ReplayedEventsGiveTheRecordedDecisions) {
   for (const Results* results : {&simulated_, &measured_}) {
     const auto& summary = results->summary;
     const sync::Route over = results->info.experiment.sync.over;
-    EXPECT_EQ(summary.at("staleness").is_object(), over == sync::Route::server);
-    EXPECT_EQ(summary.at("pending_samples").is_number(), over != sync::Route::peers);
-    EXPECT_EQ(summary.at("exchange_shares").is_object(), over != sync::Route::peers);
+    EXPECT_EQ(summary.staleness.has_value(), over == sync::Route::server);
+    EXPECT_EQ(summary.pending_samples.has_value(), over != sync::Route::peers);
+    EXPECT_EQ(summary.exchange_shares.has_value(), over != sync::Route::peers);
   }
 }
 

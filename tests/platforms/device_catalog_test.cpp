@@ -1,6 +1,7 @@
 // The catalogue's entries are usable and plausible; entries are found by name; descriptions survive JSON.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "platforms/description.hpp"

@@ -99,9 +99,9 @@ TEST_F(NodeDepartures, ANodeComesBackEmpty) {
   }
   // What caches could have delivered at most, they could not have kept.
   info.hosts = {"host-1", "host-0", "host-5", "host-6", "host-0"};
-  const auto warm = data_figures(info, journal).at("warm");
-  EXPECT_TRUE(warm.at("bound").is_null());
-  EXPECT_EQ(warm.at("belady").at("missing"), "a cache node departed with its cache");
+  const DataPart warm = data_figures(info, journal).value().warm.value();
+  EXPECT_FALSE(warm.bound);
+  EXPECT_EQ(warm.belady.missing, "a cache node departed with its cache");
 }
 
 /// Lives of nodes in tenths of a second.

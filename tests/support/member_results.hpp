@@ -44,19 +44,17 @@ inline MemberRows two_departures(double late_s = 0) {
 
 /// `generations` of run.json: the second launch fails before its ranks are ready; those of the third are
 /// after 0.25 s. `late_s`: by how much later they are.
-inline nlohmann::json three_launches(double late_s = 0) {
-  return {
-      {{"number", 0},
-       {"launched_s", 0.0},
-       {"began_s", 0.0},
-       {"round", 0},
-       {"ended", "the machine of worker 2 on 'lab-3' departed (lost)"}},
-      {{"number", 1},
-       {"launched_s", 1.5},
-       {"began_s", nullptr},
-       {"round", 50},
-       {"ended", "the machine of worker 3 on 'lab-4' departed (revoked)"}},
-      {{"number", 2}, {"launched_s", 2.0}, {"began_s", 2.25 + late_s}, {"round", 50}, {"ended", nullptr}}};
+inline std::vector<LaunchRecord> three_launches(double late_s = 0) {
+  return {{.number = 0,
+           .launched = Seconds(0),
+           .began = Seconds(0),
+           .round = 0,
+           .ended = "the machine of worker 2 on 'lab-3' departed (lost)"},
+          {.number = 1,
+           .launched = Seconds(1.5),
+           .round = 50,
+           .ended = "the machine of worker 3 on 'lab-4' departed (revoked)"},
+          {.number = 2, .launched = Seconds(2), .began = Seconds(2.25 + late_s), .round = 50}};
 }
 
 /// The results as those of a job whose machines may depart. `accepted`: samples that waited for an update.
@@ -73,7 +71,7 @@ inline void set_members(Results& results, MemberRows rows, std::int64_t accepted
   results.journal.membership = std::move(rows);
   results.journal.accepted_samples = accepted;
   results.journal.counted_rounds = info.experiment.stop.rounds;
-  results.summary = summarise(info, results.journal, Seconds(results.summary.at("makespan_s").get<double>()));
+  results.summary = summarise(info, results.journal, Seconds(results.summary.makespan_s));
 }
 
 }  // namespace tandem::testing

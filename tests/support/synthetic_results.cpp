@@ -258,8 +258,8 @@ Results synthetic_run(const SyntheticJob& job, const std::string& world, const S
   const bool measured = world == "measured";
   info.physics = measured ? nlohmann::json{{"network", "shared memory"}}
                           : nlohmann::json{{"network/model", "CM02"}, {"network/crosstraffic", "0"}};
-  info.network = measured ? nlohmann::json{{"kind", "this machine"}}
-                          : nlohmann::json{{"kind", "simulated"}, {"of", "this machine"}};
+  info.network = measured ? NetworkOrigin{.kind = "this machine"}
+                          : NetworkOrigin{.kind = "simulated", .of = "this machine"};
   info.devices = measured ? "emulated" : "catalogue";
   info.question = {"model lenet (61,706 parameters) on 60,000 images",
                    fmt::format("batch {} on each of {} workers", batch, job.step_s.size())};

@@ -49,7 +49,7 @@ json calibration_key(const SuiteConfiguration& configuration, bool on_cluster) {
 Results median_of(std::vector<Results> draws) {
   const auto middle = draws.begin() + std::ssize(draws) / 2;
   std::nth_element(draws.begin(), middle, draws.end(), [](const Results& a, const Results& b) {
-    return a.summary.at("throughput").get<double>() < b.summary.at("throughput").get<double>();
+    return a.summary.throughput < b.summary.throughput;
   });
   return std::move(*middle);
 }
@@ -180,7 +180,7 @@ class Campaign {
       if (task.kind == Task::Kind::run)
         runs.push_back(&task);
       else
-        draws.emplace_back(runner_.read_all(task).at("makespan_s").get<double>(), &task);
+        draws.emplace_back(runner_.read_all(task).makespan_s, &task);
     }
     TANDEM_CHECK(!draws.empty(), "configuration", configuration.name);
     const auto middle = draws.begin() + std::ssize(draws) / 2;
@@ -196,7 +196,7 @@ class Campaign {
       for (const Task* run : runs) variant.measured.push_back(runner_.read_job(*run, job));
       compare_entry(entry, variant);
     }
-    std::vector<json> measured;
+    std::vector<JobsSummary> measured;
     for (const Task* run : runs) measured.push_back(runner_.read_all(*run));
     results_.several_jobs.push_back(compare_jobs(configuration.name, runner_.read_all(simulation), measured));
   }

@@ -51,8 +51,8 @@ struct Runner {
   /// Of a task with several jobs: the results of one, and the summary of all.
   std::function<Results(const Task&, const std::string& job)> read_job =
       [](const Task& task, const std::string& job) { return validation::read_job(task.out, job); };
-  std::function<nlohmann::json(const Task&)> read_all = [](const Task& task) {
-    return read_summary_of_jobs(task.out);
+  std::function<JobsSummary(const Task&)> read_all = [](const Task& task) {
+    return read_jobs_summary(task.out);
   };
   /// Called after each comparison, while its records are still in memory. `entry`: position in the results.
   /// May throw as `run`.

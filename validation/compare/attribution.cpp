@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <ranges>
 #include <tuple>
 
 #include "policies/sync/policy.hpp"
+#include "validation/compare/attribution_fields.hpp"
+#include "workloads/experiment/json_fields.hpp"
 #include "workloads/records/summary.hpp"
 
 namespace tandem::validation {
@@ -200,14 +203,7 @@ std::optional<Binding> binding(const RunInfo& info, const Journal& journal) {
   return sums;
 }
 
-nlohmann::json binding_json(const RunInfo& info, const Journal& journal) {
-  const auto found = binding(info, journal);
-  if (!found) return nullptr;
-  return {{"computing", found->computing},         {"data", found->data},
-          {"decoding", found->decoding},           {"query", found->query},
-          {"exchange", found->exchange},           {"slower_workers", found->slower_workers},
-          {"later_samples", found->later_samples}, {"slower_decoding", found->slower_decoding}};
-}
+nlohmann::json to_json(const std::optional<Binding>& binding) { return write_fields(binding); }
 
 std::vector<Contribution> attribution(const Results& simulated, const std::vector<Results>& measured) {
   const RunTime simulation = time_of(simulated.info, simulated.journal);

@@ -2,7 +2,7 @@
 // wait for. Exact decompositions of means; the first says where time differs, not why.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,7 +48,7 @@ struct Binding {
 /// the last one of its round is divided by where that one's time exceeds its own. Elsewhere the phases of the
 /// steps count as they are. Empty without counted steps.
 std::optional<Binding> binding(const RunInfo& info, const Journal& journal);
-/// The same as an object with the names of its members; null: empty.
-nlohmann::json binding_json(const RunInfo& info, const Journal& journal);
+/// An object with the names of the members; null: none.
+nlohmann::json to_json(const std::optional<Binding>& binding);
 
 }  // namespace tandem::validation

@@ -82,7 +82,7 @@ void check_same_job(const Results& simulated, const Results& other) {
     throw ConfigError(fmt::format("{} and {} have different roles: {} and {}", simulated.path, other.path,
                                   fmt::join(simulated.info.roles, " "), fmt::join(other.info.roles, " ")));
   const auto from_round = [](const Results& results) {
-    return results.info.resumed.is_object() ? results.info.resumed.at("round").get<std::int64_t>() : 0;
+    return results.info.resumed ? results.info.resumed->round : 0;
   };
   if (from_round(simulated) != from_round(other))
     throw ConfigError(fmt::format(
@@ -105,6 +105,8 @@ void check_together(const Results& simulated, const std::vector<Results>& measur
 // ---- Figures ----
 
 using StepValue = std::function<double(const StepRecord&)>;
+/// None, or NaN: a run has no such figure.
+using RunValue = std::function<std::optional<double>(const Results&)>;
 
 Series series_of(const Results& results, Rank rank, const StepValue& value) {
   Series series;
@@ -156,19 +158,19 @@ class Figures {
     all.push_back(std::move(figure));
   }
 
-  /// A value of the whole run, at `place` in summary.json. Left out if the simulation or a measurement lacks
-  /// it.
-  void add_run_value(Figure figure, const json::json_pointer& place) {
+  /// A value of the whole run. Left out if the simulation or a measurement lacks it.
+  void add_run_value(Figure figure, const RunValue& value) {
     const auto has = [&](const Results& results) {
-      return results.summary.contains(place) && results.summary.at(place).is_number();
+      const auto own = value(results);
+      return own && !std::isnan(*own);
     };
     if (!has(simulated_) || !std::all_of(measured_.begin(), measured_.end(), has)) return;
     std::vector<double> values;
-    for (const auto& run : measured_) values.push_back(run.summary.at(place).get<double>());
-    const double simulated = simulated_.summary.at(place).get<double>();
+    for (const auto& run : measured_) values.push_back(*value(run));
+    const double simulated = *value(simulated_);
     finish(figure, simulated, values, resampled_errors(simulated, values, options_.resampling),
            options_.margin);
-    if (witness_ != nullptr && has(*witness_)) figure.witness = witness_->summary.at(place).get<double>();
+    if (witness_ != nullptr && has(*witness_)) figure.witness = *value(*witness_);
     all.push_back(std::move(figure));
   }
 
@@ -181,27 +183,65 @@ class Figures {
   const Results* witness_;  ///< null: none
 };
 
+// ---- Figures of whole runs ----
+
+template <class Number>
+std::optional<double> number(const Number& value) {
+  return static_cast<double>(value);
+}
+std::optional<double> number(Seconds value) { return value.count(); }
+template <class Number>
+std::optional<double> number(const std::optional<Number>& value) {
+  return value ? number(*value) : std::nullopt;
+}
+
+/// A member of the summary itself.
+template <class Member>
+RunValue of_summary(Member Summary::*member) {
+  return [member](const Results& run) -> std::optional<double> { return number(run.summary.*member); };
+}
+/// A member of a part of the summary, which may be missing.
+template <class Part, class Member>
+RunValue of_part(std::optional<Part> Summary::*part, Member Part::*member) {
+  return [=](const Results& run) -> std::optional<double> {
+    const auto& own = run.summary.*part;
+    return own ? number((*own).*member) : std::nullopt;
+  };
+}
+RunValue of_bytes(std::int64_t ByteSums::*sum) {
+  return [sum](const Results& run) { return number(run.summary.bytes.*sum); };
+}
+RunValue of_data(std::optional<DataPart> DataFigures::*part, std::optional<double> DataPart::*figure) {
+  return [=](const Results& run) -> std::optional<double> {
+    const auto& data = run.summary.data;
+    return data && (*data).*part ? (*((*data).*part)).*figure : std::nullopt;
+  };
+}
+RunValue among_jobs(std::optional<double> JobSummary::*figure) {
+  return [figure](const Results& run) -> std::optional<double> {
+    return run.among_jobs ? (*run.among_jobs).*figure : std::nullopt;
+  };
+}
+
 /// Figures of some algorithms only: samples that are not applied, staleness, local steps, phases of workers.
 void add_of_algorithm(const Results& simulated, const std::vector<Results>& measured, Figures& figures) {
-  const auto in_any = [&](const auto& holds) {
-    return holds(simulated.summary) || std::any_of(measured.begin(), measured.end(),
-                                                   [&](const Results& run) { return holds(run.summary); });
+  const auto exceeds = [&](const RunValue& value, double bound) {
+    const auto does = [&](const Results& run) { return value(run).value_or(bound) > bound; };
+    return does(simulated) || std::ranges::any_of(measured, does);
   };
-  const auto exceeds = [&](const char* place, int bound) {
-    return in_any([&, at = json::json_pointer(place)](const json& summary) {
-      return summary.contains(at) && summary.at(at).is_number() && summary.at(at) > bound;
-    });
+  const auto add = [&](const char* key, const char* name, Unit unit, const RunValue& value) {
+    figures.add_run_value({.key = key, .name = name, .unit = unit}, value);
   };
-  const auto add = [&](const char* key, const char* name, Unit unit, const char* place) {
-    figures.add_run_value({.key = key, .name = name, .unit = unit}, json::json_pointer(place));
-  };
-  if (exceeds("/dropped_samples", 0) || exceeds("/pending_samples", 0))
-    add("applied_throughput", "samples applied per second", Unit::samples_per_second, "/applied_throughput");
-  if (exceeds("/staleness/max", 0)) add("staleness", "mean staleness", Unit::count, "/staleness/mean");
-  if (exceeds("/local_steps/max", 1))
-    add("local_steps", "local steps per round", Unit::count, "/local_steps/mean");
+  using Steps = DistributionSummary;
+  if (exceeds(of_summary(&Summary::dropped_samples), 0) || exceeds(of_summary(&Summary::pending_samples), 0))
+    add("applied_throughput", "samples applied per second", Unit::samples_per_second,
+        of_summary(&Summary::applied_throughput));
+  if (exceeds(of_part(&Summary::staleness, &Steps::max), 0))
+    add("staleness", "mean staleness", Unit::count, of_part(&Summary::staleness, &Steps::mean));
+  if (exceeds(of_part(&Summary::local_steps, &Steps::max), 1))
+    add("local_steps", "local steps per round", Unit::count, of_part(&Summary::local_steps, &Steps::mean));
   if (ResolvedExperiment(simulated.info.experiment).algorithm->timing_driven)
-    add("phase_order", "phase order of workers", Unit::count, "/phase_order");
+    add("phase_order", "phase order of workers", Unit::count, of_summary(&Summary::phase_order));
 }
 
 std::optional<TargetTimes> target_of(const Results& simulated, const std::vector<Results>& measured) {
@@ -239,62 +279,66 @@ std::vector<Figure> figures_of(const Results& simulated, const std::vector<Resul
     figures.add_step_mean(
         {.key = "step_time", .name = "step time of " + describe_rank(simulated.info, rank), .rank = rank},
         duration_of);
-  const auto add = [&](const char* key, const char* name, Unit unit, const char* place) {
-    figures.add_run_value({.key = key, .name = name, .unit = unit}, json::json_pointer(place));
+  const auto add = [&](const char* key, const char* name, Unit unit, const RunValue& value) {
+    figures.add_run_value({.key = key, .name = name, .unit = unit}, value);
   };
-  add("makespan", "makespan", Unit::seconds, "/makespan_s");
-  add("throughput", "throughput", Unit::samples_per_second, "/throughput");
-  add("slow_down", "slow-down against alone", Unit::count, "/several_jobs/slow_down");
-  add("step_slow_down", "slow-down of steps against alone", Unit::count, "/several_jobs/step_slow_down");
-  add("computing_share", "share of time computing", Unit::ratio, "/shares/computing");
+  add("makespan", "makespan", Unit::seconds, of_summary(&Summary::makespan_s));
+  add("throughput", "throughput", Unit::samples_per_second, of_summary(&Summary::throughput));
+  add("slow_down", "slow-down against alone", Unit::count, among_jobs(&JobSummary::slow_down));
+  add("step_slow_down", "slow-down of steps against alone", Unit::count,
+      among_jobs(&JobSummary::step_slow_down));
+  add("computing_share", "share of time computing", Unit::ratio,
+      of_part(&Summary::shares, &TimeShares::computing));
   add_of_algorithm(simulated, measured, figures);
-  add("time_to_target", "time to target accuracy", Unit::seconds, "/time_to_target/checkpoint_time_s");
-  add("samples_to_target", "samples to target accuracy", Unit::count, "/time_to_target/samples");
-  add("rounds", "rounds", Unit::count, "/rounds");
-  add("departures", "departures of workers", Unit::count, "/membership/departures");
-  add("lost_samples", "samples lost with them", Unit::count, "/membership/lost_samples");
-  add("bytes_sent", "sent by workers", Unit::bytes, "/bytes/sent");
-  add("bytes_received", "received by workers", Unit::bytes, "/bytes/received");
-  add("cache.local", "cache hits", Unit::count, "/cache/local");
-  add("cache.storage", "cache misses", Unit::count, "/cache/storage");
-  add("cache.peer", "samples from other cache nodes", Unit::count, "/cache/peer");
-  add("cache.hit_ratio", "hit ratio", Unit::ratio, "/cache/hit_ratio");
-  add("cache.storage_bytes", "read from storage", Unit::bytes, "/cache/storage_bytes");
-  add("cache.storage_time", "time reading storage", Unit::seconds, "/cache/storage_time_s");
-  add("cold_epoch_time", "time of the cold epoch", Unit::seconds, "/data/cold/epoch_time_s");
-  add("epoch_time", "time per warm epoch", Unit::seconds, "/data/warm/epoch_time_s");
-  add("stall", "stall in warm epochs", Unit::ratio, "/data/warm/stall");
+  add("time_to_target", "time to target accuracy", Unit::seconds,
+      of_part(&Summary::time_to_target, &TargetOutcome::checkpoint_time_s));
+  add("samples_to_target", "samples to target accuracy", Unit::count,
+      of_part(&Summary::time_to_target, &TargetOutcome::samples));
+  add("rounds", "rounds", Unit::count, of_summary(&Summary::rounds));
+  add("departures", "departures of workers", Unit::count,
+      of_part(&Summary::membership, &MembershipSummary::departures));
+  add("lost_samples", "samples lost with them", Unit::count,
+      of_part(&Summary::membership, &MembershipSummary::lost_samples));
+  add("bytes_sent", "sent by workers", Unit::bytes, of_bytes(&ByteSums::sent));
+  add("bytes_received", "received by workers", Unit::bytes, of_bytes(&ByteSums::received));
+  const auto of_cache = [](auto member) { return of_part(&Summary::cache, member); };
+  add("cache.local", "cache hits", Unit::count, of_cache(&CacheSummary::local));
+  add("cache.storage", "cache misses", Unit::count, of_cache(&CacheSummary::storage));
+  add("cache.peer", "samples from other cache nodes", Unit::count, of_cache(&CacheSummary::peer));
+  add("cache.hit_ratio", "hit ratio", Unit::ratio, of_cache(&CacheSummary::hit_ratio));
+  add("cache.storage_bytes", "read from storage", Unit::bytes, of_cache(&CacheSummary::storage_bytes));
+  add("cache.storage_time", "time reading storage", Unit::seconds, of_cache(&CacheSummary::storage_time));
+  add("cold_epoch_time", "time of the cold epoch", Unit::seconds,
+      of_data(&DataFigures::cold, &DataPart::epoch_time_s));
+  add("epoch_time", "time per warm epoch", Unit::seconds,
+      of_data(&DataFigures::warm, &DataPart::epoch_time_s));
+  add("stall", "stall in warm epochs", Unit::ratio, of_data(&DataFigures::warm, &DataPart::stall));
   return std::move(figures.all);
 }
 
-/// A figure with its place in summary.json and its key in the ensemble there.
-struct EnsembleKey {
-  const char* figure;
-  const char* place;
-  const char* ensemble;
-};
-constexpr EnsembleKey ensemble_keys[] = {{"step_time", "/step_time_s/mean", "step_time_s"},
-                                         {"throughput", "/throughput", "throughput"},
-                                         {"makespan", "/makespan_s", "makespan_s"},
-                                         {"phase_order", "/phase_order", "phase_order"}};
+void add_interval(const char* key, const std::optional<EnsembleFigure>& interval,
+                  double ReplicaFigures::*member, const std::vector<Results>& measured,
+                  std::vector<Figure>& figures) {
+  const auto figure =
+      std::ranges::find_if(figures, [&](const Figure& own) { return own.key == key && own.rank < 0; });
+  if (!interval || figure == figures.end()) return;
+  EnsembleInterval held{.low = interval->low, .high = interval->high};
+  for (const auto& run : measured) {
+    const double value = replica_figures(run.summary).*member;
+    held.inside += held.low <= value && value <= held.high ? 1 : 0;
+    ++held.runs;
+  }
+  figure->ensemble = held;
+}
 
 void add_intervals(std::vector<Figure>& figures, const Results& simulated,
                    const std::vector<Results>& measured) {
-  if (!simulated.summary.contains("ensemble")) return;
-  const json& ensemble = simulated.summary.at("ensemble").at("figures");
-  for (const auto& key : ensemble_keys) {
-    const json& interval = ensemble.at(key.ensemble);
-    const auto figure = std::ranges::find_if(
-        figures, [&](const Figure& own) { return own.key == key.figure && own.rank < 0; });
-    if (!interval.is_object() || figure == figures.end()) continue;
-    EnsembleInterval held{.low = interval.at("low"), .high = interval.at("high")};
-    for (const auto& run : measured) {
-      const double value = run.summary.at(json::json_pointer(key.place)).get<double>();
-      held.inside += held.low <= value && value <= held.high ? 1 : 0;
-      ++held.runs;
-    }
-    figure->ensemble = held;
-  }
+  if (!simulated.summary.ensemble) return;
+  const EnsembleSummary::Figures& ensemble = simulated.summary.ensemble->figures;
+  add_interval("step_time", ensemble.step_time, &ReplicaFigures::step_time, measured, figures);
+  add_interval("throughput", ensemble.throughput, &ReplicaFigures::throughput, measured, figures);
+  add_interval("makespan", ensemble.makespan, &ReplicaFigures::makespan, measured, figures);
+  add_interval("phase_order", ensemble.phase_order, &ReplicaFigures::phase_order, measured, figures);
 }
 
 std::vector<double> durations_of(const Results& results) {

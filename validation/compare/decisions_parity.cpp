@@ -87,7 +87,7 @@ std::string show(const Log& log, std::size_t at) {
 std::optional<std::string> first_other_decision(const Results& simulated, const Results& measured) {
   // When a job starts again, caches are empty or, with data.keep, have what was left. Which node a directory
   // names depends on what has arrived there.
-  const bool with_caches = !caches_serve_several(simulated.info) && measured.info.generations.is_null() &&
+  const bool with_caches = !caches_serve_several(simulated.info) && measured.info.generations.empty() &&
                            simulated.info.experiment.data.peers != Peers::directory;
   const auto ours = logs_of(simulated, with_caches);
   const auto theirs = logs_of(measured, with_caches);
@@ -112,9 +112,8 @@ std::optional<std::string> first_other_decision(const Results& simulated, const 
 }
 
 bool had_other_workers(const Results& results) {
-  for (const auto& generation : results.info.generations)
-    if (generation.contains("workers")) return true;
-  return false;
+  return std::ranges::any_of(results.info.generations,
+                             [](const LaunchRecord& launch) { return launch.workers.has_value(); });
 }
 
 }  // namespace

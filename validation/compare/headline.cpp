@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "workloads/records/format.hpp"
@@ -265,12 +264,12 @@ std::string Exchanges::text() const {
                      steps == 1 ? "" : "s", number(count), count == 1 ? "" : "s", number(staleness));
 }
 
-Exchanges exchanges_of(const nlohmann::json& summary) {
-  const auto mean_of = [&](const char* key, double otherwise) {
-    const auto& value = summary.at(key);
-    return value.is_object() ? value.at("mean").get<double>() : otherwise;
+Exchanges exchanges_of(const std::optional<DistributionSummary>& local_steps, double rounds,
+                       const std::optional<DistributionSummary>& staleness) {
+  const auto mean_of = [](const std::optional<DistributionSummary>& distribution, double otherwise) {
+    return distribution ? distribution->mean : otherwise;
   };
-  return {mean_of("local_steps", 1), summary.at("rounds").get<double>(), mean_of("staleness", 0)};
+  return {mean_of(local_steps, 1), rounds, mean_of(staleness, 0)};
 }
 
 std::string question_line(const std::vector<std::vector<std::string>>& questions) {

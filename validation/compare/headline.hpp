@@ -2,12 +2,12 @@
 // pure function of plain figures; the texts are for people.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "validation/compare/statistics.hpp"
+#include "workloads/records/summary.hpp"
 
 namespace tandem::validation {
 
@@ -23,8 +23,8 @@ struct Exchanges {
   /// "243 local steps per exchange, 12 exchanges, mean staleness 1.20".
   std::string text() const;
 };
-/// `summary`: of summary.json, or any object with its keys local_steps, rounds and staleness.
-Exchanges exchanges_of(const nlohmann::json& summary);
+Exchanges exchanges_of(const std::optional<DistributionSummary>& local_steps, double rounds,
+                       const std::optional<DistributionSummary>& staleness);
 
 /// A configuration that may be the best one.
 struct Contender {

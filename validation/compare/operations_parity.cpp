@@ -182,7 +182,7 @@ Gate operations_parity(const Results& simulated, const std::vector<Results>& mea
   if (const auto reason = timing_reason(simulated.info); !reason.empty())
     return {Gate::State::not_checked, 0, reason + ", so the number of operations may differ"};
   for (const auto& run : measured)
-    if (!run.info.generations.is_null())
+    if (!run.info.generations.empty())
       return {Gate::State::not_checked, 0,
               fmt::format("{} started again after a rank had died, so operations in flight then are recorded "
                           "twice or never",

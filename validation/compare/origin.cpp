@@ -7,9 +7,8 @@ namespace {
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-std::string text_at(const nlohmann::json& object, const char* key) {
-  return object.is_object() ? object.value(key, "") : "";
-}
+/// Empty: not known.
+NetworkOrigin network_of(const RunInfo& info) { return info.network.value_or(NetworkOrigin{}); }
 
 }  // namespace
 
@@ -19,7 +18,7 @@ Origin origin_of(const RunInfo& simulated, const RunInfo& measured) {
   const auto differ = [&](const std::string& text) {
     origin.difference += (origin.difference.empty() ? "" : "; ") + text;
   };
-  const std::string own = text_at(simulated.network, "of"), kind = text_at(measured.network, "kind");
+  const std::string own = network_of(simulated).of, kind = network_of(measured).kind;
   if (own.empty() || kind.empty())
     origin.unknown = "whose network the messages used";
   else if (kind == "this machine" && own != "this machine")

@@ -11,52 +11,60 @@
 namespace tandem::validation {
 namespace {
 
-using nlohmann::json;
+std::optional<double> makespan(const JobsSummary& all) { return all.makespan_s; }
+std::optional<double> jain(const JobsSummary& all) { return all.jain_index; }
 
-struct Place {
+template <double JobsSummary::Limits::*limit>
+std::optional<double> slow_down(const JobsSummary& all) {
+  return all.slow_down ? std::optional(*all.slow_down.*limit) : std::nullopt;
+}
+
+template <double SharedCacheSummary::*ratio>
+std::optional<double> of_cache(const JobsSummary& all) {
+  return all.shared_cache && *all.shared_cache ? std::optional(**all.shared_cache.*ratio) : std::nullopt;
+}
+
+struct FigureOfAll {
   const char* key;
   const char* name;
   Unit unit;
-  const char* at;
+  std::optional<double> (*value)(const JobsSummary&);
 };
-constexpr Place places[] = {
-    {"makespan", "makespan of all jobs", Unit::seconds, "/makespan_s"},
-    {"jain_index", "Jain index", Unit::count, "/jain_index"},
-    {"least_slow_down", "least slow-down", Unit::count, "/slow_down/min"},
-    {"largest_slow_down", "largest slow-down", Unit::count, "/slow_down/max"},
-    {"shared_hit_ratio", "hit ratio of the shared cache", Unit::ratio, "/shared_cache/hit_ratio"},
-    {"shared_byte_hit_ratio", "bytes from the shared cache", Unit::ratio, "/shared_cache/byte_hit_ratio"},
+constexpr FigureOfAll figures_of_all[] = {
+    {"makespan", "makespan of all jobs", Unit::seconds, makespan},
+    {"jain_index", "Jain index", Unit::count, jain},
+    {"least_slow_down", "least slow-down", Unit::count, slow_down<&JobsSummary::Limits::min>},
+    {"largest_slow_down", "largest slow-down", Unit::count, slow_down<&JobsSummary::Limits::max>},
+    {"shared_hit_ratio", "hit ratio of the shared cache", Unit::ratio,
+     of_cache<&SharedCacheSummary::hit_ratio>},
+    {"shared_byte_hit_ratio", "bytes from the shared cache", Unit::ratio,
+     of_cache<&SharedCacheSummary::byte_hit_ratio>},
 };
 
 }  // namespace
 
-json read_summary_of_jobs(const std::string& directory) {
-  return read_json_file(directory + "/summary.json", "the summary of several jobs");
-}
-
 Results read_job(const std::string& directory, const std::string& job) {
   Results results = read_results(directory_of_job(directory, job));
-  const json all = read_summary_of_jobs(directory);
-  const json::json_pointer own("/jobs/" + job);
-  if (!all.contains(own))
+  const JobsSummary all = read_jobs_summary(directory);
+  const auto own = all.jobs.find(job);
+  if (own == all.jobs.end())
     throw ConfigError(directory + "/summary.json: expected the key jobs." + job + ", found none");
-  results.summary[several_jobs_key] = all.at(own);
+  results.among_jobs = own->second;
   return results;
 }
 
-SeveralJobs compare_jobs(const std::string& name, const json& simulated, const std::vector<json>& measured) {
+SeveralJobs compare_jobs(const std::string& name, const JobsSummary& simulated,
+                         const std::vector<JobsSummary>& measured) {
   TANDEM_CHECK(!measured.empty(), "configuration", name);
   SeveralJobs all{.name = name};
-  for (const auto& [job, own] : simulated.at("jobs").items())
-    all.jobs.push_back({job, own.at("start_s").get<double>()});
-  for (const Place& place : places) {
-    const json::json_pointer at(place.at);
-    const auto has = [&](const json& summary) { return summary.contains(at) && summary.at(at).is_number(); };
+  for (const auto& [job, own] : simulated.jobs) all.jobs.push_back({job, own.start_s});
+  for (const FigureOfAll& one : figures_of_all) {
+    const auto has = [&](const JobsSummary& summary) { return one.value(summary).has_value(); };
     if (!has(simulated) || !std::ranges::all_of(measured, has)) continue;
     std::vector<double> values;
-    for (const json& run : measured) values.push_back(run.at(at).get<double>());
-    Figure figure{.key = place.key, .name = place.name, .unit = place.unit};
-    figure.simulated = simulated.at(at).get<double>();
+    for (const JobsSummary& run : measured) values.push_back(*one.value(run));
+    Figure figure{.key = one.key, .name = one.name, .unit = one.unit};
+    figure.simulated = *one.value(simulated);
     figure.measured = std::reduce(values.begin(), values.end()) / static_cast<double>(values.size());
     figure.error = relative_error(figure.simulated, figure.measured);
     figure.noise_floor = noise_floor(values);

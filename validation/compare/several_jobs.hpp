@@ -2,7 +2,6 @@
 // simulated and measured. Each job is compared as any other (compare.hpp).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -11,13 +10,7 @@
 
 namespace tandem::validation {
 
-/// In the summary of a job that was read by read_job: what summary.json of all jobs says of it.
-inline constexpr const char* several_jobs_key = "several_jobs";
-
-/// The summary of all jobs in a directory. Errors: ConfigError.
-nlohmann::json read_summary_of_jobs(const std::string& directory);
-/// The results of one of several jobs, whose summary then also says how long the job took alone, if it was.
-/// Errors: ConfigError.
+/// The results of one of several jobs, with what the summary of all says of it. Errors: ConfigError.
 Results read_job(const std::string& directory, const std::string& job);
 
 struct SeveralJobs {
@@ -33,7 +26,7 @@ struct SeveralJobs {
 };
 
 /// `simulated`, `measured`: summaries of all jobs. Pre: at least one is measured.
-SeveralJobs compare_jobs(const std::string& name, const nlohmann::json& simulated,
-                         const std::vector<nlohmann::json>& measured);
+SeveralJobs compare_jobs(const std::string& name, const JobsSummary& simulated,
+                         const std::vector<JobsSummary>& measured);
 
 }  // namespace tandem::validation

@@ -153,6 +153,18 @@ std::optional<Interval> percentile_interval(const std::vector<double>& values, d
   return Interval{quantile(values, (1 - level) / 2), quantile(values, (1 + level) / 2)};
 }
 
+const char* equivalence_name(Equivalence verdict) {
+  switch (verdict) {
+    case Equivalence::equivalent:
+      return "equivalent";
+    case Equivalence::different:
+      return "different";
+    case Equivalence::inconclusive:
+      return "inconclusive";
+  }
+  return "";
+}
+
 std::optional<Equivalence> equivalence(const std::vector<double>& errors, double margin) {
   const auto interval = percentile_interval(errors, 0.9);
   if (!interval) return std::nullopt;

@@ -57,6 +57,7 @@ std::optional<Interval> percentile_interval(const std::vector<double>& values, d
 /// What two one-sided tests at 5 % say about |error| <= margin (Schuirmann 1987), on the logarithm of
 /// simulated / measured: the 90 % interval inside, outside, or across the margins.
 enum class Equivalence { equivalent, different, inconclusive };
+const char* equivalence_name(Equivalence verdict);
 std::optional<Equivalence> equivalence(const std::vector<double>& errors, double margin);
 
 /// How much repetitions differ: the mean over repetitions of |value - mean of the others| / mean of the

@@ -475,19 +475,19 @@ const SetSummary& Validation::set(const std::string& name) const {
 namespace {
 
 /// 0 where no profile was used, or it was measured by an earlier version.
-double calibration_load_of(const nlohmann::json& network) {
-  return network.is_object() ? network.value("calibration_load", 0.0) : 0.0;
+double calibration_load_of(const RunInfo& info) {
+  return info.network ? info.network->calibration_load.value_or(0.0) : 0.0;
 }
 
 }  // namespace
 
 Compared compared(const VariantResults& results, const CompareOptions& options) {
   const Experiment& experiment = results.simulated.info.experiment;
+  const Summary& summary = results.simulated.summary;
   double other_load = 0, cpu_wait_share = 0;
   for (const auto& run : results.measured) {
     other_load = std::max(other_load, run.journal.other_load);
-    cpu_wait_share =
-        std::max(cpu_wait_share, run.journal.cpu_wait.count() / run.summary.at("makespan_s").get<double>());
+    cpu_wait_share = std::max(cpu_wait_share, run.journal.cpu_wait.count() / run.summary.makespan_s);
   }
   return {.name = results.name,
           .group = results.group,
@@ -499,9 +499,9 @@ Compared compared(const VariantResults& results, const CompareOptions& options) 
                               experiment.workload.dataset),
           .repetitions = results.measured.size(),
           .other_load = other_load,
-          .calibration_load = calibration_load_of(results.simulated.info.network),
+          .calibration_load = calibration_load_of(results.simulated.info),
           .cpu_wait_share = cpu_wait_share,
-          .exchanges = exchanges_of(results.simulated.summary),
+          .exchanges = exchanges_of(summary.local_steps, summary.rounds, summary.staleness),
           .revokes_nothing = experiment.starts_again() && experiment.run.revoke == RevokeMode::none,
           .has_accuracy = std::ranges::any_of(
               results.simulated.journal.evaluations,

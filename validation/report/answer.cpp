@@ -11,15 +11,14 @@
 #include <tuple>
 #include <utility>
 
-#include "validation/compare/seed_means.hpp"
 #include "validation/compare/statistics.hpp"
+#include "validation/report/seed_means.hpp"
 #include "validation/report/study.hpp"
-#include "validation/report/view.hpp"
 
 namespace tandem::validation {
 namespace {
 
-using nlohmann::json;
+using Simulations = std::vector<const StudyResult*>;
 
 constexpr const char* worker_count = "placement.worker_count";
 
@@ -47,22 +46,21 @@ void sort_numbers(StudyAxis& axis) {
 }
 
 /// Whether the value of `one` is known from that of `other`.
-bool follows(const StudyAxis& one, const StudyAxis& other, const std::vector<const json*>& worked) {
+bool follows(const StudyAxis& one, const StudyAxis& other, const Simulations& worked) {
   std::map<std::string, std::set<std::string>> values;
-  for (const json* own : worked) values[coordinate(*own, other.key)].insert(coordinate(*own, one.key));
+  for (const StudyResult* own : worked) values[coordinate(*own, other.key)].insert(coordinate(*own, one.key));
   return std::ranges::all_of(values, [](const auto& known) { return known.second.size() == 1; });
 }
 
-std::vector<StudyAxis> axes_of(const std::vector<const json*>& worked) {
+std::vector<StudyAxis> axes_of(const Simulations& worked) {
   std::vector<StudyAxis> axes;
-  for (const json* own : worked)
-    for (const json& one : own->at("coordinates"))
-      if (const std::string key = one.at(0);
-          !is_seed(key) && std::ranges::find(axes, key, &StudyAxis::key) == axes.end())
+  for (const StudyResult* own : worked)
+    for (const auto& [key, value] : own->coordinates)
+      if (!is_seed(key) && std::ranges::find(axes, key, &StudyAxis::key) == axes.end())
         axes.push_back({key, axis_name(key), {}, {}});
   // Experiments of one job and of several have different keys.
   for (auto& axis : axes)
-    for (const json* own : worked)
+    for (const StudyResult* own : worked)
       if (const std::string value = coordinate(*own, axis.key);
           std::ranges::find(axis.values, value) == axis.values.end())
         axis.values.push_back(value);
@@ -90,10 +88,8 @@ void choose_across(std::vector<StudyAxis> axes, Answer& answer) {
 }
 
 /// With one variant there is nothing to compare in a column, unless another axis takes its place.
-void choose_down(const std::vector<const json*>& worked, Answer& answer) {
-  const auto is_other = [&](const json* own) {
-    return own->at("algorithm") != worked.front()->at("algorithm");
-  };
+void choose_down(const Simulations& worked, Answer& answer) {
+  const auto is_other = [&](const StudyResult* own) { return own->algorithm != worked.front()->algorithm; };
   if (std::ranges::any_of(worked, is_other)) return;
   if (!answer.others.empty()) {
     answer.down = std::move(answer.others.back());
@@ -103,37 +99,42 @@ void choose_down(const std::vector<const json*>& worked, Answer& answer) {
   }
 }
 
-std::string variant_of(const json& own, const Answer& answer) {
-  if (!answer.down) return own.at("algorithm");
+std::string variant_of(const StudyResult& own, const Answer& answer) {
+  if (!answer.down) return own.algorithm;
   return answer.down->named(coordinate(own, answer.down->key));
 }
 
 // ---- Measures ----
 
-json value_of(const json& own, const Measure& measure) {
-  if (measure.key == "last_accuracy") return own.at("curve").empty() ? json() : own.at("curve").back().at(2);
-  return own.at(measure.key);
+/// None: not known.
+std::optional<double> value_of(const StudyResult& own, const Measure& measure) {
+  if (measure.key == "last_accuracy")
+    return own.curve.empty() ? std::nullopt : std::optional(own.curve.back().accuracy);
+  if (measure.key == "time_to_target_s") return own.time_to_target_s;
+  return measure.key == "makespan_s" ? own.makespan_s : own.throughput;
 }
 
-bool is_number(const json& own, const char* key) { return own.at(key).is_number(); }
+std::optional<Interval> interval_of(const StudyResult& own, const Measure& measure) {
+  if (measure.key == "throughput") return own.intervals.throughput;
+  return measure.key == "makespan_s" ? own.intervals.makespan_s : std::nullopt;
+}
 
-std::vector<Measure> measures_of(const std::vector<const json*>& worked) {
+std::vector<Measure> measures_of(const Simulations& worked) {
   const auto any = [&](const auto& is_so) { return std::ranges::any_of(worked, is_so); };
   std::vector<Measure> measures;
-  if (any([](const json* own) { return is_number(*own, "time_to_target_s"); })) {
+  if (any([](const StudyResult* own) { return own->time_to_target_s.has_value(); })) {
     std::set<double> targets;
-    for (const json* own : worked)
-      if (own->at("time_to_target").is_object())
-        targets.insert(own->at("time_to_target").at("target").get<double>());
+    for (const StudyResult* own : worked)
+      if (own->time_to_target) targets.insert(own->time_to_target->target);
     const std::string target =
         targets.size() == 1 ? fmt::format("accuracy {:.4g}", *targets.begin()) : "the target accuracy";
     measures.push_back(
         {"time_to_target_s", "time to " + target, "the first to reach " + target, Unit::seconds, false});
-  } else if (std::ranges::all_of(worked, [](const json* own) { return !own->at("curve").empty(); })) {
+  } else if (std::ranges::all_of(worked, [](const StudyResult* own) { return !own->curve.empty(); })) {
     measures.push_back({"last_accuracy", "accuracy at the end", "the most accurate", Unit::count, true});
   }
   const bool is_time =
-      any([](const json* own) { return own->contains("job") || own->at("membership").is_object(); });
+      any([](const StudyResult* own) { return !own->job.empty() || own->membership.has_value(); });
   if (is_time)
     measures.push_back({"makespan_s", "time of the job", "the first to finish", Unit::seconds, false});
   else
@@ -147,14 +148,13 @@ struct Sample {
   std::optional<Interval> interval;  ///< of an ensemble
 };
 
-Sample sample_of(const std::vector<const json*>& members, const Measure& measure) {
+Sample sample_of(const Simulations& members, const Measure& measure) {
   Sample sample;
-  for (const json* own : members) {
-    const json value = value_of(*own, measure);
-    if (!value.is_number()) return {};
-    sample.by_seed[seed_of(*own)] = value;
-    const json interval = own->at("intervals").value(measure.key, json());
-    if (interval.is_array()) sample.interval = Interval{interval.at(0), interval.at(1)};
+  for (const StudyResult* own : members) {
+    const std::optional<double> value = value_of(*own, measure);
+    if (!value) return {};
+    sample.by_seed[seed_of(*own)] = *value;
+    if (const auto interval = interval_of(*own, measure)) sample.interval = interval;
   }
   return sample;
 }
@@ -185,45 +185,47 @@ double gain_over(double own, double baseline, const Measure& measure) {
 
 // ---- Cells ----
 
-json shares_of(const std::vector<const json*>& members) {
-  std::map<std::string, double> sums;
-  for (const json* own : members) {
-    if (!own->at("shares").is_object()) return nullptr;
-    for (const char* key : {"computing", "data", "query", "other"})
-      sums[key] += own->at("shares").at(key).get<double>();
-    const json& exchange = own->at("exchange_shares");
-    if (exchange.is_object())
-      for (const char* key : {"communicating", "waiting"}) sums[key] += exchange.at(key).get<double>();
-    else
-      sums["exchange"] += own->at("shares").at("exchange").get<double>();
+using Shares = std::map<std::string, double>;
+
+std::optional<Shares> shares_of(const Simulations& members) {
+  Shares sums;
+  for (const StudyResult* own : members) {
+    if (!own->shares) return std::nullopt;
+    sums["computing"] += own->shares->computing;
+    sums["data"] += own->shares->data;
+    sums["query"] += own->shares->query;
+    sums["other"] += own->shares->other;
+    if (own->exchange_shares) {
+      sums["communicating"] += own->exchange_shares->communicating;
+      sums["waiting"] += own->exchange_shares->waiting;
+    } else {
+      sums["exchange"] += own->shares->exchange;
+    }
   }
-  json shares = json::object();
-  for (const auto& [part, sum] : sums) shares[part] = sum / static_cast<double>(members.size());
-  return shares;
+  for (auto& [part, sum] : sums) sum /= static_cast<double>(members.size());
+  return sums;
 }
 
 /// `shares`: of the makespan, as above.
-Bottleneck bottleneck_of(const std::vector<const json*>& members, const json& shares) {
-  std::map<std::string, double> sums;
-  for (const json* own : members) {
-    if (!own->at("binding").is_object()) return {};
-    for (const char* key : {"computing", "exchange", "data", "decoding", "query"})
-      sums[key] += own->at("binding").at(key).get<double>();
+Bottleneck bottleneck_of(const Simulations& members, const Shares& shares) {
+  Binding sums;
+  for (const StudyResult* own : members) {
+    if (!own->binding) return {};
+    for (double Binding::*part :
+         {&Binding::computing, &Binding::exchange, &Binding::data, &Binding::decoding, &Binding::query})
+      sums.*part += (*own->binding).*part;
   }
   const double outside = shares.at("other");
-  const auto share = [&](const char* key) {
-    return sums.at(key) / static_cast<double>(members.size()) * (1 - outside);
-  };
-  const std::vector<Bottleneck> parts = {{"computing", share("computing")},
-                                         {"exchange", share("exchange")},
-                                         {"data", share("data")},
-                                         {"decoding samples", share("decoding")},
-                                         {"questions to the coordinator", share("query")},
+  const auto share = [&](double sum) { return sum / static_cast<double>(members.size()) * (1 - outside); };
+  const std::vector<Bottleneck> parts = {{"computing", share(sums.computing)},
+                                         {"exchange", share(sums.exchange)},
+                                         {"data", share(sums.data)},
+                                         {"decoding samples", share(sums.decoding)},
+                                         {"questions to the coordinator", share(sums.query)},
                                          {"time outside steps", outside}};
   return *std::ranges::max_element(parts, {}, &Bottleneck::share);
 }
 
-using Simulations = std::vector<const json*>;
 /// By variant and column, as in the rows of a panel.
 struct Grid {
   std::vector<std::string> variants;
@@ -232,13 +234,13 @@ struct Grid {
 
 AnswerCell cell_of(const Simulations& members, const std::vector<Measure>& measures) {
   AnswerCell cell;
-  for (const json* own : members) cell.configurations.push_back(own->at("name"));
+  for (const StudyResult* own : members) cell.configurations.push_back(own->name);
   for (const auto& measure : measures) {
     const auto [mean, deviation] = mean_and_deviation(values_of(sample_of(members, measure)));
     cell.estimates.push_back({.mean = mean, .deviation = deviation});
   }
   cell.shares = shares_of(members);
-  if (cell.shares.is_object()) cell.bottleneck = bottleneck_of(members, cell.shares);
+  if (cell.shares) cell.bottleneck = bottleneck_of(members, *cell.shares);
   return cell;
 }
 
@@ -289,7 +291,7 @@ AnswerPanel panel_of(const std::string& title, const Simulations& members, const
   Grid grid;
   std::set<std::size_t> columns;
   std::string baseline;
-  for (const json* own : members) {
+  for (const StudyResult* own : members) {
     const std::string variant = variant_of(*own, answer);
     std::size_t column = 0;
     if (answer.across) {
@@ -300,7 +302,7 @@ AnswerPanel panel_of(const std::string& title, const Simulations& members, const
     if (std::ranges::find(grid.variants, variant) == grid.variants.end()) grid.variants.push_back(variant);
     grid.members[{variant, column}].push_back(own);
     columns.insert(column);
-    if (!answer.down && own->at("baseline") == own->at("name")) baseline = variant;
+    if (!answer.down && own->baseline == std::optional(std::optional(own->name))) baseline = variant;
   }
   AnswerPanel panel{title, baseline, {columns.begin(), columns.end()}, {}};
   for (const auto& variant : grid.variants) {
@@ -323,7 +325,7 @@ AnswerPanel panel_of(const std::string& title, const Simulations& members, const
 }
 
 /// "quad, batch 32".
-std::string title_of(const json& own, const std::vector<StudyAxis>& others) {
+std::string title_of(const StudyResult& own, const std::vector<StudyAxis>& others) {
   std::string title;
   for (const auto& axis : others)
     title += (title.empty() ? "" : ", ") + axis.named(coordinate(own, axis.key));
@@ -343,17 +345,17 @@ std::string axis_name(const std::string& key) {
   return name;
 }
 
-std::vector<std::string> grid_keys(const json& document) {
+std::vector<std::string> grid_keys(const Study& study) {
   std::vector<std::string> keys;
-  for (const json& own : document.at("configurations"))
-    for (const json& one : own.at("coordinates"))
-      if (const std::string key = one.at(0); std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+  for (const StudyResult& own : study.configurations)
+    for (const auto& [key, value] : own.coordinates)
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
   return keys;
 }
 
-std::string coordinate(const json& configuration, const std::string& key) {
-  for (const json& one : configuration.at("coordinates"))
-    if (one.at(0) == key) return one.at(1);
+std::string coordinate(const StudyConfiguration& configuration, const std::string& key) {
+  for (const auto& [own, value] : configuration.coordinates)
+    if (own == key) return value;
   return "";
 }
 
@@ -379,85 +381,25 @@ std::string Answer::column_name(std::size_t column) const {
   return value.empty() ? "-" : value;
 }
 
-Answer answer_of(const json& document) {
+Answer answer_of(const Study& study) {
   Answer answer;
-  const std::string about = document.at("about");
-  answer.question = about.empty() ? document.at("question").get<std::string>() : about;
-  const auto worked = compared_configurations(document);
+  answer.question = study.about.empty() ? study.question : study.about;
+  const auto worked = study.worked();
   if (worked.empty()) return answer;
   answer.measures = measures_of(worked);
-  answer.knee_share = document.at("knee_share");
+  answer.knee_share = study.knee_share;
   choose_across(axes_of(worked), answer);
   choose_down(worked, answer);
   std::vector<std::pair<std::string, Simulations>> panels;
-  for (const json* own : worked) {
+  for (const StudyResult* own : worked) {
     const std::string title = title_of(*own, answer.others);
     auto known = std::ranges::find(panels, title, &std::pair<std::string, Simulations>::first);
     if (known == panels.end()) known = panels.insert(panels.end(), {title, {}});
     known->second.push_back(own);
   }
   for (const auto& [title, members] : panels) answer.panels.push_back(panel_of(title, members, answer));
-  put_in_words(answer, document);
+  put_in_words(answer, study);
   return answer;
-}
-
-// ---- For other programs ----
-
-namespace {
-
-json null_if_nan(double value) { return std::isnan(value) ? json() : json(value); }
-
-json json_of_cell(const AnswerCell& cell) {
-  json estimates = json::array();
-  for (const auto& estimate : cell.estimates)
-    estimates.push_back({{"mean", null_if_nan(estimate.mean)},
-                         {"deviation", null_if_nan(estimate.deviation)},
-                         {"gain", null_if_nan(estimate.gain)},
-                         {"place", place_text(estimate.place)}});
-  return {{"configurations", cell.configurations},
-          {"estimates", std::move(estimates)},
-          {"shares", cell.shares},
-          {"bottleneck", {{"part", cell.bottleneck.part}, {"share", cell.bottleneck.share}}}};
-}
-
-json json_of_row(const AnswerRow& row) {
-  json cells = json::array(), efficiency = json::array();
-  for (const auto& cell : row.cells) cells.push_back(cell ? json_of_cell(*cell) : json());
-  for (const double value : row.efficiency) efficiency.push_back(null_if_nan(value));
-  return {{"variant", row.variant},
-          {"cells", std::move(cells)},
-          {"efficiency", std::move(efficiency)},
-          {"knee", row.knee ? json(*row.knee) : json()},
-          {"bottlenecks", row.bottlenecks}};
-}
-
-json json_of_axis(const StudyAxis& axis) {
-  return {{"key", axis.key}, {"name", axis.name}, {"values", axis.values}, {"numbers", axis.numbers}};
-}
-
-}  // namespace
-
-json to_json(const Answer& answer) {
-  json measures = json::array(), others = json::array(), panels = json::array();
-  for (const auto& measure : answer.measures)
-    measures.push_back({{"key", measure.key},
-                        {"name", measure.name},
-                        {"unit", unit_name(measure.unit)},
-                        {"more_is_better", measure.more_is_better}});
-  for (const auto& axis : answer.others) others.push_back(json_of_axis(axis));
-  for (const auto& panel : answer.panels) {
-    json rows = json::array();
-    for (const auto& row : panel.rows) rows.push_back(json_of_row(row));
-    panels.push_back({{"title", panel.title}, {"columns", panel.columns}, {"rows", std::move(rows)}});
-  }
-  return {{"question", answer.question},
-          {"text", answer.text},
-          {"points", answer.points},
-          {"measures", std::move(measures)},
-          {"across", answer.across ? json_of_axis(*answer.across) : json()},
-          {"down", answer.down ? json_of_axis(*answer.down) : json()},
-          {"others", std::move(others)},
-          {"panels", std::move(panels)}};
 }
 
 }  // namespace tandem::validation

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +11,9 @@
 #include "workloads/records/format.hpp"
 
 namespace tandem::validation {
+
+struct Study;
+struct StudyConfiguration;
 
 /// A key of the grid, except the seed, the variant and sync.*.
 struct StudyAxis {
@@ -52,9 +55,9 @@ struct Bottleneck {
 
 /// A variant at one place of the grid.
 struct AnswerCell {
-  std::vector<std::string> configurations;  ///< their names, one per seed
-  std::vector<Estimate> estimates;          ///< one per measure
-  nlohmann::json shares;                    ///< mean over the seeds by part; null: not known
+  std::vector<std::string> configurations;              ///< their names, one per seed
+  std::vector<Estimate> estimates;                      ///< one per measure
+  std::optional<std::map<std::string, double>> shares;  ///< mean over the seeds by part; none: not known
   Bottleneck bottleneck;
 };
 
@@ -103,18 +106,18 @@ std::string place_text(Estimate::Place place);
 /// "cache capacity" of data.cache_capacity, "transience mean" of transience.options.mean.
 std::string axis_name(const std::string& key);
 /// The keys of the grid that vary, and are not of the variant.
-std::vector<std::string> grid_keys(const nlohmann::json& document);
+std::vector<std::string> grid_keys(const Study& study);
 /// The value of a key of the grid; empty: it does not vary.
-std::string coordinate(const nlohmann::json& configuration, const std::string& key);
+std::string coordinate(const StudyConfiguration& configuration, const std::string& key);
 
-/// Of a study's document without its answer. Two estimates are equal when they differ by less than 1 %, by
+/// Two estimates are equal when they differ by less than 1 %, by
 /// less than twice the standard error of their differences over common seeds, or when the intervals of their
 /// ensembles overlap. An axis whose value follows from that of another one is left out. Configurations that
 /// failed are left out.
-Answer answer_of(const nlohmann::json& document);
+Answer answer_of(const Study& study);
 
 /// Writes text and points. Pre: everything else is known. For answer_of().
-void put_in_words(Answer& answer, const nlohmann::json& document);
+void put_in_words(Answer& answer, const Study& study);
 
 /// "1,240 samples/s", "3.00 ± 0.12 s", "0.8612"; "not reached" or "-" for NaN.
 std::string estimate_text(const Measure& measure, const Estimate& estimate);
@@ -124,10 +127,7 @@ std::string unit_text(const Measure& measure, double reference);
 /// "1.50x"; of an accuracy "+0.012"; "-" for NaN.
 std::string gain_text(const Measure& measure, double gain);
 
-/// The key `answer` of report.json (study.hpp).
-nlohmann::json to_json(const Answer& answer);
-
 /// study.csv: one row per configuration, with its coordinates, figures, place and bottleneck (README.md).
-std::string study_csv(const nlohmann::json& document, const Answer& answer);
+std::string study_csv(const Study& study, const Answer& answer);
 
 }  // namespace tandem::validation

@@ -11,12 +11,12 @@
 
 #include "validation/compare/headline.hpp"
 #include "validation/report/answer.hpp"
+#include "validation/report/study.hpp"
 #include "validation/report/view.hpp"
 
 namespace tandem::validation {
 namespace {
 
-using nlohmann::json;
 using Names = std::vector<std::string>;
 
 constexpr std::size_t most_listed = 8;
@@ -239,18 +239,17 @@ std::string sentence_of_several(const Answer& answer, const std::vector<ColumnRa
 // ---- More sentences ----
 
 /// Whether one variant runs synchronous SGD.
-bool is_only_bsp(const json& document) {
+bool is_only_bsp(const Study& study) {
   std::set<std::string> variants;
-  for (const auto* own : compared_configurations(document))
-    if (own->at("experiment").at("sync").at("algorithm") == "bsp") variants.insert(own->at("algorithm"));
+  for (const StudyResult* own : study.worked())
+    if (own->experiment.sync.algorithm == "bsp") variants.insert(own->algorithm);
   return variants.size() == 1;
 }
 
-std::string baseline_point(const json& document, const std::set<std::string>& baselines) {
+std::string baseline_point(const Study& study, const std::set<std::string>& baselines) {
   if (baselines.empty()) return "";
-  const std::string reason = !document.at("baseline").get<std::string>().empty()
-                                 ? "the study's file names it (study.baseline)"
-                             : is_only_bsp(document) ? "it is synchronous SGD (bsp)"
+  const std::string reason = !study.baseline.empty() ? "the study's file names it (study.baseline)"
+                             : is_only_bsp(study)    ? "it is synchronous SGD (bsp)"
                                                      : "it is the first variant of synchronous SGD (bsp)";
   return fmt::format("Speed-ups are over {}, because {}.", listed({baselines.begin(), baselines.end()}),
                      reason);
@@ -258,10 +257,10 @@ std::string baseline_point(const json& document, const std::set<std::string>& ba
 
 /// Throughput counts samples, whatever a different exchange costs in accuracy.
 std::string throughput_caveat(const Answer& answer, const std::vector<ColumnRanking>& rankings,
-                              const json& document) {
+                              const Study& study) {
   if (answer.measures.front().key != "throughput") return "";
   std::map<std::string, Exchanges> exchanges;
-  for (const auto* own : compared_configurations(document)) exchanges[own->at("name")] = exchanges_of(*own);
+  for (const StudyResult* own : study.worked()) exchanges[own->name] = own->exchanges();
   for (const auto& ranking : rankings)
     for (const auto* row : ranking.rows) {
       const auto of = [&](const AnswerRow* one) {
@@ -388,11 +387,11 @@ std::string unreached(const Answer& answer, const std::vector<ColumnRanking>& ra
                      has_seeds ? " with each seed" : "");
 }
 
-std::string missed_target(const Answer& answer, const json& document) {
+std::string missed_target(const Answer& answer, const Study& study) {
   if (answer.measures.front().key == "time_to_target_s") return "";
-  for (const auto* own : compared_configurations(document))
-    if (const json& target = own->at("time_to_target"); target.is_object() && target.at("evaluations") != 0)
-      return fmt::format("No variant reaches accuracy {:.4g}. ", target.at("target").get<double>());
+  for (const StudyResult* own : study.worked())
+    if (const auto& target = own->time_to_target; target && target->evaluations != 0)
+      return fmt::format("No variant reaches accuracy {:.4g}. ", target->target);
   return "";
 }
 
@@ -435,7 +434,7 @@ std::string gain_text(const Measure& measure, double gain) {
   return three_digits(gain) + "x";
 }
 
-void put_in_words(Answer& answer, const json& document) {
+void put_in_words(Answer& answer, const Study& study) {
   put_bottlenecks(answer);
   const auto rankings = rankings_of(answer);
   if (rankings.empty()) return;
@@ -443,12 +442,12 @@ void put_in_words(Answer& answer, const json& document) {
   for (const auto& panel : answer.panels)
     if (!panel.baseline.empty()) baselines.insert(panel.baseline);
   answer.text =
-      missed_target(answer, document) +
+      missed_target(answer, study) +
       (rankings.size() == 1 ? sentence_of(answer, rankings.front()) : sentence_of_several(answer, rankings)) +
-      unreached(answer, rankings) + throughput_caveat(answer, rankings, document);
+      unreached(answer, rankings) + throughput_caveat(answer, rankings, study);
   add_panel_points(answer, rankings, answer.points);
   add_scaling_points(answer, answer.points);
-  for (auto point : {fewer_seeds_point(answer), equality_point(rankings), baseline_point(document, baselines),
+  for (auto point : {fewer_seeds_point(answer), equality_point(rankings), baseline_point(study, baselines),
                      bottleneck_point(answer)})
     if (!point.empty()) answer.points.push_back(std::move(point));
 }

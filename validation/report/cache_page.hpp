@@ -1,7 +1,7 @@
 // The page on replays of a trace on cache policies: a table, and miss ratios over the capacity.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace tandem::validation {

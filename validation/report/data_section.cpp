@@ -14,67 +14,74 @@
 namespace tandem::validation {
 namespace {
 
-using nlohmann::json;
+using Part = std::optional<DataPart>;
 
-constexpr std::pair<const char*, const char*> data_parts[] = {{"cold", "cold epoch"},
-                                                              {"warm", "warm epochs"}};
+/// A part of the data of a job, and its name.
+struct PartName {
+  Part DataParts::*part;
+  const char* name;
+};
+constexpr PartName data_parts[] = {{&DataParts::cold, "cold epoch"}, {&DataParts::warm, "warm epochs"}};
 
-/// Of both worlds; null for a part that one of them lacks.
-std::pair<json, json> part_of(const json& data, const char* part) {
-  return {data.at("simulated").at(part), data.at("measured").at(part)};
+/// Of a part; none: not known.
+using PartValue = std::function<std::optional<double>(const DataPart&)>;
+
+std::optional<double> value_in(const Part& part, const PartValue& value) {
+  return part ? value(*part) : std::nullopt;
 }
 
-json data_value(const json& part, const std::string& place) {
-  const json::json_pointer at(place);
-  return part.is_object() && part.contains(at) ? part.at(at) : json();
+std::string both_at(const Part& simulated, const Part& measured, const PartValue& value, Unit unit) {
+  return both_worlds(value_or_nan(value_in(simulated, value)), value_or_nan(value_in(measured, value)), unit);
 }
 
-Cell both_at(const json& simulated, const json& measured, const std::string& place, Unit unit) {
-  return both_worlds(number_or_nan(data_value(simulated, place)), number_or_nan(data_value(measured, place)),
-                     unit);
+Cell both_shares(const Part& simulated, const Part& measured, const PartValue& value) {
+  const auto ours = value_in(simulated, value), theirs = value_in(measured, value);
+  if (!ours && !theirs) return "-";
+  return percent(value_or_nan(ours)) + " / " + percent(value_or_nan(theirs));
 }
 
-Cell both_shares(const json& simulated, const json& measured, const std::string& place) {
-  const json ours = data_value(simulated, place), theirs = data_value(measured, place);
-  if (!ours.is_number() && !theirs.is_number()) return "-";
-  return percent(number_or_nan(ours)) + " / " + percent(number_or_nan(theirs));
+/// A sum of a class; none where nothing came from there.
+PartValue of_class(const std::string& from, double (*value)(const ClassSums&)) {
+  return [=](const DataPart& part) -> std::optional<double> {
+    const auto found = part.classes.find(from);
+    return found == part.classes.end() ? std::nullopt : std::optional(value(found->second));
+  };
 }
+double samples(const ClassSums& sums) { return static_cast<double>(sums.samples); }
+double bytes(const ClassSums& sums) { return static_cast<double>(sums.bytes); }
+double blocked_s(const ClassSums& sums) { return sums.blocked.count(); }
 
-std::set<std::string> classes_in(const json& one, const json& other) {
+std::set<std::string> classes_in(const Part& one, const Part& other = {}) {
   std::set<std::string> names;
-  for (const json* part : {&one, &other})
-    if (part->is_object())
-      for (const auto& [name, sum] : part->at("classes").items()) names.insert(name);
+  for (const Part* part : {&one, &other})
+    if (*part)
+      for (const auto& [name, sum] : (*part)->classes) names.insert(name);
   return names;
 }
 
 }  // namespace
 
-json data_epochs(const json& summary) {
-  const json data = summary.value("data", json());
-  if (!data.is_object()) return nullptr;
-  json epochs = json::array();
-  for (const json& epoch : data.at("epochs")) {
+std::vector<DataEpoch> data_epochs(const DataFigures& data) {
+  std::vector<DataEpoch> epochs;
+  for (const EpochFigures& epoch : data.epochs) {
     if (epochs.size() == most_epochs) break;
-    epochs.push_back(
-        {{"epoch", epoch.at("epoch")}, {"time_s", epoch.at("time_s")}, {"classes", epoch.at("classes")}});
+    epochs.push_back({.epoch = epoch.epoch, .time_s = epoch.time_s, .classes = epoch.classes});
   }
   return epochs;
 }
 
-json data_of_result(const json& summary) {
-  const json data = summary.value("data", json());
-  if (!data.is_object()) return nullptr;
-  return {{"cold", data.at("cold")}, {"warm", data.at("warm")}};
+std::optional<DataParts> data_of_result(const Summary& summary) {
+  if (!summary.data) return std::nullopt;
+  return DataParts{summary.data->cold, summary.data->warm};
 }
 
-json data_of_worlds(const json& simulated, const json& measured) {
-  json ours = data_of_result(simulated), theirs = data_of_result(measured);
-  if (!ours.is_object() || !theirs.is_object()) return nullptr;
-  return {{"simulated", std::move(ours)}, {"measured", std::move(theirs)}};
+std::optional<Worlds<DataParts>> data_of_worlds(const Summary& simulated, const Summary& measured) {
+  auto ours = data_of_result(simulated), theirs = data_of_result(measured);
+  if (!ours || !theirs) return std::nullopt;
+  return Worlds<DataParts>{std::move(*ours), std::move(*theirs)};
 }
 
-Table data_table(const json& document) {
+Table data_table(const Report& report) {
   Table table{.columns = {{"Configuration"},
                           {"Part", true},
                           {"Bytes from own tiers"},
@@ -84,39 +91,41 @@ Table data_table(const json& document) {
                           {"Stall"},
                           {"Time per epoch"},
                           {"Blocked for the store"}}};
-  for (const json* configuration : compared_configurations(document)) {
-    const json data = configuration->value("data", json());
-    if (!data.is_object()) continue;
-    for (const auto& [key, name] : data_parts) {
-      const auto [simulated, measured] = part_of(data, key);
-      if (!simulated.is_object() && !measured.is_object()) continue;
+  const auto bound = [](const DataPart& part) {
+    return part.bound ? std::optional(part.bound->byte_hit_ratio) : std::nullopt;
+  };
+  for (const auto* configuration : report.compared()) {
+    if (!configuration->data) continue;
+    for (const auto& [part, name] : data_parts) {
+      const Part &simulated = configuration->data->simulated.*part,
+                 &measured = configuration->data->measured.*part;
+      if (!simulated && !measured) continue;
+      const auto shares = [&](const PartValue& value) { return both_shares(simulated, measured, value); };
       table.rows.push_back(
-          {{configuration->at("name").get<std::string>(), name,
-            both_shares(simulated, measured, "/byte_hit_ratio"),
-            both_shares(simulated, measured, "/bound/byte_hit_ratio"),
-            both_shares(simulated, measured, "/belady/byte_hit_ratio"),
-            both_shares(simulated, measured, "/belady/attained"), both_shares(simulated, measured, "/stall"),
-            both_at(simulated, measured, "/epoch_time_s", Unit::seconds),
-            both_at(simulated, measured, "/classes/store/blocked_s", Unit::seconds)}});
+          {{configuration->name, name, shares([](const DataPart& own) { return own.byte_hit_ratio; }),
+            shares(bound), shares([](const DataPart& own) { return own.belady.byte_hit_ratio; }),
+            shares([](const DataPart& own) { return own.belady.attained; }),
+            shares([](const DataPart& own) { return own.stall; }),
+            both_at(
+                simulated, measured, [](const DataPart& own) { return own.epoch_time_s; }, Unit::seconds),
+            both_at(simulated, measured, of_class("store", blocked_s), Unit::seconds)}});
     }
   }
   return table;
 }
 
-std::vector<std::string> missing_optima(const json& document) {
+std::vector<std::string> missing_optima(const Report& report) {
   std::map<std::string, std::string> reasons;  // the configurations, by the reason
-  for (const json* configuration : compared_configurations(document)) {
-    const json data = configuration->value("data", json());
-    if (!data.is_object()) continue;
+  for (const auto* configuration : report.compared()) {
+    if (!configuration->data) continue;
     std::set<std::string> own;
-    for (const auto& [key, name] : data_parts) {
-      const auto [simulated, measured] = part_of(data, key);
-      for (const json* part : {&simulated, &measured})
-        if (const json why = data_value(*part, "/belady/missing"); why.is_string()) own.insert(why);
-    }
+    for (const auto& [part, name] : data_parts)
+      for (const DataParts* world : {&configuration->data->simulated, &configuration->data->measured})
+        if (const Part& known = world->*part; known && known->belady.missing)
+          own.insert(*known->belady.missing);
     for (const std::string& why : own) {
       std::string& names = reasons[why];
-      names += (names.empty() ? "" : ", ") + configuration->at("name").get<std::string>();
+      names += (names.empty() ? "" : ", ") + configuration->name;
     }
   }
   std::vector<std::string> lines;
@@ -125,64 +134,60 @@ std::vector<std::string> missing_optima(const json& document) {
   return lines;
 }
 
-Table classes_table(const json& data) {
+Table classes_table(const Worlds<DataParts>& data) {
   Table table{.columns = {{"Samples"}, {"From", true}, {"Number"}, {"Bytes"}, {"Blocked"}}};
-  for (const auto& [key, name] : data_parts) {
-    const auto [simulated, measured] = part_of(data, key);
+  for (const auto& [part, name] : data_parts) {
+    const Part &simulated = data.simulated.*part, &measured = data.measured.*part;
     for (const std::string& from : classes_in(simulated, measured)) {
-      const std::string place = "/classes/" + from;
-      table.rows.push_back({{name, from, both_at(simulated, measured, place + "/samples", Unit::count),
-                             both_at(simulated, measured, place + "/bytes", Unit::bytes),
-                             both_at(simulated, measured, place + "/blocked_s", Unit::seconds)}});
+      const auto both = [&](double (*value)(const ClassSums&), Unit unit) {
+        return both_at(simulated, measured, of_class(from, value), unit);
+      };
+      table.rows.push_back({{name, from, both(samples, Unit::count), both(bytes, Unit::bytes),
+                             both(blocked_s, Unit::seconds)}});
     }
   }
   return table;
 }
 
-Table classes_of_result(const json& data) {
+Table classes_of_result(const DataParts& data) {
   Table table{.columns = {{"Samples"}, {"From", true}, {"Number"}, {"Share"}, {"Bytes"}, {"Blocked"}}};
-  for (const auto& [key, name] : data_parts) {
-    const json& part = data.at(key);
-    for (const std::string& from : classes_in(part, json())) {
-      const json& sum = part.at("classes").at(from);
+  for (const auto& [part, name] : data_parts) {
+    const Part& own = data.*part;
+    if (!own) continue;
+    for (const auto& [from, sums] : own->classes)
       table.rows.push_back(
-          {{name, from, with_unit(sum.at("samples"), Unit::count),
-            percent(sum.at("samples").get<double>() / part.at("requests").get<double>()),
-            with_unit(sum.at("bytes"), Unit::bytes), with_unit(sum.at("blocked_s"), Unit::seconds)}});
-    }
+          {{name, from, with_unit(samples(sums), Unit::count),
+            percent(samples(sums) / static_cast<double>(own->requests)), with_unit(bytes(sums), Unit::bytes),
+            with_unit(blocked_s(sums), Unit::seconds)}});
   }
   return table;
 }
 
-Table classes_of_study(const std::vector<const json*>& configurations) {
-  std::vector<json> parts;  // of the rows
+Table classes_of_study(const std::vector<DataOfStudy>& configurations) {
+  std::vector<const DataPart*> parts;  // of the rows
   Table table{.columns = {{"Configuration"}, {"Part", true}}};
   std::set<std::string> names;
-  for (const json* configuration : configurations) {
-    const json data = configuration->value("data", json());
-    if (!data.is_object()) continue;
-    for (const auto& [key, name] : data_parts) {
-      const json& part = data.at(key);
-      if (!part.is_object()) continue;
-      names.merge(classes_in(part, json()));
-      table.rows.push_back({{configuration->at("name").get<std::string>(), name}});
-      parts.push_back(part);
+  for (const auto& [configuration, data] : configurations)
+    for (const auto& [part, name] : data_parts) {
+      const Part& own = data.*part;
+      if (!own) continue;
+      names.merge(classes_in(own));
+      table.rows.push_back({{configuration, name}});
+      parts.push_back(&*own);
     }
-  }
   for (const std::string& from : names) {
     table.columns.push_back({from});
     for (std::size_t row = 0; row < parts.size(); ++row) {
-      const json samples = data_value(parts[row], "/classes/" + from + "/samples");
-      table.rows[row].cells.emplace_back(
-          samples.is_number() ? percent(samples.get<double>() / parts[row].at("requests").get<double>())
-                              : "-");
+      const auto known = of_class(from, samples)(*parts[row]);
+      table.rows[row].cells.emplace_back(known ? percent(*known / static_cast<double>(parts[row]->requests))
+                                               : "-");
     }
   }
   return table;
 }
 
-void add_data(const json& document, Page& page) {
-  Table table = data_table(document);
+void add_data(const Report& report, Page& page) {
+  Table table = data_table(report);
   if (table.rows.empty()) return;
   page.add(
       Heading{2, "Samples from caches and stores, simulated / measured"},
@@ -193,7 +198,7 @@ void add_data(const json& document, Page& page) {
            "workers waited for batches. "
            "Blocked: how long batches waited at the nodes, counted for the place of their last sample."},
       std::move(table));
-  if (auto missing = missing_optima(document); !missing.empty()) page.add(Bullets{std::move(missing)});
+  if (auto missing = missing_optima(report); !missing.empty()) page.add(Bullets{std::move(missing)});
 }
 
 }  // namespace tandem::validation

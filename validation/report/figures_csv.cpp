@@ -13,8 +13,6 @@
 namespace tandem::validation {
 namespace {
 
-using nlohmann::json;
-
 struct Owner {
   std::string configuration;
   std::string job = {};
@@ -24,10 +22,9 @@ std::string number(double value) { return std::isfinite(value) ? fmt::format("{:
 
 class Lines {
  public:
-  void add(const Owner& owner, const json& figure) {
-    add(owner, figure.at("key"), figure.at("unit"), number_or_nan(figure.at("simulated")),
-        number_or_nan(figure.at("measured")), number_or_nan(figure.at("error")),
-        number_or_nan(figure.at("noise_floor")));
+  void add(const Owner& owner, const Figure& figure) {
+    add(owner, figure.key, unit_name(figure.unit), figure.simulated, figure.measured, figure.error,
+        value_or_nan(figure.noise_floor));
   }
   void add(const Owner& owner, const std::string& figure, const std::string& unit, double simulated,
            double measured, double error, double noise) {
@@ -38,52 +35,49 @@ class Lines {
   std::string text = "configuration,job,figure,unit,simulated,measured,error,noise_floor\n";
 };
 
-/// 0 where nothing came from there.
-double sum_of(const json& part, const std::string& from, const char* key) {
-  const json& classes = part.at("classes");
-  return classes.contains(from) ? classes.at(from).at(key).get<double>() : 0.0;
+/// Zeros where nothing came from there.
+ClassSums sums_of(const DataPart& part, const std::string& from) {
+  const auto found = part.classes.find(from);
+  return found == part.classes.end() ? ClassSums{} : found->second;
 }
 
-constexpr std::pair<const char*, Unit> class_sums[] = {
-    {"samples", Unit::count}, {"bytes", Unit::bytes}, {"blocked_s", Unit::seconds}};
-
-/// `data`: as data_of_worlds().
-void add_classes(const Owner& owner, const json& data, Lines& lines) {
-  for (const char* part : {"cold", "warm"}) {
-    const json& simulated = data.at("simulated").at(part);
-    const json& measured = data.at("measured").at(part);
-    if (!simulated.is_object() || !measured.is_object()) continue;
-    std::set<std::string> names;
-    for (const json* world : {&simulated, &measured})
-      for (const auto& [name, sum] : world->at("classes").items()) names.insert(name);
-    for (const std::string& from : names)
-      for (const auto& [key, unit] : class_sums) {
-        const double ours = sum_of(simulated, from, key), theirs = sum_of(measured, from, key);
-        lines.add(owner, fmt::format("{}.{}.{}", part, from, key), unit_name(unit), ours, theirs,
-                  relative_error(ours, theirs), std::nan(""));
-      }
+void add_classes(const Owner& owner, const std::string& name, const std::optional<DataPart>& simulated,
+                 const std::optional<DataPart>& measured, Lines& lines) {
+  if (!simulated || !measured) return;
+  std::set<std::string> names;
+  for (const auto* world : {&simulated, &measured})
+    for (const auto& [from, sum] : (*world)->classes) names.insert(from);
+  for (const std::string& from : names) {
+    const ClassSums our = sums_of(*simulated, from), their = sums_of(*measured, from);
+    const auto add = [&](const char* key, Unit unit, double ours, double theirs) {
+      lines.add(owner, fmt::format("{}.{}.{}", name, from, key), unit_name(unit), ours, theirs,
+                relative_error(ours, theirs), std::nan(""));
+    };
+    add("samples", Unit::count, static_cast<double>(our.samples), static_cast<double>(their.samples));
+    add("bytes", Unit::bytes, static_cast<double>(our.bytes), static_cast<double>(their.bytes));
+    add("blocked_s", Unit::seconds, our.blocked.count(), their.blocked.count());
   }
 }
 
 }  // namespace
 
-std::string figures_csv(const json& document) {
-  const json several = document.value("several_jobs", json::array());
+std::string figures_csv(const Report& report) {
   std::map<std::string, Owner> owners;
-  for (const json& all : several)
-    for (const json& job : all.at("jobs")) owners[job.at("configuration")] = {all.at("name"), job.at("job")};
+  for (const ReportJobs& all : report.several_jobs)
+    for (const auto& job : all.jobs) owners[job.configuration] = {all.name, job.job};
   Lines lines;
-  for (const json* configuration : compared_configurations(document)) {
-    const std::string name = configuration->at("name");
-    const auto known = owners.find(name);
-    const Owner owner = known == owners.end() ? Owner{name} : known->second;
-    for (const json& figure : configuration->at("figures"))
-      if (figure.at("rank") == -1) lines.add(owner, figure);
-    if (const json data = configuration->value("data", json()); data.is_object())
-      add_classes(owner, data, lines);
+  for (const auto* configuration : report.compared()) {
+    const auto known = owners.find(configuration->name);
+    const Owner owner = known == owners.end() ? Owner{configuration->name} : known->second;
+    for (const ReportFigure& figure : configuration->figures)
+      if (figure.rank == -1) lines.add(owner, figure);
+    if (const auto& data = configuration->data) {
+      add_classes(owner, "cold", data->simulated.cold, data->measured.cold, lines);
+      add_classes(owner, "warm", data->simulated.warm, data->measured.warm, lines);
+    }
   }
-  for (const json& all : several)
-    for (const json& figure : all.at("figures")) lines.add({all.at("name")}, figure);
+  for (const ReportJobs& all : report.several_jobs)
+    for (const Figure& figure : all.figures) lines.add({all.name}, figure);
   return lines.text;
 }
 

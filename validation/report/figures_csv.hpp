@@ -1,8 +1,9 @@
-// The figures of a report's document as a table for other programs. Pure.
+// The figures of a report as a table for other programs. Pure.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "validation/report/report.hpp"
 
 namespace tandem::validation {
 
@@ -11,6 +12,6 @@ namespace tandem::validation {
 /// measured (mean over repetitions), error, noise_floor. Figures of single ranks are left out. With cache
 /// nodes also where samples came from, as "cold.CLASS.samples", "warm.CLASS.bytes" and "...blocked_s",
 /// measured in the first run. Empty: not known, or none.
-std::string figures_csv(const nlohmann::json& document);
+std::string figures_csv(const Report& report);
 
 }  // namespace tandem::validation

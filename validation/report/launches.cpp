@@ -15,26 +15,20 @@
 namespace tandem::validation {
 namespace {
 
-using nlohmann::json;
-
 double seconds_or_nan(const std::optional<Seconds>& time) {
   return time ? time->count() : std::numeric_limits<double>::quiet_NaN();
 }
 
 /// The launches of a configuration in both worlds; measured: of the first repetition.
 struct LaunchesOfWorlds {
-  explicit LaunchesOfWorlds(const json& configuration)
-      : simulated(of(configuration, "simulated")), measured(of(configuration, "measured")) {}
+  explicit LaunchesOfWorlds(const ReportConfiguration& configuration)
+      : simulated(configuration.environment.simulated.generations),
+        measured(configuration.environment.measured.generations) {}
 
   bool are_some() const { return !simulated.empty() || !measured.empty(); }
 
-  std::vector<LaunchRecord> simulated;
-  std::vector<LaunchRecord> measured;
-
- private:
-  static std::vector<LaunchRecord> of(const json& configuration, const char* world) {
-    return launches_of(configuration.at("environment").at(world).value("generations", json()));
-  }
+  const std::vector<LaunchRecord>& simulated;
+  const std::vector<LaunchRecord>& measured;
 };
 
 /// A launch that only one of the two has is empty in the other.
@@ -51,7 +45,7 @@ struct LaunchOfWorlds {
 };
 
 Cell end_of(const LaunchRecord* launch) {
-  return Cell(launch == nullptr ? "-" : launch->ended.empty() ? "the job was done" : launch->ended);
+  return Cell(launch == nullptr ? "-" : launch->ended.value_or("the job was done"));
 }
 
 double launched_s(const LaunchRecord& launch) { return seconds_or_nan(launch.launched); }
@@ -61,9 +55,8 @@ double first_round(const LaunchRecord& launch) { return static_cast<double>(laun
 
 }  // namespace
 
-json launch_spans(const json& generations, double end_s) {
-  const auto launches = launches_of(generations);
-  json spans = json::array();
+std::vector<LaunchSpan> launch_spans(const std::vector<LaunchRecord>& launches, double end_s) {
+  std::vector<LaunchSpan> spans;
   for (auto launch = launches.begin(); launch != launches.end(); ++launch) {
     if (launch == launches.begin() || !launch->launched) continue;
     const auto next = std::next(launch);
@@ -74,12 +67,12 @@ json launch_spans(const json& generations, double end_s) {
   return spans;
 }
 
-Table launches_table(const json& generations) {
+Table launches_table(const std::vector<LaunchRecord>& launches) {
   Table table{
       .columns = {
           {"Launch"}, {"Launched"}, {"Ready"}, {"Ready after"}, {"From round"}, {"Ended because", true}}};
   const auto seconds = [](double value) { return Cell(with_unit(value, Unit::seconds)); };
-  for (const auto& launch : launches_of(generations))
+  for (const auto& launch : launches)
     table.rows.push_back(
         {{std::to_string(launch.number), seconds(launched_s(launch)), seconds(began_s(launch)),
           seconds(ready_after_s(launch)), with_separators(launch.round), end_of(&launch)}});
@@ -87,7 +80,7 @@ Table launches_table(const json& generations) {
   return table;
 }
 
-Table launches_of_configuration(const json& configuration) {
+Table launches_of_configuration(const ReportConfiguration& configuration) {
   Table table{.columns = {{"Launch"},
                           {"Launched: simulated / measured"},
                           {"Ready"},
@@ -110,10 +103,10 @@ Table launches_of_configuration(const json& configuration) {
   return table;
 }
 
-Table launches_overview(const json& document) {
+Table launches_overview(const Report& report) {
   Table table{
       .columns = {{"Configuration"}, {"Launches: simulated / measured"}, {"Ready after"}, {"Longest"}}};
-  for (const json* configuration : compared_configurations(document)) {
+  for (const auto* configuration : report.compared()) {
     const LaunchesOfWorlds worlds(*configuration);
     if (!worlds.are_some()) continue;
     const auto simulated = ready_times_s(worlds.simulated), measured = ready_times_s(worlds.measured);
@@ -125,14 +118,14 @@ Table launches_overview(const json& document) {
       return static_cast<double>(std::max<std::size_t>(1, launches.size()));
     };
     table.rows.push_back(
-        {{configuration->at("name").get<std::string>(),
-          both_worlds(count(worlds.simulated), count(worlds.measured), Unit::count), both(0.5), both(1.0)}});
+        {{configuration->name, both_worlds(count(worlds.simulated), count(worlds.measured), Unit::count),
+          both(0.5), both(1.0)}});
   }
   return table;
 }
 
-void add_launches(const json& document, Page& page) {
-  Table table = launches_overview(document);
+void add_launches(const Report& report, Page& page) {
+  Table table = launches_overview(report);
   if (table.rows.empty()) return;
   page.add(Heading{2, "Launches of jobs that started again"},
            Note{"All ranks are launched again when a rank has died or a machine has departed. Ready after: "

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "validation/page/pieces.hpp"
 #include "validation/report/page.hpp"
 #include "workloads/records/format.hpp"

@@ -1,7 +1,7 @@
 // The page on measured lifetimes of machines: survival curves with the fitted models, and tables.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace tandem::validation {

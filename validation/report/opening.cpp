@@ -2,14 +2,12 @@
 
 namespace tandem::validation {
 
-void add_opening(const nlohmann::json& document, Page& page) {
-  if (const std::string question = document.at("question"); !question.empty())
-    page.add(Note{"Question: " + question});
-  if (const std::string headline = document.at("headline"); !headline.empty()) page.add(Note{headline});
-  if (document.at("warnings").empty()) return;
+void add_opening(const Report& report, Page& page) {
+  if (!report.question.empty()) page.add(Note{"Question: " + report.question});
+  if (!report.headline.empty()) page.add(Note{report.headline});
+  if (report.warnings.empty()) return;
   Bullets warnings;
-  for (const auto& warning : document.at("warnings"))
-    warnings.texts.push_back("Warning: " + warning.get<std::string>());
+  for (const std::string& warning : report.warnings) warnings.texts.push_back("Warning: " + warning);
   page.add(std::move(warnings));
 }
 

@@ -1,13 +1,11 @@
-// The first lines of every report: the question, the best configuration in words, warnings.
+// The first lines of a report: the question, the best configuration in words, warnings.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "validation/report/page.hpp"
+#include "validation/report/report.hpp"
 
 namespace tandem::validation {
 
-/// Of a document with the keys question, headline and warnings.
-void add_opening(const nlohmann::json& document, Page& page);
+void add_opening(const Report& report, Page& page);
 
 }  // namespace tandem::validation

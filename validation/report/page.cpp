@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "platforms/xml_text.hpp"
@@ -187,8 +188,8 @@ struct JsonWriter {
   }
   json operator()(const Drawing& drawing) const {
     return {{"kind", "drawing"},
-            {"title", drawing.platform.at("title")},
-            {"note", drawing.platform.at("note")},
+            {"title", drawing.platform.title},
+            {"note", drawing.platform.note},
             {"svg", platform_svg(drawing.platform)}};
   }
   json operator()(const Explorer&) const { return {{"kind", "explorer"}}; }
@@ -222,16 +223,6 @@ std::string filled(std::string_view text, const std::map<std::string, std::strin
 }
 
 }  // namespace
-
-Table table_of(const std::vector<const json*>& rows, const std::vector<JsonColumn>& columns) {
-  Table table;
-  for (const auto& column : columns) table.columns.push_back({column.name, column.words});
-  for (const json* row : rows) {
-    auto& cells = table.rows.emplace_back().cells;
-    for (const auto& column : columns) cells.push_back(column.cell(*row));
-  }
-  return table;
-}
 
 Table narrowed(Table table, const std::vector<std::string>& names) {
   for (std::size_t i = table.columns.size(); i-- > 0;)

@@ -4,12 +4,15 @@
 
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "validation/report/platform_parts.hpp"
 
 namespace tandem::validation {
 
@@ -103,9 +106,9 @@ struct Details {
 };
 /// The part of a report that shows one chosen configuration. Only HTML pages have it; their script builds it.
 struct Explorer {};
-/// A drawing of a platform, as platform_drawing() returns it. Only HTML pages have it.
+/// Only HTML pages have it.
 struct Drawing {
-  nlohmann::json platform;
+  DrawnPlatform platform;
 };
 
 struct Block {
@@ -125,13 +128,24 @@ struct Page {
   }
 };
 
-/// How a column of a table reads in each of the JSON objects that are the rows.
-struct JsonColumn {
+/// How a column of a table reads in each of the objects that are the rows.
+template <class Object>
+struct ColumnOf {
   std::string name;
-  std::function<Cell(const nlohmann::json&)> cell;
+  std::function<Cell(const Object&)> cell;
   bool words = false;
 };
-Table table_of(const std::vector<const nlohmann::json*>& rows, const std::vector<JsonColumn>& columns);
+template <class Object>
+Table table_of(const std::vector<const Object*>& rows,
+               const std::type_identity_t<std::vector<ColumnOf<Object>>>& columns) {
+  Table table;
+  for (const auto& column : columns) table.columns.push_back({column.name, column.words});
+  for (const Object* row : rows) {
+    auto& cells = table.rows.emplace_back().cells;
+    for (const auto& column : columns) cells.push_back(column.cell(*row));
+  }
+  return table;
+}
 /// Only the named columns.
 Table narrowed(Table table, const std::vector<std::string>& names);
 /// Without the columns in which no row has more than "-"; the first column stays.

@@ -8,7 +8,6 @@
 namespace tandem::validation {
 namespace {
 
-using nlohmann::json;
 using Roles = std::set<std::string>;
 
 constexpr double rounding = 1e-9;
@@ -16,11 +15,10 @@ constexpr double rounding = 1e-9;
 /// Whether messages with gradients or samples pass between hosts of these roles.
 class BulkPartners {
  public:
-  explicit BulkPartners(const json& platform) {
-    for (const auto& host : platform.at("hosts")) {
-      const Roles roles = host.at("roles").get<Roles>();
-      all_.insert(roles.begin(), roles.end());
-      roles_.emplace(host.at("name"), roles);
+  explicit BulkPartners(const PlatformParts& platform) {
+    for (const auto& host : platform.hosts) {
+      all_.insert(host.roles.begin(), host.roles.end());
+      roles_.emplace(host.name, Roles(host.roles.begin(), host.roles.end()));
     }
     partners_.emplace("worker", all_.contains("server") ? "server" : "worker");
     partners_.emplace("worker", "cache-node");
@@ -53,31 +51,30 @@ struct Routed {
   std::set<std::string> in_all;  ///< hosts that each of them begins or ends at
 };
 
-std::map<std::string, Routed> uses_of_links(const json& platform, const BulkPartners& partners,
+std::map<std::string, Routed> uses_of_links(const PlatformParts& platform, const BulkPartners& partners,
                                             const std::map<std::string, double>& weights) {
   std::map<std::string, Routed> uses;
-  for (const auto& route : platform.at("routes")) {
-    const std::string from = route.at("from"), to = route.at("to");
+  for (const auto& [from, to, links] : platform.routes) {
     if (!partners.between(from, to)) continue;
-    for (const auto& link : route.at("links")) {
+    for (const std::string& link : links) {
       Routed& use = uses[link];
       if (use.routes == 0) use.in_all = {from, to};
-      std::erase_if(use.in_all, [&](const std::string& host) { return host != from && host != to; });
+      std::erase_if(use.in_all,
+                    [&from = from, &to = to](const std::string& host) { return host != from && host != to; });
       use.routes += weights.at(from) * weights.at(to);
     }
   }
   return uses;
 }
 
-json busiest_links(const json& platform) {
+std::vector<std::string> busiest_links(const PlatformParts& platform) {
   std::map<std::string, double> weights, loads;
-  for (const auto& host : platform.at("hosts"))
-    weights.emplace(host.at("name"), host.value("stands_for", 1.0));
+  for (const auto& host : platform.hosts) weights.emplace(host.name, host.stands_for);
   const BulkPartners partners(platform);
   const auto uses = uses_of_links(platform, partners, weights);
   double most = 0;
-  for (const auto& link : platform.at("links")) {
-    const auto use = uses.find(link.at("name"));
+  for (const auto& link : platform.links) {
+    const auto use = uses.find(link.name);
     if (use == uses.end()) continue;
     double routes = use->second.routes;
     const auto& ends = use->second.in_all;
@@ -85,22 +82,22 @@ json busiest_links(const json& platform) {
     // Those that the owner of a link stands for are its partners, too: there and back.
     if (ends.size() == 1 && partners.between(*ends.begin(), *ends.begin()))
       routes += 2 * (weights.at(*ends.begin()) - 1);
-    const double load = loads[use->first] =
-        routes_at_once(link.value("sharing", "SHARED"), routes) / link.at("bytes_per_s").get<double>();
+    const double load = loads[use->first] = routes_at_once(link.sharing, routes) / link.bytes_per_s;
     most = std::max(most, load);
   }
-  json names = json::array();
+  std::vector<std::string> names;
   for (const auto& [link, load] : loads)
     if (load >= most * (1.0 - rounding)) names.push_back(link);
-  return names.size() == loads.size() && names.size() > 1 ? json::array() : names;
+  if (names.size() == loads.size() && names.size() > 1) names.clear();
+  return names;
 }
 
-json slowest_hosts(const json& platform) {
+std::vector<std::string> slowest_hosts(const PlatformParts& platform) {
   std::multimap<double, std::string> speeds;
-  for (const auto& host : platform.at("hosts"))
-    if (host.at("roles").get<Roles>().contains("worker"))
-      speeds.emplace(host.at("flops_per_s"), host.at("name"));
-  json names = json::array();
+  for (const auto& host : platform.hosts)
+    if (std::ranges::find(host.roles, "worker") != host.roles.end())
+      speeds.emplace(host.flops_per_s, host.name);
+  std::vector<std::string> names;
   if (speeds.empty() || speeds.rbegin()->first <= speeds.begin()->first * (1.0 + rounding)) return names;
   for (const auto& [speed, name] : speeds)
     if (speed <= speeds.begin()->first * (1.0 + rounding)) names.push_back(name);
@@ -109,8 +106,8 @@ json slowest_hosts(const json& platform) {
 
 }  // namespace
 
-json what_binds(const json& platform) {
-  return {{"links", busiest_links(platform)}, {"hosts", slowest_hosts(platform)}};
+PlatformBinding what_binds(const PlatformParts& platform) {
+  return {.links = busiest_links(platform), .hosts = slowest_hosts(platform)};
 }
 
 }  // namespace tandem::validation

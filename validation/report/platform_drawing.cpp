@@ -12,12 +12,11 @@
 
 #include "platforms/name_ranges.hpp"
 #include "validation/report/platform_tree.hpp"
-#include "validation/report/view.hpp"
+#include "workloads/records/format.hpp"
 
 namespace tandem::validation {
 namespace {
 
-using nlohmann::json;
 using Links = std::vector<int>;
 using Same = std::vector<const PlatformTree*>;  ///< nodes that are drawn as one; at least one
 
@@ -26,7 +25,7 @@ constexpr std::size_t most_equal_nodes = 2;
 constexpr std::size_t most_lanes = 6;   ///< more direct links are counted
 constexpr std::size_t most_ranges = 2;  ///< of names
 constexpr const char* plain_link = "link";
-constexpr std::size_t most_listed = 4;  ///< links of different rates, each with its name
+constexpr std::size_t most_named_links = 4;  ///< links of different rates, each with its name
 
 std::string scaled(double value, const std::array<const char*, 5>& units) {
   std::size_t unit = 0;
@@ -34,36 +33,32 @@ std::string scaled(double value, const std::array<const char*, 5>& units) {
   return fmt::format("{:.3g} {}", value, units[unit]);
 }
 
-std::string about(const json& host) {
-  const std::string precision = host.at("precision");
-  return fmt::format("{} of {}{}{}{}", host.at("device").get<std::string>(),
-                     scaled(host.at("flops_per_s"), {"flop/s", "kflop/s", "Mflop/s", "Gflop/s", "Tflop/s"}),
-                     precision.empty() ? "" : " in " + precision, host.at("roles").empty() ? "" : "; ",
-                     fmt::join(host.at("roles").get<std::vector<std::string>>(), ", "));
+std::string about(const PlatformParts::Host& host) {
+  return fmt::format("{} of {}{}{}{}", host.device,
+                     scaled(host.flops_per_s, {"flop/s", "kflop/s", "Mflop/s", "Gflop/s", "Tflop/s"}),
+                     host.precision.empty() ? "" : " in " + host.precision, host.roles.empty() ? "" : "; ",
+                     fmt::join(host.roles, ", "));
 }
 
-/// The names of the hosts or links that bind.
-std::set<std::string> binding(const json& platform, const char* kind) {
-  const json binds = platform.value("binds", json::object());
-  return binds.value(kind, std::set<std::string>());
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
 }
 
 /// Links by number, in the order in which routes name them.
 class NamedLinks {
  public:
-  explicit NamedLinks(const json& platform) {
-    std::map<std::string, const json*> described;
-    for (const auto& link : platform.at("links")) described[link.at("name")] = &link;
-    const auto binds = binding(platform, "links");
+  explicit NamedLinks(const PlatformParts& platform) {
+    std::map<std::string, const PlatformParts::Link*> described;
+    for (const auto& link : platform.links) described[link.name] = &link;
     std::map<std::string, int> kinds;
-    for (const auto& route : platform.at("routes"))
-      for (const std::string name : route.at("links")) {
+    for (const auto& route : platform.routes)
+      for (const std::string& name : route.links) {
         if (!numbers_.emplace(name, static_cast<int>(names_.size())).second) continue;
         const auto found = described.find(name);
         names_.push_back(name);
         rates_.push_back(found == described.end() ? "rate not known" : rate_of(*found->second));
         kinds_.push_back(kinds.emplace(rates_.back(), static_cast<int>(kinds.size())).first->second);
-        binds_.push_back(binds.contains(name));
+        binds_.push_back(contains(platform.binds.links, name));
       }
   }
 
@@ -82,10 +77,10 @@ class NamedLinks {
     return fmt::format("{}", fmt::join(texts, "|"));
   }
 
-  /// One for each rate, or each link if `lists`: {text, binds}. "cable-1: 1 Gb/s, 50 µs";
+  /// One for each rate, or each link if `lists`. "cable-1: 1 Gb/s, 50 µs";
   /// "cable-1..cable-9: 9 links, each 1 Gb/s, 50 µs". `noun`: what they are, if not the way to the node
   /// above.
-  json labels(const Links& links, bool lists, const std::string& noun = "") const {
+  std::vector<DrawnLabel> labels(const Links& links, bool lists, const std::string& noun = "") const {
     std::vector<std::pair<std::pair<std::string, bool>, std::vector<std::string>>> groups;
     for (const int link : links) {
       const auto at = static_cast<std::size_t>(link);
@@ -96,7 +91,7 @@ class NamedLinks {
       else
         found->second.push_back(names_[at]);
     }
-    json labels = json::array();
+    std::vector<DrawnLabel> labels;
     for (const auto& [key, names] : groups) {
       const auto& [rate, is_binding] = key;
       const std::string plural = names.size() == 1 ? " " : "s ";
@@ -104,18 +99,17 @@ class NamedLinks {
                                : noun.empty() || noun == plain_link ? "busiest link"
                                                                     : "busiest link, " + noun;
       labels.push_back(
-          {{"text", (what.empty() ? "" : what + plural) + platforms::name_ranges(names, most_ranges) +
-                        (names.size() == 1 ? ": " : fmt::format(": {} links, each ", names.size())) + rate},
-           {"binds", is_binding}});
+          {.text = (what.empty() ? "" : what + plural) + platforms::name_ranges(names, most_ranges) +
+                   (names.size() == 1 ? ": " : fmt::format(": {} links, each ", names.size())) + rate,
+           .binds = is_binding});
     }
     return labels;
   }
 
  private:
-  static std::string rate_of(const json& link) {
-    return scaled(link.at("bytes_per_s").get<double>() * 8, {"bit/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"}) +
-           ", " + with_unit(link.at("latency_s"), Unit::seconds) +
-           (link.value("sharing", "SHARED") == "FATPIPE" ? " for each message" : "");
+  static std::string rate_of(const PlatformParts::Link& link) {
+    return scaled(link.bytes_per_s * 8, {"bit/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"}) + ", " +
+           with_unit(link.latency_s, Unit::seconds) + (link.sharing == "FATPIPE" ? " for each message" : "");
   }
 
   std::map<std::string, int> numbers_;
@@ -125,17 +119,17 @@ class NamedLinks {
   std::vector<bool> binds_;
 };
 
-HostRoutes routes_of(const json& platform, const NamedLinks& links) {
+HostRoutes routes_of(const PlatformParts& platform, const NamedLinks& links) {
   HostRoutes routes;
   std::map<std::string, std::size_t> index;
-  for (const auto& host : platform.at("hosts")) index.emplace(host.at("name"), index.size());
+  for (const auto& host : platform.hosts) index.emplace(host.name, index.size());
   routes.hosts = index.size();
   routes.kinds = links.kinds();
   routes.routes.resize(routes.hosts * routes.hosts);
-  for (const auto& route : platform.at("routes")) {
-    auto& numbers = routes.routes[index.at(route.at("from")) * routes.hosts + index.at(route.at("to"))];
+  for (const auto& route : platform.routes) {
+    auto& numbers = routes.routes[index.at(route.from) * routes.hosts + index.at(route.to)];
     numbers.emplace();
-    for (const auto& link : route.at("links")) numbers->push_back(links.number_of(link));
+    for (const auto& link : route.links) numbers->push_back(links.number_of(link));
   }
   return routes;
 }
@@ -143,19 +137,21 @@ HostRoutes routes_of(const json& platform, const NamedLinks& links) {
 /// Makes the texts of a tree, from its root on.
 class Drawer {
  public:
-  explicit Drawer(const json& platform)
+  explicit Drawer(const PlatformParts& platform)
       : platform_(platform),
         links_(platform),
         tree_(platform_tree(routes_of(platform, links_))),
         has_one_node_(tree_.children.size() == tree_.hosts.size()) {
-    const auto binds = binding(platform, "hosts");
-    for (const auto& host : platform.at("hosts")) binding_hosts_.push_back(binds.contains(host.at("name")));
+    for (const auto& host : platform.hosts)
+      binding_hosts_.push_back(contains(platform.binds.hosts, host.name));
   }
 
-  json root() { return node({&tree_}); }
+  DrawnNode root() { return node({&tree_}); }
 
  private:
-  const json& host(const PlatformTree& leaf) const { return platform_.at("hosts")[leaf.hosts.front()]; }
+  const PlatformParts::Host& host(const PlatformTree& leaf) const {
+    return platform_.hosts[leaf.hosts.front()];
+  }
   bool binds(const PlatformTree& leaf) const { return binding_hosts_[leaf.hosts.front()]; }
 
   /// The same for nodes that may be drawn as one.
@@ -205,36 +201,34 @@ class Drawer {
   }
 
   /// `parents`: how many equal nodes these are below, together.
-  json node(const Same& same, std::size_t parents = 1) {
+  DrawnNode node(const Same& same, std::size_t parents = 1) {
     Links own;
     for (const auto* tree : same) own.insert(own.end(), tree->own.begin(), tree->own.end());
-    json made = {{"count", same.size()}, {"link", links_.labels(own, same.size() == 1)}};
-    made.update(same[0]->children.empty() ? host_node(same, parents) : inner_node(same));
+    DrawnNode made = same[0]->children.empty() ? host_node(same, parents) : inner_node(same);
+    made.count = same.size();
+    made.link = links_.labels(own, same.size() == 1);
     return made;
   }
 
-  static json row(const std::string& text, const char* kind, bool is_binding = false) {
-    return {{"text", text}, {"kind", kind}, {"binds", is_binding}};
+  static DrawnRow row(const std::string& text, const char* kind, bool is_binding = false) {
+    return {{text, is_binding}, kind};
   }
 
-  json host_node(const Same& same, std::size_t parents) const {
+  DrawnNode host_node(const Same& same, std::size_t parents) const {
     const bool is_binding = binds(*same[0]);
     std::vector<std::string> names, remarks;
-    for (const auto* leaf : same) names.push_back(host(*leaf).at("name"));
+    for (const auto* leaf : same) names.push_back(host(*leaf).name);
     if (same.size() > 1) remarks.push_back(fmt::format("{} hosts", same.size()));
     if (parents > 1) remarks.push_back(fmt::format("{} at each", same.size() / parents));
     if (is_binding) remarks.emplace_back("slowest");
     const std::string remark = remarks.empty() ? "" : fmt::format(" ({})", fmt::join(remarks, ", "));
-    return {{"kind", "host"},
-            {"binds", is_binding},
-            {"rows",
-             {row(platforms::name_ranges(names, most_ranges) + remark, "name", is_binding),
-              row(about(host(*same[0])), "about")}},
-            {"children", json::array()},
-            {"lanes", json::array()}};
+    return {.kind = "host",
+            .binds = is_binding,
+            .rows = {row(platforms::name_ranges(names, most_ranges) + remark, "name", is_binding),
+                     row(about(host(*same[0])), "about")}};
   }
 
-  json inner_node(const Same& same) {
+  DrawnNode inner_node(const Same& same) {
     Links shared, others;
     for (const auto* tree : same) {
       shared.insert(shared.end(), tree->shared.begin(), tree->shared.end());
@@ -246,24 +240,20 @@ class Drawer {
     const bool is_one = same.size() == 1;
     const bool has_only_lanes = is_one && shared.empty() && others.empty() && is_joined_directly(*same[0]);
     const auto groups = children_of(same);
-    json rows = json::array(), lanes = is_one ? lanes_of(*same[0], groups) : json::array();
+    DrawnNode made{.kind = !shared.empty()   ? "shared"
+                           : !others.empty() ? "mesh"
+                           : has_only_lanes  ? "direct"
+                                             : "switch",
+                   .binds = links_.any_binds(shared)};
+    if (is_one) made.lanes = lanes_of(*same[0], groups);
     if (shared.empty())
-      rows.push_back(row(has_only_lanes ? "direct links" : title_of(same, others.size()), "name"));
+      made.rows.push_back(row(has_only_lanes ? "direct links" : title_of(same, others.size()), "name"));
     const char* const noun = same[0]->children.size() == 2 ? plain_link : "backbone";
-    for (const auto& label : links_.labels(shared, is_one, noun))
-      rows.push_back(row(label.at("text"), "name", label.at("binds")));
-    for (const auto& label : links_.labels(others, is_one && others.size() <= most_listed))
-      rows.push_back(row(label.at("text"), "link", label.at("binds")));
-    json children = json::array();
-    for (const auto& group : groups) children.push_back(node(group, same.size()));
-    return {{"kind", !shared.empty()   ? "shared"
-                     : !others.empty() ? "mesh"
-                     : has_only_lanes  ? "direct"
-                                       : "switch"},
-            {"binds", links_.any_binds(shared)},
-            {"rows", std::move(rows)},
-            {"children", std::move(children)},
-            {"lanes", std::move(lanes)}};
+    for (const auto& label : links_.labels(shared, is_one, noun)) made.rows.push_back({label, "name"});
+    for (const auto& label : links_.labels(others, is_one && others.size() <= most_named_links))
+      made.rows.push_back({label, "link"});
+    for (const auto& group : groups) made.children.push_back(node(group, same.size()));
+    return made;
   }
 
   /// Whether nothing but direct links connects the children of the root.
@@ -284,22 +274,20 @@ class Drawer {
     return fmt::format("{}{}: {} links", is_one ? "network" : "networks", numbers, links);
   }
 
-  json lanes_of(const PlatformTree& tree, const std::vector<Same>& groups) const {
+  std::vector<DrawnLane> lanes_of(const PlatformTree& tree, const std::vector<Same>& groups) const {
     const auto place_of = [&](std::size_t child) {
-      return std::ranges::find(groups, Same{&tree.children[child]}) - groups.begin();
+      return static_cast<std::size_t>(std::ranges::find(groups, Same{&tree.children[child]}) -
+                                      groups.begin());
     };
-    json lanes = json::array();
+    std::vector<DrawnLane> lanes;
     for (const auto& direct : tree.direct)
       if (is_lane(tree, direct))
         for (const auto& label : links_.labels(direct.links, false))
-          lanes.push_back({{"from", place_of(direct.from)},
-                           {"to", place_of(direct.to)},
-                           {"text", label.at("text")},
-                           {"binds", label.at("binds")}});
+          lanes.push_back({label, place_of(direct.from), place_of(direct.to)});
     return lanes;
   }
 
-  const json& platform_;
+  const PlatformParts& platform_;
   NamedLinks links_;
   PlatformTree tree_;
   std::vector<bool> binding_hosts_;
@@ -307,15 +295,15 @@ class Drawer {
   std::size_t switches_ = 0;  ///< that have a number
 };
 
-std::string note_of(const json& platform) {
+std::string note_of(const PlatformParts& platform) {
   std::vector<std::string> notes;
-  if (!binding(platform, "links").empty())
+  if (!platform.binds.links.empty())
     notes.emplace_back(
         "The busiest link has, for its bandwidth, the most routes between hosts that exchange gradients or "
         "samples.");
-  if (!binding(platform, "hosts").empty())
+  if (!platform.binds.hosts.empty())
     notes.emplace_back("The slowest hosts are those of workers with the slowest device.");
-  if (const int left = platform.at("hosts_left_out"); left > 0)
+  if (const auto left = platform.hosts_left_out; left > 0)
     notes.push_back(left == 1 ? "1 more host is not drawn."
                               : fmt::format("{} more hosts are not drawn.", left));
   return fmt::format("{}", fmt::join(notes, " "));
@@ -323,15 +311,14 @@ std::string note_of(const json& platform) {
 
 }  // namespace
 
-json platform_drawing(const json& platform) {
-  return {{"title", platform.at("name")}, {"note", note_of(platform)}, {"root", Drawer(platform).root()}};
+DrawnPlatform platform_drawing(const PlatformParts& platform) {
+  return {.title = platform.name, .note = note_of(platform), .root = Drawer(platform).root()};
 }
 
-void add_platforms(const json& document, Page& page) {
-  const json platforms = document.value("platforms", json::array());
-  if (platforms.empty()) return;
-  page.add(Heading{2, platforms.size() == 1 ? "Platform" : "Platforms"});
-  for (const auto& platform : platforms) page.add(Drawing{platform});
+void add_platforms(const std::optional<std::vector<DrawnPlatform>>& platforms, Page& page) {
+  if (!platforms || platforms->empty()) return;
+  page.add(Heading{2, platforms->size() == 1 ? "Platform" : "Platforms"});
+  for (const auto& platform : *platforms) page.add(Drawing{platform});
 }
 
 }  // namespace tandem::validation

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,8 +11,6 @@
 
 namespace tandem::validation {
 namespace {
-
-using nlohmann::json;
 
 constexpr int usual_width = 460;
 constexpr int usual_shift = 150;  ///< of the box furthest to the right; with more, the picture is wider
@@ -102,14 +99,14 @@ std::vector<std::string> wrapped(const std::string& text, double size, int width
 }
 
 /// From the left of a box to that of its children, with room for lanes.
-int child_shift(const json& node) {
-  return indent + lane_distance * static_cast<int>(node.at("lanes").size());
+int child_shift(const DrawnNode& node) {
+  return indent + lane_distance * static_cast<int>(node.lanes.size());
 }
 
 /// From the left of a box to that of the box below it which is furthest to the right.
-int deepest_shift(const json& node) {
+int deepest_shift(const DrawnNode& node) {
   int largest = 0;
-  for (const auto& child : node.at("children"))
+  for (const auto& child : node.children)
     largest = std::max(largest, child_shift(node) + deepest_shift(child));
   return largest;
 }
@@ -119,13 +116,13 @@ std::string line(int x1, int y1, int x2, int y2, const std::string& classes) {
                      classes);
 }
 
-std::string with_binds(const std::string& style_class, const json& part) {
-  return style_class + (part.at("binds").get<bool>() ? " binds" : "");
+std::string with_binds(const std::string& style_class, bool binds) {
+  return style_class + (binds ? " binds" : "");
 }
 
 /// A direct link on its way down: it leaves one child, and has not come to the other.
 struct Lane {
-  const json* link;
+  const DrawnLane* link;
   int x;
   int from_y = 0;
 };
@@ -133,12 +130,11 @@ struct Lane {
 /// Collects the parts from the top of the picture to its bottom.
 class Picture {
  public:
-  explicit Picture(const json& drawing)
-      : title_(drawing.at("title")),
-        width_(usual_width + std::max(0, deepest_shift(drawing.at("root")) - usual_shift)) {
+  explicit Picture(const DrawnPlatform& drawing)
+      : title_(drawing.title), width_(usual_width + std::max(0, deepest_shift(drawing.root) - usual_shift)) {
     std::vector<Lane> none;
-    add_box(drawing.at("root"), 4, none, 0);
-    add_children(drawing.at("root"), 4);
+    add_box(drawing.root, 4, none, 0);
+    add_children(drawing.root, 4);
   }
 
   std::string document() const {
@@ -164,64 +160,63 @@ class Picture {
   }
 
   /// With the links that begin at it below its rows.
-  void add_box(const json& node, int x, std::vector<Lane>& starting, int ending) {
+  void add_box(const DrawnNode& node, int x, std::vector<Lane>& starting, int ending) {
     const int top = y_;
     const std::string before = std::exchange(parts_, "");
     y_ += 4;
-    for (const auto& row : node.at("rows"))
-      add_label(row.at("text"), x + padding, with_binds(row.at("kind").get<std::string>(), row));
+    for (const DrawnRow& row : node.rows) add_label(row.text, x + padding, with_binds(row.kind, row.binds));
     for (Lane& lane : starting) {
       lane.from_y = y_ + 8;
-      behind_ += line(lane.x, lane.from_y, x, lane.from_y, with_binds("direct", *lane.link));
-      add_label(lane.link->at("text"), x + padding, with_binds("link", *lane.link));
+      behind_ += line(lane.x, lane.from_y, x, lane.from_y, with_binds("direct", lane.link->binds));
+      add_label(lane.link->text, x + padding, with_binds("link", lane.link->binds));
     }
     y_ = std::max(y_ + 5, top + lane_ends + lane_end_gap * ending);
-    const std::string classes = with_binds(node.at("kind") == "host" ? "host" : "inner", node);
+    const std::string classes = with_binds(node.kind == "host" ? "host" : "inner", node.binds);
     std::string boxes;
-    for (const int behind : node.at("count").get<int>() > 1 ? std::vector{6, 3, 0} : std::vector{0})
+    for (const int behind : node.count > 1 ? std::vector{6, 3, 0} : std::vector{0})
       boxes +=
           fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\" class=\"{}\"/>\n",
                       x + behind, top + behind, width_ - x - 10, y_ - top, behind > 0 ? "more" : classes);
-    if (node.at("count").get<int>() > 1) y_ += 6;
+    if (node.count > 1) y_ += 6;
     parts_ = before + boxes + parts_;
   }
 
-  void add_children(const json& node, int x) {
-    const json &children = node.at("children"), &links = node.at("lanes");
+  void add_children(const DrawnNode& node, int x) {
+    const auto& children = node.children;
+    const auto& links = node.lanes;
     if (children.empty()) return;
     const int top = y_, child_x = x + child_shift(node);
-    const std::string kind = node.at("kind");
-    const bool has_spine = kind != "direct";
+    const bool has_spine = node.kind != "direct";
     std::vector<Lane> lanes;
     for (const auto& link : links)
       lanes.push_back({&link, x + spine + 10 + lane_distance * static_cast<int>(lanes.size())});
     int last = y_;
     for (std::size_t i = 0; i < children.size(); ++i) {
-      const json& child = children[i];
+      const DrawnNode& child = children[i];
       y_ += gap;
       bool binds = false;
-      for (const auto& link : child.at("link")) {
-        add_label(link.at("text"), links.empty() ? x + spine + 10 : child_x, with_binds("link", link));
-        binds = binds || link.at("binds").get<bool>();
+      for (const DrawnLabel& link : child.link) {
+        add_label(link.text, links.empty() ? x + spine + 10 : child_x, with_binds("link", link.binds));
+        binds = binds || link.binds;
       }
       y_ += 3;
       last = y_ + joint;
       if (has_spine) behind_ += line(x + spine, last, child_x, last, binds ? "link binds" : "link");
       add_child(child, child_x, lanes, i);
     }
-    if (has_spine) behind_ += line(x + spine, top, x + spine, last, with_binds(kind, node));
+    if (has_spine) behind_ += line(x + spine, top, x + spine, last, with_binds(node.kind, node.binds));
   }
 
-  void add_child(const json& child, int x, std::vector<Lane>& lanes, std::size_t index) {
+  void add_child(const DrawnNode& child, int x, std::vector<Lane>& lanes, std::size_t index) {
     std::vector<Lane> starting;
     int ending = 0;
     for (const Lane& lane : lanes)
-      if (lane.link->at("from") == index) starting.push_back(lane);
+      if (lane.link->from == index) starting.push_back(lane);
     for (const Lane& lane : lanes)
-      if (lane.link->at("to") == index) {
+      if (lane.link->to == index) {
         const int y = y_ + lane_ends + lane_end_gap * ending++;
-        behind_ += line(lane.x, lane.from_y, lane.x, y, with_binds("direct", *lane.link));
-        behind_ += line(lane.x, y, x, y, with_binds("direct", *lane.link));
+        behind_ += line(lane.x, lane.from_y, lane.x, y, with_binds("direct", lane.link->binds));
+        behind_ += line(lane.x, y, x, y, with_binds("direct", lane.link->binds));
       }
     add_box(child, x, starting, ending);
     for (const Lane& started : starting)
@@ -239,6 +234,6 @@ class Picture {
 
 }  // namespace
 
-std::string platform_svg(const json& drawing) { return Picture(drawing).document(); }
+std::string platform_svg(const DrawnPlatform& drawing) { return Picture(drawing).document(); }
 
 }  // namespace tandem::validation

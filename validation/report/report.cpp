@@ -11,104 +11,54 @@
 #include "policies/vocabulary/quantile.hpp"
 #include "validation/report/data_section.hpp"
 #include "validation/report/members.hpp"
-#include "workloads/records/format.hpp"
+#include "validation/report/report_fields.hpp"
+#include "workloads/experiment/json_fields.hpp"
 #include "workloads/records/occupants.hpp"
 #include "workloads/records/phase_order.hpp"
-#include "workloads/records/summary.hpp"
 
 namespace tandem::validation {
 namespace {
-
-using nlohmann::json;
-
-template <class T>
-json optional_json(const std::optional<T>& value) {
-  return value ? json(*value) : json();
-}
-
-json interval_json(const std::optional<Interval>& interval) {
-  return interval ? json{interval->low, interval->high} : json();
-}
-
-const char* verdict_name(Equivalence verdict) {
-  switch (verdict) {
-    case Equivalence::equivalent:
-      return "equivalent";
-    case Equivalence::different:
-      return "different";
-    case Equivalence::inconclusive:
-      return "inconclusive";
-  }
-  return "";
-}
 
 // ---- One configuration ----
 
 /// Workers that are shown one by one.
 constexpr std::size_t most_ranks = 8;
 
-json gate_json(const Gate& gate) {
-  return {{"state", state_name(gate.state)}, {"checked", gate.checked}, {"detail", gate.detail}};
-}
-
-json ensemble_json(const std::optional<EnsembleInterval>& interval) {
-  if (!interval) return nullptr;
-  return {{"low", interval->low},
-          {"high", interval->high},
-          {"inside", interval->inside},
-          {"runs", interval->runs}};
-}
-
-json figure_json(const Figure& figure, const RunInfo& info) {
-  return {{"key", figure.key},
-          {"name", figure.name},
-          {"unit", unit_name(figure.unit)},
-          {"rank", figure.rank},
-          {"host", host_of(info, figure.rank)},
-          {"simulated", figure.simulated},
-          {"measured", figure.measured},
-          {"error", figure.error},
-          {"witness", optional_json(figure.witness)},
-          {"contribution", optional_json(figure.contribution)},
-          {"interval", interval_json(figure.interval)},
-          {"noise_floor", optional_json(figure.noise_floor)},
-          {"ensemble", ensemble_json(figure.ensemble)},
-          {"verdict", figure.verdict ? json(verdict_name(*figure.verdict)) : json()}};
-}
-
-json curve_json(const Results& results) {
-  json curve = json::array();
+Curve curve_of(const Results& results) {
+  Curve curve;
   for (const auto& evaluation : results.journal.evaluations)
     if (!std::isnan(evaluation.accuracy))
       curve.push_back({evaluation.checkpoint_time.count(), evaluation.samples, evaluation.accuracy});
   return curve;
 }
 
-json accuracy_json(const VariantResults& variant) {
-  json runs = json::array();
-  for (const auto& run : variant.measured) runs.push_back(curve_json(run));
-  return {{"simulated", curve_json(variant.simulated)}, {"measured", std::move(runs)}};
+AccuracyCurves accuracy_of(const VariantResults& variant) {
+  AccuracyCurves curves{.simulated = curve_of(variant.simulated)};
+  for (const auto& run : variant.measured) curves.measured.push_back(curve_of(run));
+  return curves;
 }
 
-json chosen(const json& summary, const std::vector<const char*>& keys) {
-  json picked = json::object();
-  for (const char* key : keys) picked[key] = summary.at(key);
-  return picked;
+RunMetrics metrics_of(const Summary& summary) {
+  return {.samples = summary.samples,
+          .applied_samples = summary.applied_samples,
+          .pending_samples = summary.pending_samples,
+          .dropped_samples = summary.dropped_samples,
+          .applied_throughput = summary.applied_throughput,
+          .shares = summary.shares,
+          .exchange_shares = summary.exchange_shares,
+          .staleness = summary.staleness,
+          .local_steps = summary.local_steps,
+          .phase_order = summary.phase_order,
+          .servers = summary.servers,
+          .sharding = summary.sharding,
+          .time_to_target = summary.time_to_target,
+          .membership = summary.membership};
 }
 
-json metrics_of(const Results& results) {
-  json metrics =
-      chosen(results.summary, {"samples", "applied_samples", "dropped_samples", "pending_samples",
-                               "applied_throughput", "shares", "exchange_shares", "staleness", "local_steps",
-                               "phase_order", "servers", "sharding", "time_to_target"});
-  if (results.summary.contains("membership")) metrics["membership"] = results.summary.at("membership");
+ReportMetrics metrics_of(const VariantResults& variant) {
+  ReportMetrics metrics{.simulated = metrics_of(variant.simulated.summary)};
+  for (const auto& run : variant.measured) metrics.measured.push_back(metrics_of(run.summary));
   return metrics;
-}
-
-json metrics_json(const VariantResults& variant) {
-  json runs = json::array();
-  for (const auto& run : variant.measured) runs.push_back(metrics_of(run));
-  return {{"simulated", metrics_of(variant.simulated)}, {"measured", std::move(runs)}};
 }
 
 std::string label_of(const RunInfo& info, Rank rank) {
@@ -116,26 +66,25 @@ std::string label_of(const RunInfo& info, Rank rank) {
   return "rank " + std::to_string(rank) + (host.empty() ? "" : " on " + host);
 }
 
-/// Null when the rank took no step.
-json rank_json(const Results& results, Rank rank) {
-  for (const auto& entry : results.summary.at("ranks"))
-    if (entry.at("rank") == rank)
-      return chosen(entry, {"shares", "exchange_shares", "bytes_sent", "bytes_received"});
-  return nullptr;
+/// None when the rank took no step.
+std::optional<RankMetrics> metrics_of_rank(const Results& results, Rank rank) {
+  const auto found = std::ranges::find(results.summary.ranks, rank, &RankSummary::rank);
+  if (found == results.summary.ranks.end()) return std::nullopt;
+  return RankMetrics{found->shares, found->exchange_shares, found->bytes_sent, found->bytes_received};
 }
 
-json ranks_json(const VariantResults& variant) {
-  const auto& all = variant.simulated.summary.at("ranks");
-  json ranks = json::array();
-  for (const auto& entry : all) {
-    if (ranks.size() == most_ranks) break;
-    const Rank rank = entry.at("rank");
-    ranks.push_back({{"label", label_of(variant.simulated.info, rank)},
-                     {"simulated", rank_json(variant.simulated, rank)},
-                     {"measured", rank_json(variant.measured.front(), rank)}});
+ShownRanks shown_ranks(const VariantResults& variant) {
+  const auto& all = variant.simulated.summary.ranks;
+  ShownRanks shown;
+  for (const RankSummary& entry : all) {
+    if (shown.ranks.size() == most_ranks) break;
+    ShownRank& own = shown.ranks.emplace_back();
+    own.label = label_of(variant.simulated.info, entry.rank);
+    own.simulated = metrics_of_rank(variant.simulated, entry.rank);
+    own.measured = metrics_of_rank(variant.measured.front(), entry.rank);
   }
-  const std::size_t left_out = all.size() - ranks.size();
-  return {{"left_out", left_out}, {"ranks", std::move(ranks)}};
+  shown.left_out = all.size() - shown.ranks.size();
+  return shown;
 }
 
 double first_counted_start(const Results& results) {
@@ -146,8 +95,8 @@ double first_counted_start(const Results& results) {
 }
 
 /// The phases of a rank within a window of time, cut at its ends.
-json slices_of(const Results& results, Rank rank, double begin, double length) {
-  json slices = json::array();
+std::vector<Slice> slices_of(const Results& results, Rank rank, double begin, double length) {
+  std::vector<Slice> slices;
   for (const auto& step : results.journal.steps) {
     if (step.rank != rank) continue;
     double start = step.start.count() - begin;
@@ -169,7 +118,7 @@ int slot_of(const RunInfo& info, Rank rank) {
 /// One and a half rounds, to show local steps and the exchange after them.
 double window_length(const Results& results, const Comparison& comparison) {
   const auto& step = comparison.figure("step_time");
-  const double rounds = std::max(1.0, results.summary.at("rounds").get<double>());
+  const double rounds = std::max<double>(1.0, results.summary.rounds);
   std::set<Rank> workers;
   for (const auto& record : results.journal.steps) workers.insert(record.rank);
   const double steps_per_round =
@@ -177,32 +126,31 @@ double window_length(const Results& results, const Comparison& comparison) {
   return std::clamp(1.5 * steps_per_round, 4.0, 16.0) * std::max(step.simulated, step.measured);
 }
 
-json timeline_json(const VariantResults& variant, const Comparison& comparison) {
+Timeline timeline_of(const VariantResults& variant, const Comparison& comparison) {
   const Results& measured = variant.measured.front();
   const double length = window_length(variant.simulated, comparison);
   const double simulated_begin = first_counted_start(variant.simulated);
   const double measured_begin = first_counted_start(measured);
   std::set<Rank> workers;
   for (const auto& step : variant.simulated.journal.steps) workers.insert(step.rank);
-  json ranks = json::array();
+  Timeline timeline{.length_s = length};
   for (const Rank rank : workers) {
-    if (ranks.size() == most_ranks) break;
+    if (timeline.ranks.size() == most_ranks) break;
     const int slot = slot_of(variant.simulated.info, rank);
-    ranks.push_back({{"label", label_of(variant.simulated.info, rank)},
-                     {"simulated", slices_of(variant.simulated, rank, simulated_begin, length)},
-                     {"measured", slices_of(measured, rank, measured_begin, length)},
-                     {"members",
-                      {{"simulated", members_in_window(variant.simulated, slot, simulated_begin, length)},
-                       {"measured", members_in_window(measured, slot, measured_begin, length)}}}});
+    TimelineRank& own = timeline.ranks.emplace_back();
+    own.label = label_of(variant.simulated.info, rank);
+    own.simulated = slices_of(variant.simulated, rank, simulated_begin, length);
+    own.measured = slices_of(measured, rank, measured_begin, length);
+    own.members = {members_in_window(variant.simulated, slot, simulated_begin, length),
+                   members_in_window(measured, slot, measured_begin, length)};
   }
-  const std::size_t left_out = workers.size() - ranks.size();
-  return {{"length_s", length}, {"ranks_left_out", left_out}, {"ranks", std::move(ranks)}};
+  timeline.ranks_left_out = workers.size() - timeline.ranks.size();
+  return timeline;
 }
 
-/// Empty workers: there are no phases to compare.
-json phase_series_json(const VariantResults& variant) {
+/// No workers: there are no phases to compare.
+ShownPhases shown_phases(const VariantResults& variant) {
   constexpr std::size_t most_times = 120;
-  json all = {{"workers", json::array()}};
   const auto series_of = [&](const Results& results) {
     PhaseSeries series = phase_series(results.info, results.journal, most_times);
     if (series.times.empty()) return series;
@@ -212,80 +160,60 @@ json phase_series_json(const VariantResults& variant) {
     for (auto& row : series.phases) row.resize(series.workers.size());
     return series;
   };
-  const std::pair<const char*, PhaseSeries> worlds[] = {{"simulated", series_of(variant.simulated)},
-                                                        {"measured", series_of(variant.measured.front())}};
-  for (const auto& [world, series] : worlds) {
-    if (series.times.empty()) return {{"workers", json::array()}};
-    json times = json::array();
-    for (const Seconds time : series.times) times.push_back(time.count());
-    all[world] = {{"times", std::move(times)}, {"phases", series.phases}};
-  }
-  for (const Rank rank : worlds[0].second.workers)
-    all["workers"].push_back(label_of(variant.simulated.info, rank));
-  return all;
+  const PhaseSeries simulated = series_of(variant.simulated), measured = series_of(variant.measured.front());
+  if (simulated.times.empty() || measured.times.empty()) return {};
+  ShownPhases shown;
+  const auto add = [](const PhaseSeries& series, ShownPhases::Series& to) {
+    for (const Seconds time : series.times) to.times.push_back(time.count());
+    to.phases = series.phases;
+  };
+  add(simulated, shown.simulated);
+  add(measured, shown.measured);
+  for (const Rank rank : simulated.workers) shown.workers.push_back(label_of(variant.simulated.info, rank));
+  return shown;
 }
 
-json quantiles(const std::vector<double>& sorted, int pieces) {
-  json values = json::array();
+std::vector<double> quantiles(const std::vector<double>& sorted, int pieces) {
+  std::vector<double> values;
   for (int i = 0; i <= pieces; ++i)
     values.push_back(quantile(sorted, static_cast<double>(i) / static_cast<double>(pieces)));
   return values;
 }
 
-json step_times_json(const StepTimes& times) {
-  json shares = json::array(), simulated = json::array(), measured = json::array();
+StepTimeQuantiles quantiles_of(const StepTimes& times) {
+  StepTimeQuantiles all{.kolmogorov = times.kolmogorov, .wasserstein = times.wasserstein};
   for (const double share : StepTimes::shares) {
-    shares.push_back(share);
-    simulated.push_back(quantile(times.simulated, share));
-    measured.push_back(quantile(times.measured, share));
+    all.shares.push_back(share);
+    all.simulated.push_back(quantile(times.simulated, share));
+    all.measured.push_back(quantile(times.measured, share));
   }
-  return {{"shares", std::move(shares)},
-          {"simulated", std::move(simulated)},
-          {"measured", std::move(measured)},
-          {"kolmogorov", times.kolmogorov},
-          {"wasserstein", times.wasserstein}};
+  return all;
 }
 
-json attribution_json(const Comparison& comparison, const RunInfo& info) {
+ReportAttribution attribution_of(const Comparison& comparison, const RunInfo& info) {
   constexpr std::size_t most_parts = 12;
-  json parts = json::array();
-  double others = 0;
-  for (std::size_t i = 0; i < comparison.attribution.size(); ++i) {
-    const auto& part = comparison.attribution[i];
-    if (i >= most_parts) {
-      others += part.share;
+  ReportAttribution all{.total = comparison.figure("step_time").error};
+  for (const Contribution& part : comparison.attribution) {
+    if (all.parts.size() < most_parts) {
+      all.parts.push_back({part, host_of(info, part.rank), host_of(info, part.peer)});
       continue;
     }
-    parts.push_back({{"phase", part.phase},
-                     {"rank", part.rank},
-                     {"host", host_of(info, part.rank)},
-                     {"kind", part.kind},
-                     {"peer", part.peer},
-                     {"peer_host", host_of(info, part.peer)},
-                     {"share", part.share}});
+    ++all.others.parts;
+    all.others.share += part.share;
   }
-  const std::size_t left = comparison.attribution.size() - parts.size();
-  return {{"total", comparison.figure("step_time").error},
-          {"parts", std::move(parts)},
-          {"others", {{"parts", left}, {"share", others}}}};
+  return all;
 }
 
-/// Null for jobs without cache nodes.
-json data_detail(const VariantResults& variant) {
-  json simulated = data_epochs(variant.simulated.summary);
-  json measured = data_epochs(variant.measured.front().summary);
-  if (!simulated.is_array() || !measured.is_array()) return nullptr;
-  return {{"simulated", std::move(simulated)}, {"measured", std::move(measured)}};
+/// None for jobs without cache nodes.
+std::optional<Worlds<std::vector<DataEpoch>>> epochs_of(const VariantResults& variant) {
+  const auto& simulated = variant.simulated.summary.data;
+  const auto& measured = variant.measured.front().summary.data;
+  if (!simulated || !measured) return std::nullopt;
+  return Worlds<std::vector<DataEpoch>>{data_epochs(*simulated), data_epochs(*measured)};
 }
 
-json environment_json(const RunInfo& info) {
-  json environment = to_json(info);
-  environment.erase("experiment");
-  return environment;
-}
-
-json configuration_commands(const VariantResults& variant) {
-  json commands = json::array({variant.simulated.info.command});
+std::vector<std::string> commands_of(const VariantResults& variant) {
+  std::vector<std::string> commands = {variant.simulated.info.command};
   if (variant.witness) commands.push_back(variant.witness->info.command);
   for (const auto& run : variant.measured) commands.push_back(run.info.command);
   return commands;
@@ -293,109 +221,24 @@ json configuration_commands(const VariantResults& variant) {
 
 // ---- All configurations ----
 
-json errors_json(const ErrorSummary& s) {
-  return {{"key", s.key},
-          {"name", s.name},
-          {"unit", unit_name(s.unit)},
-          {"count", s.count},
-          {"undefined", s.undefined},
-          {"bias", s.bias},
-          {"mape", s.mape},
-          {"median", s.median},
-          {"p95", s.p95},
-          {"pearson", optional_json(s.pearson)},
-          {"largest", s.largest},
-          {"largest_configuration", s.largest_name},
-          {"mape_interval", interval_json(s.mape_interval)},
-          {"noise_floor", optional_json(s.noise_floor)},
-          {"error_over_noise", optional_json(s.error_over_noise)},
-          {"contribution", optional_json(s.contribution)},
-          {"absolute_contribution", optional_json(s.absolute_contribution)},
-          {"witnessed", s.witnessed},
-          {"code_path", optional_json(s.code_path)},
-          {"model", optional_json(s.model)},
-          {"equivalent", s.equivalent},
-          {"different", s.different},
-          {"inconclusive", s.inconclusive}};
-}
-
-json worlds_json(const BothWorlds& value) {
-  return {{"simulated", optional_json(value.simulated)}, {"measured", optional_json(value.measured)}};
-}
-
-json group_json(const Ranking& ranking) {
-  json variants = json::array();
-  for (const auto& variant : ranking.variants)
-    variants.push_back({{"name", variant.name},
-                        {"simulated_throughput", variant.simulated_throughput},
-                        {"measured_throughput", variant.measured_throughput},
-                        {"exchanges",
-                         {{"local_steps", variant.exchanges.steps},
-                          {"count", variant.exchanges.count},
-                          {"staleness", variant.exchanges.staleness}}},
-                        {"simulated_place", variant.simulated_place},
-                        {"measured_place", variant.measured_place},
-                        {"baseline", variant.baseline.empty() ? json() : json(variant.baseline)},
-                        {"speed_up", worlds_json(variant.speed_up)},
-                        {"target", optional_json(variant.target)},
-                        {"time_to_target", worlds_json(variant.time_to_target)},
-                        {"target_speed_up", worlds_json(variant.target_speed_up)}});
-  return {{"name", ranking.group},
-          {"spearman", optional_json(ranking.spearman)},
-          {"kendall", optional_json(ranking.kendall)},
-          {"same_order", ranking.same_order},
-          {"same_best", ranking.same_best},
-          {"largest_swapped_gap", ranking.largest_swapped_gap},
-          {"regret", ranking.regret},
-          {"variants", std::move(variants)}};
-}
-
-json set_json(const SetSummary& set) {
-  json errors = json::array(), groups = json::array();
-  for (const auto& summary : set.errors) errors.push_back(errors_json(summary));
-  for (const auto& ranking : set.groups) groups.push_back(group_json(ranking));
-  return {{"name", set.name},
-          {"configurations", set.configurations},
-          {"failed", set.failed},
-          {"errors", std::move(errors)},
-          {"timing_driven", set.timing_driven ? errors_json(*set.timing_driven) : json()},
-          {"coverage",
-           {{"configurations", set.coverage.configurations},
-            {"runs", set.coverage.runs},
-            {"inside", set.coverage.inside}}},
-          {"ranking",
-           {{"spearman", optional_json(set.spearman)},
-            {"kendall", optional_json(set.kendall)},
-            {"mean_spearman", optional_json(set.mean_spearman)},
-            {"mean_kendall", optional_json(set.mean_kendall)},
-            {"same_best", set.same_best},
-            {"mean_regret", set.mean_regret},
-            {"largest_regret", set.largest_regret},
-            {"speed_ups", set.speed_ups},
-            {"speed_up_mape", optional_json(set.speed_up_mape)}}},
-          {"groups", std::move(groups)},
-          {"mean_kolmogorov", set.mean_kolmogorov},
-          {"mean_wasserstein", set.mean_wasserstein}};
-}
-
 /// Errors of step time by host, over ranks and configurations; largest first.
-json hosts_json(const std::vector<json>& configurations) {
+std::vector<HostErrors> hosts_of(const std::vector<ReportConfiguration>& configurations) {
   struct Host {
     std::set<std::string> configurations;
     std::vector<double> errors;
   };
   std::map<std::pair<std::string, std::string>, Host> hosts;
   for (const auto& configuration : configurations) {
-    if (configuration.at("failure") != "") continue;
-    const std::filesystem::path platform(configuration.at("experiment").at("platform").get<std::string>());
-    for (const auto& figure : configuration.at("figures")) {
-      if (figure.at("rank") == -1 || !figure.at("error").is_number()) continue;
-      auto& host = hosts[{platform.stem().string(), figure.at("host")}];
-      host.configurations.insert(configuration.at("name"));
-      host.errors.push_back(figure.at("error"));
+    if (configuration.failed()) continue;
+    const std::filesystem::path platform(configuration.experiment.platform);
+    for (const ReportFigure& figure : configuration.figures) {
+      if (figure.rank == -1) continue;
+      auto& host = hosts[{platform.stem().string(), figure.host}];
+      host.configurations.insert(configuration.name);
+      host.errors.push_back(figure.error);
     }
   }
-  std::vector<json> all;
+  std::vector<HostErrors> all;
   for (const auto& [name, host] : hosts) {
     double sum = 0, magnitude = 0;
     for (const double error : host.errors) {
@@ -403,31 +246,27 @@ json hosts_json(const std::vector<json>& configurations) {
       magnitude += std::abs(error);
     }
     const auto count = static_cast<double>(host.errors.size());
-    all.push_back({{"platform", name.first},
-                   {"host", name.second},
-                   {"configurations", host.configurations.size()},
-                   {"bias", sum / count},
-                   {"mape", magnitude / count}});
+    all.push_back({.platform = name.first,
+                   .host = name.second,
+                   .configurations = host.configurations.size(),
+                   .bias = sum / count,
+                   .mape = magnitude / count});
   }
-  std::stable_sort(all.begin(), all.end(), [](const json& a, const json& b) {
-    return a.at("mape").get<double>() > b.at("mape").get<double>();
-  });
+  std::ranges::stable_sort(all, std::ranges::greater(), &HostErrors::mape);
   return all;
 }
 
-double error_of(const json& configuration) {
-  for (const auto& figure : configuration.at("figures"))
-    if (figure.at("key") == "step_time" && figure.at("rank") == -1 && figure.at("error").is_number())
-      return std::abs(figure.at("error").get<double>());
-  return 0;
+double error_of(const ReportConfiguration& configuration) {
+  const ReportFigure* figure = configuration.find("step_time");
+  return figure == nullptr ? 0 : std::abs(figure->error);
 }
 
 /// Keeps the details of the worst configurations and of some evenly chosen ones; this keeps reports of many
 /// configurations small.
-void keep_chosen_details(std::vector<json>& configurations) {
+void keep_chosen_details(std::vector<ReportConfiguration>& configurations) {
   std::vector<std::size_t> worked;
   for (std::size_t i = 0; i < configurations.size(); ++i)
-    if (configurations[i].at("failure") == "") worked.push_back(i);
+    if (!configurations[i].failed()) worked.push_back(i);
   if (worked.size() <= most_worst_details + most_even_details) return;
   auto by_error = worked;
   std::stable_sort(by_error.begin(), by_error.end(), [&](std::size_t a, std::size_t b) {
@@ -439,134 +278,147 @@ void keep_chosen_details(std::vector<json>& configurations) {
   for (std::size_t k = 0; k < most_even_details; ++k)
     chosen.insert(worked[(2 * k + 1) * worked.size() / (2 * most_even_details)]);
   for (std::size_t i = 0; i < configurations.size(); ++i)
-    if (!chosen.contains(i) && configurations[i].contains("detail")) configurations[i]["detail"] = nullptr;
+    if (!chosen.contains(i)) configurations[i].detail.reset();
 }
 
-json all_commands(const std::vector<json>& configurations) {
-  json commands = json::array();
+std::vector<std::string> all_commands(const std::vector<ReportConfiguration>& configurations) {
+  std::vector<std::string> commands;
   for (const auto& configuration : configurations)
-    if (configuration.contains("commands"))
-      for (const auto& command : configuration.at("commands")) commands.push_back(command);
+    commands.insert(commands.end(), configuration.commands.begin(), configuration.commands.end());
   return commands;
 }
 
 /// The largest share of samples at which a GPU of the run was throttled.
 double throttled_share(const Results& run) {
   double most = 0.0;
-  if (run.summary.contains("gpus"))
-    for (const auto& gpu : run.summary.at("gpus")) most = std::max(most, gpu.at("throttled").get<double>());
+  for (const auto& gpu : run.summary.gpus) most = std::max(most, gpu.throttled);
   return most;
 }
 
 }  // namespace
 
-json configuration_document(const VariantResults& variant, const Comparison& comparison) {
+const ReportFigure* ReportConfiguration::find(const std::string& key) const {
+  const auto found = std::ranges::find_if(
+      figures, [&](const ReportFigure& figure) { return figure.key == key && figure.rank == -1; });
+  return found == figures.end() ? nullptr : &*found;
+}
+
+std::vector<const ReportConfiguration*> Report::compared() const {
+  std::vector<const ReportConfiguration*> all;
+  for (const auto& configuration : configurations)
+    if (!configuration.failed()) all.push_back(&configuration);
+  return all;
+}
+
+std::vector<const ReportConfiguration*> Report::detailed() const {
+  auto all = compared();
+  std::erase_if(all, [](const auto* configuration) { return !configuration->detail; });
+  std::ranges::stable_sort(all, std::ranges::greater(),
+                           [](const auto* configuration) { return error_of(*configuration); });
+  return all;
+}
+
+nlohmann::json to_json(const Report& report) { return write_fields(report); }
+
+Report report_from_json(const nlohmann::json& document, const std::string& file) {
+  return read_fields<Report>(document, file);
+}
+
+ReportConfiguration report_configuration(const VariantResults& variant, const Comparison& comparison) {
   const RunInfo& info = variant.simulated.info;
-  json figures = json::array();
-  for (const auto& figure : comparison.figures) figures.push_back(figure_json(figure, info));
-  std::int64_t missed = 0;
-  double cpu_wait_share = 0.0;
-  double other_load = 0.0;
-  double throttled = 0.0;
+  const Results& measured = variant.measured.front();
+  ReportConfiguration all{.name = variant.name,
+                          .group = variant.group,
+                          .algorithm = variant.algorithm.empty() ? variant.name : variant.algorithm,
+                          .set = variant.calibration ? "calibration" : "hold-out",
+                          .repetitions = variant.measured.size(),
+                          .draws = variant.draws,
+                          .warmup_steps = info.experiment.warmup_steps,
+                          .unmatched_steps = comparison.unmatched_steps,
+                          .other_origin = comparison.origin.difference,
+                          .gates = {comparison.operations, comparison.decisions, comparison.replay},
+                          .metrics = metrics_of(variant),
+                          .members = report_members(comparison.members),
+                          .data = data_of_worlds(variant.simulated.summary, measured.summary),
+                          .step_times = quantiles_of(comparison.step_times),
+                          .attribution = attribution_of(comparison, info),
+                          .environment = {info, measured.info},
+                          .experiment = info.experiment,
+                          .commands = commands_of(variant)};
+  for (const Figure& figure : comparison.figures) all.figures.push_back({figure, host_of(info, figure.rank)});
   for (const auto& run : variant.measured) {
-    throttled = std::max(throttled, throttled_share(run));
-    missed += run.journal.missed_deadlines;
-    other_load = std::max(other_load, run.journal.other_load);
-    cpu_wait_share =
-        std::max(cpu_wait_share, run.journal.cpu_wait.count() / run.summary.at("makespan_s").get<double>());
+    all.throttled = std::max(all.throttled, throttled_share(run));
+    all.missed_deadlines += run.journal.missed_deadlines;
+    all.other_load = std::max(all.other_load, run.journal.other_load);
+    all.cpu_wait_share = std::max(all.cpu_wait_share, run.journal.cpu_wait.count() / run.summary.makespan_s);
   }
-  return {{"name", variant.name},
-          {"group", variant.group},
-          {"algorithm", variant.algorithm.empty() ? variant.name : variant.algorithm},
-          {"set", variant.calibration ? "calibration" : "hold-out"},
-          {"failure", ""},
-          {"repetitions", variant.measured.size()},
-          {"draws", variant.draws},
-          {"warmup_steps", info.experiment.warmup_steps},
-          {"unmatched_steps", comparison.unmatched_steps},
-          {"missed_deadlines", missed},
-          {"cpu_wait_share", cpu_wait_share},
-          {"other_load", other_load},
-          {"throttled", throttled},
-          {"other_origin", comparison.origin.difference},
-          {"gates",
-           {{"operations", gate_json(comparison.operations)},
-            {"decisions", gate_json(comparison.decisions)},
-            {"replay", gate_json(comparison.replay)}}},
-          {"figures", std::move(figures)},
-          {"metrics", metrics_json(variant)},
-          {"members", members_json(comparison.members)},
-          {"data", data_of_worlds(variant.simulated.summary, variant.measured.front().summary)},
-          {"step_times", step_times_json(comparison.step_times)},
-          {"attribution", attribution_json(comparison, info)},
-          {"environment",
-           {{"simulated", environment_json(info)},
-            {"measured", environment_json(variant.measured.front().info)}}},
-          {"experiment", to_json(info.experiment)},
-          {"commands", configuration_commands(variant)},
-          {"detail",
-           {{"accuracy", accuracy_json(variant)},
-            {"ranks", ranks_json(variant)},
-            {"step_times",
-             {{"simulated", quantiles(comparison.step_times.simulated, 100)},
-              {"measured", quantiles(comparison.step_times.measured, 100)}}},
-            {"phase_series", phase_series_json(variant)},
-            {"data", data_detail(variant)},
-            {"members", members_detail(variant.simulated, variant.measured.front(), comparison.members)},
-            {"timeline", timeline_json(variant, comparison)}}}};
+  all.detail = ConfigurationDetail{.accuracy = accuracy_of(variant),
+                                   .ranks = shown_ranks(variant),
+                                   .step_times = {quantiles(comparison.step_times.simulated, 100),
+                                                  quantiles(comparison.step_times.measured, 100)},
+                                   .phase_series = shown_phases(variant),
+                                   .data = epochs_of(variant),
+                                   .members = shown_members(variant.simulated, measured, comparison.members),
+                                   .timeline = timeline_of(variant, comparison)};
+  return all;
 }
 
-json failed_configuration_document(const Compared& configuration) {
-  return {{"name", configuration.name},
-          {"group", configuration.group},
-          {"algorithm", configuration.algorithm},
-          {"set", configuration.calibration ? "calibration" : "hold-out"},
-          {"failure", configuration.failure}};
+ReportConfiguration failed_configuration(const Compared& configuration) {
+  return {.name = configuration.name,
+          .group = configuration.group,
+          .algorithm = configuration.algorithm,
+          .set = configuration.calibration ? "calibration" : "hold-out",
+          .failure = configuration.failure};
 }
 
-json report_document(std::vector<json> configurations, const Validation& validation,
-                     const ReportSource& source) {
+Report make_report(std::vector<ReportConfiguration> configurations, const Validation& validation,
+                   const ReportSource& source) {
   TANDEM_CHECK(configurations.size() == validation.configurations.size());
   keep_chosen_details(configurations);
   // Without a split there is only one set.
   if (validation.sets.size() == 1)
-    for (auto& configuration : configurations) configuration["set"] = "all";
-  json sets = json::array();
-  for (const auto& set : validation.sets) sets.push_back(set_json(set));
-  json hosts = hosts_json(configurations);
-  json commands = source.commands.empty() ? all_commands(configurations) : json(source.commands);
-  json document = {{"schema_version", report_schema_version},
-                   {"title", source.title},
-                   {"question", validation.question},
-                   {"headline", validation.best},
-                   {"warnings", validation.warnings},
-                   {"verdict", validation.verdict},
-                   {"passed", validation.passed()},
-                   {"state", name_of(validation.judgement.verdict)},
-                   {"reasons", validation.judgement.reasons},
-                   {"advice", validation.judgement.advice},
-                   {"tolerance", validation.tolerance},
-                   {"margin", CompareOptions().margin},
-                   {"mape", validation.mape},
-                   {"bias", validation.bias},
-                   {"worst", {{"configuration", validation.worst_variant}, {"error", validation.worst}}},
-                   {"sets", std::move(sets)},
-                   {"configurations", std::move(configurations)},
-                   {"hosts", std::move(hosts)},
-                   {"profiles", source.profiles},
-                   {"phases", phase_names},
-                   {"commands", std::move(commands)}};
-  if (!source.several_jobs.empty()) document["several_jobs"] = source.several_jobs;
-  return document;
+    for (auto& configuration : configurations) configuration.set = "all";
+  Report report{.title = source.title,
+                .question = validation.question,
+                .headline = validation.best,
+                .warnings = validation.warnings,
+                .state = name_of(validation.judgement.verdict),
+                .passed = validation.passed(),
+                .verdict = validation.verdict,
+                .reasons = validation.judgement.reasons,
+                .advice = validation.judgement.advice,
+                .tolerance = validation.tolerance,
+                .margin = CompareOptions().margin,
+                .mape = validation.mape,
+                .bias = validation.bias,
+                .worst = {validation.worst_variant, validation.worst},
+                .sets = validation.sets,
+                .several_jobs = source.several_jobs,
+                .hosts = hosts_of(configurations),
+                .profiles = source.profiles,
+                .phases = {std::begin(phase_names), std::end(phase_names)},
+                .commands = source.commands.empty() ? all_commands(configurations) : source.commands};
+  report.configurations = std::move(configurations);
+  return report;
 }
 
-json report_document(const std::vector<VariantResults>& variants, const Validation& validation,
-                     const ReportSource& source) {
+Report make_report(const std::vector<VariantResults>& variants, const Validation& validation,
+                   const ReportSource& source) {
   TANDEM_CHECK(variants.size() == validation.configurations.size());
-  std::vector<json> configurations;
+  std::vector<ReportConfiguration> configurations;
   for (std::size_t i = 0; i < variants.size(); ++i)
-    configurations.push_back(configuration_document(variants[i], *validation.configurations[i].comparison));
-  return report_document(std::move(configurations), validation, source);
+    configurations.push_back(report_configuration(variants[i], *validation.configurations[i].comparison));
+  return make_report(std::move(configurations), validation, source);
+}
+
+std::vector<PlatformUse> platforms_of(const Report& report) {
+  std::vector<PlatformUse> uses;
+  for (const auto* own : report.compared())
+    uses.push_back({.path = own->experiment.platform,
+                    .precision = own->experiment.workload.precision,
+                    .hosts = own->environment.simulated.hosts,
+                    .roles = own->environment.simulated.roles});
+  return uses;
 }
 
 }  // namespace tandem::validation

@@ -1,132 +1,332 @@
-// The report of a validation: one JSON document, and pages made from nothing but that document. Writes files,
-// opens no network connection, and what it writes does not either.
-//
-// report.json, schema version 6 (times in seconds, errors as ratios; null: not known):
-//   question         what was asked: model, images, work per sample, batch, devices, network; "": not known
-//   headline         the best configuration in words
-//   warnings         [sentence, ...]: what a reader must know before the figures
-//   schema_version, title, state ("PASSED", "PASSED WITH WARNINGS", "INCONCLUSIVE" or "FAILED"), passed (true
-//   for the first two), verdict (a sentence), reasons and advice (lists of texts), tolerance, margin (of
-//   equivalence)
-//   mape, bias, worst {configuration, error}: of step time in the headline's set
-//   sets             [set, ...], the headline's first; one is called "all", and with a split there are also
-//                    "hold-out" (the headline) and "calibration". set:
-//                    {name, configurations, failed,
-//                     errors: [{key, name, unit, count, undefined (measured 0 of it), bias, mape, median, p95
-//                               (of |error|), pearson (correlation of simulated and measured values
-//                               over configurations), largest, largest_configuration, mape_interval: [low,
-//                               high] at 90 % over configurations, noise_floor, error_over_noise,
-//                               contribution and absolute_contribution (of a phase: means, of step time),
-//                               witnessed (configurations with an SMPI witness), code_path and model (mean
-//                               |simulated - witness| and |witness - measured| over measured), equivalent,
-//                               different, inconclusive (counts of configurations)}],
-//                     timing_driven: errors of step_time of the configurations with an ensemble; null: none,
-//                     coverage: {configurations, runs, inside}: their measured runs in the 90 % intervals,
-//                     ranking: {spearman, kendall (over all configurations), mean_spearman, mean_kendall,
-//                               same_best (groups), mean_regret, largest_regret (over groups), speed_ups
-//                               (variants with one over another), speed_up_mape (mean |error| of these)},
-//                     groups: [{name, spearman, kendall, same_order, same_best, largest_swapped_gap, regret,
-//                               variants: [{name, simulated_throughput, measured_throughput,
-//                               exchanges: {local_steps (per exchange), count (per worker), staleness}, as
-//                               simulated,
-//                               simulated_place, measured_place, baseline (the group's bsp of the same
-//                               platform, model and data set), speed_up: worlds (throughput over that of the
-//                               baseline), target (accuracy), time_to_target: worlds (without evaluations;
-//                               mean of all repetitions, null if one did not reach it), target_speed_up:
-//                               worlds (the baseline's time to the target over its own)}]}],
-//                               worlds: {simulated, measured}
-//                     mean_kolmogorov, mean_wasserstein}
-//   configurations   [{name, group, algorithm, set, failure ("": none; otherwise the following keys are
-//                     missing),
-//                      repetitions, draws (simulations of which the one with the median throughput is
-//                      compared), warmup_steps, unmatched_steps, missed_deadlines (of all repetitions),
-//                      cpu_wait_share (longest wait of a rank for a CPU core, of the makespan),
-//                      other_load (largest share of the cores that other programs used during a run),
-//                      throttled (largest share of the samples at which a GPU was throttled),
-//                      other_origin (why the differences are no errors of a prediction; "": they are),
-//                      gates: {operations, decisions, replay}: each {state, checked, detail},
-//                      figures: [{key, name, unit, rank (-1: all), host, simulated, measured, error,
-//                                 witness (value under SMPI), contribution (of a phase to the error of step
-//                                 time), interval: [low, high] at 95 %, noise_floor, verdict, ensemble: {low,
-//                                 high (90 % of simulations), inside (measured runs), runs}, or null}],
-//                      metrics: {simulated: run, measured: [run, ...]}, run: samples, applied_samples,
-//                               dropped_samples, pending_samples, applied_throughput, shares,
-//                               exchange_shares, staleness, local_steps, phase_order, servers, sharding,
-//                               time_to_target and membership (if there is one) of its summary.json,
-//                      members: of jobs whose machines may depart, else null or missing:
-//                               {departures, arrivals (while the job ran), lost_samples: worlds (measured:
-//                               means over repetitions), largest_shift_s (of the time of a departure),
-//                               noticed_after_s, gone_after_s: worlds (means, since departures), batch (of a
-//                               worker), lost_per_departure (difference of the samples),
-//                               lost_steps_per_departure, differences [text, ...] (of machines and
-//                               departures), after_the_end (how many are in one result only because
-//                               training had ended in the other)},
-//                      data: of jobs with cache nodes, else null or missing: {simulated: {cold, warm},
-//                               measured (the first)}, as in summary.json,
-//                      step_times: {shares: [0.5, ...], simulated: [quantile, ...], measured, kolmogorov,
-//                                   wasserstein (over the measured mean)},
-//                      attribution: {total (error of step time), parts: [{phase, rank, host, kind, peer,
-//                                    peer_host, share}], others {parts, share}}: shares add up to the total,
-//                      environment: {simulated, measured}: run.json without its experiment,
-//                      experiment, commands,
-//                      detail: of chosen configurations (those with the largest errors, and some evenly),
-//                      else
-//                        null: {accuracy: {simulated: curve, measured: [curve, ...]}, curve:
-//                               [[checkpoint_time_s, samples, accuracy], ...], ranks: {left_out, ranks:
-//                               [{label, simulated: run, measured: run (the first)}]}, run: {shares,
-//                               exchange_shares, bytes_sent, bytes_received} of the worker in summary.json,
-//                               step_times: {simulated: [101 quantiles], measured},
-//                               phase_series: {workers: [label, ...], simulated: {times: [s, ...], phases:
-//                               [[phase of each worker], ...]}, measured}: at the first worker's steps;
-//                               workers empty: none, data: {simulated, measured}: as data_epochs()
-//                               (data_section.hpp) or null, members: {occupants: [{slot, machine (its number
-//                               in the slot), host, cause, joined_s, departed_s, noticed_after_s,
-//                               gone_after_s: worlds}], occupants_left_out, simulated, measured: as
-//                               members_of_run() (members.hpp)} or null, timeline: {length_s, ranks_left_out,
-//                               ranks: [{label, simulated: slices, measured: slices, members: {simulated,
-//                               measured}: as members_in_window()}]}, slices: [[start_s, duration_s, phase,
-//                               step], ...], phase indexing `phases`}}]
-//   several_jobs     [{name, jobs: [{job, configuration (of which the figures of the job are), start_s},
-//   ...],
-//                      figures: [{key, name, unit, simulated, measured, error, noise_floor}, ...] of all of
-//                      these jobs}]: of experiments of several jobs, each of which is a configuration;
-//                      missing: there are none
-//   hosts            [{platform, host, configurations, bias, mape}]: of the step time of ranks on them
-//   profiles         [{path, configurations, settings_of (configuration whose settings were calibrated),
-//                      date, machine, software, other_load (of other programs), command, failure}]
-//   platforms        [what platform_drawing() returns, ...]; missing: not known
-//   phases           names of the phases of a step
-//   commands         how to repeat everything
+// The report of a validation: report.json as data, and pages made from nothing but it. Writes files, opens no
+// network connection, and what it writes does not either. Times are in seconds, errors are ratios; NaN and
+// none: not known. report_fields.hpp has the keys.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "validation/compare/summary.hpp"
+#include "validation/report/platform_parts.hpp"
 
 namespace tandem::validation {
 
 inline constexpr int report_schema_version = 8;
 
+/// Of both worlds.
+template <class T>
+struct Worlds {
+  T simulated{};
+  T measured{};
+};
+
+struct ReportFigure : Figure {
+  std::string host{};
+};
+
+struct ReportGates {
+  Gate operations{}, decisions{}, replay{};
+};
+
+/// What summary.json says of one run, of which there are no errors.
+struct RunMetrics {
+  std::int64_t samples = 0;
+  std::optional<std::int64_t> applied_samples{}, pending_samples{};
+  std::int64_t dropped_samples = 0;
+  std::optional<double> applied_throughput{};
+  std::optional<TimeShares> shares{};
+  std::optional<ExchangeShares> exchange_shares{};
+  std::optional<DistributionSummary> staleness{}, local_steps{};
+  std::optional<double> phase_order{};
+  std::vector<ServerSummary> servers{};
+  std::optional<ShardSizes> sharding{};
+  std::optional<TargetOutcome> time_to_target{};
+  std::optional<MembershipSummary> membership{};
+};
+struct ReportMetrics {
+  RunMetrics simulated{};
+  std::vector<RunMetrics> measured{};
+};
+
+/// Of jobs whose machines may depart. Measured: means over repetitions.
+struct ReportMembers {
+  MembersFigure departures{}, arrivals{}, lost_samples{};
+  std::optional<double> largest_shift_s{};       ///< of the time of a departure
+  BothWorlds noticed_after_s{}, gone_after_s{};  ///< means, since departures
+  int batch = 0;                                 ///< of a worker
+  std::optional<double> lost_per_departure{};    ///< difference of the samples
+  std::optional<double> lost_steps_per_departure{};
+  std::vector<std::string> differences{};  ///< of machines and departures
+  int after_the_end = 0;  ///< how many are in one result only because training had ended in the other
+};
+
+/// How samples reached workers.
+struct DataParts {
+  std::optional<DataPart> cold{}, warm{};
+};
+
+/// Quantiles of the durations of steps.
+struct StepTimeQuantiles {
+  std::vector<double> shares{}, simulated{}, measured{};
+  double kolmogorov = 0;
+  double wasserstein = 0;  ///< over the measured mean
+};
+
+struct AttributedPart : Contribution {
+  std::string host{}, peer_host{};
+};
+/// The shares add up to the total.
+struct ReportAttribution {
+  struct Others {
+    std::size_t parts = 0;
+    double share = 0;
+  };
+  double total = 0;  ///< error of step time
+  std::vector<AttributedPart> parts{};
+  Others others{};
+};
+
+// ---- Details of a configuration ----
+
+struct CurvePoint {
+  double checkpoint_time_s = 0;
+  std::int64_t samples = 0;
+  double accuracy = 0;
+};
+using Curve = std::vector<CurvePoint>;
+struct AccuracyCurves {
+  Curve simulated{};
+  std::vector<Curve> measured{};
+};
+
+struct RankMetrics {
+  TimeShares shares{};
+  std::optional<ExchangeShares> exchange_shares{};
+  std::int64_t bytes_sent = 0, bytes_received = 0;
+};
+/// None: the rank took no step.
+struct ShownRank : Worlds<std::optional<RankMetrics>> {
+  std::string label{};
+};
+struct ShownRanks {
+  std::size_t left_out = 0;
+  std::vector<ShownRank> ranks{};
+};
+
+/// At the first worker's steps, the phase of each worker. No workers: none.
+struct ShownPhases {
+  struct Series {
+    std::vector<double> times{};
+    std::vector<std::vector<double>> phases{};
+  };
+  std::vector<std::string> workers{};
+  Series simulated{}, measured{};
+};
+
+struct DataEpoch {
+  std::int64_t epoch = 0;
+  std::optional<double> time_s{};
+  std::map<std::string, ClassSums> classes{};
+};
+
+/// The time of a machine in a slot.
+struct MemberStay {
+  std::int64_t machine = 0;
+  bool arrived = false;  ///< while the job ran
+  double joined_s = 0;
+  std::optional<double> departed_s{};  ///< none: it stayed
+  std::optional<double> gone_s{};
+  std::string cause{};
+};
+struct MemberSlot {
+  int slot = 0;
+  std::string label{};
+  std::vector<MemberStay> stays{};
+};
+struct LaunchSpan {
+  std::int64_t number = 0;
+  double from_s = 0, to_s = 0;
+};
+/// What a timeline and a chart of live workers show of one run.
+struct MembersOfRun {
+  double end_s = 0;                            ///< of the job
+  std::vector<std::pair<double, int>> live{};  ///< workers, from a time on
+  std::size_t slots_left_out = 0;
+  std::vector<MemberSlot> slots{};
+  std::vector<std::pair<double, double>> pauses{};
+  std::vector<LaunchSpan> launches{};
+};
+struct ShownOccupant {
+  int slot = 0;
+  std::int64_t machine = 0;  ///< its number in the slot
+  std::string host{}, cause{};
+  BothWorlds joined_s{}, departed_s{}, noticed_after_s{}, gone_after_s{};
+};
+struct ShownMembers : Worlds<MembersOfRun> {
+  std::vector<ShownOccupant> occupants{};
+  std::size_t occupants_left_out = 0;
+};
+
+/// A phase of a step within the window of a timeline.
+struct Slice {
+  double start_s = 0, duration_s = 0;
+  std::size_t phase = 0;
+  int step = 0;
+};
+struct MemberMark {
+  double time_s = 0;
+  std::string kind{};  ///< "joined" or "departed"
+  std::string text{};
+};
+/// Of one slot within the window of a timeline; times from its begin.
+struct WindowMembers {
+  std::vector<std::pair<double, double>> absent{};  ///< begin and duration
+  std::vector<MemberMark> marks{};
+};
+struct TimelineRank : Worlds<std::vector<Slice>> {
+  std::string label{};
+  Worlds<std::optional<WindowMembers>> members{};
+};
+struct Timeline {
+  double length_s = 0;
+  std::size_t ranks_left_out = 0;
+  std::vector<TimelineRank> ranks{};
+};
+
+struct ConfigurationDetail {
+  AccuracyCurves accuracy{};
+  ShownRanks ranks{};
+  Worlds<std::vector<double>> step_times{};  ///< 101 quantiles
+  ShownPhases phase_series{};
+  std::optional<Worlds<std::vector<DataEpoch>>> data{};
+  std::optional<ShownMembers> members{};
+  Timeline timeline{};
+};
+
+/// What the report says of one configuration.
+struct ReportConfiguration {
+  std::string name{}, group{}, algorithm{};
+  std::string set{};      ///< "all", "hold-out", "calibration"
+  std::string failure{};  ///< empty: none; otherwise nothing below is known
+  std::size_t repetitions = 0;
+  int draws = 0;  ///< simulations of which the one with the median throughput is compared
+  int warmup_steps = 0;
+  int unmatched_steps = 0;
+  std::int64_t missed_deadlines = 0;  ///< of all repetitions
+  double cpu_wait_share = 0;          ///< longest wait of a rank for a CPU core, of the makespan
+  double other_load = 0;              ///< largest share of the cores that other programs used during a run
+  double throttled = 0;               ///< largest share of the samples at which a GPU was throttled
+  std::string other_origin{};         ///< why the differences are no errors of a prediction; empty: they are
+  ReportGates gates{};
+  std::vector<ReportFigure> figures{};
+  ReportMetrics metrics{};
+  std::optional<ReportMembers> members{};
+  std::optional<Worlds<DataParts>> data{};
+  StepTimeQuantiles step_times{};
+  ReportAttribution attribution{};
+  Worlds<RunInfo> environment{};  ///< without the experiment
+  Experiment experiment{};
+  std::vector<std::string> commands{};
+  /// Of the configurations with the largest errors, and some evenly chosen.
+  std::optional<ConfigurationDetail> detail{};
+
+  bool failed() const { return !failure.empty(); }
+  /// The figure of all ranks with this key; null when there is none.
+  const ReportFigure* find(const std::string& key) const;
+};
+
+// ---- The whole ----
+
+struct WorstError {
+  std::string configuration{};
+  double error = 0;
+};
+
+/// The step time of the ranks on a host.
+struct HostErrors {
+  std::string platform{}, host{};
+  std::size_t configurations = 0;
+  double bias = 0, mape = 0;
+};
+
+struct ReportProfile {
+  std::string path{};
+  std::vector<std::string> configurations{};  ///< that use it
+  std::optional<std::string> settings_of{};   ///< configuration whose settings were calibrated
+  std::optional<std::string> date{}, machine{}, software{};
+  std::optional<double> other_load{};  ///< of other programs
+  std::optional<std::string> command{};
+  std::string failure{};
+};
+
+/// The jobs of an experiment of several, each of which is a configuration.
+struct ReportJobs {
+  struct Job {
+    std::string job{};
+    std::string configuration{};  ///< that has its figures
+    double start_s = 0;
+  };
+  std::string name{};
+  std::vector<Job> jobs{};
+  std::vector<Figure> figures{};  ///< of all of these jobs
+};
+
+struct Report {
+  int schema_version = report_schema_version;
+  std::string title{};
+  std::string question{};               ///< what was asked; empty: not known
+  std::string headline{};               ///< the best configuration in words
+  std::vector<std::string> warnings{};  ///< what a reader must know before the figures
+  std::string state{};                  ///< "PASSED", "PASSED WITH WARNINGS", "INCONCLUSIVE" or "FAILED"
+  bool passed = false;                  ///< the first two
+  std::string verdict{};
+  std::vector<std::string> reasons{}, advice{};
+  double tolerance = 0;
+  double margin = 0;          ///< of equivalence
+  double mape = 0, bias = 0;  ///< of step time in the headline's set
+  WorstError worst{};
+  std::vector<SetSummary> sets{};  ///< the headline's first
+  std::vector<ReportConfiguration> configurations{};
+  std::vector<ReportJobs> several_jobs{};
+  std::vector<HostErrors> hosts{};
+  std::vector<ReportProfile> profiles{};
+  std::optional<std::vector<DrawnPlatform>> platforms{};  ///< none: not known
+  std::vector<std::string> phases{};                      ///< of a step
+  std::vector<std::string> commands{};                    ///< how to repeat everything
+
+  /// The configurations that were compared.
+  std::vector<const ReportConfiguration*> compared() const;
+  /// The compared configurations with details; the largest error of step time first.
+  std::vector<const ReportConfiguration*> detailed() const;
+};
+nlohmann::json to_json(const Report& report);
+/// Inverse of to_json. `file`: for messages. Errors: ConfigError with the file and the key.
+Report report_from_json(const nlohmann::json& document, const std::string& file);
+
 struct ReportSource {
-  std::string title;                       ///< the experiment's or suite's name
-  std::vector<std::string> commands;       ///< empty: those that the results name
-  std::vector<nlohmann::json> profiles{};  ///< as in the schema
-  std::vector<nlohmann::json> several_jobs{};
+  std::string title;                  ///< the experiment's or suite's name
+  std::vector<std::string> commands;  ///< empty: those that the results name
+  std::vector<ReportProfile> profiles{};
+  std::vector<ReportJobs> several_jobs{};
 };
 
 /// How many configurations are shown in detail when there are more: the worst, and as many evenly chosen.
 inline constexpr std::size_t most_worst_details = 12;
 inline constexpr std::size_t most_even_details = 12;
 
-/// What the report says of one configuration.
-nlohmann::json configuration_document(const VariantResults& results, const Comparison& comparison);
-nlohmann::json failed_configuration_document(const Compared& configuration);
+ReportConfiguration report_configuration(const VariantResults& results, const Comparison& comparison);
+ReportConfiguration failed_configuration(const Compared& configuration);
 /// Pre: `configurations` are those of `validation`, in its order.
-nlohmann::json report_document(std::vector<nlohmann::json> configurations, const Validation& validation,
-                               const ReportSource& source);
-nlohmann::json report_document(const std::vector<VariantResults>& variants, const Validation& validation,
-                               const ReportSource& source);
+Report make_report(std::vector<ReportConfiguration> configurations, const Validation& validation,
+                   const ReportSource& source);
+Report make_report(const std::vector<VariantResults>& variants, const Validation& validation,
+                   const ReportSource& source);
+
+/// The platforms of the configurations that were compared, and who used them.
+std::vector<PlatformUse> platforms_of(const Report& report);
 
 }  // namespace tandem::validation

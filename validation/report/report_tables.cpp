@@ -10,202 +10,194 @@
 namespace tandem::validation {
 namespace {
 
-using nlohmann::json;
-using CellOf = std::function<Cell(const json&)>;
+// ---- Cells of figures ----
 
-// ---- Columns ----
-
-CellOf text_at(const char* key) {
-  return [key](const json& row) { return Cell(row.at(key).get<std::string>()); };
+/// A value of a figure; all values of one figure share a scale.
+Cell figure_cell(const Figure& figure, double value) {
+  return with_unit(value, figure.unit, figure.measured == 0 ? figure.simulated : figure.measured);
 }
-CellOf number_at(const char* key) {
-  return [key](const json& row) { return Cell(three_digits(number_or_nan(row.at(key)))); };
+Cell figure_simulated(const ReportFigure& figure) { return figure_cell(figure, figure.simulated); }
+Cell figure_measured(const ReportFigure& figure) { return figure_cell(figure, figure.measured); }
+Cell figure_witness(const ReportFigure& figure) { return figure_cell(figure, value_or_nan(figure.witness)); }
+Cell figure_error(const ReportFigure& figure) { return signed_percent(figure.error); }
+Cell figure_contribution(const ReportFigure& figure) {
+  return signed_percent(value_or_nan(figure.contribution));
 }
-CellOf percent_at(const char* key) {
-  return [key](const json& row) { return Cell(percent(number_or_nan(row.at(key)))); };
+Cell figure_noise(const ReportFigure& figure) { return percent(value_or_nan(figure.noise_floor)); }
+Cell figure_interval(const ReportFigure& figure) { return interval_text(figure.interval, signed_percent); }
+/// The interval of an ensemble of simulations, and the measured runs in it.
+Cell figure_ensemble(const ReportFigure& figure) {
+  if (!figure.ensemble) return "-";
+  const auto text = [&](double end) { return with_unit(end, figure.unit, figure.simulated); };
+  return text(figure.ensemble->low) + " to " + text(figure.ensemble->high);
 }
-CellOf signed_at(const char* key) {
-  return [key](const json& row) { return Cell(signed_percent(number_or_nan(row.at(key)))); };
-}
-/// Of an object {simulated, measured}.
-CellOf number_of(const char* key, const char* world) {
-  return [=](const json& row) { return Cell(three_digits(number_or_nan(row.at(key).at(world)))); };
+Cell figure_runs_inside(const ReportFigure& figure) {
+  if (!figure.ensemble) return "-";
+  return fmt::format("{} of {}", figure.ensemble->inside, figure.ensemble->runs);
 }
 
 Cell badge(const std::string& state, const std::string& hint = {}) {
   return state == "-" ? Cell(state) : Cell(state, Cell::Mark::badge, hint);
 }
+Cell figure_verdict(const ReportFigure& figure) {
+  return badge(figure.verdict ? equivalence_name(*figure.verdict) : "-");
+}
 
-/// A value of a figure; all values of one figure share a scale.
-CellOf figure_at(const char* key) {
-  return [key](const json& figure) {
-    const double simulated = number_or_nan(figure.at("simulated")),
-                 measured = number_or_nan(figure.at("measured"));
-    return Cell(with_unit(number_or_nan(figure.at(key)), unit_of(figure.at("unit")),
-                          measured == 0 ? simulated : measured));
-  };
-}
-Cell figure_interval(const json& figure) { return interval_text(figure.at("interval"), signed_percent); }
-/// The interval of an ensemble of simulations, and the measured runs in it.
-Cell figure_ensemble(const json& figure) {
-  const json& ensemble = figure.at("ensemble");
-  if (!ensemble.is_object()) return Cell("-");
-  const auto text = [&](const char* end) {
-    return with_unit(ensemble.at(end), unit_of(figure.at("unit")), number_or_nan(figure.at("simulated")));
-  };
-  return Cell(text("low") + " to " + text("high"));
-}
-Cell figure_runs_inside(const json& figure) {
-  const json& ensemble = figure.at("ensemble");
-  if (!ensemble.is_object()) return Cell("-");
-  return Cell(fmt::format("{} of {}", ensemble.at("inside").get<int>(), ensemble.at("runs").get<int>()));
-}
-Cell figure_verdict(const json& figure) {
-  return badge(figure.at("verdict").is_string() ? figure.at("verdict").get<std::string>() : "-");
-}
 /// Rows of phases are part of the row of step time.
-Table with_parts(Table table, const std::vector<const json*>& rows) {
+template <class Figures>
+Table with_parts(Table table, const Figures& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (is_phase(*rows[i])) table.rows[i].kind = Row::Kind::part;
+    if (is_phase(rows[i].key)) table.rows[i].kind = Row::Kind::part;
   return table;
 }
 
 /// Step time, phases that take time, throughput, makespan, time to a target.
-bool is_main_figure(const json& figure) {
-  const std::string key = figure.at("key");
-  if (figure.at("rank") != -1) return false;
-  if (is_phase(figure)) return figure.at("simulated") != 0.0 || figure.at("measured") != 0.0;
+bool is_main_figure(const ReportFigure& figure) {
+  const std::string& key = figure.key;
+  if (figure.rank != -1) return false;
+  if (is_phase(key)) return figure.simulated != 0.0 || figure.measured != 0.0;
   return key == "step_time" || key == "throughput" || key == "makespan" || key == "time_to_target";
+}
+
+// ---- Columns ----
+
+ColumnOf<ErrorSummary> ratio_column(const char* name, std::string (*text)(double),
+                                    double ErrorSummary::*member) {
+  return {name, [=](const ErrorSummary& row) { return Cell(text(row.*member)); }};
+}
+ColumnOf<ErrorSummary> ratio_column(const char* name, std::string (*text)(double),
+                                    std::optional<double> ErrorSummary::*member) {
+  return {name, [=](const ErrorSummary& row) { return Cell(text(value_or_nan(row.*member))); }};
+}
+
+/// Of one world.
+ColumnOf<RankedVariant> speed_up_column(const char* name, BothWorlds RankedVariant::*speed_up,
+                                        std::optional<double> BothWorlds::*world) {
+  return {name,
+          [=](const RankedVariant& row) { return Cell(three_digits(value_or_nan(row.*speed_up.*world))); }};
 }
 
 }  // namespace
 
-Table figures_table(const std::vector<const json*>& figures) {
-  return with_parts(without_empty_columns(table_of(figures, {{"Figure", text_at("name")},
-                                                             {"Simulated", figure_at("simulated")},
-                                                             {"90 % of simulations", figure_ensemble},
-                                                             {"Under SMPI", figure_at("witness")},
-                                                             {"Measured", figure_at("measured")},
-                                                             {"Runs inside", figure_runs_inside},
-                                                             {"Error", signed_at("error")},
-                                                             {"Contribution", signed_at("contribution")},
-                                                             {"95 % interval", figure_interval},
-                                                             {"Noise floor", percent_at("noise_floor")},
-                                                             {"Within margin", figure_verdict, true}})),
-                    figures);
+Table figures_table(const std::vector<ReportFigure>& figures) {
+  return with_parts(
+      without_empty_columns(table_of(
+          pointers_to(figures), {{"Figure", [](const ReportFigure& figure) { return Cell(figure.name); }},
+                                 {"Simulated", figure_simulated},
+                                 {"90 % of simulations", figure_ensemble},
+                                 {"Under SMPI", figure_witness},
+                                 {"Measured", figure_measured},
+                                 {"Runs inside", figure_runs_inside},
+                                 {"Error", figure_error},
+                                 {"Contribution", figure_contribution},
+                                 {"95 % interval", figure_interval},
+                                 {"Noise floor", figure_noise},
+                                 {"Within margin", figure_verdict, true}})),
+      figures);
 }
 
-Table errors_table(const std::vector<const json*>& rows, double tolerance) {
-  const auto mean_error = [tolerance](const json& row) {
-    const double mape = number_or_nan(row.at("mape"));
-    const std::string key = row.at("key");
-    const bool decides = key == "step_time" || key == "throughput" || key == "makespan";
-    const bool beyond = decides && mape > tolerance;
-    return Cell(percent(mape), beyond ? Cell::Mark::beyond : Cell::Mark::none);
+Table errors_table(const std::vector<ErrorSummary>& rows, double tolerance) {
+  const auto mean_error = [tolerance](const ErrorSummary& row) {
+    const bool decides = row.key == "step_time" || row.key == "throughput" || row.key == "makespan";
+    const bool beyond = decides && row.mape > tolerance;
+    return Cell(percent(row.mape), beyond ? Cell::Mark::beyond : Cell::Mark::none);
   };
-  const auto over_noise = [](const json& row) {
-    const json& ratio = row.at("error_over_noise");
-    return Cell(ratio.is_number() ? three_digits(ratio) + "x" : "-");
+  const auto over_noise = [](const ErrorSummary& row) {
+    return Cell(row.error_over_noise ? three_digits(*row.error_over_noise) + "x" : "-");
   };
-  const auto verdicts = [](const json& row) {
-    const int within = row.at("equivalent"), unclear = row.at("inconclusive"), beyond = row.at("different");
-    return Cell(within + unclear + beyond == 0 ? "-" : fmt::format("{} / {} / {}", within, unclear, beyond));
+  const auto verdicts = [](const ErrorSummary& row) {
+    const int all = row.equivalent + row.inconclusive + row.different;
+    return Cell(all == 0 ? "-"
+                         : fmt::format("{} / {} / {}", row.equivalent, row.inconclusive, row.different));
   };
+  using Errors = ErrorSummary;
   return with_parts(
-      table_of(rows, {{"Figure", text_at("name")},
-                      {"Mean |error|", mean_error},
-                      {"90 % interval",
-                       [](const json& row) { return Cell(interval_text(row.at("mape_interval"), percent)); }},
-                      {"Bias", signed_at("bias")},
-                      {"Median", percent_at("median")},
-                      {"p95", percent_at("p95")},
-                      {"Pearson",
-                       [](const json& row) {
-                         return Cell(three_digits(number_or_nan(row.value("pearson", json()))));
-                       }},
-                      {"Largest", signed_at("largest")},
-                      {"Largest in", text_at("largest_configuration"), true},
-                      {"Noise floor", percent_at("noise_floor")},
-                      {"Error / noise", over_noise},
-                      {"Contribution", signed_at("contribution")},
-                      {"Within margin: yes / unclear / no", verdicts}}),
+      table_of(pointers_to(rows),
+               {{"Figure", [](const Errors& row) { return Cell(row.name); }},
+                {"Mean |error|", mean_error},
+                {"90 % interval",
+                 [](const Errors& row) { return Cell(interval_text(row.mape_interval, percent)); }},
+                ratio_column("Bias", signed_percent, &Errors::bias),
+                ratio_column("Median", percent, &Errors::median),
+                ratio_column("p95", percent, &Errors::p95),
+                ratio_column("Pearson", three_digits, &Errors::pearson),
+                ratio_column("Largest", signed_percent, &Errors::largest),
+                {"Largest in", [](const Errors& row) { return Cell(row.largest_name); }, true},
+                ratio_column("Noise floor", percent, &Errors::noise_floor),
+                {"Error / noise", over_noise},
+                ratio_column("Contribution", signed_percent, &Errors::contribution),
+                {"Within margin: yes / unclear / no", verdicts}}),
       rows);
 }
 
-Table overview_table(const json& document) {
-  const double tolerance = document.at("tolerance");
-  const auto compared = [](CellOf cell) -> CellOf {
-    return [cell](const json& row) { return row.at("failure") == "" ? cell(row) : Cell("-"); };
+Table overview_table(const Report& report) {
+  using Configuration = ReportConfiguration;
+  using CellOf = std::function<Cell(const Configuration&)>;
+  const double tolerance = report.tolerance;
+  const auto compared = [](auto cell) -> CellOf {
+    return [cell](const Configuration& row) { return row.failed() ? Cell("-") : Cell(cell(row)); };
   };
-  const auto step_time = [&](CellOf cell) {
-    return compared([cell](const json& row) { return cell(*find_figure(row, "step_time")); });
+  const auto step_time = [&](auto cell) {
+    return compared([cell](const Configuration& row) { return cell(*row.find("step_time")); });
   };
-  const auto failure = [&](const json& row) {
-    return row.at("failure") == "" ? figure_at("simulated")(*find_figure(row, "step_time"))
-                                   : Cell("failed", Cell::Mark::beyond);
+  const auto failure = [](const Configuration& row) {
+    return row.failed() ? Cell("failed", Cell::Mark::beyond) : figure_simulated(*row.find("step_time"));
   };
-  const auto error = [tolerance](const json& figure) {
-    const double value = number_or_nan(figure.at("error"));
-    return Cell(signed_percent(value), std::abs(value) > tolerance ? Cell::Mark::beyond : Cell::Mark::none);
+  const auto error = [tolerance](const ReportFigure& figure) {
+    return Cell(signed_percent(figure.error),
+                std::abs(figure.error) > tolerance ? Cell::Mark::beyond : Cell::Mark::none);
   };
   const auto quantile = [&](std::size_t i) {
-    return compared([i](const json& row) {
-      const json& times = row.at("step_times");
-      const double simulated = times.at("simulated")[i], measured = times.at("measured")[i];
-      return Cell(with_unit(simulated, Unit::seconds, measured) + " / " + with_unit(measured, Unit::seconds));
+    return compared([i](const Configuration& row) {
+      const double simulated = row.step_times.simulated.at(i), measured = row.step_times.measured.at(i);
+      return with_unit(simulated, Unit::seconds, measured) + " / " + with_unit(measured, Unit::seconds);
     });
   };
-  const auto parity = compared([](const json& row) {
-    const json& gates = row.at("gates");
-    return badge(parity_state(row), gates.at("operations").at("detail").get<std::string>() + "\n" +
-                                        gates.at("decisions").at("detail").get<std::string>());
+  const auto parity = compared([](const Configuration& row) {
+    return badge(parity_state(row), row.gates.operations.detail + "\n" + row.gates.decisions.detail);
   });
-  const auto replay = compared([](const json& row) {
-    const json& gate = row.at("gates").at("replay");
-    return badge(gate.at("state"), gate.at("detail"));
+  const auto replay = compared([](const Configuration& row) {
+    return badge(state_name(row.gates.replay.state), row.gates.replay.detail);
   });
-  const auto distance = [&](const char* key, std::string (*text)(double)) {
-    return compared([=](const json& row) { return Cell(text(row.at("step_times").at(key))); });
-  };
-  Table table = table_of(pointers_to(document.at("configurations")),
-                         {{"Configuration", text_at("name")},
-                          {"Set", text_at("set"), true},
-                          {"Simulated", failure},
-                          {"Measured", step_time(figure_at("measured"))},
-                          {"Error", step_time(error)},
-                          {"95 % interval", step_time(figure_interval)},
-                          {"Noise floor", step_time(percent_at("noise_floor"))},
-                          {"Within margin", step_time(figure_verdict), true},
-                          {"P50", quantile(0)},
-                          {"P95", quantile(2)},
-                          {"P99", quantile(3)},
-                          {"KS", distance("kolmogorov", three_digits)},
-                          {"W1", distance("wasserstein", percent)},
-                          {"Parity", parity, true},
-                          {"Replay", replay, true}});
+  Table table = table_of(
+      pointers_to(report.configurations),
+      {{"Configuration", [](const Configuration& row) { return Cell(row.name); }},
+       {"Set", [](const Configuration& row) { return Cell(row.set); }, true},
+       {"Simulated", failure},
+       {"Measured", step_time(figure_measured)},
+       {"Error", step_time(error)},
+       {"95 % interval", step_time(figure_interval)},
+       {"Noise floor", step_time(figure_noise)},
+       {"Within margin", step_time(figure_verdict), true},
+       {"P50", quantile(0)},
+       {"P95", quantile(2)},
+       {"P99", quantile(3)},
+       {"KS", compared([](const Configuration& row) { return three_digits(row.step_times.kolmogorov); })},
+       {"W1", compared([](const Configuration& row) { return percent(row.step_times.wasserstein); })},
+       {"Parity", parity, true},
+       {"Replay", replay, true}});
   table.size = Table::Size::scrolling;
-  if (document.at("sets").size() > 1) return table;
+  if (report.sets.size() > 1) return table;
   std::vector<std::string> without_set;
   for (const auto& column : table.columns)
     if (column.name != "Set") without_set.push_back(column.name);
   return narrowed(std::move(table), without_set);
 }
 
-Table attribution_table(const json& attribution) {
-  const auto row = [](const std::string& name, const json& share, Row::Kind kind = Row::Kind::plain) {
+Table attribution_table(const ReportAttribution& attribution) {
+  const auto row = [](const std::string& name, double share, Row::Kind kind = Row::Kind::plain) {
     return Row{{name, signed_percent(share)}, kind};
   };
   Table table{.columns = {{"Part of the error of step time"}, {"Share"}}, .size = Table::Size::narrow};
-  for (const auto& part : attribution.at("parts"))
-    table.rows.push_back(row(attribution_text(part), part.at("share")));
-  const json& others = attribution.at("others");
-  if (const int parts = others.at("parts"); parts > 0)
-    table.rows.push_back(row(fmt::format("{} smaller parts", parts), others.at("share")));
-  table.rows.push_back(row("error of step time", attribution.at("total"), Row::Kind::total));
+  for (const AttributedPart& part : attribution.parts)
+    table.rows.push_back(row(attribution_text(part), part.share));
+  if (const auto& others = attribution.others; others.parts > 0)
+    table.rows.push_back(row(fmt::format("{} smaller parts", others.parts), others.share));
+  table.rows.push_back(row("error of step time", attribution.total, Row::Kind::total));
   return table;
 }
 
-Table metrics_table(const json& configuration) {
+Table metrics_table(const ReportConfiguration& configuration) {
   Table table{.columns = {{"Figure of the whole run"}, {"Simulated"}, {"Measured"}},
               .size = Table::Size::narrow};
   for (const auto& row : metric_rows(configuration))
@@ -213,102 +205,108 @@ Table metrics_table(const json& configuration) {
   return table;
 }
 
-Table workers_table(const json& ranks) {
-  const auto both = [](const char* place, Unit unit) -> CellOf {
-    return [=](const json& rank) {
-      const auto value = [&](const char* world) {
-        const json::json_pointer at(std::string("/") + world + place);
-        return with_unit(number_or_nan(rank.contains(at) ? rank.at(at) : json()), unit);
+Table workers_table(const ShownRanks& ranks) {
+  const auto both = [](auto value, Unit unit) {
+    return [=](const ShownRank& rank) {
+      const auto text = [&](const std::optional<RankMetrics>& world) {
+        return with_unit(world ? value(*world) : std::nan(""), unit);
       };
-      return Cell(value("simulated") + " / " + value("measured"));
+      return Cell(text(rank.simulated) + " / " + text(rank.measured));
     };
   };
-  return table_of(pointers_to(ranks.at("ranks")),
-                  {{"Worker: simulated / measured", text_at("label")},
-                   {"Computing", both("/shares/computing", Unit::ratio)},
-                   {"Data", both("/shares/data", Unit::ratio)},
-                   {"Query", both("/shares/query", Unit::ratio)},
-                   {"Exchange", both("/shares/exchange", Unit::ratio)},
-                   {"of it waiting", both("/exchange_shares/waiting", Unit::ratio)},
-                   {"Other", both("/shares/other", Unit::ratio)},
-                   {"Sent", both("/bytes_sent", Unit::bytes)},
-                   {"Received", both("/bytes_received", Unit::bytes)}});
+  const auto share = [&](double TimeShares::*part) {
+    return both([part](const RankMetrics& rank) { return rank.shares.*part; }, Unit::ratio);
+  };
+  const auto bytes = [&](std::int64_t RankMetrics::*sum) {
+    return both([sum](const RankMetrics& rank) { return static_cast<double>(rank.*sum); }, Unit::bytes);
+  };
+  const auto waiting = [](const RankMetrics& rank) {
+    return rank.exchange_shares ? rank.exchange_shares->waiting : std::nan("");
+  };
+  return table_of(pointers_to(ranks.ranks),
+                  {{"Worker: simulated / measured", [](const ShownRank& rank) { return Cell(rank.label); }},
+                   {"Computing", share(&TimeShares::computing)},
+                   {"Data", share(&TimeShares::data)},
+                   {"Query", share(&TimeShares::query)},
+                   {"Exchange", share(&TimeShares::exchange)},
+                   {"of it waiting", both(waiting, Unit::ratio)},
+                   {"Other", share(&TimeShares::other)},
+                   {"Sent", bytes(&RankMetrics::bytes_sent)},
+                   {"Received", bytes(&RankMetrics::bytes_received)}});
 }
 
-Table group_table(const json& group) {
-  const auto place = [](const json& row) {
-    const int simulated = row.at("simulated_place");
-    const bool differs = simulated != row.at("measured_place").get<int>();
-    return Cell(std::to_string(simulated), differs ? Cell::Mark::beyond : Cell::Mark::none);
+Table group_table(const Ranking& group) {
+  using Variant = RankedVariant;
+  const auto place = [](const Variant& row) {
+    const bool differs = row.simulated_place != row.measured_place;
+    return Cell(std::to_string(row.simulated_place), differs ? Cell::Mark::beyond : Cell::Mark::none);
   };
-  const auto exchange = [](const char* key) -> CellOf {
-    return [key](const json& row) {
-      return Cell(with_unit(row.at("exchanges").at(key).get<double>(), Unit::count));
+  const auto exchange = [](double Exchanges::*figure) {
+    return [figure](const Variant& row) { return Cell(with_unit(row.exchanges.*figure, Unit::count)); };
+  };
+  const auto time = [](std::optional<double> BothWorlds::*world) {
+    return [world](const Variant& row) {
+      const std::optional<double>& value = row.time_to_target.*world;
+      if (row.target && !value) return Cell("not reached");
+      return Cell(with_unit(value_or_nan(value), Unit::seconds));
     };
   };
-  const auto time = [](const char* world) -> CellOf {
-    return [world](const json& row) {
-      const json& value = row.at("time_to_target").at(world);
-      if (row.at("target").is_number() && value.is_null()) return Cell("not reached");
-      return Cell(with_unit(number_or_nan(value), Unit::seconds));
-    };
-  };
-  return without_empty_columns(
-      table_of(pointers_to(group.at("variants")),
-               {{"Algorithm", text_at("name")},
-                {"Local steps per exchange", exchange("local_steps")},
-                {"Exchanges", exchange("count")},
-                {"Mean staleness", exchange("staleness")},
-                {"Simulated (samples/s)", number_at("simulated_throughput")},
-                {"Place", place},
-                {"Measured (samples/s)", number_at("measured_throughput")},
-                {"Place", [](const json& row) { return Cell(row.at("measured_place").dump()); }},
-                {"Speed-up over bsp, simulated", number_of("speed_up", "simulated")},
-                {"measured", number_of("speed_up", "measured")},
-                {"Time to target accuracy, simulated", time("simulated")},
-                {"measured", time("measured")},
-                {"Speed-up in time to target, simulated", number_of("target_speed_up", "simulated")},
-                {"measured", number_of("target_speed_up", "measured")}}));
+  constexpr auto simulated = &BothWorlds::simulated, measured = &BothWorlds::measured;
+  return without_empty_columns(table_of(
+      pointers_to(group.variants),
+      {{"Algorithm", [](const Variant& row) { return Cell(row.name); }},
+       {"Local steps per exchange", exchange(&Exchanges::steps)},
+       {"Exchanges", exchange(&Exchanges::count)},
+       {"Mean staleness", exchange(&Exchanges::staleness)},
+       {"Simulated (samples/s)",
+        [](const Variant& row) { return Cell(three_digits(row.simulated_throughput)); }},
+       {"Place", place},
+       {"Measured (samples/s)",
+        [](const Variant& row) { return Cell(three_digits(row.measured_throughput)); }},
+       {"Place", [](const Variant& row) { return Cell(std::to_string(row.measured_place)); }},
+       speed_up_column("Speed-up over bsp, simulated", &Variant::speed_up, simulated),
+       speed_up_column("measured", &Variant::speed_up, measured),
+       {"Time to target accuracy, simulated", time(simulated)},
+       {"measured", time(measured)},
+       speed_up_column("Speed-up in time to target, simulated", &Variant::target_speed_up, simulated),
+       speed_up_column("measured", &Variant::target_speed_up, measured)}));
 }
 
-Table groups_table(const json& groups) {
+Table groups_table(const std::vector<Ranking>& groups) {
   auto rows = pointers_to(groups);
-  std::stable_sort(rows.begin(), rows.end(), [](const json* a, const json* b) {
-    return a->at("regret").get<double>() > b->at("regret").get<double>();
-  });
-  const auto favourite = [](const json& group) {
-    const json& variants = group.at("variants");
-    const auto found = std::min_element(variants.begin(), variants.end(), [](const json& a, const json& b) {
-      return a.at("simulated_place").get<int>() < b.at("simulated_place").get<int>();
-    });
-    return Cell(found->at("name").get<std::string>());
+  std::ranges::stable_sort(rows, std::ranges::greater(), [](const Ranking* group) { return group->regret; });
+  const auto favourite = [](const Ranking& group) {
+    return Cell(std::ranges::min_element(group.variants, {}, &RankedVariant::simulated_place)->name);
   };
-  const auto fastest = [](CellOf cell) -> CellOf {
-    return [cell](const json& group) { return cell(group.at("variants").front()); };
+  const auto correlation = [](std::optional<double> Ranking::*member) {
+    return [member](const Ranking& group) { return Cell(three_digits(value_or_nan(group.*member))); };
   };
-  const auto regret = [](const json& group) {
-    return Cell(percent(group.at("regret")),
-                group.at("same_best").get<bool>() ? Cell::Mark::none : Cell::Mark::beyond);
+  const auto speed_up = [](std::optional<double> BothWorlds::*world) {
+    return [world](const Ranking& group) {
+      return Cell(three_digits(value_or_nan(group.variants.front().speed_up.*world)));
+    };
   };
-  Table table =
-      table_of(rows, {{"Group", text_at("name")},
-                      {"Configurations",
-                       [](const json& group) { return Cell(std::to_string(group.at("variants").size())); }},
-                      {"Spearman", number_at("spearman")},
-                      {"Kendall", number_at("kendall")},
-                      {"Fastest simulated", favourite, true},
-                      {"Fastest measured", fastest(text_at("name")), true},
-                      {"Its speed-up over bsp, simulated", fastest(number_of("speed_up", "simulated"))},
-                      {"measured", fastest(number_of("speed_up", "measured"))},
-                      {"Regret", regret}});
+  const auto regret = [](const Ranking& group) {
+    return Cell(percent(group.regret), group.same_best ? Cell::Mark::none : Cell::Mark::beyond);
+  };
+  Table table = table_of(
+      rows,
+      {{"Group", [](const Ranking& group) { return Cell(group.group); }},
+       {"Configurations", [](const Ranking& group) { return Cell(std::to_string(group.variants.size())); }},
+       {"Spearman", correlation(&Ranking::spearman)},
+       {"Kendall", correlation(&Ranking::kendall)},
+       {"Fastest simulated", favourite, true},
+       {"Fastest measured", [](const Ranking& group) { return Cell(group.variants.front().name); }, true},
+       {"Its speed-up over bsp, simulated", speed_up(&BothWorlds::simulated)},
+       {"measured", speed_up(&BothWorlds::measured)},
+       {"Regret", regret}});
   table.size = Table::Size::scrolling;
   return table;
 }
 
-Table main_figures(const json& document, bool phases) {
-  const bool are_errors = std::ranges::all_of(document.at("configurations"), [](const json& configuration) {
-    return configuration.value("other_origin", "").empty();
-  });
+Table main_figures(const Report& report, bool phases) {
+  const bool are_errors = std::ranges::all_of(
+      report.configurations, [](const ReportConfiguration& own) { return own.other_origin.empty(); });
   Table table{.columns = {{"Configuration"},
                           {"Figure", true},
                           {"Simulated"},
@@ -318,19 +316,17 @@ Table main_figures(const json& document, bool phases) {
                           {"Runs inside"},
                           {are_errors ? "Error" : "Difference"},
                           {"Contribution"}}};
-  for (const auto& configuration : document.at("configurations")) {
-    std::string name = configuration.at("name");
-    if (configuration.at("failure") != "") {
+  for (const auto& configuration : report.configurations) {
+    std::string name = configuration.name;
+    if (configuration.failed()) {
       table.rows.push_back({{name, "failed", "-", "-", "-", "-", "-", "-", "-"}});
       continue;
     }
-    for (const auto& figure : configuration.at("figures")) {
-      if (!is_main_figure(figure) || (!phases && figure.at("key") != "step_time")) continue;
-      table.rows.push_back(
-          {{name, (is_phase(figure) ? "  " : "") + figure.at("name").get<std::string>(),
-            figure_at("simulated")(figure), figure_ensemble(figure), figure_at("witness")(figure),
-            figure_at("measured")(figure), figure_runs_inside(figure), signed_at("error")(figure),
-            signed_at("contribution")(figure)}});
+    for (const ReportFigure& figure : configuration.figures) {
+      if (!is_main_figure(figure) || (!phases && figure.key != "step_time")) continue;
+      table.rows.push_back({{name, (is_phase(figure.key) ? "  " : "") + figure.name, figure_simulated(figure),
+                             figure_ensemble(figure), figure_witness(figure), figure_measured(figure),
+                             figure_runs_inside(figure), figure_error(figure), figure_contribution(figure)}});
       name.clear();
     }
   }

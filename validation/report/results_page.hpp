@@ -2,24 +2,45 @@
 // the summary.json and run.json of each, and all records of those whose machines may depart.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "validation/report/members.hpp"
+#include "validation/report/study.hpp"
 
 namespace tandem::validation {
 
-/// All results below `folder`, which may be one itself, by path:
-///   {folder, results: [{path (relative), world ("simulated" or "measured"), started, name, algorithm, model,
-///    dataset, workers, step_time_s, throughput, makespan_s, time_to_target_s, best_accuracy, rounds,
-///    samples, local_steps and staleness (means), bytes_sent_per_sample, shares, departures, lost_samples,
-///    members (as members_of_result(); null: no machine may depart), report (path of the report of a folder
-///    above it; empty: none)}], skipped: [text, ...]}; null: not known.
-/// Directories whose job has not ended, or that cannot be read, are skipped, with the reason.
-/// Errors: ConfigError when the folder does not exist or has no result that can be read.
-nlohmann::json results_document(const std::string& folder);
+/// One result. None: not known.
+struct ResultRow {
+  std::string path{};  ///< relative to the folder
+  std::string world{}, started{}, name{}, model{}, dataset{};
+  std::string report{};  ///< path of the report of a folder above it; empty: none
+  StudyResult figures{};
+  std::optional<double> local_steps{}, staleness{};  ///< means
+  std::optional<MembersOfResult> members{};          ///< none: no machine may depart
+  std::optional<std::vector<DataEpoch>> data_epochs{};
+  std::vector<LaunchRecord> generations{};
+  std::optional<std::int64_t> departures{}, lost_samples{};
+};
+
+struct ResultsList {
+  std::string folder{};
+  std::vector<ResultRow> results{};    ///< by path
+  std::vector<std::string> skipped{};  ///< why others are not shown
+};
+nlohmann::json to_json(const ResultsList& list);
+
+/// All results below `folder`, which may be one itself. Directories whose job has not ended, or that cannot
+/// be read, are skipped, with the reason. Errors: ConfigError when the folder does not exist or has no result
+/// that can be read.
+ResultsList list_results(const std::string& folder);
 
 /// For a terminal: one row per result.
-std::string results_table(const nlohmann::json& document);
+std::string results_table(const ResultsList& list);
 /// One self-contained page, to be written into the folder of the results: its links are relative.
-std::string results_html(const nlohmann::json& document);
+std::string results_html(const ResultsList& list);
 
 }  // namespace tandem::validation

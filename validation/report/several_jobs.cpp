@@ -12,10 +12,6 @@
 namespace tandem::validation {
 namespace {
 
-using nlohmann::json;
-
-constexpr const char* key = "several_jobs";
-
 const char* const definition =
     "The times of a job count from its own start. Slow-down: how many times as long as alone on the "
     "platform. "
@@ -25,63 +21,29 @@ const char* const definition =
     "from "
     "the tiers of the node that was asked.";
 
-/// The configurations with several jobs.
-std::vector<const json*> all_of(const json& document) {
-  return document.contains(key) ? pointers_to(document.at(key)) : std::vector<const json*>{};
+/// Null when it was not compared.
+const ReportConfiguration* find_configuration(const Report& report, const std::string& name) {
+  const auto& all = report.configurations;
+  const auto own = std::ranges::find(all, name, &ReportConfiguration::name);
+  return own == all.end() || own->failed() ? nullptr : &*own;
 }
 
-/// Null when it was not compared, or not simulated.
-const json* find_configuration(const json& document, const std::string& name) {
-  for (const json& own : document.at("configurations"))
-    if (own.at("name") == name) return own.at("failure") == "" ? &own : nullptr;
-  return nullptr;
-}
+Cell both_cell(const Figure& figure) { return both_worlds(figure.simulated, figure.measured, figure.unit); }
 
-Cell both_cell(const json& figure) {
-  return both_worlds(number_or_nan(figure.at("simulated")), number_or_nan(figure.at("measured")),
-                     unit_of(figure.at("unit")));
-}
-
-Cell error_cell(const json& figure) { return signed_percent(number_or_nan(figure.at("error"))); }
-
-/// Calls `add` with each job and the configuration that has its figures.
-void each_job(const json& document,
-              const std::function<void(const json& all, const json& job, const json& configuration)>& add) {
-  for (const json* all : all_of(document))
-    for (const json& job : all->at("jobs"))
-      if (const json* own = find_configuration(document, job.at("configuration"))) add(*all, job, *own);
-}
-
-std::string seconds_text(const json& value) { return with_unit(number_or_nan(value), Unit::seconds); }
-std::string share_text(const json& value) { return percent(number_or_nan(value)); }
-std::string number_text(const json& value) { return with_unit(number_or_nan(value), Unit::count); }
-
-json value_at(const json& document, const char* place) {
-  const json::json_pointer at(place);
-  return document.contains(at) ? document.at(at) : json();
-}
+Cell error_cell(const Figure& figure) { return signed_percent(figure.error); }
 
 }  // namespace
 
 // ---- Validations ----
 
-json several_jobs_document(const SeveralJobs& several) {
-  json jobs = json::array(), figures = json::array();
+ReportJobs report_jobs(const SeveralJobs& several) {
+  ReportJobs all{.name = several.name, .figures = several.figures};
   for (const auto& job : several.jobs)
-    jobs.push_back(
-        {{"job", job.name}, {"configuration", several.name + '/' + job.name}, {"start_s", job.start_s}});
-  for (const Figure& figure : several.figures)
-    figures.push_back({{"key", figure.key},
-                       {"name", figure.name},
-                       {"unit", unit_name(figure.unit)},
-                       {"simulated", figure.simulated},
-                       {"measured", figure.measured},
-                       {"error", figure.error},
-                       {"noise_floor", figure.noise_floor ? json(*figure.noise_floor) : json()}});
-  return {{"name", several.name}, {"jobs", std::move(jobs)}, {"figures", std::move(figures)}};
+    all.jobs.push_back({job.name, several.name + '/' + job.name, job.start_s});
+  return all;
 }
 
-Table jobs_table(const json& document) {
+Table jobs_table(const Report& report) {
   struct Shown {
     const char* figure;
     const char* name;
@@ -98,68 +60,80 @@ Table jobs_table(const json& document) {
     table.columns.push_back({one.name});
     if (one.with_error) table.columns.push_back({"Error"});
   }
-  each_job(document, [&](const json& all, const json& job, const json& configuration) {
-    Row row{{all.at("name").get<std::string>(), job.at("job").get<std::string>(),
-             seconds_text(job.at("start_s"))}};
-    for (const Shown& one : shown) {
-      const json* figure = find_figure(configuration, one.figure);
-      row.cells.push_back(figure == nullptr ? Cell("-") : both_cell(*figure));
-      if (one.with_error) row.cells.push_back(figure == nullptr ? Cell("-") : error_cell(*figure));
+  for (const ReportJobs& all : report.several_jobs)
+    for (const auto& job : all.jobs) {
+      const ReportConfiguration* configuration = find_configuration(report, job.configuration);
+      if (configuration == nullptr) continue;
+      Row row{{all.name, job.job, with_unit(job.start_s, Unit::seconds)}};
+      for (const Shown& one : shown) {
+        const ReportFigure* figure = configuration->find(one.figure);
+        row.cells.push_back(figure == nullptr ? Cell("-") : both_cell(*figure));
+        if (one.with_error) row.cells.push_back(figure == nullptr ? Cell("-") : error_cell(*figure));
+      }
+      table.rows.push_back(std::move(row));
     }
-    table.rows.push_back(std::move(row));
-  });
   return without_empty_columns(std::move(table));
 }
 
-Table all_jobs_table(const json& document) {
+Table all_jobs_table(const Report& report) {
   Table table{.columns = {{"Configuration"},
                           {"Figure of all its jobs", true},
                           {"Simulated / measured"},
                           {"Error"},
                           {"Noise floor"}}};
-  for (const json* all : all_of(document)) {
-    std::string name = all->at("name");
-    for (const json& figure : all->at("figures")) {
-      table.rows.push_back({{name, figure.at("name").get<std::string>(), both_cell(figure),
-                             error_cell(figure), share_text(figure.at("noise_floor"))}});
+  for (const ReportJobs& all : report.several_jobs) {
+    std::string name = all.name;
+    for (const Figure& figure : all.figures) {
+      table.rows.push_back({{name, figure.name, both_cell(figure), error_cell(figure),
+                             percent(value_or_nan(figure.noise_floor))}});
       name.clear();
     }
   }
   return without_empty_columns(std::move(table));
 }
 
-void add_several_jobs(const json& document, Page& page) {
-  Table jobs = jobs_table(document);
+void add_several_jobs(const Report& report, Page& page) {
+  Table jobs = jobs_table(report);
   if (jobs.rows.empty()) return;
   page.add(Heading{2, "Several jobs on one platform, simulated / measured"}, Note{definition},
-           std::move(jobs), all_jobs_table(document));
+           std::move(jobs), all_jobs_table(report));
 }
 
 // ---- Studies ----
 
-json study_job(const StudyConfiguration& configuration, const std::string& job, const json& all,
-               const json& summary, const json& run, const json& binding) {
-  json document = study_configuration(configuration, summary, run, binding);
-  const json& own = all.at("jobs").at(job);
-  document["job"] = job;
-  document["start_s"] = own.at("start_s");
-  document["alone_makespan_s"] = value_at(own, "/alone/makespan_s");
-  document["slow_down"] = value_at(own, "/slow_down");
-  return document;
+StudyResult study_job(const StudyConfiguration& configuration, const std::string& job, const JobsSummary& all,
+                      const Summary& summary, const RunInfo& run, const std::optional<Binding>& binding) {
+  StudyResult result = study_result(configuration, summary, run, binding);
+  const JobSummary& own = all.jobs.at(job);
+  result.job = job;
+  result.start_s = own.start_s;
+  if (own.alone) result.alone_makespan_s = own.alone->makespan_s;
+  result.slow_down = own.slow_down;
+  return result;
 }
 
-json study_several_jobs(const json& all) {
-  json jobs = json::array();
-  for (const auto& [name, own] : all.at("jobs").items())
-    jobs.push_back({{"job", name}, {"start_s", own.at("start_s")}});
-  return {{"jobs", std::move(jobs)},
-          {"makespan_s", all.at("makespan_s")},
-          {"jain_index", value_at(all, "/jain_index")},
-          {"slow_down", value_at(all, "/slow_down")},
-          {"shared_cache", value_at(all, "/shared_cache")}};
+StudyJobs study_jobs(const JobsSummary& all) {
+  StudyJobs jobs{.makespan_s = all.makespan_s,
+                 .jain_index = all.jain_index,
+                 .slow_down = all.slow_down,
+                 .shared_cache = all.shared_cache.value_or(std::nullopt)};
+  for (const auto& [name, own] : all.jobs) jobs.jobs.push_back({.job = name, .start_s = own.start_s});
+  return jobs;
 }
 
-Table study_jobs_table(const json& document) {
+namespace {
+
+std::string seconds_text(const std::optional<double>& value) {
+  return with_unit(value_or_nan(value), Unit::seconds);
+}
+std::string share_text(const std::optional<double>& value) { return percent(value_or_nan(value)); }
+std::string number_text(const std::optional<double>& value) {
+  return with_unit(value_or_nan(value), Unit::count);
+}
+
+}  // namespace
+
+Table study_jobs_table(const Study& study) {
   Table table{.columns = {{"Configuration"},
                           {"Job", true},
                           {"Begins"},
@@ -171,18 +145,20 @@ Table study_jobs_table(const json& document) {
                           {"Stall"},
                           {"Hit ratio"}},
               .size = Table::Size::scrolling};
-  each_job(document, [&](const json& all, const json& job, const json& own) {
-    table.rows.push_back(
-        {{all.at("name").get<std::string>(), job.at("job").get<std::string>(),
-          seconds_text(job.at("start_s")), seconds_text(own.at("makespan_s")),
-          seconds_text(own.at("alone_makespan_s")), number_text(own.at("slow_down")),
-          seconds_text(own.at("step_time_s")), seconds_text(value_at(own, "/data/warm/epoch_time_s")),
-          share_text(value_at(own, "/data/warm/stall")), share_text(own.at("cache_hit_ratio"))}});
-  });
+  for (const StudyJobs& all : study.several_jobs)
+    for (const auto& job : all.jobs) {
+      const auto own = std::ranges::find(study.configurations, job.configuration, &StudyResult::name);
+      if (own == study.configurations.end() || own->failed()) continue;
+      const DataPart warm = own->data && own->data->warm ? *own->data->warm : DataPart{};
+      table.rows.push_back(
+          {{all.name, job.job, seconds_text(job.start_s), seconds_text(own->makespan_s),
+            seconds_text(own->alone_makespan_s), number_text(own->slow_down), seconds_text(own->step_time_s),
+            seconds_text(warm.epoch_time_s), share_text(warm.stall), share_text(own->cache_hit_ratio)}});
+    }
   return without_empty_columns(std::move(table));
 }
 
-Table study_all_jobs_table(const json& document) {
+Table study_all_jobs_table(const Study& study) {
   Table table{.columns = {{"Configuration"},
                           {"Jobs"},
                           {"Makespan of all"},
@@ -191,20 +167,24 @@ Table study_all_jobs_table(const json& document) {
                           {"Largest slow-down"},
                           {"Hit ratio of the shared cache"},
                           {"Share of the bound"}}};
-  for (const json* all : all_of(document))
+  for (const StudyJobs& all : study.several_jobs) {
+    const auto limit = [&](double JobsSummary::Limits::*end) {
+      return number_text(all.slow_down ? std::optional(*all.slow_down.*end) : std::nullopt);
+    };
+    const auto& cache = all.shared_cache;
     table.rows.push_back(
-        {{all->at("name").get<std::string>(), std::to_string(all->at("jobs").size()),
-          seconds_text(all->at("makespan_s")), number_text(all->at("jain_index")),
-          number_text(value_at(*all, "/slow_down/min")), number_text(value_at(*all, "/slow_down/max")),
-          share_text(value_at(*all, "/shared_cache/hit_ratio")),
-          share_text(value_at(*all, "/shared_cache/attained"))}});
+        {{all.name, std::to_string(all.jobs.size()), seconds_text(all.makespan_s),
+          number_text(all.jain_index), limit(&JobsSummary::Limits::min), limit(&JobsSummary::Limits::max),
+          share_text(cache ? std::optional(cache->hit_ratio) : std::nullopt),
+          share_text(cache ? cache->attained : std::nullopt)}});
+  }
   return without_empty_columns(std::move(table));
 }
 
-void add_jobs_of_study(const json& document, Page& page) {
-  Table jobs = study_jobs_table(document);
+void add_jobs_of_study(const Study& study, Page& page) {
+  Table jobs = study_jobs_table(study);
   if (jobs.rows.empty()) return;
-  page.add(Heading{2, "Several jobs on one platform"}, Note{definition}, study_all_jobs_table(document),
+  page.add(Heading{2, "Several jobs on one platform"}, Note{definition}, study_all_jobs_table(study),
            std::move(jobs));
 }
 

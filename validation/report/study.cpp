@@ -6,158 +6,149 @@
 #include <set>
 
 #include "policies/vocabulary/check.hpp"
-#include "validation/compare/headline.hpp"
-#include "validation/compare/seed_means.hpp"
-#include "validation/report/answer.hpp"
 #include "validation/report/data_section.hpp"
-#include "validation/report/view.hpp"
+#include "validation/report/seed_means.hpp"
+#include "validation/report/study_fields.hpp"
+#include "workloads/experiment/json_fields.hpp"
 
 namespace tandem::validation {
 namespace {
 
 using nlohmann::json;
+using Number = std::optional<double>;
 
-json ratio(const json& above, const json& below) {
-  if (!above.is_number() || !below.is_number() || below.get<double>() == 0) return nullptr;
-  return above.get<double>() / below.get<double>();
+Number ratio(const Number& above, const Number& below) {
+  if (!above || !below || *below == 0) return std::nullopt;
+  return *above / *below;
 }
 
-json curve_of(const json& summary) {
-  json curve = json::array();
-  for (const auto& evaluation : summary.at("evaluations"))
-    if (evaluation.at("accuracy").is_number())
-      curve.push_back(
-          {evaluation.at("checkpoint_time_s"), evaluation.at("samples"), evaluation.at("accuracy")});
+Curve curve_of(const Summary& summary) {
+  Curve curve;
+  for (const EvaluationRecord& evaluation : summary.evaluations)
+    if (!std::isnan(evaluation.accuracy))
+      curve.push_back({evaluation.checkpoint_time.count(), evaluation.samples, evaluation.accuracy});
   return curve;
 }
 
-/// [low, high] of a figure of the ensemble; null: there is none.
-json ensemble_interval(const json& summary, const char* key) {
-  if (!summary.contains("ensemble")) return nullptr;
-  const json& figure = summary.at("ensemble").at("figures").at(key);
-  return figure.is_object() ? json::array({figure.at("low"), figure.at("high")}) : json();
+std::optional<Interval> interval_of(const std::optional<EnsembleFigure>& figure) {
+  return figure ? std::optional(Interval{figure->low, figure->high}) : std::nullopt;
 }
 
-json best_of(const json& curve) {
-  json best;
-  for (const auto& point : curve)
-    if (best.is_null() || point[2].get<double>() > best.get<double>()) best = point[2];
-  return best;
+Number best_of(const Curve& curve) {
+  if (curve.empty()) return std::nullopt;
+  return std::ranges::max_element(curve, {}, &CurvePoint::accuracy)->accuracy;
 }
 
-bool works(const json& configuration) { return configuration.at("failure") == ""; }
-
-void add_reading(std::vector<json>& configurations, const std::optional<CurveReading>& reading) {
-  for (auto& own : configurations) {
-    if (!works(own)) continue;
-    own["read_time_to_target_s"] = nullptr;
-    const json& target = own.at("time_to_target");
-    if (!reading || !target.is_object()) continue;
-    if (const auto time = read_time_to(target.at("target"), own.at("curve"), *reading))
-      own["read_time_to_target_s"] = *time;
-  }
+void add_reading(std::vector<StudyResult>& configurations, const std::optional<CurveReading>& reading) {
+  for (auto& own : configurations)
+    if (!own.failed() && reading && own.time_to_target)
+      own.read_time_to_target_s = read_time_to(own.time_to_target->target, own.curve, *reading);
 }
 
 // ---- Speed-ups ----
 
 /// The configuration of a group with that algorithm; if none is named, bsp, preferably over a server. Null
 /// when there is none.
-const json* baseline_of(const std::vector<const json*>& group, const std::string& algorithm) {
-  const json* found = nullptr;
-  for (const json* candidate : group) {
+const StudyResult* baseline_of(const std::vector<const StudyResult*>& group, const std::string& algorithm) {
+  const StudyResult* found = nullptr;
+  for (const StudyResult* candidate : group) {
     if (!algorithm.empty()) {
-      if (candidate->at("algorithm") == algorithm) return candidate;
+      if (candidate->algorithm == algorithm) return candidate;
       continue;
     }
-    const json& sync = candidate->at("experiment").at("sync");
-    if (sync.at("algorithm") != "bsp") continue;
-    if (sync.at("over") == "server") return candidate;
+    const auto& sync = candidate->experiment.sync;
+    if (sync.algorithm != "bsp") continue;
+    if (sync.over == sync::Route::server) return candidate;
     if (found == nullptr) found = candidate;
   }
   return found;
 }
 
 /// By the name of the group.
-std::map<std::string, const json*> baselines_of(const std::vector<json>& configurations,
-                                                const std::string& algorithm) {
-  std::map<std::string, std::vector<const json*>> groups;
+std::map<std::string, const StudyResult*> baselines_of(const std::vector<StudyResult>& configurations,
+                                                       const std::string& algorithm) {
+  std::map<std::string, std::vector<const StudyResult*>> groups;
   for (const auto& own : configurations)
-    if (works(own)) groups[own.at("group")].push_back(&own);
-  std::map<std::string, const json*> baselines;
+    if (!own.failed()) groups[own.group].push_back(&own);
+  std::map<std::string, const StudyResult*> baselines;
   for (const auto& [name, members] : groups) baselines[name] = baseline_of(members, algorithm);
   return baselines;
 }
 
-void add_speed_ups(std::vector<json>& configurations, const std::string& algorithm) {
+void add_speed_ups(std::vector<StudyResult>& configurations, const std::string& algorithm) {
   const auto baselines = baselines_of(configurations, algorithm);
   for (auto& own : configurations) {
-    if (!works(own)) continue;
-    const json* baseline = baselines.at(own.at("group"));
-    own["baseline"] = baseline == nullptr ? json() : baseline->at("name");
-    own["speed_up"] = baseline == nullptr ? json() : ratio(own.at("throughput"), baseline->at("throughput"));
-    const auto gain_in = [&](const char* time) {
-      return baseline == nullptr ? json() : ratio(baseline->at(time), own.at(time));
-    };
-    own["target_speed_up"] = gain_in("time_to_target_s");
-    own["read_target_speed_up"] = gain_in("read_time_to_target_s");
+    if (own.failed()) continue;
+    const StudyResult* baseline = baselines.at(own.group);
+    own.baseline.emplace();
+    if (baseline == nullptr) continue;
+    *own.baseline = baseline->name;
+    own.speed_up = ratio(own.throughput, baseline->throughput);
+    own.target_speed_up = ratio(baseline->time_to_target_s, own.time_to_target_s);
+    own.read_target_speed_up = ratio(baseline->read_time_to_target_s, own.read_time_to_target_s);
   }
 }
 
 // ---- The first lines ----
 
-std::optional<double> learning_rate_of(const json& own) {
-  const json::json_pointer key("/experiment/optimizer/learning_rate");
-  return own.contains(key) && own.at(key).is_number() ? std::optional<double>(own.at(key)) : std::nullopt;
-}
-
 /// What their warnings depend on.
-std::vector<Contender> contenders_of(const std::vector<json>& configurations) {
+std::vector<Contender> contenders_of(const std::vector<StudyResult>& configurations) {
   std::vector<Contender> all;
   for (const auto& own : configurations)
-    if (works(own))
-      all.push_back({.name = own.at("name"),
-                     .group = own.at("group"),
-                     .throughput = own.at("throughput"),
-                     .exchanges = exchanges_of(own),
-                     .has_accuracy = !own.at("curve").empty(),
-                     .learning_rate = learning_rate_of(own)});
+    if (!own.failed())
+      all.push_back({.name = own.name,
+                     .group = own.group,
+                     .throughput = own.throughput,
+                     .exchanges = own.exchanges(),
+                     .has_accuracy = !own.curve.empty(),
+                     .learning_rate = own.experiment.optimizer.learning_rate});
   return all;
 }
 
-std::string question_of(const std::vector<json>& configurations) {
+std::string question_of(const std::vector<StudyResult>& configurations) {
   std::vector<std::vector<std::string>> questions;
   for (const auto& own : configurations)
-    if (works(own)) questions.push_back(own.at("question"));
+    if (!own.failed()) questions.push_back(own.question);
   return question_line(questions);
 }
 
 /// Those of the headline, then those of each job, once.
-json all_warnings(const std::vector<json>& configurations, std::vector<std::string> warnings) {
+std::vector<std::string> all_warnings(const std::vector<StudyResult>& configurations) {
+  std::vector<std::string> warnings = exchange_warnings(contenders_of(configurations));
   std::set<std::string> known(warnings.begin(), warnings.end());
-  for (const auto& own : configurations) {
-    if (!works(own)) continue;
-    for (const std::string warning : own.at("warnings"))
+  for (const auto& own : configurations)
+    for (const std::string& warning : own.warnings)
       if (known.insert(warning).second) warnings.push_back(warning);
-  }
   return warnings;
 }
 
-json published_json(const std::vector<json>& configurations, const std::vector<PublishedFigure>& figures) {
-  json all = json::array();
+/// Of study_figures.
+Number figure_of(const StudyResult& own, const std::string& key) {
+  const std::map<std::string, Number> figures = {{"throughput", own.throughput},
+                                                 {"step_time_s", own.step_time_s},
+                                                 {"speed_up", own.speed_up},
+                                                 {"time_to_target_s", own.time_to_target_s},
+                                                 {"target_speed_up", own.target_speed_up},
+                                                 {"read_target_speed_up", own.read_target_speed_up},
+                                                 {"best_accuracy", own.best_accuracy}};
+  return figures.at(key);
+}
+
+std::vector<StudyPublished> published_of(const std::vector<StudyResult>& configurations,
+                                         const std::vector<PublishedFigure>& figures) {
+  std::vector<StudyPublished> all;
   for (const auto& figure : figures) {
-    const auto own = std::find_if(
-        configurations.begin(), configurations.end(),
-        [&](const json& configuration) { return configuration.at("name") == figure.configuration; });
+    const auto own = std::ranges::find(configurations, figure.configuration, &StudyResult::name);
     // A study of chosen configurations lacks the others.
     if (own == configurations.end()) continue;
-    const json ours = works(*own) ? own->at(figure.figure) : json();
-    all.push_back({{"configuration", figure.configuration},
-                   {"figure", figure.figure},
-                   {"what", figure.what},
-                   {"value", figure.value},
-                   {"source", figure.source},
-                   {"ours", ours},
-                   {"ratio", ratio(ours, figure.value)}});
+    const Number ours = own->failed() ? std::nullopt : figure_of(*own, figure.figure);
+    all.push_back({.configuration = figure.configuration,
+                   .figure = figure.figure,
+                   .what = figure.what,
+                   .value = figure.value,
+                   .source = figure.source,
+                   .ours = ours,
+                   .ratio = ratio(ours, figure.value)});
   }
   return all;
 }
@@ -174,11 +165,11 @@ std::optional<int> knee_of(const std::vector<std::pair<int, double>>& points, do
   return std::nullopt;
 }
 
-std::optional<double> read_time_to(double target, const json& curve, const CurveReading& reading) {
+std::optional<double> read_time_to(double target, const Curve& curve, const CurveReading& reading) {
   std::vector<std::pair<double, double>> points = {{0.0, reading.start}};
   const auto every = static_cast<std::size_t>(reading.every), mean = static_cast<std::size_t>(reading.mean);
   for (std::size_t i = every; i <= curve.size(); i += every)
-    points.emplace_back(curve[i - 1][0].get<double>(), curve[i - 1][2].get<double>());
+    points.emplace_back(curve[i - 1].checkpoint_time_s, curve[i - 1].accuracy);
   for (std::size_t last = 0; last < points.size(); ++last) {
     double sum = 0;
     for (std::size_t back = 0; back < mean; ++back) sum += points[last - std::min(back, last)].second;
@@ -187,85 +178,91 @@ std::optional<double> read_time_to(double target, const json& curve, const Curve
   return std::nullopt;
 }
 
-json study_configuration(const StudyConfiguration& configuration, const json& summary, const json& run,
-                         const json& binding) {
-  json environment = run;
-  environment.erase("experiment");
-  const json& target = summary.at("time_to_target");
-  const double samples = std::max(1.0, summary.at("samples").get<double>());
-  const json& bytes = summary.at("bytes");
-  json curve = curve_of(summary);
-  json best = best_of(curve);
-  return {{"name", configuration.name},
-          {"group", configuration.group},
-          {"algorithm", configuration.algorithm},
-          {"coordinates", configuration.coordinates},
-          {"failure", ""},
-          {"workers", run.at("experiment").at("placement").at("workers").size()},
-          {"throughput", summary.at("throughput")},
-          {"applied_throughput", summary.at("applied_throughput")},
-          {"step_time_s", summary.at("step_time_s").at("mean")},
-          {"intervals",
-           {{"throughput", ensemble_interval(summary, "throughput")},
-            {"step_time_s", ensemble_interval(summary, "step_time_s")},
-            {"makespan_s", ensemble_interval(summary, "makespan_s")}}},
-          {"phase_order", summary.at("phase_order")},
-          {"question", run.value("question", std::vector<std::string>{})},
-          {"warnings", run.value("warnings", std::vector<std::string>{})},
-          {"makespan_s", summary.at("makespan_s")},
-          {"rounds", summary.at("rounds")},
-          {"samples", summary.at("samples")},
-          {"bytes", bytes},
-          {"bytes_per_sample",
-           {{"sent", bytes.at("sent").get<double>() / samples},
-            {"received", bytes.at("received").get<double>() / samples}}},
-          {"shares", summary.at("shares")},
-          {"exchange_shares", summary.at("exchange_shares")},
-          {"binding", binding},
-          {"cache_hit_ratio", summary.value(json::json_pointer("/cache/hit_ratio"), json())},
-          {"data", data_of_result(summary)},
-          {"staleness", summary.at("staleness")},
-          {"membership", summary.value("membership", json())},
-          {"local_steps", summary.at("local_steps")},
-          {"time_to_target", target},
-          {"time_to_target_s", target.is_object() ? target.at("checkpoint_time_s") : json()},
-          {"best_accuracy", std::move(best)},
-          {"curve", std::move(curve)},
-          {"experiment", run.at("experiment")},
-          {"command", run.at("command")},
-          {"environment", std::move(environment)}};
+std::vector<const StudyResult*> Study::worked() const {
+  std::vector<const StudyResult*> all;
+  for (const auto& configuration : configurations)
+    if (!configuration.failed()) all.push_back(&configuration);
+  return all;
 }
 
-json failed_study_configuration(const StudyConfiguration& configuration, const std::string& failure) {
-  return {{"name", configuration.name},
-          {"group", configuration.group},
-          {"algorithm", configuration.algorithm},
-          {"coordinates", configuration.coordinates},
-          {"failure", failure}};
+json to_json(const Study& study) {
+  json document = write_fields(study);
+  document["answer"] = write_fields(answer_of(study));
+  return document;
 }
 
-json study_document(std::vector<json> configurations, const std::string& title, const StudySection& section,
-                    const std::vector<std::string>& commands) {
+Study study_from_json(const json& document, const std::string& file) {
+  return read_fields<Study>(document, file);
+}
+
+StudyResult study_result(const StudyConfiguration& configuration, const Summary& summary, const RunInfo& run,
+                         const std::optional<Binding>& binding) {
+  const auto samples = static_cast<double>(std::max<std::int64_t>(1, summary.samples));
+  StudyResult own{configuration};
+  own.workers = run.experiment.placement.workers.size();
+  own.throughput = summary.throughput;
+  own.applied_throughput = summary.applied_throughput;
+  own.step_time_s = summary.step_time.mean;
+  if (const auto& ensemble = summary.ensemble)
+    own.intervals = {interval_of(ensemble->figures.throughput), interval_of(ensemble->figures.step_time),
+                     interval_of(ensemble->figures.makespan)};
+  own.phase_order = summary.phase_order;
+  own.question = run.question;
+  own.warnings = run.warnings;
+  own.makespan_s = summary.makespan_s;
+  own.rounds = summary.rounds;
+  own.samples = summary.samples;
+  own.bytes = summary.bytes;
+  own.bytes_per_sample = {static_cast<double>(summary.bytes.sent) / samples,
+                          static_cast<double>(summary.bytes.received) / samples};
+  own.shares = summary.shares;
+  own.exchange_shares = summary.exchange_shares;
+  own.binding = binding;
+  if (summary.cache) own.cache_hit_ratio = summary.cache->hit_ratio;
+  own.data = data_of_result(summary);
+  own.staleness = summary.staleness;
+  own.local_steps = summary.local_steps;
+  own.membership = summary.membership;
+  own.time_to_target = summary.time_to_target;
+  if (const auto& target = summary.time_to_target) own.time_to_target_s = target->checkpoint_time_s;
+  own.curve = curve_of(summary);
+  own.best_accuracy = best_of(own.curve);
+  own.experiment = run.experiment;
+  own.command = run.command;
+  own.environment = run;
+  return own;
+}
+
+StudyResult failed_study_result(const StudyConfiguration& configuration, const std::string& failure) {
+  return {configuration, failure};
+}
+
+Study make_study(std::vector<StudyResult> configurations, const std::string& title,
+                 const StudySection& section, const std::vector<std::string>& commands) {
   add_reading(configurations, section.reading);
   add_speed_ups(configurations, section.baseline);
-  json seeds = means_over_seeds(configurations, section.baseline);
-  json published = published_json(configurations, section.published);
-  json document = {
-      {"kind", "study"},
-      {"schema_version", study_schema_version},
-      {"title", title},
-      {"question", question_of(configurations)},
-      {"warnings", all_warnings(configurations, exchange_warnings(contenders_of(configurations)))},
-      {"about", section.about},
-      {"notes", section.notes},
-      {"baseline", section.baseline},
-      {"knee_share", section.knee},
-      {"configurations", std::move(configurations)},
-      {"seeds", std::move(seeds)},
-      {"published", std::move(published)},
-      {"commands", commands}};
-  document["answer"] = to_json(answer_of(document));
-  return document;
+  Study study{.title = title,
+              .question = question_of(configurations),
+              .warnings = all_warnings(configurations),
+              .about = section.about,
+              .notes = section.notes,
+              .baseline = section.baseline,
+              .knee_share = section.knee,
+              .seeds = means_over_seeds(configurations, section.baseline),
+              .published = published_of(configurations, section.published),
+              .commands = commands};
+  study.configurations = std::move(configurations);
+  return study;
+}
+
+std::vector<PlatformUse> platforms_of(const Study& study) {
+  std::vector<PlatformUse> uses;
+  for (const StudyResult* own : study.worked())
+    uses.push_back({.path = own->experiment.platform,
+                    .precision = own->experiment.workload.precision,
+                    .hosts = own->environment.hosts,
+                    .roles = own->environment.roles});
+  return uses;
 }
 
 }  // namespace tandem::validation

@@ -1,69 +1,22 @@
-// The report of a study, which compares configurations that were only simulated: one JSON document, and pages
-// made from nothing but that document. Pure except for writing files.
-//
-// report.json of a study, schema version 6 (times in seconds, shares of 1; null: not known, or none).
-// README.md has a table of the first level:
-//   kind             "study"; the report of a validation has no such key
-//   question         the job: model, images, work per sample, batch, devices, network; "": not known
-//   answer           {question (about; else as above), text, points [sentence, ...],
-//                      measures: [{key, name, unit, more_is_better}, ...]: the first one decides,
-//                      across: axis or null, down (rows in place of variants) the same, others: [axis, ...];
-//                      axis: {key, name, values, numbers (of the values; empty: words)}, panels: [{title,
-//                      columns (positions among the values across; [0] without an axis across), rows:
-//                      [{variant, efficiency: [of each column, ...] (along workers only), knee: see
-//                      knee_of(), bottlenecks (in words), cells: [of each column, or null: {configurations:
-//                      [name of each seed, ...], estimates: [of each measure: {mean, deviation (of the
-//                      sample; null: one seed), gain (over the baseline: a ratio; of an accuracy a
-//                      difference), place: "best", "equal" (to it) or "behind"}], shares (mean over the
-//                      seeds), bottleneck: {part, share}}]}]}]}: one place of the grid per cell
-//   warnings         [sentence, ...]: what a reader must know before the figures
-//   schema_version, title, about (the question of the study's file), notes [text, ...]
-//   commands         [how to reproduce it, ...]
-//   knee_share       see knee_of()
-//   baseline         study.baseline; "": synchronous SGD (bsp)
-//   configurations   [{name, group, algorithm (the variant), coordinates: [[key of the grid, value], ...],
-//                      failure ("": none;
-//                      otherwise the following keys are missing),
-//                      workers (how many), throughput, applied_throughput (samples per second), step_time_s
-//                      (mean after the warm-up), intervals: {throughput, step_time_s, makespan_s}: [low,
-//                      high] of 90 % of the ensemble's simulations (null: one simulation), phase_order,
-//                      makespan_s, rounds, samples, bytes: {sent, received} (by all workers),
-//                      bytes_per_sample: {sent, received}, shares, exchange_shares, binding (Binding in
-//                      attribution.hpp; null: no step counts), staleness, local_steps,
-//                      membership (of summary.json; null or missing: no machine may depart), cache_hit_ratio
-//                      (null: workers hold their samples), data: cold and warm of summary.json's `data`
-//                      (null as before), least_capacity (with study.stall; null for jobs without cache
-//                      nodes, and where warnings say why there is none): {stall (the limit), capacity_bytes
-//                      (null: none suffices), data_set_bytes, step_bytes, tried: [[capacity_bytes, stall
-//                      (null: the job is not possible with it)], ...]}, time_to_target: as in summary.json,
-//                      of all workers, time_to_target_s (when the model that reached the target was taken),
-//                      best_accuracy, question, warnings: as in run.json, curve:
-//                      [[checkpoint_time_s, samples, accuracy], ...], baseline (name of the configuration of
-//                      its group that it is compared with), speed_up (throughput over the baseline's),
-//                      target_speed_up (the baseline's time_to_target_s over its own), read_time_to_target_s,
-//                      read_target_speed_up: the same by the reading that the study's file describes
-//                      (CurveReading), experiment, environment (run.json without its experiment), command}]
-//                      Each of several jobs is a configuration, with job (its name), start_s,
-//                      alone_makespan_s and slow_down (null: it was not simulated alone), and jobs_hash
-//                      (digest of the keys of all jobs but their seeds).
-//   several_jobs     [{name, jobs: [{job, configuration (the name above), start_s}, ...], makespan_s,
-//                      jain_index, slow_down: {min, max}, shared_cache (as in summary.json; null as there),
-//                      least_capacity (as above, for the longest stall of a job)}]: of experiments of
-//                      several jobs; missing: there are none
-//   seeds            as means_over_seeds() returns it; missing: not known
-//   platforms        [what platform_drawing() returns, ...]; missing: not known
-//   published        [{configuration, figure (key of a configuration), what, value, source, ours, ratio (ours
-//                      over theirs)}]
+// The report of a study, which compares configurations that were only simulated: report.json as data, and
+// pages made from nothing but it. Pure except for writing files. Times are in seconds, shares of 1; none: not
+// known, or there is none. study_fields.hpp has the keys, README.md a table of the first level.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "validation/campaign/study_section.hpp"
+#include "validation/compare/attribution.hpp"
+#include "validation/compare/headline.hpp"
+#include "validation/report/answer.hpp"
 #include "validation/report/page.hpp"
+#include "validation/report/report.hpp"
 
 namespace tandem::validation {
 
@@ -71,44 +24,173 @@ inline constexpr int study_schema_version = 6;
 
 /// Which configuration something is of.
 struct StudyConfiguration {
-  std::string name;
-  std::string group;
-  std::string algorithm;
-  std::vector<std::pair<std::string, std::string>> coordinates;  ///< keys of the grid and their values
+  std::string name{};
+  std::string group{};
+  std::string algorithm{};                                         ///< the variant
+  std::vector<std::pair<std::string, std::string>> coordinates{};  ///< keys of the grid and their values
 };
 
-/// What the document says of one; `summary` and `run`: its summary.json and run.json; `binding`: of
-/// binding_json().
-nlohmann::json study_configuration(const StudyConfiguration& configuration, const nlohmann::json& summary,
-                                   const nlohmann::json& run, const nlohmann::json& binding);
-nlohmann::json failed_study_configuration(const StudyConfiguration& configuration,
-                                          const std::string& failure);
+/// 90 % of the simulations of an ensemble; none: one simulation.
+struct StudyIntervals {
+  std::optional<Interval> throughput{}, step_time_s{}, makespan_s{};
+};
 
-/// Adds the answer, baselines, speed-ups and what is published. `commands`: how to repeat everything.
+struct BytesPerSample {
+  double sent = 0, received = 0;
+};
+
+/// The least cache capacity with which workers wait no longer than `stall`, a share of their steps.
+struct StudyCapacity {
+  double stall = 0;
+  std::optional<std::int64_t> capacity_bytes{};  ///< none suffices
+  std::int64_t data_set_bytes = 0, step_bytes = 0;
+  /// Capacities with their stalls; none: the job is not possible with it.
+  std::vector<std::pair<std::int64_t, std::optional<double>>> tried{};
+};
+
+/// What the report says of one configuration.
+struct StudyResult : StudyConfiguration {
+  std::string failure{};  ///< empty: none; otherwise nothing below is known
+  std::size_t workers = 0;
+  double throughput = 0;  ///< samples per second
+  std::optional<double> applied_throughput{};
+  double step_time_s = 0;  ///< mean after the warm-up
+  StudyIntervals intervals{};
+  std::optional<double> phase_order{};
+  std::vector<std::string> question{}, warnings{};  ///< as in run.json
+  double makespan_s = 0;
+  MixedNumber rounds{};
+  std::int64_t samples = 0;
+  ByteSums bytes{};
+  BytesPerSample bytes_per_sample{};
+  std::optional<TimeShares> shares{};
+  std::optional<ExchangeShares> exchange_shares{};
+  std::optional<Binding> binding{};         ///< none: no step counts
+  std::optional<double> cache_hit_ratio{};  ///< none: workers hold their samples
+  std::optional<DataParts> data{};
+  std::optional<DistributionSummary> staleness{}, local_steps{};
+  std::optional<MembershipSummary> membership{};
+  std::optional<TargetOutcome> time_to_target{};
+  std::optional<double> time_to_target_s{};  ///< when the model that reached the target was taken
+  std::optional<double> best_accuracy{};
+  Curve curve{};
+  Experiment experiment{};
+  std::string command{};
+  RunInfo
+      environment{};  ///< without the experiment, and without what differs from one simulation to the next
+  /// With study.stall; none within: of jobs without cache nodes, and where warnings say why.
+  std::optional<std::optional<StudyCapacity>> least_capacity{};
+
+  // Of one of several jobs.
+  std::string job{};  ///< empty: the only one
+  double start_s = 0;
+  std::optional<double> alone_makespan_s{}, slow_down{};  ///< none: it was not simulated alone
+  std::string jobs_hash{};                                ///< digest of the keys of all jobs but their seeds
+
+  // Over its baseline, once all configurations are known.
+  std::optional<std::optional<std::string>> baseline{};  ///< name of a configuration of its group
+  std::optional<double> speed_up{};                      ///< throughput over the baseline's
+  std::optional<double> target_speed_up{};               ///< the baseline's time_to_target_s over its own
+  /// The same by the reading that the study's file describes (CurveReading).
+  std::optional<double> read_time_to_target_s{}, read_target_speed_up{};
+
+  bool failed() const { return !failure.empty(); }
+  Exchanges exchanges() const { return exchanges_of(local_steps, rounds, staleness); }
+};
+
+/// Mean and standard deviation, or standard error of a difference.
+struct SeedMean {
+  double mean = 0, deviation = 0;
+};
+/// Configurations that differ in their seed alone.
+struct SeedMeans {
+  std::string name{};
+  std::optional<std::string> baseline{};      ///< name of one of these
+  std::vector<std::string> configurations{};  ///< names
+  double samples = 0;
+  std::optional<SeedMean> makespan_s{}, throughput{}, last_accuracy{}, best_accuracy{};
+  std::optional<SeedMean> accuracy_gain{};  ///< its last accuracy minus that of the baseline
+};
+
+/// The jobs of an experiment of several, each of which is a configuration.
+struct StudyJobs {
+  struct Job {
+    std::string job{};
+    double start_s = 0;
+    std::string configuration{};  ///< its name; empty: not shown
+  };
+  std::string name{};
+  std::vector<Job> jobs{};
+  double makespan_s = 0;
+  std::optional<double> jain_index{};
+  std::optional<JobsSummary::Limits> slow_down{};
+  std::optional<SharedCacheSummary> shared_cache{};
+  std::optional<std::optional<StudyCapacity>> least_capacity{};  ///< for the longest stall of a job
+};
+
+/// A published figure, and ours.
+struct StudyPublished {
+  std::string configuration{}, figure{}, what{};
+  double value = 0;
+  std::string source{};
+  std::optional<double> ours{}, ratio{};  ///< ours over theirs
+};
+
+struct Study {
+  std::string kind = "study";  ///< the report of a validation has no such key
+  int schema_version = study_schema_version;
+  std::string title{};
+  std::string question{};               ///< the job: model, images, devices, network; empty: not known
+  std::vector<std::string> warnings{};  ///< what a reader must know before the figures
+  std::string about{};                  ///< the question of the study's file
+  std::vector<std::string> notes{};
+  std::string baseline{};  ///< study.baseline; empty: synchronous SGD (bsp)
+  double knee_share = 0;   ///< see knee_of()
+  std::vector<StudyResult> configurations{};
+  std::vector<SeedMeans> seeds{};
+  std::vector<StudyPublished> published{};
+  std::vector<std::string> commands{};  ///< how to reproduce it
+  std::vector<StudyJobs> several_jobs{};
+  std::optional<std::vector<DrawnPlatform>> platforms{};  ///< none: not known
+
+  std::vector<const StudyResult*> worked() const;
+};
+/// With the answer, which follows from the rest.
+nlohmann::json to_json(const Study& study);
+/// Inverse of to_json. `file`: for messages. Errors: ConfigError with the file and the key.
+Study study_from_json(const nlohmann::json& document, const std::string& file);
+
+StudyResult study_result(const StudyConfiguration& configuration, const Summary& summary, const RunInfo& run,
+                         const std::optional<Binding>& binding);
+StudyResult failed_study_result(const StudyConfiguration& configuration, const std::string& failure);
+
+/// Adds baselines, speed-ups and what is published. `commands`: how to repeat everything.
 /// Pre: names in `section` are those of configurations.
-nlohmann::json study_document(std::vector<nlohmann::json> configurations, const std::string& title,
-                              const StudySection& section, const std::vector<std::string>& commands);
+Study make_study(std::vector<StudyResult> configurations, const std::string& title,
+                 const StudySection& section, const std::vector<std::string>& commands);
 
 /// The knee of a line: its smallest number of workers from which going to the next larger number raises the
 /// throughput by less than `share` of what the throughput would rise by in proportion to the workers. None
 /// when every step gains that much. Pre: (workers, throughput), workers rising, both above 0.
 std::optional<int> knee_of(const std::vector<std::pair<int, double>>& points, double share);
 
-/// When the curve of [time, samples, accuracy], evaluated by that reading, first reaches `target`; none if it
-/// never does.
-std::optional<double> read_time_to(double target, const nlohmann::json& curve, const CurveReading& reading);
+/// When the curve, evaluated by that reading, first reaches `target`; none if it never does.
+std::optional<double> read_time_to(double target, const Curve& curve, const CurveReading& reading);
+
+/// The platforms of the configurations that worked, and who used them.
+std::vector<PlatformUse> platforms_of(const Study& study);
 
 /// One row per configuration that worked, without columns that have no value. Where the grid varies, the
 /// first columns are the values of its keys.
-Table configurations_table(const nlohmann::json& document);
+Table configurations_table(const Study& study);
 
 /// For a terminal.
-std::string study_table(const nlohmann::json& document);
-std::string study_markdown(const nlohmann::json& document);
+std::string study_table(const Study& study);
+std::string study_markdown(const Study& study);
 /// One self-contained page.
-std::string study_html(const nlohmann::json& document);
+std::string study_html(const Study& study);
 /// Writes report.json, report.md, report.html and study.csv. Errors: WorldError when a file cannot be
 /// written.
-void write_study(const std::string& directory, const nlohmann::json& document);
+void write_study(const std::string& directory, const Study& study);
 
 }  // namespace tandem::validation

@@ -3,37 +3,44 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "validation/report/answer.hpp"
-#include "validation/report/view.hpp"
+#include "validation/report/study.hpp"
 
 namespace tandem::validation {
 namespace {
 
-using nlohmann::json;
-
-/// A column, and the place of its figure in a configuration.
-constexpr std::pair<const char*, const char*> csv_figures[] = {
-    {"workers", "/workers"},
-    {"throughput", "/throughput"},
-    {"step_time_s", "/step_time_s"},
-    {"makespan_s", "/makespan_s"},
-    {"samples", "/samples"},
-    {"time_to_target_s", "/time_to_target_s"},
-    {"best_accuracy", "/best_accuracy"},
-    {"speed_up", "/speed_up"},
-    {"target_speed_up", "/target_speed_up"},
-    {"computing", "/shares/computing"},
-    {"data", "/shares/data"},
-    {"exchange", "/shares/exchange"},
-    {"communicating", "/exchange_shares/communicating"},
-    {"waiting", "/exchange_shares/waiting"},
-    {"query", "/shares/query"},
-    {"other", "/shares/other"},
-    {"sent_per_sample", "/bytes_per_sample/sent"},
-    {"received_per_sample", "/bytes_per_sample/received"}};
+/// The columns of figures, in their order. None: not known.
+std::vector<std::pair<const char*, std::optional<double>>> figures_of(const StudyResult& own) {
+  const auto of = [](const auto& part, auto member) {
+    return part ? std::optional((*part).*member) : std::nullopt;
+  };
+  std::vector<std::pair<const char*, std::optional<double>>> figures = {
+      {"workers", static_cast<double>(own.workers)},
+      {"throughput", own.throughput},
+      {"step_time_s", own.step_time_s},
+      {"makespan_s", own.makespan_s},
+      {"samples", static_cast<double>(own.samples)},
+      {"time_to_target_s", own.time_to_target_s},
+      {"best_accuracy", own.best_accuracy},
+      {"speed_up", own.speed_up},
+      {"target_speed_up", own.target_speed_up},
+      {"computing", of(own.shares, &TimeShares::computing)},
+      {"data", of(own.shares, &TimeShares::data)},
+      {"exchange", of(own.shares, &TimeShares::exchange)},
+      {"communicating", of(own.exchange_shares, &ExchangeShares::communicating)},
+      {"waiting", of(own.exchange_shares, &ExchangeShares::waiting)},
+      {"query", of(own.shares, &TimeShares::query)},
+      {"other", of(own.shares, &TimeShares::other)},
+      {"sent_per_sample", own.bytes_per_sample.sent},
+      {"received_per_sample", own.bytes_per_sample.received}};
+  if (own.failed())
+    for (auto& [column, value] : figures) value.reset();
+  return figures;
+}
 
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
@@ -57,25 +64,22 @@ std::map<std::string, std::pair<std::string, std::string>> conclusions_of(const 
 
 }  // namespace
 
-std::string study_csv(const json& document, const Answer& answer) {
-  const auto keys = grid_keys(document);
+std::string study_csv(const Study& study, const Answer& answer) {
+  const auto keys = grid_keys(study);
   const auto conclusions = conclusions_of(answer);
   std::string text = "configuration,variant";
   for (const auto& key : keys) text += ',' + key;
-  for (const auto& [name, place] : csv_figures) text += std::string(",") + name;
+  for (const auto& [name, value] : figures_of({})) text += std::string(",") + name;
   text += ",place,bottleneck,failure\n";
-  for (const json& own : document.at("configurations")) {
-    const std::string name = own.at("name");
-    text += quoted(name) + ',' + quoted(own.at("algorithm"));
+  for (const StudyResult& own : study.configurations) {
+    text += quoted(own.name) + ',' + quoted(own.algorithm);
     for (const auto& key : keys) text += ',' + quoted(coordinate(own, key));
-    for (const auto& [column, place] : csv_figures) {
-      const json value = own.value(json::json_pointer(place), json());
-      text += ',' + (value.is_number() ? fmt::format("{:.12g}", value.get<double>()) : "");
-    }
-    const auto known = conclusions.find(name);
+    for (const auto& [column, value] : figures_of(own))
+      text += ',' + (value && !std::isnan(*value) ? fmt::format("{:.12g}", *value) : "");
+    const auto known = conclusions.find(own.name);
     const auto& [place, bottleneck] =
         known == conclusions.end() ? std::pair<std::string, std::string>{} : known->second;
-    text += ',' + place + ',' + bottleneck + ',' + quoted(own.at("failure")) + '\n';
+    text += ',' + place + ',' + bottleneck + ',' + quoted(own.failure) + '\n';
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// What a study's report shows: tables, charts and text, made from its document.
+// What a study's report shows: tables, charts and text.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -14,7 +14,9 @@
 #include "validation/report/platform_drawing.hpp"
 #include "validation/report/several_jobs.hpp"
 #include "validation/report/study.hpp"
+#include "validation/report/study_fields.hpp"
 #include "validation/report/view.hpp"
+#include "workloads/experiment/json_fields.hpp"
 #include "workloads/files/whole_file.hpp"
 
 namespace tandem::validation {
@@ -22,82 +24,83 @@ namespace {
 
 using nlohmann::json;
 
-using CellOf = std::function<Cell(const json&)>;
+using CellOf = std::function<Cell(const StudyResult&)>;
 
-CellOf value_at(const char* key, Unit unit) {
-  return [=](const json& own) { return Cell(with_unit(number_or_nan(own.at(key)), unit)); };
+CellOf value_at(double StudyResult::*member, Unit unit) {
+  return [=](const StudyResult& own) { return Cell(with_unit(own.*member, unit)); };
 }
-/// A value of an object that may be null.
-CellOf value_in(const char* object, const char* key, std::string (*text)(double)) {
-  return [=](const json& own) {
-    return Cell(own.at(object).is_object() ? text(number_or_nan(own.at(object).at(key))) : "-");
-  };
+CellOf value_at(std::optional<double> StudyResult::*member, Unit unit) {
+  return [=](const StudyResult& own) { return Cell(with_unit(value_or_nan(own.*member), unit)); };
+}
+/// A value of a part that may be missing.
+template <class Part>
+CellOf value_in(std::optional<Part> StudyResult::*part, double Part::*member, std::string (*text)(double)) {
+  return [=](const StudyResult& own) { return own.*part ? Cell(text((*(own.*part)).*member)) : Cell("-"); };
+}
+CellOf bytes_at(double BytesPerSample::*member) {
+  return [=](const StudyResult& own) { return Cell(with_unit(own.bytes_per_sample.*member, Unit::bytes)); };
 }
 std::string times(double ratio) { return std::isfinite(ratio) ? three_digits(ratio) + "x" : "-"; }
-std::string bytes(double value) { return with_unit(value, Unit::bytes); }
-CellOf times_at(const char* key) {
-  return [key](const json& own) { return Cell(times(number_or_nan(own.at(key)))); };
+CellOf times_at(std::optional<double> StudyResult::*member) {
+  return [member](const StudyResult& own) { return Cell(times(value_or_nan(own.*member))); };
 }
 
 CellOf exchange_at(double Exchanges::*value) {
-  return [value](const json& own) { return Cell(with_unit(exchanges_of(own).*value, Unit::count)); };
+  return [value](const StudyResult& own) { return Cell(with_unit(own.exchanges().*value, Unit::count)); };
 }
 
-/// Null for workers that hold their samples.
-json cache_hits(const json& own) { return own.value("cache_hit_ratio", json()); }
-
-Cell hits_cell(const json& own) {
-  return cache_hits(own).is_number() ? Cell(percent(number_or_nan(cache_hits(own)))) : "-";
+Cell hits_cell(const StudyResult& own) {
+  return own.cache_hit_ratio ? Cell(percent(*own.cache_hit_ratio)) : "-";
 }
 
-Cell data_share(const json& own) {
-  const json& shares = own.at("shares");
-  return shares.is_object() && cache_hits(own).is_number() ? Cell(percent(number_or_nan(shares.at("data"))))
-                                                           : "-";
+Cell data_share(const StudyResult& own) {
+  return own.shares && own.cache_hit_ratio ? Cell(percent(own.shares->data)) : "-";
 }
 
 /// What no other column shows.
-Cell other_share(const json& own) {
-  const json& shares = own.at("shares");
-  if (!shares.is_object()) return "-";
-  double sum = number_or_nan(shares.at("query")) + number_or_nan(shares.at("other"));
-  if (!cache_hits(own).is_number()) sum += number_or_nan(shares.at("data"));
+Cell other_share(const StudyResult& own) {
+  if (!own.shares) return "-";
+  double sum = own.shares->query + own.shares->other;
+  if (!own.cache_hit_ratio) sum += own.shares->data;
   return percent(sum);
 }
 
 /// Of the warm epochs; "-" without cache nodes.
-CellOf warm_at(const std::string& key, std::string (*text)(double)) {
-  return [place = json::json_pointer("/data/warm/" + key), text](const json& own) {
-    return Cell(own.contains(place) ? text(number_or_nan(own.at(place))) : "-");
+CellOf warm_at(std::optional<double> (*value)(const DataPart&), std::string (*text)(double)) {
+  return [=](const StudyResult& own) {
+    return own.data && own.data->warm ? Cell(text(value_or_nan(value(*own.data->warm)))) : Cell("-");
   };
 }
-std::string seconds_text(double value) { return with_unit(value, Unit::seconds); }
+std::string time_text(double value) { return with_unit(value, Unit::seconds); }
 
 /// What the busiest server has of `what` (bytes or messages) under the configuration's sharding.
 CellOf busiest_share(const std::string& what) {
-  return [place = json::json_pointer("/environment/sharding/busiest/" + what + "/share")](const json& own) {
-    return Cell(own.contains(place) ? percent(number_or_nan(own.at(place))) : "-");
+  return [place = json::json_pointer("/busiest/" + what + "/share")](const StudyResult& own) {
+    const json& sharding = own.environment.sharding;
+    return Cell(sharding.contains(place) ? percent(sharding.at(place)) : "-");
   };
 }
 
 /// "-" where the grid has the number.
-Cell workers_cell(const json& own) {
-  return coordinate(own, "placement.worker_count").empty() ? value_at("workers", Unit::count)(own)
-                                                           : Cell("-");
+Cell workers_cell(const StudyResult& own) {
+  return coordinate(own, "placement.worker_count").empty()
+             ? Cell(with_unit(static_cast<double>(own.workers), Unit::count))
+             : Cell("-");
 }
 
 /// "-" where no machine may depart.
-CellOf member_count(const std::string& key) {
-  return [place = json::json_pointer("/membership/" + key)](const json& own) {
-    return Cell(own.contains(place) ? with_unit(number_or_nan(own.at(place)), Unit::count) : "-");
+CellOf member_count(std::optional<std::int64_t> (*count)(const MembershipSummary&)) {
+  return [count](const StudyResult& own) {
+    if (!own.membership) return Cell("-");
+    const auto known = count(*own.membership);
+    return Cell(with_unit(known ? static_cast<double>(*known) : std::nan(""), Unit::count));
   };
 }
 
-Cell target_cell(const json& own) {
-  const json& target = own.at("time_to_target");
-  if (!target.is_object() || target.at("evaluations") == 0) return "-";
-  if (!target.at("reached").get<bool>()) return "not reached";
-  return with_unit(number_or_nan(own.at("time_to_target_s")), Unit::seconds);
+Cell target_cell(const StudyResult& own) {
+  if (!own.time_to_target || own.time_to_target->evaluations == 0) return "-";
+  if (!own.time_to_target->reached) return "not reached";
+  return with_unit(value_or_nan(own.time_to_target_s), Unit::seconds);
 }
 
 /// How a figure of study_figures reads.
@@ -118,27 +121,22 @@ const FigureName& figure_name(const std::string& key) {
   return names.at(key);
 }
 
-Table published_table(const json& document) {
-  const auto text_of = [](const char* key) -> CellOf {
-    return [key](const json& row) {
-      return Cell(figure_name(row.at("figure")).text(number_or_nan(row.at(key))));
-    };
-  };
-  const auto name = [](const json& row) { return Cell(figure_name(row.at("figure")).name); };
-  const auto what = [=](const json& row) {
-    const std::string own = row.at("what");
-    return own.empty() ? name(row) : Cell(own);
+Table published_table(const Study& study) {
+  using Published = StudyPublished;
+  const auto text = [](const Published& row, double value) { return figure_name(row.figure).text(value); };
+  const auto what = [](const Published& row) {
+    return Cell(row.what.empty() ? figure_name(row.figure).name : row.what);
   };
   return table_of(
-      pointers_to(document.at("published")),
-      {{"Configuration", [](const json& row) { return Cell(row.at("configuration").get<std::string>()); }},
-       {"Published", text_of("value")},
+      pointers_to(study.published),
+      {{"Configuration", [](const Published& row) { return Cell(row.configuration); }},
+       {"Published", [=](const Published& row) { return Cell(text(row, row.value)); }},
        {"published figure", what, true},
-       {"Simulated", text_of("ours")},
-       {"simulated figure", name, true},
+       {"Simulated", [=](const Published& row) { return Cell(text(row, value_or_nan(row.ours))); }},
+       {"simulated figure", [](const Published& row) { return Cell(figure_name(row.figure).name); }, true},
        {"Simulated / published",
-        [](const json& row) { return Cell(three_digits(number_or_nan(row.at("ratio")))); }},
-       {"Source", [](const json& row) { return Cell(row.at("source").get<std::string>()); }, true}});
+        [](const Published& row) { return Cell(three_digits(value_or_nan(row.ratio))); }},
+       {"Source", [](const Published& row) { return Cell(row.source); }, true}});
 }
 
 // ---- Pages ----
@@ -153,21 +151,20 @@ const char* const shares_definition =
     "did, and name decoding apart from waiting for samples. Bytes: payload sent or received by all workers, "
     "per sample that they processed.";
 
-void add_failed(const json& document, Page& page) {
-  for (const auto& own : document.at("configurations"))
-    if (own.at("failure") != "")
-      page.add(Heading{3, own.at("name").get<std::string>() + ": failed"}, Code{own.at("failure"), true});
+void add_failed(const Study& study, Page& page) {
+  for (const StudyResult& own : study.configurations)
+    if (own.failed()) page.add(Heading{3, own.name + ": failed"}, Code{own.failure, true});
 }
 
 /// Of a bar chart with that many rows.
 std::size_t height_of(std::size_t rows) { return 60 + 22 * std::max<std::size_t>(rows, 2); }
 
-void add_published(const json& document, Page& page) {
-  Table table = published_table(document);
+void add_published(const Study& study, Page& page) {
+  Table table = published_table(study);
   if (table.rows.empty()) return;
   page.add(Heading{2, "Comparison with published figures"});
-  const auto gains = std::ranges::count_if(document.at("published"), [](const json& row) {
-    return row.at("figure").get<std::string>().ends_with("speed_up") && row.at("ours").is_number();
+  const auto gains = std::ranges::count_if(study.published, [](const StudyPublished& row) {
+    return row.figure.ends_with("speed_up") && row.ours;
   });
   if (gains > 0)
     page.add(Charts{{{"published", "Speed-ups", height_of(2 * static_cast<std::size_t>(gains))}}});
@@ -175,47 +172,53 @@ void add_published(const json& document, Page& page) {
 }
 
 /// The stall that was found with a capacity; NaN: it was not tried, or the job is not possible with it.
-double stall_with(const json& least, double capacity) {
-  for (const auto& tried : least.at("tried"))
-    if (tried.at(0) == capacity && tried.at(1).is_number()) return tried.at(1);
+double stall_with(const StudyCapacity& least, std::int64_t capacity) {
+  for (const auto& [tried, stall] : least.tried)
+    if (tried == capacity && stall) return *stall;
   return std::numeric_limits<double>::quiet_NaN();
 }
 
 /// One row per configuration with cache nodes, whether of one job or of several, of studies with a limit for
 /// their stall.
-Table capacities_table(const json& document) {
-  std::vector<const json*> having = compared_configurations(document);
-  // Several jobs have one capacity, which all of them need.
-  if (document.contains("several_jobs"))
-    for (const json* all : pointers_to(document.at("several_jobs"))) having.push_back(all);
-  std::erase_if(having, [](const json* own) { return !own->value("least_capacity", json()).is_object(); });
-  const auto of = [](auto cell) -> CellOf {
-    return [cell](const json& own) { return Cell(cell(own.at("least_capacity"))); };
+Table capacities_table(const Study& study) {
+  struct Having {
+    std::string name;
+    StudyCapacity least;
   };
-  const auto found = [](const json& least) { return least.at("capacity_bytes").is_number(); };
-  const auto whole = [](const json& least) { return least.at("data_set_bytes").get<double>(); };
+  std::vector<Having> having;
+  const auto add = [&](const auto& own) {
+    if (own.least_capacity && *own.least_capacity) having.push_back({own.name, **own.least_capacity});
+  };
+  for (const StudyResult* own : study.worked()) add(*own);
+  // Several jobs have one capacity, which all of them need.
+  for (const StudyJobs& all : study.several_jobs) add(all);
+  const auto of = [](auto cell) { return [cell](const Having& own) { return Cell(cell(own.least)); }; };
+  const auto of_found = [&](auto cell) {
+    return of([cell](const StudyCapacity& least) {
+      return least.capacity_bytes ? cell(least, *least.capacity_bytes) : std::string("-");
+    });
+  };
   return table_of(
-      having,
-      {{"Configuration", [](const json& own) { return Cell(own.at("name").get<std::string>()); }},
-       {"Stall at most", of([](const json& least) { return percent(least.at("stall").get<double>()); })},
-       {"Least cache capacity", of([=](const json& least) {
-          return found(least) ? with_unit(least.at("capacity_bytes").get<double>(), Unit::bytes)
-                              : std::string("none suffices");
+      pointers_to(having),
+      {{"Configuration", [](const Having& own) { return Cell(own.name); }},
+       {"Stall at most", of([](const StudyCapacity& least) { return percent(least.stall); })},
+       {"Least cache capacity", of([](const StudyCapacity& least) {
+          return least.capacity_bytes ? with_unit(static_cast<double>(*least.capacity_bytes), Unit::bytes)
+                                      : std::string("none suffices");
         })},
-       {"of the data set", of([=](const json& least) {
-          return found(least) ? percent(least.at("capacity_bytes").get<double>() / whole(least))
-                              : std::string("-");
+       {"of the data set", of_found([](const StudyCapacity& least, std::int64_t capacity) {
+          return percent(static_cast<double>(capacity) / static_cast<double>(least.data_set_bytes));
         })},
-       {"Stall with it", of([=](const json& least) {
-          return found(least) ? percent(stall_with(least, least.at("capacity_bytes"))) : std::string("-");
+       {"Stall with it", of_found([](const StudyCapacity& least, std::int64_t capacity) {
+          return percent(stall_with(least, capacity));
         })},
-       {"without a cache", of([](const json& least) { return percent(stall_with(least, 0)); })},
+       {"without a cache", of([](const StudyCapacity& least) { return percent(stall_with(least, 0)); })},
        {"with all samples in it",
-        of([=](const json& least) { return percent(stall_with(least, whole(least))); })}});
+        of([](const StudyCapacity& least) { return percent(stall_with(least, least.data_set_bytes)); })}});
 }
 
-void add_capacities(const json& document, Page& page) {
-  Table table = capacities_table(document);
+void add_capacities(const Study& study, Page& page) {
+  Table table = capacities_table(study);
   if (table.rows.empty()) return;
   page.add(Heading{2, "Least cache capacity"},
            Note{"The least data.cache_capacity with which the workers of each job wait for samples no longer "
@@ -226,10 +229,8 @@ void add_capacities(const json& document, Page& page) {
            std::move(table));
 }
 
-void add_accuracy(const json& document, const Answer& answer, Page& page) {
-  if (std::ranges::all_of(compared_configurations(document),
-                          [](const json* own) { return own->at("curve").empty(); }))
-    return;
+void add_accuracy(const Study& study, const Answer& answer, Page& page) {
+  if (std::ranges::all_of(study.worked(), [](const StudyResult* own) { return own->curve.empty(); })) return;
   Charts over_time = charts_of_places(answer, "accuracy", 320);
   if (over_time.charts.empty()) return;
   page.add(Heading{2, "Test accuracy over simulated time"});
@@ -239,31 +240,28 @@ void add_accuracy(const json& document, const Answer& answer, Page& page) {
   page.add(std::move(over_time));
 }
 
-std::string plus_minus(const json& figure, const char* format) {
-  if (!figure.is_object()) return "-";
-  return fmt::format(fmt::runtime(format), figure.at("mean").get<double>(),
-                     figure.at("deviation").get<double>());
+std::string plus_minus(const std::optional<SeedMean>& figure, const char* format) {
+  return figure ? fmt::format(fmt::runtime(format), figure->mean, figure->deviation) : "-";
 }
 
 /// No rows: no configurations differ in their seed alone.
-Table seeds_table(const json& seeds) {
-  const auto accuracy = [](const char* key, const char* format) {
-    return [=](const json& own) { return Cell(plus_minus(own.at(key), format)); };
+Table seeds_table(const std::vector<SeedMeans>& seeds) {
+  const auto mean = [](std::optional<SeedMean> SeedMeans::*member, const char* format) {
+    return [=](const SeedMeans& own) { return Cell(plus_minus(own.*member, format)); };
   };
   return without_empty_columns(table_of(
       pointers_to(seeds),
-      {{"Over all seeds", [](const json& own) { return Cell(own.at("name").get<std::string>()); }},
+      {{"Over all seeds", [](const SeedMeans& own) { return Cell(own.name); }},
        {"Seeds",
-        [](const json& own) {
-          return Cell(with_unit(static_cast<double>(own.at("configurations").size()), Unit::count));
+        [](const SeedMeans& own) {
+          return Cell(with_unit(static_cast<double>(own.configurations.size()), Unit::count));
         }},
-       {"Samples trained on",
-        [](const json& own) { return Cell(with_unit(number_or_nan(own.at("samples")), Unit::count)); }},
-       {"Last accuracy", accuracy("last_accuracy", "{:.4f} ± {:.4f}")},
-       {"Difference from the baseline", accuracy("accuracy_gain", "{:+.4f} ± {:.4f}")},
-       {"Best accuracy", accuracy("best_accuracy", "{:.4f} ± {:.4f}")},
-       {"Makespan in s", accuracy("makespan_s", "{:.5g} ± {:.2g}")},
-       {"Samples per second", accuracy("throughput", "{:.4g} ± {:.2g}")}}));
+       {"Samples trained on", [](const SeedMeans& own) { return Cell(with_unit(own.samples, Unit::count)); }},
+       {"Last accuracy", mean(&SeedMeans::last_accuracy, "{:.4f} ± {:.4f}")},
+       {"Difference from the baseline", mean(&SeedMeans::accuracy_gain, "{:+.4f} ± {:.4f}")},
+       {"Best accuracy", mean(&SeedMeans::best_accuracy, "{:.4f} ± {:.4f}")},
+       {"Makespan in s", mean(&SeedMeans::makespan_s, "{:.5g} ± {:.2g}")},
+       {"Samples per second", mean(&SeedMeans::throughput, "{:.4g} ± {:.2g}")}}));
 }
 
 const char* const seeds_definition =
@@ -272,35 +270,34 @@ const char* const seeds_definition =
     "with its standard error after the sign: one that is smaller than twice that error may be chance.";
 
 /// Without accuracy the comparison has all means.
-void add_seeds(const json& document, Page& page, int level) {
-  const json& seeds = document.at("seeds");
-  if (std::ranges::none_of(seeds, [](const json& own) { return own.at("last_accuracy").is_object(); }))
-    return;
-  Table table = seeds_table(seeds);
+void add_seeds(const Study& study, Page& page, int level) {
+  const auto has_accuracy = [](const SeedMeans& own) { return own.last_accuracy.has_value(); };
+  if (std::ranges::none_of(study.seeds, has_accuracy)) return;
+  Table table = seeds_table(study.seeds);
   page.add(Heading{level, "Means over seeds"}, Note{seeds_definition}, std::move(table));
 }
 
-void add_study_commands(const json& document, Page& page) {
+void add_study_commands(const Study& study, Page& page) {
   std::string commands;
-  for (const auto& command : document.at("commands"))
-    commands += (commands.empty() ? "" : "\n") + command.get<std::string>();
+  for (const std::string& command : study.commands) commands += (commands.empty() ? "" : "\n") + command;
   page.add(Heading{2, "Reproduce"}, Code{commands});
   std::set<std::string> shown;
-  for (const auto* own : compared_configurations(document)) {
-    const json& environment = own->at("environment");
-    const std::string platform =
-        std::filesystem::path(own->at("experiment").at("platform").get<std::string>()).filename().string();
-    if (!shown.insert(platform + environment.at("physics").dump() + environment.at("versions").dump()).second)
-      continue;
+  for (const StudyResult* own : study.worked()) {
+    const json &physics = own->environment.physics, versions = own->environment.versions;
+    const std::string platform = std::filesystem::path(own->experiment.platform).filename().string();
+    if (!shown.insert(platform + physics.dump() + versions.dump()).second) continue;
     Table table{.columns = {{"Simulated with"}, {platform, true}}, .size = Table::Size::narrow};
-    for (const char* key : {"physics", "versions"})
-      for (const auto& [name, text] : flattened(environment.at(key))) table.rows.push_back({{name, text}});
+    for (const json* values : {&physics, &versions})
+      for (const auto& [name, text] : flattened(*values)) table.rows.push_back({{name, text}});
     page.add(std::move(table));
   }
 }
 
-void add_classes(const std::vector<const json*>& configurations, Page& page) {
-  Table table = classes_of_study(configurations);
+void add_classes(const Study& study, Page& page) {
+  std::vector<DataOfStudy> having;
+  for (const StudyResult* own : study.worked())
+    if (own->data) having.push_back({own->name, *own->data});
+  Table table = classes_of_study(having);
   if (table.rows.empty()) return;
   page.add(
       Heading{2, "Where samples came from"},
@@ -311,16 +308,14 @@ void add_classes(const std::vector<const json*>& configurations, Page& page) {
 }
 
 /// The first columns of a table of configurations: the values of the grid, or the name where nothing varies.
-std::vector<JsonColumn> name_columns(const json& document) {
-  std::vector<JsonColumn> columns;
-  const auto keys = grid_keys(document);
-  if (keys.empty())
-    return {{"Configuration", [](const json& own) { return Cell(own.at("name").get<std::string>()); }}};
-  columns.push_back(
-      {"Variant", [](const json& own) { return Cell(own.at("algorithm").get<std::string>()); }, true});
+std::vector<ColumnOf<StudyResult>> name_columns(const Study& study) {
+  std::vector<ColumnOf<StudyResult>> columns;
+  const auto keys = grid_keys(study);
+  if (keys.empty()) return {{"Configuration", [](const StudyResult& own) { return Cell(own.name); }}};
+  columns.push_back({"Variant", [](const StudyResult& own) { return Cell(own.algorithm); }, true});
   for (const auto& key : keys)
     columns.push_back({axis_name(key),
-                       [key](const json& own) {
+                       [key](const StudyResult& own) {
                          const std::string value = coordinate(own, key);
                          return Cell(value.empty() ? "-" : value);
                        },
@@ -328,38 +323,43 @@ std::vector<JsonColumn> name_columns(const json& document) {
   return columns;
 }
 
-Cell throughput_interval(const json& own) {
-  const json& interval = own.at("intervals").at("throughput");
-  if (!interval.is_array()) return Cell("-");
-  const auto end = [&](std::size_t which) { return with_unit(interval.at(which), Unit::samples_per_second); };
-  return Cell(end(0) + " to " + end(1));
+Cell throughput_interval(const StudyResult& own) {
+  const auto& interval = own.intervals.throughput;
+  if (!interval) return Cell("-");
+  const auto text = [](double end) { return with_unit(end, Unit::samples_per_second); };
+  return Cell(text(interval->low) + " to " + text(interval->high));
 }
 
-Table table_of_configurations(const json& document, const std::vector<JsonColumn>& figures) {
-  auto columns = name_columns(document);
+Table table_of_configurations(const Study& study, const std::vector<ColumnOf<StudyResult>>& figures) {
+  auto columns = name_columns(study);
   columns.insert(columns.end(), figures.begin(), figures.end());
-  return without_empty_columns(table_of(compared_configurations(document), columns));
+  return without_empty_columns(table_of(study.worked(), columns));
 }
 
 /// Where the time of the workers went.
-Table times_table(const json& document) {
-  return table_of_configurations(
-      document, {{"Computing", value_in("shares", "computing", percent)},
-                 {"Data", data_share},
-                 {"Exchange", value_in("shares", "exchange", percent)},
-                 {"communicating", value_in("exchange_shares", "communicating", percent)},
-                 {"waiting", value_in("exchange_shares", "waiting", percent)},
-                 {"Other", other_share},
-                 {"Bytes sent per sample", value_in("bytes_per_sample", "sent", bytes)},
-                 {"Bytes received per sample", value_in("bytes_per_sample", "received", bytes)}});
+Table times_table(const Study& study) {
+  const auto share = [](double TimeShares::*member) {
+    return value_in(&StudyResult::shares, member, percent);
+  };
+  const auto part = [](double ExchangeShares::*member) {
+    return value_in(&StudyResult::exchange_shares, member, percent);
+  };
+  return table_of_configurations(study, {{"Computing", share(&TimeShares::computing)},
+                                         {"Data", data_share},
+                                         {"Exchange", share(&TimeShares::exchange)},
+                                         {"communicating", part(&ExchangeShares::communicating)},
+                                         {"waiting", part(&ExchangeShares::waiting)},
+                                         {"Other", other_share},
+                                         {"Bytes sent per sample", bytes_at(&BytesPerSample::sent)},
+                                         {"Bytes received per sample", bytes_at(&BytesPerSample::received)}});
 }
 
-void add_configurations(const json& document, const Answer& answer, Page& page) {
+void add_configurations(const Study& study, const Answer& answer, Page& page) {
   page.add(Heading{2, "Where workers' time went"}, Note{shares_definition});
   if (Charts charts = charts_of_places(answer, "shares", 0); !charts.charts.empty())
     page.add(std::move(charts));
   // A grid has too many rows for a reader; study.csv has the same figures.
-  Table figures = configurations_table(document), times = times_table(document);
+  Table figures = configurations_table(study), times = times_table(study);
   const bool is_grid = answer.across || answer.panels.size() > 1 || figures.rows.size() > 12;
   if (!is_grid) return page.add(std::move(times), Heading{2, "Figures of each variant"}, std::move(figures));
   figures.size = times.size = Table::Size::scrolling;
@@ -367,120 +367,122 @@ void add_configurations(const json& document, const Answer& answer, Page& page) 
            Details{"Every configuration: where time went", {{std::move(times)}}});
 }
 
-void add_warnings(const json& document, Page& page) {
+void add_warnings(const Study& study, const Answer& answer, Page& page) {
   Bullets warnings;
-  for (const auto& warning : document.at("warnings"))
-    warnings.texts.push_back("Warning: " + warning.get<std::string>());
+  for (const std::string& warning : study.warnings) warnings.texts.push_back("Warning: " + warning);
   if (!warnings.texts.empty()) page.add(std::move(warnings));
-  if (const std::string job = document.at("question");
-      !job.empty() && job != document.at("answer").at("question"))
-    page.add(Note{"Job: " + job});
+  if (!study.question.empty() && study.question != answer.question) page.add(Note{"Job: " + study.question});
 }
 
-Page page_of_study(const json& document) {
-  Page page{document.at("title").get<std::string>() + ": a study", "Tandem study (simulated)"};
-  const Answer answer = answer_of(document);
+Page page_of_study(const Study& study) {
+  Page page{study.title + ": a study", "Tandem study (simulated)"};
+  const Answer answer = answer_of(study);
   add_answer(answer, page);
-  add_warnings(document, page);
-  add_failed(document, page);
-  const auto worked = compared_configurations(document);
+  add_warnings(study, answer, page);
+  add_failed(study, page);
+  const auto worked = study.worked();
   if (!worked.empty()) {
     add_comparison(answer, page);
-    add_published(document, page);
-    add_seeds(document, page, 2);
-    add_jobs_of_study(document, page);
-    add_capacities(document, page);
-    add_accuracy(document, answer, page);
+    add_published(study, page);
+    add_seeds(study, page, 2);
+    add_jobs_of_study(study, page);
+    add_capacities(study, page);
+    add_accuracy(study, answer, page);
   }
-  if (!document.at("notes").empty())
-    page.add(Heading{2, "Notes"}, Bullets{document.at("notes").get<std::vector<std::string>>()});
+  if (!study.notes.empty()) page.add(Heading{2, "Notes"}, Bullets{study.notes});
   if (worked.empty()) return page;
-  add_configurations(document, answer, page);
-  add_classes(worked, page);
-  add_platforms(document, page);
-  add_study_commands(document, page);
+  add_configurations(study, answer, page);
+  add_classes(study, page);
+  add_platforms(study.platforms, page);
+  add_study_commands(study, page);
   return page;
 }
 
 /// What the charts show.
-json study_chart_data(const json& document) {
+json study_chart_data(const Study& study) {
   json drawn = json::object();
-  for (const auto* own : compared_configurations(document))
-    drawn[own->at("name").get<std::string>()] = {{"curve", own->at("curve")},
-                                                 {"interval", own->at("intervals").at("throughput")},
-                                                 {"target", own->at("experiment").at("target_accuracy")}};
+  for (const StudyResult* own : study.worked())
+    drawn[own->name] = {{"curve", write_fields(own->curve)},
+                        {"interval", write_fields(own->intervals.throughput)},
+                        {"target", own->experiment.target_accuracy}};
   return {{"configurations", std::move(drawn)},
-          {"answer", document.at("answer")},
-          {"published", document.at("published")}};
+          {"answer", write_fields(answer_of(study))},
+          {"published", write_fields(study.published)}};
 }
 
 }  // namespace
 
-Table configurations_table(const json& document) {
+Table configurations_table(const Study& study) {
+  const auto attained = [](const DataPart& warm) { return warm.bound ? warm.bound->attained : std::nullopt; };
+  const auto of_belady = [](const DataPart& warm) { return warm.belady.attained; };
+  const auto stall = [](const DataPart& warm) { return warm.stall; };
+  const auto epoch_time = [](const DataPart& warm) { return warm.epoch_time_s; };
   return table_of_configurations(
-      document, {{"Time to target", target_cell},
-                 {"Speed-up in time to target", times_at("target_speed_up")},
-                 {"Throughput", value_at("throughput", Unit::samples_per_second)},
-                 {"90 % of simulations", throughput_interval},
-                 {"Speed-up", times_at("speed_up")},
-                 {"Local steps per exchange", exchange_at(&Exchanges::steps)},
-                 {"Exchanges", exchange_at(&Exchanges::count)},
-                 {"Mean staleness", exchange_at(&Exchanges::staleness)},
-                 {"Best accuracy",
-                  [](const json& own) { return Cell(three_digits(number_or_nan(own.at("best_accuracy")))); }},
-                 {"Reads from the cache", hits_cell},
-                 {"Share of the bound", warm_at("bound/attained", percent)},
-                 {"Share of Belady's", warm_at("belady/attained", percent)},
-                 {"Stall", warm_at("stall", percent)},
-                 {"Time per warm epoch", warm_at("epoch_time_s", seconds_text)},
-                 {"Workers", workers_cell},
-                 {"Step time", value_at("step_time_s", Unit::seconds)},
-                 {"Bytes at the busiest server", busiest_share("bytes")},
-                 {"Messages at the busiest server", busiest_share("messages")},
-                 {"Departures", member_count("departures")},
-                 {"Lost samples", member_count("lost_samples")},
-                 {"Time to target, curves as published", value_at("read_time_to_target_s", Unit::seconds)},
-                 {"Speed-up, curves as published", times_at("read_target_speed_up")}});
+      study,
+      {{"Time to target", target_cell},
+       {"Speed-up in time to target", times_at(&StudyResult::target_speed_up)},
+       {"Throughput", value_at(&StudyResult::throughput, Unit::samples_per_second)},
+       {"90 % of simulations", throughput_interval},
+       {"Speed-up", times_at(&StudyResult::speed_up)},
+       {"Local steps per exchange", exchange_at(&Exchanges::steps)},
+       {"Exchanges", exchange_at(&Exchanges::count)},
+       {"Mean staleness", exchange_at(&Exchanges::staleness)},
+       {"Best accuracy",
+        [](const StudyResult& own) { return Cell(three_digits(value_or_nan(own.best_accuracy))); }},
+       {"Reads from the cache", hits_cell},
+       {"Share of the bound", warm_at(attained, percent)},
+       {"Share of Belady's", warm_at(of_belady, percent)},
+       {"Stall", warm_at(stall, percent)},
+       {"Time per warm epoch", warm_at(epoch_time, time_text)},
+       {"Workers", workers_cell},
+       {"Step time", value_at(&StudyResult::step_time_s, Unit::seconds)},
+       {"Bytes at the busiest server", busiest_share("bytes")},
+       {"Messages at the busiest server", busiest_share("messages")},
+       {"Departures",
+        member_count([](const MembershipSummary& members) { return std::optional(members.departures); })},
+       {"Lost samples", member_count([](const MembershipSummary& members) { return members.lost_samples; })},
+       {"Time to target, curves as published", value_at(&StudyResult::read_time_to_target_s, Unit::seconds)},
+       {"Speed-up, curves as published", times_at(&StudyResult::read_target_speed_up)}});
 }
 
-std::string study_table(const json& document) {
+std::string study_table(const Study& study) {
   Page page;
-  const Answer answer = answer_of(document);
+  const Answer answer = answer_of(study);
   add_answer(answer, page);
-  add_warnings(document, page);
+  add_warnings(study, answer, page);
   if (!answer.across) page.add(Note{""});
   add_comparison_tables(answer, page);
   // A terminal is too narrow for all columns, and too short for a grid.
-  const auto worked = compared_configurations(document);
-  if (!answer.across && answer.panels.size() == 1 && answer.panels.front().rows.size() == worked.size())
+  if (!answer.across && answer.panels.size() == 1 &&
+      answer.panels.front().rows.size() == study.worked().size())
     page.add(Note{""},
-             narrowed(configurations_table(document),
+             narrowed(configurations_table(study),
                       {"Configuration", "Variant", "Speed-up", "Local steps per exchange", "Exchanges",
                        "Mean staleness", "Best accuracy", "Reads from the cache", "Share of the bound",
                        "Share of Belady's", "Stall", "Time per warm epoch", "Workers", "Step time"}));
-  add_seeds(document, page, 3);
-  if (Table jobs = study_jobs_table(document); !jobs.rows.empty())
-    page.add(Heading{3, "Several jobs on one platform"}, study_all_jobs_table(document), Note{""},
+  add_seeds(study, page, 3);
+  if (Table jobs = study_jobs_table(study); !jobs.rows.empty())
+    page.add(Heading{3, "Several jobs on one platform"}, study_all_jobs_table(study), Note{""},
              std::move(jobs));
-  if (Table least = capacities_table(document); !least.rows.empty()) page.add(Note{""}, std::move(least));
-  if (Table published = published_table(document); !published.rows.empty())
+  if (Table least = capacities_table(study); !least.rows.empty()) page.add(Note{""}, std::move(least));
+  if (Table published = published_table(study); !published.rows.empty())
     page.add(Note{""},
              narrowed(std::move(published), {"Configuration", "Published", "published figure", "Simulated",
                                              "simulated figure", "Simulated / published"}));
-  add_failed(document, page);
+  add_failed(study, page);
   return to_text(page);
 }
 
-std::string study_markdown(const json& document) { return to_markdown(page_of_study(document)); }
+std::string study_markdown(const Study& study) { return to_markdown(page_of_study(study)); }
 
-std::string study_html(const json& document) {
-  return to_html(page_of_study(document), study_chart_data(document), {pieces::study});
+std::string study_html(const Study& study) {
+  return to_html(page_of_study(study), study_chart_data(study), {pieces::study});
 }
 
-void write_study(const std::string& directory, const json& document) {
-  write_report_files(directory, document, study_markdown(document), study_html(document));
+void write_study(const std::string& directory, const Study& study) {
+  write_report_files(directory, to_json(study), study_markdown(study), study_html(study));
   write_whole_file((std::filesystem::path(directory) / "study.csv").string(),
-                   study_csv(document, answer_of(document)));
+                   study_csv(study, answer_of(study)));
 }
 
 }  // namespace tandem::validation

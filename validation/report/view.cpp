@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "validation/compare/headline.hpp"
@@ -12,35 +13,36 @@ namespace tandem::validation {
 namespace {
 
 using nlohmann::json;
+using Variants = std::vector<const ReportConfiguration*>;
 
 /// "asp 4, esync 1": configurations where the count is not 0.
-std::string counts_by_variant(const std::vector<const json*>& variants, const char* key) {
+template <class Count>
+std::string counts_by_variant(const Variants& variants, Count ReportConfiguration::*member) {
   constexpr int most = 8;
   std::string text;
   int named = 0, more = 0;
   for (const auto* variant : variants) {
-    const std::int64_t count = variant->at(key);
+    const std::int64_t count = variant->*member;
     if (count == 0) continue;
     if (named == most) {
       ++more;
       continue;
     }
     ++named;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", variant->at("name").get<std::string>(),
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", variant->name,
                         with_unit(static_cast<double>(count), Unit::count));
   }
   return more == 0 ? text : text + fmt::format(" and {} more configurations", more);
 }
 
-std::string cpu_wait_note(const std::vector<const json*>& variants) {
-  const auto share = [](const json& variant) { return variant.at("cpu_wait_share").get<double>(); };
-  const auto& worst = **std::max_element(variants.begin(), variants.end(),
-                                         [&](const json* a, const json* b) { return share(*a) < share(*b); });
+std::string cpu_wait_note(const Variants& variants) {
+  const auto& worst = **std::ranges::max_element(
+      variants, {}, [](const ReportConfiguration* variant) { return variant->cpu_wait_share; });
   return fmt::format(
       "Measured ranks waited for a CPU core for up to {:.1f} % of a run ({}). Measured times include this "
       "wait, "
       "simulated times do not.",
-      share(worst) * 100, worst.at("name").get<std::string>());
+      worst.cpu_wait_share * 100, worst.name);
 }
 
 /// Of the configurations whose share is large.
@@ -49,21 +51,21 @@ struct LargeShares {
   double most = 0.0;
   std::string worst = {};  ///< name of the configuration
 };
-LargeShares large_shares(const std::vector<const json*>& variants, const char* key, double large) {
+LargeShares large_shares(const Variants& variants, double ReportConfiguration::*member, double large) {
   LargeShares found{.most = large};
-  for (const json* variant : variants) {
-    const double share = variant->at(key);
+  for (const ReportConfiguration* variant : variants) {
+    const double share = variant->*member;
     if (share > large) ++found.count;
-    if (share > found.most) found.worst = variant->at("name");
+    if (share > found.most) found.worst = variant->name;
     found.most = std::max(found.most, share);
   }
   return found;
 }
 
 /// Empty when other programs never used much of the machine.
-std::string other_load_note(const std::vector<const json*>& variants) {
+std::string other_load_note(const Variants& variants) {
   constexpr double worth_a_note = 0.1;
-  const auto loads = large_shares(variants, "other_load", worth_a_note);
+  const auto loads = large_shares(variants, &ReportConfiguration::other_load, worth_a_note);
   if (loads.count == 0) return "";
   return fmt::format(
       "Other programs used this machine while {} of {} configurations were measured: up to {:.0f} % "
@@ -72,8 +74,8 @@ std::string other_load_note(const std::vector<const json*>& variants) {
 }
 
 /// Empty when no GPU was throttled.
-std::string throttled_note(const std::vector<const json*>& variants) {
-  const auto shares = large_shares(variants, "throttled", 0.0);
+std::string throttled_note(const Variants& variants) {
+  const auto shares = large_shares(variants, &ReportConfiguration::throttled, 0.0);
   if (shares.count == 0) return "";
   return fmt::format(
       "GPUs were throttled while {} of {} configurations were measured: at up to {:.0f} % of the samples "
@@ -81,51 +83,56 @@ std::string throttled_note(const std::vector<const json*>& variants) {
       shares.count, variants.size(), shares.most * 100, shares.worst);
 }
 
-bool is_busy(const std::vector<const json*>& variants) {
+bool is_busy(const Variants& variants) {
   constexpr double share = 0.1;
-  return std::any_of(variants.begin(), variants.end(),
-                     [](const json* variant) { return variant->at("cpu_wait_share").get<double>() > share; });
+  return std::ranges::any_of(
+      variants, [](const ReportConfiguration* variant) { return variant->cpu_wait_share > share; });
 }
 
 /// Separates errors of the simulator's code from errors of the network and machine model.
-std::string witness_note(const json& set) {
-  for (const auto& errors : set.at("errors"))
-    if (errors.at("key") == "step_time" && errors.at("witnessed") != 0)
+std::string witness_note(const SetSummary& set) {
+  for (const auto& errors : set.errors)
+    if (errors.key == "step_time" && errors.witnessed != 0)
       return fmt::format(
           "SMPI witness (the MPI program itself on SimGrid's MPI, with the same network model; {} "
           "configurations): on average its step times differ by {} from the simulator's and by {} from the "
           "measured ones. SMPI lets several messages from one rank to another share a link; the simulator "
           "and "
           "TCP send them one after the other. sim/README.md has the closed forms and a measurement.",
-          errors.at("witnessed").get<int>(), percent(number_or_nan(errors.at("code_path"))),
-          percent(number_or_nan(errors.at("model"))));
+          errors.witnessed, percent(value_or_nan(errors.code_path)), percent(value_or_nan(errors.model)));
   return "";
 }
 
 // ---- Figures without errors ----
 
-using Place = json::json_pointer;
+/// None: the run does not have it.
+using MetricOf = std::function<std::optional<double>(const RunMetrics&)>;
 
-double value_at(const json& run, const Place& place) {
-  return run.contains(place) ? number_or_nan(run.at(place)) : std::numeric_limits<double>::quiet_NaN();
+template <class Number>
+std::optional<double> number(const std::optional<Number>& value) {
+  return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
+}
+template <class Part>
+MetricOf of_part(std::optional<Part> RunMetrics::*part, double Part::*member) {
+  return
+      [=](const RunMetrics& run) { return run.*part ? std::optional((*(run.*part)).*member) : std::nullopt; };
 }
 
 /// Mean over repetitions; NaN when one of them does not have it.
-double mean_at(const json& runs, const Place& place) {
+double mean_of(const std::vector<RunMetrics>& runs, const MetricOf& metric) {
   double sum = 0;
-  for (const auto& run : runs) sum += value_at(run, place);
+  for (const auto& run : runs) sum += value_or_nan(metric(run));
   return sum / static_cast<double>(runs.size());
 }
 
 /// Rows about one configuration. Rows without a value are left out.
 class Rows {
  public:
-  explicit Rows(const json& configuration)
-      : simulated_(configuration.at("metrics").at("simulated")),
-        measured_(configuration.at("metrics").at("measured")) {}
+  explicit Rows(const ReportConfiguration& configuration)
+      : simulated_(configuration.metrics.simulated), measured_(configuration.metrics.measured) {}
 
-  void add(const std::string& name, const std::string& place, Unit unit) {
-    const double simulated = value_at(simulated_, Place(place)), measured = mean_at(measured_, Place(place));
+  void add(const std::string& name, const MetricOf& metric, Unit unit) {
+    const double simulated = value_or_nan(metric(simulated_)), measured = mean_of(measured_, metric);
     if (std::isnan(simulated) && std::isnan(measured)) return;
     if (simulated == 0 && measured == 0) return;
     const double scale = measured == 0 || std::isnan(measured) ? simulated : measured;
@@ -133,143 +140,146 @@ class Rows {
   }
 
   /// "2.97 (0 to 5)".
-  void add_distribution(const std::string& name, const std::string& key) {
-    const auto text = [&](const json& runs) -> std::string {
+  void add_distribution(const std::string& name, std::optional<DistributionSummary> RunMetrics::*member) {
+    const auto text = [&](const std::vector<RunMetrics>& runs) -> std::string {
       double low = std::numeric_limits<double>::infinity(), high = -low;
       for (const auto& run : runs) {
-        if (!run.at(key).is_object()) return "-";
-        low = std::min(low, run.at(key).at("min").get<double>());
-        high = std::max(high, run.at(key).at("max").get<double>());
+        if (!(run.*member)) return "-";
+        low = std::min(low, static_cast<double>((run.*member)->min));
+        high = std::max(high, static_cast<double>((run.*member)->max));
       }
-      return fmt::format("{} ({:.0f} to {:.0f})", three_digits(mean_at(runs, Place("/" + key + "/mean"))),
-                         low, high);
+      const double mean = mean_of(runs, of_part(member, &DistributionSummary::mean));
+      return fmt::format("{} ({:.0f} to {:.0f})", three_digits(mean), low, high);
     };
-    const std::string simulated = text(json::array({simulated_})), measured = text(measured_);
+    const std::string simulated = text({simulated_}), measured = text(measured_);
     if (simulated != "-" || measured != "-") rows.push_back({name, simulated, measured});
   }
 
   bool applies_less_than_processed() const {
-    return simulated_.at("applied_samples") != simulated_.at("samples") ||
-           std::any_of(measured_.begin(), measured_.end(),
-                       [](const json& run) { return run.at("applied_samples") != run.at("samples"); });
+    const auto does = [](const RunMetrics& run) { return run.applied_samples != run.samples; };
+    return does(simulated_) || std::ranges::any_of(measured_, does);
   }
-  std::size_t servers() const { return simulated_.at("servers").size(); }
-  std::string server_name(std::size_t index) const {
-    const json& server = simulated_.at("servers").at(index);
-    const std::string host = server.at("host");
-    return fmt::format("rank {} (server{})", server.at("rank").get<int>(), host.empty() ? "" : " on " + host);
-  }
+  const std::vector<ServerSummary>& servers() const { return simulated_.servers; }
 
   std::vector<MetricRow> rows;
 
  private:
-  const json& simulated_;
-  const json& measured_;
+  const RunMetrics& simulated_;
+  const std::vector<RunMetrics>& measured_;
 };
 
 void add_servers(Rows& rows) {
   constexpr std::size_t most = 4;
-  if (rows.servers() > 1)
-    rows.add("largest shard of the model / mean shard", "/sharding/largest_over_mean", Unit::count);
-  for (std::size_t i = 0; i < std::min(rows.servers(), most); ++i) {
-    const std::string place = fmt::format("/servers/{}/", i), name = rows.server_name(i);
-    rows.add("sent by " + name, place + "bytes_sent", Unit::bytes);
-    rows.add("received by " + name, place + "bytes_received", Unit::bytes);
-    rows.add("share of time " + name + " computes", place + "computing", Unit::ratio);
-    rows.add("share of time payload travels to " + name, place + "link/in", Unit::ratio);
-    rows.add("share of time payload travels from " + name, place + "link/out", Unit::ratio);
-    rows.add("share of time it travels both ways", place + "link/both", Unit::ratio);
+  if (rows.servers().size() > 1)
+    rows.add("largest shard of the model / mean shard",
+             of_part(&RunMetrics::sharding, &ShardSizes::largest_over_mean), Unit::count);
+  for (std::size_t i = 0; i < std::min(rows.servers().size(), most); ++i) {
+    const auto of_server = [i](auto value) -> MetricOf {
+      return [i, value](const RunMetrics& run) -> std::optional<double> {
+        return i < run.servers.size() ? value(run.servers[i]) : std::nullopt;
+      };
+    };
+    const auto of_link = [&](double LinkUse::*direction) {
+      return of_server([direction](const ServerSummary& server) {
+        return server.link ? std::optional((*server.link).*direction) : std::nullopt;
+      });
+    };
+    const ServerSummary& server = rows.servers()[i];
+    const std::string name =
+        fmt::format("rank {} (server{})", server.rank, server.host.empty() ? "" : " on " + server.host);
+    rows.add("sent by " + name, of_server([](const auto& own) { return number(own.bytes_sent); }),
+             Unit::bytes);
+    rows.add("received by " + name, of_server([](const auto& own) { return number(own.bytes_received); }),
+             Unit::bytes);
+    rows.add("share of time " + name + " computes", of_server([](const auto& own) { return own.computing; }),
+             Unit::ratio);
+    rows.add("share of time payload travels to " + name, of_link(&LinkUse::in), Unit::ratio);
+    rows.add("share of time payload travels from " + name, of_link(&LinkUse::out), Unit::ratio);
+    rows.add("share of time it travels both ways", of_link(&LinkUse::both), Unit::ratio);
   }
 }
 
 /// What the busiest shard has under the job's sharding and the others, as run.json says; the same in both
 /// worlds. Nothing with fewer than two shards, and for results of older versions.
-void add_shard_shares(const json& configuration, std::vector<MetricRow>& rows) {
-  const json& environment = configuration.at("environment");
-  const auto told = [&](const char* world, const json::json_pointer& place) {
-    const json& run = environment.at(world);
-    return run.contains(place) ? percent(run.at(place)) : std::string("-");
+void add_shard_shares(const ReportConfiguration& configuration, std::vector<MetricRow>& rows) {
+  using Place = json::json_pointer;
+  const json& simulated = configuration.environment.simulated.sharding;
+  const json& measured = configuration.environment.measured.sharding;
+  const auto told = [&](const json& sharding, const Place& place) {
+    return sharding.contains(place) ? percent(sharding.at(place)) : std::string("-");
   };
-  const auto add = [&](const std::string& name, const json::json_pointer& bytes,
-                       const json::json_pointer& messages) {
-    const auto text = [&](const char* world) { return told(world, bytes) + ", " + told(world, messages); };
-    rows.push_back({name, text("simulated"), text("measured")});
+  const auto add = [&](const std::string& name, const Place& bytes, const Place& messages) {
+    const auto text = [&](const json& sharding) {
+      return told(sharding, bytes) + ", " + told(sharding, messages);
+    };
+    rows.push_back({name, text(simulated), text(measured)});
   };
-  const json& simulated = environment.at("simulated");
-  if (!simulated.contains(Place("/sharding/busiest"))) return;
-  add("busiest shard: share of bytes, of messages", Place("/sharding/busiest/bytes/share"),
-      Place("/sharding/busiest/messages/share"));
-  const json& others = simulated.at("sharding").at("others");
+  if (!simulated.contains(Place("/busiest"))) return;
+  add("busiest shard: share of bytes, of messages", Place("/busiest/bytes/share"),
+      Place("/busiest/messages/share"));
+  const json& others = simulated.at("others");
   for (std::size_t i = 0; i < others.size(); ++i) {
-    const std::string place = fmt::format("/sharding/others/{}/", i);
+    const std::string place = fmt::format("/others/{}/", i);
     add(fmt::format("the same with sync.sharding: {}", others[i].at("policy").get<std::string>()),
         Place(place + "bytes"), Place(place + "messages"));
   }
 }
 
 /// "after 3.21 s and 5,120 samples", "not reached (best 0.631)".
-std::string outcome_text(const json& outcome) {
-  if (outcome.at("evaluations") == 0) return "nothing was evaluated";
-  if (!outcome.at("reached").get<bool>())
-    return fmt::format("not reached (best {:.3f})", outcome.at("best").get<double>());
-  return fmt::format("after {} and {} samples", with_unit(outcome.at("checkpoint_time_s"), Unit::seconds),
-                     with_unit(outcome.at("samples"), Unit::count));
+std::string outcome_text(const TargetOutcome& outcome) {
+  if (outcome.evaluations == 0) return "nothing was evaluated";
+  if (!outcome.reached) return fmt::format("not reached (best {:.3f})", outcome.best.value());
+  return fmt::format("after {} and {} samples", with_unit(outcome.checkpoint_time_s.value(), Unit::seconds),
+                     with_unit(static_cast<double>(outcome.samples.value()), Unit::count));
 }
 
-std::string measured_outcome(const json& runs) {
-  const auto reached = std::count_if(runs.begin(), runs.end(), [](const json& run) {
-    return run.at("time_to_target").at("reached").get<bool>();
-  });
-  if (runs.size() == 1) return outcome_text(runs.front().at("time_to_target"));
+std::string measured_outcome(const std::vector<RunMetrics>& runs) {
+  if (runs.size() == 1) return outcome_text(runs.front().time_to_target.value());
+  const auto reached =
+      std::ranges::count_if(runs, [](const RunMetrics& run) { return run.time_to_target.value().reached; });
   if (static_cast<std::size_t>(reached) < runs.size())
     return fmt::format("reached by {} of {} runs", reached, runs.size());
+  const auto mean = [&](auto member) {
+    return mean_of(runs, [member](const RunMetrics& run) { return number((*run.time_to_target).*member); });
+  };
   return fmt::format("after {} and {} samples (mean of {} runs)",
-                     with_unit(mean_at(runs, Place("/time_to_target/checkpoint_time_s")), Unit::seconds),
-                     with_unit(std::round(mean_at(runs, Place("/time_to_target/samples"))), Unit::count),
-                     runs.size());
+                     with_unit(mean(&TargetOutcome::checkpoint_time_s), Unit::seconds),
+                     with_unit(std::round(mean(&TargetOutcome::samples)), Unit::count), runs.size());
 }
 
 /// "2.13 / 2.04".
-std::string both(const json& worlds) {
-  return three_digits(number_or_nan(worlds.at("simulated"))) + " / " +
-         three_digits(number_or_nan(worlds.at("measured")));
+std::string both(const BothWorlds& worlds) {
+  return three_digits(value_or_nan(worlds.simulated)) + " / " + three_digits(value_or_nan(worlds.measured));
 }
 
-/// A speed-up in throughput says nothing without them.
-std::string exchanges_text(const json& exchanges) {
-  return Exchanges{exchanges.at("local_steps"), exchanges.at("count"), exchanges.at("staleness")}.text();
+bool is_gain(const RankedVariant& variant) {
+  return !variant.baseline.empty() && variant.baseline != variant.name;
 }
 
-bool is_gain(const json& variant) {
-  return variant.at("baseline").is_string() && variant.at("baseline") != variant.at("name");
-}
-
-std::string speed_ups_of_one_group(const json& group) {
+std::string speed_ups_of_one_group(const Ranking& group) {
   constexpr int most = 12;
   std::string gains, targets;
   int named = 0;
-  for (const auto& variant : group.at("variants")) {
+  for (const auto& variant : group.variants) {
     if (!is_gain(variant)) continue;
     if (named++ == most) {
       gains += " ...";
       break;
     }
-    const std::string name = variant.at("name"), baseline = variant.at("baseline");
-    gains += fmt::format("{}{} over {} {} ({})", gains.empty() ? "" : ", ", name, baseline,
-                         both(variant.at("speed_up")), exchanges_text(variant.at("exchanges")));
-    if (const auto& gain = variant.at("target_speed_up");
-        gain.at("simulated").is_number() && gain.at("measured").is_number())
-      targets += fmt::format("{}{} {}", targets.empty() ? "" : ", ", name, both(gain));
+    // A speed-up in throughput says nothing without the exchanges.
+    gains += fmt::format("{}{} over {} {} ({})", gains.empty() ? "" : ", ", variant.name, variant.baseline,
+                         both(variant.speed_up), variant.exchanges.text());
+    if (const auto& gain = variant.target_speed_up; gain.simulated && gain.measured)
+      targets += fmt::format("{}{} {}", targets.empty() ? "" : ", ", variant.name, both(gain));
   }
   if (gains.empty()) return "";
   const std::string text = "Speed-up in throughput, simulated / measured: " + gains + ".";
   return targets.empty() ? text : text + " Speed-up in time to the target accuracy: " + targets + ".";
 }
 
-bool has_baseline(const json& group) {
-  const auto& variants = group.at("variants");
-  return std::any_of(variants.begin(), variants.end(),
-                     [](const json& variant) { return variant.at("baseline").is_string(); });
+bool has_baseline(const Ranking& group) {
+  return std::ranges::any_of(group.variants,
+                             [](const RankedVariant& variant) { return !variant.baseline.empty(); });
 }
 
 }  // namespace
@@ -279,36 +289,32 @@ std::string both_worlds(double simulated, double measured, Unit unit) {
   return with_unit(simulated, unit, scale) + " / " + with_unit(measured, unit, scale);
 }
 
-const json* find_figure(const json& configuration, const std::string& key) {
-  for (const auto& figure : configuration.at("figures"))
-    if (figure.at("key") == key && figure.at("rank") == -1) return &figure;
-  return nullptr;
-}
-
-std::vector<std::pair<std::string, std::string>> failed_gates(const json& document) {
+std::vector<std::pair<std::string, std::string>> failed_gates(const Report& report) {
   std::vector<std::pair<std::string, std::string>> failed;
-  for (const auto* variant : compared_configurations(document))
-    for (const char* gate : {"operations", "decisions", "replay"})
-      if (const auto& found = variant->at("gates").at(gate); found.at("state") == "failed")
-        failed.emplace_back(fmt::format("{}: {}", variant->at("name").get<std::string>(), gate),
-                            found.at("detail"));
+  for (const auto* variant : report.compared()) {
+    const auto& [operations, decisions, replay] = variant->gates;
+    for (const auto& [name, gate] : {std::pair("operations", &operations), std::pair("decisions", &decisions),
+                                     std::pair("replay", &replay)})
+      if (gate->state == Gate::State::failed)
+        failed.emplace_back(fmt::format("{}: {}", variant->name, name), gate->detail);
+  }
   return failed;
 }
 
-std::string parity_state(const json& variant) {
-  const auto& gates = variant.at("gates");
-  const std::string operations = gates.at("operations").at("state");
-  const std::string decisions = gates.at("decisions").at("state");
-  if (operations == "failed" || decisions == "failed") return "failed";
-  return operations == "passed" || decisions == "passed" ? "passed" : "not checked";
+std::string parity_state(const ReportConfiguration& variant) {
+  const auto is = [&](Gate::State state) {
+    return variant.gates.operations.state == state || variant.gates.decisions.state == state;
+  };
+  if (is(Gate::State::failed)) return "failed";
+  return is(Gate::State::passed) ? "passed" : "not checked";
 }
 
-bool is_phase(const json& figure) { return figure.at("key").get<std::string>().starts_with("phase."); }
+bool is_phase(const std::string& key) { return key.starts_with("phase."); }
 
-std::string interval_text(const json& interval, std::string (*text)(double)) {
-  if (!interval.is_array()) return "-";
-  const std::string low = text(interval[0]);
-  return low.substr(0, low.find(' ')) + " to " + text(interval[1]);
+std::string interval_text(const std::optional<Interval>& interval, std::string (*text)(double)) {
+  if (!interval) return "-";
+  const std::string low = text(interval->low);
+  return low.substr(0, low.find(' ')) + " to " + text(interval->high);
 }
 
 std::vector<std::pair<std::string, std::string>> flattened(const json& object) {
@@ -326,133 +332,112 @@ std::vector<std::pair<std::string, std::string>> flattened(const json& object) {
   return texts;
 }
 
-std::vector<const json*> pointers_to(const json& array) {
-  std::vector<const json*> all;
-  for (const auto& element : array) all.push_back(&element);
-  return all;
+std::string attribution_text(const AttributedPart& part) {
+  if (part.rank < 0) return "different numbers of steps per rank";
+  std::string text =
+      fmt::format("{} of rank {}{}", part.phase, part.rank, part.host.empty() ? "" : " on " + part.host);
+  if (part.kind.empty()) return text;
+  if (part.kind == "compute" || part.kind == "sleep") return text + ": " + part.kind;
+  if (part.peer < 0) return text + ": waiting to " + part.kind;
+  return text + fmt::format(": waiting to {} {} rank {}{}", part.kind, part.kind == "send" ? "to" : "from",
+                            part.peer, part.peer_host.empty() ? "" : " (" + part.peer_host + ")");
 }
 
-std::vector<const json*> compared_configurations(const json& document) {
-  std::vector<const json*> all;
-  for (const auto& configuration : document.at("configurations"))
-    if (configuration.at("failure") == "") all.push_back(&configuration);
-  return all;
-}
-
-std::vector<const json*> detailed_configurations(const json& document) {
-  auto all = compared_configurations(document);
-  std::erase_if(all, [](const json* configuration) { return configuration->at("detail").is_null(); });
-  const auto error = [](const json* configuration) {
-    return std::abs(number_or_nan(find_figure(*configuration, "step_time")->at("error")));
-  };
-  std::stable_sort(all.begin(), all.end(), [&](const json* a, const json* b) { return error(a) > error(b); });
-  return all;
-}
-
-std::vector<const json*> failed_configurations(const json& document) {
-  std::vector<const json*> all;
-  for (const auto& configuration : document.at("configurations"))
-    if (configuration.at("failure") != "") all.push_back(&configuration);
-  return all;
-}
-
-std::string attribution_text(const json& part) {
-  const std::string phase = part.at("phase"), kind = part.at("kind"), host = part.at("host");
-  const int rank = part.at("rank"), peer = part.at("peer");
-  if (rank < 0) return "different numbers of steps per rank";
-  std::string text = fmt::format("{} of rank {}{}", phase, rank, host.empty() ? "" : " on " + host);
-  if (kind.empty()) return text;
-  if (kind == "compute" || kind == "sleep") return text + ": " + kind;
-  if (peer < 0) return text + ": waiting to " + kind;
-  const std::string peer_host = part.at("peer_host");
-  return text + fmt::format(": waiting to {} {} rank {}{}", kind, kind == "send" ? "to" : "from", peer,
-                            peer_host.empty() ? "" : " (" + peer_host + ")");
-}
-
-std::string ranking_text(const json& set) {
-  const std::size_t groups = set.at("groups").size();
+std::string ranking_text(const SetSummary& set) {
+  const std::size_t groups = set.groups.size();
   if (groups == 0) return "";
-  const json& ranking = set.at("ranking");
-  const auto value = [&](const char* key) { return three_digits(number_or_nan(ranking.at(key))); };
+  const auto text = [](const std::optional<double>& value) { return three_digits(value_or_nan(value)); };
   if (groups == 1)
     return fmt::format(
         "Ranking by throughput: Spearman {}, Kendall {}, loss from choosing by simulation (regret) {}.",
-        value("spearman"), value("kendall"), percent(ranking.at("mean_regret")));
+        text(set.spearman), text(set.kendall), percent(set.mean_regret));
   return fmt::format(
       "Ranking by throughput, over {} groups that differ only in the algorithm: Spearman {} and Kendall {} "
       "on "
       "average; the simulation picks the fastest algorithm in {} of them; loss from choosing by simulation "
       "(regret) {} on average, at most {}. Over all configurations: Spearman {}, Kendall {}.",
-      groups, value("mean_spearman"), value("mean_kendall"), ranking.at("same_best").get<int>(),
-      percent(ranking.at("mean_regret")), percent(ranking.at("largest_regret")), value("spearman"),
-      value("kendall"));
+      groups, text(set.mean_spearman), text(set.mean_kendall), set.same_best, percent(set.mean_regret),
+      percent(set.largest_regret), text(set.spearman), text(set.kendall));
 }
 
-std::string coverage_text(const json& set) {
-  const json& coverage = set.at("coverage");
-  if (coverage.at("runs") == 0) return "";
-  const json& errors = set.at("timing_driven");
-  const int runs = coverage.at("runs"), inside = coverage.at("inside"), count = coverage.at("configurations");
+std::string coverage_text(const SetSummary& set) {
+  const Coverage& coverage = set.coverage;
+  if (coverage.runs == 0) return "";
+  const ErrorSummary& errors = set.timing_driven.value();
+  const int count = coverage.configurations;
   return fmt::format(
       "{} configuration{} whose decisions depend on timing {} predicted as a distribution: error of the "
       "median step "
       "time {} on average, p95 {}; the 90 % intervals hold {} of {} measured runs ({:.0f} %).",
-      count, count == 1 ? "" : "s", count == 1 ? "is" : "are", percent(number_or_nan(errors.at("mape"))),
-      percent(number_or_nan(errors.at("p95"))), inside, runs, 100.0 * inside / runs);
+      count, count == 1 ? "" : "s", count == 1 ? "is" : "are", percent(errors.mape), percent(errors.p95),
+      coverage.inside, coverage.runs, 100.0 * coverage.share());
 }
 
-std::vector<MetricRow> metric_rows(const json& configuration) {
+std::vector<MetricRow> metric_rows(const ReportConfiguration& configuration) {
   Rows rows(configuration);
-  for (const char* share : {"computing", "data", "query", "exchange"})
-    rows.add(fmt::format("share of workers' time: {}", share), fmt::format("/shares/{}", share), Unit::ratio);
-  for (const char* share : {"communicating", "waiting"})
-    rows.add(fmt::format("exchange: {}", share), fmt::format("/exchange_shares/{}", share), Unit::ratio);
-  rows.add("share of workers' time: other", "/shares/other", Unit::ratio);
-  rows.add("samples processed", "/samples", Unit::count);
+  const auto add_share = [&](const char* name, double TimeShares::*share) {
+    rows.add(fmt::format("share of workers' time: {}", name), of_part(&RunMetrics::shares, share),
+             Unit::ratio);
+  };
+  const auto add_part = [&](const char* name, double ExchangeShares::*share) {
+    rows.add(fmt::format("exchange: {}", name), of_part(&RunMetrics::exchange_shares, share), Unit::ratio);
+  };
+  const auto add_samples = [&](const std::string& name, auto value) { rows.add(name, value, Unit::count); };
+  add_share("computing", &TimeShares::computing);
+  add_share("data", &TimeShares::data);
+  add_share("query", &TimeShares::query);
+  add_share("exchange", &TimeShares::exchange);
+  add_part("communicating", &ExchangeShares::communicating);
+  add_part("waiting", &ExchangeShares::waiting);
+  add_share("other", &TimeShares::other);
+  add_samples("samples processed", [](const RunMetrics& run) { return static_cast<double>(run.samples); });
   if (rows.applies_less_than_processed()) {
-    rows.add("samples applied", "/applied_samples", Unit::count);
-    rows.add("samples dropped (arrived too late)", "/dropped_samples", Unit::count);
-    rows.add("samples pending at the end", "/pending_samples", Unit::count);
-    rows.add("samples lost with their machines", "/membership/lost_samples", Unit::count);
+    add_samples("samples applied", [](const RunMetrics& run) { return number(run.applied_samples); });
+    add_samples("samples dropped (arrived too late)",
+                [](const RunMetrics& run) { return static_cast<double>(run.dropped_samples); });
+    add_samples("samples pending at the end",
+                [](const RunMetrics& run) { return number(run.pending_samples); });
+    add_samples("samples lost with their machines", [](const RunMetrics& run) {
+      return run.membership ? number(run.membership->lost_samples) : std::nullopt;
+    });
   }
-  rows.add_distribution("staleness of pushes", "staleness");
-  rows.add_distribution("local steps per round", "local_steps");
-  rows.add("phase order of workers (1: all in phase)", "/phase_order", Unit::count);
+  rows.add_distribution("staleness of pushes", &RunMetrics::staleness);
+  rows.add_distribution("local steps per round", &RunMetrics::local_steps);
+  add_samples("phase order of workers (1: all in phase)",
+              [](const RunMetrics& run) { return run.phase_order; });
   add_servers(rows);
   add_shard_shares(configuration, rows.rows);
   return rows.rows;
 }
 
-std::string target_text(const json& configuration) {
-  const json& metrics = configuration.at("metrics");
-  const json& simulated = metrics.at("simulated").at("time_to_target");
-  if (!simulated.is_object()) return "";
-  return fmt::format("Target accuracy {:.4g}: simulated {}; measured {}.",
-                     simulated.at("target").get<double>(), outcome_text(simulated),
-                     measured_outcome(metrics.at("measured")));
+std::string target_text(const ReportConfiguration& configuration) {
+  const auto& simulated = configuration.metrics.simulated.time_to_target;
+  if (!simulated) return "";
+  return fmt::format("Target accuracy {:.4g}: simulated {}; measured {}.", simulated->target,
+                     outcome_text(*simulated), measured_outcome(configuration.metrics.measured));
 }
 
-std::string speed_up_text(const json& set) {
-  const auto& groups = set.at("groups");
+std::string speed_up_text(const SetSummary& set) {
+  const auto& groups = set.groups;
   if (groups.empty()) return "";
-  const auto with = std::count_if(groups.begin(), groups.end(), has_baseline);
+  const auto with = std::ranges::count_if(groups, has_baseline);
   if (with == 0)
     return "No speed-up over bsp: no variant runs bsp on the same platform with the same model and data set.";
   if (groups.size() == 1) return speed_ups_of_one_group(groups.front());
-  const json& ranking = set.at("ranking");
   std::string text = fmt::format(
       "Speed-up in throughput over the group's bsp: predicted with a mean absolute error of {} for {} "
       "variants.",
-      percent(number_or_nan(ranking.at("speed_up_mape"))), ranking.at("speed_ups").get<int>());
-  if (const auto without = static_cast<std::ptrdiff_t>(groups.size()) - with; without > 0)
+      percent(value_or_nan(set.speed_up_mape)), set.speed_ups);
+  if (const auto without = std::ssize(groups) - with; without > 0)
     text += fmt::format(" {} of {} groups have no bsp variant.", without, groups.size());
   return text;
 }
 
-std::vector<std::string> machine_warnings(const json& document) {
+std::vector<std::string> machine_warnings(const Report& report) {
   std::vector<std::string> all;
-  const auto variants = compared_configurations(document);
-  if (const auto counts = counts_by_variant(variants, "missed_deadlines"); !counts.empty())
+  const auto variants = report.compared();
+  if (const auto counts = counts_by_variant(variants, &ReportConfiguration::missed_deadlines);
+      !counts.empty())
     all.push_back(
         "This machine was too slow for the devices it emulated, so measured times are too long. Missed "
         "deadlines: " +
@@ -465,18 +450,17 @@ std::vector<std::string> machine_warnings(const json& document) {
   return all;
 }
 
-std::vector<std::string> remarks(const json& document) {
+std::vector<std::string> remarks(const Report& report) {
   std::vector<std::string> all;
-  const auto variants = compared_configurations(document);
+  const auto variants = report.compared();
   if (variants.empty()) return all;
-  if (document.at("sets").size() > 1)
+  if (report.sets.size() > 1)
     all.emplace_back(
         "The headline figures are those of the hold-out set: configurations that no calibration used.");
-  const int warmup = variants.front()->at("warmup_steps");
   all.push_back(fmt::format(
       "Step time and phases exclude the first {} steps of each worker (warm-up); makespan, throughput and "
       "bytes cover whole runs.",
-      warmup));
+      variants.front()->warmup_steps));
   all.emplace_back(
       "Error: (simulated - measured) / measured. Contribution of a phase: (simulated - measured) / measured "
       "step time; the contributions of all phases add up to the error of step time.");
@@ -484,17 +468,17 @@ std::vector<std::string> remarks(const json& document) {
       "95 % interval: 10,000 moving-block resamples of steps and repetitions of one configuration. 90 % "
       "interval of a mean error: resamples of configurations. Noise floor: how much repeated measurements "
       "differ from each other. Within margin: two one-sided tests of equivalence.");
-  if (std::ranges::any_of(variants, [](const json* variant) { return variant->at("draws") > 1; }))
+  if (std::ranges::any_of(variants, [](const ReportConfiguration* variant) { return variant->draws > 1; }))
     all.emplace_back(
         "Configurations with modelled mathematics are simulated three times with different random noise; the "
         "simulation with the median throughput is compared.");
-  if (const auto note = witness_note(document.at("sets").front()); !note.empty()) all.push_back(note);
-  if (const auto counts = counts_by_variant(variants, "unmatched_steps"); !counts.empty())
+  if (const auto note = witness_note(report.sets.front()); !note.empty()) all.push_back(note);
+  if (const auto counts = counts_by_variant(variants, &ReportConfiguration::unmatched_steps); !counts.empty())
     all.push_back("Unmatched steps (only in the simulation or only in the measurement): " + counts + ".");
-  const auto warnings = machine_warnings(document);
+  const auto warnings = machine_warnings(report);
   all.insert(all.end(), warnings.begin(), warnings.end());
   if (!is_busy(variants)) all.push_back(cpu_wait_note(variants));
-  if (variants.front()->at("repetitions") == 1)
+  if (variants.front()->repetitions == 1)
     all.emplace_back("One measured run has no noise floor; set repetitions to 3 or more to get one.");
   return all;
 }

@@ -1,52 +1,49 @@
-// Reads the document of a report: its figures as texts and sentences, for the page and for the terminal.
+// Reads a report: its figures as texts and sentences, for the page and for the terminal.
 #pragma once
 
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "validation/report/report.hpp"
 #include "workloads/records/format.hpp"
 
 namespace tandem::validation {
 
-/// NaN for null, which is how JSON stores it.
-inline double number_or_nan(const nlohmann::json& value) {
-  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+inline double value_or_nan(const std::optional<double>& value) {
+  return value.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 /// "3 ms / 3.1 ms": a figure in simulation and measurement, in the unit that suits the measurement if there
 /// is one. "-" for NaN.
 std::string both_worlds(double simulated, double measured, Unit unit);
 
-/// The figure of all ranks with this key; null when the configuration has none.
-const nlohmann::json* find_figure(const nlohmann::json& configuration, const std::string& key);
-
-/// Whether a figure, or errors of a figure, are of a phase of a step.
-bool is_phase(const nlohmann::json& figure);
-/// "-4.41 to -3.45 %": the unit once. `text`: percent or signed_percent. "-" for null.
-std::string interval_text(const nlohmann::json& interval, std::string (*text)(double));
+/// Whether a figure, or errors of a figure, are of a phase of a step. `key`: its own.
+bool is_phase(const std::string& key);
+/// "-4.41 to -3.45 %": the unit once. `text`: percent or signed_percent. "-" for none.
+std::string interval_text(const std::optional<Interval>& interval, std::string (*text)(double));
 
 /// The values of an object of any depth as texts, by path: {"flags": {"cwnd": 1}} is ("flags.cwnd", "1").
 /// Long lists are counted; texts are not quoted.
 std::vector<std::pair<std::string, std::string>> flattened(const nlohmann::json& object);
 
-/// Pointers to the elements of an array.
-std::vector<const nlohmann::json*> pointers_to(const nlohmann::json& array);
-/// The configurations that were compared.
-std::vector<const nlohmann::json*> compared_configurations(const nlohmann::json& document);
-/// The compared configurations with details; the largest error of step time first.
-std::vector<const nlohmann::json*> detailed_configurations(const nlohmann::json& document);
-std::vector<const nlohmann::json*> failed_configurations(const nlohmann::json& document);
+template <class T>
+std::vector<const T*> pointers_to(const std::vector<T>& all) {
+  std::vector<const T*> pointers;
+  for (const T& one : all) pointers.push_back(&one);
+  return pointers;
+}
 
 /// "exchange of rank 3 on node-4: waiting to receive from rank 6 (server)".
-std::string attribution_text(const nlohmann::json& part);
+std::string attribution_text(const AttributedPart& part);
 /// Rank correlations and the loss from choosing by simulation; empty without groups.
-std::string ranking_text(const nlohmann::json& set);
+std::string ranking_text(const SetSummary& set);
 
 /// Errors and coverage of the configurations that are predicted as distributions; empty without such.
-std::string coverage_text(const nlohmann::json& set);
+std::string coverage_text(const SetSummary& set);
 
 /// A figure of whole runs for which there is no error; measured: mean over repetitions.
 struct MetricRow {
@@ -55,23 +52,23 @@ struct MetricRow {
   std::string measured;
 };
 /// Where time went, samples, staleness, local steps, servers.
-std::vector<MetricRow> metric_rows(const nlohmann::json& configuration);
+std::vector<MetricRow> metric_rows(const ReportConfiguration& configuration);
 /// "Target accuracy 0.8: simulated after 3.21 s and 5,120 samples; measured not reached (best 0.631)."; empty
 /// without a target.
-std::string target_text(const nlohmann::json& configuration);
+std::string target_text(const ReportConfiguration& configuration);
 /// Speed-ups over bsp: those of each variant of one group, or the error of the prediction over several
 /// groups. Empty without groups, and when there is only bsp.
-std::string speed_up_text(const nlohmann::json& set);
+std::string speed_up_text(const SetSummary& set);
 
 /// Gates that failed: "bsp: other operations" and the detail.
-std::vector<std::pair<std::string, std::string>> failed_gates(const nlohmann::json& document);
+std::vector<std::pair<std::string, std::string>> failed_gates(const Report& report);
 
 /// "passed" if operations and decisions passed or could not be checked, "failed" if one failed.
-std::string parity_state(const nlohmann::json& configuration);
+std::string parity_state(const ReportConfiguration& configuration);
 
 /// What a reader must know to interpret the figures: warm-up, unmatched steps, missed deadlines.
-std::vector<std::string> remarks(const nlohmann::json& document);
+std::vector<std::string> remarks(const Report& report);
 /// What makes measured times doubtful: missed deadlines of emulated devices, waiting for CPU cores.
-std::vector<std::string> machine_warnings(const nlohmann::json& document);
+std::vector<std::string> machine_warnings(const Report& report);
 
 }  // namespace tandem::validation

@@ -113,6 +113,8 @@ std::string text_of(const std::string& path, const std::string& what) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+}  // namespace
+
 std::string kind_of(const json& value) {
   if (value.is_number()) return "a number";
   if (value.is_string()) return "a text";
@@ -120,8 +122,6 @@ std::string kind_of(const json& value) {
   if (value.is_array()) return "a list";
   return value.is_object() ? "keys with values" : "null";
 }
-
-}  // namespace
 
 JsonFile::JsonFile(std::string path, std::string what) : path_(std::move(path)), what_(std::move(what)) {
   const std::string text = text_of(path_, what_);

@@ -32,6 +32,9 @@ class JsonFile {
   std::map<std::string, int> lines_;  ///< of each key and list element, by JSON pointer
 };
 
+/// "a number", "a list", "null", ...: for messages.
+std::string kind_of(const nlohmann::json& value);
+
 /// The document of a file. Errors: as JsonFile.
 nlohmann::json read_json_file(const std::string& path, const std::string& what);
 

@@ -155,21 +155,23 @@ std::vector<int> slots_of(const Generation& generation, int number) {
   return slots;
 }
 
-json describe_generations(const Generation& generation, std::int64_t round) {
-  json all = json::array();
-  for (const auto& one : generation.ended) all.push_back(to_json(one));
-  all.push_back({{"began_s", generation.began.count()},
-                 {"launched_s", generation.launched.count()},
-                 {"round", round},
-                 {"ended", json()}});
+std::vector<LaunchRecord> describe_generations(const Generation& generation, std::int64_t round) {
+  std::vector<LaunchRecord> all;
+  for (const auto& one : generation.ended)
+    all.push_back({.launched = one.launched,
+                   .began = one.began,
+                   .round = one.round,
+                   .ended = one.reason,
+                   .slots = one.slots,
+                   .lost_samples = one.lost_samples,
+                   .lost_commit = one.lost_commit});
+  all.push_back({.launched = generation.launched, .began = generation.began, .round = round});
   for (std::size_t number = 0; number < all.size(); ++number) {
-    json& one = all[number];
-    one["number"] = number;
-    one.erase("deals");
-    one.erase("died_on");
+    LaunchRecord& one = all[number];
+    one.number = static_cast<std::int64_t>(number);
     if (generation.hosts.empty()) continue;
-    one["slots"] = slots_of(generation, static_cast<int>(number));
-    one["workers"] = one["slots"].size();
+    one.slots = slots_of(generation, static_cast<int>(number));
+    one.workers = static_cast<int>(one.slots.size());
   }
   return all;
 }

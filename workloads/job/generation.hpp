@@ -11,6 +11,7 @@
 #include "policies/vocabulary/units.hpp"
 #include "workloads/job/resume_point.hpp"
 #include "workloads/job/roster.hpp"
+#include "workloads/records/launches.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {
@@ -75,7 +76,7 @@ Generation generation_from_json(const nlohmann::json& document);
 std::vector<int> slots_of(const Generation& generation, int number);
 
 /// `generations` of run.json. `round`: from which the last one continued.
-nlohmann::json describe_generations(const Generation& generation, std::int64_t round);
+std::vector<LaunchRecord> describe_generations(const Generation& generation, std::int64_t round);
 
 /// The file in which rank 0 writes the system clock at time zero of a generation. Its name makes it one of
 /// those that other machines bring into the result directory as soon as they are written.

@@ -60,20 +60,21 @@ namespace {
 
 /// Whose network a simulation of the job represents. calibration_load: share of the machine that other
 /// programs used while it was measured.
-nlohmann::json simulated_network(const Job& job) {
+NetworkOrigin simulated_network(const Job& job) {
   const auto& experiment = job.spec().experiment;
   if (experiment.physics.network == NetworkSource::platform)
-    return {{"kind", "simulated"}, {"of", "platform"}, {"platform", experiment.platform}};
+    return {.kind = "simulated", .of = "platform", .platform = experiment.platform};
   const Profile* profile = job.devices().profile();
   TANDEM_CHECK(profile != nullptr, "physics.network is profile, but there is none");
-  nlohmann::json network = {{"kind", "simulated"}, {"calibration_load", profile->other_load}};
+  NetworkOrigin network{.kind = "simulated", .calibration_load = profile->other_load};
   if (profile->cluster.empty()) {
-    network.update({{"of", "this machine"}, {"machine", profile->machine}});
+    network.of = "this machine";
+    network.machine = profile->machine;
   } else {
     const bool is_real = !profile->machines.empty();
-    network.update({{"of", is_real ? "real cluster" : "emulated cluster"},
-                    {"platform", profile->cluster},
-                    {"machines", profile->machines}});
+    network.of = is_real ? "real cluster" : "emulated cluster";
+    network.platform = profile->cluster;
+    network.machines = profile->machines;
   }
   return network;
 }
@@ -106,7 +107,7 @@ RunInfo describe_run(const Job& job, const std::string& world) {
     info.generations = describe_generations(*generation, origin == nullptr ? 0 : origin->round);
     origin = generation->origin ? &*generation->origin : nullptr;
   }
-  if (origin != nullptr) info.resumed = {{"directory", origin->directory}, {"round", origin->round}};
+  if (origin != nullptr) info.resumed = ResumeOrigin{origin->directory, origin->round};
   if (const auto& layout = job.exchange().shard_layout(); !layout.empty()) {
     const std::string& policy = info.experiment.sync.sharding;
     info.sharding = describe_shards(layout, policy);

@@ -17,8 +17,6 @@
 namespace tandem {
 namespace {
 
-using nlohmann::json;
-
 /// Of the epochs of a part of the job.
 struct EpochRange {
   std::int64_t first = 0, last = 0;
@@ -222,8 +220,6 @@ std::optional<double> stall_of(const RunInfo& info, const Journal& journal, bool
 
 // ---- The document ----
 
-json number_json(const std::optional<double>& value) { return value ? json(*value) : json(); }
-
 /// Sums of rows of caches.csv: by class, and of what was delivered.
 struct Sums {
   std::map<std::string, CacheRecord> classes;
@@ -244,74 +240,65 @@ struct Sums {
     to.blocked += record.blocked;
     to.reading += record.reading;
   }
-  json classes_json() const {
-    json all = json::object();
-    for (const auto& [name, sum] : classes)
-      all[name] = {{"samples", sum.samples}, {"bytes", sum.bytes}, {"blocked_s", sum.blocked.count()}};
+  std::map<std::string, ClassSums> sums_of_classes() const {
+    std::map<std::string, ClassSums> all;
+    for (const auto& [name, sum] : classes) all[name] = {sum.samples, sum.bytes, sum.blocked};
     return all;
   }
 };
 
-json directory_json(const Sums& sums) {
+DirectoryFigures directory_figures(const Sums& sums) {
   const auto row = [&](std::string_view name) {
     const auto found = sums.directory.find(name);
     return found == sums.directory.end() ? CacheRecord{} : found->second;
   };
   const CacheRecord lookups = row(lookup_messages_row), updates = row(update_messages_row);
-  return {{"lookups",
-           {{"messages", lookups.samples},
-            {"bytes", lookups.bytes},
-            {"samples", row(lookup_row).samples},
-            {"blocked_s", row(lookup_row).blocked.count()}}},
-          {"updates",
-           {{"messages", updates.samples},
-            {"bytes", updates.bytes},
-            {"published", row(published_row).samples},
-            {"withdrawn", row(withdrawn_row).samples},
-            {"repaired", row(repaired_row).samples}}}};
+  return {.lookups = {.messages = lookups.samples,
+                      .bytes = lookups.bytes,
+                      .samples = row(lookup_row).samples,
+                      .blocked = row(lookup_row).blocked},
+          .updates = {.messages = updates.samples,
+                      .bytes = updates.bytes,
+                      .published = row(published_row).samples,
+                      .withdrawn = row(withdrawn_row).samples,
+                      .repaired = row(repaired_row).samples}};
 }
 
 double share(std::int64_t part, std::int64_t all) {
   return static_cast<double>(part) / static_cast<double>(all);
 }
 
-json coverage_json(const EpochCoverage& coverage) {
-  json all = {{"distinct", coverage.distinct},
-              {"distinct_share", share(coverage.distinct, coverage.set)},
-              {"omitted", coverage.omitted},
-              {"repeated", coverage.repeated},
-              {"divergence", coverage.divergence}};
-  if (coverage.importance_age) all["importance_age"] = *coverage.importance_age;
-  return all;
+CoverageFigures coverage_figures(const EpochCoverage& coverage) {
+  return {.distinct = coverage.distinct,
+          .distinct_share = share(coverage.distinct, coverage.set),
+          .omitted = coverage.omitted,
+          .repeated = coverage.repeated,
+          .divergence = coverage.divergence,
+          .importance_age = coverage.importance_age};
 }
 
-json bound_json(const RunInfo& info, const Journal& journal, bool is_cold, const Sums& sums) {
+std::optional<BoundFigures> bound_figures(const RunInfo& info, const Journal& journal, bool is_cold,
+                                          const Sums& sums) {
   const auto bound = local_bound(info, journal, is_cold);
-  if (!bound) return nullptr;
-  const double possible = bound->bytes / static_cast<double>(sums.delivered.bytes);
-  json all = {{"name", bound->one_visit ? "capacity / requests" : "residents"},
-              {"byte_hit_ratio", possible},
-              {"attained", nullptr},
-              {"oblivious", nullptr}};
-  if (bound->oblivious) all["oblivious"] = *bound->oblivious / static_cast<double>(sums.delivered.bytes);
-  if (bound->bytes > 0) all["attained"] = static_cast<double>(sums.local.bytes) / bound->bytes;
+  if (!bound) return std::nullopt;
+  const auto delivered = static_cast<double>(sums.delivered.bytes);
+  BoundFigures all{.name = bound->one_visit ? "capacity / requests" : "residents",
+                   .byte_hit_ratio = bound->bytes / delivered};
+  if (bound->oblivious) all.oblivious = *bound->oblivious / delivered;
+  if (bound->bytes > 0) all.attained = static_cast<double>(sums.local.bytes) / bound->bytes;
   return all;
 }
 
-json belady_json(const RunInfo& info, const Journal& journal, bool is_cold, const Sums& sums) {
+BeladyFigures belady_figures(const RunInfo& info, const Journal& journal, bool is_cold, const Sums& sums) {
   const OfflineOptimum optimum = offline_optimum(info, journal, is_cold);
-  json all = {{"byte_hit_ratio", nullptr}, {"attained", nullptr}, {"missing", nullptr}};
-  if (!optimum.missing.empty()) {
-    all["missing"] = optimum.missing;
-    return all;
-  }
-  all["byte_hit_ratio"] = optimum.bytes / static_cast<double>(sums.delivered.bytes);
-  if (optimum.bytes > 0) all["attained"] = static_cast<double>(sums.local.bytes) / optimum.bytes;
+  if (!optimum.missing.empty()) return {.missing = optimum.missing};
+  BeladyFigures all{.byte_hit_ratio = optimum.bytes / static_cast<double>(sums.delivered.bytes)};
+  if (optimum.bytes > 0) all.attained = static_cast<double>(sums.local.bytes) / optimum.bytes;
   return all;
 }
 
-/// The cold epoch, or the later ones; null: there is none.
-json part_json(const RunInfo& info, const Journal& journal, bool is_cold) {
+/// The cold epoch, or the later ones; none: there is none.
+std::optional<DataPart> part_of(const RunInfo& info, const Journal& journal, bool is_cold) {
   const EpochRange range = range_of(info, journal, is_cold);
   Sums sums;
   std::set<std::int64_t> epochs;
@@ -320,45 +307,43 @@ json part_json(const RunInfo& info, const Journal& journal, bool is_cold) {
     sums.add(record);
     epochs.insert(record.epoch);
   }
-  if (sums.delivered.samples == 0) return nullptr;
+  if (sums.delivered.samples == 0) return std::nullopt;
   const auto times = epoch_times(info, journal);
   const std::size_t first = is_cold ? 0 : 1;
   const std::size_t end = is_cold ? std::min<std::size_t>(1, times.size()) : times.size();
   Seconds time{0};
   for (std::size_t i = first; i < end; ++i) time += times[i];
-  json part = {{"epochs", epochs.size()},
-               {"requests", sums.delivered.samples},
-               {"bytes", sums.delivered.bytes},
-               {"blocked_s", sums.delivered.blocked.count()},
-               {"hit_ratio", share(sums.local.samples, sums.delivered.samples)},
-               {"byte_hit_ratio", share(sums.local.bytes, sums.delivered.bytes)},
-               {"bound", bound_json(info, journal, is_cold, sums)},
-               {"belady", belady_json(info, journal, is_cold, sums)},
-               {"stall", number_json(stall_of(info, journal, is_cold))},
-               {"epoch_time_s", end > first ? json(time.count() / static_cast<double>(end - first)) : json()},
-               {"classes", sums.classes_json()}};
-  if (!sums.directory.empty()) part["directory"] = directory_json(sums);
+  DataPart part{.epochs = epochs.size(),
+                .requests = sums.delivered.samples,
+                .bytes = sums.delivered.bytes,
+                .blocked = sums.delivered.blocked,
+                .hit_ratio = share(sums.local.samples, sums.delivered.samples),
+                .byte_hit_ratio = share(sums.local.bytes, sums.delivered.bytes),
+                .bound = bound_figures(info, journal, is_cold, sums),
+                .belady = belady_figures(info, journal, is_cold, sums),
+                .stall = stall_of(info, journal, is_cold),
+                .classes = sums.sums_of_classes()};
+  if (end > first) part.epoch_time_s = time.count() / static_cast<double>(end - first);
+  if (!sums.directory.empty()) part.directory = directory_figures(sums);
   return part;
 }
 
-json epochs_json(const RunInfo& info, const Journal& journal, const Coverage& coverage) {
+std::vector<EpochFigures> figures_of_epochs(const RunInfo& info, const Journal& journal,
+                                            const Coverage& coverage) {
   std::map<std::int64_t, Sums> sums;
   for (const CacheRecord& record : journal.caches) sums[record.epoch].add(record);
   const auto times = epoch_times(info, journal);
-  json all = json::array();
+  std::vector<EpochFigures> all;
   for (const auto& [epoch, sum] : sums) {
     const std::size_t number = all.size();
-    json& own = all.emplace_back(
-        json{{"epoch", epoch},
-             {"complete", is_complete(info, journal, epoch)},
-             {"time_s", number < times.size() ? json(times[number].count()) : json()},
-             {"requests", sum.delivered.samples},
-             {"hit_ratio",
-              sum.delivered.samples > 0 ? json(share(sum.local.samples, sum.delivered.samples)) : json()},
-             {"classes", sum.classes_json()},
-             {"coverage", nullptr}});
+    EpochFigures& own = all.emplace_back(EpochFigures{.epoch = epoch,
+                                                      .complete = is_complete(info, journal, epoch),
+                                                      .requests = sum.delivered.samples,
+                                                      .classes = sum.sums_of_classes()});
+    if (number < times.size()) own.time_s = times[number].count();
+    if (sum.delivered.samples > 0) own.hit_ratio = share(sum.local.samples, sum.delivered.samples);
     const auto known = std::ranges::find(coverage.epochs, epoch, &EpochCoverage::epoch);
-    if (known != coverage.epochs.end()) own["coverage"] = coverage_json(*known);
+    if (known != coverage.epochs.end()) own.coverage = coverage_figures(*known);
   }
   return all;
 }
@@ -404,7 +389,7 @@ Coverage coverage_of(const RunInfo& info, const Journal& journal) {
 
 std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal) {
   std::vector<Seconds> times;
-  if (info.generations.is_array() || journal.steps.empty() || journal.caches.empty()) return times;
+  if (!info.generations.empty() || journal.steps.empty() || journal.caches.empty()) return times;
   // Samples that a worker had requested and took along are trained by nobody, or again.
   const auto is_departure = [](const MembershipRecord& change) {
     return change.slot >= 0 && change.event == "departed";
@@ -466,7 +451,7 @@ std::optional<LocalBound> local_bound(const RunInfo& info, const Journal& journa
 OfflineOptimum offline_optimum(const RunInfo& info, const Journal& journal, bool is_cold) {
   const auto missing = [](std::string why) { return OfflineOptimum{.missing = std::move(why)}; };
   if (info.physics.contains(shared_cache_key)) return missing("other jobs fill the caches, too");
-  if (info.generations.is_array()) return missing("the job started again, with empty caches");
+  if (!info.generations.empty()) return missing("the job started again, with empty caches");
   if (has_lost_caches(info, journal)) return missing("a cache node departed with its cache");
   const auto has_row = [&](std::string_view from) {
     return std::ranges::any_of(journal.caches,
@@ -501,13 +486,14 @@ OfflineOptimum offline_optimum(const RunInfo& info, const Journal& journal, bool
   return optimum;
 }
 
-json data_figures(const RunInfo& info, const Journal& journal) {
-  if (!std::ranges::any_of(journal.caches, is_delivered)) return nullptr;
+std::optional<DataFigures> data_figures(const RunInfo& info, const Journal& journal) {
+  if (!std::ranges::any_of(journal.caches, is_delivered)) return std::nullopt;
   const Coverage coverage = coverage_of(info, journal);
-  return {{"cold", part_json(info, journal, true)},
-          {"warm", part_json(info, journal, false)},
-          {"coverage", coverage.total ? coverage_json(*coverage.total) : json()},
-          {"epochs", epochs_json(info, journal, coverage)}};
+  DataFigures figures{.cold = part_of(info, journal, true),
+                      .warm = part_of(info, journal, false),
+                      .epochs = figures_of_epochs(info, journal, coverage)};
+  if (coverage.total) figures.coverage = coverage_figures(*coverage.total);
+  return figures;
 }
 
 }  // namespace tandem

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,7 +61,7 @@ struct OfflineOptimum {
 };
 OfflineOptimum offline_optimum(const RunInfo& info, const Journal& journal, bool is_cold);
 
-/// Null for jobs without cache nodes.
-nlohmann::json data_figures(const RunInfo& info, const Journal& journal);
+/// None for jobs without cache nodes.
+std::optional<DataFigures> data_figures(const RunInfo& info, const Journal& journal);
 
 }  // namespace tandem

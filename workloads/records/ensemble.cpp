@@ -8,21 +8,14 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
+#include "workloads/experiment/json_fields.hpp"
+#include "workloads/records/ensemble_fields.hpp"
+#include "workloads/records/summary.hpp"
 
 namespace tandem {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::pair<const char*, double ReplicaFigures::*> members[] = {
-    {"step_time_s", &ReplicaFigures::step_time},
-    {"throughput", &ReplicaFigures::throughput},
-    {"makespan_s", &ReplicaFigures::makespan},
-    {"phase_order", &ReplicaFigures::phase_order}};
-
-double number_or_nan(const json& value) {
-  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
-}
 
 /// Order statistic `position`, counted from 1, interpolated; at most the extremes. Pre: sorted.
 double order_statistic(const std::vector<double>& sorted, double position) {
@@ -44,23 +37,17 @@ Spread spread_of_outcomes(std::vector<double> values, double level) {
           .high = order_statistic(values, (1 + level) / 2 * places)};
 }
 
-ReplicaFigures replica_figures(const json& summary) {
-  return {.step_time = number_or_nan(summary.at("step_time_s").at("mean")),
-          .throughput = number_or_nan(summary.at("throughput")),
-          .makespan = number_or_nan(summary.at("makespan_s")),
-          .phase_order = number_or_nan(summary.at("phase_order"))};
+ReplicaFigures replica_figures(const Summary& summary) {
+  return {.step_time = summary.step_time.mean,
+          .throughput = summary.throughput,
+          .makespan = summary.makespan_s,
+          .phase_order = summary.phase_order.value_or(std::numeric_limits<double>::quiet_NaN())};
 }
 
-json to_json(const ReplicaFigures& figures) {
-  json document = json::object();
-  for (const auto& [key, member] : members) document[key] = figures.*member;
-  return document;
-}
+json to_json(const ReplicaFigures& figures) { return write_fields(figures); }
 
-ReplicaFigures replica_figures_from_json(const json& document) {
-  ReplicaFigures figures;
-  for (const auto& [key, member] : members) figures.*member = number_or_nan(document.at(key));
-  return figures;
+ReplicaFigures replica_figures_from_json(const json& document, const std::string& file) {
+  return read_fields<ReplicaFigures>(document, file);
 }
 
 std::size_t median_replica(const std::vector<ReplicaFigures>& replicas) {
@@ -71,28 +58,24 @@ std::size_t median_replica(const std::vector<ReplicaFigures>& replicas) {
   return order[(order.size() - 1) / 2];
 }
 
-json ensemble_json(const std::vector<ReplicaFigures>& replicas) {
-  json figures = json::object();
-  for (const auto& [key, member] : members) {
+EnsembleSummary ensemble_of(const std::vector<ReplicaFigures>& replicas) {
+  const auto figure_of = [&](double ReplicaFigures::*member) -> std::optional<EnsembleFigure> {
     std::vector<double> values;
     for (const auto& replica : replicas) values.push_back(replica.*member);
-    if (std::ranges::any_of(values, [](double value) { return std::isnan(value); })) {
-      figures[key] = nullptr;
-      continue;
-    }
+    if (std::ranges::any_of(values, [](double value) { return std::isnan(value); })) return std::nullopt;
     Spread spread = spread_of_outcomes(values);
     if (member != &ReplicaFigures::phase_order) {
       spread.low *= 1 - ensemble_model_error;
       spread.high *= 1 + ensemble_model_error;
     }
-    figures[key] = {
-        {"median", spread.median}, {"low", spread.low}, {"high", spread.high}, {"values", std::move(values)}};
-  }
-  return {{"replicas", replicas.size()},
-          {"level", ensemble_level},
-          {"model_error", ensemble_model_error},
-          {"recorded", median_replica(replicas) + 1},
-          {"figures", std::move(figures)}};
+    return EnsembleFigure{spread.median, spread.low, spread.high, std::move(values)};
+  };
+  return {.replicas = replicas.size(),
+          .level = ensemble_level,
+          .model_error = ensemble_model_error,
+          .recorded = median_replica(replicas) + 1,
+          .figures = {figure_of(&ReplicaFigures::step_time), figure_of(&ReplicaFigures::throughput),
+                      figure_of(&ReplicaFigures::makespan), figure_of(&ReplicaFigures::phase_order)}};
 }
 
 }  // namespace tandem

@@ -1,7 +1,9 @@
 // The figures of an ensemble: simulations of one job that differ in what is drawn at random. Pure.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace tandem {
@@ -25,6 +27,8 @@ struct Spread {
 /// empty.
 Spread spread_of_outcomes(std::vector<double> values, double level = ensemble_level);
 
+struct Summary;
+
 /// What one replica tells: of its summary.json.
 struct ReplicaFigures {
   double step_time = 0;  ///< mean, seconds
@@ -32,19 +36,32 @@ struct ReplicaFigures {
   double makespan = 0;     ///< seconds
   double phase_order = 0;  ///< NaN: one worker
 };
-ReplicaFigures replica_figures(const nlohmann::json& summary);
+ReplicaFigures replica_figures(const Summary& summary);
 
 nlohmann::json to_json(const ReplicaFigures& figures);
-/// Inverse of to_json. Errors: nlohmann::json::exception.
-ReplicaFigures replica_figures_from_json(const nlohmann::json& document);
+/// Inverse of to_json. `file`: for messages. Errors: ConfigError with the file and the key.
+ReplicaFigures replica_figures_from_json(const nlohmann::json& document, const std::string& file);
 
 /// Index of the replica with the median step time (the lower one of two).
 std::size_t median_replica(const std::vector<ReplicaFigures>& replicas);
 
-/// The key "ensemble" of summary.json: {replicas, level, model_error, recorded (repetition whose records are
-/// kept), figures: { step_time_s, throughput, makespan_s, phase_order: {median, low, high, values}}}. Intervals
-/// of times and rates are wider by the model error. Replicas have the repetitions 1, 2, ...; null where a figure
-/// is unknown.
-nlohmann::json ensemble_json(const std::vector<ReplicaFigures>& replicas);
+/// A figure of all replicas. Intervals of times and rates are wider by the model error.
+struct EnsembleFigure {
+  double median = 0, low = 0, high = 0;
+  std::vector<double> values{};  ///< of each replica
+};
+/// The key "ensemble" of run.json and summary.json.
+struct EnsembleSummary {
+  /// None where a figure is unknown.
+  struct Figures {
+    std::optional<EnsembleFigure> step_time{}, throughput{}, makespan{}, phase_order{};
+  };
+  std::size_t replicas = 0;  ///< with the repetitions 1, 2, ...
+  double level = 0;
+  double model_error = 0;
+  std::size_t recorded = 0;  ///< repetition whose records are kept
+  Figures figures{};
+};
+EnsembleSummary ensemble_of(const std::vector<ReplicaFigures>& replicas);
 
 }  // namespace tandem

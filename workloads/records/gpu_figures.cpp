@@ -10,8 +10,6 @@
 namespace tandem {
 namespace {
 
-using nlohmann::json;
-
 bool has_limit(const GpuRecord& sample, const std::string& word) {
   std::istringstream words(sample.limits);
   for (std::string one; words >> one;)
@@ -39,18 +37,18 @@ std::map<Rank, Samples> counted_samples(const Journal& journal) {
   return all;
 }
 
-/// Null where no sample has the number.
+/// None where no sample has the number.
 template <class Number>
-json range_json(const Samples& samples, Number GpuRecord::*figure) {
+std::optional<NumberRange<Number>> range_of(const Samples& samples, Number GpuRecord::*figure) {
   double sum = 0.0;
   std::vector<Number> known;
   for (const GpuRecord* sample : samples)
     if (sample->*figure > Number{}) known.push_back(sample->*figure);
-  if (known.empty()) return nullptr;
+  if (known.empty()) return std::nullopt;
   for (const Number value : known) sum += static_cast<double>(value);
-  return {{"min", std::ranges::min(known)},
-          {"mean", sum / static_cast<double>(known.size())},
-          {"max", std::ranges::max(known)}};
+  return NumberRange<Number>{.min = std::ranges::min(known),
+                             .mean = sum / static_cast<double>(known.size()),
+                             .max = std::ranges::max(known)};
 }
 
 double share(std::ptrdiff_t part, const Samples& of) {
@@ -68,30 +66,30 @@ std::ptrdiff_t limited_samples(const Samples& samples, const GpuLimit& limit) {
 
 /// " of at most 1980", where the run knows that; else nothing.
 std::string of_most_clock(const RunInfo& info, Rank rank) {
-  const json::json_pointer place("/gpus/rank " + std::to_string(rank) + "/clock_mhz");
+  const nlohmann::json::json_pointer place("/gpus/rank " + std::to_string(rank) + "/clock_mhz");
   if (!info.physics.is_object() || !info.physics.contains(place)) return {};
   return fmt::format(" of at most {}", info.physics.at(place).get<int>());
 }
 
 }  // namespace
 
-json gpu_figures(const RunInfo& info, const Journal& journal) {
-  json gpus = json::array();
+std::vector<GpuSummary> gpu_figures(const RunInfo& info, const Journal& journal) {
+  std::vector<GpuSummary> gpus;
   for (const auto& [rank, samples] : counted_samples(journal)) {
-    json limits = json::object();
+    std::map<std::string, double> limits;
     for (const GpuLimit& limit : gpu_limits)
       if (const auto count = limited_samples(samples, limit); count > 0)
         limits[limit.word] = share(count, samples);
-    gpus.push_back({{"rank", rank},
-                    {"host", host_of(info, rank)},
-                    {"samples", samples.size()},
-                    {"clock_mhz", range_json(samples, &GpuRecord::clock_mhz)},
-                    {"memory_clock_mhz", range_json(samples, &GpuRecord::memory_clock_mhz)},
-                    {"power_w", range_json(samples, &GpuRecord::power_w)},
-                    {"temperature_c", range_json(samples, &GpuRecord::temperature_c)},
-                    {"memory_bytes", range_json(samples, &GpuRecord::memory_bytes)},
-                    {"limits", std::move(limits)},
-                    {"throttled", share(throttled_samples(samples), samples)}});
+    gpus.push_back({.rank = rank,
+                    .host = host_of(info, rank),
+                    .samples = samples.size(),
+                    .clock_mhz = range_of(samples, &GpuRecord::clock_mhz),
+                    .memory_clock_mhz = range_of(samples, &GpuRecord::memory_clock_mhz),
+                    .power_w = range_of(samples, &GpuRecord::power_w),
+                    .temperature_c = range_of(samples, &GpuRecord::temperature_c),
+                    .memory_bytes = range_of(samples, &GpuRecord::memory_bytes),
+                    .limits = std::move(limits),
+                    .throttled = share(throttled_samples(samples), samples)});
   }
   return gpus;
 }
@@ -106,9 +104,8 @@ std::vector<std::string> throttled_gpus(const RunInfo& info, const Journal& jour
       if (const auto count = limited_samples(samples, limit); limit.throttles && count > 0)
         why += fmt::format("{}{} ({})", why.empty() ? "" : ", ", limit.meaning, count);
     std::string clocks;
-    if (const json range = range_json(samples, &GpuRecord::clock_mhz); !range.is_null())
-      clocks = fmt::format("; {} to {}{} MHz", range["min"].get<int>(), range["max"].get<int>(),
-                           of_most_clock(info, rank));
+    if (const auto range = range_of(samples, &GpuRecord::clock_mhz))
+      clocks = fmt::format("; {} to {}{} MHz", range->min, range->max, of_most_clock(info, rank));
     sentences.push_back(
         fmt::format("the GPU of rank {} on '{}' was throttled at {} of {} samples: {}{}; its times are those "
                     "of a slower GPU",

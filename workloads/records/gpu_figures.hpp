@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -28,8 +27,8 @@ inline constexpr std::array<GpuLimit, 7> gpu_limits = {{
 }};
 
 /// `gpus` of summary.json: for each rank with samples, the figures over the samples at which its GPU was not
-/// idle (over all of them if it was always idle). The page of this folder names the keys.
-nlohmann::json gpu_figures(const RunInfo& info, const Journal& journal);
+/// idle (over all of them if it was always idle).
+std::vector<GpuSummary> gpu_figures(const RunInfo& info, const Journal& journal);
 
 /// One sentence for each rank whose GPU was throttled at a sample: how often, why, and at which clocks.
 std::vector<std::string> throttled_gpus(const RunInfo& info, const Journal& journal);

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/json_fields.hpp"
+#include "workloads/experiment/json_file.hpp"
 #include "workloads/records/format.hpp"
+#include "workloads/records/jobs_fields.hpp"
+#include "workloads/records/summary.hpp"
 
 namespace tandem {
 namespace {
@@ -35,11 +40,10 @@ std::string directory_of_job_alone(const std::string& directory, const std::stri
   return directory + "/alone/" + name;
 }
 
-JobTimesOf job_times_of(const json& summary) {
-  JobTimesOf times{.makespan = Seconds(summary.at("makespan_s").get<double>())};
+JobTimesOf job_times_of(const Summary& summary) {
+  JobTimesOf times{.makespan = Seconds(summary.makespan_s)};
   // Without a step after the first ones there is no mean.
-  if (const json& mean = summary.at("step_time_s").at("mean"); mean.is_number())
-    times.step = Seconds(mean.get<double>());
+  if (!std::isnan(summary.step_time.mean)) times.step = Seconds(summary.step_time.mean);
   return times;
 }
 
@@ -53,26 +57,33 @@ double jain_index(std::span<const double> shares) {
   return sum * sum / (static_cast<double>(shares.size()) * squares);
 }
 
-json jobs_summary(std::span<const JobInCompany> jobs) {
-  json of_jobs = json::object();
+JobsSummary jobs_summary(std::span<const JobInCompany> jobs) {
+  JobsSummary summary;
   Seconds end{0};
   for (const JobInCompany& job : jobs) {
-    json& own = of_jobs[job.name];
-    own = {{"start_s", job.start.count()},
-           {"makespan_s", job.together.makespan.count()},
-           {"step_time_s", job.together.step.count()}};
+    JobSummary& own = summary.jobs[job.name];
+    own = {.start_s = job.start.count(),
+           .makespan_s = job.together.makespan.count(),
+           .step_time_s = job.together.step.count()};
     end = std::max(end, job.start + job.together.makespan);
     if (!job.alone) continue;
-    own["alone"] = {{"makespan_s", job.alone->makespan.count()}, {"step_time_s", job.alone->step.count()}};
-    own["slow_down"] = job.slow_down();
-    if (job.alone->step > Seconds(0)) own["step_slow_down"] = job.step_slow_down();
+    own.alone = {job.alone->makespan.count(), job.alone->step.count()};
+    own.slow_down = job.slow_down();
+    if (job.alone->step > Seconds(0)) own.step_slow_down = job.step_slow_down();
   }
-  json summary = {{"jobs", of_jobs}, {"makespan_s", end.count()}};
+  summary.makespan_s = end.count();
   if (!were_all_alone(jobs)) return summary;
   const auto [least, most] = std::ranges::minmax(jobs, {}, &JobInCompany::slow_down);
-  summary["slow_down"] = {{"min", least.slow_down()}, {"max", most.slow_down()}};
-  summary["jain_index"] = jain_index(shares_of(jobs));
+  summary.slow_down = {least.slow_down(), most.slow_down()};
+  summary.jain_index = jain_index(shares_of(jobs));
   return summary;
+}
+
+json to_json(const JobsSummary& summary) { return write_fields(summary); }
+
+JobsSummary read_jobs_summary(const std::string& directory) {
+  const std::string file = directory + "/summary.json";
+  return read_fields<JobsSummary>(read_json_file(file, "the summary of several jobs"), file);
 }
 
 std::string jobs_text(std::span<const JobInCompany> jobs) {

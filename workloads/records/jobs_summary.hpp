@@ -2,7 +2,9 @@
 // that has their results in jobs/NAME.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +13,8 @@
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem {
+
+struct Summary;
 
 /// In `physics` of run.json: names of the jobs with which this one shares its cache nodes and stores.
 inline constexpr const char* shared_cache_key = "shared_cache";
@@ -25,8 +29,7 @@ struct JobTimesOf {
   Seconds makespan{0};
   Seconds step{0};  ///< mean of its workers' steps
 };
-/// From the summary.json of a result.
-JobTimesOf job_times_of(const nlohmann::json& summary);
+JobTimesOf job_times_of(const Summary& summary);
 
 struct JobInCompany {
   std::string name;
@@ -44,10 +47,47 @@ struct JobInCompany {
 /// fairness", 1984.
 double jain_index(std::span<const double> shares);
 
-/// Of each job start_s, makespan_s, step_time_s, and with `alone` the same alone, slow_down and
-/// step_slow_down; "makespan_s" of all; where every job was alone, too, "slow_down" (min, max) and
-/// "jain_index", of the speeds of the jobs relative to their speeds alone.
-nlohmann::json jobs_summary(std::span<const JobInCompany> jobs);
+/// Of one of several jobs.
+struct JobSummary {
+  struct Alone {
+    double makespan_s = 0, step_time_s = 0;
+  };
+  double start_s = 0;
+  double makespan_s = 0, step_time_s = 0;  ///< from its start
+  /// None: the job was not alone, too, or no step is known.
+  std::optional<Alone> alone{};
+  std::optional<double> slow_down{}, step_slow_down{};
+};
+
+/// Of a cache that several jobs share.
+struct SharedCacheSummary {
+  struct Job {
+    std::int64_t requests = 0;
+    std::optional<double> hit_ratio{}, benefit{};
+  };
+  std::map<std::string, Job> jobs{};
+  std::int64_t requests = 0;
+  double hit_ratio = 0, byte_hit_ratio = 0;
+  std::optional<double> bound{}, attained{};  ///< as SharedCache::bound(), and the share of it
+};
+
+/// The summary.json of several jobs.
+struct JobsSummary {
+  struct Limits {
+    double min = 0, max = 0;
+  };
+  std::map<std::string, JobSummary> jobs{};
+  double makespan_s = 0;  ///< of all
+  /// Where every job was alone, too; the index of the speeds relative to those alone.
+  std::optional<Limits> slow_down{};
+  std::optional<double> jain_index{};
+  /// Where jobs share cache nodes; none within: nothing was read.
+  std::optional<std::optional<SharedCacheSummary>> shared_cache{};
+};
+JobsSummary jobs_summary(std::span<const JobInCompany> jobs);
+nlohmann::json to_json(const JobsSummary& summary);
+/// Of the directory of several jobs. Errors: ConfigError with the file and the key.
+JobsSummary read_jobs_summary(const std::string& directory);
 /// The same in lines of text.
 std::string jobs_text(std::span<const JobInCompany> jobs);
 

@@ -1,8 +1,7 @@
-// The launches of a job that started again, as `generations` of run.json has them. Pure.
+// The launches of a job that started again, as `generations` of run.json has them. Plain data.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,17 +12,23 @@ namespace tandem {
 
 /// Times are those of the job's clock.
 struct LaunchRecord {
-  std::int64_t number = 0;            ///< 0: the first one
-  std::optional<Seconds> launched{};  ///< none: results of older versions do not say
-  std::optional<Seconds> began{};     ///< all ranks were ready; none: they never were
-  std::int64_t round = 0;             ///< from which it continued
-  std::string ended{};                ///< why; empty: the last one
+  std::int64_t number = 0;             ///< 0: the first one
+  std::optional<Seconds> launched{};   ///< none: results of older versions do not say
+  std::optional<Seconds> began{};      ///< all ranks were ready; none: they never were
+  std::int64_t round = 0;              ///< from which it continued
+  std::optional<std::string> ended{};  ///< why; none: the last one
+  /// Where launches had other numbers of workers: how many this one had, and their slots.
+  std::optional<int> workers{};
+  std::vector<int> slots{};
+  std::optional<std::int64_t> lost_samples{};  ///< of its finished steps that were done again; none: unknown
+  /// The latest complete commit, of which machines took the last copy of a part along; none: none did.
+  std::optional<std::int64_t> lost_commit{};
 
   /// From the launch until all ranks were ready. None also of the first one: the clock begins when they are.
   std::optional<Seconds> ready_after() const;
+
+  friend bool operator==(const LaunchRecord&, const LaunchRecord&) = default;
 };
-/// In their order. `generations`: of RunInfo; null, and empty: the job did not start again.
-std::vector<LaunchRecord> launches_of(const nlohmann::json& generations);
 
 /// LaunchRecord::ready_after() of the launches that have it.
 std::vector<double> ready_times_s(const std::vector<LaunchRecord>& launches);

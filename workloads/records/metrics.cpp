@@ -127,7 +127,7 @@ bool lacks_steps(const RunInfo& info, const Journal& journal) {
   for (const auto& step : journal.steps) numbers[step.rank].insert(step.step);
   return std::ranges::any_of(numbers, [&](const auto& worker) {
     const std::set<int>& own = worker.second;
-    const int first = info.resumed.is_object() ? *own.begin() : 0;
+    const int first = info.resumed ? *own.begin() : 0;
     return *own.rbegin() - first + 1 != std::ssize(own);
   });
 }
@@ -167,15 +167,13 @@ SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
   // Where each worker has a model of its own, nobody knows what the others have applied.
   if (in_place && over == sync::Route::all_reduce && journal.staleness.empty()) samples.applied.reset();
   if (samples.applied) samples.pending = samples.processed - *samples.applied - samples.dropped;
-  if (info.generations.is_array())
-    for (const auto& generation : info.generations) {
-      samples.lost += generation.value("lost_samples", std::int64_t{0});
-      if (!generation.at("ended").is_null() && !generation.contains("lost_samples"))
-        samples.lost_is_known = false;
-    }
+  for (const LaunchRecord& launch : info.generations) {
+    samples.lost += launch.lost_samples.value_or(0);
+    if (launch.ended && !launch.lost_samples) samples.lost_is_known = false;
+  }
   if (!in_place) return samples;
   const bool ranks_were_killed = !samples.lost_is_known;
-  if (info.generations.is_array() && !ranks_were_killed) samples.done_again = samples.lost;
+  if (!info.generations.empty() && !ranks_were_killed) samples.done_again = samples.lost;
   samples.lost = 0;
   samples.lost_is_known = true;
   if (!samples.applied) return samples;
@@ -191,9 +189,8 @@ SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
 std::optional<double> rounds_of_generations(const RunInfo& info, const Journal& journal) {
   constexpr double microsecond = 1e-6;  // to which the beginning of a generation is recorded
   std::map<double, double> workers;     // by the time at which the generation began
-  for (const auto& generation : info.generations)
-    if (generation.contains("workers") && !generation.at("began_s").is_null())
-      workers[generation.at("began_s").get<double>()] = generation.at("workers").get<double>();
+  for (const LaunchRecord& launch : info.generations)
+    if (launch.workers && launch.began) workers[launch.began->count()] = *launch.workers;
   if (workers.empty()) return std::nullopt;
   std::map<std::pair<Rank, int>, double> parts;  // of each exchange, in a round
   for (const auto& step : journal.steps) {
@@ -304,7 +301,7 @@ std::map<Rank, ServerFigures> server_figures(const RunInfo& info, const Journal&
 
 std::optional<TimeToTarget> time_to_target(const RunInfo& info, const Journal& journal) {
   // The records of a resumed job lack what happened before it was resumed.
-  if (info.experiment.target_accuracy <= 0 || info.resumed.is_object()) return std::nullopt;
+  if (info.experiment.target_accuracy <= 0 || info.resumed) return std::nullopt;
   TimeToTarget result{.target = info.experiment.target_accuracy};
   for (const auto& evaluation : journal.evaluations) {
     if (std::isnan(evaluation.accuracy)) continue;

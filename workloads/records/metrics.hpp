@@ -62,28 +62,12 @@ std::map<Rank, Distribution> local_steps(const Journal& journal);
 /// All ranks together.
 Distribution merged(const std::map<Rank, Distribution>& ranks);
 
-/// Where a worker's time went, as shares of the makespan. Added in this order they are exactly 1.
-struct TimeShares {
-  double computing = 0;  ///< forward, backward, update; includes the time of messages that overlap them
-  double data = 0;       ///< waiting for the batch and decoding it
-  double query = 0;      ///< asking the coordinator and waiting for its answer
-  double exchange =
-      0;  ///< from the last gradient, or the model change, to the new model, less what overlaps computing
-  double other = 1;  ///< before the first step, after the last one, and writing checkpoints
-};
 /// Of each worker, over all of its steps.
 std::map<Rank, TimeShares> time_shares(const Journal& journal, Seconds makespan);
 
 /// Between moments on two machines of a measurement; 0 on one machine and in simulations.
 Seconds clock_uncertainty(const RunInfo& info);
 
-/// The exchange of TimeShares in two parts.
-struct ExchangeShares {
-  /// A message with payload between the rank and a worker or server was in flight (from the start of its send
-  /// until this rank noticed its end), or the rank was computing on the data of such a message.
-  double communicating = 0;
-  double waiting = 0;  ///< the rest: other ranks were not ready yet
-};
 /// Of each worker. Empty when operations were not recorded, because the records of one worker cannot separate
 /// waiting from transferring, and over peers, where an exchange begins before the gradient and ends after it.
 /// Empty, too, where the clocks of several machines are too uncertain to tell the parts apart.
@@ -92,14 +76,6 @@ std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journa
 /// The mean of each share over ranks. Pre: not empty.
 TimeShares mean_of(const std::map<Rank, TimeShares>& ranks);
 ExchangeShares mean_of(const std::map<Rank, ExchangeShares>& ranks);
-
-/// Use of the link between a server and the workers, as shares of the makespan: a message with payload is on
-/// its way, from the start of its send until its receiver noticed its end.
-struct LinkUse {
-  double in = 0;
-  double out = 0;
-  double both = 0;  ///< in both directions at once
-};
 
 /// One server shard.
 struct ServerFigures {

@@ -8,14 +8,36 @@
 #include <type_traits>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/experiment/json_fields.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/records/columns.hpp"
 #include "workloads/records/format.hpp"
 #include "workloads/records/jobs_summary.hpp"
+#include "workloads/records/run_fields.hpp"
 #include "workloads/records/summary.hpp"
+#include "workloads/records/summary_fields.hpp"
 #include "workloads/records/trace.hpp"
 
 namespace tandem {
+
+namespace {
+
+/// What says how to read the rest.
+struct RunIdentity {
+  int schema_version = 0;
+  nlohmann::json experiment{};
+};
+
+}  // namespace
+
+template <>
+struct Fields<RunIdentity> {
+  static void visit(auto& i, auto&& field) {
+    field("schema_version", i.schema_version);
+    field("experiment", i.experiment, Key::added);
+  }
+};
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,15 +62,20 @@ std::string read_file(const fs::path& path) {
 
 json read_json(const fs::path& path) { return read_json_file(path.string(), "a file of a result directory"); }
 
-std::int64_t lines_in(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+/// The journal has them, too.
+void set_figures(const Summary& summary, Journal& journal) {
+  journal.missed_deadlines = summary.missed_deadlines;
+  journal.cpu_wait = summary.cpu_wait;
+  journal.other_load = summary.other_load;
+  journal.skipped_steps = summary.skipped_steps;
+  journal.dropped_samples = summary.dropped_samples;
+  if (!summary.membership) return;
+  journal.counted_rounds = summary.membership->counted_rounds;
+  journal.accepted_samples = summary.membership->accepted_samples;
+  journal.discarded_messages = summary.membership->discarded_messages;
+}
 
-Seconds number_at(const json& document, const char* key, const Seconds&) {
-  return Seconds(document.at(key).get<double>());
-}
-template <class Number>
-Number number_at(const json& document, const char* key, const Number&) {
-  return document.at(key).get<Number>();
-}
+std::int64_t lines_in(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 /// --force may delete only what this program wrote.
 bool is_ours(const fs::path& path) {
@@ -97,72 +124,46 @@ std::string host_of(const RunInfo& info, Rank rank) {
 }
 
 json to_json(const RunInfo& info) {
-  json document = {{"schema_version", RunInfo::schema_version},
-                   {"world", info.world},
-                   {"repetition", info.repetition},
-                   {"started", info.started},
-                   {"command", info.command},
-                   {"machine", info.machine},
-                   {"profile", info.profile},
-                   {"network", info.network},
-                   {"devices", info.devices},
-                   {"physics", info.physics},
-                   {"all_reduce", info.all_reduce},
-                   {"ensemble", info.ensemble},
-                   {"sharding", info.sharding},
-                   {"memory", info.memory},
-                   {"question", info.question},
-                   {"warnings", info.warnings},
-                   {"versions", info.versions},
-                   {"roles", info.roles},
-                   {"hosts", info.hosts},
-                   {"resumed", info.resumed},
-                   {"generations", info.generations},
-                   {"experiment", to_json(info.experiment)}};
-  if (!info.zones.empty()) document["zones"] = info.zones;
-  if (!info.lifetimes.is_null()) document["lifetimes"] = info.lifetimes;
+  json document = write_fields(info);
+  document["experiment"] = to_json(info.experiment);
   return document;
 }
 
-RunInfo run_info_from_json(const json& document) {
-  RunInfo info;
-  try {
-    const int version = document.at("schema_version").get<int>();
-    if (version != RunInfo::schema_version)
-      throw ConfigError(
-          "schema_version: expected " + std::to_string(RunInfo::schema_version) + ", found " +
-          std::to_string(version) +
-          ": another version of Tandem wrote these results; read them with that version, or make "
-          "them again");
-    document.at("world").get_to(info.world);
-    document.at("repetition").get_to(info.repetition);
-    document.at("started").get_to(info.started);
-    document.at("command").get_to(info.command);
-    document.at("machine").get_to(info.machine);
-    document.at("profile").get_to(info.profile);
-    document.at("roles").get_to(info.roles);
-    document.at("hosts").get_to(info.hosts);
-    info.network = document.value("network", json());
-    info.devices = document.value("devices", "");
-    info.physics = document.at("physics");
-    info.all_reduce = document.value("all_reduce", json());
-    info.resumed = document.value("resumed", json());
-    info.generations = document.value("generations", json());
-    info.ensemble = document.value("ensemble", json());
-    info.zones = document.value("zones", info.zones);
-    info.lifetimes = document.value("lifetimes", json());
-    info.sharding = document.value("sharding", json());
-    info.memory = document.value("memory", json());
-    info.question = document.value("question", info.question);
-    info.warnings = document.value("warnings", info.warnings);
-    info.versions = document.at("versions");
-    info.experiment = experiment_from_json(document.at("experiment"));
-  } catch (const json::exception& error) {
-    throw ConfigError(error.what());
-  }
+RunInfo run_info_from_json(const json& document, const std::string& file) {
+  const std::string in = file.empty() ? "" : file + ": ";
+  const auto found = read_fields<RunIdentity>(document, file);
+  if (found.schema_version != RunInfo::schema_version)
+    throw ConfigError(in + "schema_version: expected " + std::to_string(RunInfo::schema_version) +
+                      ", found " + std::to_string(found.schema_version) +
+                      ": another version of Tandem wrote these results; read them with that version, or make "
+                      "them again");
+  auto info = read_fields<RunInfo>(document, file);
   if (info.world != "simulated" && info.world != "smpi" && info.world != "measured")
-    throw ConfigError("world: expected simulated | smpi | measured, found '" + info.world + "'");
+    throw ConfigError(in + "world: expected simulated | smpi | measured, found '" + info.world + "'");
+  try {
+    info.experiment = experiment_from_json(found.experiment);
+  } catch (const ConfigError& error) {
+    throw ConfigError(in + error.what());
+  } catch (const json::exception& error) {
+    throw ConfigError(in + error.what());
+  }
   return info;
+}
+
+RunInfo read_run_info(const std::string& directory) {
+  const fs::path file = fs::path(directory) / "run.json";
+  return run_info_from_json(read_json(file), file.string());
+}
+
+json to_json(const Summary& summary) { return write_fields(summary); }
+
+Summary summary_from_json(const json& document, const std::string& file) {
+  return read_fields<Summary>(document, file);
+}
+
+Summary read_summary(const std::string& directory) {
+  const fs::path file = fs::path(directory) / "summary.json";
+  return summary_from_json(read_json(file), file.string());
 }
 
 void check_result_directory(const std::string& path, bool force) {
@@ -219,7 +220,7 @@ void write_results(const std::string& path, const RunInfo& info, const Journal& 
     write_file(directory / file, text);
   });
   write_file(directory / "run.json", run.dump(2) + '\n');
-  write_file(directory / "summary.json", summarise(info, journal, makespan).dump(2) + '\n');
+  write_file(directory / "summary.json", to_json(summarise(info, journal, makespan)).dump(2) + '\n');
   if (trace) write_file(directory / "trace.json", chrome_trace(info, journal).dump());
   mark_complete(path);
 }
@@ -246,13 +247,9 @@ Results read_results(const std::string& path) {
   Results results;
   results.path = path;
   const json run = read_json(directory / "run.json");
-  try {
-    results.info = run_info_from_json(run);
-  } catch (const ConfigError& error) {
-    throw ConfigError((directory / "run.json").string() + ": " + error.what());
-  }
+  results.info = run_info_from_json(run, (directory / "run.json").string());
   check_lines(path, run);
-  results.summary = read_json(directory / "summary.json");
+  results.summary = read_summary(path);
   Journal& journal = results.journal;
   visit_lists(journal, [&](const char* file, bool is_optional, auto& records) {
     using Record = typename std::remove_cvref_t<decltype(records)>::value_type;
@@ -261,17 +258,7 @@ Results read_results(const std::string& path) {
   });
   check_slots(directory / "membership.csv", results);
   journal.keep_decisions = !journal.decisions.empty();
-  try {
-    visit_figures(journal,
-                  [&](const char* key, auto& figure) { figure = number_at(results.summary, key, figure); });
-    if (results.summary.contains("membership"))
-      visit_membership_figures(journal,
-                               [&, of = results.summary.at("membership")](const char* key, auto& figure) {
-                                 figure = number_at(of, key, figure);
-                               });
-  } catch (const json::exception& error) {
-    throw ConfigError((directory / "summary.json").string() + ": " + error.what());
-  }
+  set_figures(results.summary, journal);
   return results;
 }
 

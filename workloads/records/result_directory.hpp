@@ -3,15 +3,37 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "workloads/experiment/experiment.hpp"
+#include "workloads/records/jobs_summary.hpp"
+#include "workloads/records/launches.hpp"
 #include "workloads/records/records.hpp"
+#include "workloads/records/summary.hpp"
 #include "workloads/records/write_lock.hpp"
 
 namespace tandem {
+
+/// What a job was resumed from.
+struct ResumeOrigin {
+  std::string directory;
+  std::int64_t round = 0;
+};
+
+/// Whose network carried the messages. The page of this folder has the keys.
+struct NetworkOrigin {
+  std::string kind;  ///< "simulated" | "emulated cluster" | "real cluster" | "this machine"
+  std::string of{};  ///< of simulations: "platform" | "this machine" | "real cluster" | "emulated cluster"
+  std::optional<double> calibration_load{};  ///< of other programs, while the profile was measured
+  std::optional<std::string> platform{}, machine{};
+  std::optional<std::vector<std::string>> machines{};
+  nlohmann::json cluster{};  ///< the emulated one
+};
 
 /// run.json: everything needed to repeat the run.
 struct RunInfo {
@@ -19,11 +41,9 @@ struct RunInfo {
   std::string world;  ///< "simulated" | "smpi" (the witness) | "measured"
   Experiment experiment;
   int repetition = 0;
-  std::vector<std::string> roles;  ///< by rank: "worker", "server", ...
-  std::vector<std::string> hosts;  ///< by rank
-  /// Whose network carried the messages: "kind" is "simulated" | "emulated cluster" | "real cluster" |
-  /// "this machine". The page of this folder has the other keys. Null: not known.
-  nlohmann::json network;
+  std::vector<std::string> roles;        ///< by rank: "worker", "server", ...
+  std::vector<std::string> hosts;        ///< by rank
+  std::optional<NetworkOrigin> network;  ///< none: not known
   /// Where the time of work comes from, or what computed: "catalogue" | "calibrated" (simulations),
   /// "emulated" | "cpu" | "gpu" (measurements). Empty: not known.
   std::string devices;
@@ -34,18 +54,16 @@ struct RunInfo {
   std::vector<std::string> question;  ///< what the job asks, as question_of() gives it; empty: not known
   /// What its author may not have meant, as warnings_of() gives it, and GPUs that were throttled.
   std::vector<std::string> warnings;
-  nlohmann::json versions;
+  std::map<std::string, std::string> versions;
   std::string machine;
   std::string command;
-  /// Of the simulations of which this is one, as ensemble_json() gives it; null: it is the only one.
-  nlohmann::json ensemble;
-  std::string profile;     ///< that the simulation used; empty: none
-  std::string started;     ///< ISO 8601
-  nlohmann::json resumed;  ///< the "directory" and "round" that the job was resumed from; null: a new job
-  /// Of a job that started again because ranks died or machines departed: each launch, with its "number",
-  /// when it was launched ("launched_s") and all ranks were ready ("began_s"), the "round" from which it
-  /// continued and why it "ended". Null: it did not.
-  nlohmann::json generations;
+  std::optional<EnsembleSummary> ensemble;  ///< of the simulations of which this is one; none: the only one
+  std::string profile;                      ///< that the simulation used; empty: none
+  std::string started;                      ///< ISO 8601
+  std::optional<ResumeOrigin> resumed;      ///< none: a new job
+  /// The launches of a job that started again because ranks died or machines departed, in their order. Empty:
+  /// it did not.
+  std::vector<LaunchRecord> generations;
   /// Of each worker's slot, where machines may depart: machines of equal zones fall together. Else empty.
   std::vector<std::size_t> zones;
   /// Of the machines whose loss stops the job, by slot: the "model" and its "options". Null: not known.
@@ -57,8 +75,11 @@ std::string role_of(const RunInfo& info, Rank rank);
 std::string host_of(const RunInfo& info, Rank rank);
 
 nlohmann::json to_json(const RunInfo& info);
-/// Inverse of to_json. Errors: ConfigError naming the key, or another schema version.
-RunInfo run_info_from_json(const nlohmann::json& document);
+/// The run.json of a result directory. Errors: as run_info_from_json, and without the file.
+RunInfo read_run_info(const std::string& directory);
+/// Inverse of to_json. `file`: for messages. Errors: ConfigError with the file and the key, or another schema
+/// version.
+RunInfo run_info_from_json(const nlohmann::json& document, const std::string& file = "");
 
 /// Whether create_result_directory would accept the directory; changes nothing.
 /// Errors: ConfigError when it is not empty, unless `force` and a file in it shows that it is a result or
@@ -90,8 +111,9 @@ void check_lines(const std::string& path, const nlohmann::json& run);
 struct Results {
   std::string path;
   RunInfo info;
-  nlohmann::json summary;
+  Summary summary;
   Journal journal;
+  std::optional<JobSummary> among_jobs{};  ///< of one of several jobs: what the summary of all says of it
 };
 /// Errors: ConfigError when missing, incomplete, of another schema version, or as check_lines().
 Results read_results(const std::string& path);

@@ -10,8 +10,6 @@
 namespace tandem {
 namespace {
 
-using nlohmann::json;
-
 double share(std::int64_t part, std::int64_t all) {
   return static_cast<double>(part) / static_cast<double>(all);
 }
@@ -67,24 +65,20 @@ SharedCache::Use use_of_cache(const std::string& job, const Journal& journal) {
   return use;
 }
 
-json shared_cache_summary(const SharedCache& cache) {
+std::optional<SharedCacheSummary> shared_cache_summary(const SharedCache& cache) {
   const SharedCache::Use all = sum_of(cache);
-  if (all.requests == 0) return nullptr;
-  json jobs = json::object();
-  for (const SharedCache::Use& job : cache.jobs)
-    jobs[job.job] = {{"requests", job.requests},
-                     {"hit_ratio", job.requests > 0 ? json(share(job.hits, job.requests)) : json()}};
-  for (const SharedCache::Use& job : cache.jobs)
-    if (job.benefit) jobs[job.job]["benefit"] = *job.benefit;
-  json summary = {{"jobs", std::move(jobs)},
-                  {"requests", all.requests},
-                  {"hit_ratio", share(all.hits, all.requests)},
-                  {"byte_hit_ratio", share(all.hit_bytes, all.requested_bytes)},
-                  {"bound", nullptr},
-                  {"attained", nullptr}};
+  if (all.requests == 0) return std::nullopt;
+  SharedCacheSummary summary{.requests = all.requests,
+                             .hit_ratio = share(all.hits, all.requests),
+                             .byte_hit_ratio = share(all.hit_bytes, all.requested_bytes)};
+  for (const SharedCache::Use& job : cache.jobs) {
+    SharedCacheSummary::Job& own = summary.jobs[job.job];
+    own = {.requests = job.requests, .benefit = job.benefit};
+    if (job.requests > 0) own.hit_ratio = share(job.hits, job.requests);
+  }
   if (!cache.has_bound()) return summary;
-  summary["bound"] = cache.bound();
-  if (cache.bound() > 0.0) summary["attained"] = share(all.hit_bytes, all.requested_bytes) / cache.bound();
+  summary.bound = cache.bound();
+  if (cache.bound() > 0.0) summary.attained = summary.byte_hit_ratio / cache.bound();
   return summary;
 }
 

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
+#include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {
@@ -38,9 +38,8 @@ struct SharedCache {
 /// `journal`: of one job.
 SharedCache::Use use_of_cache(const std::string& job, const Journal& journal);
 
-/// For summary.json: "jobs" (with "benefit", if it was measured), "requests", "hit_ratio", "byte_hit_ratio",
-/// "bound" and "attained" (null where there is no bound). Null where nothing was requested.
-nlohmann::json shared_cache_summary(const SharedCache& cache);
+/// For summary.json. None where nothing was requested.
+std::optional<SharedCacheSummary> shared_cache_summary(const SharedCache& cache);
 /// The same in one line of text; empty where nothing was requested.
 std::string shared_cache_text(const SharedCache& cache);
 

@@ -1,7 +1,7 @@
 // Records as a Chrome trace, which Perfetto opens.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "workloads/records/result_directory.hpp"

@@ -182,8 +182,8 @@ class FakeRunner {
     };
     runner.read_all = [this](const Task& task) {
       const std::string name = fs::path(task.out).filename();
-      return nlohmann::json{{"makespan_s", makespans.contains(name) ? makespans.at(name) : 10.0},
-                            {"jobs", {{"vision", {{"start_s", 0}}}, {"late", {{"start_s", 2}}}}}};
+      return JobsSummary{.jobs = {{"vision", {.start_s = 0}}, {"late", {.start_s = 2}}},
+                         .makespan_s = makespans.contains(name) ? makespans.at(name) : 10.0};
     };
     runner.message = [this](const std::string& text) { messages.push_back(text); };
     runner.compared = [this](std::size_t configuration, const VariantResults& results, const Comparison&) {

@@ -268,18 +268,15 @@ TEST(Figures, OfStalenessAndLocalStepsExistIfTheyVary) {
 TEST(Figures, OfAnEnsembleHaveAnIntervalAndCountTheRunsInIt) {
   auto variant = synthetic_variant({.algorithm = "asp"});
   EXPECT_FALSE(compare(variant.simulated, variant.measured, quick).figure("step_time").ensemble);
-  const auto value_of = [](const Results& run) {
-    return run.summary.at("step_time_s").at("mean").get<double>();
-  };
+  const auto value_of = [](const Results& run) { return run.summary.step_time.mean; };
   const double first = value_of(variant.measured[0]);
   const auto spread = [&](double low, double high) {
-    return nlohmann::json{{"median", first}, {"low", low}, {"high", high}};
+    return EnsembleFigure{.median = first, .low = low, .high = high};
   };
-  variant.simulated.summary["ensemble"] = {{"figures",
-                                            {{"step_time_s", spread(first * 0.999999, first * 1.000001)},
-                                             {"throughput", spread(0, 1e9)},
-                                             {"makespan_s", spread(0, 1e-9)},
-                                             {"phase_order", nullptr}}}};
+  variant.simulated.summary.ensemble =
+      EnsembleSummary{.figures = {.step_time = spread(first * 0.999999, first * 1.000001),
+                                  .throughput = spread(0, 1e9),
+                                  .makespan = spread(0, 1e-9)}};
   const auto comparison = compare(variant.simulated, variant.measured, quick);
   const auto runs = static_cast<int>(variant.measured.size());
   const auto held = comparison.figure("step_time").ensemble.value();
@@ -361,8 +358,8 @@ TEST(Errors, TheStepTimeEqualsThatOfTheSummary) {
   const auto variant = synthetic_variant({}, {.repetitions = 1});
   const auto comparison = compare(variant.simulated, variant.measured, quick);
   const auto& figure = comparison.figure("step_time");
-  EXPECT_NEAR(figure.simulated, variant.simulated.summary["step_time_s"]["mean"], 1e-12);
-  EXPECT_NEAR(figure.measured, variant.measured[0].summary["step_time_s"]["mean"], 1e-12);
+  EXPECT_NEAR(figure.simulated, variant.simulated.summary.step_time.mean, 1e-12);
+  EXPECT_NEAR(figure.measured, variant.measured[0].summary.step_time.mean, 1e-12);
   EXPECT_FALSE(figure.noise_floor);
   EXPECT_TRUE(figure.interval);
 }

@@ -139,9 +139,8 @@ TEST(Headline, ConfigurationsThatShareNoGroupAreComparedTogether) {
   EXPECT_EQ(headline_of({}).text, "");
 }
 
-TEST(Exchanges, AreReadFromASummary) {
-  const Exchanges exchanges =
-      exchanges_of({{"local_steps", {{"mean", 242.75}}}, {"rounds", 12}, {"staleness", nullptr}});
+TEST(Exchanges, AreThoseOfASummary) {
+  const Exchanges exchanges = exchanges_of(DistributionSummary{.mean = 242.75}, 12, std::nullopt);
   EXPECT_EQ(exchanges.text(), "243 local steps per exchange, 12 exchanges, mean staleness 0");
 }
 

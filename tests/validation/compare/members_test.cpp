@@ -125,7 +125,7 @@ TEST(CompareMembers, OnlyTheLifetimeOfALaterMachineCounts) {
 
 TEST(CompareMembers, WhatHappensAfterTheEndOfOneIsNoDifference) {
   auto variant = twins(2);
-  const double end = variant.simulated.summary.at("makespan_s");
+  const double end = variant.simulated.summary.makespan_s;
   MemberRows rows = two_departures();
   rows.push_back(testing::member_row(end + 0.5, 0, 1, "departed", "lost"));
   set_members(variant.measured[1], rows);
@@ -151,7 +151,7 @@ TEST(CompareMembers, LagsAreThoseAfterDepartures) {
 TEST(CompareMembers, LostSamplesAreComparedPerDeparture) {
   auto variant = twins();
   // In the measured run, 128 more were accepted for an update that never came.
-  const auto lost = variant.simulated.summary.at("membership").at("lost_samples").get<std::int64_t>();
+  const auto lost = variant.simulated.summary.membership.value().lost_samples.value();
   set_members(variant.measured[0], two_departures(), 128);
   const Members members = members_of(variant);
   EXPECT_EQ(members.lost_samples.simulated, static_cast<double>(lost));

@@ -13,18 +13,22 @@
 namespace tandem::validation {
 namespace TANDEM_FILE {
 
-using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-json summary(double makespan, const json& more = json::object()) {
-  json all = {{"makespan_s", makespan},
-              {"jobs",
-               {{"vision", {{"start_s", 0.0}, {"makespan_s", makespan - 2}}},
-                {"late", {{"start_s", 2.0}, {"makespan_s", makespan - 2}}}}}};
-  all.update(more);
-  return all;
+JobsSummary summary(double makespan, JobsSummary more = {}) {
+  more.makespan_s = makespan;
+  more.jobs["vision"] = {.start_s = 0.0, .makespan_s = makespan - 2};
+  more.jobs["late"] = {.start_s = 2.0, .makespan_s = makespan - 2};
+  return more;
+}
+
+JobsSummary with_alone(double jain_index, double least, double most) {
+  JobsSummary summary;
+  summary.jain_index = jain_index;
+  summary.slow_down = {least, most};
+  return summary;
 }
 
 const Figure* find(const SeveralJobs& jobs, const std::string& key) {
@@ -34,8 +38,7 @@ const Figure* find(const SeveralJobs& jobs, const std::string& key) {
 }
 
 TEST(SeveralJobsCompared, ErrorsAreOverTheMeanOfTheRuns) {
-  const json alone = {{"jain_index", 0.9}, {"slow_down", {{"min", 1.1}, {"max", 1.5}}}};
-  const json other = {{"jain_index", 0.8}, {"slow_down", {{"min", 1.0}, {"max", 2.0}}}};
+  const JobsSummary alone = with_alone(0.9, 1.1, 1.5), other = with_alone(0.8, 1.0, 2.0);
   const auto jobs = compare_jobs("lru", summary(11, alone), {summary(9, other), summary(11, other)});
   EXPECT_EQ(jobs.name, "lru");
   ASSERT_EQ(jobs.jobs.size(), 2U);
@@ -53,8 +56,9 @@ TEST(SeveralJobsCompared, ErrorsAreOverTheMeanOfTheRuns) {
 }
 
 TEST(SeveralJobsCompared, WhatOneOfTheWorldsLacksIsLeftOut) {
-  const json alone = {{"jain_index", 0.9}, {"slow_down", {{"min", 1.1}, {"max", 1.5}}}};
-  const json shared = {{"shared_cache", {{"hit_ratio", 0.5}, {"byte_hit_ratio", 0.5}, {"bound", nullptr}}}};
+  const JobsSummary alone = with_alone(0.9, 1.1, 1.5);
+  JobsSummary shared;
+  shared.shared_cache = SharedCacheSummary{.hit_ratio = 0.5, .byte_hit_ratio = 0.5};
   EXPECT_EQ(find(compare_jobs("a", summary(10, alone), {summary(10)}), "jain_index"), nullptr);
   EXPECT_EQ(find(compare_jobs("a", summary(10), {summary(10), summary(10, shared)}), "shared_hit_ratio"),
             nullptr);
@@ -65,7 +69,7 @@ TEST(SeveralJobsCompared, WhatOneOfTheWorldsLacksIsLeftOut) {
 
 TEST(SeveralJobsCompared, ADirectoryOfOneJobIsRefused) {
   const testing::TemporaryFolder folder;
-  EXPECT_THAT([&] { read_summary_of_jobs(folder.path("none")); },
+  EXPECT_THAT([&] { read_jobs_summary(folder.path("none")); },
               ThrowsMessage<ConfigError>(HasSubstr("summary.json")));
 }
 

@@ -192,7 +192,7 @@ TEST(Validate, AFailedGateFailsAtAnyError) {
 /// Results of this machine's own network say nothing about a simulation of the platform's links.
 TEST(Validate, AnotherNetworkIsNoErrorOfPrediction) {
   auto variants = std::vector{synthetic_variant({})};
-  variants[0].simulated.info.network = {{"kind", "simulated"}, {"of", "platform"}};
+  variants[0].simulated.info.network = NetworkOrigin{.kind = "simulated", .of = "platform"};
   const auto validation = validate(variants, 0.1, quick);
   EXPECT_EQ(validation.judgement.verdict, Verdict::inconclusive);
   for (const std::string& text : {validation.verdict, validation.judgement.reasons.front()})
@@ -213,7 +213,7 @@ TEST(Validate, AnUnknownNetworkIsAWarning) {
   auto variants = std::vector{synthetic_variant({}, {.compute_bias = 0, .exchange_bias = 0, .noise = 0.001})};
   EXPECT_EQ(validate(variants, 0.1, quick).judgement.verdict, Verdict::passed);
   for (auto& run : variants[0].measured) {
-    run.info.network = nullptr;
+    run.info.network.reset();
     run.info.devices = "";
   }
   const auto validation = validate(variants, 0.1, quick);
@@ -234,7 +234,7 @@ TEST(Validate, WorkThatWasNotComparedIsAWarningWithItsReason) {
 
 TEST(Validate, AProfileOfABusyMachineProvesNothing) {
   auto variants = six_variants();
-  for (auto& variant : variants) variant.simulated.info.network["calibration_load"] = 0.5;
+  for (auto& variant : variants) variant.simulated.info.network.value().calibration_load = 0.5;
   const auto validation = validate(variants, 0.1, quick);
   EXPECT_EQ(validation.judgement.verdict, Verdict::inconclusive);
   EXPECT_THAT(validation.judgement.reasons, ElementsAre(HasSubstr("50 % of the machine")));

@@ -10,7 +10,6 @@
 namespace tandem::validation {
 namespace TANDEM_FILE {
 
-using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::made_configuration;
@@ -18,40 +17,40 @@ using testing::made_study;
 using testing::placed;
 using Coordinates = std::vector<std::pair<std::string, std::string>>;
 
-json fast(const std::string& algorithm, double throughput, const Coordinates& place = {}) {
+StudyResult fast(const std::string& algorithm, double throughput, const Coordinates& place = {}) {
   return placed(made_configuration({.algorithm = algorithm, .throughput = throughput, .reached_s = 0}),
                 place);
 }
 
-json study_of(std::vector<json> configurations, const StudySection& section = {}) {
-  return study_document(std::move(configurations), "made", section, {});
+Study study_of(std::vector<StudyResult> configurations, const StudySection& section = {}) {
+  return make_study(std::move(configurations), "made", section, {});
 }
 
-Answer answer_to(std::vector<json> configurations, const StudySection& section = {}) {
+Answer answer_to(std::vector<StudyResult> configurations, const StudySection& section = {}) {
   return answer_of(study_of(std::move(configurations), section));
 }
 
 /// Below 0: it does not reach accuracy 0.8.
-json reaching(const std::string& algorithm, double time_s) {
+StudyResult reaching(const std::string& algorithm, double time_s) {
   return placed(made_configuration({.algorithm = algorithm, .reached_s = time_s}), {});
 }
 
 /// Three repetitions.
-std::vector<json> seeds_of(const std::string& algorithm, const std::vector<double>& throughputs) {
-  std::vector<json> all;
+std::vector<StudyResult> seeds_of(const std::string& algorithm, const std::vector<double>& throughputs) {
+  std::vector<StudyResult> all;
   for (std::size_t i = 0; i < throughputs.size(); ++i)
     all.push_back(fast(algorithm, throughputs[i], {{"seed", std::to_string(i + 1)}}));
   return all;
 }
 
-std::vector<json> joined(std::vector<json> all, const std::vector<json>& more) {
+std::vector<StudyResult> joined(std::vector<StudyResult> all, const std::vector<StudyResult>& more) {
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 
 struct Case {
   const char* what;
-  std::vector<json> configurations;
+  std::vector<StudyResult> configurations;
   const char* text;
 };
 
@@ -120,10 +119,11 @@ TEST(Answer, SaysWhichMeansAreOverFewerSeeds) {
 }
 
 TEST(Answer, IntervalsOfEnsemblesThatOverlapAreEqual) {
-  json bsp = fast("bsp", 100), asp = fast("asp", 110);
-  asp["intervals"]["throughput"] = {99, 121};
+  const StudyResult bsp = fast("bsp", 100);
+  StudyResult asp = fast("asp", 110);
+  asp.intervals.throughput = Interval{99, 121};
   EXPECT_THAT(answer_to({bsp, asp}).text, HasSubstr("Both variants are equal"));
-  asp["intervals"]["throughput"] = {105, 121};
+  asp.intervals.throughput = Interval{105, 121};
   EXPECT_THAT(answer_to({bsp, asp}).text, HasSubstr("asp is the fastest"));
 }
 
@@ -139,13 +139,13 @@ TEST(Answer, ComparesByTheTimeToTheTargetThenByAccuracyThenByTheTimeOfTheJob) {
   const Answer missed = answer_to({made_configuration({.reached_s = -1})});
   EXPECT_THAT(measures(missed), ElementsAre("last_accuracy", "throughput"));
   EXPECT_THAT(missed.text, HasSubstr("No variant reaches accuracy 0.8."));
-  json restarted = fast("bsp", 100);
-  restarted["membership"] = {{"departures", 1}, {"lost_samples", 0}};
+  StudyResult restarted = fast("bsp", 100);
+  restarted.membership = MembershipSummary{.departures = 1};
   EXPECT_THAT(measures(answer_to({restarted})), ElementsAre("makespan_s"));
 }
 
 TEST(Answer, AGridBecomesPanelsWithOneAxisAcross) {
-  std::vector<json> configurations;
+  std::vector<StudyResult> configurations;
   for (const char* network : {"net1", "net10"})
     for (const char* workers : {"8", "16", "32"})
       for (const char* seed : {"1", "2"})
@@ -168,7 +168,7 @@ TEST(Answer, AGridBecomesPanelsWithOneAxisAcross) {
 }
 
 TEST(Answer, TakesExperimentsOfOneJobAndOfSeveral) {
-  std::vector<json> configurations;
+  std::vector<StudyResult> configurations;
   for (const char* variant : {"ring", "tree"}) {
     configurations.push_back(fast(variant, 100, {{"experiment", "alone"}}));
     for (const char* job : {"early", "late"})
@@ -182,7 +182,7 @@ TEST(Answer, TakesExperimentsOfOneJobAndOfSeveral) {
 }
 
 TEST(Answer, NamesValuesThatDoNotSpeakForThemselves) {
-  std::vector<json> configurations;
+  std::vector<StudyResult> configurations;
   for (const char* workers : {"8", "16"})
     for (const char* overlap : {"true", "false"})
       for (const char* bucket : {"64KiB", "1MiB"})
@@ -203,18 +203,18 @@ TEST(Answer, NamesTheBaselineWithItsReasonAndTheBottlenecks) {
           "Speed-ups are over bsp, because it is synchronous SGD (bsp).",
           "Bottlenecks (the longest part of the workers' time): bsp: computing 57 %; asp: computing 57 %."));
   section.baseline = "asp";
-  const auto bound = [](const char* variant, double outside, const json& binding) {
-    json own = fast(variant, 100);
-    own["shares"]["other"] = outside;
-    own["binding"].update(binding);
+  const auto bound = [](const char* variant, double outside, const Binding& binding) {
+    StudyResult own = fast(variant, 100);
+    own.shares->other = outside;
+    own.binding = binding;
     return own;
   };
-  const Answer answer =
-      answer_to({bound("bsp", 0.0, {{"computing", 0.2}, {"exchange", 0.7}}),
-                 bound("esync", 0.2, {{"computing", 0.1}, {"exchange", 0.3}, {"data", 0.6}}),
-                 bound("ssp", 0.0, {{"computing", 0.3}, {"decoding", 0.6}}),
-                 bound("local-sgd", 0.55, {{"computing", 1.0}}), fast("asp", 200)},
-                section);
+  const Answer answer = answer_to(
+      {bound("bsp", 0.0, {.computing = 0.2, .data = 0.1, .exchange = 0.7}),
+       bound("esync", 0.2, {.computing = 0.1, .data = 0.6, .exchange = 0.3}),
+       bound("ssp", 0.0, {.computing = 0.3, .data = 0.1, .decoding = 0.6, .exchange = 0.3}),
+       bound("local-sgd", 0.55, {.computing = 1.0, .data = 0.1, .exchange = 0.3}), fast("asp", 200)},
+      section);
   EXPECT_EQ(answer.points.front(),
             "Speed-ups are over asp, because the study's file names it (study.baseline).");
   std::vector<std::string> found;
@@ -224,12 +224,12 @@ TEST(Answer, NamesTheBaselineWithItsReasonAndTheBottlenecks) {
 }
 
 TEST(Answer, IsACsvWithARowPerConfiguration) {
-  std::vector<json> configurations = {fast("bsp", 100, {{"platform", "quad, old"}}),
-                                      fast("asp", 150, {{"platform", "quad, old"}})};
-  configurations.push_back(failed_study_configuration(
+  std::vector<StudyResult> configurations = {fast("bsp", 100, {{"platform", "quad, old"}}),
+                                             fast("asp", 150, {{"platform", "quad, old"}})};
+  configurations.push_back(failed_study_result(
       {.name = "x", .group = "", .algorithm = "esync", .coordinates = {{"platform", "lab"}}}, "dead\nlock"));
-  const json document = study_of(configurations);
-  const std::string csv = study_csv(document, answer_of(document));
+  const Study study = study_of(configurations);
+  const std::string csv = study_csv(study, answer_of(study));
   EXPECT_THAT(csv, ::testing::StartsWith("configuration,variant,platform,workers,throughput,"));
   EXPECT_THAT(csv, HasSubstr("\"platform=quad, old/asp\",asp,\"quad, old\",8,150,"));
   EXPECT_THAT(csv, HasSubstr(",best,computing,\n"));

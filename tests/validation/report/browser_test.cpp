@@ -39,8 +39,7 @@ std::string read(const fs::path& path) {
 
 std::string page_of(const std::vector<VariantResults>& variants) {
   const CompareOptions quick{.resampling = {.resamples = 50}};
-  return report_html(
-      report_document(variants, validate(variants, 0.1, quick), {.title = "lab", .commands = {}}));
+  return report_html(make_report(variants, validate(variants, 0.1, quick), {.title = "lab", .commands = {}}));
 }
 
 /// Runs after the page's own scripts: counts blank canvases, and operates the controls.
@@ -279,23 +278,22 @@ TEST(LongLifetimesInABrowser, OfTwoGroups) {
 
 TEST(LongResultsInABrowser, SortAndCompare) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
-  nlohmann::json results = nlohmann::json::array();
-  for (const auto& [path, throughput] : {std::pair{"slow", 100.0}, {"fast", 300.0}, {"middle", 200.0}})
-    results.push_back({{"path", path},
-                       {"world", "simulated"},
-                       {"started", "2026-01-01T10:00:00Z"},
-                       {"name", "lab"},
-                       {"algorithm", "bsp"},
-                       {"model", "lenet"},
-                       {"dataset", "fashion-mnist"},
-                       {"workers", 4},
-                       {"throughput", throughput},
-                       {"time_to_target_s", nullptr},
-                       {"best_accuracy", nullptr},
-                       {"shares", {{"computing", 0.5}, {"data", 0.1}, {"exchange", 0.4}}},
-                       {"report", path == std::string("fast") ? "report.html" : ""}});
-  std::string page =
-      results_html({{"folder", "/all"}, {"results", results}, {"skipped", {"one: <b>damaged</b>"}}});
+  ResultsList list{.folder = "/all", .skipped = {"one: <b>damaged</b>"}};
+  for (const auto& [path, throughput] : {std::pair{"slow", 100.0}, {"fast", 300.0}, {"middle", 200.0}}) {
+    ResultRow& row = list.results.emplace_back();
+    row.path = path;
+    row.world = "simulated";
+    row.started = "2026-01-01T10:00:00Z";
+    row.name = "lab";
+    row.model = "lenet";
+    row.dataset = "fashion-mnist";
+    row.figures.algorithm = "bsp";
+    row.figures.workers = 4;
+    row.figures.throughput = throughput;
+    row.figures.shares = TimeShares{.computing = 0.5, .data = 0.1, .exchange = 0.4, .other = 0};
+    row.report = path == std::string("fast") ? "report.html" : "";
+  }
+  std::string page = results_html(list);
   page.replace(page.rfind("</body>"), 7, results_probe);
   const Browser browser(page);
   ASSERT_EQ(browser.status, 0) << browser.log;
@@ -310,18 +308,18 @@ TEST(LongResultsInABrowser, SortAndCompare) {
 
 TEST(LongResultsInABrowser, ShowMachinesOfTheMarkedResults) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
-  nlohmann::json results = nlohmann::json::array();
+  ResultsList list{.folder = "/all", .skipped = {"one: damaged"}};
   const auto variant = with_departures();
   for (const auto& [path, result, throughput] : {std::tuple{"simulated", &variant.simulated, 100.0},
-                                                 std::tuple{"measured", &variant.measured[0], 99.0}})
-    results.push_back({{"path", path},
-                       {"world", path},
-                       {"throughput", throughput},
-                       {"started", ""},
-                       {"departures", 2},
-                       {"lost_samples", 64},
-                       {"members", members_of_result(*result)}});
-  std::string page = results_html({{"folder", "/all"}, {"results", results}, {"skipped", {"one: damaged"}}});
+                                                 std::tuple{"measured", &variant.measured[0], 99.0}}) {
+    ResultRow& row = list.results.emplace_back();
+    row.path = row.world = path;
+    row.figures.throughput = throughput;
+    row.departures = 2;
+    row.lost_samples = 64;
+    row.members = members_of_result(*result);
+  }
+  std::string page = results_html(list);
   page.replace(page.rfind("</body>"), 7, results_probe);
   const Browser browser(page);
   ASSERT_EQ(browser.status, 0) << browser.log;
@@ -333,8 +331,8 @@ TEST(LongResultsInABrowser, ShowMachinesOfTheMarkedResults) {
   EXPECT_THAT(browser.dom, HasSubstr("<title>machine 2 joined at 1.52 s</title>"));
 }
 
-void expect_good_study(const nlohmann::json& document, int charts) {
-  const Browser browser(study_html(document));
+void expect_good_study(const Study& study, int charts) {
+  const Browser browser(study_html(study));
   ASSERT_EQ(browser.status, 0) << browser.log;
   EXPECT_EQ(browser.console(), "");
   EXPECT_EQ(browser.noted("charts"), std::to_string(charts));
@@ -363,9 +361,9 @@ TEST(LongStudyInABrowser, SeveralNumbersOfWorkers) {
 // Charts: throughput by configuration, and time shares.
 TEST(LongStudyInABrowser, OneNumberOfWorkersWithoutAccuracy) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
-  expect_good_study(study_document({testing::made_configuration({.algorithm = "bsp", .reached_s = 0}),
-                                    testing::made_configuration({.algorithm = "asp", .reached_s = 0})},
-                                   "two", {}, {}),
+  expect_good_study(make_study({testing::made_configuration({.algorithm = "bsp", .reached_s = 0}),
+                                testing::made_configuration({.algorithm = "asp", .reached_s = 0})},
+                               "two", {}, {}),
                     2);
 }
 

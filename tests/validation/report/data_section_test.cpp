@@ -12,12 +12,11 @@
 namespace tandem::validation {
 namespace TANDEM_FILE {
 
-using nlohmann::json;
 using ::testing::HasSubstr;
 
-json document_of(const VariantResults& variant) {
+Report report_of(const VariantResults& variant) {
   const CompareOptions quick{.resampling = {.resamples = 50}};
-  return report_document({variant}, validate({variant}, 0.1, quick), {.title = "lab", .commands = {}});
+  return make_report(std::vector{variant}, validate({variant}, 0.1, quick), {.title = "lab", .commands = {}});
 }
 
 /// The second epoch has 30 hits of 100, measured 29.
@@ -30,9 +29,7 @@ VariantResults with_two_epochs() {
     results.journal.caches = {{node, 0, "store", 100, 1000, Seconds(2), Seconds(2)},
                               {node, 1, "tier0", hits, 10 * hits, Seconds(0), Seconds(0)},
                               {node, 1, "store", 100 - hits, 1000 - 10 * hits, Seconds(1), Seconds(1)}};
-    results.summary["data"] =
-        summarise(results.info, results.journal, Seconds(results.summary.at("makespan_s").get<double>()))
-            .at("data");
+    results.summary.data = summarise(results.info, results.journal, Seconds(results.summary.makespan_s)).data;
   };
   change(variant.simulated, 30);
   for (auto& run : variant.measured) change(run, 29);
@@ -40,8 +37,8 @@ VariantResults with_two_epochs() {
 }
 
 TEST(DataSection, ColdAndWarmEpochsHaveRows) {
-  const json document = document_of(with_two_epochs());
-  const Table table = data_table(document);
+  const Report report = report_of(with_two_epochs());
+  const Table table = data_table(report);
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(table.rows[0].cells[1].text, "cold epoch");
   EXPECT_EQ(table.rows[1].cells[1].text, "warm epochs");
@@ -49,16 +46,16 @@ TEST(DataSection, ColdAndWarmEpochsHaveRows) {
   // Nobody recorded what was requested.
   EXPECT_EQ(table.rows[1].cells[3].text, "-");
   EXPECT_EQ(table.rows[1].cells[4].text, "-");
-  EXPECT_THAT(report_html(document), HasSubstr("No figure of Belady: nodes did not record all requests"));
-  const json& configuration = document.at("configurations").at(0);
-  const Table classes = classes_table(configuration.at("data"));
+  EXPECT_THAT(report_html(report), HasSubstr("No figure of Belady: nodes did not record all requests"));
+  const ReportConfiguration& configuration = report.configurations.at(0);
+  const Table classes = classes_table(configuration.data.value());
   ASSERT_EQ(classes.rows.size(), 3U);
   EXPECT_EQ(classes.rows[1].cells[1].text, "store");
   EXPECT_EQ(classes.rows[1].cells[2].text, "70 / 71");
-  const json& epochs = configuration.at("detail").at("data").at("simulated");
+  const auto& epochs = configuration.detail.value().data.value().simulated;
   ASSERT_EQ(epochs.size(), 2U);
-  EXPECT_EQ(epochs.at(1).at("classes").at("tier0").at("samples"), 30);
-  EXPECT_THAT(report_html(document), HasSubstr("Samples from caches and stores"));
+  EXPECT_EQ(epochs[1].classes.at("tier0").samples, 30);
+  EXPECT_THAT(report_html(report), HasSubstr("Samples from caches and stores"));
 }
 
 /// 40 of the 100 samples, of which the simulation has 30 and the measurement 29.
@@ -68,42 +65,39 @@ TEST(DataSection, WhatBeladyReachesIsBesideTheRatio) {
     const Rank node = results.journal.caches.front().rank;
     results.journal.caches.push_back({node, 0, "belady", 0, 0});
     results.journal.caches.push_back({node, 1, "belady", 40, 400});
-    results.summary["data"] =
-        summarise(results.info, results.journal, Seconds(results.summary.at("makespan_s").get<double>()))
-            .at("data");
+    results.summary.data = summarise(results.info, results.journal, Seconds(results.summary.makespan_s)).data;
   };
   record(variant.simulated);
   for (auto& run : variant.measured) record(run);
-  const json document = document_of(variant);
-  const Table table = data_table(document);
+  const Report report = report_of(variant);
+  const Table table = data_table(report);
   EXPECT_EQ(table.columns[4].name, "Belady");
   EXPECT_EQ(table.rows[1].cells[4].text, "40.0 % / 40.0 %");
   EXPECT_EQ(table.rows[1].cells[5].text, "75.0 % / 72.5 %");
-  EXPECT_TRUE(missing_optima(document).empty());
+  EXPECT_TRUE(missing_optima(report).empty());
 }
 
 TEST(DataSection, JobsWithoutCacheNodesHaveNone) {
-  const json document = document_of(testing::synthetic_variant({}));
-  EXPECT_TRUE(data_table(document).rows.empty());
-  EXPECT_TRUE(document.at("configurations").at(0).at("data").is_null());
-  EXPECT_TRUE(data_epochs(json::object()).is_null());
+  const Report report = report_of(testing::synthetic_variant({}));
+  EXPECT_TRUE(data_table(report).rows.empty());
+  EXPECT_FALSE(report.configurations.at(0).data);
+  EXPECT_FALSE(report.configurations.at(0).detail->data);
 }
 
 TEST(DataSection, AResultAloneHasItsShares) {
   const auto variant = with_two_epochs();
-  const Table table = classes_of_result(data_of_result(variant.simulated.summary));
+  const Table table = classes_of_result(data_of_result(variant.simulated.summary).value());
   ASSERT_EQ(table.rows.size(), 3U);
   EXPECT_EQ(table.rows[2].cells[3].text, "30.0 %");
 }
 
 /// A study has a column for each class that any of its configurations has.
 TEST(DataSection, ConfigurationsOfAStudyHaveTheirShares) {
-  json with = {{"name", "cached"}, {"data", data_of_result(with_two_epochs().simulated.summary)}};
-  json peers = {{"name", "peers"}, {"data", with.at("data")}};
-  peers["data"]["cold"] = nullptr;
-  peers["data"]["warm"]["classes"]["peer"] = {{"samples", 5}, {"bytes", 50}, {"blocked_s", 0.0}};
-  const json without = {{"name", "memory"}, {"data", nullptr}};
-  const Table table = classes_of_study({&with, &without, &peers});
+  const DataOfStudy with{"cached", data_of_result(with_two_epochs().simulated.summary).value()};
+  DataOfStudy peers{"peers", with.data};
+  peers.data.cold.reset();
+  peers.data.warm->classes["peer"] = {.samples = 5, .bytes = 50};
+  const Table table = classes_of_study({with, peers});
   std::vector<std::string> columns;
   for (const auto& column : table.columns) columns.push_back(column.name);
   EXPECT_THAT(columns, ::testing::ElementsAre("Configuration", "Part", "peer", "store", "tier0"));
@@ -116,7 +110,7 @@ TEST(DataSection, ConfigurationsOfAStudyHaveTheirShares) {
                         std::vector<std::string>{"cached", "cold epoch", "-", "100 %", "-"},
                         std::vector<std::string>{"cached", "warm epochs", "-", "70.0 %", "30.0 %"},
                         std::vector<std::string>{"peers", "warm epochs", "5.00 %", "70.0 %", "30.0 %"}));
-  EXPECT_TRUE(classes_of_study({&without}).rows.empty());
+  EXPECT_TRUE(classes_of_study({}).rows.empty());
 }
 
 }  // namespace TANDEM_FILE

@@ -28,13 +28,13 @@ VariantResults with_departures() {
   return variant;
 }
 
-json document_of(const VariantResults& variant) {
+Report report_of(const VariantResults& variant) {
   const CompareOptions quick{.resampling = {.resamples = 100}};
-  return report_document({variant}, validate({variant}, 0.1, quick), {.title = "lab", .commands = {}});
+  return make_report(std::vector{variant}, validate({variant}, 0.1, quick), {.title = "lab", .commands = {}});
 }
 
 TEST(MembersDocument, HasBothWorlds) {
-  const json document = document_of(with_departures());
+  const json document = to_json(report_of(with_departures()));
   const json& configuration = document["configurations"][0];
   const json& members = configuration["members"];
   EXPECT_EQ(members["departures"], json({{"simulated", 2.0}, {"measured", 2.0}}));
@@ -51,16 +51,17 @@ TEST(MembersDocument, HasBothWorlds) {
   EXPECT_EQ(run["slots"][2]["stays"][1]["joined_s"], 1.5);
   EXPECT_EQ(run["slots"][2]["stays"][1]["departed_s"], nullptr);
   EXPECT_EQ(configuration["metrics"]["simulated"]["membership"]["joined"], 5);
-  EXPECT_EQ(json::parse(document.dump()), document);
+  EXPECT_EQ(to_json(report_from_json(json::parse(document.dump()), "report.json")), document);
 }
 
 TEST(MembersDocument, JobsWithoutDeparturesHaveNone) {
-  const json document = document_of(testing::synthetic_variant({}));
+  const Report report = report_of(testing::synthetic_variant({}));
+  const json document = to_json(report);
   const json& configuration = document["configurations"][0];
   EXPECT_EQ(configuration["members"], nullptr);
   EXPECT_EQ(configuration["detail"]["members"], nullptr);
   EXPECT_EQ(configuration["detail"]["timeline"]["ranks"][0]["members"]["simulated"], nullptr);
-  EXPECT_THAT(report_markdown(document), Not(HasSubstr("Departures and arrivals")));
+  EXPECT_THAT(report_markdown(report), Not(HasSubstr("Departures and arrivals")));
 }
 
 TEST(MembersDocument, OfManySlotsThoseWithMostMachinesAreShown) {
@@ -76,52 +77,55 @@ TEST(MembersDocument, OfManySlotsThoseWithMostMachinesAreShown) {
   const auto slots = shown_slots({&results});
   ASSERT_EQ(slots.size(), most_slots);
   EXPECT_EQ(slots.back(), 33);
-  const json run = members_of_run(results, slots);
-  EXPECT_EQ(run["slots_left_out"], 24);
-  EXPECT_EQ(run["pauses"], json::parse("[[0.2, 0.25]]"));
+  const MembersOfRun run = members_of_run(results, slots);
+  EXPECT_EQ(run.slots_left_out, 24U);
+  EXPECT_EQ(run.pauses, (std::vector<std::pair<double, double>>{{0.2, 0.25}}));
 }
 
 TEST(MembersDocument, AWindowHasWhatFallsIntoIt) {
   Results results = testing::synthetic_run({.algorithm = "asp", .rounds = 200}, "simulated", {}, 1);
   set_members(results, two_departures());
-  const json window = members_in_window(results, 2, 0.75, 0.5);
-  EXPECT_EQ(window["absent"], json::parse("[[0.25, 0.25]]"));
-  EXPECT_EQ(window["marks"], json::parse(R"~([[0.25, "departed", "machine 1 departed (lost)"]])~"));
-  EXPECT_EQ(members_in_window(results, 1, 0.75, 0.5)["absent"], json::array());
+  const WindowMembers window = members_in_window(results, 2, 0.75, 0.5).value();
+  EXPECT_EQ(window.absent, (std::vector<std::pair<double, double>>{{0.25, 0.25}}));
+  ASSERT_EQ(window.marks.size(), 1U);
+  EXPECT_EQ(window.marks[0].time_s, 0.25);
+  EXPECT_EQ(window.marks[0].kind, "departed");
+  EXPECT_EQ(window.marks[0].text, "machine 1 departed (lost)");
+  EXPECT_TRUE(members_in_window(results, 1, 0.75, 0.5).value().absent.empty());
 }
 
 TEST(MembersText, IsInEveryForm) {
-  const json document = document_of(with_departures());
-  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)}) {
+  const Report report = report_of(with_departures());
+  for (const auto& text : {summary_table(report), report_markdown(report), report_html(report)}) {
     EXPECT_THAT(text, HasSubstr("Departures and arrivals of machines"));
     EXPECT_THAT(text, HasSubstr("Difference per departure"));
     EXPECT_THAT(text, HasSubstr("50.0 ms / 70.0 ms"));
     EXPECT_THAT(text, HasSubstr("the same in simulation and measurement in 1 of 1 configuration."));
     EXPECT_THAT(text, HasSubstr("steps of a worker per departure on average, and by at most "));
   }
-  EXPECT_THAT(report_markdown(document), HasSubstr("| lost |"));
+  EXPECT_THAT(report_markdown(report), HasSubstr("| lost |"));
 }
 
 TEST(MembersText, DifferencesAreInEveryForm) {
   auto variant = with_departures();
   auto& rows = variant.measured[0].journal.membership;
   std::ranges::find(rows, "revoked", &MembershipRecord::cause)->cause = "lost";
-  const json document = document_of(variant);
-  EXPECT_EQ(document["state"], "INCONCLUSIVE");
-  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)})
+  const Report report = report_of(variant);
+  EXPECT_EQ(report.state, "INCONCLUSIVE");
+  for (const auto& text : {summary_table(report), report_markdown(report), report_html(report)})
     EXPECT_THAT(text, HasSubstr("machine 1 of slot 3 (lab-4) was revoked in the simulation and lost in "));
 }
 
 TEST(MembersOfAResult, SamplesAddUpInWords) {
   Results results = testing::synthetic_run({.algorithm = "asp", .rounds = 200}, "simulated", {}, 1);
-  EXPECT_EQ(members_of_result(results), nullptr);
+  EXPECT_FALSE(members_of_result(results));
   set_members(results, two_departures());
-  const json members = members_of_result(results);
-  EXPECT_THAT(members["summary"].get<std::string>(), HasSubstr("2 departures, 1 arrival. Samples: "));
-  EXPECT_THAT(members["summary"].get<std::string>(), HasSubstr(" pending + "));
-  EXPECT_EQ(members["events"].size(), results.journal.membership.size());
+  const MembersOfResult members = members_of_result(results).value();
+  EXPECT_THAT(members.summary, HasSubstr("2 departures, 1 arrival. Samples: "));
+  EXPECT_THAT(members.summary, HasSubstr(" pending + "));
+  EXPECT_EQ(members.events.size(), results.journal.membership.size());
   const Table table = events_table(members);
-  ASSERT_EQ(table.rows.size(), members["events"].size());
+  ASSERT_EQ(table.rows.size(), members.events.size());
   EXPECT_EQ(table.rows[4].cells[4].text, "departed");
   EXPECT_EQ(table.rows[4].cells[5].text, "lost");
 }
@@ -129,12 +133,12 @@ TEST(MembersOfAResult, SamplesAddUpInWords) {
 TEST(MembersOfAResult, SamplesThatAreDoneAgainAreNotAmongTheProcessedOnes) {
   Results results = testing::synthetic_run({.algorithm = "asp", .rounds = 200}, "simulated", {}, 1);
   results.info.experiment.recovery.mode = RecoveryMode::restart;
-  results.info.generations = json::parse(R"([{"ended": "departed", "lost_samples": 128}, {"ended": null}])");
+  results.info.generations = {{.ended = "departed", .lost_samples = 128}, {}};
   set_members(results, two_departures());
-  EXPECT_THAT(members_of_result(results)["summary"].get<std::string>(),
+  EXPECT_THAT(members_of_result(results).value().summary,
               HasSubstr(" pending; 128 more were lost and done again."));
-  results.info.generations[0].erase("lost_samples");
-  EXPECT_THAT(members_of_result(results)["summary"].get<std::string>(),
+  results.info.generations[0].lost_samples.reset();
+  EXPECT_THAT(members_of_result(results).value().summary,
               HasSubstr(" pending; more were lost and done again, their number is not known."));
 }
 

@@ -21,7 +21,6 @@
 namespace tandem::validation {
 namespace TANDEM_FILE {
 
-using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -33,48 +32,43 @@ std::string numbered(std::string text, std::initializer_list<int> numbers) {
   return text;
 }
 
-json host_of(const std::string& own_name) {
-  return {{"name", own_name},
-          {"device", "v100"},
-          {"flops_per_s", 7.5e12},
-          {"precision", "fp32"},
-          {"roles", {"worker"}}};
+PlatformParts::Host host_of(const std::string& own_name) {
+  return {
+      .name = own_name, .device = "v100", .flops_per_s = 7.5e12, .precision = "fp32", .roles = {"worker"}};
 }
 
-/// Hosts with equal devices, and routes as `links(from, to)` gives them; null: none.
+using Names = std::vector<std::string>;
+
+/// Hosts with equal devices, and routes as `links(from, to)` gives them.
 template <class LinksOf>
-json platform_of(int hosts, const LinksOf& links) {
-  json platform = {{"name", "made.xml"},
-                   {"hosts", json::array()},
-                   {"hosts_left_out", 0},
-                   {"links", json::array()},
-                   {"routes", json::array()}};
+PlatformParts platform_of(int hosts, const LinksOf& links) {
+  PlatformParts platform{.name = "made.xml"};
   std::set<std::string> known;
   for (int i = 0; i < hosts; ++i) {
-    platform["hosts"].push_back(host_of(name(i)));
+    platform.hosts.push_back(host_of(name(i)));
     for (int j = 0; j < hosts; ++j) {
-      const json route = i == j ? json() : links(i, j);
-      if (!route.is_null())
-        platform["routes"].push_back({{"from", name(i)}, {"to", name(j)}, {"links", route}});
-      for (const std::string own : route)
+      if (i == j) continue;
+      const Names route = links(i, j);
+      platform.routes.push_back({name(i), name(j), route});
+      for (const std::string& own : route)
         if (known.insert(own).second)
-          platform["links"].push_back({{"name", own},
-                                       {"bytes_per_s", own[0] == 'l' ? 125e6 : 1.25e9},
-                                       {"latency_s", own[0] == 'l' ? 5e-5 : 1e-5},
-                                       {"sharing", "SPLITDUPLEX"}});
+          platform.links.push_back({.name = own,
+                                    .bytes_per_s = own[0] == 'l' ? 125e6 : 1.25e9,
+                                    .latency_s = own[0] == 'l' ? 5e-5 : 1e-5,
+                                    .sharing = "SPLITDUPLEX"});
     }
   }
   return platform;
 }
 
-json star(int hosts) {
-  return platform_of(hosts, [](int from, int to) { return json{link(from), link(to)}; });
+PlatformParts star(int hosts) {
+  return platform_of(hosts, [](int from, int to) { return Names{link(from), link(to)}; });
 }
 /// Racks of `each` hosts; between racks messages also cross the uplinks and `core`.
-json racks(int hosts, int each, const std::vector<std::string>& core = {}) {
+PlatformParts racks(int hosts, int each, const Names& core = {}) {
   return platform_of(hosts, [&](int from, int to) {
-    if (from / each == to / each) return json{link(from), link(to)};
-    json links = {link(from), "up-" + std::to_string(from / each)};
+    if (from / each == to / each) return Names{link(from), link(to)};
+    Names links = {link(from), "up-" + std::to_string(from / each)};
     for (const auto& one : core) links.push_back(one);
     links.push_back("up-" + std::to_string(to / each));
     links.push_back(link(to));
@@ -83,28 +77,25 @@ json racks(int hosts, int each, const std::vector<std::string>& core = {}) {
 }
 
 /// "kind: texts of the node" for each node, children after their parents, with "link -> " before.
-std::vector<std::string> nodes_of(const json& node, const std::string& indent = "") {
+Names nodes_of(const DrawnNode& node, const std::string& indent = "") {
   std::string text = indent;
-  for (const auto& own : node.at("link")) text += own.at("text").get<std::string>() + " -> ";
-  text += node.at("kind").get<std::string>();
-  for (const auto& row : node.at("rows"))
-    if (row.at("kind") != "about") text += " | " + row.at("text").get<std::string>();
-  std::vector<std::string> all = {text};
-  for (const auto& child : node.at("children"))
+  for (const auto& own : node.link) text += own.text + " -> ";
+  text += node.kind;
+  for (const auto& row : node.rows)
+    if (row.kind != "about") text += " | " + row.text;
+  Names all = {text};
+  for (const auto& child : node.children)
     for (auto& below : nodes_of(child, indent + "  ")) all.push_back(std::move(below));
   return all;
 }
-std::vector<std::string> drawn(const json& platform) {
-  return nodes_of(platform_drawing(platform).at("root"));
-}
+Names drawn(const PlatformParts& platform) { return nodes_of(platform_drawing(platform).root); }
 
 TEST(PlatformDrawing, AStarIsASwitch) {
-  const json drawing = platform_drawing(star(3));
-  EXPECT_THAT(nodes_of(drawing.at("root")),
+  const DrawnPlatform drawing = platform_drawing(star(3));
+  EXPECT_THAT(nodes_of(drawing.root),
               ElementsAre("switch | switch", "  l0: 1 Gb/s, 50.0 µs -> host | h0",
                           "  l1: 1 Gb/s, 50.0 µs -> host | h1", "  l2: 1 Gb/s, 50.0 µs -> host | h2"));
-  EXPECT_EQ(drawing.at("root").at("children")[0].at("rows")[1].at("text"),
-            "v100 of 7.5 Tflop/s in fp32; worker");
+  EXPECT_EQ(drawing.root.children[0].rows[1].text, "v100 of 7.5 Tflop/s in fp32; worker");
 }
 
 TEST(PlatformDrawing, RacksAreBelowTheSwitchOfTheirUplinks) {
@@ -117,42 +108,42 @@ TEST(PlatformDrawing, RacksAreBelowTheSwitchOfTheirUplinks) {
 
 TEST(PlatformDrawing, ABackboneIsBetweenWhatSharesIt) {
   const auto of_hosts = drawn(platform_of(3, [](int from, int to) {
-    return json{link(from), "bus", link(to)};
+    return Names{link(from), "bus", link(to)};
   }));
   EXPECT_EQ(of_hosts[0], "shared | backbone bus: 10 Gb/s, 10.0 µs");
   const auto of_racks = drawn(racks(4, 2, {"bus"}));
   EXPECT_EQ(of_racks[0], "shared | link bus: 10 Gb/s, 10.0 µs");
   EXPECT_EQ(of_racks[1], "  up-0: 10 Gb/s, 10.0 µs -> switch | switch 1");
-  EXPECT_EQ(drawn(platform_of(2, [](int, int) { return json{"cable"}; }))[0],
+  EXPECT_EQ(drawn(platform_of(2, [](int, int) { return Names{"cable"}; }))[0],
             "shared | link cable: 10 Gb/s, 10.0 µs");
 }
 
 TEST(PlatformDrawing, LinksOfTwoNodesAloneAreLanes) {
-  json platform = platform_of(6, [](int from, int to) {
-    if (from / 2 == to / 2) return json{link(from), link(to)};
-    return json{link(from), "wan-" + std::to_string(from / 2 + to / 2), link(to)};
+  const PlatformParts platform = platform_of(6, [](int from, int to) {
+    if (from / 2 == to / 2) return Names{link(from), link(to)};
+    return Names{link(from), "wan-" + std::to_string(from / 2 + to / 2), link(to)};
   });
-  const json root = platform_drawing(platform).at("root");
+  const DrawnNode root = platform_drawing(platform).root;
   EXPECT_EQ(nodes_of(root)[0], "direct | direct links");
-  ASSERT_EQ(root.at("lanes").size(), 3U);
-  EXPECT_EQ(root.at("lanes")[1].at("text"), "wan-2: 10 Gb/s, 10.0 µs");
-  EXPECT_EQ(root.at("lanes")[1].at("from"), 0);
-  EXPECT_EQ(root.at("lanes")[1].at("to"), 2);
+  ASSERT_EQ(root.lanes.size(), 3U);
+  EXPECT_EQ(root.lanes[1].text, "wan-2: 10 Gb/s, 10.0 µs");
+  EXPECT_EQ(root.lanes[1].from, 0U);
+  EXPECT_EQ(root.lanes[1].to, 2U);
 }
 
 TEST(PlatformDrawing, ALinkOfEachPairOfHostsIsNoBackboneOfTheirNodes) {
-  const json root = platform_drawing(platform_of(4, [](int from, int to) {
-                      const char* const kind = from / 2 == to / 2 ? "near" : "l";
-                      return json{numbered(kind, {std::min(from, to), std::max(from, to)})};
-                    })).at("root");
+  const DrawnNode root = platform_drawing(platform_of(4, [](int from, int to) {
+                           const char* const kind = from / 2 == to / 2 ? "near" : "l";
+                           return Names{numbered(kind, {std::min(from, to), std::max(from, to)})};
+                         })).root;
   EXPECT_EQ(nodes_of(root)[0], "direct | direct links");
-  ASSERT_EQ(root.at("lanes").size(), 1U);
-  EXPECT_EQ(root.at("lanes")[0].at("text"), "l-0-2, l-0-3, l-1-2, l-1-3: 4 links, each 1 Gb/s, 50.0 µs");
+  ASSERT_EQ(root.lanes.size(), 1U);
+  EXPECT_EQ(root.lanes[0].text, "l-0-2, l-0-3, l-1-2, l-1-3: 4 links, each 1 Gb/s, 50.0 µs");
 }
 
 TEST(PlatformDrawing, LinksOnSomeRoutesAreANetwork) {
   const auto ring = drawn(platform_of(4, [](int from, int to) {
-    json links = json::array();
+    Names links;
     for (int at = from; at != to; at = (at + 1) % 4) links.push_back("ring-" + std::to_string(at));
     return links;
   }));
@@ -161,14 +152,14 @@ TEST(PlatformDrawing, LinksOnSomeRoutesAreANetwork) {
 }
 
 TEST(PlatformDrawing, ManyEqualHostsAndNodesAreDrawnOnce) {
-  json platform = star(7);
-  platform["hosts"][6]["device"] = "t4";
-  platform["hosts_left_out"] = 12;
+  PlatformParts platform = star(7);
+  platform.hosts[6].device = "t4";
+  platform.hosts_left_out = 12;
   EXPECT_THAT(
       drawn(platform),
       ElementsAre("switch | switch", "  l0..l5: 6 links, each 1 Gb/s, 50.0 µs -> host | h0..h5 (6 hosts)",
                   "  l6: 1 Gb/s, 50.0 µs -> host | h6"));
-  EXPECT_EQ(platform_drawing(platform).at("note"), "12 more hosts are not drawn.");
+  EXPECT_EQ(platform_drawing(platform).note, "12 more hosts are not drawn.");
   EXPECT_THAT(drawn(racks(9, 3)),
               ElementsAre("switch | switch 1",
                           "  up-0..up-2: 3 links, each 10 Gb/s, 10.0 µs -> switch | switches 2 to 4",
@@ -176,8 +167,8 @@ TEST(PlatformDrawing, ManyEqualHostsAndNodesAreDrawnOnce) {
 }
 
 TEST(PlatformDrawing, WhatBindsIsDrawnByItself) {
-  json platform = racks(15, 3);
-  platform["binds"] = {{"links", {"up-2"}}, {"hosts", {"h4"}}};
+  PlatformParts platform = racks(15, 3);
+  platform.binds = {.links = {"up-2"}, .hosts = {"h4"}};
   const auto nodes = drawn(platform);
   EXPECT_THAT(nodes, ::testing::Contains("  busiest link up-2: 10 Gb/s, 10.0 µs -> switch | switch 6"));
   EXPECT_THAT(nodes, ::testing::Contains("    l4: 1 Gb/s, 50.0 µs -> host | h4 (slowest)"));
@@ -186,45 +177,43 @@ TEST(PlatformDrawing, WhatBindsIsDrawnByItself) {
 }
 
 TEST(PlatformDrawing, OneHostIsDrawnAlone) {
-  EXPECT_THAT(drawn(platform_of(1, [](int, int) { return json(); })), ElementsAre("host | h0"));
+  EXPECT_THAT(drawn(platform_of(1, [](int, int) { return Names{}; })), ElementsAre("host | h0"));
 }
 
 TEST(WhatBinds, IsTheLinkOfTheServerAndTheSlowestHostOfAWorker) {
-  json platform = star(5);
-  platform["hosts"][0]["roles"] = {"server"};
-  platform["hosts"][0]["flops_per_s"] = 1e9;
-  platform["hosts"][3]["flops_per_s"] = 5e12;
-  EXPECT_EQ(what_binds(platform), (json{{"links", {"l0"}}, {"hosts", {"h3"}}}));
-  platform["links"][1]["bytes_per_s"] = 125e6 / 5;  // of l1, with a route where l0 has four
-  EXPECT_EQ(what_binds(platform).at("links"), json{"l1"});
+  PlatformParts platform = star(5);
+  platform.hosts[0].roles = {"server"};
+  platform.hosts[0].flops_per_s = 1e9;
+  platform.hosts[3].flops_per_s = 5e12;
+  EXPECT_EQ(what_binds(platform), (PlatformBinding{.links = {"l0"}, .hosts = {"h3"}}));
+  platform.links[1].bytes_per_s = 125e6 / 5;  // of l1, with a route where l0 has four
+  EXPECT_EQ(what_binds(platform).links, Names{"l1"});
 }
 
-TEST(WhatBinds, IsNothingWhereAllAreEqual) {
-  EXPECT_EQ(what_binds(star(5)), (json{{"links", json::array()}, {"hosts", json::array()}}));
-}
+TEST(WhatBinds, IsNothingWhereAllAreEqual) { EXPECT_EQ(what_binds(star(5)), PlatformBinding()); }
 
 TEST(WhatBinds, CountsAHostForThoseThatItStandsFor) {
-  json platform = star(4);
-  platform["hosts"][0]["roles"] = {"server"};
-  platform["links"][1]["bytes_per_s"] = 125e6 / 5;  // of l1
-  platform["hosts"][2]["stands_for"] = 10;
-  EXPECT_EQ(what_binds(platform).at("links"), json{"l0"}) << "of 12 workers";
+  PlatformParts platform = star(4);
+  platform.hosts[0].roles = {"server"};
+  platform.links[1].bytes_per_s = 125e6 / 5;  // of l1
+  platform.hosts[2].stands_for = 10;
+  EXPECT_EQ(what_binds(platform).links, Names{"l0"}) << "of 12 workers";
   platform = star(4);
-  platform["hosts"][2]["stands_for"] = 10;
-  EXPECT_TRUE(what_binds(platform).at("links").empty()) << "all are as busy";
+  platform.hosts[2].stands_for = 10;
+  EXPECT_TRUE(what_binds(platform).links.empty()) << "all are as busy";
 }
 
 TEST(WhatBinds, CountsRoutesThatShareTheBandwidth) {
-  json platform = racks(6, 3, {"bus"});
-  for (json& one : platform["links"]) one["bytes_per_s"] = 125e6;
+  PlatformParts platform = racks(6, 3, {"bus"});
+  for (auto& one : platform.links) one.bytes_per_s = 125e6;
   const auto busiest = [&](const char* sharing) {
-    for (json& one : platform["links"])
-      if (one.at("name") == "bus") one["sharing"] = sharing;
-    return what_binds(platform).at("links");
+    for (auto& one : platform.links)
+      if (one.name == "bus") one.sharing = sharing;
+    return what_binds(platform).links;
   };
-  EXPECT_EQ(busiest("SPLITDUPLEX"), (json{"bus", "up-0", "up-1"}));
-  EXPECT_EQ(busiest("SHARED"), json{"bus"}) << "both directions share it";
-  EXPECT_EQ(busiest("FATPIPE"), (json{"up-0", "up-1"})) << "each message has all of it";
+  EXPECT_EQ(busiest("SPLITDUPLEX"), (Names{"bus", "up-0", "up-1"}));
+  EXPECT_EQ(busiest("SHARED"), Names{"bus"}) << "both directions share it";
+  EXPECT_EQ(busiest("FATPIPE"), (Names{"up-0", "up-1"})) << "each message has all of it";
 }
 
 // ---- Pictures of random platforms ----
@@ -235,21 +224,20 @@ class RandomPlatform {
  public:
   explicit RandomPlatform(std::uint64_t seed) : rng_(Rng::stream(seed, "platform")) {
     add_node(-1, 1 + static_cast<int>(rng_.below(3)));
-    json routes = platform_of(static_cast<int>(parents_of_hosts_.size()),
-                              [&](int from, int to) { return json(links_between(from, to)); });
-    for (json& own : routes["hosts"])
-      own["device"] =
+    platform_ = platform_of(static_cast<int>(parents_of_hosts_.size()),
+                            [&](int from, int to) { return links_between(from, to); });
+    for (auto& own : platform_.hosts)
+      own.device =
           rng_.below(6) == 0 ? "a device with a name of more than a line of this <picture> & its box" : "t4";
-    for (json& own : routes["links"]) own["bytes_per_s"] = rng_.below(4) == 0 ? 5e7 : 1.25e9;
-    platform_ = std::move(routes);
-    const auto pick = [&](const char* of) -> json {
-      const json& all = platform_[of];
-      return all.empty() ? json::array() : json{all[rng_.below(all.size())].at("name")};
+    for (auto& own : platform_.links) own.bytes_per_s = rng_.below(4) == 0 ? 5e7 : 1.25e9;
+    const auto pick = [&](const auto& all) {
+      return all.empty() ? Names{} : Names{all[rng_.below(all.size())].name};
     };
-    platform_["binds"] = {{"links", pick("links")}, {"hosts", pick("hosts")}};
+    platform_.binds.hosts = pick(platform_.hosts);
+    platform_.binds.links = pick(platform_.links);
   }
 
-  const json& platform() const { return platform_; }
+  const PlatformParts& platform() const { return platform_; }
 
  private:
   enum class Inside { nothing, backbone, direct, ring };
@@ -307,7 +295,7 @@ class RandomPlatform {
   Rng rng_;
   std::vector<Node> nodes_;
   std::vector<std::pair<int, int>> parents_of_hosts_;  ///< with the place below it
-  json platform_;
+  PlatformParts platform_;
 };
 
 struct Box {
@@ -360,13 +348,13 @@ std::string without_spaces(std::string text) {
 }
 
 /// All texts of a drawing but those about devices, which equal hosts have in common.
-void add_labels(const json& node, std::multiset<std::string>& labels, std::size_t& hosts) {
-  for (const auto& row : node.at("rows"))
-    if (row.at("kind") != "about") labels.insert(row.at("text"));
-  for (const char* of : {"link", "lanes"})
-    for (const auto& own : node.at(of)) labels.insert(own.at("text"));
-  if (node.at("kind") == "host") hosts += node.at("count").get<std::size_t>();
-  for (const auto& child : node.at("children")) add_labels(child, labels, hosts);
+void add_labels(const DrawnNode& node, std::multiset<std::string>& labels, std::size_t& hosts) {
+  for (const auto& row : node.rows)
+    if (row.kind != "about") labels.insert(row.text);
+  for (const auto& own : node.link) labels.insert(own.text);
+  for (const auto& own : node.lanes) labels.insert(own.text);
+  if (node.kind == "host") hosts += node.count;
+  for (const auto& child : node.children) add_labels(child, labels, hosts);
 }
 
 /// Labels of a picture, without the spaces that lines are broken at.
@@ -390,24 +378,23 @@ std::map<std::string, int> words_of(const std::multiset<std::string>& labels) {
 TEST(PlatformPictures, HaveEachLabelOnceOverNoOtherAndWhatBinds) {
   for (const auto seed : testing::seeds(40)) {
     TANDEM_TRACE_SEED(seed);
-    const json platform = RandomPlatform(seed).platform();
-    const json drawing = platform_drawing(platform);
+    const PlatformParts platform = RandomPlatform(seed).platform();
+    const DrawnPlatform drawing = platform_drawing(platform);
     const std::string svg = platform_svg(drawing);
     std::multiset<std::string> labels, shown;
     std::size_t hosts = 0;
-    add_labels(drawing.at("root"), labels, hosts);
-    EXPECT_EQ(hosts, platform.at("hosts").size());
+    add_labels(drawing.root, labels, hosts);
+    EXPECT_EQ(hosts, platform.hosts.size());
     for (const auto& label : labels) {
       EXPECT_EQ(labels.count(label), 1U) << label;
       shown.insert(without_spaces(label));
     }
     EXPECT_EQ(labels_in(svg), shown);
     auto words = words_of(labels);
-    for (const char* of : {"hosts", "links"})
-      for (const auto& own : platform.at(of)) EXPECT_LE(words[own.at("name")], 1) << own;
-    for (const std::string host : platform.at("binds").at("hosts"))
-      EXPECT_EQ(labels.count(host + " (slowest)"), 1U);
-    for (const std::string own : platform.at("binds").at("links"))
+    for (const auto& own : platform.hosts) EXPECT_LE(words[own.name], 1) << own.name;
+    for (const auto& own : platform.links) EXPECT_LE(words[own.name], 1) << own.name;
+    for (const std::string& host : platform.binds.hosts) EXPECT_EQ(labels.count(host + " (slowest)"), 1U);
+    for (const std::string& own : platform.binds.links)
       EXPECT_EQ(std::ranges::count_if(labels,
                                       [&](const std::string& label) {
                                         return label.starts_with("busiest link") &&
@@ -421,27 +408,28 @@ TEST(PlatformPictures, HaveEachLabelOnceOverNoOtherAndWhatBinds) {
 
 TEST(PlatformPictures, HaveRoomForManyDirectLinks) {
   // 54 of them bind, and each is drawn.
-  json platform = platform_of(16, [](int from, int to) {
-    return json{numbered(std::abs(from - to) <= 4 ? "l" : "cable", {std::min(from, to), std::max(from, to)})};
+  PlatformParts platform = platform_of(16, [](int from, int to) {
+    return Names{
+        numbered(std::abs(from - to) <= 4 ? "l" : "cable", {std::min(from, to), std::max(from, to)})};
   });
-  platform["binds"] = what_binds(platform);
+  platform.binds = what_binds(platform);
   const std::string svg = platform_svg(platform_drawing(platform));
   EXPECT_THAT(svg, HasSubstr("busiest link l-0-1: "));
   EXPECT_THAT(svg, ::testing::Not(HasSubstr("=\"-"))) << "a negative size";
 }
 
 TEST(PlatformPictures, EscapeNames) {
-  json platform = star(2);
-  platform["name"] = "a<b>&\"c\".xml";
-  platform["hosts"][1]["device"] = "<t4>";
+  PlatformParts platform = star(2);
+  platform.name = "a<b>&\"c\".xml";
+  platform.hosts[1].device = "<t4>";
   const std::string svg = platform_svg(platform_drawing(platform));
   EXPECT_THAT(svg, HasSubstr("the platform a&lt;b&gt;&amp;&quot;c&quot;.xml"));
   EXPECT_THAT(svg, HasSubstr("&lt;t4&gt; of"));
 }
 
 TEST(StudyPages, DrawThePlatform) {
-  json study = testing::made_study();
-  study["platforms"] = {platform_drawing(star(2))};
+  Study study = testing::made_study();
+  study.platforms = {platform_drawing(star(2))};
   EXPECT_THAT(study_html(study), HasSubstr("\"kind\":\"drawing\""));
   EXPECT_THAT(study_html(study), HasSubstr("l1: 1 Gb/s"));
 }

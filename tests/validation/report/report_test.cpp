@@ -29,9 +29,11 @@ using testing::synthetic_variant;
 
 const CompareOptions quick{.resampling = {.resamples = 100}};
 
-json document_of(const std::vector<VariantResults>& variants) {
-  return report_document(variants, validate(variants, 0.1, quick), {.title = "lab", .commands = {}});
+Report report_of(const std::vector<VariantResults>& variants) {
+  return make_report(variants, validate(variants, 0.1, quick), {.title = "lab", .commands = {}});
 }
+
+json document_of(const std::vector<VariantResults>& variants) { return to_json(report_of(variants)); }
 
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -41,8 +43,8 @@ std::string read(const fs::path& path) {
 TEST(ReportDocument, ContainsTheResultsOfTheComparison) {
   const auto variants = six_variants();
   const auto validation = validate(variants, 0.1, quick);
-  const auto document =
-      report_document(variants, validation, {.title = "lab", .commands = {"tandem validate"}});
+  const auto report = make_report(variants, validation, {.title = "lab", .commands = {"tandem validate"}});
+  const json document = to_json(report);
   EXPECT_EQ(document["verdict"], validation.verdict);
   EXPECT_EQ(document["headline"], validation.best);
   EXPECT_EQ(document["question"], validation.question);
@@ -58,7 +60,7 @@ TEST(ReportDocument, ContainsTheResultsOfTheComparison) {
   EXPECT_EQ(bsp["experiment"]["sync"]["algorithm"], "bsp");
   EXPECT_EQ(document["commands"][0], "tandem validate");
   EXPECT_EQ(document_of(variants)["commands"].size(), 24U);
-  EXPECT_EQ(json::parse(document.dump()), document);
+  EXPECT_EQ(to_json(report_from_json(json::parse(document.dump()), "report.json")), document);
 }
 
 TEST(ReportDocument, ContainsTheMetricsOfBothResults) {
@@ -68,11 +70,11 @@ TEST(ReportDocument, ContainsTheMetricsOfBothResults) {
     const auto& configuration = document["configurations"][i];
     const auto& metrics = configuration["metrics"];
     ASSERT_EQ(metrics["measured"].size(), 3U);
-    EXPECT_EQ(metrics["simulated"]["staleness"], variants[i].simulated.summary["staleness"]);
-    EXPECT_EQ(metrics["measured"][2]["shares"], variants[i].measured[2].summary["shares"]);
+    EXPECT_EQ(metrics["simulated"]["staleness"], to_json(variants[i].simulated.summary)["staleness"]);
+    EXPECT_EQ(metrics["measured"][2]["shares"], to_json(variants[i].measured[2].summary)["shares"]);
     const auto& ranks = configuration["detail"]["ranks"]["ranks"];
     ASSERT_EQ(ranks.size(), 4U);
-    EXPECT_EQ(ranks[3]["measured"]["shares"], variants[i].measured[0].summary["ranks"][3]["shares"]);
+    EXPECT_EQ(ranks[3]["measured"]["shares"], to_json(variants[i].measured[0].summary)["ranks"][3]["shares"]);
     const auto& curve = configuration["detail"]["accuracy"]["simulated"];
     ASSERT_FALSE(curve.empty());
     EXPECT_EQ(curve.back()[1], variants[i].simulated.journal.evaluations.back().samples);
@@ -83,30 +85,49 @@ TEST(ReportDocument, ContainsTheMetricsOfBothResults) {
   EXPECT_TRUE(fastest["target"].is_null());
 }
 
+TEST(ReportDocument, ADamagedKeyIsNamed) {
+  const auto error_of = [](const json& document) -> std::string {
+    try {
+      report_from_json(document, "out/report.json");
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  json document = document_of({synthetic_variant({})});
+  EXPECT_EQ(error_of(document), "none");
+  document["configurations"][0]["figures"][1]["error"] = "large";
+  EXPECT_EQ(error_of(document),
+            "out/report.json: /configurations/0/figures/1/error: expected a number, found a text");
+  document["configurations"][0]["figures"][1].erase("error");
+  EXPECT_EQ(error_of(document),
+            "out/report.json: /configurations/0/figures/1: expected the key 'error', found none");
+}
+
 TEST(ReportText, SpeedUpsAndTargetsAreInEveryForm) {
   std::vector<VariantResults> variants = {
       synthetic_variant({.target_accuracy = 0.7}),
       synthetic_variant({.name = "asp", .algorithm = "asp", .exchange_s = 0.009, .target_accuracy = 0.7}),
       synthetic_variant({.name = "short", .algorithm = "asp", .rounds = 6, .target_accuracy = 0.7})};
-  const auto document = document_of(variants);
-  for (const auto& text : {summary_table(document), report_markdown(document)}) {
+  const auto report = report_of(variants);
+  for (const auto& text : {summary_table(report), report_markdown(report)}) {
     EXPECT_THAT(text, HasSubstr("Speed-up in throughput, simulated / measured: "));
     EXPECT_THAT(text, HasSubstr("asp over bsp "));
     EXPECT_THAT(text, HasSubstr("Speed-up in time to the target accuracy: asp "));
   }
-  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)}) {
+  for (const auto& text : {summary_table(report), report_markdown(report), report_html(report)}) {
     EXPECT_THAT(text, HasSubstr("Target accuracy 0.7: simulated after "));
     EXPECT_THAT(text, HasSubstr("Target accuracy 0.7: simulated not reached (best "));
     EXPECT_THAT(text, HasSubstr("reached by 0 of 3 runs"));
   }
-  EXPECT_THAT(report_html(document), HasSubstr("Speed-up in time to target"));
-  EXPECT_THAT(report_html(document), HasSubstr("\"not reached\""));
+  EXPECT_THAT(report_html(report), HasSubstr("Speed-up in time to target"));
+  EXPECT_THAT(report_html(report), HasSubstr("\"not reached\""));
 }
 
 TEST(ReportText, TheBusiestShardIsComparedWithOtherPolicies) {
   const auto rows_of = [](const VariantResults& variant) {
     std::string text;
-    for (const auto& row : metric_rows(document_of({variant})["configurations"][0]))
+    for (const auto& row : metric_rows(report_of({variant}).configurations[0]))
       if (row.name.find("busiest") != std::string::npos || row.name.find("sharding") != std::string::npos)
         text += row.name + ": " + row.simulated + " / " + row.measured + '\n';
     return text;
@@ -122,19 +143,19 @@ TEST(ReportText, TheBusiestShardIsComparedWithOtherPolicies) {
   EXPECT_EQ(rows_of(variant),
             "busiest shard: share of bytes, of messages: 74.3 %, 60.0 % / 74.3 %, 60.0 %\n"
             "the same with sync.sharding: even: 50.0 %, 51.0 % / 50.0 %, 51.0 %\n");
-  const auto page = report_html(document_of({variant}));
+  const auto page = report_html(report_of({variant}));
   EXPECT_THAT(page, HasSubstr("busiest shard: share of bytes, of messages"));
 }
 
 TEST(ReportText, MissingBspIsReported) {
-  const auto document = document_of({synthetic_variant({.name = "asp", .algorithm = "asp"}),
-                                     synthetic_variant({.name = "esync", .algorithm = "esync"})});
-  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)})
+  const auto report = report_of({synthetic_variant({.name = "asp", .algorithm = "asp"}),
+                                 synthetic_variant({.name = "esync", .algorithm = "esync"})});
+  for (const auto& text : {summary_table(report), report_markdown(report), report_html(report)})
     EXPECT_THAT(text, HasSubstr("No speed-up over bsp: no variant runs bsp"));
 }
 
 TEST(ReportText, SpeedUpsOfManyGroupsAreSummarised) {
-  const auto text = summary_table(document_of(many_variants(40)));
+  const auto text = summary_table(report_of(many_variants(40)));
   EXPECT_THAT(
       text,
       HasSubstr("Speed-up in throughput over the group's bsp: predicted with a mean absolute error of "));
@@ -177,7 +198,8 @@ TEST(ReportDocument, SharesOfTheErrorAddUp) {
 }
 
 TEST(ReportDocument, WithManyConfigurationsSomeHaveDetails) {
-  const auto document = document_of(many_variants(60));
+  const auto report = report_of(many_variants(60));
+  const json document = to_json(report);
   std::size_t detailed = 0;
   std::vector<std::pair<double, bool>> by_error;
   for (const auto& configuration : document["configurations"]) {
@@ -188,49 +210,48 @@ TEST(ReportDocument, WithManyConfigurationsSomeHaveDetails) {
   EXPECT_EQ(detailed, most_worst_details + most_even_details);
   std::sort(by_error.begin(), by_error.end());
   for (std::size_t i = 0; i < most_worst_details; ++i) EXPECT_TRUE(by_error[i].second) << i;
-  EXPECT_THAT(report_html(document), HasSubstr("Of 60 configurations, 24 are shown in detail"));
+  EXPECT_THAT(report_html(report), HasSubstr("Of 60 configurations, 24 are shown in detail"));
 }
 
 TEST(ReportText, FailedConfigurationsAreListedInEveryForm) {
   const auto variants = many_variants(4);
   std::vector<Compared> all;
-  std::vector<json> documents;
+  std::vector<ReportConfiguration> configurations;
   for (const auto& variant : variants) {
     all.push_back(compared(variant, quick));
-    documents.push_back(configuration_document(variant, *all.back().comparison));
+    configurations.push_back(report_configuration(variant, *all.back().comparison));
   }
   all[2] = {.name = all[2].name, .group = all[2].group, .failure = "mpirun ended with <signal> 9"};
-  documents[2] = failed_configuration_document(all[2]);
+  configurations[2] = failed_configuration(all[2]);
   const auto validation = conclude(all, 0.5, quick.resampling);
   EXPECT_FALSE(validation.passed());
-  const auto document = report_document(documents, validation, {.title = "lab", .commands = {}});
-  for (const auto& text : {summary_table(document), report_markdown(document)}) {
+  const auto report = make_report(configurations, validation, {.title = "lab", .commands = {}});
+  for (const auto& text : {summary_table(report), report_markdown(report)}) {
     EXPECT_THAT(text, HasSubstr("mpirun ended with <signal> 9"));
     EXPECT_THAT(text, HasSubstr("1 of 4 configurations failed ('lab-0/esync')"));
   }
-  EXPECT_THAT(report_html(document), HasSubstr("mpirun ended with \\u003csignal> 9"));
+  EXPECT_THAT(report_html(report), HasSubstr("mpirun ended with \\u003csignal> 9"));
 }
 
 TEST(ReportText, NamesEveryVariantPhaseAndTheVerdict) {
-  const auto document = document_of(six_variants());
-  for (const auto& text : {summary_table(document), report_markdown(document)}) {
+  const auto report = report_of(six_variants());
+  for (const auto& text : {summary_table(report), report_markdown(report)}) {
     for (const char* expected : {"bsp", "asp", "esync", "local-sgd", "bsp-ring", "bsp-halving-doubling",
                                  "step time", "exchange", "query", "Spearman"})
       EXPECT_THAT(text, HasSubstr(expected));
-    EXPECT_THAT(text, HasSubstr(document["verdict"].get<std::string>()));
+    EXPECT_THAT(text, HasSubstr(report.verdict));
   }
 }
 
 TEST(ReportText, ABusyMachineIsReportedInEveryForm) {
   auto variants = std::vector{synthetic_variant({})};
-  EXPECT_THAT(summary_table(document_of(variants)), Not(HasSubstr("warning")));
+  EXPECT_THAT(summary_table(report_of(variants)), Not(HasSubstr("warning")));
   variants[0].measured[0].journal.missed_deadlines = 3;
-  variants[0].measured[1].journal.cpu_wait =
-      Seconds(0.4 * variants[0].measured[1].summary.at("makespan_s").get<double>());
+  variants[0].measured[1].journal.cpu_wait = Seconds(0.4 * variants[0].measured[1].summary.makespan_s);
   variants[0].measured[1].journal.other_load = 0.23;
-  variants[0].measured[1].summary["gpus"] = {{{"throttled", 0.0}}, {{"throttled", 0.25}}};
-  const auto document = document_of(variants);
-  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)}) {
+  variants[0].measured[1].summary.gpus = {{.throttled = 0.0}, {.throttled = 0.25}};
+  const auto report = report_of(variants);
+  for (const auto& text : {summary_table(report), report_markdown(report), report_html(report)}) {
     EXPECT_THAT(text,
                 HasSubstr("Other programs used this machine while 1 of 1 configurations were measured: up "
                           "to 23 % of its cores"));
@@ -243,47 +264,47 @@ TEST(ReportText, ABusyMachineIsReportedInEveryForm) {
 }
 
 TEST(ReportText, StartsWithTheQuestionAndTheBest) {
-  const auto document = document_of(six_variants());
+  const auto report = report_of(six_variants());
   const std::string question = "Question: model lenet (61,706 parameters) on 60,000 images; batch 64";
-  EXPECT_THAT(summary_table(document), StartsWith(question));
-  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)}) {
+  EXPECT_THAT(summary_table(report), StartsWith(question));
+  for (const auto& text : {summary_table(report), report_markdown(report), report_html(report)}) {
     EXPECT_THAT(text, HasSubstr(question));
-    EXPECT_THAT(text, HasSubstr(document["headline"].get<std::string>()));
+    EXPECT_THAT(text, HasSubstr(report.headline));
   }
-  EXPECT_THAT(report_markdown(document), HasSubstr("Local steps per exchange"));
+  EXPECT_THAT(report_markdown(report), HasSubstr("Local steps per exchange"));
 }
 
 TEST(ReportText, DifferencesOfTwoNetworksAreNotCalledErrors) {
   auto variants = std::vector{synthetic_variant({})};
-  variants[0].simulated.info.network = {{"kind", "simulated"}, {"of", "platform"}};
-  const auto document = document_of(variants);
-  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)})
+  variants[0].simulated.info.network = NetworkOrigin{.kind = "simulated", .of = "platform"};
+  const auto report = report_of(variants);
+  for (const auto& text : {summary_table(report), report_markdown(report), report_html(report)})
     EXPECT_THAT(text, HasSubstr("Differences between two networks or devices, not errors of a prediction"));
-  EXPECT_THAT(summary_table(document), HasSubstr("  Difference  "));
-  EXPECT_THAT(summary_table(document), Not(HasSubstr("  Error  ")));
+  EXPECT_THAT(summary_table(report), HasSubstr("  Difference  "));
+  EXPECT_THAT(summary_table(report), Not(HasSubstr("  Error  ")));
 }
 
 TEST(ReportText, TheWitnessHasAColumn) {
   auto variants = std::vector{synthetic_variant({})};
-  EXPECT_THAT(summary_table(document_of(variants)), Not(HasSubstr("Under SMPI")));
+  EXPECT_THAT(summary_table(report_of(variants)), Not(HasSubstr("Under SMPI")));
   variants[0].witness = variants[0].simulated;
   variants[0].witness->info.world = "smpi";
-  const auto document = document_of(variants);
-  for (const auto& text : {summary_table(document), report_markdown(document)})
+  const auto report = report_of(variants);
+  for (const auto& text : {summary_table(report), report_markdown(report)})
     EXPECT_THAT(text, HasSubstr("Under SMPI"));
 }
 
 TEST(ReportText, AFailedGateIsShownWithItsFirstDivergence) {
   auto variants = std::vector{synthetic_variant({})};
   variants[0].measured[0].journal.operations[50].bytes = 3;
-  const auto document = document_of(variants);
-  for (const auto& text : {summary_table(document), report_markdown(document), report_html(document)})
+  const auto report = report_of(variants);
+  for (const auto& text : {summary_table(report), report_markdown(report), report_html(report)})
     EXPECT_THAT(text, HasSubstr("measured 3 bytes"));
-  EXPECT_THAT(report_html(document), HasSubstr("\"kind\":\"banner\",\"points\":"));
+  EXPECT_THAT(report_html(report), HasSubstr("\"kind\":\"banner\",\"points\":"));
 }
 
 TEST(ReportPage, HasNoExternalReferences) {
-  std::string page = report_html(document_of(six_variants()));
+  std::string page = report_html(report_of(six_variants()));
   // The library's licence comment and its XML namespace names are not references.
   const auto library = page.find(pieces::chart_library);
   ASSERT_NE(library, std::string::npos);
@@ -297,7 +318,7 @@ TEST(ReportPage, HasNoExternalReferences) {
 
 TEST(ReportPage, TextsAreEscaped) {
   const std::string hostile = "</script><script>alert('x')</script>\"&<!--";
-  const auto page = report_html(document_of({synthetic_variant({.name = hostile})}));
+  const auto page = report_html(report_of({synthetic_variant({.name = hostile})}));
   EXPECT_THAT(page, Not(HasSubstr("alert('x')</script>")));
   EXPECT_THAT(page, HasSubstr("\\u003c/script>\\u003cscript>alert"));
   std::size_t ends = 0;
@@ -308,13 +329,13 @@ TEST(ReportPage, TextsAreEscaped) {
 TEST(WriteReport, WritesThreeForms) {
   const auto directory = fs::temp_directory_path() / ("tandem_write_report_" + std::to_string(getpid()));
   fs::create_directories(directory);
-  const auto document = document_of({synthetic_variant({})});
-  write_report(directory, document);
-  EXPECT_EQ(json::parse(read(directory / "report.json")), document);
-  EXPECT_EQ(read(directory / "report.md"), report_markdown(document));
-  EXPECT_EQ(read(directory / "report.html"), report_html(document));
+  const auto report = report_of({synthetic_variant({})});
+  write_report(directory, report);
+  EXPECT_EQ(json::parse(read(directory / "report.json")), to_json(report));
+  EXPECT_EQ(read(directory / "report.md"), report_markdown(report));
+  EXPECT_EQ(read(directory / "report.html"), report_html(report));
   fs::remove_all(directory);
-  EXPECT_THROW(write_report(directory, document), std::runtime_error);
+  EXPECT_THROW(write_report(directory, report), std::runtime_error);
 }
 
 }  // namespace TANDEM_FILE

@@ -23,10 +23,10 @@ using testing::made_study;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-const json& find(const json& document, const std::string& name) {
-  for (const auto& own : document.at("configurations"))
-    if (own.at("name") == name) return own;
-  static const json none;
+const StudyResult& find(const Study& study, const std::string& name) {
+  for (const auto& own : study.configurations)
+    if (own.name == name) return own;
+  static const StudyResult none;
   ADD_FAILURE() << name;
   return none;
 }
@@ -55,32 +55,41 @@ TEST(Knee, ASinglePointHasNone) { EXPECT_FALSE(knee_of(Line{{8, 100.0}}, 0.5).ha
 // ---- The document ----
 
 TEST(StudyDocument, SpeedUpsAreOverTheBaselineOfTheGroup) {
-  const json document = made_study();
-  EXPECT_EQ(find(document, "count=8/bsp").at("speed_up"), 1.0);
-  EXPECT_EQ(find(document, "count=8/asp").at("baseline"), "count=8/bsp");
-  EXPECT_DOUBLE_EQ(find(document, "count=8/asp").at("speed_up"), 1.5);
-  EXPECT_DOUBLE_EQ(find(document, "count=32/asp").at("speed_up"), 640.0 / 240.0);
-  EXPECT_DOUBLE_EQ(find(document, "count=8/asp").at("target_speed_up"), 10.0 / 4.0);
-  EXPECT_TRUE(find(document, "count=32/asp").at("target_speed_up").is_null());  // not reached
+  const Study study = made_study();
+  EXPECT_EQ(find(study, "count=8/bsp").speed_up, 1.0);
+  EXPECT_EQ(find(study, "count=8/asp").baseline.value(), "count=8/bsp");
+  EXPECT_DOUBLE_EQ(find(study, "count=8/asp").speed_up.value(), 1.5);
+  EXPECT_DOUBLE_EQ(find(study, "count=32/asp").speed_up.value(), 640.0 / 240.0);
+  EXPECT_DOUBLE_EQ(find(study, "count=8/asp").target_speed_up.value(), 10.0 / 4.0);
+  EXPECT_FALSE(find(study, "count=32/asp").target_speed_up) << "not reached";
+}
+
+TEST(StudyDocument, RoundTrips) {
+  const json document = to_json(made_study());
+  EXPECT_EQ(document.at("kind"), "study");
+  EXPECT_EQ(document.at("configurations")[0].at("rounds").dump(), "10");
+  EXPECT_FALSE(document.at("configurations")[0].contains("job"));
+  EXPECT_FALSE(document.at("configurations")[0].at("environment").contains("command"));
+  EXPECT_EQ(to_json(study_from_json(json::parse(document.dump()), "report.json")), document);
 }
 
 TEST(StudyDocument, TheBaselineCanBeChosen) {
   StudySection section;
   section.baseline = "asp";
-  const json document = study_document({made_configuration({.algorithm = "bsp", .throughput = 100}),
-                                        made_configuration({.algorithm = "asp", .throughput = 200})},
-                                       "s", section, {});
-  EXPECT_DOUBLE_EQ(find(document, "count=8/bsp").at("speed_up"), 0.5);
+  const Study study = make_study({made_configuration({.algorithm = "bsp", .throughput = 100}),
+                                  made_configuration({.algorithm = "asp", .throughput = 200})},
+                                 "s", section, {});
+  EXPECT_DOUBLE_EQ(find(study, "count=8/bsp").speed_up.value(), 0.5);
 }
 
 TEST(StudyDocument, WithoutBspThereIsNoSpeedUp) {
-  const json document = study_document({made_configuration({.algorithm = "asp"})}, "s", {}, {});
-  EXPECT_TRUE(find(document, "count=8/asp").at("baseline").is_null());
-  EXPECT_TRUE(find(document, "count=8/asp").at("speed_up").is_null());
+  const Study study = make_study({made_configuration({.algorithm = "asp"})}, "s", {}, {});
+  EXPECT_FALSE(find(study, "count=8/asp").baseline.value());
+  EXPECT_FALSE(find(study, "count=8/asp").speed_up);
 }
 
 TEST(StudyDocument, VariantsAlongWorkersHaveEfficiencyAndKnee) {
-  const json answer = made_study().at("answer");
+  const json answer = to_json(made_study()).at("answer");
   ASSERT_EQ(answer.at("panels").size(), 1U);
   EXPECT_THAT(answer.at("across").at("values").get<std::vector<std::string>>(), ElementsAre("8", "16", "32"));
   const json& rows = answer.at("panels")[0].at("rows");
@@ -93,46 +102,45 @@ TEST(StudyDocument, VariantsAlongWorkersHaveEfficiencyAndKnee) {
 }
 
 TEST(StudyDocument, BytesArePerSample) {
-  const json own = made_configuration({.samples = 1000, .sent = 5000, .received = 20000});
-  EXPECT_DOUBLE_EQ(own.at("bytes_per_sample").at("sent"), 5.0);
-  EXPECT_DOUBLE_EQ(own.at("bytes_per_sample").at("received"), 20.0);
-  EXPECT_EQ(own.at("bytes").at("sent"), 5000);
+  const StudyResult own = made_configuration({.samples = 1000, .sent = 5000, .received = 20000});
+  EXPECT_DOUBLE_EQ(own.bytes_per_sample.sent, 5.0);
+  EXPECT_DOUBLE_EQ(own.bytes_per_sample.received, 20.0);
+  EXPECT_EQ(own.bytes.sent, 5000);
 }
 
 TEST(StudyPages, HaveTheSharesOfTheBusiestServer) {
-  json document = made_study();
-  EXPECT_THAT(study_markdown(document), Not(HasSubstr("busiest server")));
+  Study study = made_study();
+  EXPECT_THAT(study_markdown(study), Not(HasSubstr("busiest server")));
   const json share = {{"shard", 0}, {"host", "a"}, {"share", 0.743}};
-  document["configurations"][0]["environment"]["sharding"]["busiest"]["bytes"] = share;
-  EXPECT_THAT(study_markdown(document), HasSubstr("Bytes at the busiest server"));
-  EXPECT_THAT(study_markdown(document), HasSubstr("74.3 %"));
-  EXPECT_THAT(study_markdown(document), Not(HasSubstr("Messages at the busiest server")));
+  study.configurations[0].environment.sharding["busiest"]["bytes"] = share;
+  EXPECT_THAT(study_markdown(study), HasSubstr("Bytes at the busiest server"));
+  EXPECT_THAT(study_markdown(study), HasSubstr("74.3 %"));
+  EXPECT_THAT(study_markdown(study), Not(HasSubstr("Messages at the busiest server")));
 }
 
 TEST(StudyDocument, PublishedFiguresAreComparedWithOurs) {
-  const json document = made_study();
-  ASSERT_EQ(document.at("published").size(), 2U);
-  EXPECT_DOUBLE_EQ(document.at("published")[0].at("ours"), 1.5);
-  EXPECT_DOUBLE_EQ(document.at("published")[0].at("ratio"), 0.5);
-  EXPECT_TRUE(document.at("published")[1].at("ours").is_null());
+  const auto published = made_study().published;
+  ASSERT_EQ(published.size(), 2U);
+  EXPECT_DOUBLE_EQ(published[0].ours.value(), 1.5);
+  EXPECT_DOUBLE_EQ(published[0].ratio.value(), 0.5);
+  EXPECT_FALSE(published[1].ours);
 }
 
 TEST(StudyDocument, FailedConfigurationsAreReportedAndNotCounted) {
-  const json document =
-      study_document({made_configuration({.algorithm = "bsp"}),
-                      failed_study_configuration(
-                          {.name = "count=8/asp", .group = "count=8", .algorithm = "asp", .coordinates = {}},
-                          "deadlock <at> 3 s")},
-                     "s", {}, {});
-  EXPECT_EQ(configurations_table(document).rows.size(), 1U);
-  EXPECT_THAT(study_table(document), HasSubstr("count=8/asp: failed\ndeadlock <at> 3 s"));
-  EXPECT_THAT(study_markdown(document), HasSubstr("### count=8/asp: failed\n\n```\ndeadlock <at> 3 s"));
-  EXPECT_THAT(study_html(document), HasSubstr("deadlock \\u003cat> 3 s"));
+  const Study study = make_study(
+      {made_configuration({.algorithm = "bsp"}),
+       failed_study_result({.name = "count=8/asp", .group = "count=8", .algorithm = "asp", .coordinates = {}},
+                           "deadlock <at> 3 s")},
+      "s", {}, {});
+  EXPECT_EQ(configurations_table(study).rows.size(), 1U);
+  EXPECT_THAT(study_table(study), HasSubstr("count=8/asp: failed\ndeadlock <at> 3 s"));
+  EXPECT_THAT(study_markdown(study), HasSubstr("### count=8/asp: failed\n\n```\ndeadlock <at> 3 s"));
+  EXPECT_THAT(study_html(study), HasSubstr("deadlock \\u003cat> 3 s"));
 }
 
 /// After an initial point at 0.1: means of two of (0.1, 0.4, 0.8, 0.9) are 0.1, 0.25, 0.6, 0.85.
 TEST(CurvesRead, MovingMeansDelayTheTarget) {
-  const json curve = {{1.0, 10, 0.4}, {2.0, 20, 0.8}, {3.0, 30, 0.9}};
+  const Curve curve = {{1.0, 10, 0.4}, {2.0, 20, 0.8}, {3.0, 30, 0.9}};
   const CurveReading reading{.every = 1, .mean = 2, .start = 0.1};
   EXPECT_EQ(read_time_to(0.6, curve, reading), 2.0);
   EXPECT_EQ(read_time_to(0.8, curve, reading), 3.0);
@@ -141,7 +149,7 @@ TEST(CurvesRead, MovingMeansDelayTheTarget) {
 }
 
 TEST(CurvesRead, IntermediateEvaluationsAreSkipped) {
-  const json curve = {{1.0, 10, 0.9}, {2.0, 20, 0.5}, {3.0, 30, 0.9}, {4.0, 40, 0.6}};
+  const Curve curve = {{1.0, 10, 0.9}, {2.0, 20, 0.5}, {3.0, 30, 0.9}, {4.0, 40, 0.6}};
   EXPECT_EQ(read_time_to(0.6, curve, {.every = 2, .mean = 1, .start = 0.0}), 4.0);
   EXPECT_EQ(read_time_to(0.6, curve, {.every = 1, .mean = 1, .start = 0.0}), 1.0);
 }
@@ -149,26 +157,27 @@ TEST(CurvesRead, IntermediateEvaluationsAreSkipped) {
 TEST(CurvesRead, AreReportedWithTheFirstEvaluationAtTheTarget) {
   StudySection section;
   section.reading = CurveReading{.every = 1, .mean = 1, .start = 0.0};
-  const json document = study_document({made_configuration({.algorithm = "bsp", .reached_s = 10}),
-                                        made_configuration({.algorithm = "asp", .reached_s = 4})},
-                                       "s", section, {});
-  EXPECT_EQ(find(document, "count=8/asp").at("read_time_to_target_s"), 4.0);
-  EXPECT_DOUBLE_EQ(find(document, "count=8/asp").at("read_target_speed_up"), 2.5);
-  EXPECT_TRUE(find(made_study(), "count=8/asp").at("read_time_to_target_s").is_null());
+  const Study study = make_study({made_configuration({.algorithm = "bsp", .reached_s = 10}),
+                                  made_configuration({.algorithm = "asp", .reached_s = 4})},
+                                 "s", section, {});
+  EXPECT_EQ(find(study, "count=8/asp").read_time_to_target_s, 4.0);
+  EXPECT_DOUBLE_EQ(find(study, "count=8/asp").read_target_speed_up.value(), 2.5);
+  const Study without = made_study();
+  EXPECT_FALSE(find(without, "count=8/asp").read_time_to_target_s);
 }
 
 // ---- The pages ----
 
 TEST(StudyPages, ContainTheFiguresOfTheDocument) {
-  const json document = made_study();
-  for (const auto& page : {study_table(document), study_markdown(document)}) {
+  const Study study = made_study();
+  for (const auto& page : {study_table(study), study_markdown(study)}) {
     EXPECT_THAT(page, HasSubstr("*4.00 (2.50x)"));
     EXPECT_THAT(page, HasSubstr("640.0"));
     EXPECT_THAT(page, Not(HasSubstr("count=16/asp"))) << "a grid is a table with one axis across";
     EXPECT_THAT(page, HasSubstr("none up to 32"));
     EXPECT_THAT(page, HasSubstr("not reached"));
   }
-  const std::string markdown = study_markdown(document);
+  const std::string markdown = study_markdown(study);
   for (const char* text :
        {"what is asked", "a note", "Somebody, Table 1", "tandem study made.yaml", "50.0 %"})
     EXPECT_THAT(markdown, HasSubstr(text)) << text;
@@ -176,20 +185,20 @@ TEST(StudyPages, ContainTheFiguresOfTheDocument) {
 
 /// Seen: "ESync 241x", which was throughput with 243 local steps per exchange.
 TEST(StudyPages, StartWithTheQuestionTheBestAndTheWarnings) {
-  const json document = study_document(
+  const Study study = make_study(
       {made_configuration({.algorithm = "bsp", .reached_s = 0}),
        made_configuration({.algorithm = "esync", .throughput = 24'100, .reached_s = 0, .local_steps = 243})},
       "s", {}, {});
-  EXPECT_EQ(document.at("question"), "a made model; 8 workers");
-  const std::string text = document.at("answer").at("text");
+  EXPECT_EQ(study.question, "a made model; 8 workers");
+  const std::string text = answer_of(study).text;
   EXPECT_EQ(text,
             "esync is the fastest: throughput 24,100 samples/s, 241x the throughput of bsp. Next is bsp with "
             "100.0 samples/s. This is no speed-up of training: variants exchange differently often, and "
             "accuracy was not "
             "simulated.");
-  ASSERT_EQ(document.at("warnings").size(), 2U);
-  EXPECT_THAT(study_table(document), StartsWith("Question: a made model; 8 workers\nesync is the fastest"));
-  for (const auto& page : {study_table(document), study_markdown(document), study_html(document)}) {
+  ASSERT_EQ(study.warnings.size(), 2U);
+  EXPECT_THAT(study_table(study), StartsWith("Question: a made model; 8 workers\nesync is the fastest"));
+  for (const auto& page : {study_table(study), study_markdown(study), study_html(study)}) {
     EXPECT_THAT(page, HasSubstr(text));
     EXPECT_THAT(page, HasSubstr("Warning: Configurations differ in how often they exchange"));
     EXPECT_THAT(page, HasSubstr("Warning: nobody reads the disk"));
@@ -199,41 +208,41 @@ TEST(StudyPages, StartWithTheQuestionTheBestAndTheWarnings) {
 
 // ---- Seeds ----
 
-json of_seed(int seed, const std::string& algorithm, double last_accuracy) {
-  json own = testing::placed(made_configuration({.algorithm = algorithm}), {{"seed", std::to_string(seed)}});
-  own["curve"].back()[2] = last_accuracy;
+StudyResult of_seed(int seed, const std::string& algorithm, double last_accuracy) {
+  StudyResult own =
+      testing::placed(made_configuration({.algorithm = algorithm}), {{"seed", std::to_string(seed)}});
+  own.curve.back().accuracy = last_accuracy;
   return own;
 }
 
-json document_of_seeds() {
+Study study_of_seeds() {
   StudySection section;
   section.baseline = "bsp";
-  return study_document({of_seed(1, "bsp", 0.81), of_seed(1, "asp", 0.85), of_seed(2, "bsp", 0.83),
-                         of_seed(2, "asp", 0.86), of_seed(3, "asp", 0.90)},
-                        "s", section, {});
+  return make_study({of_seed(1, "bsp", 0.81), of_seed(1, "asp", 0.85), of_seed(2, "bsp", 0.83),
+                     of_seed(2, "asp", 0.86), of_seed(3, "asp", 0.90)},
+                    "s", section, {});
 }
 
 TEST(StudyDocument, MeansOverSeedsAreOfConfigurationsThatDifferInTheSeedAlone) {
-  const json document = document_of_seeds();
-  const json& seeds = document.at("seeds");
+  const auto seeds = study_of_seeds().seeds;
   ASSERT_EQ(seeds.size(), 2U);
-  EXPECT_EQ(seeds[0].at("name"), "bsp");
-  EXPECT_EQ(seeds[0].at("configurations"), json({"seed=1/bsp", "seed=2/bsp"}));
-  EXPECT_TRUE(seeds[0].at("baseline").is_null());
-  EXPECT_EQ(seeds[1].at("baseline"), "bsp");
-  EXPECT_EQ(seeds[1].at("configurations").size(), 3U);
-  EXPECT_NEAR(seeds[0].at("last_accuracy").at("mean"), 0.82, 1e-12);
-  EXPECT_NEAR(seeds[0].at("last_accuracy").at("deviation"), std::sqrt(2 * 0.01 * 0.01), 1e-12);
-  EXPECT_NEAR(seeds[1].at("last_accuracy").at("mean"), 0.87, 1e-12);
+  EXPECT_EQ(seeds[0].name, "bsp");
+  EXPECT_THAT(seeds[0].configurations, ElementsAre("seed=1/bsp", "seed=2/bsp"));
+  EXPECT_FALSE(seeds[0].baseline);
+  EXPECT_EQ(seeds[1].baseline, "bsp");
+  EXPECT_EQ(seeds[1].configurations.size(), 3U);
+  EXPECT_NEAR(seeds[0].last_accuracy.value().mean, 0.82, 1e-12);
+  EXPECT_NEAR(seeds[0].last_accuracy.value().deviation, std::sqrt(2 * 0.01 * 0.01), 1e-12);
+  EXPECT_NEAR(seeds[1].last_accuracy.value().mean, 0.87, 1e-12);
   // Of the seeds in common, 0.04 and 0.03.
-  EXPECT_NEAR(seeds[1].at("accuracy_gain").at("mean"), 0.035, 1e-12);
-  EXPECT_NEAR(seeds[1].at("accuracy_gain").at("deviation"), 0.005, 1e-12);
-  EXPECT_TRUE(made_study().at("seeds").empty()) << "its configurations have one seed";
+  EXPECT_NEAR(seeds[1].accuracy_gain.value().mean, 0.035, 1e-12);
+  EXPECT_NEAR(seeds[1].accuracy_gain.value().deviation, 0.005, 1e-12);
+  EXPECT_TRUE(made_study().seeds.empty()) << "its configurations have one seed";
 }
 
 TEST(StudyPages, ShowMeansOverSeeds) {
-  const json document = document_of_seeds();
-  for (const std::string& page : {study_table(document), study_markdown(document), study_html(document)}) {
+  const Study study = study_of_seeds();
+  for (const std::string& page : {study_table(study), study_markdown(study), study_html(study)}) {
     EXPECT_THAT(page, HasSubstr("Means over seeds"));
     EXPECT_THAT(page, HasSubstr("0.8700 ± 0.0265"));
     EXPECT_THAT(page, HasSubstr("+0.0350 ± 0.0050"));
@@ -242,10 +251,9 @@ TEST(StudyPages, ShowMeansOverSeeds) {
 }
 
 TEST(StudyPages, OmitEmptyColumns) {
-  const json document =
-      study_document({made_configuration({.algorithm = "asp", .reached_s = 0})}, "s", {}, {});
+  const Study study = make_study({made_configuration({.algorithm = "asp", .reached_s = 0})}, "s", {}, {});
   std::vector<std::string> columns;
-  for (const auto& column : configurations_table(document).columns) columns.push_back(column.name);
+  for (const auto& column : configurations_table(study).columns) columns.push_back(column.name);
   EXPECT_THAT(columns, Not(::testing::Contains("Time to target")));
   EXPECT_THAT(columns, Not(::testing::Contains("Speed-up")));
   EXPECT_THAT(columns, ::testing::Contains("Throughput"));
@@ -254,7 +262,7 @@ TEST(StudyPages, OmitEmptyColumns) {
 TEST(StudyPages, EscapeTexts) {
   StudySection section;
   section.about = "a < b </script>";
-  const std::string page = study_html(study_document({made_configuration({})}, "<s>", section, {}));
+  const std::string page = study_html(make_study({made_configuration({})}, "<s>", section, {}));
   EXPECT_THAT(page, HasSubstr("a \\u003c b \\u003c/script>"));
   EXPECT_THAT(page, HasSubstr("<title>&lt;s&gt;: a study</title>"));
 }
@@ -264,7 +272,7 @@ TEST(StudyPages, AreWritten) {
   write_study(folder.path().string(), made_study());
   for (const char* name : {"report.json", "report.md", "report.html", "study.csv"})
     EXPECT_GT(std::filesystem::file_size(folder.path(name)), 500U) << name;
-  EXPECT_EQ(json::parse(std::ifstream(folder.path("report.json"))), made_study());
+  EXPECT_EQ(json::parse(std::ifstream(folder.path("report.json"))), to_json(made_study()));
 }
 
 }  // namespace TANDEM_FILE

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"

@@ -13,8 +13,10 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "workloads/experiment/json_fields.hpp"
 #include "workloads/records/cache_rows.hpp"
 #include "workloads/records/id_text.hpp"
+#include "workloads/records/summary_fields.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {
@@ -105,7 +107,7 @@ class Data : public ::testing::Test {
     record.phases[static_cast<std::size_t>(Phase::load)] = Seconds(load);
     record.phases[static_cast<std::size_t>(Phase::forward)] = Seconds(compute);
   }
-  nlohmann::json figures() const { return data_figures(info_, journal_); }
+  nlohmann::json figures() const { return write_fields(data_figures(info_, journal_)); }
 
   RunInfo info_;
   Journal journal_;
@@ -211,7 +213,7 @@ TEST_F(Data, BeladysBoundSaysWhyItIsMissing) {
   journal_.caches.back().from = "kept";
   EXPECT_EQ(why(), "caches were not empty when the job began");
   journal_.caches.pop_back();
-  info_.generations = nlohmann::json::array();
+  info_.generations = {{}};
   EXPECT_EQ(why(), "the job started again, with empty caches");
   info_.physics["shared_cache"] = {"other"};
   EXPECT_EQ(why(), "other jobs fill the caches, too");

@@ -6,6 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "workloads/experiment/json_fields.hpp"
+#include "workloads/records/summary_fields.hpp"
+
 namespace tandem {
 namespace TANDEM_FILE {
 
@@ -38,10 +41,10 @@ Journal journal_of(std::vector<GpuRecord> samples) {
 }
 
 TEST(GpuFigures, LeaveIdleSamplesOut) {
-  const auto gpus = gpu_figures(
+  const auto gpus = write_fields(gpu_figures(
       info_of_two(), journal_of({sample(0, 0, 345, 70, "idle"), sample(0, 1, 1800, 690, "power"),
                                  sample(0, 2, 1980, 500, ""), sample(0, 3, 1200, 700, "power thermal"),
-                                 sample(0, 4, 1500, 110, "settings")}));
+                                 sample(0, 4, 1500, 110, "settings")})));
   ASSERT_EQ(gpus.size(), 1U);
   const auto& gpu = gpus[0];
   EXPECT_EQ(gpu["host"], "a");
@@ -53,8 +56,8 @@ TEST(GpuFigures, LeaveIdleSamplesOut) {
 }
 
 TEST(GpuFigures, KnowAnIdleGpuAndUnknownFigures) {
-  const auto gpus =
-      gpu_figures(info_of_two(), journal_of({sample(1, 0, 345, 0, "idle"), sample(1, 9, 345, 0, "idle")}));
+  const auto gpus = write_fields(
+      gpu_figures(info_of_two(), journal_of({sample(1, 0, 345, 0, "idle"), sample(1, 9, 345, 0, "idle")})));
   ASSERT_EQ(gpus.size(), 1U);
   EXPECT_EQ(gpus[0]["rank"], 1);
   EXPECT_EQ(gpus[0]["samples"], 2);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 namespace tandem {
 namespace TANDEM_FILE {
 
@@ -22,7 +24,7 @@ std::vector<JobInCompany> two_jobs() {
 
 TEST(JobsSummary, HasSlowDownsAndJainIndexOfJobsThatWereAlone) {
   const auto jobs = two_jobs();
-  const auto summary = jobs_summary(jobs);
+  const auto summary = to_json(jobs_summary(jobs));
   EXPECT_EQ(summary.at("makespan_s"), 35.0);
   EXPECT_EQ(summary.at("jobs").at("a").at("slow_down"), 2.0);
   EXPECT_EQ(summary.at("jobs").at("b").at("slow_down"), 1.0);
@@ -39,7 +41,7 @@ TEST(JobsSummary, HasSlowDownsAndJainIndexOfJobsThatWereAlone) {
 TEST(JobsSummary, SaysNothingAboutWhatWasNotMeasured) {
   auto jobs = two_jobs();
   jobs[0].alone.reset();
-  const auto summary = jobs_summary(jobs);
+  const auto summary = to_json(jobs_summary(jobs));
   EXPECT_FALSE(summary.contains("jain_index"));
   EXPECT_FALSE(summary.contains("slow_down"));
   EXPECT_FALSE(summary.at("jobs").at("a").contains("slow_down"));

@@ -107,14 +107,12 @@ TEST(Samples, AnAllReduceAppliesAll) {
   EXPECT_FALSE(sample_counts(info_of({"worker", "worker"}, sync::Route::peers), journal).applied);
 }
 
-/// Two ranks; one has departed. `lost_samples` of the generation that ended; null: not known.
-RunInfo started_again_in_place(sync::Route over, const nlohmann::json& lost_samples) {
+/// Two ranks; one has departed. `lost_samples` of the generation that ended; none: not known.
+RunInfo started_again_in_place(sync::Route over, std::optional<std::int64_t> lost_samples) {
   RunInfo info = info_of(two_and_a_server, over);
   info.experiment.transience.lifetime = "exponential";
   info.experiment.recovery.mode = RecoveryMode::in_place;
-  nlohmann::json ended = {{"ended", "a rank died"}};
-  if (!lost_samples.is_null()) ended["lost_samples"] = lost_samples;
-  info.generations = nlohmann::json::array({ended, {{"ended", nullptr}}});
+  info.generations = {{.ended = "a rank died", .lost_samples = lost_samples}, {}};
   return info;
 }
 
@@ -128,7 +126,7 @@ TEST(Samples, OfGenerationsInPlaceAreDoneAgainAndNotLost) {
     EXPECT_EQ(samples.done_again, 24);
     EXPECT_EQ(samples.lost, 0);
     EXPECT_TRUE(samples.lost_is_known);
-    const SampleCounts unknown = sample_counts(started_again_in_place(over, nullptr), journal);
+    const SampleCounts unknown = sample_counts(started_again_in_place(over, std::nullopt), journal);
     EXPECT_FALSE(unknown.done_again);
     EXPECT_EQ(unknown.lost, 0);
   }
@@ -140,7 +138,7 @@ TEST(Samples, ThatWereLostInPlaceAreNotKnownWithoutTheRecordsOfSomeSteps) {
   journal.membership.emplace_back();
   journal.steps = {step_of(0, 0, 0), step_of(0, 1, 1), step_of(0, 2, 2), step_of(1, 0, 0), step_of(1, 1, 1)};
   journal.note_applied(0, 0, 32);
-  const RunInfo info = started_again_in_place(sync::Route::server, nullptr);
+  const RunInfo info = started_again_in_place(sync::Route::server, std::nullopt);
   EXPECT_TRUE(sample_counts(info, journal).lost_is_known);
   EXPECT_EQ(sample_counts(info, journal).lost, 8);
   journal.steps.erase(journal.steps.begin() + 1);
@@ -360,7 +358,7 @@ TEST(SummaryOfMetrics, ContainsAllMetrics) {
   journal.note_applied(0, 0, 8);
   journal.note_applied(1, 1, 16);
   journal.evaluations = {{1, 24, Seconds(2), Seconds(3), 0.6, 0}};
-  const auto summary = summarise(info, journal, Seconds(4));
+  const auto summary = to_json(summarise(info, journal, Seconds(4)));
   EXPECT_EQ(summary["applied_samples"], 24);
   EXPECT_EQ(summary["pending_samples"], 0);
   EXPECT_DOUBLE_EQ(summary["applied_throughput"], 6);
@@ -381,7 +379,7 @@ TEST(SummaryOfMetrics, ReportsTheLoadOfShards) {
   info.sharding = {{"bytes", {300, 100}}, {"largest_over_mean", 1.5}};
   Journal journal;
   journal.steps = {step_of(0, 0, 0, 0, 1, 1)};
-  const auto summary = summarise(info, journal, Seconds(4));
+  const auto summary = to_json(summarise(info, journal, Seconds(4)));
   EXPECT_EQ(summary["sharding"]["shards"], 2);
   EXPECT_EQ(summary["sharding"]["mean_bytes"], 200);
   EXPECT_EQ(summary["sharding"]["max_bytes"], 300);
@@ -392,7 +390,7 @@ TEST(SummaryOfMetrics, ReportsTheLoadOfShards) {
 TEST(SummaryOfMetrics, UnknownMetricsAreNull) {
   Journal journal;
   journal.steps = {step_of(0, 0, 0, 0, 1, 1)};
-  const auto summary = summarise(info_of({"worker"}, sync::Route::all_reduce), journal, Seconds(4));
+  const auto summary = to_json(summarise(info_of({"worker"}, sync::Route::all_reduce), journal, Seconds(4)));
   for (const char* key : {"staleness", "exchange_shares", "time_to_target", "sharding"})
     EXPECT_TRUE(summary[key].is_null()) << key;
   EXPECT_TRUE(summary["servers"].empty());

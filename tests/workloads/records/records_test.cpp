@@ -55,7 +55,7 @@ RunInfo two_workers() {
   info.experiment.stop.rounds = 3;
   info.roles = {"worker", "worker", "server"};
   info.hosts = {"a", "b", "c"};
-  info.network = {{"kind", "simulated"}, {"of", "platform"}};
+  info.network = NetworkOrigin{.kind = "simulated", .of = "platform"};
   info.devices = "catalogue";
   info.physics = {{"network/model", "CM02"}};
   info.all_reduce = {{"summary", "ring, workers by rank"}};
@@ -164,7 +164,7 @@ TEST(Quantile, InterpolatesBetweenOrderStatistics) {
 }
 
 TEST(Summary, FiguresFollowFromTheRecords) {
-  const auto summary = summarise(two_workers(), small_journal(), Seconds(12));
+  const auto summary = to_json(summarise(two_workers(), small_journal(), Seconds(12)));
   EXPECT_EQ(summary["samples"], 24);
   EXPECT_EQ(summary["steps"], 6);
   EXPECT_DOUBLE_EQ(summary["throughput"], 2.0);
@@ -176,7 +176,7 @@ TEST(Summary, FiguresFollowFromTheRecords) {
 }
 
 TEST(Summary, WarmUpStepsAreLeftOutOfStepStatisticsOnly) {
-  const auto summary = summarise(two_workers(), small_journal(), Seconds(12));
+  const auto summary = to_json(summarise(two_workers(), small_journal(), Seconds(12)));
   // Counted steps: 2, 4 of rank 0 and 4, 6 of rank 1; their forward times are 1, 2, 3, 5.
   EXPECT_EQ(summary["step_time_s"]["steps"], 4);
   EXPECT_DOUBLE_EQ(summary["step_time_s"]["mean"], 4.0);
@@ -194,7 +194,7 @@ TEST(Summary, CacheRequestsAreSummed) {
       {2, 1, "tier0", 45, 450, Seconds(0), Seconds(0)},   {2, 1, "tier1", 5, 50, Seconds(0.25), Seconds(0.5)},
       {3, 1, "store", 10, 100, Seconds(2.5), Seconds(2)}, {3, 1, "kept", 7, 70, Seconds(0), Seconds(0)},
       {3, 1, "spoiled", 1, 0, Seconds(0), Seconds(0)}};
-  const auto cache = summarise(two_workers(), journal, Seconds(12))["cache"];
+  const auto cache = to_json(summarise(two_workers(), journal, Seconds(12)))["cache"];
   EXPECT_EQ(cache["requests"], 100);
   EXPECT_DOUBLE_EQ(cache["hit_ratio"], 0.8);
   EXPECT_EQ(cache["storage_bytes"], 200);
@@ -212,7 +212,7 @@ TEST(Summary, NoHitRatioWithoutDeliveredSamples) {
   auto journal = small_journal();
   journal.caches = {{2, 0, "no-room", 3, 30, Seconds(0), Seconds(0)},
                     {2, 0, "background", 5, 50, Seconds(0), Seconds(1)}};
-  const auto summary = summarise(two_workers(), journal, Seconds(12));
+  const auto summary = to_json(summarise(two_workers(), journal, Seconds(12)));
   const auto& cache = summary["cache"];
   EXPECT_EQ(cache["requests"], 0);
   EXPECT_FALSE(cache.contains("hit_ratio")) << cache;
@@ -224,10 +224,10 @@ TEST(Summary, CommitsAreCounted) {
   auto journal = small_journal();
   journal.commits = {{2, Seconds(1), Seconds(3), Seconds(0.5), 100},
                      {4, Seconds(5), Seconds(6), Seconds(1), 100}};
-  EXPECT_FALSE(summarise(two_workers(), journal, Seconds(12)).contains("commits"));
+  EXPECT_FALSE(to_json(summarise(two_workers(), journal, Seconds(12))).contains("commits"));
   RunInfo info = two_workers();
   info.experiment.checkpoint.policy = "fixed";
-  const auto commits = summarise(info, journal, Seconds(12))["commits"];
+  const auto commits = to_json(summarise(info, journal, Seconds(12)))["commits"];
   EXPECT_EQ(commits["count"], 2);
   EXPECT_DOUBLE_EQ(commits["blocked_s"], 1.5);
   EXPECT_EQ(commits["bytes"], 200);
@@ -245,7 +245,7 @@ TEST(Summary, WarnsOfChangesThatComeFasterThanRounds) {
   for (const char* event : {"joined", "joined", "noticed", "joined", "noticed"})
     journal.membership.push_back({.slot = 0, .event = event});
   const auto warning = [&] {
-    return summarise(info, journal, Seconds(12))["membership"].value("warning", "");
+    return to_json(summarise(info, journal, Seconds(12)))["membership"].value("warning", "");
   };
   EXPECT_THAT(warning(), HasSubstr("the workers changed 3 times within 2 rounds"));
   journal.counted_rounds = 3;
@@ -271,7 +271,7 @@ TEST(Documentation, NamesEveryFileColumnAndKey) {
   with_cache.gpus = {{.rank = 0, .clock_mhz = 1980}};
   RunInfo commits = two_workers();
   commits.experiment.checkpoint.policy = "fixed";
-  const auto summary = summarise(commits, with_cache, Seconds(12));
+  const auto summary = to_json(summarise(commits, with_cache, Seconds(12)));
   EXPECT_TRUE(summary.contains("commits"));
   EXPECT_TRUE(summary.contains("gpus"));
   for (const auto& [key, value] : summary.items()) expect_named(key);
@@ -333,7 +333,7 @@ TEST_F(ResultDirectory, RoundTrips) {
   EXPECT_EQ(results.journal.dropped_samples, 64);
   EXPECT_EQ(results.journal.cpu_wait, Seconds(0.25));
   EXPECT_EQ(results.journal.other_load, 0.125);
-  EXPECT_EQ(results.summary, summarise(two_workers(), journal, Seconds(12)));
+  EXPECT_EQ(to_json(results.summary), to_json(summarise(two_workers(), journal, Seconds(12))));
 }
 
 /// Of ranks that append one after the other: by time, and at the same time in the order of the ranks.
@@ -376,7 +376,7 @@ TEST_F(ResultDirectory, MembersRoundTrip) {
   EXPECT_EQ(results.journal.discarded_messages, 3);
   // 6 steps of 4 samples, 12 samples applied, 8 pending.
   EXPECT_EQ(sample_counts(results.info, results.journal).lost, 4);
-  EXPECT_EQ(results.summary.at("membership").at("lost_samples"), 4);
+  EXPECT_EQ(results.summary.membership.value().lost_samples, 4);
   journal.membership.back().slot = 2;
   create(true);
   write_results(path, info, journal, Seconds(12), false);

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "workloads/experiment/json_fields.hpp"
+#include "workloads/records/jobs_fields.hpp"
+
 namespace tandem {
 namespace TANDEM_FILE {
 
@@ -40,7 +43,8 @@ TEST(SharedCaches, TellWhatACacheSavesTheJob) {
   const auto use = use_of_cache("a", journal);
   EXPECT_EQ(use.requests, 3);
   EXPECT_DOUBLE_EQ(use.benefit.value(), 0.6);
-  const auto summary = shared_cache_summary({.jobs = {use}, .set = Bytes(100), .capacity = Bytes(50)});
+  const auto summary =
+      write_fields(shared_cache_summary({.jobs = {use}, .set = Bytes(100), .capacity = Bytes(50)}));
   EXPECT_DOUBLE_EQ(summary.at("jobs").at("a").at("benefit").get<double>(), 0.6);
 }
 
@@ -70,7 +74,7 @@ TEST(SharedCaches, HaveABoundOfOneMinusWhatIsBeyondThemOnceForAllJobs) {
 TEST(SharedCaches, AreSummarisedWithTheShareOfTheBoundThatIsAttained) {
   SharedCache cache{.jobs = {epochs(2, 100), epochs(2, 50)}, .set = Bytes(1000), .capacity = Bytes(5000)};
   cache.jobs[1].job = "b";
-  const auto summary = shared_cache_summary(cache);
+  const auto summary = write_fields(shared_cache_summary(cache));
   EXPECT_EQ(summary.at("requests"), 400);
   EXPECT_EQ(summary.at("hit_ratio"), 0.375);
   EXPECT_EQ(summary.at("bound"), 0.75);
@@ -80,13 +84,13 @@ TEST(SharedCaches, AreSummarisedWithTheShareOfTheBoundThatIsAttained) {
       << shared_cache_text(cache);
   // Where a sampler selects, the bound does not hold.
   cache.visits_all = false;
-  EXPECT_TRUE(shared_cache_summary(cache).at("bound").is_null());
+  EXPECT_TRUE(write_fields(shared_cache_summary(cache)).at("bound").is_null());
   // Nor where samples were there before anybody asked for them.
   cache.visits_all = cache.jobs[1].reads_ahead = true;
-  EXPECT_TRUE(shared_cache_summary(cache).at("bound").is_null());
+  EXPECT_TRUE(write_fields(shared_cache_summary(cache)).at("bound").is_null());
   EXPECT_EQ(shared_cache_text(cache).find("at most"), std::string::npos);
   cache.jobs = {{}, {}};
-  EXPECT_TRUE(shared_cache_summary(cache).is_null());
+  EXPECT_TRUE(write_fields(shared_cache_summary(cache)).is_null());
   EXPECT_TRUE(shared_cache_text(cache).empty());
 }
 

@@ -30,9 +30,9 @@ struct Known {
 /// What a policy should know when it plans.
 struct Knowledge {
   double now = 0.0;
-  double cost = 0.0;            ///< of a commit
-  std::vector<Known> machines;  ///< that are there
-  double observed = 0.0;        ///< seconds of all machines so far
+  double cost = 0.0;                 ///< of a commit
+  std::vector<Known> machines = {};  ///< that are there
+  double observed = 0.0;             ///< seconds of all machines so far
   int departures = 0;
 };
 

@@ -95,60 +95,6 @@ TEST_F(CommitTraining, TheMakespanGrowsByTheTimeOfWriting) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_ / "checkpoints"));
 }
 
-/// After 18 rounds with a commit every 10, or every so many seconds of work: the job ends when another one is
-/// written, on every route.
-TEST_F(CommitTraining, TheLastRoundIsCommittedUnlessRefused) {
-  const auto over = [](sync::Route route, const std::string& algorithm) {
-    return [=](Experiment& experiment) {
-      experiment.sync.algorithm = algorithm;
-      experiment.sync.over = route;
-      experiment.placement.servers = {};
-    };
-  };
-  const Change jobs[] = {
-      {"server", [](Experiment&) {}},
-      {"servers",
-       [](Experiment& e) {
-         e.placement.servers = {"host-0", "host-9"};
-       }},
-      {"asp", [](Experiment& e) { e.sync.algorithm = "asp"; }},
-      {"epochs", [](Experiment& e) { e.stop = {.epochs = 18}; }},
-      {"seconds", [](Experiment& e) { e.stop = {.rounds = 1000, .seconds = Seconds(0.01)}; }},
-      {"workers", [](Experiment& e) { e.optimizer.update_at = UpdateSide::workers; }},
-      {"all-reduce", over(sync::Route::all_reduce, "bsp")},
-      {"peers", over(sync::Route::peers, "d-psgd")}};
-  for (const Change& job : jobs)
-    for (const char* unit : {"rounds", "seconds"})
-      for (const auto mode : {CommitMode::blocking, CommitMode::background}) {
-        Experiment experiment = modelled(3);
-        experiment.stop.rounds = 18;
-        job.make(experiment);
-        const bool by_rounds = std::string(unit) == "rounds";
-        experiment.checkpoint = {
-            .policy = "fixed",
-            .options = {{"interval", by_rounds ? 10.0 : 1e6}, {"unit", std::string(unit)}},
-            .mode = mode};
-        const bool is_refused = job.name == "workers" && mode == CommitMode::background;
-        const std::string name = job.name + "-" + unit + (mode == CommitMode::blocking ? "" : "-background");
-        SCOPED_TRACE(name);
-        const Seconds with = train_apart(experiment, name, [&](const Journal& journal) {
-          std::int64_t last = 0;
-          for (const auto& step : journal.steps) last = std::max<std::int64_t>(last, step.round + 1);
-          Rounds expected;
-          if (by_rounds) expected.push_back(10);
-          if (!is_refused) expected.push_back(job.name == "seconds" ? last : 18);
-          EXPECT_EQ(rounds_of(journal), expected);
-        });
-        experiment.checkpoint.at_end = false;
-        const Seconds without = train_apart(experiment, name + "-refused", [&](const Journal& journal) {
-          EXPECT_EQ(rounds_of(journal), by_rounds ? Rounds{10} : Rounds());
-        });
-        if (job.name == "server" && mode == CommitMode::blocking) {
-          EXPECT_NEAR((with - without).count(), 2 * model_bytes() / write_rate, 1e-9);
-        }
-      }
-}
-
 TEST_F(CommitTraining, WithoutADiskCommitsTakeNoTime) {
   std::string body = testing::TemporaryPlatform::star(10, 1e8, 1e-4);
   for (std::size_t at; (at = body.find("<disk")) != std::string::npos;)

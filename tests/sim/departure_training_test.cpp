@@ -64,40 +64,6 @@ TEST_F(Departures, TwoOfFourLeave) {
   expect_sum(experiment, journal);
 }
 
-/// Two of four depart in mid-step, and come back 50 s later, while at least three are wanted. The round in
-/// progress then ends with their gradients, whether the two that were left had pushed theirs before or not:
-/// no update is made of two.
-TEST_F(Departures, NoUpdateIsMadeOfFewerGradientsThanAsked) {
-  for (const double slow_s : {1.0, 2.0})
-    for (const auto& [route, rule] :
-         {std::pair(sync::Route::server, LossRule::keep), std::pair(sync::Route::server, LossRule::drop),
-          std::pair(sync::Route::all_reduce, LossRule::keep)}) {
-      price_ = [slow_s](Rank rank, const Work& work) {
-        return Seconds(work.kind != Work::Kind::forward ? 0.0 : rank < 2 ? 1.0 : slow_s);
-      };
-      Experiment experiment = thousand_steps();
-      experiment.sync.algorithm = "bsp";
-      experiment.sync.over = route;
-      if (route == sync::Route::all_reduce) experiment.placement.servers = {};
-      experiment.stop = {.rounds = 10};
-      experiment.recovery.policy = "replace";
-      experiment.recovery.least = 3;
-      experiment.recovery.on_loss = rule;
-      experiment.transience.lifetime = "fixed";
-      const std::string departs = std::to_string(5.75 * slow_s) + ",1e9";
-      experiment.transience.options["times"] = "1e9;1e9;" + departs + ";" + departs;
-      experiment.transience.start = Seconds(50);
-      const std::string name = "slow-" + std::to_string(slow_s) + to_text(route) + to_text(rule);
-      SCOPED_TRACE(name);
-      const Seconds end = train_apart(experiment, name, [](const Journal& journal) {
-        std::int64_t samples = 0;
-        for (const auto& step : journal.steps) samples += step.samples;
-        EXPECT_EQ(samples, 40);
-      });
-      EXPECT_NEAR(end.count(), (5.75 + 1 + 4) * slow_s + 50, 0.01);
-    }
-}
-
 /// A machine is warned when it joins, not before it exists, and lives as long.
 TEST_F(Departures, TheWarningOfANoticeLongerThanTheLifetimeComesAtItsBeginning) {
   Experiment experiment = thousand_steps();

@@ -122,10 +122,10 @@ Outcome on_two_racks(const std::string& collective, bool by_rank, const std::vec
                                    return Seconds(static_cast<double>(size.count()) * reduction_s_per_byte);
                                  }};
   const auto network = platforms::load_network(file, hosts);
-  const auto plan = plan_all_reduce(setting, network);
+  const auto [plan, time] = plan_and_price(setting, network);
   std::ifstream xml(file);
   const std::string text((std::istreambuf_iterator<char>(xml)), std::istreambuf_iterator<char>());
-  return {price(plan, setting, network).count(), simulated(plan, text, hosts).count()};
+  return {time.count(), simulated(plan, text, hosts).count()};
 }
 
 class RingOnTwoRacks : public ::testing::TestWithParam<Listing> {};
@@ -185,8 +185,8 @@ Rings rings_on(const std::string& xml, int hosts, int rings) {
                    Bytes size) { return Seconds(static_cast<double>(size.count()) * reduction_s_per_byte); },
       .rings = rings};
   const auto network = platforms::load_network(file.path(), setting.hosts);
-  const auto plan = plan_all_reduce(setting, network);
-  return {plan.rings(), price(plan, setting, network).count(), simulated(plan, xml, setting.hosts).count()};
+  const auto [plan, time] = plan_and_price(setting, network);
+  return {plan.rings(), time.count(), simulated(plan, xml, setting.hosts).count()};
 }
 
 /// A ring uses one direction of each link, a second ring the other one. Reductions take as long as in one.

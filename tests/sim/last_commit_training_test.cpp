@@ -70,7 +70,9 @@ TEST_F(LastCommitTraining, TheLastRoundIsCommittedUnlessRefused) {
         const Seconds without = train_apart(experiment, name + "-refused", [&](const Journal& journal) {
           EXPECT_EQ(rounds_of_commits(journal), by_rounds ? Rounds{10} : Rounds());
         });
-        if (!is_refused) EXPECT_GT(with, without);
+        if (!is_refused) {
+          EXPECT_GT(with, without);
+        }
       }
 }
 

@@ -185,8 +185,7 @@ TEST_F(PriceOfNative, WithoutCalibrationIsThatOfTheCheapestSchedule) {
       if (name == "pipelined-ring") continue;  // only on request
       AllReduceSetting setting = all_reduce_setting(unmeasured, members, {elements});
       setting.collective = name;
-      cheapest =
-          std::min(cheapest, tandem::price(plan_all_reduce(setting, between), setting, between).count());
+      cheapest = std::min(cheapest, plan_and_price(setting, between).time.count());
     }
     EXPECT_NEAR(found, cheapest, 2e-3 * cheapest) << to_text(physics);
     EXPECT_GE(found, 2 * 7.0 / 8 * 4 * elements / bandwidth) << to_text(physics);

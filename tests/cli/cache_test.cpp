@@ -41,8 +41,8 @@ TEST_F(Cache, ReadsSizesAsExperimentsDo) {
       line_.tandem("cache trace.csv csv lru 1kB,1KiB,0.5GB,50GB,50GiB,1.5 --json 2> /dev/null");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   std::vector<std::int64_t> sizes;
-  for (const auto& one : nlohmann::json::parse(result.output).at("results"))
-    sizes.push_back(one.at("capacity_bytes"));
+  const auto document = nlohmann::json::parse(result.output);
+  for (const auto& one : document.at("results")) sizes.push_back(one.at("capacity_bytes"));
   EXPECT_EQ(sizes, (std::vector<std::int64_t>{1000, 1024, 500'000'000, 50'000'000'000, 50LL << 30, 90}));
 }
 
@@ -51,8 +51,8 @@ TEST_F(Cache, SaysForHowLongCachesWereFilling) {
   const auto filling = [&](const std::string& words) {
     const auto result = line_.tandem("cache trace.csv csv " + words + " --json 2> /dev/null");
     std::vector<int> found;
-    for (const auto& one : nlohmann::json::parse(result.output).at("results"))
-      found.push_back(one.at("filling_requests"));
+    const auto document = nlohmann::json::parse(result.output);
+    for (const auto& one : document.at("results")) found.push_back(one.at("filling_requests"));
     return found;
   };
   EXPECT_EQ(filling("lru,belady,minio 50,60"), (std::vector<int>{6, 8, 6, 8, 6, 8}));

@@ -187,7 +187,7 @@ TEST_F(JobSignals, ACommitBeyondTheLimitOfFileSizesFails) {
   const std::string words =
       job(6,
           "--set evaluate_every=0 --set recovery.mode=in-place --set optimizer.kind=adam --set "
-          "checkpoint.policy=fixed --set checkpoint.options.interval=2 --decisions");
+          "checkpoint.policy=fixed --set checkpoint.options.interval=2 --set checkpoint.at_end=false --decisions");
   succeeds("simulate " + words + " --out whole");
   const auto size = [this](const std::string& name) {
     return std::filesystem::file_size(line_.folder() / "whole/checkpoints" / name);

@@ -133,7 +133,7 @@ TEST_F(LocalCommits, EachHostHasThePartsOfItsRanks) {
   const std::string words =
       experiment(20,
                  "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set "
-                 "checkpoint.keep=2 --set evaluate_every=6 ");
+                 "checkpoint.keep=2 --set evaluate_every=6 --set checkpoint.at_end=false ");
   succeeds("simulate " + words + "--set checkpoint.to=local --out out");
   succeeds("simulate " + words + "--out shared");
   const auto list = [this](const std::string& folder) { return line_.shell("ls " + folder).output; };

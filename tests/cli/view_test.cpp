@@ -46,7 +46,7 @@ TEST_F(View, ShowsAllResultsBelowAFolder) {
   line_.write("all/unfinished/INCOMPLETE", "");
   expect(line_.tandem("view all"), 0,
          {"one ", "deeper/two ", "simulated", "samples/s", "all/index.html",
-          "skipped broken: ", "broken/summary.json", "skipped unfinished: the job has not ended"});
+          "skipped broken: ", "broken/run.json", "skipped unfinished: the job has not ended"});
   const std::string page = contents(line_.folder() / "all/index.html");
   for (const char* part : {"deeper/two", "\"throughput\":", "the job has not ended"})
     EXPECT_NE(page.find(part), std::string::npos) << part;
@@ -80,8 +80,8 @@ TEST_F(View, AReportThatCannotBeWrittenAgainIsRefused) {
          {"one: expected a directory that `tandem validate`", "`tandem view` shows"});
   line_.write("one/report.json", R"({"schema_version": 1, "title": "old"})");
   expect(line_.tandem("report one"), 2, {"one/report.json: schema_version: expected", "found 1", "--resume"});
-  line_.write("one/report.json", R"({"schema_version": 5, "kind": "study"})");
-  expect(line_.tandem("report one"), 2, {"one/report.json", "damaged"});
+  line_.write("one/report.json", R"({"schema_version": 6, "kind": "study"})");
+  expect(line_.tandem("report one"), 2, {"one/report.json", "title"});
   line_.write("one/report.json", R"({"schema_version")");
   expect(line_.tandem("report one"), 2, {"one/report.json"});
   EXPECT_FALSE(fs::exists(line_.folder() / "one/report.html"));

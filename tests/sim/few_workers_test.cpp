@@ -1,7 +1,5 @@
 // Jobs of rounds with fewer workers than they are to have at least (recovery.least), in closed form:
 // negligible network.
-#include <tuple>
-
 #include "tests/sim/training.hpp"
 
 namespace tandem::testing {
@@ -17,9 +15,7 @@ class FewWorkers : public Training {
 /// no update is made of two.
 TEST_F(FewWorkers, NoUpdateIsMadeOfFewerGradientsThanAsked) {
   for (const double slow_s : {1.0, 2.0})
-    for (const auto& [route, rule] :
-         {std::pair(sync::Route::server, LossRule::keep), std::pair(sync::Route::server, LossRule::drop),
-          std::pair(sync::Route::all_reduce, LossRule::keep)}) {
+    for (const LossRule rule : {LossRule::keep, LossRule::drop}) {
       price_ = [slow_s](Rank rank, const Work& work) {
         return Seconds(work.kind != Work::Kind::forward ? 0.0 : rank < 2 ? 1.0 : slow_s);
       };
@@ -28,8 +24,7 @@ TEST_F(FewWorkers, NoUpdateIsMadeOfFewerGradientsThanAsked) {
       experiment.workload.batch = 1;
       experiment.workload.train_samples = 1000;
       experiment.sync.algorithm = "bsp";
-      experiment.sync.over = route;
-      if (route == sync::Route::all_reduce) experiment.placement.servers = {};
+      experiment.sync.over = sync::Route::server;
       experiment.stop = {.rounds = 10};
       experiment.recovery.policy = "replace";
       experiment.recovery.least = 3;
@@ -38,7 +33,7 @@ TEST_F(FewWorkers, NoUpdateIsMadeOfFewerGradientsThanAsked) {
       const std::string departs = std::to_string(5.75 * slow_s) + ",1e9";
       experiment.transience.options["times"] = "1e9;1e9;" + departs + ";" + departs;
       experiment.transience.start = Seconds(50);
-      const std::string name = "slow-" + std::to_string(slow_s) + to_text(route) + to_text(rule);
+      const std::string name = "slow-" + std::to_string(slow_s) + to_text(rule);
       SCOPED_TRACE(name);
       const Seconds end = train_apart(experiment, name, [](const Journal& journal) {
         std::int64_t samples = 0;

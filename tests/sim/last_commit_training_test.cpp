@@ -33,7 +33,6 @@ TEST_F(LastCommitTraining, TheLastRoundIsCommittedUnlessRefused) {
        }},
       {"asp", [](Experiment& e) { e.sync.algorithm = "asp"; }},
       {"epochs", [](Experiment& e) { e.stop = {.epochs = 18}; }},
-      {"seconds", [](Experiment& e) { e.stop = {.rounds = 1000, .seconds = Seconds(0.01)}; }},
       {"workers", [](Experiment& e) { e.optimizer.update_at = UpdateSide::workers; }},
       {"all-reduce", over(sync::Route::all_reduce, "bsp")},
       {"peers", over(sync::Route::peers, "d-psgd")}};
@@ -50,15 +49,15 @@ TEST_F(LastCommitTraining, TheLastRoundIsCommittedUnlessRefused) {
             .policy = "fixed",
             .options = {{"interval", by_rounds ? 10.0 : 1e6}, {"unit", std::string(unit)}},
             .mode = mode};
-        const bool is_refused = job.name == "workers" && mode == CommitMode::background;
+        // Workers that wait for a reply do not notice that their parts are written.
+        const bool is_refused = mode == CommitMode::background && experiment.sync.algorithm == "bsp" &&
+                                !experiment.placement.servers.empty();
         const std::string name = job.name + "-" + unit + (mode == CommitMode::blocking ? "" : "-background");
         SCOPED_TRACE(name);
         const Seconds with = train_apart(experiment, name, [&](const Journal& journal) {
-          std::int64_t last = 0;
-          for (const auto& step : journal.steps) last = std::max<std::int64_t>(last, step.round + 1);
           Rounds expected;
           if (by_rounds) expected.push_back(10);
-          if (!is_refused) expected.push_back(job.name == "seconds" ? last : 18);
+          if (!is_refused) expected.push_back(18);
           EXPECT_EQ(rounds_of_commits(journal), expected);
           if (job.name != "server" || mode == CommitMode::background) return;
           // The server writes the model and momentum; the last messages take next to nothing.
@@ -70,7 +69,8 @@ TEST_F(LastCommitTraining, TheLastRoundIsCommittedUnlessRefused) {
         const Seconds without = train_apart(experiment, name + "-refused", [&](const Journal& journal) {
           EXPECT_EQ(rounds_of_commits(journal), by_rounds ? Rounds{10} : Rounds());
         });
-        if (!is_refused) {
+        // Asynchronous workers end in another order.
+        if (!is_refused && job.name != "asp") {
           EXPECT_GT(with, without);
         }
       }

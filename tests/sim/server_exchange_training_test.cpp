@@ -458,9 +458,12 @@ TEST_P(FirstWorker, EndsTheJobAfterItsEpochsWithoutTheAccuracy) {
   const Journal journal = train(experiment);
   std::int64_t samples = 0;
   for (const StepRecord& step : journal.steps) samples += step.samples;
-  EXPECT_EQ(samples, 4 * 96);
   ASSERT_FALSE(journal.evaluations.empty());
-  if (experiment.sync.algorithm != "esync") EXPECT_EQ(journal.evaluations.back().round, 4);
+  // A round of ESync has several steps.
+  EXPECT_GE(samples, 4 * 96);
+  if (experiment.sync.algorithm == "esync") return;
+  EXPECT_EQ(samples, 4 * 96);
+  EXPECT_EQ(journal.evaluations.back().round, 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Routes, FirstWorker,

@@ -32,6 +32,7 @@ namespace tandem::testing {
 /// A small job on a star: workers host-1 ..., everything else on host-0.
 inline Experiment small_experiment(int workers) {
   Experiment experiment;
+  experiment.checkpoint.at_end = false;
   experiment.workload.math = Experiment::Workload::Math::real;
   experiment.workload.model = "mlp";
   experiment.workload.dataset = "synthetic";

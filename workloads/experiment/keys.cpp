@@ -485,12 +485,9 @@ std::vector<ExperimentKey> checkpoint_keys() {
        "in which training begins); 0: only the last ones. Needs checkpoint.to directory"},
       {KEY(checkpoint.at_end),
        {},
-       "with checkpoint.policy, commit after the last round, too: then `--resume` with more rounds repeats "
-       "none. Training has ended by then; the job ends when the commit is written, and the makespan has its "
-       "time. Left out where the ranks do not know in time which round is the last (stop.seconds and "
-       "stop.accuracy without a server or over several, lists of samples over a server, workers that come "
-       "and "
-       "go without a server)"},
+       "commit after the last round, too, before the job ends. Left out where ranks do not know in time "
+       "which round that is (stop.seconds, stop.accuracy without a server or over several; workers that "
+       "come and go without one), and for parts of workers over a server written in the background"},
   };
 }
 

@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,14 +107,14 @@ int run_alone(const TestCase& test) {
 }
 
 /// Waits for the child, whose SIGCHLD is blocked, and kills its process group at the time limit. Returns the
-/// wait status.
-int wait_for(pid_t child, std::chrono::seconds limit, bool& timed_out) {
+/// wait status, and the resources that the child and the processes that it waited for have used.
+int wait_for(pid_t child, std::chrono::seconds limit, bool& timed_out, rusage& used) {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGCHLD);
   const auto end = Clock::now() + limit;
   for (int status = 0;;) {
-    if (waitpid(child, &status, WNOHANG) == child) return status;
+    if (wait4(child, &status, WNOHANG, &used) == child) return status;
     if (!timed_out && Clock::now() >= end) {
       timed_out = true;
       kill(-child, SIGKILL);
@@ -152,6 +153,8 @@ pid_t start_child() {
   return 0;
 }
 
+long long milliseconds(const timeval& time) { return time.tv_sec * 1000LL + time.tv_usec / 1000; }
+
 int run_each(const std::vector<TestCase>& tests) {
   // A test that exceeds the limit is killed.
   const std::chrono::seconds limit(environment_number("TANDEM_TEST_LIMIT_S", 300));
@@ -164,7 +167,8 @@ int run_each(const std::vector<TestCase>& tests) {
     const pid_t child = start_child();
     if (child == 0) end_process(run_alone(test));
     bool timed_out = false;
-    const int status = wait_for(child, limit, timed_out);
+    rusage used{};
+    const int status = wait_for(child, limit, timed_out, used);
     const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
     const std::string reason = reason_of(status, timed_out, limit);
     const bool was_skipped = reason.empty() && WEXITSTATUS(status) == skipped;
@@ -178,7 +182,8 @@ int run_each(const std::vector<TestCase>& tests) {
       failures.push_back(line);
     }
     skips += was_skipped ? 1 : 0;
-    std::printf("%s %s (%lld ms)\n", result, line.c_str(), static_cast<long long>(time.count()));
+    std::printf("%s %s (%lld ms, %lld ms of processor time)\n", result, line.c_str(),
+                static_cast<long long>(time.count()), milliseconds(used.ru_utime) + milliseconds(used.ru_stime));
   }
   std::printf("[  PASSED  ] %zu tests.\n", tests.size() - failures.size() - static_cast<std::size_t>(skips));
   if (skips > 0) std::printf("[  SKIPPED ] %d tests.\n", skips);

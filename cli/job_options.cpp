@@ -90,14 +90,17 @@ namespace {
 
 /// `load`: load_located, or load_located_job.
 LocatedExperiment locate_experiment(const JobOptions& options, decltype(load_located)& load) {
-  if (validation::is_suite(options.experiment_file))
+  Overrides overrides;
+  for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
+  try {
+    return load(options.experiment_file, overrides, options.variant);
+  } catch (const ConfigError&) {
+    if (!validation::is_suite(options.experiment_file)) throw;
     throw ConfigError(
         options.experiment_file +
         ": this is a suite; `tandem study` simulates it, `tandem validate` also runs it, and --list "
         "prints the names of its configurations");
-  Overrides overrides;
-  for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
-  return load(options.experiment_file, overrides, options.variant);
+  }
 }
 
 LoadedJob placed(Experiment experiment, const Locate& locate, PlatformCache& platforms) {

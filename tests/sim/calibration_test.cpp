@@ -28,6 +28,13 @@ using testing::calibrate_simulated;
 using testing::latency_s;
 using testing::star_experiment;
 
+/// Without all-reduces of megabytes, whose sums take most of the time of a simulated calibration.
+CalibrationSetting with_small_sums() {
+  CalibrationSetting calibration = default_calibration();
+  calibration.all_reduce_bytes = {4, 4 << 10};
+  return calibration;
+}
+
 TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
   CalibrationSetting calibration = default_calibration();
   calibration.partners = {{.rank = 1}, {.rank = 2, .links = 2, .bandwidth = bandwidth}};
@@ -69,7 +76,7 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
 
 /// Latency, places and rates of a simulated disk, from reads of its files.
 TEST(Calibration, FindsHowADiskServes) {
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.message_bytes = {1, 1000};
   calibration.disk_repetitions = 1;
   std::unique_ptr<Job> job;
@@ -114,7 +121,7 @@ TEST(LongCalibration, MeasuresTheAllReducesOfAJobInTheirExactSizes) {
 }
 
 TEST(LongCalibration, KnowsTheAllReducesOfItsJob) {
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.message_bytes = {1, 1000};
   std::unique_ptr<Job> job;
   const testing::TemporaryFolder folder;
@@ -131,7 +138,7 @@ TEST(LongCalibration, KnowsTheAllReducesOfItsJob) {
 }
 
 TEST(LongCalibration, MeasuresSumsThatMoveAsMuchAsCompressedMessages) {
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.message_bytes = {1, 1000};
   std::unique_ptr<Job> job;
   const testing::TemporaryFolder folder;
@@ -153,7 +160,7 @@ TEST(Calibration, FindsHowLongSendsBlockTheirRank) {
                             .bandwidth = bandwidth,
                             .messages = {{1'000, 0, 0, {}, 50e-6, {}}, {1'000'000, 0, 0, {}, 1e-3, {}}},
                             .segments = {{0, latency_s, 1 / bandwidth}}};
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.message_bytes = {1'000, 1'000'000};
   calibration.partners = {{.rank = 1, .links = 2, .bandwidth = bandwidth}};
   std::unique_ptr<Job> job;
@@ -176,7 +183,7 @@ TEST(LongCalibration, FindsHowMuchTheTransportBuffersOfASend) {
                             .messages = {},
                             .segments = {{0, latency_s, 1 / bandwidth}},
                             .held_bytes = 300'000};
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.partners = {{.rank = 1, .links = 2, .bandwidth = bandwidth}};
   calibration.message_repetitions = 2;
   std::unique_ptr<Job> job;
@@ -187,7 +194,7 @@ TEST(LongCalibration, FindsHowMuchTheTransportBuffersOfASend) {
 }
 
 TEST(LongCalibration, FindsHowUnequallyMessagesShareALink) {
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.message_bytes = {1, 1000};
   calibration.sharers = {1, 2};
   calibration.sharing_repetitions = 1000;
@@ -200,7 +207,7 @@ TEST(LongCalibration, FindsHowUnequallyMessagesShareALink) {
 }
 
 TEST(Calibration, FindsThatMessagesShareALinkEqually) {
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.message_bytes = {1, 1000};
   calibration.sharers = {1, 2};
   std::unique_ptr<Job> job;
@@ -210,7 +217,7 @@ TEST(Calibration, FindsThatMessagesShareALinkEqually) {
 }
 
 TEST(LongCalibration, MeasuresTheCompressionOfItsJob) {
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.message_bytes = {1, 1000};
   std::unique_ptr<Job> job;
   const testing::TemporaryFolder folder;
@@ -229,7 +236,7 @@ TEST(LongCalibration, MeasuresTheCompressionOfItsJob) {
 }
 
 TEST(Calibration, FindsTheStartOffsetOfEachRank) {
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.message_bytes = {1, 1000};
   const std::vector<Seconds> begins = {Seconds(0.002), Seconds(0.0005), Seconds(0.007)};
   std::unique_ptr<Job> job;
@@ -277,7 +284,7 @@ TEST(Calibration, OfASimulationReproducesItsProfile) {
   const Profile truth = disturbed_devices(known.model(), known.spec().experiment.workload.batch);
   const std::string path = folder.path().string() + "/truth.json";
   save_profile(path, truth);
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.partners = {{.rank = 1}, {.rank = 2, .links = 2, .bandwidth = bandwidth}};
   calibration.message_bytes = {1, 1000, 1'000'000};
   calibration.host_ranks = {1, 2};
@@ -302,7 +309,7 @@ TEST(Calibration, OfASimulationReproducesItsProfile) {
 }
 
 TEST(LongCalibration, OfOneHostHasNoRatiosOfHosts) {
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.message_bytes = {1, 1000};
   std::unique_ptr<Job> job;
   const testing::TemporaryFolder folder;
@@ -327,7 +334,7 @@ TEST(Calibration, FindsTheRatioOfHostsForEachKindOfWork) {
                   .works = {{Work::Kind::forward, 40.0, 0.5}, {Work::Kind::update, 3.0, 2.0}}}};
   const std::string path = folder.path().string() + "/truth.json";
   save_profile(path, truth);
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.message_bytes = {1, 1000};
   calibration.host_ranks = {1};
   std::unique_ptr<Job> job;
@@ -346,7 +353,7 @@ TEST(Calibration, FindsTheRatioOfHostsForEachKindOfWork) {
 }
 
 TEST(LongCalibration, MeasuresPathsThatDoNotStartAtRank0) {
-  CalibrationSetting calibration = default_calibration();
+  CalibrationSetting calibration = with_small_sums();
   calibration.message_bytes = {1, 1000, 1'000'000};
   calibration.partners = {{.rank = 1}, {.rank = 2, .from = 1}};
   std::unique_ptr<Job> job;

@@ -1,6 +1,7 @@
 #include "workloads/experiment/keys.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace tandem {
 namespace {
@@ -583,11 +584,17 @@ const std::vector<ExperimentKey>& experiment_keys() {
 }
 
 const ExperimentKey* find_experiment_key(const std::string& path) {
-  for (const auto& key : experiment_keys()) {
-    if (key.path == path) return &key;
-    if (!path.starts_with(key.path + '.')) continue;
+  static const auto keys = [] {
+    std::unordered_map<std::string, const ExperimentKey*> all;
+    for (const auto& key : experiment_keys()) all.emplace(key.path, &key);
+    return all;
+  }();
+  if (const auto found = keys.find(path); found != keys.end()) return found->second;
+  for (auto end = path.rfind('.'); end != std::string::npos && end > 0; end = path.rfind('.', end - 1)) {
+    const auto found = keys.find(path.substr(0, end));
     Experiment any;
-    if (std::holds_alternative<OptionValues*>(key.field(any))) return &key;
+    if (found != keys.end() && std::holds_alternative<OptionValues*>(found->second->field(any)))
+      return found->second;
   }
   return nullptr;
 }

@@ -212,7 +212,7 @@ void test_operation(ComputeDevice& device, const Operation& operation, std::size
 }
 
 TEST_P(DeviceTest, OperationsEqualTheHostsBitByBit) {
-  for (const auto seed : testing::seeds(4)) {
+  for (const auto seed : testing::seeds(2)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
     for (const Operation& operation : operations())
@@ -236,7 +236,7 @@ TEST_P(DeviceTest, EachBlockTakesSeveralTiles) {
 }
 
 TEST_P(DeviceTest, ArbitraryFloatsGiveTheHostsResults) {
-  for (const auto seed : testing::seeds(10)) {
+  for (const auto seed : testing::seeds(4)) {
     TANDEM_TRACE_SEED(seed);
     Rng random(seed);
     for (const Operation& operation : operations()) {

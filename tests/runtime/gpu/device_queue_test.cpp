@@ -1,4 +1,5 @@
 // Memory, queue, marks and copies of every device.
+#include <chrono>
 #include <thread>
 
 #include "tests/runtime/gpu/tested_device.hpp"
@@ -9,7 +10,7 @@ namespace TANDEM_FILE {
 class DeviceQueueTest : public DeviceTest {
  protected:
   void wait_for(DeviceMark mark) {
-    while (!device().has_reached(mark)) std::this_thread::yield();
+    while (!device().has_reached(mark)) std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
 };
 

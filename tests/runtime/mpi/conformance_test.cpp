@@ -132,7 +132,7 @@ TEST_P(ConformanceInOtherMemory, NodeMemory) {
 
 TEST_P(Conformance, EmulatedDeviceAndDisk) { run(GetParam(), emulating()); }
 
-TEST_P(Conformance, MemoryOfDevices) { run_on_devices(GetParam(), {}, 1); }
+TEST_P(ConformanceInOtherMemory, MemoryOfDevices) { run_on_devices(GetParam(), {}, 1); }
 
 TEST_P(ConformanceInOtherMemory, MemoryOfDevicesAndOfHosts) { run_on_devices(GetParam(), {}, 2); }
 

@@ -56,7 +56,7 @@ std::vector<std::string> names_below(const CLI::App& app) {
 }
 
 /// "--out", "-o"; of a positional argument, its name.
-std::vector<std::string> names_of(const CLI::Option& option) {
+std::vector<std::string> option_names(const CLI::Option& option) {
   std::vector<std::string> names;
   for (const auto& name : option.get_lnames()) names.push_back("--" + name);
   for (const auto& name : option.get_snames()) names.push_back("-" + name);
@@ -99,8 +99,9 @@ std::string man_page(const CLI::App& command, const std::string& name) {
   for (const auto* option : command.get_options(std::function<bool(const CLI::Option*)>())) {
     if (option->get_group().empty()) continue;
     if (!option->nonpositional()) page += fmt::format(".I {}\n", escaped(option->get_name()));
-    options += fmt::format(".TP\n.B {}\n{}", escaped(fmt::format("{}", fmt::join(names_of(*option), ", "))),
-                           lines_of(option->get_description()));
+    options +=
+        fmt::format(".TP\n.B {}\n{}", escaped(fmt::format("{}", fmt::join(option_names(*option), ", "))),
+                    lines_of(option->get_description()));
   }
   page += "[OPTIONS]\n.SH OPTIONS\n" + options;
   const auto below = commands_below(command);

@@ -29,7 +29,7 @@ inline Texts up_to(const Texts& folders) {
 
 // What each sub-folder may include, lowest layer first: an entry may name only folders above it in this list,
 // and itself.
-inline const std::vector<Layer>& lower_layers() {
+inline const std::vector<Layer>& layers_of_policies() {
   static const std::vector<Layer> all = {
       {"policies/vocabulary/", {"policies/vocabulary/"}, {}},
       {"policies/collectives/", {"policies/vocabulary/", "policies/collectives/"}, {}},
@@ -59,6 +59,12 @@ inline const std::vector<Layer>& lower_layers() {
       {"policies/sync/local_steps/", sync_family("local_steps/"), {}},
       {"policies/sync/asynchronous/", sync_family("asynchronous/"), {}},
       {"policies/sync/decentralised/", sync_family("decentralised/"), {}},
+  };
+  return all;
+}
+
+inline const std::vector<Layer>& layers_of_inputs() {
+  static const std::vector<Layer> all = {
       // The rank program reads these two folders; they use neither SimGrid nor Boost.
       {"platforms/description", {"policies/vocabulary/", "platforms/description"}, {"nlohmann/"}},
       {"platforms/device_catalog", {"policies/vocabulary/", "platforms/description"}, {}},
@@ -106,7 +112,7 @@ inline const std::vector<Layer>& lower_layers() {
   return all;
 }
 
-inline const std::vector<Layer>& upper_layers() {
+inline const std::vector<Layer>& layers_of_jobs() {
   static const std::vector<Layer> all = {
       {"workloads/job/placement/", up_to({"experiment/", "cost/", "job/placement/"}), {"fmt/"}},
       {"workloads/job/plan/",
@@ -135,6 +141,12 @@ inline const std::vector<Layer>& upper_layers() {
        up_to({"vectors/", "data/", "model/", "cost/", "job/placement/", "job/plan/", "exchange/", "roles/",
               "calibration/"}),
        {"nlohmann/", "fmt/", "unistd.h", "fcntl.h"}},
+  };
+  return all;
+}
+
+inline const std::vector<Layer>& layers_of_worlds() {
+  static const std::vector<Layer> all = {
       {"sim/",
        {"policies/", "platforms/", "workloads/", "sim/"},
        {"simgrid/", "xbt/", "boost/property_tree/", "nlohmann/", "fmt/", "sys/", "unistd.h"}},
@@ -169,6 +181,12 @@ inline const std::vector<Layer>& upper_layers() {
        {"policies/", "platforms/description", "platforms/discovery/", "workloads/", "runtime/"},
        {"mpi.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h", "pthread.h",
         "sched.h", "getopt.h", "time.h", "arpa/inet.h", "ifaddrs.h", "dlfcn.h", "malloc.h"}},
+  };
+  return all;
+}
+
+inline const std::vector<Layer>& layers_of_use() {
+  static const std::vector<Layer> all = {
       {"validation/compare/",
        {"policies/", "workloads/experiment/", "workloads/records/", "workloads/job/plan/data_plan.hpp",
         "workloads/job/plan/commit_machines.hpp", "workloads/job/plan/recovery_plan.hpp",
@@ -214,8 +232,10 @@ inline const std::vector<Layer>& upper_layers() {
 
 inline const std::vector<Layer>& layers() {
   static const std::vector<Layer> all = [] {
-    std::vector<Layer> joined = lower_layers();
-    joined.insert(joined.end(), upper_layers().begin(), upper_layers().end());
+    std::vector<Layer> joined;
+    for (const auto* part : {&layers_of_policies(), &layers_of_inputs(), &layers_of_jobs(),
+                             &layers_of_worlds(), &layers_of_use()})
+      joined.insert(joined.end(), part->begin(), part->end());
     return joined;
   }();
   return all;

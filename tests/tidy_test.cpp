@@ -15,15 +15,32 @@
 #include <vector>
 
 #include "tests/support/paths.hpp"
+#include "tests/tidy_exceptions.hpp"
 #include "tests/tidy_layers.hpp"
+#include "tests/tidy_sizes.hpp"
 
 namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t longest_file = 600;
-constexpr std::size_t longest_function = 80;
+/// Of sizes that tidy_exceptions.hpp does not list, and of those that it lists.
+struct SizeLimit {
+  std::string unit;
+  std::size_t most;
+  std::size_t most_of_listed;  ///< a row above it has the size itself
+  const std::vector<SizeRow>& rows;
+};
+
+const SizeLimit& limit_of_functions() {
+  static const SizeLimit limit = {"lines", 70, 70, long_functions()};
+  return limit;
+}
+
+const SizeLimit& limit_of_classes() {
+  static const SizeLimit limit = {"members", 40, 60, large_classes()};
+  return limit;
+}
 
 // Standard headers that would give a policy access to its environment, or whose results differ between
 // machines.
@@ -217,20 +234,27 @@ void check_words(const std::string& path, const std::string& text, const std::st
     problems.push_back("a header needs '#pragma once'");
 }
 
-/// Free functions and members defined outside their class, in clang-format's layout: the body ends with a
-/// brace in the first column, and begins after the last line that starts in the first column.
-void check_functions(const std::string& text, const std::string& blanked, Texts& problems) {
-  const Texts lines = lines_of(blanked);
-  const Texts written = lines_of(text);
-  std::size_t start = 0;
-  for (std::size_t at = 0; at < lines.size(); ++at) {
-    const std::string& line = lines[at];
-    if (line.empty() || is_space(line.front())) continue;
-    const std::string code = line.substr(0, line.find_last_not_of(' ') + 1);
-    if (code == "}" && written[at] == "}" && at - start + 1 > longest_function)
-      problems.push_back("function of " + std::to_string(at - start + 1) + " lines: " + written[start]);
-    start = at;
-  }
+/// A row that allows more than is needed is a problem too, so that rows only fall.
+void check_size(const std::string& path, const Sized& found, const SizeLimit& limit, Texts& problems) {
+  const auto row = std::ranges::find_if(
+      limit.rows, [&](const SizeRow& one) { return path == one.path && found.name == one.name; });
+  const bool is_listed = row != limit.rows.end();
+  const std::size_t most = is_listed ? row->most : limit.most;
+  const std::string has =
+      found.name + ": has " + std::to_string(found.size) + ' ' + limit.unit + ", expected ";
+  if (found.size > most)
+    problems.push_back(has + "at most " + std::to_string(most));
+  else if (is_listed && found.size <= limit.most)
+    problems.push_back(has + "no row in tests/tidy_exceptions.hpp");
+  else if (is_listed && most != std::max(found.size, limit.most_of_listed))
+    problems.push_back(has + std::to_string(std::max(found.size, limit.most_of_listed)) +
+                       " in its row of tests/tidy_exceptions.hpp");
+}
+
+void check_sizes(const std::string& path, const std::string& text, const std::string& code, Texts& problems) {
+  for (const Sized& found : functions_of(lines_of(text), lines_of(code)))
+    check_size(path, found, limit_of_functions(), problems);
+  for (const Sized& found : classes_of(code)) check_size(path, found, limit_of_classes(), problems);
 }
 
 /// All problems of one file. `has_header`: there is a header of the same name, whose comment counts for both
@@ -241,9 +265,7 @@ Texts problems_of(const std::string& path, const std::string& text, bool has_hea
   const std::string code = code_of(text);
   check_includes(path, text, problems);
   check_words(path, text, code, problems);
-  const auto count = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-  if (count > longest_file) problems.push_back("has " + std::to_string(count) + " lines");
-  check_functions(text, code, problems);
+  check_sizes(path, text, code, problems);
   return problems;
 }
 
@@ -290,6 +312,21 @@ TEST(Tidy, EverySourceFile) {
         path.ends_with(".cpp") && fs::exists(root / fs::path(path).replace_extension(".hpp"));
     for (const auto& problem : problems_of(path, read(root / path), has_header))
       ADD_FAILURE() << path << ": " << problem;
+  }
+}
+
+bool names_one_of(const SizeRow& row, const std::vector<Sized>& sizes) {
+  return std::ranges::find(sizes, row.name, &Sized::name) != sizes.end();
+}
+
+TEST(Tidy, EveryExceptionIsNeeded) {
+  const fs::path root = testing::source_folder();
+  for (const SizeRow& row : large_classes())
+    EXPECT_TRUE(names_one_of(row, classes_of(code_of(read(root / row.path))))) << row.path << ' ' << row.name;
+  for (const SizeRow& row : long_functions()) {
+    const std::string text = read(root / row.path);
+    EXPECT_TRUE(names_one_of(row, functions_of(lines_of(text), lines_of(code_of(text)))))
+        << row.path << ' ' << row.name;
   }
 }
 
@@ -453,16 +490,63 @@ std::string function_of(std::size_t lines, const std::string& indent) {
 }
 
 TEST(TidyChecks, Lengths) {
-  EXPECT_EQ(snippet("sim/a.cpp", function_of(longest_function, "")), Texts());
-  EXPECT_EQ(snippet("sim/a.cpp", "int a;\n\n" + function_of(longest_function + 1, "")),
-            Texts{"function of 81 lines: void long_one(int a,"});
+  EXPECT_EQ(snippet("sim/a.cpp", function_of(70, "")), Texts());
+  EXPECT_EQ(snippet("sim/a.cpp", "int a;\n\n" + function_of(71, "")),
+            Texts{"void long_one(int a,: has 71 lines, expected at most 70"});
   // A long class or namespace is not a long function.
-  EXPECT_EQ(snippet("sim/a.cpp", "struct A {\n" + function_of(longest_function + 1, "  ") + "};\n"), Texts());
+  EXPECT_EQ(snippet("sim/a.cpp", "struct A {\n" + function_of(70, "  ") + function_of(70, "  ") + "};\n"),
+            Texts());
+  EXPECT_EQ(snippet("sim/a.cpp", "struct A {\n" + function_of(71, "  ") + "};\n"),
+            Texts{"void long_one(int a,: has 71 lines, expected at most 70"});
   EXPECT_EQ(snippet("sim/a.cpp", "namespace a {\n" + std::string(100, '\n') + "}  // namespace a\n"),
             Texts());
-  const std::string full = "// What.\n" + std::string(longest_file - 1, '\n');
-  EXPECT_EQ(problems_of("sim/a.cpp", full, false), Texts());
-  EXPECT_EQ(problems_of("sim/a.cpp", full + '\n', false), Texts{"has 601 lines"});
+}
+
+/// "name members", of each class.
+Texts members_in(const std::string& text) {
+  Texts found;
+  for (const Sized& one : classes_of(code_of(text)))
+    found.push_back(one.name + ' ' + std::to_string(one.size));
+  return found;
+}
+
+TEST(TidyChecks, Members) {
+  EXPECT_EQ(members_in("struct A {\n  int a, b = 1;\n  std::map<int, int> c{{1, 2}};  // int d;\n};\n"),
+            Texts{"A 3"});
+  EXPECT_EQ(members_in("class A : public B {\n public:\n  explicit A(int a) : a_{a}, b_{1} { f(); }\n"
+                       "  ~A() override;\n  A(const A&) = delete;\n  int f(std::vector<int> c = {}) const;\n"
+                       " private:\n  using C = int;\n  friend class D;\n  enum class E { e, f };\n"
+                       "  const int a_;\n  std::function<int(int)> b_ = [](int c) { return c; };\n};\n"),
+            Texts{"A 5"});
+  const Texts nested = {"A::B 1", "A 2"};
+  EXPECT_EQ(
+      members_in("namespace n {\ntemplate <class T>\nstruct A {\n  struct B {\n    int b;\n  };\n"
+                 "  template <class U>\n  void f() {\n    struct Local { int c; };\n  }\n  B b;\n};\n}\n"),
+      nested);
+  EXPECT_EQ(members_in("class A;\nvoid f() { int a; }\nenum class B { a };\n"), Texts());
+  std::string many = "struct A {\n";
+  for (int member = 0; member < 40; ++member) many += "  int a" + std::to_string(member) + ";\n";
+  EXPECT_EQ(snippet("sim/a.cpp", many + "};\n"), Texts());
+  EXPECT_EQ(snippet("sim/a.cpp", many + "  int f();\n};\n"), Texts{"A: has 41 members, expected at most 40"});
+}
+
+TEST(TidyChecks, ExceptionsOnlyFall) {
+  const std::vector<SizeRow> rows = {{"a.hpp", "A", 60}, {"a.hpp", "B", 80}};
+  const SizeLimit limit = {"members", 40, 60, rows};
+  const auto problems = [&](const std::string& name, std::size_t size) {
+    Texts found;
+    check_size("a.hpp", {name, size}, limit, found);
+    return found;
+  };
+  EXPECT_EQ(problems("A", 41), Texts());
+  EXPECT_EQ(problems("A", 60), Texts());
+  EXPECT_EQ(problems("A", 61), Texts{"A: has 61 members, expected at most 60"});
+  EXPECT_EQ(problems("A", 40), Texts{"A: has 40 members, expected no row in tests/tidy_exceptions.hpp"});
+  EXPECT_EQ(problems("B", 80), Texts());
+  EXPECT_EQ(problems("B", 81), Texts{"B: has 81 members, expected at most 80"});
+  EXPECT_EQ(problems("B", 70),
+            Texts{"B: has 70 members, expected 70 in its row of tests/tidy_exceptions.hpp"});
+  EXPECT_EQ(problems("C", 41), Texts{"C: has 41 members, expected at most 40"});
 }
 
 TEST(TidyChecks, BuildFiles) {

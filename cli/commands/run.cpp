@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/jobs/restarts.hpp"
+#include "cli/jobs/launched_generations.hpp"
 #include "cli/jobs/resume.hpp"
 #include "cli/jobs/run_jobs.hpp"
 #include "cli/jobs/run_launch.hpp"
@@ -32,7 +32,9 @@
 #include "workloads/data/dataset_memory.hpp"
 #include "workloads/job/check/commit_place.hpp"
 #include "workloads/job/plan/job.hpp"
+#include "workloads/job/plan/job_document.hpp"
 #include "workloads/job/plan/machines_of_job.hpp"
+#include "workloads/membership/generations/generations.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
@@ -68,7 +70,8 @@ void check_machine_use(const Experiment& experiment, const MachineUse& machines,
 /// machines that depart.
 void check_job(const Job& job, const MachineUse& machines, const RunOptions& options) {
   require_memory(job);
-  if (!is_on_machines(machines, options) || options.machines.lost_after_s > 0.0 || !recovers_in_place(job))
+  if (!is_on_machines(machines, options) || options.machines.lost_after_s > 0.0 ||
+      continuation_of(job) != Continuation::in_place)
     return;
   const auto needed = needed_machines(job);
   if (needed.empty()) return;
@@ -90,7 +93,7 @@ int print_launch(const Job& job, const RunOptions& options, LaunchSetting settin
   setting.program[1] = document;
   setting.program.emplace_back("--create");
   if (options.job.force) setting.program.emplace_back("--force");
-  if (outlives_ranks(job))
+  if (has_generations(job))
     print_note("the printed command ends when a rank dies: only `tandem run` itself starts the job again");
   const std::string command = print_command(setting);
   fmt::print("{}\n", command);
@@ -268,13 +271,7 @@ int run_job(const RunOptions& options) {
     }
     return result;
   };
-  GenerationResult result;
-  if (restarts) {
-    MeasuredGenerations generations(job, out, launch_once);
-    result = launch_generations(job, out, generations);
-  } else {
-    result = launch_once({});
-  }
+  const GuardedResult result = restarts ? launch_all(job, out, launch_once) : launch_once({});
   if (result.exit_code == exit_success && restarts) remove_generation_files(job, out);
   end_memory(memory.get());
   if (result.exit_code == exit_success && machines.is_used()) mark_complete(out);

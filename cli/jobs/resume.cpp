@@ -22,7 +22,6 @@
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/experiment/resolved_experiment.hpp"
-#include "workloads/files/whole_file.hpp"
 #include "workloads/job/check/experiment_file.hpp"
 #include "workloads/job/plan/job_document.hpp"
 #include "workloads/job/plan/progress.hpp"
@@ -440,10 +439,6 @@ void resume_if_asked(Job& job, const JobOptions& options) {
   job.resume_from(std::move(point));
   if (former) print_workers_note(job, *former);
   print_scaling_note(job);
-}
-
-void write_document(const std::string& path, const Job& job) {
-  write_whole_file(path, job_document(job).dump(1) + '\n');
 }
 
 }  // namespace tandem::cli

@@ -24,7 +24,4 @@ std::string result_directory_of(const JobOptions& options, const Experiment& exp
 /// or has finished.
 void resume_if_asked(Job& job, const JobOptions& options);
 
-/// Writes the document that tandem-rank and --resume read. Errors: WorldError.
-void write_document(const std::string& path, const Job& job);
-
 }  // namespace tandem::cli

@@ -2,25 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <utility>
 
+#include "cli/jobs/launched_generations.hpp"
 #include "cli/jobs/long_job.hpp"
-#include "cli/jobs/restarts.hpp"
 #include "cli/jobs/resume.hpp"
-#include "cli/jobs/simulated_generations.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/job_text.hpp"
 #include "cli/shared/output.hpp"
 #include "cli/shared/progress.hpp"
+#include "cli/shared/subcommand_process.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "sim/job_world.hpp"
 #include "sim/witness/witness.hpp"
 #include "workloads/job/check/experiment_file.hpp"
 #include "workloads/job/check/run_description.hpp"
+#include "workloads/job/plan/job_document.hpp"
 #include "workloads/job/plan/machines_of_job.hpp"
 #include "workloads/learner/learner.hpp"
+#include "workloads/membership/generations/generations.hpp"
+#include "workloads/membership/generations/simulated_generations.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -66,28 +72,72 @@ sim::JobRun simulate_watched(Job& job, sim::JobWorldSetting setting, const Simul
   return simulate_or_clear(job, setting, out);
 }
 
+/// In a copy of this process. Errors: what the body failed with.
+void run_apart(const std::function<void()>& body, const std::string& what, const std::string& log) {
+  const auto in_copy = [&body] {
+    begin_output({});
+    const int code = exit_code_of([&body] {
+      body();
+      return exit_success;
+    });
+    std::fflush(stdout);
+    std::fflush(stderr);
+    return code;
+  };
+  std::exception_ptr failure;
+  ProcessQueue queue{.count = 1, .start = {}, .ended = {}};
+  queue.start = [&](std::size_t, const sigset_t& blocked_signals) {
+    const Descriptor output = create_file(log);
+    return start_function(in_copy,
+                          {.output = output.number(), .own_group = true, .blocked_signals = blocked_signals});
+  };
+  queue.ended = [&](std::size_t, const ExitStatus& status, std::exception_ptr error) {
+    failure = error ? std::move(error) : error_of(what, log, status);
+  };
+  run_processes(queue, 1);
+  std::filesystem::remove(log);
+  if (failure) std::rethrow_exception(failure);
+}
+
 /// One generation after the other.
 sim::JobRun simulate_generations(Job& job, const sim::JobWorldSetting& setting,
                                  const SimulateOptions& options, const std::string& out) {
   begin_generations(job);
   if (job.real_math()) prepare_learner();
-  SimulatedGenerations generations(job, out, [&](std::optional<Seconds> until) {
+  ProgressBar bar("simulate " + job.spec().experiment.name);
+  GenerationSimulator simulator;
+  simulator.simulate = [&](std::optional<Seconds> until) {
     sim::JobWorldSetting one = setting;
     one.until = until;
     // Of the workers that this generation has.
     if (const Generation& present = *job.generation(); !present.hosts.empty())
       one.network = network_of_workers({job.spec().experiment, job.spec().platform});
-    return simulate_watched(job, std::move(one), options, out, nullptr);
-  });
+    sim::JobRun run = simulate_watched(job, std::move(one), options, out, nullptr);
+    return SimulatedRun{.journal = std::move(run.journal),
+                        .makespan = run.makespan,
+                        .physics = std::move(run.physics),
+                        .warnings = std::move(run.warnings),
+                        .is_cut = run.is_cut};
+  };
+  simulator.apart = [&out](const std::function<void()>& body, const std::string& what) {
+    run_apart(body, what, out + "/generation.log");
+  };
+  simulator.progress = [&bar](double fraction) { bar.update(fraction); };
+  simulator.tell = print_note;
+  SimulatedGenerations generations(job, out, std::move(simulator));
   try {
-    if (const auto result = launch_generations(job, out, generations); result.exit_code != exit_success)
-      throw WorldError(result.message);
+    const auto result = launch_generations(job, out, generations, network_of_generations());
+    if (result.end != GenerationResult::End::success) throw WorldError(result.message);
   } catch (const ConfigError&) {
     std::filesystem::remove_all(out);
     throw;
   }
   remove_generation_files(job, out);
-  return generations.take_run();
+  SimulatedRun run = generations.take_run();
+  return {.journal = std::move(run.journal),
+          .makespan = run.makespan,
+          .physics = std::move(run.physics),
+          .warnings = std::move(run.warnings)};
 }
 
 }  // namespace
@@ -121,8 +171,8 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
   sim::check_platform(job);
   resume_if_asked(job, options);
   record_losses_if_asked(job, options);
-  const bool starts_again = has_drawn_generations(job);
-  if (starts_again && options.fidelity == "smpi")
+  const bool has_departures = has_drawn_generations(job);
+  if (has_departures && options.fidelity == "smpi")
     throw ConfigError(
         "--fidelity smpi: expected recovery.mode in-place and no tandem:lifetime of servers' hosts, or "
         "transience.lifetime never: the witness does not start jobs again");
@@ -131,7 +181,7 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
   print_job(job);
   warn_of_stale_profile(job);
   sim::JobRun run;
-  if (starts_again) {
+  if (has_departures) {
     run = simulate_generations(job, setting, options, out);
   } else {
     ProgressBar bar("simulate " + job.spec().experiment.name);

@@ -27,7 +27,7 @@ std::vector<CommitMachine> departing_machines(const Job& job, const Roster& whol
   int slot = 0;
   for (const Rank worker : whole.workers()) {
     const std::string& host = whole.host_of(worker);
-    if (!recovers_in_place(job) && !lifetimes.stay(job.spec().platform.host(host)))
+    if (continuation_of(job) != Continuation::in_place && !lifetimes.stay(job.spec().platform.host(host)))
       machines.push_back({slot, host});
     ++slot;
   }
@@ -116,7 +116,7 @@ std::vector<CommitMachine> machines_that_stop(const Job& job) {
   const Roster whole(whole_experiment(job));
   if (has_drawn_generations(job))
     if (auto machines = departing_machines(job, whole); !machines.empty()) return machines;
-  auto machines = all_hosts(whole, !recovers_in_place(job));
+  auto machines = all_hosts(whole, continuation_of(job) != Continuation::in_place);
   return machines.empty() ? all_hosts(whole, true) : machines;
 }
 

@@ -215,7 +215,7 @@ std::vector<std::string> hosts_without_whom_no_commit(const Job& job) {
   if (!job.checkpoints().commits.are_on_machines()) return hosts;
   const auto copies = copies_of_commit(job, 1);
   std::vector<std::string> departing;
-  if (!recovers_in_place(job))
+  if (continuation_of(job) != Continuation::in_place)
     for (const Rank worker : job.roster().workers()) departing.push_back(job.roster().host_of(worker));
   for (const NeededMachine& machine : needed_machines(job)) departing.push_back(machine.host);
   for (const std::string& host : departing) {

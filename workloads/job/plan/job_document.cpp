@@ -6,6 +6,7 @@
 
 #include "platforms/description_json.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/job/plan/workers_of_generation.hpp"
 
 namespace tandem {
@@ -49,6 +50,10 @@ Job job_from_document(const nlohmann::json& document, std::string directory, std
   if (document.contains("resume")) job.resume_from(resume_point_from_json(document["resume"]));
   if (generation) job.set_generation(std::move(*generation));
   return job;
+}
+
+void write_document(const std::string& path, const Job& job) {
+  write_whole_file(path, job_document(job).dump(1) + '\n');
 }
 
 }  // namespace tandem

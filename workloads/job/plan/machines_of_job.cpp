@@ -8,10 +8,21 @@ std::vector<NeededMachine> needed_machines(const Job& job) {
   return needed_machines(whole_experiment(job), job.spec().platform);
 }
 
-bool recovers_in_place(const Job& job) { return job.roster().steward().has_value(); }
+Continuation continuation_of(const Job& job) {
+  const Experiment& experiment = job.spec().experiment;
+  if (experiment.is_launched_again())
+    return experiment.starts_again() ? Continuation::restart_on_departure : Continuation::restart_on_death;
+  return experiment.transience.may_depart() ? Continuation::in_place : Continuation::none;
+}
 
 bool has_drawn_generations(const Job& job) {
-  return job.spec().experiment.starts_again() || !needed_machines(job).empty();
+  return continuation_of(job) == Continuation::restart_on_departure || !needed_machines(job).empty();
+}
+
+bool has_generations(const Job& job) {
+  const Continuation continuation = continuation_of(job);
+  if (continuation != Continuation::in_place) return launches_again(continuation);
+  return job.checkpoints().commits.is_enabled() && (job.real_math() || has_drawn_generations(job));
 }
 
 std::vector<std::string> hosts_of_machines(const Job& job) {

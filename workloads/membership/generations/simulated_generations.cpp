@@ -1,8 +1,7 @@
-#include "cli/jobs/simulated_generations.hpp"
+#include "workloads/membership/generations/simulated_generations.hpp"
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,15 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "cli/shared/exit_codes.hpp"
-#include "cli/shared/output.hpp"
-#include "cli/shared/subcommand_process.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/restart_point.hpp"
 #include "workloads/checkpoint/state_files.hpp"
+#include "workloads/membership/generations/drawn_machines.hpp"
 #include "workloads/records/journal_bytes.hpp"
 
-namespace tandem::cli {
+namespace tandem {
 namespace {
 
 using nlohmann::json;
@@ -60,12 +57,11 @@ Seconds launch_time_of(const Job& job) {
 
 }  // namespace
 
-SimulatedGenerations::SimulatedGenerations(Job& job, std::string out, Simulate simulate)
+SimulatedGenerations::SimulatedGenerations(Job& job, std::string out, GenerationSimulator simulator)
     : job_(job),
       out_(std::move(out)),
-      simulate_(std::move(simulate)),
+      simulator_(std::move(simulator)),
       steward_(make_restart_steward(job)),
-      bar_("simulate " + job.spec().experiment.name),
       launch_time_(launch_time_of(job)) {}
 
 GenerationResult SimulatedGenerations::launch() {
@@ -83,7 +79,7 @@ GenerationResult SimulatedGenerations::launch() {
   write_start(out_, generation.number(), began_.count());
   std::optional<Seconds> until;
   if (end) until = end->at - began_;
-  run_apart([&] { return simulate_here(until); });
+  run_apart([&] { simulate_here(until); });
 
   WrittenRun written = read_run(file());
   std::filesystem::remove(file());
@@ -91,7 +87,7 @@ GenerationResult SimulatedGenerations::launch() {
   if (figures.at("is_cut").get<bool>()) {
     point_ = point_in(figures);
     cut_ = std::move(written.journal);
-    if (point_) bar_.update(job_.stop().fraction_done(progress_at(job_, *point_)));
+    if (point_) simulator_.progress(job_.stop().fraction_done(progress_at(job_, *point_)));
     GenerationResult result = ended(figures.at("lost_samples").get<std::int64_t>());
     result.note_loss(point_in(figures, "point_before"), point_);
     return result;
@@ -105,31 +101,16 @@ GenerationResult SimulatedGenerations::launch() {
 
 GenerationResult SimulatedGenerations::ended(std::int64_t lost_samples) const {
   GenerationResult result;
-  result.exit_code = exit_environment_error;
+  result.end = GenerationResult::End::environment_error;
   result.drawn = steward_.end_of_generation();
   result.message = describe(*result.drawn);
   result.lost_samples = lost_samples;
   return result;
 }
 
-/// In a copy of this process: libtorch must not be used before a process is copied. Returns when it has
-/// ended.
-void SimulatedGenerations::run_apart(const std::function<int()>& body) const {
-  const std::string log = out_ + "/generation.log";
-  std::exception_ptr failure;
-  ProcessQueue queue{.count = 1, .start = {}, .ended = {}};
-  queue.start = [&](std::size_t, const sigset_t& blocked_signals) {
-    const Descriptor output = create_file(log);
-    return start_function(body,
-                          {.output = output.number(), .own_group = true, .blocked_signals = blocked_signals});
-  };
-  queue.ended = [&](std::size_t, const ExitStatus& status, std::exception_ptr error) {
-    const std::string what = fmt::format("generation {}", job_.generation()->number());
-    failure = error ? std::move(error) : error_of(what, log, status);
-  };
-  run_processes(queue, 1);
-  std::filesystem::remove(log);
-  if (failure) std::rethrow_exception(failure);
+/// Returns when it has ended: libtorch must not be used before a process is copied.
+void SimulatedGenerations::run_apart(const std::function<void()>& body) const {
+  simulator_.apart(body, fmt::format("generation {}", job_.generation()->number()));
 }
 
 /// From where the job starts again after a generation that was cut, and what is done again.
@@ -138,45 +119,26 @@ json SimulatedGenerations::describe_point(const Journal& cut) const {
   return {{"point", point ? to_json(*point) : json()}, {"lost_samples", samples_after(job_, point, cut)}};
 }
 
-/// Also looks for the point of restart. Returns the exit code.
-int SimulatedGenerations::simulate_here(std::optional<Seconds> until) const {
-  begin_output({});
-  const int code = exit_code_of([&] {
-    const sim::JobRun run = simulate_(until);
-    json figures = {{"is_cut", run.is_cut},
-                    {"makespan_s", run.makespan.count()},
-                    {"physics", run.physics},
-                    {"warnings", run.warnings}};
-    const bool may_lose_more = job_.checkpoints().commits.are_on_machines();
-    if (run.is_cut) {
-      const auto before = may_lose_more ? find_restart_point(job_) : std::nullopt;
-      if (const auto& end = *steward_.end_of_generation(); end.how) lose_machines(job_, {end.slot});
-      figures.update(describe_point(run.journal));
-      figures["point_before"] = before ? to_json(*before) : json();
-    }
-    write_run(file(), figures, run.is_cut && !may_lose_more ? Journal() : run.journal);
-    return exit_success;
-  });
-  std::fflush(stdout);
-  std::fflush(stderr);
-  return code;
-}
-
-/// Returns the exit code.
-int SimulatedGenerations::find_point_here() const {
-  begin_output({});
-  const int code = exit_code_of([&] {
-    write_run(file(), describe_point(cut_), {});
-    return exit_success;
-  });
-  std::fflush(stdout);
-  std::fflush(stderr);
-  return code;
+/// Also looks for the point of restart.
+void SimulatedGenerations::simulate_here(std::optional<Seconds> until) const {
+  const SimulatedRun run = simulator_.simulate(until);
+  json figures = {{"is_cut", run.is_cut},
+                  {"makespan_s", run.makespan.count()},
+                  {"physics", run.physics},
+                  {"warnings", run.warnings}};
+  const bool may_lose_more = job_.checkpoints().commits.are_on_machines();
+  if (run.is_cut) {
+    const auto before = may_lose_more ? find_restart_point(job_) : std::nullopt;
+    if (const auto& end = *steward_.end_of_generation(); end.how) lose_machines(job_, {end.slot});
+    figures.update(describe_point(run.journal));
+    figures["point_before"] = before ? to_json(*before) : json();
+  }
+  write_run(file(), figures, run.is_cut && !may_lose_more ? Journal() : run.journal);
 }
 
 std::optional<ResumePoint> SimulatedGenerations::restart_point(GenerationResult& result) {
   if (!std::exchange(has_lost_more_, false)) return point_;
-  run_apart([this] { return find_point_here(); });
+  run_apart([this] { write_run(file(), describe_point(cut_), {}); });
   const json figures = read_run(file()).figures;
   std::filesystem::remove(file());
   const auto before = std::exchange(point_, point_in(figures));
@@ -186,7 +148,9 @@ std::optional<ResumePoint> SimulatedGenerations::restart_point(GenerationResult&
 }
 
 void SimulatedGenerations::write_membership(bool as_drawn) {
-  write_known_membership(out_, steward_, as_drawn ? std::nullopt : std::optional(began_));
+  const auto until = as_drawn ? std::nullopt : std::optional(began_);
+  if (const auto problem = write_known_membership(out_, steward_, until); !problem.empty())
+    simulator_.tell(problem);
 }
 
 Seconds SimulatedGenerations::decide_next(const GenerationResult&, Seconds) {
@@ -196,4 +160,4 @@ Seconds SimulatedGenerations::decide_next(const GenerationResult&, Seconds) {
   return Seconds(0);
 }
 
-}  // namespace tandem::cli
+}  // namespace tandem

@@ -182,7 +182,10 @@ std::optional<std::string> included_by(std::string_view line) {
 
 void check_includes(const std::string& path, const std::string& text, Texts& problems) {
   const Layer* layer = layer_of(path);
-  if (layer == nullptr) return;
+  if (layer == nullptr) {
+    if (!path.starts_with("tests/")) problems.push_back("is in a folder that no layer allows");
+    return;
+  }
   for (const auto& line : lines_of(text)) {
     const auto included = included_by(line);
     if (!included) continue;
@@ -439,17 +442,23 @@ TEST(TidyChecks, AllowedIncludes) {
     EXPECT_EQ(snippet(path, include(header)), Texts()) << path << ' ' << header;
 }
 
+TEST(TidyChecks, EveryFolderHasALayer) {
+  EXPECT_EQ(snippet("cli/a.cpp", ""), Texts{"is in a folder that no layer allows"});
+  EXPECT_EQ(snippet("workloads/job/a.cpp", ""), Texts{"is in a folder that no layer allows"});
+  EXPECT_EQ(snippet("tests/cli/a.cpp", ""), Texts());
+}
+
 TEST(TidyChecks, Words) {
   const std::string undone =
       "// TO"
       "DO: later\n";
-  EXPECT_EQ(snippet("cli/a.cpp", undone), Texts{"leaves something to be done in a comment"});
+  EXPECT_EQ(snippet("cli/jobs/a.cpp", undone), Texts{"leaves something to be done in a comment"});
   EXPECT_EQ(snippet("workloads/roles/a.cpp", "void f() try {} catch ( ... ) {}\n"),
             Texts{"a role may not catch everything"});
   EXPECT_EQ(snippet("runtime/mpi/a.cpp", "void f() try {} catch (...) {}\n"), Texts());
   const Texts world = {"may not know which world it is in: no conditional compilation here"};
   EXPECT_EQ(snippet("workloads/roles/a.cpp", "#ifdef SIM\n#endif\n"), world);
-  EXPECT_EQ(snippet("policies/a.hpp", "  # if SIM\n#endif\n"), world);
+  EXPECT_EQ(snippet("policies/sync/a.hpp", "  # if SIM\n#endif\n"), world);
   EXPECT_EQ(snippet("runtime/mpi/a.cpp", "#ifdef CUDA\n#endif\n"), Texts());
   EXPECT_EQ(snippet("sim/a.cpp", "if (is_simulated()) return;\n"), Texts{"may not ask which world it is in"});
   EXPECT_EQ(snippet("sim/a.hpp", "using  namespace std;\n"), Texts{"a header may not say 'using namespace'"});
@@ -464,9 +473,9 @@ TEST(TidyChecks, Processes) {
     EXPECT_EQ(snippet("sim/a.cpp", std::string("int a = ") + call + ";\n"), refused) << call;
   EXPECT_EQ(snippet("runtime/process/process.cpp", "int a = fork();\n"), Texts());
   EXPECT_EQ(snippet("tests/sim/a.cpp", "int a = fork();\n"), Texts());
-  EXPECT_EQ(snippet("cli/a.cpp", "int file_system(int);\nint a = b.system();\nint c = d->fork();\n"),
+  EXPECT_EQ(snippet("cli/jobs/a.cpp", "int file_system(int);\nint a = b.system();\nint c = d->fork();\n"),
             Texts());
-  EXPECT_EQ(snippet("cli/a.cpp", "int fork_all(int);\nint system = 1;\n"), Texts());
+  EXPECT_EQ(snippet("cli/jobs/a.cpp", "int fork_all(int);\nint system = 1;\n"), Texts());
 }
 
 TEST(TidyChecks, CommentsAndLiteralsAreIgnored) {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "workloads/job/placement/needed_machines.hpp"
-#include "workloads/job/placement/tier_check.hpp"
+#include "workloads/job/placement/stable_roles.hpp"
 #include "workloads/job/plan/commit_plan.hpp"
 #include "workloads/job/plan/departing_nodes.hpp"
 #include "workloads/job/plan/fates_of_job.hpp"
@@ -60,7 +60,7 @@ Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
   if (!this->spec().experiment.transience.may_depart()) return;
   fates_of(*this);
   check_known_lifetimes(*this);
-  check_tiers(this->spec().experiment, this->spec().platform, roster());
+  check_stable_roles(this->spec().experiment, this->spec().platform, roster());
   check_storage_hosts(*this);
 }
 

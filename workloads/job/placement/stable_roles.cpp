@@ -1,4 +1,4 @@
-#include "workloads/job/placement/tier_check.hpp"
+#include "workloads/job/placement/stable_roles.hpp"
 
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@
 namespace tandem {
 namespace {
 
-std::vector<provisioning::TieredHost> tiered_hosts(const Experiment& experiment,
-                                                   const platforms::Description& platform,
-                                                   const Roster& roster) {
-  std::map<std::string, provisioning::TieredHost> hosts;
+std::vector<provisioning::HostOfRoles> hosts_of_roles(const Experiment& experiment,
+                                                      const platforms::Description& platform,
+                                                      const Roster& roster) {
+  std::map<std::string, provisioning::HostOfRoles> hosts;
   const LifetimesOfHosts lifetimes(experiment.transience);
   for (std::size_t rank = 0; rank < roster.assignments().size(); ++rank) {
     const RankAssignment& assignment = roster.assignment(static_cast<Rank>(rank));
@@ -33,19 +33,20 @@ std::vector<provisioning::TieredHost> tiered_hosts(const Experiment& experiment,
     const bool is_worker = assignment.role == RankAssignment::Role::worker;
     if (lifetimes.may_depart(platform.host(assignment.host), is_worker)) host.may_depart = true;
   }
-  std::vector<provisioning::TieredHost> all;
+  std::vector<provisioning::HostOfRoles> all;
   for (auto& [name, host] : hosts) all.push_back(std::move(host));
   return all;
 }
 
 }  // namespace
 
-void check_tiers(const Experiment& experiment, const platforms::Description& platform, const Roster& roster) {
+void check_stable_roles(const Experiment& experiment, const platforms::Description& platform,
+                        const Roster& roster) {
   if (experiment.recovery.provisioning != "tiers") return;
   if (experiment.placement.evaluator == first_worker_evaluates)
     throw KeyError("placement.evaluator",
                    "a host whose machine stays, or none, with recovery.provisioning tiers", "'first-worker'");
-  const auto flaw = provisioning::find_tier_flaw(tiered_hosts(experiment, platform, roster));
+  const auto flaw = provisioning::find_misplaced_role(hosts_of_roles(experiment, platform, roster));
   if (!flaw) return;
   const char* const expected =
       flaw->should_stay ? "all ranks but workers and keepers on hosts that stay (of no worker, and without "

@@ -1,4 +1,4 @@
-// Whether the ranks of a job are on hosts of the tiers that recovery.provisioning tiers asks for.
+// Whether the ranks of a job that have to stay are on hosts that stay, as recovery.provisioning tiers asks.
 #pragma once
 
 #include "platforms/description.hpp"
@@ -8,6 +8,7 @@
 namespace tandem {
 
 /// Errors: ConfigError naming the rank that is not, and its host.
-void check_tiers(const Experiment& experiment, const platforms::Description& platform, const Roster& roster);
+void check_stable_roles(const Experiment& experiment, const platforms::Description& platform,
+                        const Roster& roster);
 
 }  // namespace tandem

@@ -11,7 +11,7 @@
 
 #include "platforms/description_network.hpp"
 #include "sim/simulation.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem::sim {

@@ -29,7 +29,7 @@ inline Texts up_to(const Texts& folders) {
 
 // What each sub-folder may include, lowest layer first: an entry may name only folders above it in this list,
 // and itself.
-inline const std::vector<Layer>& lower_layers() {
+inline const std::vector<Layer>& layers_of_policies() {
   static const std::vector<Layer> all = {
       {"policies/vocabulary/", {"policies/vocabulary/"}, {}},
       {"policies/collectives/", {"policies/vocabulary/", "policies/collectives/"}, {}},
@@ -59,6 +59,12 @@ inline const std::vector<Layer>& lower_layers() {
       {"policies/sync/local_steps/", sync_family("local_steps/"), {}},
       {"policies/sync/asynchronous/", sync_family("asynchronous/"), {}},
       {"policies/sync/decentralised/", sync_family("decentralised/"), {}},
+  };
+  return all;
+}
+
+inline const std::vector<Layer>& layers_of_inputs() {
+  static const std::vector<Layer> all = {
       // The rank program reads these two folders; they use neither SimGrid nor Boost.
       {"platforms/description", {"policies/vocabulary/", "platforms/description"}, {"nlohmann/"}},
       {"platforms/device_catalog", {"policies/vocabulary/", "platforms/description"}, {}},
@@ -78,13 +84,17 @@ inline const std::vector<Layer>& lower_layers() {
       {"workloads/discovery/",
        {"policies/vocabulary/", "platforms/discovery/", "workloads/context.hpp", "workloads/discovery/"},
        {}},
-      {"workloads/experiment/",
-       {"policies/vocabulary/", "workloads/experiment/"},
-       {"nlohmann/", "yaml-cpp/"}},
       {"workloads/data/",
        {"policies/cache/", "policies/sampling/", "policies/vocabulary/", "workloads/files/",
         "workloads/data/"},
        {"fmt/", "zlib.h", "zstd.h", "spng.h", "turbojpeg.h", "sys/", "unistd.h", "fcntl.h"}},
+      {"workloads/experiment/",
+       {"policies/vocabulary/", "workloads/experiment/"},
+       {"nlohmann/", "yaml-cpp/"}},
+      // The one place that looks names up in the catalogues.
+      {"workloads/experiment/resolved_experiment",
+       {"policies/", "workloads/data/augmentation.hpp", "workloads/experiment/"},
+       {}},
       {"workloads/model/", {"policies/", "workloads/vectors/", "workloads/data/", "workloads/model/"}, {}},
       {"workloads/learner/",
        {"policies/vocabulary/", "workloads/files/", "workloads/vectors/", "workloads/data/",
@@ -102,27 +112,45 @@ inline const std::vector<Layer>& lower_layers() {
   return all;
 }
 
-inline const std::vector<Layer>& upper_layers() {
+inline const std::vector<Layer>& layers_of_jobs() {
   static const std::vector<Layer> all = {
-      {"workloads/job/",
-       up_to(
-           {"files/", "vectors/", "experiment/", "data/", "model/", "learner/", "cost/", "records/", "job/"}),
-       {"nlohmann/", "fmt/", "unistd.h"}},
-      {"workloads/timing/", up_to({"cost/", "job/", "timing/"}), {"nlohmann/", "fmt/"}},
+      {"workloads/job/placement/", up_to({"experiment/", "cost/", "job/placement/"}), {"fmt/"}},
+      {"workloads/job/plan/",
+       up_to({"files/", "experiment/", "data/", "model/", "learner/", "cost/", "records/", "job/placement/",
+              "job/plan/"}),
+       {"nlohmann/", "fmt/"}},
+      {"workloads/job/check/",
+       up_to({"experiment/", "data/", "model/", "learner/", "cost/", "records/", "job/"}),
+       {"nlohmann/", "fmt/"}},
+      {"workloads/timing/",
+       up_to({"cost/", "job/placement/", "job/plan/", "timing/"}),
+       {"nlohmann/", "fmt/"}},
       {"workloads/checkpoint/",
-       up_to({"files/", "vectors/", "model/", "learner/", "records/", "job/", "checkpoint/"}),
+       up_to({"files/", "vectors/", "model/", "learner/", "records/", "job/placement/", "job/plan/",
+              "checkpoint/"}),
        {"nlohmann/", "fmt/"}},
       {"workloads/membership/", up_to({"vectors/", "experiment/", "records/", "membership/"}), {}},
+      {"workloads/membership/generations/",
+       up_to({"data/tier_index.hpp", "files/", "experiment/", "records/", "job/placement/", "job/plan/",
+              "checkpoint/", "membership/"}),
+       {"nlohmann/", "fmt/"}},
       {"workloads/exchange/",
-       up_to({"vectors/", "model/", "learner/", "records/", "job/", "exchange/"}),
+       up_to({"vectors/", "model/", "learner/", "records/", "job/placement/", "job/plan/", "exchange/"}),
        {"fmt/"}},
       {"workloads/roles/",
-       up_to({"files/", "vectors/", "data/", "model/", "learner/", "records/", "job/", "checkpoint/",
-              "membership/", "exchange/", "roles/"}),
+       up_to({"files/", "vectors/", "data/", "model/", "learner/", "records/", "job/placement/", "job/plan/",
+              "checkpoint/", "membership/", "exchange/", "roles/"}),
        {"nlohmann/", "fmt/"}},
       {"workloads/calibration/",
-       up_to({"vectors/", "data/", "model/", "cost/", "job/", "exchange/", "roles/", "calibration/"}),
+       up_to({"vectors/", "data/", "model/", "cost/", "job/placement/", "job/plan/", "exchange/", "roles/",
+              "calibration/"}),
        {"nlohmann/", "fmt/", "unistd.h", "fcntl.h"}},
+  };
+  return all;
+}
+
+inline const std::vector<Layer>& layers_of_worlds() {
+  static const std::vector<Layer> all = {
       {"sim/",
        {"policies/", "platforms/", "workloads/", "sim/"},
        {"simgrid/", "xbt/", "boost/property_tree/", "nlohmann/", "fmt/", "sys/", "unistd.h"}},
@@ -157,14 +185,21 @@ inline const std::vector<Layer>& upper_layers() {
        {"policies/", "platforms/description", "platforms/discovery/", "workloads/", "runtime/"},
        {"mpi.h", "nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h", "poll.h", "signal.h", "pthread.h",
         "sched.h", "getopt.h", "time.h", "arpa/inet.h", "ifaddrs.h", "dlfcn.h", "malloc.h"}},
+  };
+  return all;
+}
+
+inline const std::vector<Layer>& layers_of_use() {
+  static const std::vector<Layer> all = {
       {"validation/compare/",
-       {"policies/", "workloads/experiment/", "workloads/records/", "workloads/job/data_plan.hpp",
-        "workloads/job/commit_machines.hpp", "workloads/job/recovery_plan.hpp",
-        "workloads/job/resolved_experiment.hpp", "validation/compare/"},
+       {"policies/", "workloads/experiment/", "workloads/records/", "workloads/job/plan/data_plan.hpp",
+        "workloads/job/plan/commit_machines.hpp", "workloads/job/plan/recovery_plan.hpp",
+        "validation/compare/"},
        {"nlohmann/", "fmt/", "boost/math/", "math.h"}},
       {"validation/campaign/",
-       {"policies/vocabulary/", "workloads/experiment/", "workloads/records/", "workloads/job/ensemble.hpp",
-        "workloads/job/experiment_file.hpp", "validation/compare/", "validation/campaign/"},
+       {"policies/vocabulary/", "workloads/experiment/", "workloads/records/",
+        "workloads/job/plan/ensemble.hpp", "workloads/job/check/experiment_file.hpp", "validation/compare/",
+        "validation/campaign/"},
        {"nlohmann/", "fmt/", "yaml-cpp/"}},
       {"validation/page/", {"validation/page/"}, {}},
       {"validation/report/",
@@ -172,18 +207,39 @@ inline const std::vector<Layer>& upper_layers() {
         "workloads/experiment/", "workloads/files/", "workloads/records/", "validation/compare/",
         "validation/campaign/study_section.hpp", "validation/page/", "validation/report/"},
        {"nlohmann/", "fmt/"}},
-      {"cli/",
+      {"cli/shared/",
+       {"policies/vocabulary/", "platforms/", "workloads/", "runtime/process/", "runtime/launcher/",
+        "validation/", "cli/shared/"},
+       {"CLI/", "nlohmann/", "fmt/", "unistd.h", "signal.h", "fcntl.h"}},
+      {"cli/machines/",
+       {"policies/vocabulary/", "platforms/", "workloads/", "runtime/process/", "runtime/launcher/",
+        "runtime/cluster/", "runtime/machines/", "validation/compare/", "cli/shared/", "cli/machines/"},
+       {"CLI/", "nlohmann/", "fmt/", "unistd.h"}},
+      {"cli/jobs/",
+       {"policies/", "platforms/", "workloads/", "sim/", "runtime/process/", "runtime/launcher/",
+        "cli/shared/", "cli/machines/", "cli/jobs/"},
+       {"nlohmann/", "fmt/"}},
+      {"cli/studies/",
+       {"policies/vocabulary/", "workloads/", "runtime/process/", "runtime/launcher/", "validation/",
+        "cli/shared/", "cli/machines/", "cli/jobs/", "cli/studies/"},
+       {"CLI/", "nlohmann/", "fmt/"}},
+      {"cli/fit/",
+       {"policies/", "platforms/host_properties.hpp", "workloads/", "cli/shared/", "cli/jobs/", "cli/fit/"},
+       {"nlohmann/", "fmt/", "unistd.h"}},
+      {"cli/commands/",
        {"policies/", "platforms/", "workloads/", "sim/", "runtime/process/", "runtime/launcher/",
         "runtime/cluster/", "runtime/machines/", "validation/", "cli/"},
-       {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "fcntl.h"}},
+       {"CLI/", "nlohmann/", "fmt/", "unistd.h"}},
   };
   return all;
 }
 
 inline const std::vector<Layer>& layers() {
   static const std::vector<Layer> all = [] {
-    std::vector<Layer> joined = lower_layers();
-    joined.insert(joined.end(), upper_layers().begin(), upper_layers().end());
+    std::vector<Layer> joined;
+    for (const auto* part : {&layers_of_policies(), &layers_of_inputs(), &layers_of_jobs(),
+                             &layers_of_worlds(), &layers_of_use()})
+      joined.insert(joined.end(), part->begin(), part->end());
     return joined;
   }();
   return all;

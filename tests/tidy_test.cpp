@@ -15,15 +15,32 @@
 #include <vector>
 
 #include "tests/support/paths.hpp"
+#include "tests/tidy_exceptions.hpp"
 #include "tests/tidy_layers.hpp"
+#include "tests/tidy_sizes.hpp"
 
 namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t longest_file = 600;
-constexpr std::size_t longest_function = 80;
+/// Of sizes that tidy_exceptions.hpp does not list, and of those that it lists.
+struct SizeLimit {
+  std::string unit;
+  std::size_t most;
+  std::size_t most_of_listed;  ///< a row above it has the size itself
+  const std::vector<SizeRow>& rows;
+};
+
+const SizeLimit& limit_of_functions() {
+  static const SizeLimit limit = {"lines", 70, 70, long_functions()};
+  return limit;
+}
+
+const SizeLimit& limit_of_classes() {
+  static const SizeLimit limit = {"members", 40, 60, large_classes()};
+  return limit;
+}
 
 // Standard headers that would give a policy access to its environment, or whose results differ between
 // machines.
@@ -165,7 +182,10 @@ std::optional<std::string> included_by(std::string_view line) {
 
 void check_includes(const std::string& path, const std::string& text, Texts& problems) {
   const Layer* layer = layer_of(path);
-  if (layer == nullptr) return;
+  if (layer == nullptr) {
+    if (!path.starts_with("tests/")) problems.push_back("is in a folder that no layer allows");
+    return;
+  }
   for (const auto& line : lines_of(text)) {
     const auto included = included_by(line);
     if (!included) continue;
@@ -217,20 +237,27 @@ void check_words(const std::string& path, const std::string& text, const std::st
     problems.push_back("a header needs '#pragma once'");
 }
 
-/// Free functions and members defined outside their class, in clang-format's layout: the body ends with a
-/// brace in the first column, and begins after the last line that starts in the first column.
-void check_functions(const std::string& text, const std::string& blanked, Texts& problems) {
-  const Texts lines = lines_of(blanked);
-  const Texts written = lines_of(text);
-  std::size_t start = 0;
-  for (std::size_t at = 0; at < lines.size(); ++at) {
-    const std::string& line = lines[at];
-    if (line.empty() || is_space(line.front())) continue;
-    const std::string code = line.substr(0, line.find_last_not_of(' ') + 1);
-    if (code == "}" && written[at] == "}" && at - start + 1 > longest_function)
-      problems.push_back("function of " + std::to_string(at - start + 1) + " lines: " + written[start]);
-    start = at;
-  }
+/// A row that allows more than is needed is a problem too, so that rows only fall.
+void check_size(const std::string& path, const Sized& found, const SizeLimit& limit, Texts& problems) {
+  const auto row = std::ranges::find_if(
+      limit.rows, [&](const SizeRow& one) { return path == one.path && found.name == one.name; });
+  const bool is_listed = row != limit.rows.end();
+  const std::size_t most = is_listed ? row->most : limit.most;
+  const std::string has =
+      found.name + ": has " + std::to_string(found.size) + ' ' + limit.unit + ", expected ";
+  if (found.size > most)
+    problems.push_back(has + "at most " + std::to_string(most));
+  else if (is_listed && found.size <= limit.most)
+    problems.push_back(has + "no row in tests/tidy_exceptions.hpp");
+  else if (is_listed && most != std::max(found.size, limit.most_of_listed))
+    problems.push_back(has + std::to_string(std::max(found.size, limit.most_of_listed)) +
+                       " in its row of tests/tidy_exceptions.hpp");
+}
+
+void check_sizes(const std::string& path, const std::string& text, const std::string& code, Texts& problems) {
+  for (const Sized& found : functions_of(lines_of(text), lines_of(code)))
+    check_size(path, found, limit_of_functions(), problems);
+  for (const Sized& found : classes_of(code)) check_size(path, found, limit_of_classes(), problems);
 }
 
 /// All problems of one file. `has_header`: there is a header of the same name, whose comment counts for both
@@ -241,9 +268,7 @@ Texts problems_of(const std::string& path, const std::string& text, bool has_hea
   const std::string code = code_of(text);
   check_includes(path, text, problems);
   check_words(path, text, code, problems);
-  const auto count = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-  if (count > longest_file) problems.push_back("has " + std::to_string(count) + " lines");
-  check_functions(text, code, problems);
+  check_sizes(path, text, code, problems);
   return problems;
 }
 
@@ -293,6 +318,21 @@ TEST(Tidy, EverySourceFile) {
   }
 }
 
+bool names_one_of(const SizeRow& row, const std::vector<Sized>& sizes) {
+  return std::ranges::find(sizes, row.name, &Sized::name) != sizes.end();
+}
+
+TEST(Tidy, EveryExceptionIsNeeded) {
+  const fs::path root = testing::source_folder();
+  for (const SizeRow& row : large_classes())
+    EXPECT_TRUE(names_one_of(row, classes_of(code_of(read(root / row.path))))) << row.path << ' ' << row.name;
+  for (const SizeRow& row : long_functions()) {
+    const std::string text = read(root / row.path);
+    EXPECT_TRUE(names_one_of(row, functions_of(lines_of(text), lines_of(code_of(text)))))
+        << row.path << ' ' << row.name;
+  }
+}
+
 TEST(Tidy, EveryBuildFile) {
   const fs::path root = testing::source_folder();
   for (const auto& path : tree().build_files) {
@@ -329,15 +369,15 @@ TEST(TidyChecks, ForbiddenIncludes) {
       {"policies/sync/a.cpp", "<unistd.h>"},
       {"platforms/load.cpp", "\"policies/sync/policy.hpp\""},
       {"platforms/load.cpp", "<mpi.h>"},
-      {"platforms/load.cpp", "\"workloads/job/job.hpp\""},
+      {"platforms/load.cpp", "\"workloads/job/plan/job.hpp\""},
       {"platforms/description.cpp", "<simgrid/s4u.hpp>"},
       {"platforms/description.hpp", "<boost/graph/adjacency_list.hpp>"},
-      {"workloads/job/job.cpp", "<simgrid/s4u.hpp>"},
-      {"workloads/job/job.cpp", "<mpi.h>"},
-      {"workloads/job/job.cpp", "<torch/torch.h>"},
-      {"workloads/job/job.cpp", "\"sim/sim_context.hpp\""},
-      {"workloads/job/job.cpp", "\"runtime/mpi/mpi_context.hpp\""},
-      {"workloads/job/job.cpp", "\"platforms/load.hpp\""},
+      {"workloads/job/plan/job.cpp", "<simgrid/s4u.hpp>"},
+      {"workloads/job/plan/job.cpp", "<mpi.h>"},
+      {"workloads/job/plan/job.cpp", "<torch/torch.h>"},
+      {"workloads/job/plan/job.cpp", "\"sim/sim_context.hpp\""},
+      {"workloads/job/plan/job.cpp", "\"runtime/mpi/mpi_context.hpp\""},
+      {"workloads/job/plan/job.cpp", "\"platforms/load.hpp\""},
       {"workloads/roles/worker.cpp", "<cuda_runtime.h>"},
       {"workloads/roles/worker.cpp", "<torch/torch.h>"},
       {"workloads/learner/torch_learner.cpp", "<mpi.h>"},
@@ -350,8 +390,8 @@ TEST(TidyChecks, ForbiddenIncludes) {
       {"validation/compare/a.cpp", "\"runtime/mpi/wire.hpp\""},
       {"validation/compare/a.cpp", "<simgrid/s4u.hpp>"},
       {"validation/compare/a.cpp", "<mpi.h>"},
-      {"cli/a.cpp", "<mpi.h>"},
-      {"cli/a.cpp", "\"runtime/mpi/mpi_context.hpp\""},
+      {"cli/jobs/a.cpp", "<mpi.h>"},
+      {"cli/commands/a.cpp", "\"runtime/mpi/mpi_context.hpp\""},
       // Sub-folders may include only lower layers.
       {"policies/sync/rounds/a.cpp", "\"policies/sync/local_steps/esync.hpp\""},
       {"policies/sync/common/a.cpp", "\"policies/sync/rounds/bsp.hpp\""},
@@ -361,11 +401,16 @@ TEST(TidyChecks, ForbiddenIncludes) {
       {"policies/checkpointing/a.cpp", "<boost/math/special_functions/lambert_w.hpp>"},
       {"policies/recovery/a.cpp", "\"policies/lifetimes/fates.hpp\""},
       {"policies/provisioning/a.cpp", "\"policies/recovery/policy.hpp\""},
-      {"workloads/context.hpp", "\"workloads/job/job.hpp\""},
-      {"workloads/experiment/a.cpp", "\"workloads/job/catalogues.hpp\""},
-      {"workloads/data/a.cpp", "\"workloads/job/job.hpp\""},
+      {"workloads/context.hpp", "\"workloads/job/plan/job.hpp\""},
+      {"workloads/experiment/a.cpp", "\"workloads/job/check/catalogues.hpp\""},
+      {"workloads/data/a.cpp", "\"workloads/job/plan/job.hpp\""},
       {"workloads/model/a.cpp", "\"workloads/learner/learner.hpp\""},
-      {"workloads/job/a.cpp", "\"workloads/roles/worker.hpp\""},
+      {"workloads/job/plan/a.cpp", "\"workloads/roles/worker.hpp\""},
+      {"workloads/job/placement/a.cpp", "\"workloads/job/plan/job.hpp\""},
+      {"workloads/job/plan/a.cpp", "\"workloads/job/check/limits.hpp\""},
+      {"workloads/exchange/a.cpp", "\"workloads/job/check/limits.hpp\""},
+      {"cli/shared/a.cpp", "\"cli/jobs/resume.hpp\""},
+      {"cli/jobs/a.cpp", "\"cli/commands/commands.hpp\""},
       {"workloads/exchange/a.cpp", "\"workloads/roles/worker.hpp\""},
       {"runtime/gpu/a.cpp", "\"runtime/mpi/mpi_check.hpp\""},
       {"runtime/gpu/a.cpp", "<mpi.h>"},
@@ -383,31 +428,37 @@ TEST(TidyChecks, AllowedIncludes) {
                                           {"policies/sync/a.cpp", "<vector>"},
                                           {"policies/vocabulary/check.cpp", "<cstdio>"},
                                           {"platforms/load.cpp", "<simgrid/s4u/Host.hpp>"},
-                                          {"workloads/job/job.cpp", "\"platforms/description.hpp\""},
-                                          {"workloads/job/job.cpp", "<chrono>"},
+                                          {"workloads/job/plan/job.cpp", "\"platforms/description.hpp\""},
+                                          {"workloads/job/plan/job.cpp", "<chrono>"},
                                           {"workloads/learner/torch_learner.cpp", "<torch/nn.h>"},
                                           {"sim/a.cpp", "\"workloads/context.hpp\""},
                                           {"runtime/mpi/a.cpp", "<mpi.h>"},
                                           {"validation/compare/a.cpp", "\"policies/sync/policy.hpp\""},
                                           {"validation/report/a.cpp", "\"validation/compare/compare.hpp\""},
                                           {"workloads/roles/a.cpp", "\"workloads/exchange/replica.hpp\""},
-                                          {"cli/a.cpp", "\"runtime/launcher/launcher.hpp\""},
+                                          {"cli/commands/a.cpp", "\"runtime/launcher/launcher.hpp\""},
                                           {"tests/sim/a.cpp", "<simgrid/s4u.hpp>"}};
   for (const auto& [path, header] : allowed)
     EXPECT_EQ(snippet(path, include(header)), Texts()) << path << ' ' << header;
+}
+
+TEST(TidyChecks, EveryFolderHasALayer) {
+  EXPECT_EQ(snippet("cli/a.cpp", ""), Texts{"is in a folder that no layer allows"});
+  EXPECT_EQ(snippet("workloads/job/a.cpp", ""), Texts{"is in a folder that no layer allows"});
+  EXPECT_EQ(snippet("tests/cli/a.cpp", ""), Texts());
 }
 
 TEST(TidyChecks, Words) {
   const std::string undone =
       "// TO"
       "DO: later\n";
-  EXPECT_EQ(snippet("cli/a.cpp", undone), Texts{"leaves something to be done in a comment"});
+  EXPECT_EQ(snippet("cli/jobs/a.cpp", undone), Texts{"leaves something to be done in a comment"});
   EXPECT_EQ(snippet("workloads/roles/a.cpp", "void f() try {} catch ( ... ) {}\n"),
             Texts{"a role may not catch everything"});
   EXPECT_EQ(snippet("runtime/mpi/a.cpp", "void f() try {} catch (...) {}\n"), Texts());
   const Texts world = {"may not know which world it is in: no conditional compilation here"};
   EXPECT_EQ(snippet("workloads/roles/a.cpp", "#ifdef SIM\n#endif\n"), world);
-  EXPECT_EQ(snippet("policies/a.hpp", "  # if SIM\n#endif\n"), world);
+  EXPECT_EQ(snippet("policies/sync/a.hpp", "  # if SIM\n#endif\n"), world);
   EXPECT_EQ(snippet("runtime/mpi/a.cpp", "#ifdef CUDA\n#endif\n"), Texts());
   EXPECT_EQ(snippet("sim/a.cpp", "if (is_simulated()) return;\n"), Texts{"may not ask which world it is in"});
   EXPECT_EQ(snippet("sim/a.hpp", "using  namespace std;\n"), Texts{"a header may not say 'using namespace'"});
@@ -422,9 +473,9 @@ TEST(TidyChecks, Processes) {
     EXPECT_EQ(snippet("sim/a.cpp", std::string("int a = ") + call + ";\n"), refused) << call;
   EXPECT_EQ(snippet("runtime/process/process.cpp", "int a = fork();\n"), Texts());
   EXPECT_EQ(snippet("tests/sim/a.cpp", "int a = fork();\n"), Texts());
-  EXPECT_EQ(snippet("cli/a.cpp", "int file_system(int);\nint a = b.system();\nint c = d->fork();\n"),
+  EXPECT_EQ(snippet("cli/jobs/a.cpp", "int file_system(int);\nint a = b.system();\nint c = d->fork();\n"),
             Texts());
-  EXPECT_EQ(snippet("cli/a.cpp", "int fork_all(int);\nint system = 1;\n"), Texts());
+  EXPECT_EQ(snippet("cli/jobs/a.cpp", "int fork_all(int);\nint system = 1;\n"), Texts());
 }
 
 TEST(TidyChecks, CommentsAndLiteralsAreIgnored) {
@@ -448,16 +499,63 @@ std::string function_of(std::size_t lines, const std::string& indent) {
 }
 
 TEST(TidyChecks, Lengths) {
-  EXPECT_EQ(snippet("sim/a.cpp", function_of(longest_function, "")), Texts());
-  EXPECT_EQ(snippet("sim/a.cpp", "int a;\n\n" + function_of(longest_function + 1, "")),
-            Texts{"function of 81 lines: void long_one(int a,"});
+  EXPECT_EQ(snippet("sim/a.cpp", function_of(70, "")), Texts());
+  EXPECT_EQ(snippet("sim/a.cpp", "int a;\n\n" + function_of(71, "")),
+            Texts{"void long_one(int a,: has 71 lines, expected at most 70"});
   // A long class or namespace is not a long function.
-  EXPECT_EQ(snippet("sim/a.cpp", "struct A {\n" + function_of(longest_function + 1, "  ") + "};\n"), Texts());
+  EXPECT_EQ(snippet("sim/a.cpp", "struct A {\n" + function_of(70, "  ") + function_of(70, "  ") + "};\n"),
+            Texts());
+  EXPECT_EQ(snippet("sim/a.cpp", "struct A {\n" + function_of(71, "  ") + "};\n"),
+            Texts{"void long_one(int a,: has 71 lines, expected at most 70"});
   EXPECT_EQ(snippet("sim/a.cpp", "namespace a {\n" + std::string(100, '\n') + "}  // namespace a\n"),
             Texts());
-  const std::string full = "// What.\n" + std::string(longest_file - 1, '\n');
-  EXPECT_EQ(problems_of("sim/a.cpp", full, false), Texts());
-  EXPECT_EQ(problems_of("sim/a.cpp", full + '\n', false), Texts{"has 601 lines"});
+}
+
+/// "name members", of each class.
+Texts members_in(const std::string& text) {
+  Texts found;
+  for (const Sized& one : classes_of(code_of(text)))
+    found.push_back(one.name + ' ' + std::to_string(one.size));
+  return found;
+}
+
+TEST(TidyChecks, Members) {
+  EXPECT_EQ(members_in("struct A {\n  int a, b = 1;\n  std::map<int, int> c{{1, 2}};  // int d;\n};\n"),
+            Texts{"A 3"});
+  EXPECT_EQ(members_in("class A : public B {\n public:\n  explicit A(int a) : a_{a}, b_{1} { f(); }\n"
+                       "  ~A() override;\n  A(const A&) = delete;\n  int f(std::vector<int> c = {}) const;\n"
+                       " private:\n  using C = int;\n  friend class D;\n  enum class E { e, f };\n"
+                       "  const int a_;\n  std::function<int(int)> b_ = [](int c) { return c; };\n};\n"),
+            Texts{"A 5"});
+  const Texts nested = {"A::B 1", "A 2"};
+  EXPECT_EQ(
+      members_in("namespace n {\ntemplate <class T>\nstruct A {\n  struct B {\n    int b;\n  };\n"
+                 "  template <class U>\n  void f() {\n    struct Local { int c; };\n  }\n  B b;\n};\n}\n"),
+      nested);
+  EXPECT_EQ(members_in("class A;\nvoid f() { int a; }\nenum class B { a };\n"), Texts());
+  std::string many = "struct A {\n";
+  for (int member = 0; member < 40; ++member) many += "  int a" + std::to_string(member) + ";\n";
+  EXPECT_EQ(snippet("sim/a.cpp", many + "};\n"), Texts());
+  EXPECT_EQ(snippet("sim/a.cpp", many + "  int f();\n};\n"), Texts{"A: has 41 members, expected at most 40"});
+}
+
+TEST(TidyChecks, ExceptionsOnlyFall) {
+  const std::vector<SizeRow> rows = {{"a.hpp", "A", 60}, {"a.hpp", "B", 80}};
+  const SizeLimit limit = {"members", 40, 60, rows};
+  const auto problems = [&](const std::string& name, std::size_t size) {
+    Texts found;
+    check_size("a.hpp", {name, size}, limit, found);
+    return found;
+  };
+  EXPECT_EQ(problems("A", 41), Texts());
+  EXPECT_EQ(problems("A", 60), Texts());
+  EXPECT_EQ(problems("A", 61), Texts{"A: has 61 members, expected at most 60"});
+  EXPECT_EQ(problems("A", 40), Texts{"A: has 40 members, expected no row in tests/tidy_exceptions.hpp"});
+  EXPECT_EQ(problems("B", 80), Texts());
+  EXPECT_EQ(problems("B", 81), Texts{"B: has 81 members, expected at most 80"});
+  EXPECT_EQ(problems("B", 70),
+            Texts{"B: has 70 members, expected 70 in its row of tests/tidy_exceptions.hpp"});
+  EXPECT_EQ(problems("C", 41), Texts{"C: has 41 members, expected at most 40"});
 }
 
 TEST(TidyChecks, BuildFiles) {

@@ -1,4 +1,4 @@
-// Two tiers of machines: workers are on those that may be taken away, and all ranks that hold state or decide
+// Two kinds of machines: workers are on those that may be taken away, and all ranks that hold state or decide
 // on those that stay, so that no departure loses more than a worker. Without prices, that is a rule about the
 // placement, which the job checks; requests go to the slot of the machine that departed.
 #include "policies/provisioning/tiers.hpp"
@@ -16,11 +16,11 @@ class Tiers final : public Policy {
 
 }  // namespace
 
-std::optional<TierFlaw> find_tier_flaw(const std::vector<TieredHost>& hosts) {
-  for (const TieredHost& host : hosts)
-    if (host.may_depart && !host.stable_role.empty()) return TierFlaw{host.name, host.stable_role, true};
-  for (const TieredHost& host : hosts)
-    if (!host.may_depart && host.has_worker) return TierFlaw{host.name, "worker", false};
+std::optional<MisplacedRole> find_misplaced_role(const std::vector<HostOfRoles>& hosts) {
+  for (const HostOfRoles& host : hosts)
+    if (host.may_depart && !host.stable_role.empty()) return MisplacedRole{host.name, host.stable_role, true};
+  for (const HostOfRoles& host : hosts)
+    if (!host.may_depart && host.has_worker) return MisplacedRole{host.name, "worker", false};
   return std::nullopt;
 }
 

@@ -8,19 +8,19 @@
 namespace tandem::provisioning {
 
 /// A host with ranks of the job.
-struct TieredHost {
+struct HostOfRoles {
   std::string name;
   bool may_depart = false;  ///< its machine may be taken away
   bool has_worker = false;
   std::string stable_role = {};  ///< of a rank that has to stay, such as "server"; empty: it has none
 };
 
-/// The first rank that is in the wrong tier.
-struct TierFlaw {
+/// The first rank that is on the wrong kind of host.
+struct MisplacedRole {
   std::string host;
   std::string role;
   bool should_stay = false;  ///< it needs a host whose machine stays; otherwise one that may depart
 };
-std::optional<TierFlaw> find_tier_flaw(const std::vector<TieredHost>& hosts);
+std::optional<MisplacedRole> find_misplaced_role(const std::vector<HostOfRoles>& hosts);
 
 }  // namespace tandem::provisioning

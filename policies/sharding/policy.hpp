@@ -1,5 +1,5 @@
 // How the model is divided among the shards of a parameter server: pure functions of the tensor sizes. The
-// messages of each shard follow from it in workloads/job/shard_layout.hpp.
+// messages of each shard follow from it in workloads/job/plan/shard_layout.hpp.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@
 #include "runtime/machines/agent.hpp"
 #include "runtime/process/running_program.hpp"
 #include "workloads/cost/profile.hpp"
-#include "workloads/job/identity.hpp"
+#include "workloads/job/check/identity.hpp"
 
 namespace tandem {
 namespace {

@@ -15,7 +15,7 @@
 #include "workloads/calibration/compute_speed.hpp"
 #include "workloads/calibration/measurement.hpp"
 #include "workloads/discovery/traffic.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 namespace {

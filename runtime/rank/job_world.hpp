@@ -13,7 +13,7 @@
 #include "runtime/rank/job_clocks.hpp"
 #include "runtime/rank/other_load.hpp"
 #include "runtime/rank/shared_launch.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/records/result_directory.hpp"
 

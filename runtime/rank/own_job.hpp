@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
-#include "workloads/job/job_ranks.hpp"
+#include "workloads/job/placement/job_ranks.hpp"
 
 namespace tandem {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 

@@ -17,7 +17,7 @@
 #include "runtime/mpi/mpi_check.hpp"
 #include "runtime/mpi/wire.hpp"
 #include "workloads/files/whole_file.hpp"
-#include "workloads/job/resume_point.hpp"
+#include "workloads/job/plan/resume_point.hpp"
 
 namespace tandem {
 namespace {

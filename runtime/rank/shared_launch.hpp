@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
-#include "workloads/job/job_ranks.hpp"
+#include "workloads/job/placement/job_ranks.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "runtime/process/running_program.hpp"
-#include "workloads/job/identity.hpp"
+#include "workloads/job/check/identity.hpp"
 
 namespace tandem {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "policies/vocabulary/units.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 

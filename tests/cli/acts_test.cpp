@@ -17,7 +17,7 @@
 #include "tests/cli/command.hpp"
 #include "tests/support/paths.hpp"
 #include "workloads/experiment/keys.hpp"
-#include "workloads/job/catalogues.hpp"
+#include "workloads/job/check/catalogues.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/tandem_main.hpp"
+#include "cli/commands/tandem_main.hpp"
 #include "runtime/process/end_process.hpp"
 #include "workloads/learner/learner.hpp"
 

@@ -1,5 +1,5 @@
 // Tables of events: those that are made from drawn fates give back the lifetimes and the fates.
-#include "cli/events_file.hpp"
+#include "cli/fit/events_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the hosts of a job need on real machines.
-#include "cli/host_needs.hpp"
+#include "cli/machines/host_needs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The estimate of a simulation's real time, with a clock of the test's own.
-#include "cli/long_job.hpp"
+#include "cli/jobs/long_job.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

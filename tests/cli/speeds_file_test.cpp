@@ -1,5 +1,5 @@
 // Tables of training speeds: what is read, and what is refused.
-#include "cli/speeds_file.hpp"
+#include "cli/fit/speeds_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

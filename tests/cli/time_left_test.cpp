@@ -1,5 +1,5 @@
 // Progress: the estimate of the time that is left, and what a log says of it.
-#include "cli/time_left.hpp"
+#include "cli/shared/time_left.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include <random>
 #include <string>
 
-#include "cli/progress.hpp"
+#include "cli/shared/progress.hpp"
 
 namespace tandem::cli {
 namespace TANDEM_FILE {

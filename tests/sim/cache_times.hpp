@@ -20,7 +20,7 @@
 #include "tests/support/cache_client.hpp"
 #include "tests/support/cache_counts.hpp"
 #include "workloads/data/training_replay.hpp"
-#include "workloads/job/cache_clients.hpp"
+#include "workloads/job/placement/cache_clients.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/roles/run_role.hpp"
 

@@ -16,7 +16,7 @@
 #include "tests/sim/simulated_calibration.hpp"
 #include "tests/support/seeds.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/timing/compute_time_sampler.hpp"
 
 namespace tandem {

@@ -15,7 +15,7 @@
 #include "tests/sim/lab.hpp"
 #include "tests/support/paths.hpp"
 #include "workloads/exchange/schedule_runner.hpp"
-#include "workloads/job/all_reduce_plan.hpp"
+#include "workloads/job/plan/all_reduce_plan.hpp"
 
 namespace tandem::sim {
 namespace TANDEM_FILE {

@@ -15,7 +15,7 @@
 #include "policies/checkpointing/replay.hpp"
 #include "tests/sim/training.hpp"
 #include "workloads/checkpoint/state_files.hpp"
-#include "workloads/job/commit_plan.hpp"
+#include "workloads/job/plan/commit_plan.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {

@@ -8,7 +8,7 @@
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/exchange/peer_model.hpp"
 #include "workloads/exchange/replica.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem::testing {
 

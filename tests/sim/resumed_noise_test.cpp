@@ -8,7 +8,7 @@
 #include "platforms/load.hpp"
 #include "tests/sim/temporary_platform.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/timing/compute_time_sampler.hpp"
 
 namespace tandem {

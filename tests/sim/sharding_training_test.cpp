@@ -9,7 +9,7 @@
 
 #include "tests/sim/training.hpp"
 #include "tests/support/server_log.hpp"
-#include "workloads/job/job_document.hpp"
+#include "workloads/job/check/run_description.hpp"
 #include "workloads/records/metrics.hpp"
 
 namespace tandem {

@@ -15,7 +15,7 @@
 #include "tests/sim/temporary_platform.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/calibration/calibration.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/timing/compute_time_sampler.hpp"
 
 namespace tandem::testing {

@@ -24,7 +24,7 @@
 #include "tests/sim/temporary_platform.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/exchange/replica.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/model/optimizer.hpp"
 
 namespace tandem::testing {

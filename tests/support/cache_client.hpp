@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/job/data_plan.hpp"
+#include "workloads/job/plan/data_plan.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/roles/given_samples.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
-#include "workloads/job/ensemble.hpp"
+#include "workloads/job/plan/ensemble.hpp"
 
 namespace tandem::validation {
 namespace {

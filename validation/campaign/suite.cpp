@@ -14,7 +14,7 @@
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/yaml.hpp"
-#include "workloads/job/experiment_file.hpp"
+#include "workloads/job/check/experiment_file.hpp"
 
 namespace tandem::validation {
 namespace {

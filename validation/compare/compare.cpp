@@ -12,7 +12,7 @@
 
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/job/resolved_experiment.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
 #include "workloads/records/metrics.hpp"
 #include "workloads/records/summary.hpp"
 

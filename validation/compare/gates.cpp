@@ -8,7 +8,7 @@
 #include "policies/checkpointing/policy.hpp"
 #include "policies/sampling/sampler.hpp"
 #include "policies/sync/policy.hpp"
-#include "workloads/job/resolved_experiment.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
 #include "workloads/records/jobs_summary.hpp"
 
 namespace tandem::validation {

@@ -8,7 +8,7 @@
 
 #include "policies/cache/policy.hpp"
 #include "validation/compare/gates.hpp"
-#include "workloads/job/resolved_experiment.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
 
 namespace tandem::validation {
 namespace {

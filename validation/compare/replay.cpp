@@ -17,10 +17,10 @@
 #include "policies/recovery/replay.hpp"
 #include "policies/sync/policy.hpp"
 #include "validation/compare/gates.hpp"
-#include "workloads/job/commit_machines.hpp"
-#include "workloads/job/data_plan.hpp"
-#include "workloads/job/recovery_plan.hpp"
-#include "workloads/job/resolved_experiment.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
+#include "workloads/job/plan/commit_machines.hpp"
+#include "workloads/job/plan/data_plan.hpp"
+#include "workloads/job/plan/recovery_plan.hpp"
 #include "workloads/records/jobs_summary.hpp"
 
 namespace tandem::validation {

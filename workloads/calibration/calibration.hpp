@@ -7,7 +7,7 @@
 
 #include "workloads/context.hpp"
 #include "workloads/cost/profile.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 

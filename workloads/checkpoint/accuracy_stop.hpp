@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 

@@ -7,8 +7,8 @@
 #include <span>
 
 #include "workloads/context.hpp"
-#include "workloads/job/checkpoint_schedule.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/checkpoint_schedule.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {

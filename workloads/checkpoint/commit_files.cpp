@@ -10,8 +10,8 @@
 #include "workloads/checkpoint/commit_members.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
-#include "workloads/job/commit_plan.hpp"
-#include "workloads/job/workers_of_generation.hpp"
+#include "workloads/job/plan/commit_plan.hpp"
+#include "workloads/job/plan/workers_of_generation.hpp"
 
 namespace tandem {
 namespace {

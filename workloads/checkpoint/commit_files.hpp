@@ -8,7 +8,7 @@
 
 #include "workloads/checkpoint/commit_protocol.hpp"
 #include "workloads/checkpoint/saved_state.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 

@@ -15,7 +15,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/files/whole_file.hpp"
-#include "workloads/job/commit_plan.hpp"
+#include "workloads/job/plan/commit_plan.hpp"
 
 namespace tandem {
 namespace {

@@ -7,7 +7,7 @@
 #include "policies/checkpointing/policy.hpp"
 #include "workloads/checkpoint/saved_state.hpp"
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {

@@ -11,7 +11,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/commit_members.hpp"
 #include "workloads/checkpoint/commit_restart.hpp"
-#include "workloads/job/commit_plan.hpp"
+#include "workloads/job/plan/commit_plan.hpp"
 
 namespace tandem {
 

@@ -19,8 +19,8 @@
 #include "workloads/checkpoint/machine_warnings.hpp"
 #include "workloads/checkpoint/part_writer.hpp"
 #include "workloads/context.hpp"
-#include "workloads/job/commit_machines.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/commit_machines.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
 

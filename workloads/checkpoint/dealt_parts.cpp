@@ -11,7 +11,7 @@
 #include "policies/checkpointing/moves.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/commit_part.hpp"
-#include "workloads/job/commit_plan.hpp"
+#include "workloads/job/plan/commit_plan.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/job/generation.hpp"
-#include "workloads/job/job.hpp"
-#include "workloads/job/resume_point.hpp"
+#include "workloads/job/plan/generation.hpp"
+#include "workloads/job/plan/job.hpp"
+#include "workloads/job/plan/resume_point.hpp"
 
 namespace tandem {
 

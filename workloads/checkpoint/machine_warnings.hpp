@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "workloads/checkpoint/dealt_parts.hpp"
-#include "workloads/job/commit_plan.hpp"
+#include "workloads/job/plan/commit_plan.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {

@@ -8,7 +8,7 @@
 
 #include "workloads/checkpoint/commit_part.hpp"
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 

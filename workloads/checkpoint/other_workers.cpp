@@ -8,7 +8,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/state_files.hpp"
-#include "workloads/job/memory_estimate.hpp"
+#include "workloads/job/plan/exchange_plan.hpp"
 
 namespace tandem {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "workloads/checkpoint/saved_state.hpp"
-#include "workloads/job/job.hpp"
-#include "workloads/job/resume_point.hpp"
+#include "workloads/job/plan/job.hpp"
+#include "workloads/job/plan/resume_point.hpp"
 
 namespace tandem {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "workloads/job/commit_plan.hpp"
+#include "workloads/job/plan/commit_plan.hpp"
 
 namespace tandem {
 

@@ -9,7 +9,7 @@
 
 #include "workloads/checkpoint/memory_copies.hpp"
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 

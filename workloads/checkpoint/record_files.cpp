@@ -16,7 +16,7 @@
 #include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/files/whole_file.hpp"
-#include "workloads/job/workers_of_generation.hpp"
+#include "workloads/job/plan/workers_of_generation.hpp"
 #include "workloads/records/journal_bytes.hpp"
 
 namespace tandem {

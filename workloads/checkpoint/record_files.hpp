@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/records/journal_parts.hpp"
 #include "workloads/records/records.hpp"
 

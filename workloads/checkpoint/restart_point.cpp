@@ -17,8 +17,8 @@
 #include "workloads/checkpoint/other_workers.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/checkpoint/state_files.hpp"
-#include "workloads/job/commit_plan.hpp"
-#include "workloads/job/workers_of_generation.hpp"
+#include "workloads/job/plan/commit_plan.hpp"
+#include "workloads/job/plan/workers_of_generation.hpp"
 
 namespace tandem {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "workloads/job/generation.hpp"
-#include "workloads/job/job.hpp"
-#include "workloads/job/resume_point.hpp"
+#include "workloads/job/plan/generation.hpp"
+#include "workloads/job/plan/job.hpp"
+#include "workloads/job/plan/resume_point.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {

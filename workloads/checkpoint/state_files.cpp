@@ -17,7 +17,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/checkpoint/commit_members.hpp"
 #include "workloads/checkpoint/other_workers.hpp"
-#include "workloads/job/commit_plan.hpp"
+#include "workloads/job/plan/commit_plan.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {

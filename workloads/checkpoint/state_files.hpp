@@ -10,9 +10,9 @@
 
 #include "policies/checkpointing/survival.hpp"
 #include "workloads/checkpoint/saved_state.hpp"
-#include "workloads/job/checkpoint_schedule.hpp"
-#include "workloads/job/job.hpp"
-#include "workloads/job/resume_point.hpp"
+#include "workloads/job/plan/checkpoint_schedule.hpp"
+#include "workloads/job/plan/job.hpp"
+#include "workloads/job/plan/resume_point.hpp"
 
 namespace tandem {
 

@@ -11,8 +11,8 @@
 #include "policies/compression/codec.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/replica.hpp"
-#include "workloads/job/exchange_plan.hpp"
-#include "workloads/job/shard_layout.hpp"
+#include "workloads/job/plan/exchange_plan.hpp"
+#include "workloads/job/plan/shard_layout.hpp"
 #include "workloads/vectors/error_feedback.hpp"
 #include "workloads/vectors/state_archive.hpp"
 

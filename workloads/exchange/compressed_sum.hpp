@@ -12,7 +12,7 @@
 
 #include "policies/collectives/element.hpp"
 #include "policies/compression/codec.hpp"
-#include "workloads/job/exchange_plan.hpp"
+#include "workloads/job/plan/exchange_plan.hpp"
 #include "workloads/model/description.hpp"
 #include "workloads/vectors/error_feedback.hpp"
 #include "workloads/vectors/state_archive.hpp"

@@ -8,7 +8,7 @@
 #include "workloads/context.hpp"
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/replica.hpp"
-#include "workloads/job/checkpoint_schedule.hpp"
+#include "workloads/job/plan/checkpoint_schedule.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {

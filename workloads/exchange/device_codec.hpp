@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "policies/compression/codec.hpp"
-#include "workloads/job/exchange_plan.hpp"
+#include "workloads/job/plan/exchange_plan.hpp"
 #include "workloads/vectors/compute_device.hpp"
 
 namespace tandem {

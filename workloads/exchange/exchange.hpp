@@ -14,9 +14,9 @@
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/replica.hpp"
-#include "workloads/job/exchange_plan.hpp"
-#include "workloads/job/progress.hpp"
-#include "workloads/job/roster.hpp"
+#include "workloads/job/placement/roster.hpp"
+#include "workloads/job/plan/exchange_plan.hpp"
+#include "workloads/job/plan/progress.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {

@@ -11,7 +11,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/peer_model.hpp"
-#include "workloads/job/round_counter.hpp"
+#include "workloads/job/plan/round_counter.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {

@@ -14,7 +14,7 @@
 #include "workloads/context.hpp"
 #include "workloads/exchange/slots_of_epoch.hpp"
 #include "workloads/exchange/transferred_state.hpp"
-#include "workloads/job/roster.hpp"
+#include "workloads/job/placement/roster.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {

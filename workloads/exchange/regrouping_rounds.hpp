@@ -11,7 +11,7 @@
 
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/regrouping.hpp"
-#include "workloads/job/data_plan.hpp"
+#include "workloads/job/plan/data_plan.hpp"
 
 namespace tandem {
 

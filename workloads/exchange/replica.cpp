@@ -6,7 +6,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/exchange/ramp_state.hpp"
-#include "workloads/job/memory_estimate.hpp"
+#include "workloads/job/plan/exchange_plan.hpp"
 #include "workloads/vectors/device_state.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 

@@ -9,8 +9,8 @@
 #include "workloads/exchange/compressed_push.hpp"
 #include "workloads/exchange/coordinator_client.hpp"
 #include "workloads/exchange/exchange.hpp"
-#include "workloads/job/data_plan.hpp"
-#include "workloads/job/shard_layout.hpp"
+#include "workloads/job/plan/data_plan.hpp"
+#include "workloads/job/plan/shard_layout.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {

@@ -1,5 +1,5 @@
 // A training job as the user describes it, with every default filled in. Plain data with a lossless JSON
-// form, which `tandem run` passes to the rank program. workloads/job/experiment_file.hpp reads it from YAML.
+// form, which `tandem run` passes to the rank program. job/check/experiment_file.hpp reads it from YAML.
 #pragma once
 
 #include <cstdint>

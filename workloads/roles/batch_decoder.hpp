@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "workloads/job/data_plan.hpp"
+#include "workloads/job/plan/data_plan.hpp"
 #include "workloads/roles/loader.hpp"
 
 namespace tandem {

@@ -9,7 +9,7 @@
 #include "workloads/context.hpp"
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/replica.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/batch_decoder.hpp"
 #include "workloads/roles/loader.hpp"

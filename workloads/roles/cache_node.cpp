@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/job/cache_clients.hpp"
-#include "workloads/job/cache_policy.hpp"
+#include "workloads/job/placement/cache_clients.hpp"
+#include "workloads/job/plan/cache_policy.hpp"
 #include "workloads/records/cache_rows.hpp"
 #include "workloads/roles/recorded_policy.hpp"
 

@@ -26,7 +26,7 @@
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/context.hpp"
 #include "workloads/data/cache_engine.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/membership/joining_client.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/job/cache_clients.hpp"
-#include "workloads/job/cache_policy.hpp"
+#include "workloads/job/placement/cache_clients.hpp"
+#include "workloads/job/plan/cache_policy.hpp"
 #include "workloads/roles/cache_node.hpp"
 
 namespace tandem {

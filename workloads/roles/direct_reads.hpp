@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/job/data_plan.hpp"
-#include "workloads/job/roster.hpp"
+#include "workloads/job/placement/roster.hpp"
+#include "workloads/job/plan/data_plan.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/delivery_log.hpp"
 #include "workloads/roles/given_samples.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/job/departing_nodes.hpp"
+#include "workloads/job/plan/departing_nodes.hpp"
 
 namespace tandem {
 

@@ -10,7 +10,7 @@
 
 #include "policies/cache/directory.hpp"
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/membership/joining_client.hpp"
 #include "workloads/protocol.hpp"
 

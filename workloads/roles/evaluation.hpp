@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/records/records.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/evaluation.hpp"

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "policies/vocabulary/units.hpp"
-#include "workloads/job/job_spec.hpp"
+#include "workloads/job/plan/job_spec.hpp"
 
 namespace tandem {
 

@@ -1,7 +1,7 @@
 #include "workloads/roles/keeper.hpp"
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/job/commit_plan.hpp"
+#include "workloads/job/plan/commit_plan.hpp"
 
 namespace tandem {
 

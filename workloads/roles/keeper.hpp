@@ -10,7 +10,7 @@
 
 #include "workloads/checkpoint/commit_part.hpp"
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/job/cache_clients.hpp"
+#include "workloads/job/placement/cache_clients.hpp"
 #include "workloads/membership/joining_client.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/roles/direct_reads.hpp"

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/membership/steward_line.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/job/cache_clients.hpp"
+#include "workloads/job/placement/cache_clients.hpp"
 
 namespace tandem {
 

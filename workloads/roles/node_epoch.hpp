@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "policies/cache/policy.hpp"
-#include "workloads/job/data_plan.hpp"
-#include "workloads/job/roster.hpp"
+#include "workloads/job/placement/roster.hpp"
+#include "workloads/job/plan/data_plan.hpp"
 
 namespace tandem {
 

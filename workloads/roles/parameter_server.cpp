@@ -8,8 +8,8 @@
 #include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/exchange/ramp_state.hpp"
-#include "workloads/job/progress.hpp"
-#include "workloads/job/worker_scaling.hpp"
+#include "workloads/job/plan/progress.hpp"
+#include "workloads/job/plan/worker_scaling.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 

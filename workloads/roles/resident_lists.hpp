@@ -11,7 +11,7 @@
 
 #include "policies/cache/policy.hpp"
 #include "policies/sampling/sampler.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 

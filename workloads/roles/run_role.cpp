@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "workloads/checkpoint/memory_copies.hpp"
-#include "workloads/job/departing_nodes.hpp"
+#include "workloads/job/plan/departing_nodes.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/roles/cache_node.hpp"
 #include "workloads/roles/cache_node_slot.hpp"

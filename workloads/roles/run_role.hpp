@@ -4,7 +4,7 @@
 #include <span>
 
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/served_job.hpp"
 

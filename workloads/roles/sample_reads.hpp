@@ -16,7 +16,7 @@
 #include "workloads/data/sample_source.hpp"
 #include "workloads/data/tier_file.hpp"
 #include "workloads/files/file_transfer.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/membership/departing_server.hpp"
 #include "workloads/roles/given_samples.hpp"
 

@@ -13,8 +13,8 @@
 #include "policies/sampling/member_deals.hpp"
 #include "policies/sampling/partition.hpp"
 #include "workloads/context.hpp"
-#include "workloads/job/data_plan.hpp"
-#include "workloads/job/roster.hpp"
+#include "workloads/job/placement/roster.hpp"
+#include "workloads/job/plan/data_plan.hpp"
 #include "workloads/roles/resident_lists.hpp"
 #include "workloads/vectors/state_archive.hpp"
 

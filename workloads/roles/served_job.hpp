@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/sample_reads.hpp"
 

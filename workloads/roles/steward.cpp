@@ -7,8 +7,8 @@
 
 #include "policies/recovery/replay.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/job/fates_of_job.hpp"
-#include "workloads/job/recovery_plan.hpp"
+#include "workloads/job/plan/fates_of_job.hpp"
+#include "workloads/job/plan/recovery_plan.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {

@@ -20,7 +20,7 @@
 #include "policies/recovery/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/slots_of_epoch.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/membership/agreement.hpp"
 #include "workloads/membership/machines.hpp"
 #include "workloads/protocol.hpp"

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/job/cache_clients.hpp"
-#include "workloads/job/departing_nodes.hpp"
-#include "workloads/job/fates_of_job.hpp"
-#include "workloads/job/needed_machines.hpp"
+#include "workloads/job/placement/cache_clients.hpp"
+#include "workloads/job/plan/departing_nodes.hpp"
+#include "workloads/job/plan/fates_of_job.hpp"
+#include "workloads/job/plan/machines_of_job.hpp"
 #include "workloads/roles/steward.hpp"
 
 namespace tandem {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "workloads/job/departing_nodes.hpp"
+#include "workloads/job/plan/departing_nodes.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/membership/joining_client.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/roles/sample_message.hpp"

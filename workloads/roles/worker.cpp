@@ -11,7 +11,7 @@
 
 #include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "workloads/job/worker_scaling.hpp"
+#include "workloads/job/plan/worker_scaling.hpp"
 #include "workloads/records/cache_rows.hpp"
 
 namespace tandem {

@@ -18,7 +18,7 @@
 #include "workloads/exchange/deferred_update.hpp"
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/replica.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/membership/cache_node_standing.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/batch_pipeline.hpp"

@@ -4,8 +4,8 @@
 #include <limits>
 #include <optional>
 
-#include "workloads/job/cache_clients.hpp"
-#include "workloads/job/departing_nodes.hpp"
+#include "workloads/job/placement/cache_clients.hpp"
+#include "workloads/job/plan/departing_nodes.hpp"
 #include "workloads/membership/occupant_context.hpp"
 #include "workloads/roles/worker.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/context.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/membership/cache_node_standing.hpp"
 #include "workloads/membership/steward_line.hpp"
 #include "workloads/protocol.hpp"

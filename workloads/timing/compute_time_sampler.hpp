@@ -10,7 +10,7 @@
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/cost/cost_model.hpp"
 #include "workloads/cost/slowdown.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 

@@ -12,7 +12,7 @@
 
 #include "platforms/description_network.hpp"
 #include "policies/vocabulary/rng.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 

@@ -170,16 +170,16 @@ TEST(RecoveryCatalogue, NamesThePoliciesAndTheNearestName) {
 }
 
 TEST(Tiers, TheFirstRankInTheWrongOne) {
-  using provisioning::find_tier_flaw;
-  using provisioning::TieredHost;
-  const TieredHost stable{.name = "s", .stable_role = "server"},
+  using provisioning::find_misplaced_role;
+  using provisioning::HostOfRoles;
+  const HostOfRoles stable{.name = "s", .stable_role = "server"},
       spot{.name = "w", .may_depart = true, .has_worker = true};
-  EXPECT_FALSE(find_tier_flaw({stable, spot}));
-  const auto server = find_tier_flaw({spot, {.name = "x", .may_depart = true, .stable_role = "server"}});
+  EXPECT_FALSE(find_misplaced_role({stable, spot}));
+  const auto server = find_misplaced_role({spot, {.name = "x", .may_depart = true, .stable_role = "server"}});
   ASSERT_TRUE(server);
   EXPECT_EQ(server->host + server->role, "xserver");
   EXPECT_TRUE(server->should_stay);
-  const auto worker = find_tier_flaw({{.name = "y", .has_worker = true}, spot, stable});
+  const auto worker = find_misplaced_role({{.name = "y", .has_worker = true}, spot, stable});
   ASSERT_TRUE(worker);
   EXPECT_EQ(worker->host + worker->role, "yworker");
   EXPECT_FALSE(worker->should_stay);

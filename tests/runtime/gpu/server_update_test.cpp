@@ -9,7 +9,7 @@
 #include "runtime/gpu/cuda_device.hpp"
 #include "tests/support/cuda_on_host/cuda_on_host.hpp"
 #include "workloads/exchange/server_model.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem {

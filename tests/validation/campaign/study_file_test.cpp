@@ -10,7 +10,7 @@
 #include "tests/support/suite_file.hpp"
 #include "validation/campaign/suite.hpp"
 #include "validation/campaign/suite_file.hpp"
-#include "workloads/job/experiment_file.hpp"
+#include "workloads/job/check/experiment_file.hpp"
 
 namespace tandem::validation {
 namespace TANDEM_FILE {

@@ -4,8 +4,8 @@
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/cost/cost_model.hpp"
 #include "workloads/experiment/key_error.hpp"
-#include "workloads/job/job.hpp"
-#include "workloads/job/job_description.hpp"
+#include "workloads/job/check/job_description.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {

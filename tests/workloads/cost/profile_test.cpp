@@ -11,7 +11,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/cost/cost_model.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {

@@ -1,5 +1,5 @@
 // The keys of experiment files as `tandem show --keys` prints them.
-#include "workloads/job/describe_keys.hpp"
+#include "workloads/job/check/describe_keys.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/keys.hpp"
-#include "workloads/job/catalogues.hpp"
+#include "workloads/job/check/catalogues.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {

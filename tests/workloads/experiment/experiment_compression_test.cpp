@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/workloads/experiment/experiment_text.hpp"
-#include "workloads/job/experiment_file.hpp"
+#include "workloads/job/check/experiment_file.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {

@@ -4,8 +4,8 @@
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/workloads/experiment/experiment_text.hpp"
-#include "workloads/job/catalogues.hpp"
-#include "workloads/job/experiment_file.hpp"
+#include "workloads/job/check/catalogues.hpp"
+#include "workloads/job/check/experiment_file.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {

@@ -7,7 +7,7 @@
 #include "policies/sync/policy.hpp"
 #include "tests/workloads/experiment/experiment_text.hpp"
 #include "workloads/experiment/yaml.hpp"
-#include "workloads/job/experiment_file.hpp"
+#include "workloads/job/check/experiment_file.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {

@@ -1,5 +1,5 @@
 // Every limit is met by its example, is the first that is, and tells where, what would do and why.
-#include "workloads/job/limits.hpp"
+#include "workloads/job/check/limits.hpp"
 
 #include <gmock/gmock.h>
 

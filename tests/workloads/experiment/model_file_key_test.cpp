@@ -4,7 +4,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "workloads/job/experiment_file.hpp"
+#include "workloads/job/check/experiment_file.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "tests/support/temporary_folder.hpp"
-#include "workloads/job/job.hpp"
+#include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {

@@ -13,9 +13,9 @@
 #include "tests/support/cached_job.hpp"
 #include "tests/support/fake_context.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "workloads/job/cache_policy.hpp"
-#include "workloads/job/job_context.hpp"
-#include "workloads/job/job_ranks.hpp"
+#include "workloads/job/placement/job_ranks.hpp"
+#include "workloads/job/plan/cache_policy.hpp"
+#include "workloads/job/plan/job_context.hpp"
 #include "workloads/roles/run_role.hpp"
 
 namespace tandem {

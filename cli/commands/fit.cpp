@@ -1,0 +1,493 @@
+// `tandem fit lifetimes`: lifetime models from what is known of machines: how long they lived, when they came
+// and went, or how many there were.
+#include "policies/lifetimes/estimate/fit.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/fit/events_file.hpp"
+#include "cli/fit/fit_replay.hpp"
+#include "cli/fit/fit_text.hpp"
+#include "cli/fit/lifetimes_file.hpp"
+#include "cli/shared/cache_options.hpp"
+#include "cli/shared/csv_table.hpp"
+#include "cli/shared/output.hpp"
+#include "policies/lifetimes/catalog.hpp"
+#include "policies/lifetimes/estimate/families.hpp"
+#include "policies/lifetimes/estimate/limit.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
+#include "validation/report/lifetimes_page.hpp"
+#include "workloads/experiment/keys.hpp"
+#include "workloads/files/whole_file.hpp"
+
+namespace tandem::cli {
+namespace {
+
+using nlohmann::json;
+
+struct FitOptions {
+  std::string file;
+  std::string by;
+  std::string out;
+  std::string report;
+  std::string model = "auto";
+  std::string mean_up_to;
+  double confidence = 0.95;
+  int bootstrap = -1;  ///< draws; -1: 200 if the table has groups, else none
+  std::uint64_t seed = 1;
+};
+
+/// The rows of a file that are estimated together.
+struct Sample {
+  std::vector<std::string> values;  ///< of the columns of --by
+  std::vector<std::size_t> rows;
+};
+
+json finite_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+std::vector<lifetimes::Observation> observations_of(const LifetimesFile& file, const Sample& sample) {
+  std::vector<lifetimes::Observation> observations;
+  for (const auto row : sample.rows) observations.push_back(file.observations[row]);
+  return observations;
+}
+
+/// In the order of the texts. Errors: ConfigError for a column that the file does not have.
+std::vector<Sample> samples_by(const LifetimesFile& file, const std::string& by) {
+  std::vector<std::size_t> columns;
+  for (const auto& name : parts_of(by)) {
+    const auto found = std::ranges::find(file.columns, name);
+    if (found == file.columns.end()) {
+      const std::string nearest = nearest_name(name, file.columns);
+      throw ConfigError(fmt::format("{}: --by: expected columns of the table ({}), found '{}'{}", file.path,
+                                    fmt::join(file.columns, ", "), name,
+                                    nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    }
+    columns.push_back(static_cast<std::size_t>(found - file.columns.begin()));
+  }
+  std::map<std::vector<std::string>, Sample> samples;
+  for (std::size_t row = 0; row < file.observations.size(); ++row) {
+    std::vector<std::string> values;
+    for (const auto column : columns) values.push_back(file.texts[row][column]);
+    auto& sample = samples[values];
+    sample.values = values;
+    sample.rows.push_back(row);
+  }
+  std::vector<Sample> ordered;
+  for (auto& [values, sample] : samples) ordered.push_back(std::move(sample));
+  return ordered;
+}
+
+json curve_document(const lifetimes::SurvivalCurve& curve) {
+  json steps = json::array();
+  for (const auto& step : curve.steps)
+    steps.push_back({{"time_s", step.time},
+                     {"at_risk", step.at_risk},
+                     {"deaths", step.deaths},
+                     {"survival", step.survival},
+                     {"error", finite_or_null(step.error)},
+                     {"lower", finite_or_null(step.lower)},
+                     {"upper", finite_or_null(step.upper)},
+                     {"cumulative_hazard", step.cumulative_hazard}});
+  return steps;
+}
+
+json options_document(const std::map<std::string, OptionValue>& options) {
+  json document = json::object();
+  for (const auto& [name, value] : options)
+    std::visit([&document, &key = name](const auto& each) { document[key] = each; }, value);
+  return document;
+}
+
+/// The model `empirical`: the curve's steps, and its late hazard beyond the last observation.
+std::map<std::string, OptionValue> empirical_options(
+    const std::vector<lifetimes::Observation>& observations) {
+  const auto curve = lifetimes::kaplan_meier(observations);
+  std::string times, survival;
+  for (const auto& step : curve.steps) {
+    times += (times.empty() ? "" : ",") + to_text(OptionValue(step.time));
+    survival += (survival.empty() ? "" : ",") + to_text(OptionValue(step.survival));
+  }
+  std::map<std::string, OptionValue> options = {{"times", times}, {"survival", survival}};
+  if (curve.steps.back().survival > 0.0) {
+    options["tail_from"] = curve.last;
+    options["tail_rate"] = lifetimes::late_hazard(observations);
+  }
+  return options;
+}
+
+/// A parameter without a bound in the data, such as the mean of machines of which none died, is the largest
+/// that the model takes.
+std::map<std::string, OptionValue> within_limits(const std::string& model,
+                                                 std::map<std::string, OptionValue> options) {
+  for (const auto& spec : lifetimes::catalog().find(model).options) {
+    const auto found = options.find(spec.name);
+    if (found == options.end()) continue;
+    if (auto* const number = std::get_if<double>(&found->second))
+      *number = std::clamp(*number, spec.minimum, spec.maximum);
+  }
+  return options;
+}
+
+json limit_document(const std::optional<lifetimes::CommonLimit>& limit) {
+  if (!limit) return nullptr;
+  return {{"age_s", limit->age}, {"ends", limit->ends}};
+}
+
+json model_document(const lifetimes::Fitted& fitted, double least_aic) {
+  json parameters = json::array();
+  for (const auto& parameter : fitted.parameters)
+    parameters.push_back({{"name", parameter.name},
+                          {"value", parameter.value},
+                          {"lower", finite_or_null(parameter.lower)},
+                          {"upper", finite_or_null(parameter.upper)}});
+  return {{"name", fitted.model},     {"options", options_document(fitted.options)},
+          {"parameters", parameters}, {"log_likelihood", fitted.log_likelihood},
+          {"aic", fitted.aic},        {"aic_difference", fitted.aic - least_aic}};
+}
+
+class LifetimesFit {
+ public:
+  LifetimesFit(const FitOptions& options, const LifetimesFile& file)
+      : options_(options),
+        file_(file),
+        draws_(options.bootstrap >= 0 ? options.bootstrap
+               : file.groups.empty()  ? 0
+                                      : 200) {}
+
+  json document() const {
+    Sample all;
+    for (std::size_t row = 0; row < file_.observations.size(); ++row) all.rows.push_back(row);
+    json document = sample_document(all);
+    if (document.at("survival").empty()) refuse_without_deaths(document);
+    if (const double machines = document.at("machines"); machines < 2.0)
+      throw ConfigError(fmt::format("{}: expected at least two machines, found {:g}", file_.path, machines));
+    document["file"] = file_.path;
+    document["source"] = {
+        {"file", file_.path},
+        {"machines", document.at("machines")},
+        {"departures", document.at("revoked").get<double>() + document.at("failed").get<double>()},
+        {"observed_up_to_s", document.at("last_s")}};
+    document["confidence"] = options_.confidence;
+    document["intervals"] = draws_ == 0 ? "profile likelihood (bathtub: bootstrap of single machines)"
+                            : file_.groups.empty() ? "bootstrap of single machines"
+                                                   : "bootstrap of whole groups";
+    document["correlation"] = correlation_document();
+    if (!options_.by.empty()) add_groups(document);
+    return document;
+  }
+
+ private:
+  json sample_document(const Sample& sample) const {
+    const auto observations = observations_of(file_, sample);
+    json document = {{"machines", 0.0}, {"revoked", 0.0},     {"failed", 0.0},
+                     {"censored", 0.0}, {"in_interval", 0.0}, {"observed_s", 0.0}};
+    const auto add = [&document](const char* name, double value) {
+      document[name] = document[name].get<double>() + value;
+    };
+    for (const auto row : sample.rows) {
+      const auto& one = file_.observations[row];
+      add("machines", one.weight);
+      add(!one.died ? "censored" : file_.failed[row] ? "failed" : "revoked", one.weight);
+      if (one.alive_at) add("in_interval", one.weight);
+      add("observed_s", one.weight * (one.duration - one.entry));
+    }
+    const auto curve = lifetimes::kaplan_meier(observations, options_.confidence);
+    document["survival"] = curve_document(curve);
+    document["last_s"] = curve.last;
+    if (curve.steps.empty()) return document;
+    document["median_s"] = finite_or_null(curve.time_of_survival(0.5));
+    document["mean_up_to"] = mean_document(curve, !sample.values.empty());
+    const auto limit = lifetimes::common_limit(observations);
+    document["limit"] = limit_document(limit);
+    add_models(document, sample, limit ? lifetimes::censored_at(*limit, observations) : observations, limit);
+    return document;
+  }
+
+  /// A group may have been observed for a shorter time than all machines.
+  json mean_document(const lifetimes::SurvivalCurve& curve, bool is_group) const {
+    double limit = curve.last;
+    if (!options_.mean_up_to.empty()) {
+      const auto given = parse_seconds(options_.mean_up_to);
+      if (!given || given->count() <= 0.0)
+        throw ConfigError("fit lifetimes: --mean-up-to: expected a time above 0 such as 24h, found '" +
+                          options_.mean_up_to + "'");
+      limit = given->count();
+      const bool is_known = limit <= curve.last || curve.steps.back().survival <= 0.0;
+      if (!is_known && is_group) limit = curve.last;
+      if (!is_known && !is_group)
+        throw ConfigError(fmt::format(
+            "{}: --mean-up-to: expected at most the longest observation, {} s, because some machines were "
+            "still alive, found '{}'",
+            file_.path, curve.last, options_.mean_up_to));
+    }
+    const auto mean = lifetimes::restricted_mean(curve, limit, options_.confidence);
+    return {{"limit_s", limit},
+            {"value_s", mean.value},
+            {"error_s", mean.error},
+            {"lower_s", mean.lower},
+            {"upper_s", mean.upper}};
+  }
+
+  /// `observations`: censored at the limit, if there is one; every model then ends machines there.
+  void add_models(json& document, const Sample& sample,
+                  const std::vector<lifetimes::Observation>& observations,
+                  const std::optional<lifetimes::CommonLimit>& limit) const {
+    auto models = lifetimes::fit_all(observations);
+    std::string chosen = options_.model == "auto" ? models.front().model : options_.model;
+    const auto is_chosen = [&](const lifetimes::Fitted& fitted) { return fitted.model == chosen; };
+    if (chosen != "empirical" && std::ranges::none_of(models, is_chosen))
+      models.push_back(lifetimes::fit(chosen, observations));
+    for (auto& model : models) {
+      model.options = within_limits(model.model, model.options);
+      if (limit) model.options["limit"] = limit->age;
+      if (is_chosen(model) || model.parameters.size() <= 2) add_intervals(model, sample, observations);
+    }
+    json& list = document["models"] = json::array();
+    for (const auto& model : models) list.push_back(model_document(model, models.front().aic));
+    const auto found = std::ranges::find_if(models, is_chosen);
+    auto values = found == models.end() ? empirical_options(observations) : found->options;
+    if (limit) values["limit"] = limit->age;
+    expect_finite_mean(chosen, values);
+    json options = options_document(values);
+    const double failed = document.at("failed"), revoked = document.at("revoked");
+    if (failed > 0.0) options["lost"] = failed / (failed + revoked);
+    document["chosen"] = {{"name", chosen}, {"options", std::move(options)}};
+  }
+
+  /// Departures at one age alone leave no hazard for later ages, for example.
+  void expect_finite_mean(const std::string& model, const std::map<std::string, OptionValue>& values) const {
+    if (std::isinf(lifetimes::make_lifetime(model, values)->mean()))
+      throw ConfigError(
+          fmt::format("{}: --model {}: expected departures that give a finite mean lifetime, found none at "
+                      "the highest ages",
+                      file_.path, model));
+  }
+
+  void add_intervals(lifetimes::Fitted& model, const Sample& sample,
+                     const std::vector<lifetimes::Observation>& observations) const {
+    constexpr int draws_of_bathtub = 100;
+    const bool is_bathtub = model.model == "bathtub";
+    if (draws_ == 0 && !is_bathtub)
+      return lifetimes::add_profile_intervals(model, observations, options_.confidence);
+    std::vector<std::size_t> groups;
+    for (const auto row : sample.rows)
+      groups.push_back(file_.groups.empty() || draws_ == 0 ? row : file_.groups[row]);
+    lifetimes::add_bootstrap_intervals(model, observations, groups, draws_ == 0 ? draws_of_bathtub : draws_,
+                                       options_.seed, options_.confidence);
+  }
+
+  /// Without deaths the observed time still bounds a constant hazard: none within it has probability
+  /// e^(-time/mean).
+  [[noreturn]] void refuse_without_deaths(const json& document) const {
+    const double least = document.at("observed_s").get<double>() / -std::log(1.0 - options_.confidence);
+    throw ConfigError(
+        fmt::format("{}: expected at least one machine that was revoked or failed, found {} without; the "
+                    "mean lifetime is "
+                    "above {} with a confidence of {:g} % if the hazard is constant",
+                    file_.path, document.at("machines").get<double>(), duration_text(least),
+                    100.0 * options_.confidence));
+  }
+
+  json correlation_document() const {
+    if (file_.times.empty()) return nullptr;
+    constexpr double window_s = 60.0;
+    const auto index = lifetimes::correlation_index(file_.times, window_s);
+    return {{"window_s", window_s},
+            {"pairs", index.pairs},
+            {"expected", index.expected},
+            {"index", finite_or_null(index.index)}};
+  }
+
+  void add_groups(json& document) const {
+    std::vector<std::vector<lifetimes::Observation>> groups;
+    const auto columns = parts_of(options_.by);
+    document["groups"] = json::array();
+    for (const auto& sample : samples_by(file_, options_.by)) {
+      groups.push_back(observations_of(file_, sample));
+      json group = sample_document(sample);
+      for (std::size_t i = 0; i < columns.size(); ++i) group["values"][columns[i]] = sample.values[i];
+      document["groups"].push_back(std::move(group));
+    }
+    const auto test = lifetimes::log_rank(groups);
+    document["log_rank"] = nullptr;
+    if (test.degrees > 0)
+      document["log_rank"] = {
+          {"statistic", test.statistic}, {"degrees", test.degrees}, {"p_value", test.p_value}};
+  }
+
+  const FitOptions& options_;
+  const LifetimesFile& file_;
+  int draws_;
+};
+
+/// A group in which no machine departed has none.
+bool has_model(const json& group) { return group.contains("chosen"); }
+
+/// Name and options of a lifetime model, and of those of the groups; a group without one has that of all.
+void write_model(const std::string& path, const json& document) {
+  json model = document.at("chosen");
+  model["source"] = document.at("source");
+  if (document.contains("groups"))
+    for (const auto& group : document.at("groups")) {
+      json of_group = has_model(group) ? group.at("chosen") : document.at("chosen");
+      of_group["values"] = group.at("values");
+      model["groups"].push_back(std::move(of_group));
+    }
+  write_whole_file(path, model.dump(1) + '\n');
+}
+
+/// With the survival of each model at evenly spaced ages.
+json document_of_page(json document) {
+  constexpr int count = 200;
+  const double last = document.at("last_s");
+  for (auto& model : document.at("models")) {
+    std::map<std::string, OptionValue> options;
+    for (const auto& [name, value] : model.at("options").items()) options[name] = option_from_json(value);
+    const auto lifetime = lifetimes::make_lifetime(model.at("name"), options);
+    for (int i = 0; i <= count; ++i) {
+      const double age = last * i / count;
+      model["points"].push_back({age, lifetime->survival(age)});
+    }
+  }
+  return document;
+}
+
+void print_result(const FitOptions& options, const json& document, const std::string& text) {
+  if (!options.out.empty()) {
+    write_model(options.out, document);
+    print_note("the model is in " + options.out);
+    for (const auto& group : document.value("groups", json::array()))
+      if (!has_model(group))
+        print_note(group_name(group) + ": too few departures to fit; its model is that of all machines");
+  }
+  if (!options.report.empty()) {
+    std::filesystem::create_directories(options.report);
+    validation::write_lifetimes_report(options.report, document_of_page(document));
+    print_note(fmt::format("curves in {}/report.html", options.report));
+  }
+  fmt::print("{}", text);
+  print_document(document);
+}
+
+void print_replay(const FitOptions& options, const json& document) {
+  if (!options.by.empty())
+    throw ConfigError(fmt::format("{}: --by: expected a model that is estimated, found '{}'", options.file,
+                                  document.at("chosen").at("name").get<std::string>()));
+  if (!options.report.empty())
+    throw ConfigError(fmt::format("{}: --report: expected a model that is estimated, found '{}'",
+                                  options.file, document.at("chosen").at("name").get<std::string>()));
+  print_result(options, document, replay_text(document));
+}
+
+[[noreturn]] void refuse_model(const FitOptions& options, const std::string& expected) {
+  throw ConfigError(
+      fmt::format("{}: --model: expected {}, found '{}'", options.file, expected, options.model));
+}
+
+LifetimesFile lifetimes_of_nodes(const EventsFile& events) {
+  if (const auto count = nodes_there_before(events); count > 0)
+    print_note(
+        fmt::format("{}: nodes that were there before the first event, so that their ages count from it: {}",
+                    events.path, count));
+  LifetimesFile file = lifetimes_of(events);
+  if (file.observations.empty())
+    throw ConfigError(events.path + ": expected nodes that were there for some time, found none");
+  return file;
+}
+
+void fit_lifetimes(const FitOptions& options) {
+  const bool replays_capacity = options.model == "capacity-trace";
+  if (options.file.ends_with(".json")) {
+    if (options.model != "auto" && !replays_capacity)
+      refuse_model(options, "capacity-trace, because the file has numbers of machines");
+    return print_replay(options, capacity_document(options.file));
+  }
+  CsvTable table(options.file, "a table of lifetimes or of events");
+  const bool are_events = has_events(table);
+  if (replays_capacity)
+    refuse_model(options, "a model of lifetimes, because the file has no numbers of machines");
+  if (options.model == "trace" && !are_events)
+    refuse_model(options, "a model of lifetimes, because the file has no events");
+  LifetimesFile file;
+  if (are_events) {
+    const EventsFile events = read_events(std::move(table));
+    if (options.model == "trace") return print_replay(options, trace_document(events));
+    file = lifetimes_of_nodes(events);
+  } else {
+    file = read_lifetimes(std::move(table));
+  }
+  const json document = LifetimesFit(options, file).document();
+  print_result(options, document, lifetimes_text(document));
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app, int&) {
+  auto* command = app.add_subcommand("fit", "Fit models to measured tables: lifetimes of machines");
+  command->require_subcommand(1);
+  auto* fit = command->add_subcommand(
+      "lifetimes", "Estimate how long machines live that may be taken away, and fit lifetime models");
+  const auto options = std::make_shared<FitOptions>();
+  fit->add_option("FILE", options->file,
+                  "Table of lifetimes or of events (.csv with a header), or numbers of machines (.json)")
+      ->required();
+  fit->add_option("--by", options->by,
+                  "Also estimate by these columns, separated by commas, and test whether "
+                  "they differ");
+  fit->add_option(
+      "--out", options->out,
+      "Write the chosen model to this file, which the key transience.lifetime of experiments takes");
+  fit->add_option("--report", options->report,
+                  "Also write report.html with the curves, report.md and report.json to this folder");
+  std::vector<std::string> models = {"auto", "empirical"};
+  models.insert(models.end(), lifetimes::fitted_names().begin(), lifetimes::fitted_names().end());
+  models.insert(models.end(), {"trace", "capacity-trace"});
+  fit->add_option("--model", options->model,
+                  fmt::format("{}; auto: the smallest AIC, or capacity-trace for numbers of machines [auto]",
+                              fmt::join(models, ", ")))
+      ->check(CLI::IsMember(models));
+  fit->add_option("--mean-up-to", options->mean_up_to,
+                  "Age such as 24h up to which the mean is taken [longest observation]");
+  fit->add_option("--confidence", options->confidence, "Of intervals [0.95]")->check(CLI::Range(0.5, 0.9999));
+  fit->add_option(
+         "--bootstrap", options->bootstrap,
+         "Intervals from so many draws of the groups; 0: by the profile likelihood [200 if the table "
+         "has a column group, else 0]")
+      ->check(CLI::Range(0, 100000));
+  fit->add_option("--seed", options->seed, "Of the bootstrap [1]");
+  fit->footer(
+      "Lifetimes, columns: cause (revoked, failed: departures; stopped, limit, alive: the machine lived\n"
+      "longer), duration (seconds, or 90min) or started and ended (2024-05-01T12:00:00Z). Optional:\n"
+      "observed_from (the age at which observation began), alive_at (the last age at which a machine was\n"
+      "seen that departed at an unknown age up to its duration), weight, group (machines that may depart\n"
+      "together); all others can be named in --by. Prints the Kaplan-Meier estimate and the models, the "
+      "best\n"
+      "one first. Where many machines end at the longest age, such as 24 h, this is a provider's limit: the\n"
+      "models take these ends as censored, and have the option limit.\n"
+      "Events, columns: time, event (add, remove, warn), node; optional: zone. Prints the same of the "
+      "nodes'\n"
+      "lifetimes; the model trace replays the events.\n"
+      "Numbers of machines: {\"metadata\": {\"gap_seconds\": 600}, \"data\": [4, 4, 3]}. The model\n"
+      "capacity-trace replays them. Examples:\n"
+      "  tandem fit lifetimes lifetimes.csv\n"
+      "  tandem fit lifetimes lifetimes.csv --by region,device --mean-up-to 24h --report curves\n"
+      "  tandem fit lifetimes lifetimes.csv --model empirical --out model.json\n"
+      "  tandem fit lifetimes events.csv --model trace --out model.json\n"
+      "  tandem fit lifetimes capacity.json --out model.json");
+  fit->callback([options] { fit_lifetimes(*options); });
+  command->footer("Example:\n  tandem fit lifetimes lifetimes.csv --out model.json");
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,291 @@
+// `tandem list`: the names that an experiment or a platform can use.
+#include "cli/commands/list.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.hpp"
+#include "cli/shared/output.hpp"
+#include "platforms/description.hpp"
+#include "policies/cache/policy.hpp"
+#include "policies/sync/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/choices.hpp"
+#include "workloads/job/check/catalogues.hpp"
+#include "workloads/job/check/limits.hpp"
+
+namespace tandem::cli {
+namespace {
+
+/// Empty, or whether a synchronisation algorithm bears departures and arrivals of workers.
+std::string membership_of(Names names, const std::string& name) {
+  return names == Names::sync ? sync::to_text(sync::catalog().find(name).make.membership) : "";
+}
+
+/// Empty, or what a cache policy must know besides the requests.
+std::string needs_of(Names names, const std::string& name) {
+  if (names != Names::cache) return "";
+  const cache::Factory& make = cache::catalog().find(name).make;
+  std::string text = cache::describe(make.needs);
+  if (make.deals_steps) text += ", equally many workers for each node";
+  if (make.plans_one_job) text += ", one job";
+  return text;
+}
+
+/// All entries, or the one of this name. Errors: ConfigError when there is none.
+std::vector<NameCatalog::Entry> entries_of(Names names, const std::string& name) {
+  const NameCatalog catalog = catalogue_of(names);
+  if (name.empty()) return catalog.entries();
+  return {catalog.find(name)};
+}
+
+std::string names_text(Names names, const std::string& name) {
+  const auto entries = entries_of(names, name);
+  std::size_t width = 0;
+  for (const auto& entry : entries) {
+    width = std::max(width, entry.name.size());
+    for (const auto& option : entry.options) width = std::max(width, option.name.size() + 2);
+  }
+  std::string text;
+  for (const auto& entry : entries) {
+    text += fmt::format("  {:<{}}  {}\n", entry.name, width, entry.summary);
+    if (!entry.paper.empty()) text += fmt::format("  {:<{}}  ({})\n", "", width, entry.paper);
+    if (!entry.aliases.empty())
+      text += fmt::format("  {:<{}}  other name: {}\n", "", width, fmt::join(entry.aliases, ", "));
+    if (const std::string membership = membership_of(names, entry.name); !membership.empty())
+      text += fmt::format("  {:<{}}  membership: {}\n", "", width, membership);
+    if (const std::string needs = needs_of(names, entry.name); !needs.empty())
+      text += fmt::format("  {:<{}}  needs: {}\n", "", width, needs);
+    for (const auto& option : entry.options)
+      text += fmt::format("    {:<{}}  {} [{}]: {}\n", option.name, width - 2, describe_type(option),
+                          to_text(option.default_value), option.summary);
+  }
+  return text;
+}
+
+/// "6.28 T"; "-" where the source gives none.
+std::string speed_text(const platforms::Device& device, Precision precision) {
+  if (!device.gives(precision)) return "-";
+  const double gflops = device.speed_for(precision).count() * 1e-9;
+  return gflops < 1000.0 ? fmt::format("{:.3g} G", gflops) : fmt::format("{:.3g} T", gflops * 1e-3);
+}
+
+std::string memory_text(const platforms::Device& device) {
+  return device.memory ? fmt::format("{:g} GB", static_cast<double>(device.memory->count()) * 1e-9) : "-";
+}
+
+/// The lines below the table.
+constexpr const char* about_devices =
+    R"(  Rates are shares of the peaks in the source. Flop/s: GPUs 40 % without tensor cores (fp32, fp16 of p100), 30 %
+  with them; servers 40 %; boards 15 or 10 %. Bandwidth: GPUs 80 %, servers 70 %, boards 40 %. A rate or size that
+  the source does not give is "-".
+
+  workload.precision chooses the rate. The default is fp32 for all products, so that every device computes the same.
+  PyTorch's default is fp32 for matrix products, but tf32 for convolutions (cuDNN) on Ampere GPUs and later; tf32
+  here allows it for both, and devices without it compute in fp32. With modelled mathematics, bf16 and fp16 need
+  a device with that rate.
+)";
+
+/// All devices, or the one of this name. Errors: ConfigError when there is none.
+std::vector<platforms::Device> devices_of(const std::string& name) {
+  std::vector<platforms::Device> devices;
+  std::vector<std::string> names;
+  for (const auto& device : platforms::device_catalog()) {
+    names.push_back(device.name);
+    if (name.empty() || device.name == name) devices.push_back(device);
+  }
+  if (!devices.empty()) return devices;
+  throw ConfigError(fmt::format("unknown device '{}'. Known: {}", name, fmt::join(names, " ")));
+}
+
+std::string devices_text(Names, const std::string& name) {
+  const auto devices = devices_of(name);
+  std::size_t width = 0;
+  for (const auto& device : devices) width = std::max(width, device.name.size());
+  std::string text = fmt::format("  {:<{}}", "flop/s in:", width);
+  for (const auto& precision : choice_names<Precision>) text += fmt::format("  {:>6}", precision.name);
+  text += fmt::format("  {:>6}  {:>11}  {:>6}  source\n", "memory", "bandwidth", "launch");
+  for (const auto& device : devices) {
+    text += fmt::format("  {:<{}}", device.name, width);
+    for (const auto& precision : choice_names<Precision>)
+      text += fmt::format("  {:>6}", speed_text(device, precision.value));
+    text += fmt::format("  {:>6}  {:>6.1f} GB/s  {:>3.0f} us  {}\n", memory_text(device),
+                        device.memory_rate.count() * 1e-9, device.launch.count() * 1e6, device.source);
+  }
+  return text + about_devices;
+}
+
+nlohmann::json names_document(Names names, const std::string& name) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& entry : entries_of(names, name)) {
+    nlohmann::json options = nlohmann::json::array();
+    for (const auto& option : entry.options)
+      options.push_back({{"name", option.name},
+                         {"type", describe_type(option)},
+                         {"default", to_text(option.default_value)},
+                         {"summary", option.summary}});
+    list.push_back({{"name", entry.name},
+                    {"aliases", entry.aliases},
+                    {"summary", entry.summary},
+                    {"paper", entry.paper},
+                    {"options", options}});
+    if (const std::string membership = membership_of(names, entry.name); !membership.empty())
+      list.back()["membership"] = membership;
+    if (const std::string needs = needs_of(names, entry.name); !needs.empty()) list.back()["needs"] = needs;
+  }
+  return list;
+}
+
+/// By precision; without those that the source does not give.
+nlohmann::json speeds_document(const platforms::Device& device) {
+  nlohmann::json speeds;
+  for (const auto& precision : choice_names<Precision>)
+    if (device.gives(precision.value))
+      speeds[std::string(precision.name)] = device.speed_for(precision.value).count();
+  return speeds;
+}
+
+nlohmann::json devices_document(Names, const std::string& name) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& device : devices_of(name))
+    list.push_back({{"name", device.name},
+                    {"flops_per_s", speeds_document(device)},
+                    {"source", device.source},
+                    {"memory_bytes", device.memory ? nlohmann::json(device.memory->count()) : nullptr},
+                    {"memory_bytes_per_s", device.memory_rate.count()},
+                    {"launch_s", device.launch.count()}});
+  return list;
+}
+
+std::string limits_text(Names, const std::string& key) {
+  std::string text;
+  for (const LimitGroup& group : limit_groups()) {
+    std::string own;
+    for (const Limit& limit : group.limits()) {
+      if (!key.empty() && !limit.key.starts_with(key)) continue;
+      own += fmt::format("    {}: expected {}\n", limit.key, describe(limit));
+      if (!limit.example.empty()) own += fmt::format("      refused: {}\n", limit.example);
+    }
+    if (!own.empty()) text += fmt::format("  {}\n{}", group.title, own);
+  }
+  std::string warned;
+  for (const Limit& limit : warning_group().limits())
+    if (limit.key.starts_with(key))
+      warned += fmt::format("    {}: expected {}\n      warned of: {}\n", limit.key, describe(limit),
+                            limit.example);
+  if (!warned.empty()) text += fmt::format("  {}\n{}", warning_group().title, warned);
+  if (text.empty()) throw ConfigError(fmt::format("no limit of a key '{}'", key));
+  return text;
+}
+
+nlohmann::json limits_document(Names, const std::string& key) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const LimitGroup& group : limit_groups())
+    for (const Limit& limit : group.limits())
+      if (limit.key.starts_with(key))
+        list.push_back({{"group", group.title},
+                        {"key", limit.key},
+                        {"expected", describe(limit)},
+                        {"refused", limit.example}});
+  for (const Limit& limit : warning_group().limits())
+    if (limit.key.starts_with(key))
+      list.push_back({{"group", warning_group().title},
+                      {"key", limit.key},
+                      {"expected", describe(limit)},
+                      {"warned of", limit.example}});
+  return list;
+}
+
+struct Kind {
+  std::string name;
+  std::string title;
+  Names names;
+  std::string (*text)(Names, const std::string& name);
+  nlohmann::json (*document)(Names, const std::string& name);
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = {
+      {"sync", "Synchronisation algorithms (sync.algorithm)", Names::sync, names_text, names_document},
+      {"collective", "All-reduce schedules (sync.collective)", Names::collective, names_text, names_document},
+      {"compression",
+       "Compressions of what workers send (sync.compression). Their times without a profile are estimates: "
+       "bytes "
+       "at the device's rate of memory; of a GPU with the start of each kernel, 2.6 us as measured on an "
+       "H100. "
+       "Compressions themselves were not measured",
+       Names::compression, names_text, names_document},
+      {"sharding", "Sharding of the model over servers (sync.sharding)", Names::sharding, names_text,
+       names_document},
+      {"cache", "Cache policies (data.cache)", Names::cache, names_text, names_document},
+      {"trace-cache", "Cache policies for traces (tandem cache)", Names::trace_cache, names_text,
+       names_document},
+      {"sampling", "Samplers (data.sampling)", Names::sampling, names_text, names_document},
+      {"split", "Splits of the samples (data.split)", Names::split, names_text, names_document},
+      {"lifetime", "Lifetimes of machines that may be taken away", Names::lifetime, names_text,
+       names_document},
+      {"checkpointing", "Checkpointing policies: when a job commits its state (checkpoint.policy)",
+       Names::checkpointing, names_text, names_document},
+      {"recovery", "Recovery policies: what a job does when machines depart and arrive", Names::recovery,
+       names_text, names_document},
+      {"provisioning", "Provisioning policies: where a machine is requested (recovery.provisioning)",
+       Names::provisioning, names_text, names_document},
+      {"model", "Models (workload.model)", Names::model, names_text, names_document},
+      {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text, names_document},
+      {"device", "Devices (<prop id=\"device\"> of a host), sustained rates by precision", Names::none,
+       devices_text, devices_document},
+      {"limit", "Limits: combinations of keys that are refused, why, and an example", Names::none,
+       limits_text, limits_document},
+  };
+  return all;
+}
+
+/// `wanted`: "all", or the kind's name, also in the plural.
+bool is_wanted(const Kind& kind, const std::string& wanted) {
+  return wanted == "all" || wanted == kind.name || wanted == kind.name + 's';
+}
+
+}  // namespace
+
+std::string list_text(const std::string& kind, const std::string& name) {
+  if (kind == "all" && !name.empty()) throw ConfigError("list: expected a kind before the name " + name);
+  std::string text;
+  std::vector<std::string> names = {"all"};
+  for (const auto& each : kinds()) {
+    names.push_back(each.name);
+    if (!is_wanted(each, kind)) continue;
+    text += (text.empty() ? "" : "\n") + each.title + '\n' + each.text(each.names, name);
+  }
+  if (!text.empty()) return text;
+  const std::string nearest = nearest_name(kind, names);
+  throw ConfigError(fmt::format("list: expected {}, found '{}'{}", fmt::join(names, " | "), kind,
+                                nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+}
+
+void add_list(CLI::App& app, int&) {
+  auto* command = app.add_subcommand(
+      "list", "List the names that experiments and platforms can use: algorithms, policies, models, devices");
+  const auto kind = std::make_shared<std::string>("all"), name = std::make_shared<std::string>();
+  command->add_option("KIND", *kind,
+                      "sync, collective, compression, sharding, cache, sampling, split, lifetime, "
+                      "checkpointing, recovery, provisioning, model, dataset, device or all [all]");
+  command->add_option("NAME", *name, "list only this one");
+  command->footer(
+      "Examples:\n"
+      "  tandem list\n"
+      "  tandem list sync       algorithms, papers, departures and arrivals of workers, options with bounds\n"
+      "  tandem list sync ssp   one of them");
+  command->callback([kind, name] {
+    fmt::print("{}", list_text(*kind, *name));
+    nlohmann::json all;
+    for (const auto& each : kinds())
+      if (is_wanted(each, *kind)) all[each.name] = each.document(each.names, *name);
+    print_document(all);
+  });
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,62 @@
+// `tandem simulate`: the job under a simulated clock.
+#include <algorithm>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "cli/commands/commands.hpp"
+#include "cli/jobs/ensemble.hpp"
+#include "cli/jobs/resume.hpp"
+#include "cli/jobs/several_jobs.hpp"
+#include "cli/jobs/simulated_jobs.hpp"
+#include "cli/jobs/simulation.hpp"
+#include "cli/shared/job_options.hpp"
+#include "cli/shared/results_text.hpp"
+
+namespace tandem::cli {
+namespace {
+
+void simulate(const SimulateOptions& options) {
+  if (auto several = load_jobs(options)) return simulate_jobs(std::move(*several), options);
+  if (options.together_only) refuse_one_job("--together-only");
+  LoadedJob loaded = load_job_or_resumed(options);
+  const std::string out = result_directory_of(options, loaded.experiment, world_of(options));
+  simulate_with_ensemble(std::move(loaded), options, out,
+                         std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+  print_results(out);
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, int&) {
+  auto* command = app.add_subcommand("simulate", "Simulate an experiment on its platform");
+  const auto options = std::make_shared<SimulateOptions>();
+  add_experiment_options(*command, *options);
+  add_resume_options(*command, *options);
+  add_record_options(*command, *options);
+  command
+      ->add_option("--fidelity", options->fidelity,
+                   "transfers: every message simulated; smpi: the ranks' own MPI code on SimGrid's MPI, as a "
+                   "witness between simulation and measurement")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"transfers", "smpi"}));
+  command
+      ->add_option(
+          "--longest", options->longest_s,
+          "Stop, after a first estimate, if the simulation would take more than this many seconds of "
+          "real time")
+      ->capture_default_str()
+      ->check(above_zero());
+  command->add_flag("--together-only", options->together_only,
+                    "Of several jobs (key jobs): do not also simulate each of them alone, for its slow-down");
+  command->add_flag("--yes", options->yes, "Simulate however long it takes");
+  command->footer(
+      "Examples:\n"
+      "  tandem simulate workloads/experiments/mixed_lab.yaml --variant esync --trace\n"
+      "  tandem simulate workloads/experiments/mixed_lab.yaml --set workload.math=modelled --set "
+      "stop.rounds=1000\n"
+      "  tandem simulate workloads/experiments/mixed_lab.yaml --variant ring --fidelity smpi");
+  command->callback([options] { simulate(*options); });
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,16 @@
+// `tandem calibrate --server`: the costs of a server, fitted to training speeds that were measured elsewhere.
+#pragma once
+
+#include <string>
+
+#include "cli/shared/job_options.hpp"
+
+namespace tandem::cli {
+
+/// Fits the costs of the servers of the experiment, whose model and number of workers are those of each row,
+/// to the table by simulations, up to `parallel` concurrently. Prints the properties that state them, each
+/// row's error, and what the table does not determine. `job.out`: a copy of the experiment's platform file
+/// with the properties; empty: none. Errors: ConfigError, WorldError, Interrupted.
+void fit_server_table(const JobOptions& job, const std::string& table, int parallel);
+
+}  // namespace tandem::cli

@@ -1,0 +1,201 @@
+#include "cli/shared/csv_table.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
+
+namespace tandem::cli {
+namespace {
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+/// The fields of a line, as RFC 4180 describes them but for line breaks in texts. Nothing if a quote does not
+/// end.
+std::optional<std::vector<std::string>> fields_of(const std::string& line) {
+  std::vector<std::string> fields;
+  std::string field;
+  bool quoted = false, was_quoted = false;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char letter = line[at];
+    if (quoted && letter == '"' && at + 1 < line.size() && line[at + 1] == '"')
+      field += line[++at];
+    else if (letter == '"' && (quoted || trimmed(field).empty()))
+      quoted = !quoted, was_quoted = true;
+    else if (letter == ',' && !quoted)
+      fields.push_back(trimmed(field)), field.clear(), was_quoted = false;
+    else
+      field += letter;
+  }
+  if (quoted) return std::nullopt;
+  fields.push_back(was_quoted ? field : trimmed(field));
+  return fields;
+}
+
+template <class Number>
+std::optional<Number> number_of(const std::string& text) {
+  Number number{};
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_all = error == std::errc() && rest == text.data() + text.size();
+  return is_all ? std::optional(number) : std::nullopt;
+}
+
+/// A time with its zone as it is written: "Z", "+00:00", or nothing.
+struct ClockTime {
+  double seconds = 0.0;
+  std::string zone;
+};
+
+/// Digits from `at` on, which moves behind them; nothing if there are not exactly `count`.
+std::optional<int> digits(const std::string& text, std::size_t& at, std::size_t count) {
+  int number = 0;
+  if (at + count > text.size()) return std::nullopt;
+  const char* begin = text.data() + at;
+  const auto [rest, error] = std::from_chars(begin, begin + count, number);
+  if (error != std::errc() || rest != begin + count || number < 0) return std::nullopt;
+  at += count;
+  return number;
+}
+
+bool skip(const std::string& text, std::size_t& at, const char* letters) {
+  if (at >= text.size() || std::strchr(letters, text[at]) == nullptr) return false;
+  ++at;
+  return true;
+}
+
+/// ISO 8601 to the minute, second or a part of it: "2024-05-01T12:00:00Z".
+std::optional<ClockTime> clock_time(const std::string& text) {
+  std::size_t at = 0;
+  const auto year = digits(text, at, 4);
+  if (!year || !skip(text, at, "-")) return std::nullopt;
+  const auto month = digits(text, at, 2);
+  if (!month || !skip(text, at, "-")) return std::nullopt;
+  const auto day = digits(text, at, 2);
+  if (!day || !skip(text, at, "T ")) return std::nullopt;
+  const auto hours = digits(text, at, 2);
+  if (!hours || !skip(text, at, ":")) return std::nullopt;
+  const auto minutes = digits(text, at, 2);
+  if (!minutes) return std::nullopt;
+  double seconds = 0.0;
+  if (skip(text, at, ":")) {
+    const auto whole = digits(text, at, 2);
+    if (!whole) return std::nullopt;
+    seconds = *whole;
+    if (at < text.size() && text[at] == '.') {
+      double part = 0.0;
+      const auto [rest, error] =
+          std::from_chars(text.data() + at, text.data() + text.size(), part, std::chars_format::fixed);
+      if (error != std::errc()) return std::nullopt;
+      seconds += part;
+      at = static_cast<std::size_t>(rest - text.data());
+    }
+  }
+  const std::chrono::year_month_day date{std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok() || *hours > 23 || *minutes > 59 || seconds >= 61.0) return std::nullopt;
+  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
+  return ClockTime{static_cast<double>(days) * 86400.0 + *hours * 3600.0 + *minutes * 60.0 + seconds,
+                   text.substr(at)};
+}
+
+}  // namespace
+
+CsvTable::CsvTable(std::string path, std::string what)
+    : path_(std::move(path)), stream_(path_, std::ios::binary) {
+  if (!stream_)
+    throw ConfigError(fmt::format("{}: expected {}, found: {}", path_, what, std::strerror(errno)));
+  auto header = read_fields();
+  if (!header) throw ConfigError(fmt::format("{}: expected {} with a header, found no line", path_, what));
+  columns_ = std::move(*header);
+  for (const auto& name : columns_)
+    if (!places_.emplace(name, places_.size()).second)
+      throw ConfigError(fmt::format("{}: expected every column once, found '{}' twice", place(), name));
+}
+
+void CsvTable::expect(const std::string& column) const {
+  if (!has(column)) fail_header("a column '" + column + "'", "none");
+}
+
+void CsvTable::fail_header(const std::string& expected, const std::string& found) const {
+  throw ConfigError(fmt::format("{}: expected {}, found {}", place(), expected, found));
+}
+
+std::optional<std::vector<std::string>> CsvTable::read_fields() {
+  for (std::string line; std::getline(stream_, line);) {
+    ++line_;
+    if (line_ == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+    if (const std::string text = trimmed(line); text.empty() || text.starts_with('#')) continue;
+    auto fields = fields_of(line);
+    if (!fields) throw ConfigError(place() + ": expected a quote at the end of a text, found none");
+    return fields;
+  }
+  return std::nullopt;
+}
+
+bool CsvTable::next_row() {
+  auto fields = read_fields();
+  if (!fields) return false;
+  fields_ = std::move(*fields);
+  if (fields_.size() != columns_.size())
+    throw ConfigError(
+        fmt::format("{}: expected {} fields, found {}", place(), columns_.size(), fields_.size()));
+  return true;
+}
+
+std::string CsvTable::place() const { return fmt::format("{}:{}", path_, line_); }
+
+std::string CsvTable::text(const std::string& column) const {
+  const auto found = places_.find(column);
+  return found == places_.end() ? "" : fields_[found->second];
+}
+
+double CsvTable::duration(const std::string& column) const {
+  const auto seconds = parse_seconds(text(column));
+  if (!seconds || seconds->count() < 0.0)
+    fail(column, "a time of at least 0, in seconds or with a unit such as 90min or 24h", text(column));
+  return seconds->count();
+}
+
+double CsvTable::positive(const std::string& column) const {
+  const auto value = number_of<double>(text(column));
+  if (!value || !std::isfinite(*value) || *value <= 0.0) fail(column, "a number above 0", text(column));
+  return *value;
+}
+
+int CsvTable::whole(const std::string& column, int least, int most) const {
+  const auto value = number_of<int>(text(column));
+  if (!value || *value < least || *value > most)
+    fail(column, fmt::format("a whole number from {} to {}", least, most), text(column));
+  return *value;
+}
+
+double CsvTable::clock(const std::string& column) {
+  const auto time = clock_time(text(column));
+  const bool is_utc = time && (time->zone.empty() || time->zone == "Z" || time->zone == "+00:00");
+  if (!is_utc) fail(column, "a time in UTC such as 2024-05-01T12:00:00Z", text(column));
+  if (!zone_) zone_ = time->zone;
+  if (*zone_ != time->zone)
+    fail(column,
+         zone_->empty() ? "a time without zone, like those before"
+                        : fmt::format("a time that ends with {}, like those before", *zone_),
+         text(column));
+  return time->seconds;
+}
+
+void CsvTable::fail(const std::string& column, const std::string& expected, const std::string& found) const {
+  throw ConfigError(fmt::format("{}: {}: expected {}, found '{}'", place(), column, expected, found));
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,35 @@
+// Progress of long work: a bar on a terminal, otherwise a line every ten seconds; nothing for work under two
+// seconds.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "cli/shared/time_left.hpp"
+
+namespace tandem::cli {
+
+class ProgressBar {
+ public:
+  explicit ProgressBar(std::string label);
+  ~ProgressBar();
+  /// What is done before there is progress, in words: "starting 7 ranks". Shown at once.
+  void status(const std::string& text);
+  /// `fraction` done, 0 to 1.
+  void update(double fraction);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string label_;
+  bool terminal_;
+  bool shown_ = false;
+  TimeLeft time_left_;
+  Clock::time_point start_;
+  Clock::time_point next_;
+};
+
+/// What fraction the last line of progress in `file` says, 0 if there is none. Such files are written by a
+/// ProgressBar whose output is no terminal.
+double logged_progress(const std::string& file);
+
+}  // namespace tandem::cli

@@ -1,0 +1,44 @@
+// The folder of a study: study.json says of which study it is, and NAME.json holds the result of a
+// configuration. Both appear whole or not at all, so several processes can work in one folder.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/shared/job_options.hpp"
+#include "cli/studies/suite_input.hpp"
+#include "validation/campaign/suite.hpp"
+#include "validation/report/study.hpp"
+
+namespace tandem::cli {
+
+/// What a study was asked for.
+struct StudyManifest {
+  std::string experiment_file;
+  std::string variant;
+  std::vector<std::string> settings;
+  std::vector<std::string> only;
+  std::string id;  ///< study_id()
+};
+/// Errors: WorldError.
+void write_manifest(const std::string& folder, const StudyManifest& manifest);
+/// None: the folder is not that of a study. Errors: ConfigError for a damaged file.
+std::optional<StudyManifest> read_manifest(const std::string& folder);
+/// "tandem study lab.yaml --set ...", without where and how it was simulated.
+std::string study_command(const StudyManifest& manifest);
+
+/// The result of a configuration: its part of the study's report, or why it failed.
+struct StudyEntry {
+  std::vector<validation::StudyResult> results{};  ///< of each job
+  std::optional<validation::StudyJobs> several{};  ///< of all jobs; none: there is one
+  std::string failure{};                           ///< empty: none
+};
+/// Errors: WorldError.
+void write_entry(const std::string& folder, const validation::SuiteConfiguration& configuration,
+                 const StudyEntry& entry);
+/// None: there is no result, or one of other keys. Errors: ConfigError for a damaged file.
+std::optional<StudyEntry> read_entry(const std::string& folder,
+                                     const validation::SuiteConfiguration& configuration);
+
+}  // namespace tandem::cli

@@ -1,0 +1,118 @@
+// Commits that come too late or take too long for the machines, with the figures of the hand computation.
+#include "workloads/job/check/commit_warnings.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "workloads/job/check/job_description.hpp"
+
+namespace tandem {
+namespace TANDEM_FILE {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+/// Two workers whose steps compute for a second; a commit of a worker writes two vectors of 50 MB to a disk
+/// of 50 MB/s, and takes 2 s.
+class CommitWarnings : public ::testing::Test {
+ protected:
+  CommitWarnings() {
+    platform_.file = "two.xml";
+    for (const char* name : {"a", "b"}) {
+      auto& host = platform_.hosts.emplace_back();
+      host.name = name;
+      host.speed = host.device.speed = FlopsPerSecond(1e12);
+      host.device.memory_rate = BytesPerSecond(1e10);
+      host.device.has_one_speed = true;
+      host.disks = {{"disk", BytesPerSecond(1e8), BytesPerSecond(5e7)}};
+    }
+    auto& workload = experiment_.workload;
+    workload.model = "synthetic";
+    workload.dataset = "synthetic";
+    workload.train_samples = 96;
+    workload.batch = 1;
+    workload.synthetic_parameters = 12'500'000;
+    workload.synthetic_forward = workload.synthetic_backward = Flops(5e11);
+    experiment_.sync.over = sync::Route::all_reduce;
+    experiment_.placement.workers = {"a", "b"};
+    experiment_.stop.rounds = 100;
+    experiment_.checkpoint.policy = "fixed";
+    experiment_.checkpoint.options = {{"interval", 10.0}};
+    experiment_.recovery.mode = RecoveryMode::restart;
+    experiment_.recovery.policy = "restart";
+  }
+  void live(double mean_s) {
+    experiment_.transience.lifetime = "exponential";
+    experiment_.transience.options = {{"mean", mean_s}};
+  }
+  std::vector<std::string> warnings() const { return warnings_of_commits(Job(experiment_, platform_, "")); }
+
+  platforms::Description platform_;
+  Experiment experiment_;
+};
+
+TEST_F(CommitWarnings, LifetimesMuchShorterThanTheWorkBetweenTwoCommits) {
+  live(10.0);
+  EXPECT_THAT(warnings(), IsEmpty()) << "e^-2 of the segments are done";
+  live(5.0);
+  // Two machines, 10 s of work: e^-4, and (e^4 - 1) / 0.4 s.
+  EXPECT_THAT(warnings(), ElementsAre(AllOf(HasSubstr("than the 10.0 s of work between two commits"),
+                                            HasSubstr("with 2 workers"), HasSubstr("probability of 0.018"),
+                                            HasSubstr("takes 134 s on average"),
+                                            HasSubstr("(checkpoint.options.interval)"))));
+  experiment_.transience.time_scale = 2.0;
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("probability of 0.00034"))) << "machines live half as long";
+  experiment_.transience.time_scale = 1.0;
+  experiment_.checkpoint.options = {{"interval", 2.0}};
+  EXPECT_THAT(warnings(), IsEmpty());
+  experiment_.checkpoint.options = {{"interval", 10.0}, {"unit", std::string("seconds")}};
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("takes 134 s on average")));
+}
+
+TEST_F(CommitWarnings, OtherLifetimesHaveNoClosedForm) {
+  experiment_.transience.lifetime = "weibull";
+  experiment_.transience.options = {{"shape", 1.0}, {"scale", 5.0}};
+  EXPECT_THAT(warnings(),
+              ElementsAre(AllOf(HasSubstr("probability of 0.018;"), Not(HasSubstr("on average")))));
+}
+
+TEST_F(CommitWarnings, ANoticeShorterThanACommit) {
+  live(1000.0);
+  experiment_.checkpoint.policy = "on-warning";
+  experiment_.checkpoint.options = {};
+  experiment_.transience.notice = Seconds(1.5);
+  EXPECT_THAT(warnings(),
+              ElementsAre(AllOf(HasSubstr("announced to depart 1.50 s before (transience.notice)"),
+                                HasSubstr("a commit takes"))));
+  experiment_.transience.notice = Seconds(5.0);
+  EXPECT_THAT(warnings(), IsEmpty());
+  experiment_.checkpoint.options = {{"cost_s", 6.0}};
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("a commit takes 6.00 s")));
+}
+
+TEST_F(CommitWarnings, NoCommitBeforeTheEndOfTheEpochs) {
+  experiment_.stop.rounds = 0;
+  experiment_.stop.epochs = 0.1875;  // 18 of 96 samples, two per round
+  EXPECT_THAT(warnings(), ElementsAre(AllOf(HasSubstr("checkpoint.options.interval: expected at most 9"),
+                                            HasSubstr("found '10'"))));
+  experiment_.checkpoint.options = {{"interval", 9.0}};
+  EXPECT_THAT(warnings(), IsEmpty());
+}
+
+/// GPUs that exchange as no DDP does.
+TEST_F(CommitWarnings, ARingOfGpusIsNoDdp) {
+  EXPECT_THAT(notes_of(Job(experiment_, platform_, "")), IsEmpty());
+  for (auto& host : platform_.hosts) host.device.is_gpu = true;
+  EXPECT_THAT(notes_of(Job(experiment_, platform_, "")),
+              ElementsAre(AllOf(HasSubstr("DistributedDataParallel"), HasSubstr("sync.collective: native"),
+                                HasSubstr("25 MiB"))));
+}
+
+}  // namespace TANDEM_FILE
+}  // namespace tandem

@@ -1,0 +1,52 @@
+#include "workloads/experiment/resolved_experiment.hpp"
+
+#include <variant>
+
+#include "workloads/data/augmentation.hpp"
+
+namespace tandem {
+namespace {
+
+/// Enough workers for every option of an algorithm.
+constexpr int many_workers = 1'000'000;
+
+std::optional<Chosen<checkpointing::Factory>> checkpointing_of(const Experiment::Checkpoint& checkpoint) {
+  if (checkpoint.policy.empty()) return std::nullopt;
+  return Chosen<checkpointing::Factory>(checkpointing::catalog(), checkpoint.policy, checkpoint.options);
+}
+
+Options augmentation_of(const Experiment::Data& data) {
+  if (data.augment.empty()) return {};
+  return Options::resolve("data.augment", augmentation_options(), data.augment);
+}
+
+}  // namespace
+
+ResolvedExperiment::ResolvedExperiment(const Experiment& experiment)
+    : algorithm(sync::catalog(), experiment.sync.algorithm, experiment.sync.options),
+      compression(compression::catalog(), experiment.sync.compression, experiment.sync.compression_options),
+      sharding(sharding::catalog(), experiment.sync.sharding, experiment.sync.sharding_options),
+      cache(cache::catalog(), experiment.data.cache, experiment.data.cache_options),
+      sampler(sampling::samplers(), experiment.data.sampling, experiment.data.sampling_options),
+      split(sampling::splits(), experiment.data.split, experiment.data.split_options),
+      lifetime(lifetimes::catalog(), experiment.transience.lifetime, experiment.transience.options),
+      recovery(recovery::catalog(), experiment.recovery.policy, experiment.recovery.options),
+      provisioning(provisioning::catalog(), experiment.recovery.provisioning,
+                   experiment.recovery.provisioning_options),
+      checkpointing(checkpointing_of(experiment.checkpoint)),
+      augmentation(augmentation_of(experiment.data)),
+      batch_(experiment.workload.batch),
+      route_(experiment.sync.over),
+      seed_(experiment.seed) {}
+
+sync::Setting ResolvedExperiment::sync_setting(int workers) const {
+  return {
+      .workers = workers, .batch = batch_, .route = route_, .options = algorithm.options(), .seed = seed_};
+}
+
+bool ResolvedExperiment::has_models_of_their_own() const {
+  return algorithm->payload == sync::Payload::model ||
+         std::holds_alternative<sync::ElasticTie>(algorithm->update_rule(sync_setting(many_workers)));
+}
+
+}  // namespace tandem

@@ -1,0 +1,173 @@
+#include "workloads/job/check/commit_warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "policies/checkpointing/policy.hpp"
+#include "policies/lifetimes/catalog.hpp"
+#include "workloads/job/placement/host_lifetime.hpp"
+#include "workloads/job/plan/commit_plan.hpp"
+#include "workloads/job/plan/worker_scaling.hpp"
+#include "workloads/records/format.hpp"
+
+namespace tandem {
+namespace {
+
+/// Rounds of a job that stops after epochs, where all workers take the same number of steps in each round.
+std::optional<std::int64_t> rounds_of_epochs(const Job& job) {
+  const Experiment& experiment = job.spec().experiment;
+  const ResolvedExperiment& chosen = job.chosen();
+  if (experiment.stop.epochs == 0.0 || !chosen.algorithm->lockstep || chosen.rounds_vary())
+    return std::nullopt;
+  std::int64_t samples = 0;
+  for (int worker = 0; worker < static_cast<int>(job.roster().first_workers().size()); ++worker)
+    samples += batch_of(job, worker);
+  samples *= chosen.algorithm->steps_per_round(chosen.algorithm.options());
+  const double all = experiment.stop.epochs * static_cast<double>(job.data().info().train_samples);
+  return static_cast<std::int64_t>(std::ceil(all / static_cast<double>(samples)));
+}
+
+/// Rounds between two commits; 0: not known in advance.
+std::int64_t rounds_between(const Job& job) {
+  const CommitPlan& plan = job.checkpoints().commits;
+  if (!plan.is_enabled()) return job.spec().experiment.evaluate_every;
+  return checkpointing::rounds_between_commits(plan.policy, plan.options).value_or(0);
+}
+
+void warn_of_no_commit(const Job& job, std::vector<std::string>& warnings) {
+  const auto rounds = rounds_of_epochs(job);
+  const std::int64_t every = rounds_between(job);
+  if (!rounds || every <= *rounds || job.spec().experiment.stop.rounds > 0) return;
+  const bool commits = job.checkpoints().commits.is_enabled();
+  if (!commits && job.spec().experiment.workload.math == Math::modelled) return;
+  warnings.push_back(
+      fmt::format("{0}: expected at most {1}, because the job stops after {2} epochs, which are {1} "
+                  "rounds, and {3} nothing before, found '{4}'",
+                  commits ? "checkpoint.options.interval" : "evaluate_every", *rounds,
+                  job.spec().experiment.stop.epochs, commits ? "commits" : "evaluates", every));
+}
+
+/// Of the slowest worker, without the exchange.
+Seconds computing_per_round(const Job& job) {
+  const ResolvedExperiment& chosen = job.chosen();
+  const int steps = std::max(1, chosen.algorithm->steps_per_round(chosen.algorithm.options()));
+  Seconds longest{0};
+  const auto workers = job.roster().first_workers();
+  for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+    const CostModel costs = job.devices().cost_model(workers[worker]);
+    const int batch = batch_of(job, static_cast<int>(worker));
+    longest = std::max(longest, costs.price({.kind = Work::Kind::forward, .samples = batch}) +
+                                    costs.price({.kind = Work::Kind::backward, .samples = batch}));
+  }
+  // Where workers do not wait for each other, each of their updates is a round.
+  const double rounds_at_once = chosen.algorithm->lockstep ? 1.0 : static_cast<double>(workers.size());
+  return longest * (steps / rounds_at_once);
+}
+
+/// Of work between two commits, at least; 0: not known in advance.
+Seconds work_between(const Job& job) {
+  const CommitPlan& plan = job.checkpoints().commits;
+  if (plan.policy == "fixed" && plan.options.text("unit") == "seconds" && !plan.commits_on_warning)
+    return Seconds(plan.options.real("interval"));
+  std::int64_t rounds = rounds_between(job);
+  if (const std::int64_t last = job.spec().experiment.stop.rounds; last > 0) rounds = std::min(rounds, last);
+  return rounds == 0 ? Seconds(0) : computing_per_round(job) * static_cast<double>(rounds);
+}
+
+/// How the machines of all workers live through some work.
+struct Survival {
+  double probability = 1.0;
+  double departures_per_s = 0.0;  ///< where lifetimes are exponential
+  bool is_exponential = true;
+};
+
+/// None: some lifetime has no distribution.
+std::optional<Survival> survival_of(const Job& job, Seconds work) {
+  const auto& transience = job.spec().experiment.transience;
+  const LifetimesOfHosts models(transience);
+  std::map<LifetimeModel, std::unique_ptr<lifetimes::Lifetime>> known;
+  Survival all;
+  for (const Rank worker : job.roster().first_workers()) {
+    LifetimeModel model = models.of(job.devices().host_of(worker));
+    if (model.name == "never") continue;
+    if (lifetimes::catalog().find(model.name).make.lifetime == nullptr) return std::nullopt;
+    auto& lifetime = known[model];
+    if (!lifetime) lifetime = lifetimes::make_lifetime(model.name, model.options);
+    all.probability *= lifetime->survival(work.count() * transience.time_scale);
+    all.is_exponential = all.is_exponential && model.name == "exponential";
+    all.departures_per_s += lifetime->hazard(0.0) * transience.time_scale;
+  }
+  return all;
+}
+
+/// Every departure makes all workers start again from the last commit.
+void warn_of_short_lifetimes(const Job& job, std::vector<std::string>& warnings) {
+  constexpr double seldom = 0.05;
+  const Experiment& experiment = job.spec().experiment;
+  if (!experiment.starts_again()) return;
+  const Seconds work = work_between(job);
+  const auto survival = work > Seconds(0) ? survival_of(job, work) : std::nullopt;
+  if (!survival || survival->probability >= seldom) return;
+  const double rate = survival->departures_per_s;
+  std::string expected;
+  if (survival->is_exponential && rate > 0.0) {
+    const double exponent = rate * work.count();
+    constexpr double largest = 40.0;  // longer than anybody waits
+    expected =
+        exponent > largest
+            ? fmt::format(", and never comes to an end in practice (e^{:.3g} lifetimes)", exponent)
+            : fmt::format(", and takes {} on average", with_unit(std::expm1(exponent) / rate, Unit::seconds));
+  }
+  warnings.push_back(fmt::format(
+      "machines live much shorter than the {} of work between two commits (at least): with {} workers it is "
+      "done "
+      "without a departure with a probability of {:.2g}{}; commit more often ({})",
+      with_unit(work.count(), Unit::seconds), job.roster().first_workers().size(), survival->probability,
+      expected,
+      job.checkpoints().commits.is_enabled() ? "checkpoint.options.interval" : "checkpoint.policy"));
+}
+
+/// Of the slowest part, as far as it is known: its disk, or what the policy is told. 0: not known.
+Seconds time_of_commit(const Job& job) {
+  const CommitPlan& plan = job.checkpoints().commits;
+  if (plan.options.values().contains("cost_s") && plan.options.real("cost_s") > 0.0)
+    return Seconds(plan.options.real("cost_s"));
+  Seconds longest{0};
+  if (plan.are_in_memory()) return longest;
+  for (const Rank rank : ranks_of_state(job.roster(), job.exchange()))
+    if (const auto disk = job.devices().disk_of(rank))
+      longest = std::max(longest, job.devices().disk_moving(rank, *disk, commit_size(job, rank), true));
+  return longest;
+}
+
+void warn_of_short_notice(const Job& job, std::vector<std::string>& warnings) {
+  const auto& transience = job.spec().experiment.transience;
+  if (!job.checkpoints().commits.commits_on_warning || !transience.may_depart()) return;
+  const Seconds notice = transience.notice / transience.time_scale, commit = time_of_commit(job);
+  if (notice == Seconds(0) || commit <= notice) return;
+  warnings.push_back(
+      fmt::format("a machine is announced to depart {} before (transience.notice{}), but a commit takes {}: "
+                  "it is not complete "
+                  "when the machine departs, so commits on warnings are in vain",
+                  with_unit(notice.count(), Unit::seconds),
+                  transience.time_scale == 1.0 ? "" : " over transience.time_scale",
+                  with_unit(commit.count(), Unit::seconds)));
+}
+
+}  // namespace
+
+std::vector<std::string> warnings_of_commits(const Job& job) {
+  std::vector<std::string> warnings;
+  warn_of_no_commit(job, warnings);
+  warn_of_short_lifetimes(job, warnings);
+  warn_of_short_notice(job, warnings);
+  return warnings;
+}
+
+}  // namespace tandem

@@ -1,0 +1,16 @@
+// Commits that are too rare or too slow for the machines of a job, as far as its plan and the prices of its
+// work say: printed before the job starts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/job/plan/job.hpp"
+
+namespace tandem {
+
+/// No commit before the job stops; lifetimes much shorter than the work between two commits; a notice that is
+/// shorter than a commit.
+std::vector<std::string> warnings_of_commits(const Job& job);
+
+}  // namespace tandem

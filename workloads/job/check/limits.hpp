@@ -1,0 +1,77 @@
+// Combinations of settings that do not work, as data: each is a row that says which key is refused, what it
+// would have to be, and why. Checks, tests, `tandem list limits` and the pages read the same rows.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "workloads/experiment/experiment.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
+#include "workloads/job/check/experiment_check.hpp"
+
+namespace tandem {
+
+/// An experiment and what its names stand for. Of an experiment whose hosts are known, `placement` has them.
+struct Combination {
+  const Experiment& experiment;
+  const ResolvedExperiment& chosen;
+
+  bool is_real() const { return experiment.workload.math == Math::real; }
+  bool is_over(sync::Route route) const { return experiment.sync.over == route; }
+  bool has_cache_nodes() const { return experiment.data.source == DataSource::storage; }
+  bool has_commits() const { return !experiment.checkpoint.policy.empty(); }
+  bool may_depart() const { return experiment.transience.may_depart(); }
+  /// The other ranks continue.
+  bool may_depart_in_place() const { return may_depart() && !experiment.starts_again(); }
+};
+
+struct Limit {
+  std::string key;  ///< "sync.overlap"
+  /// "none or backward". Here and in `because`, names in braces stand for values of the experiment:
+  /// "workers of {algorithm} exchange whole models". Those are `algorithm`, `over`, `routes`, `compression`,
+  /// `cache`, `sampler`, `split`, `model`, `lifetime`, `policy` (of commits), `recovery`, `place` (of
+  /// commits), `peers`, `parameters`, `workers`, `rounds` (stop.rounds), `cosine`, `membership` and `needs`
+  /// (of the cache policy), and the lists `algorithms_over`, `algorithms_that_wait`, `algorithms_in_lockstep`
+  /// and `samplers`.
+  std::string expected;
+  std::string because;  ///< empty: `expected` says it
+  /// Settings with which it is met, over an experiment with four workers and a server: "sync.rings=2 ...";
+  /// empty where only an algorithm that the catalogue does not have yet would meet it.
+  std::string example;
+  std::function<bool(const Combination&)> is_met;
+};
+
+/// A part of the limits, and when they are checked.
+struct LimitGroup {
+  std::string title;
+  const std::vector<Limit>& (*limits)();
+};
+
+/// Of every experiment, in this order: the first that is met counts.
+const std::vector<Limit>& limits_of_training();
+const std::vector<Limit>& limits_of_data();
+const std::vector<Limit>& limits_of_machines();
+/// Of an experiment whose hosts are known.
+const std::vector<Limit>& limits_of_workers();
+/// Of a job beside others in one experiment, and of those that share their caches.
+const std::vector<Limit>& limits_of_company();
+const std::vector<Limit>& limits_of_shared_caches();
+
+const std::vector<LimitGroup>& limit_groups();
+
+/// Rows of the same form that refuse nothing: an experiment that meets them works, but its author probably
+/// meant something else. All that are met are warnings of the job.
+const LimitGroup& warning_group();
+
+/// A server of the algorithm answers when all workers have pushed.
+bool waits_for_all(const sync::Factory& algorithm);
+
+/// Errors: ConfigError naming place, key, expected and found, for the first limit that is met.
+void check_limits(const std::vector<Limit>& limits, const Combination& all, const Locate& locate);
+/// "sync.overlap: expected none or backward, because ..., found 'both'" for each of the rows that is met.
+std::vector<std::string> met_warnings(const std::vector<Limit>& warnings, const Combination& all);
+/// "none or backward, because ...", as it is listed: names in braces become "(the algorithm)" or similar.
+std::string describe(const Limit& limit);
+
+}  // namespace tandem

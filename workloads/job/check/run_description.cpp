@@ -1,0 +1,89 @@
+#include "workloads/job/check/run_description.hpp"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "policies/vocabulary/check.hpp"
+#include "workloads/job/check/job_description.hpp"
+#include "workloads/job/check/memory_estimate.hpp"
+#include "workloads/job/check/shard_shares.hpp"
+#include "workloads/job/plan/commit_machines.hpp"
+#include "workloads/job/plan/workers_of_generation.hpp"
+#include "workloads/job/plan/zones.hpp"
+
+namespace tandem {
+namespace {
+
+/// Whose network a simulation of the job represents. calibration_load: share of the machine that other
+/// programs used while it was measured.
+NetworkOrigin simulated_network(const Job& job) {
+  const auto& experiment = job.spec().experiment;
+  if (experiment.physics.network == NetworkSource::platform)
+    return {.kind = "simulated", .of = "platform", .platform = experiment.platform};
+  const Profile* profile = job.devices().profile();
+  TANDEM_CHECK(profile != nullptr, "physics.network is profile, but there is none");
+  NetworkOrigin network{.kind = "simulated", .calibration_load = profile->other_load};
+  if (profile->cluster.empty()) {
+    network.of = "this machine";
+    network.machine = profile->machine;
+  } else {
+    const bool is_real = !profile->machines.empty();
+    network.of = is_real ? "real cluster" : "emulated cluster";
+    network.platform = profile->cluster;
+    network.machines = profile->machines;
+  }
+  return network;
+}
+
+}  // namespace
+
+RunInfo describe_run(const Job& job, const std::string& world) {
+  RunInfo info;
+  info.world = world;
+  info.experiment = whole_experiment(job);
+  info.machine = this_machine();
+  const Roster roster(info.experiment);
+  for (const RankAssignment& assignment : roster.assignments()) {
+    info.roles.emplace_back(role_name(assignment.role));
+    info.hosts.push_back(assignment.host);
+  }
+  info.versions = {{"tandem", TANDEM_VERSION}};
+  info.profile = info.experiment.physics.profile;
+  if (world != "measured") {
+    info.network = simulated_network(job);
+    info.devices = job.devices().are_calibrated() ? "calibrated" : "catalogue";
+  }
+  if (const auto* plan = job.exchange().all_reduce()) {
+    info.all_reduce = to_json(*plan);
+    info.all_reduce["summary"] = describe(*plan);
+  }
+  const Generation* generation = job.generation();
+  const ResumePoint* origin = job.resume();
+  if (generation != nullptr && generation->number() > 0) {
+    info.generations = describe_generations(*generation, origin == nullptr ? 0 : origin->round);
+    origin = generation->origin ? &*generation->origin : nullptr;
+  }
+  if (origin != nullptr) info.resumed = ResumeOrigin{origin->directory, origin->round};
+  if (const auto& layout = job.exchange().shard_layout(); !layout.empty()) {
+    const std::string& policy = info.experiment.sync.sharding;
+    info.sharding = describe_shards(layout, policy);
+    if (layout.size() > 1)
+      info.sharding.update(
+          describe_shares(shares_of_policies(job.model(), layout, policy), shard_hosts(job)));
+  }
+  const Experiment& experiment = info.experiment;
+  if (experiment.transience.may_depart() || experiment.is_launched_again()) info.zones = zones_of(job);
+  // The one policy that knows them.
+  if (experiment.checkpoint.policy == "hazard")
+    info.lifetimes = describe_lifetimes(job, machines_that_stop(job));
+  info.memory = describe_memory(job);
+  std::optional<Job> whole;
+  if (generation != nullptr && !generation->hosts.empty())
+    whole.emplace(JobSpec{info.experiment, job.spec().platform, job.spec().directory, job.spec().data_memory},
+                  std::nullopt);
+  info.question = question_of(whole ? *whole : job);
+  info.warnings = warnings_of(whole ? *whole : job);
+  return info;
+}
+
+}  // namespace tandem

@@ -1,0 +1,25 @@
+// The machines without which no launch of a job can do, and that may depart: those of servers, of the
+// coordinator, of the steward and of other ranks beside the workers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "platforms/description.hpp"
+#include "workloads/experiment/experiment.hpp"
+
+namespace tandem {
+
+/// A machine on which no worker runs. When it departs, all starts again from the last commit.
+struct NeededMachine {
+  std::string host;
+  std::string roles;  ///< of its ranks, for the user: "server and steward"
+};
+
+/// Those whose hosts have a lifetime of their own (property tandem:lifetime); key transience.lifetime is that
+/// of workers' machines alone. In the order of ranks. Where workers recover in place, none without commits:
+/// nothing would be left to start from. `experiment`: with all workers.
+std::vector<NeededMachine> needed_machines(const Experiment& experiment,
+                                           const platforms::Description& platform);
+
+}  // namespace tandem

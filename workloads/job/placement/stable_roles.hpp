@@ -1,0 +1,14 @@
+// Whether the ranks of a job that have to stay are on hosts that stay, as recovery.provisioning tiers asks.
+#pragma once
+
+#include "platforms/description.hpp"
+#include "workloads/experiment/experiment.hpp"
+#include "workloads/job/placement/roster.hpp"
+
+namespace tandem {
+
+/// Errors: ConfigError naming the rank that is not, and its host.
+void check_stable_roles(const Experiment& experiment, const platforms::Description& platform,
+                        const Roster& roster);
+
+}  // namespace tandem

@@ -1,0 +1,86 @@
+// Which checkpoints and commits a job writes, where, and who writes them. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/checkpointing/buddies.hpp"
+#include "policies/checkpointing/policy.hpp"
+#include "policies/vocabulary/choices.hpp"
+#include "policies/vocabulary/options.hpp"
+#include "policies/vocabulary/units.hpp"
+#include "workloads/job/plan/checkpoint_schedule.hpp"
+
+namespace tandem {
+
+/// The states that a job commits as its checkpointing policy decides.
+struct CommitPlan {
+  std::string policy;  ///< of checkpointing::catalog(); empty: states are saved with the checkpoints
+  checkpointing::Factory make = nullptr;
+  Options options = {};
+  CommitMode mode = CommitMode::blocking;
+  CommitPlace to = CommitPlace::directory;
+  checkpointing::Buddies buddies = {};  ///< of the hosts, where commits are in memory
+  int keep = 0;                         ///< last commits whose files remain; 0: all
+  int keep_every = 0;                   ///< rounds of a span whose first commit remains, too; 0: none
+  bool only_rounds = false;  ///< the policy only counts rounds, so all commits are known in advance
+  /// Rounds from one commit to the next, which every rank counts; 0: the decider announces each commit.
+  std::int64_t every = 0;
+  /// Where the decider announces each commit: so many rounds in advance, so that every rank knows of it when
+  /// it gets there. Workers without replies get a message of its own about every round; other servers learn
+  /// of a commit from the pushes that follow its reply.
+  int ahead = 0;
+  Rank decider = 0;                 ///< runs the policy
+  int deciders = 0;                 ///< servers, or the coordinator; the others follow the decider
+  bool announced_by_reply = false;  ///< workers learn of each commit from the decider's replies
+  std::vector<Rank> parts = {};     ///< the ranks without whose state a commit is not complete
+  /// Workers come and go, and have the model: those that are present commit together, and the first of them
+  /// decides. A coordinator writes its part before it replies: it counts the rounds too, or learns of the
+  /// commit from the push of the one that decides.
+  bool by_members = false;
+  bool at_end = false;  ///< a commit follows the last round, where the ranks know it
+
+  bool commits_on_warning = false;  ///< the policy may do so, and ranks may be warned
+  bool are_parts_apart = false;     ///< not all ranks see the files of all
+  /// Workers finish different rounds: where ranks keep records, because the job may start again, a commit
+  /// counts only when each of them has written its records up to it (RecordTally).
+  bool confirms_records = false;
+
+  bool is_enabled() const { return !policy.empty(); }
+  /// Commits are lost with the machines that have them.
+  bool are_on_machines() const { return to != CommitPlace::directory; }
+  bool are_in_memory() const { return to == CommitPlace::buddy; }
+  /// No rank counts the rounds of commits by itself: a commit may follow any round.
+  /// Where workers come and go, one that joins or is behind would not learn that the job has ended.
+  bool may_be_requested() const {
+    return is_enabled() && !by_members && (every == 0 || (announced_by_reply && deciders == 1));
+  }
+  bool is_decided_by_one() const { return announced_by_reply || every == 0; }
+};
+
+struct CheckpointPlan {
+  std::string directory;         ///< the result directory
+  std::int64_t every = 0;        ///< rounds between checkpoints; 0: none
+  std::int64_t first_round = 0;  ///< after which this run begins; above 0 where a job is resumed
+  bool has_model = false;        ///< mathematics is real: there are values to write
+  /// Ranks may save their states: where mathematics is modelled they have no vectors, and are for a job that
+  /// starts again.
+  bool has_states = false;
+  Rank writer = 0;  ///< the first rank of those that hold the model
+  /// The rank that evaluates: one of its own, or the first worker. Empty: none does.
+  std::optional<Rank> evaluator = {};
+  double stop_accuracy = 0.0;  ///< at which the job ends; 0: at none
+  /// The ranks that wait for each evaluation and end the job at that accuracy; empty without one.
+  std::vector<Rank> accuracy_deciders = {};
+  CommitPlan commits = {};
+
+  CheckpointSchedule schedule() const { return {every, first_round}; }
+  /// Ranks write their own states, from which the job can be resumed.
+  bool keeps_states() const { return has_states && (every > 0 || commits.is_enabled()); }
+  /// They do so with each checkpoint.
+  bool keeps_states_with_checkpoints() const { return keeps_states() && !commits.is_enabled(); }
+};
+
+}  // namespace tandem

@@ -1,0 +1,84 @@
+#include "workloads/job/plan/replica_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "policies/collectives/schedule.hpp"
+#include "workloads/experiment/tensor_list.hpp"
+#include "workloads/model/plan.hpp"
+
+namespace tandem {
+namespace {
+
+/// Each tensor may begin a bucket, as each layer of another model may.
+ModelDescription model_of_tensors(const Experiment::Workload& workload) {
+  const std::string place = "key 'workload.synthetic_tensors'";
+  const auto listed = parse_tensors(workload.synthetic_tensors, place);
+  const auto all = static_cast<double>(elements_of(listed, place));
+  const bool have_work = work_of(listed).has_value();
+  ModelDescription model{.name = "synthetic", .tensors = {}, .buckets = {}};
+  std::vector<SegmentShare> shares;
+  for (const ListedTensor& tensor : listed) {
+    const std::size_t index = shares.size();
+    const std::int64_t elements = tensor.size.count() / 4;
+    const double share = static_cast<double>(elements) / all;
+    const auto work = have_work ? tensor.work.value_or(ListedTensor::Work())
+                                : ListedTensor::Work{workload.synthetic_forward * share,
+                                                     workload.synthetic_backward * share};
+    model.tensors.push_back({.name = tensor.name.empty() ? fmt::format("tensor-{}", index + 1) : tensor.name,
+                             .shape = {elements}});
+    shares.push_back({index, index + 1, work.forward, work.backward});
+  }
+  cut_into_buckets(model, shares, {workload.bucket_bytes, workload.first_bucket_bytes});
+  return model;
+}
+
+/// A model given by its sizes: by those of its tensors, or equal buckets.
+ModelDescription synthetic_model(const Experiment::Workload& workload) {
+  if (!workload.synthetic_tensors.empty()) return model_of_tensors(workload);
+  ModelDescription model{.name = "synthetic", .tensors = {}, .buckets = {}};
+  const int count = workload.synthetic_buckets;
+  for (int bucket = 0; bucket < count; ++bucket) {
+    const auto part = collectives::part_of(workload.synthetic_parameters, count, bucket);
+    model.buckets.push_back({.offset = part.begin,
+                             .parameters = part.size(),
+                             .statistics = 0,
+                             .forward = workload.synthetic_forward / count,
+                             .backward = workload.synthetic_backward / count});
+  }
+  return model;
+}
+
+LearnerSetting learner_setting(const Experiment& experiment, const DatasetInfo& dataset) {
+  const auto& workload = experiment.workload;
+  return {.model = workload.model,
+          .dataset = dataset,
+          .image_size = workload.image_size,
+          .bucket_bytes = workload.bucket_bytes,
+          .first_bucket_bytes = workload.first_bucket_bytes,
+          .seed = experiment.seed,
+          .precision = workload.precision,
+          .deterministic = workload.deterministic,
+          .graphs = experiment.run.cuda_graphs};
+}
+
+}  // namespace
+
+ReplicaPlan plan_replica(const Experiment& experiment, const DatasetInfo& dataset, bool sample_losses) {
+  const auto& workload = experiment.workload;
+  LearnerSetting learner = learner_setting(experiment, dataset);
+  learner.sample_losses = sample_losses;
+  ModelDescription model =
+      workload.model == "synthetic" ? synthetic_model(workload) : describe_model(learner);
+  for (auto& bucket : model.buckets) bucket.shares_statistics = experiment.sync.average_statistics;
+  return {.description = std::make_shared<const ModelDescription>(std::move(model)),
+          .learner = std::move(learner),
+          .real_math = workload.math == Experiment::Workload::Math::real,
+          .initial = workload.initial,
+          .non_finite = workload.non_finite,
+          .rate_ramp = experiment.recovery.ramp};
+}
+
+}  // namespace tandem

@@ -1,0 +1,25 @@
+#include "workloads/job/plan/worker_scaling.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "policies/recovery/scaling.hpp"
+
+namespace tandem {
+
+double rate_factor_of(const Job& job) {
+  const Experiment& experiment = job.spec().experiment;
+  if (!experiment.is_launched_again()) return 1.0;
+  return recovery::rate_factor(experiment.recovery.scale_rate, job.all_workers(),
+                               static_cast<int>(job.roster().workers().size()));
+}
+
+int batch_of(const Job& job, int worker) {
+  const Experiment& experiment = job.spec().experiment;
+  if (!experiment.is_launched_again()) return job.data().batch();
+  const auto shares = recovery::batches(experiment.recovery.batch, job.data().batch(), job.all_workers(),
+                                        static_cast<int>(job.roster().workers().size()));
+  return static_cast<int>(std::max<std::int64_t>(1, shares.at(static_cast<std::size_t>(worker))));
+}
+
+}  // namespace tandem

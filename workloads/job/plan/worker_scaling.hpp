@@ -1,0 +1,14 @@
+// How learning rate and batch follow the number of workers of a job that starts again (recovery.mode
+// restart): they are the same throughout one launch. In place, servers and exchanges follow the members.
+#pragma once
+
+#include "workloads/job/plan/job.hpp"
+
+namespace tandem {
+
+/// Factor on the learning rate (recovery.scale_rate); 1: the job has all of its workers.
+double rate_factor_of(const Job& job);
+/// Samples per step of a worker (recovery.batch), at least 1. `worker`: its index in this launch.
+int batch_of(const Job& job, int worker);
+
+}  // namespace tandem

@@ -1,0 +1,26 @@
+// A job that starts again when a rank dies or a machine departs, launch by launch in one result directory, in
+// simulation (of departures) and measurement.
+#pragma once
+
+#include <string>
+
+#include "workloads/job/plan/job.hpp"
+#include "workloads/membership/generations/generation_world.hpp"
+#include "workloads/membership/generations/next_generation.hpp"
+
+namespace tandem {
+
+/// Whether has_generations. The job then gets its first generation.
+bool begin_generations(Job& job);
+
+/// Launches the job until it ends, at most recovery.restarts times more than once: each time from its latest
+/// complete checkpoint, after pauses that grow while no launch gets further, with the workers that have a
+/// machine. Tells of each restart. `job` is then its last generation. `out`: its result directory, with its
+/// document. Pre: begin_generations(job). Errors: as the launches.
+GenerationResult launch_generations(Job& job, const std::string& out, GenerationWorld& world,
+                                    const NetworkOf& network_of);
+
+/// Removes what only a next generation would need, when the job has ended successfully.
+void remove_generation_files(const Job& job, const std::string& out);
+
+}  // namespace tandem

@@ -176,6 +176,7 @@ inline const std::vector<Layer>& upper_layers() {
        {"policies/", "platforms/", "workloads/", "sim/", "runtime/process/", "runtime/launcher/",
         "runtime/cluster/", "runtime/machines/", "validation/", "cli/"},
        {"CLI/", "nlohmann/", "fmt/", "sys/", "unistd.h", "signal.h", "fcntl.h"}},
+      {"examples/", {"policies/vocabulary/", "workloads/", "sim/", "runtime/mpi/", "examples/"}, {"mpi.h"}},
   };
   return all;
 }

@@ -230,6 +230,7 @@ inline const std::vector<Layer>& layers_of_use() {
        {"policies/", "platforms/", "workloads/", "sim/", "runtime/process/", "runtime/launcher/",
         "runtime/cluster/", "runtime/machines/", "validation/", "cli/"},
        {"CLI/", "nlohmann/", "fmt/", "unistd.h"}},
+      {"tests/examples/", {"policies/vocabulary/", "workloads/", "sim/", "runtime/mpi/", "tests/examples/"}, {"mpi.h"}},
   };
   return all;
 }

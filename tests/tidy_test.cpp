@@ -279,6 +279,48 @@ Texts problems_of_build_file(const std::string& text) {
   return problems;
 }
 
+// ---- Pages ----
+
+/// As browsers name the place of a heading: lower case, hyphens for spaces, no other marks.
+std::string anchor_of(std::string_view heading) {
+  std::string anchor;
+  for (const char c : heading.substr(std::min(heading.size(), heading.find_first_not_of("# "))))
+    if (is_of_word(c) || c == '-')
+      anchor += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (c == ' ')
+      anchor += '-';
+  return anchor;
+}
+
+/// The lines outside of blocks of code.
+Texts prose_of(const std::string& page) {
+  Texts prose;
+  bool is_code = false;
+  for (const auto& line : lines_of(page)) {
+    const bool is_fence = line.starts_with("```");
+    if (!is_code && !is_fence) prose.push_back(line);
+    if (is_fence) is_code = !is_code;
+  }
+  return prose;
+}
+
+/// Links to places of the tree: "../a.md#part", "a.hpp", "#part".
+Texts links_of(const std::string& page) {
+  Texts links;
+  for (const auto& line : prose_of(page))
+    for (auto at = line.find("]("); at != std::string::npos; at = line.find("](", at + 1)) {
+      const std::string link = line.substr(at + 2, line.find(')', at) - at - 2);
+      if (link.find("://") == std::string::npos) links.push_back(link);
+    }
+  return links;
+}
+
+bool has_anchor(const std::string& page, const std::string& anchor) {
+  const Texts prose = prose_of(page);
+  return std::ranges::any_of(
+      prose, [&](const auto& line) { return line.starts_with("#") && anchor_of(line) == anchor; });
+}
+
 // ---- The tree ----
 
 std::string read(const fs::path& path) {
@@ -289,6 +331,7 @@ std::string read(const fs::path& path) {
 struct Tree {
   Texts sources;
   Texts build_files;
+  Texts pages;
 };
 
 Tree tree() {
@@ -300,9 +343,11 @@ Tree tree() {
       const std::string path = fs::relative(entry.path(), root).string();
       if (is_source(path)) found.sources.push_back(path);
       if (path.ends_with("CMakeLists.txt")) found.build_files.push_back(path);
+      if (path.ends_with(".md")) found.pages.push_back(path);
     }
   }
   found.build_files.push_back("CMakeLists.txt");
+  found.pages.push_back("README.md");
   return found;
 }
 
@@ -341,6 +386,25 @@ TEST(Tidy, EveryBuildFile) {
     for (const auto& problem : problems_of_build_file(read(root / path)))
       ADD_FAILURE() << path << ": " << problem;
   }
+}
+
+TEST(Tidy, EveryLinkOfEveryPageLeadsSomewhere) {
+  const fs::path root = testing::source_folder();
+  const auto pages = tree().pages;
+  EXPECT_GT(pages.size(), 20U);
+  for (const auto& page : pages)
+    for (const auto& link : links_of(read(root / page))) {
+      const auto mark = std::min(link.find('#'), link.size());
+      const fs::path target = mark == 0 ? root / page : (root / page).parent_path() / link.substr(0, mark);
+      if (!fs::exists(target))
+        ADD_FAILURE() << page << ": no file " << link;
+      else if (mark < link.size() && !has_anchor(read(target), link.substr(mark + 1)))
+        ADD_FAILURE() << page << ": no heading " << link;
+    }
+}
+
+TEST(Tidy, TheFirstPageIsShort) {
+  EXPECT_LE(lines_of(read(fs::path(testing::source_folder()) / "README.md")).size(), 150U);
 }
 
 // ---- Tests of the checks ----

@@ -55,6 +55,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
                plan_, context.device(), index),
       policy_(plan_.algorithm().make.make_worker(plan_.sync_setting(), index)),
       exchange_(make_exchange(job, context, replica_, *policy_, incarnation)),
+      members_(exchange_->members()),
       deferred_(job.checkpoints().schedule(), context, replica_, *exchange_,
                 [this](Phase phase) { end_phase(phase); }),
       batches_(job, context, journal, replica_, *exchange_, index, slot.node),
@@ -77,17 +78,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
       progress_(batch_of(job, index)) {
   replica_.set_rate_factor(rate_factor_of(job));
   if (job.checkpoints().evaluator == context.rank()) evaluation_.emplace(job, context, journal);
-  exchange_->set_on_members(
-      [this](const sync::Members& event, bool decides_again) { return on_members(event, decides_again); });
-  exchange_->set_epoch_hooks(
-      {.taken = [this] { return batches_.taken(); },
-       .dealt = [this](const sampling::MemberDeals& deals) { batches_.follow(deals); },
-       .ends = [this] { commits_.end_view(); },
-       .begins = [this](std::span<const int> members, std::int64_t rounds,
-                        std::int32_t view) { commits_.begin_view(members, rounds, view); },
-       .serialise = [this](StateArchive& state) { commits_.serialise_common(state); }});
-  commits_.set_wait([this](Pending& until) { return exchange_->wait_or_regroup(until); });
-  if (job.is_restarted()) exchange_->continue_counts();
+  if (members_ != nullptr) follow_members();
   if (job.resume() != nullptr && !joins()) resume(job, index);
   const auto first = job.roster().first_workers().size();
   if (plan_.route() == sync::Route::server || joins() || first == job.roster().workers().size()) return;
@@ -95,6 +86,20 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
   sync::Members members{0, std::vector<int>(first)};
   std::iota(members.workers.begin(), members.workers.end(), 0);
   on_members(members, false);
+}
+
+/// Before anything else of the exchange.
+void Worker::follow_members() {
+  members_->set_hooks({.taken = [this] { return batches_.taken(); },
+                       .dealt = [this](const sampling::MemberDeals& deals) { batches_.follow(deals); },
+                       .on_members = [this](const sync::Members& event,
+                                            bool decides_again) { return on_members(event, decides_again); },
+                       .ends = [this] { commits_.end_view(); },
+                       .begins = [this](std::span<const int> members, std::int64_t rounds,
+                                        std::int32_t view) { commits_.begin_view(members, rounds, view); },
+                       .serialise = [this](StateArchive& state) { commits_.serialise_common(state); }});
+  commits_.set_wait([this](Pending& until) { return members_->wait_or_regroup(until); });
+  if (job_.is_restarted()) members_->continue_counts();
 }
 
 bool Worker::joins() const { return is_arrival(job_, assignment_.index, incarnation_); }
@@ -113,16 +118,18 @@ void Worker::run() {
   exchange_->leave();
   batches_.close();
   commits_.finish();
-  exchange_->end([this] { do_last_duties(); });
+  if (members_ == nullptr) return do_last_duties();
+  members_->end([this] { do_last_duties(); });
 }
 
 void Worker::do_last_duties() {
   if (!writes_checkpoints()) return;
-  const auto applied = exchange_->applied_samples();
+  std::vector<std::int64_t> applied;
+  if (members_ != nullptr) applied = members_->applied_samples();
   for (std::size_t worker = 0; worker < applied.size(); ++worker)
     if (applied[worker] > 0 && !has_own_model_)
       journal_.note_applied(job_.roster().workers()[worker], 0, applied[worker]);
-  if (exchange_->leads()) journal_.counted_rounds = progress_.job_rounds();
+  if (leads()) journal_.counted_rounds = progress_.job_rounds();
   // The final model is the mean of all where each worker has a model of its own.
   if (has_own_model_ && checkpoints_.is_enabled()) {
     save_checkpoint();
@@ -134,7 +141,7 @@ void Worker::do_last_duties() {
 void Worker::join() {
   // The policy of the worker before does not decide any more.
   log_restored(serialised(*policy_));
-  const Arrival arrival = exchange_->join(incarnation_);
+  const Arrival arrival = members_->join(incarnation_);
   progress_.join(arrival, static_cast<int>(journal_.steps.size()));
   if (plan_.route() == sync::Route::server) uncounted_steps_ = progress_.step() - arrival.steps;
   if (replica_.is_tied()) {
@@ -143,7 +150,7 @@ void Worker::join() {
     context_.wait(copy);
   }
   replica_.begin_at(progress_.step());
-  batches_.join(*exchange_->deals(), progress_.samples_taken(), incarnation_);
+  batches_.join(members_->deals(), progress_.samples_taken(), incarnation_);
   checkpoints_.leave_out(progress_.job_rounds());
   evaluations_.begin_again(progress_.job_rounds());
   stopping_ = exchange_stops_ = arrival.result.stop;
@@ -391,7 +398,8 @@ SavedState Worker::current_state() {
   SavedState state;
   serialise(state);
   state.set_text("policy", serialised(*policy_));
-  if (const auto deals = exchange_->changed_deals(); !deals.empty())
+  if (members_ == nullptr) return state;
+  if (const auto deals = members_->changed_deals(); !deals.empty())
     state.set_text("deals", to_json(deals).dump());
   return state;
 }

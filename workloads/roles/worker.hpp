@@ -17,6 +17,7 @@
 #include "workloads/context.hpp"
 #include "workloads/exchange/deferred_update.hpp"
 #include "workloads/exchange/exchange.hpp"
+#include "workloads/exchange/member_exchange.hpp"
 #include "workloads/exchange/replica.hpp"
 #include "workloads/job/job.hpp"
 #include "workloads/membership/cache_node_standing.hpp"
@@ -51,6 +52,7 @@ class Worker {
 
  private:
   void step();
+  void follow_members();
   bool joins() const;
   void join();
   sync::StepBeginDecision begin();
@@ -86,7 +88,8 @@ class Worker {
   std::int64_t round_of_checkpoints() const {
     return writes_checkpoints() ? progress_.job_rounds() : progress_.round();
   }
-  bool writes_checkpoints() const { return exchange_->leads().value_or(writes_checkpoints_); }
+  std::optional<bool> leads() const { return members_ == nullptr ? std::nullopt : members_->leads(); }
+  bool writes_checkpoints() const { return leads().value_or(writes_checkpoints_); }
   void restore_policy(const std::string& state);
   void log_restored(const std::string& state);
   void grant(int local_steps);
@@ -102,6 +105,7 @@ class Worker {
   Replica replica_;
   std::unique_ptr<sync::WorkerPolicy> policy_;
   std::unique_ptr<Exchange> exchange_;
+  MemberExchange* members_;  ///< null: all workers stay
   DeferredUpdate deferred_;  ///< the result of the last exchange, where forward overlaps with it
   BatchPipeline batches_;
   CheckpointWriter checkpoints_;

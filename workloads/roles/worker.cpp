@@ -413,7 +413,7 @@ void Worker::save_state_if_due() {
 }
 
 /// A commit counts with the records of those who were there (find_restart_point). The next push says that
-/// this worker has heard of it, and so has written them (ParameterServer::note_recorded).
+/// this worker has heard of it, and so has written them (RecordedCommits).
 bool Worker::servers_wait_for_records() const {
   return job_.roster().steward() && plan_.route() == sync::Route::server;
 }

@@ -15,8 +15,8 @@
 #include "workloads/roles/server/parameter_server.hpp"
 #include "workloads/roles/steward.hpp"
 #include "workloads/roles/store.hpp"
-#include "workloads/roles/worker.hpp"
-#include "workloads/roles/worker_slot.hpp"
+#include "workloads/roles/worker/worker.hpp"
+#include "workloads/roles/worker/worker_slot.hpp"
 
 namespace tandem {
 namespace {

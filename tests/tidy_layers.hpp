@@ -22,7 +22,7 @@ inline Texts sync_family(const std::string& family) {
 
 /// The policies, the Context interface, and these sub-folders of workloads/.
 inline Texts up_to(const Texts& folders) {
-  Texts own = {"policies/", "platforms/description", "workloads/context.hpp", "workloads/protocol.hpp"};
+  Texts own = {"policies/", "platforms/description", "workloads/context", "workloads/protocol.hpp"};
   for (const auto& folder : folders) own.push_back("workloads/" + folder);
   return own;
 }
@@ -80,6 +80,7 @@ inline const std::vector<Layer>& layers_of_inputs() {
       // The interface between roles and their environment: the lowest layer, below all code that blocks on
       // it.
       {"workloads/context.hpp", {"policies/vocabulary/", "policies/collectives/element.hpp"}, {}},
+      {"workloads/context_decorator.hpp", {"policies/", "workloads/context.hpp"}, {}},
       {"workloads/protocol.hpp", {"policies/", "workloads/context.hpp"}, {}},
       {"workloads/discovery/",
        {"policies/vocabulary/", "platforms/discovery/", "workloads/context.hpp", "workloads/discovery/"},
@@ -105,7 +106,7 @@ inline const std::vector<Layer>& layers_of_inputs() {
         "workloads/model/", "workloads/cost/"},
        {"nlohmann/", "fmt/", "sys/utsname.h"}},
       {"workloads/records/",
-       {"policies/vocabulary/", "workloads/context.hpp", "workloads/protocol.hpp", "workloads/experiment/",
+       {"policies/vocabulary/", "workloads/context", "workloads/protocol.hpp", "workloads/experiment/",
         "workloads/records/"},
        {"nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h"}},
   };
@@ -230,7 +231,9 @@ inline const std::vector<Layer>& layers_of_use() {
        {"policies/", "platforms/", "workloads/", "sim/", "runtime/process/", "runtime/launcher/",
         "runtime/cluster/", "runtime/machines/", "validation/", "cli/"},
        {"CLI/", "nlohmann/", "fmt/", "unistd.h"}},
-      {"tests/examples/", {"policies/vocabulary/", "workloads/", "sim/", "runtime/mpi/", "tests/examples/"}, {"mpi.h"}},
+      {"tests/examples/",
+       {"policies/vocabulary/", "workloads/", "sim/", "runtime/mpi/", "tests/examples/"},
+       {"mpi.h"}},
   };
   return all;
 }

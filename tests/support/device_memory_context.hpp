@@ -6,25 +6,17 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/context.hpp"
+#include "workloads/context_decorator.hpp"
 #include "workloads/vectors/compute_device.hpp"
 #include "workloads/vectors/owned_mark.hpp"
 
 namespace tandem::testing {
 
 /// Decorates `inner`, which must outlive it.
-class DeviceMemoryContext final : public Context {
+class DeviceMemoryContext final : public ContextDecorator {
  public:
-  explicit DeviceMemoryContext(Context& inner) : inner_(inner) {}
+  explicit DeviceMemoryContext(Context& inner) : ContextDecorator(inner) {}
 
-  Rank rank() const override { return inner_.rank(); }
-  int world_size() const override { return inner_.world_size(); }
-  ComputeDevice& device() override { return inner_.device(); }
-  Seconds now() const override { return inner_.now(); }
-
-  Pending compute(const Work& work, Kernel kernel) override {
-    return inner_.compute(work, std::move(kernel));
-  }
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override {
     Place place = place_for(slice, false);
     const Slice own = place.slice();
@@ -41,21 +33,6 @@ class DeviceMemoryContext final : public Context {
     const Slice own = place.slice();
     return keep(std::move(place), inner_.all_reduce(members, channel, own, element));
   }
-  Pending read(int disk, DiskAccess access, Kernel transfer) override {
-    return inner_.read(disk, access, std::move(transfer));
-  }
-  Pending write(int disk, DiskAccess access, Kernel transfer) override {
-    return inner_.write(disk, access, std::move(transfer));
-  }
-  Pending sleep(Seconds duration) override { return inner_.sleep(duration); }
-  bool is_done(const Pending& pending) override { return inner_.is_done(pending); }
-  void cancel_all(std::span<const Pending> pendings) override { inner_.cancel_all(pendings); }
-  std::int64_t discarded_messages() const override { return inner_.discarded_messages(); }
-  void stop_work() override { inner_.stop_work(); }
-  Pending disconnect(Rank peer) override { return inner_.disconnect(peer); }
-  void announce_departure() override { inner_.announce_departure(); }
-  void end_transfers() noexcept override { inner_.end_transfers(); }
-
   Completion wait(Pending& pending) override {
     const std::uint32_t slot = pending.slot();
     const Completion completion = inner_.wait(pending);
@@ -99,7 +76,6 @@ class DeviceMemoryContext final : public Context {
     places_.erase(found);
   }
 
-  Context& inner_;
   std::map<std::uint32_t, Place> places_;  ///< by the slot of the operation
 };
 

@@ -4,7 +4,7 @@
 
 #include "workloads/calibration/measurement.hpp"
 #include "workloads/protocol.hpp"
-#include "workloads/roles/worker.hpp"
+#include "workloads/roles/worker/worker.hpp"
 
 namespace tandem::calibration {
 namespace {

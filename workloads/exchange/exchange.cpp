@@ -22,14 +22,4 @@ std::optional<bool> Exchange::coordinator_answer() {
   return client == nullptr ? std::nullopt : client->coordinator_answer();
 }
 
-Arrival Exchange::join(int incarnation) {
-  TANDEM_CHECK(false, "workers cannot join a job on this route; incarnation", incarnation);
-  return {};
-}
-
-std::optional<Completion> Exchange::wait_or_regroup(Pending&) {
-  TANDEM_CHECK(false, "the workers of this route do not change");
-  return std::nullopt;
-}
-
 }  // namespace tandem

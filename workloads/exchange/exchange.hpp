@@ -4,13 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <span>
-#include <vector>
 
-#include "policies/sampling/member_deals.hpp"
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/replica.hpp"
@@ -39,38 +35,9 @@ struct ExchangeResult {
   std::int64_t bytes_received = 0;
 };
 
-/// Where workers that exchange directly may depart and join: gives the worker's policy an event about the
-/// members. `decides_again`: an exchange with the members before is given up, and the policy decides it
-/// again.
-using OnMembers =
-    std::function<std::optional<sync::Exchange>(const sync::Members& event, bool decides_again)>;
-
-/// Where workers may depart and join: what else of a worker follows these changes.
-struct EpochHooks {
-  /// How many samples the workers of this slot have taken.
-  std::function<std::int64_t()> taken;
-  /// The samples were dealt anew.
-  std::function<void(const sampling::MemberDeals& deals)> dealt;
-  // Where they exchange directly:
-  /// All messages with other workers are about to end.
-  std::function<void()> ends;
-  /// These workers exchange from now on, after so many rounds. This one may still wait for their state.
-  /// `view`: the number of the change, counted from 1.
-  std::function<void(std::span<const int> members, std::int64_t rounds, std::int32_t view)> begins;
-  /// What else of the state of training a worker that joins or is behind gets.
-  std::function<void(StateArchive& state)> serialise;
-};
-
-/// What a worker that joins learns of the job.
-struct Arrival {
-  ExchangeResult result = {};  ///< as of an exchange; the replica has the model
-  std::int64_t rounds = 0;     ///< of the job
-  std::int64_t samples = 0;    ///< that count, of earlier workers in this worker's slot
-  std::int64_t steps = 0;      ///< the same, where servers count them
-};
-
 class CoordinatorClient;
 class DataPlan;
+class MemberExchange;
 
 class Exchange {
  public:
@@ -95,43 +62,15 @@ class Exchange {
   /// The coordinator's answer to the reports since the last exchange; nothing before one has arrived, and
   /// without a coordinator.
   std::optional<bool> coordinator_answer();
-  /// Gets the state of training from those that have it. Pre: this worker joins a job that has begun, and has
-  /// exchanged nothing.
-  virtual Arrival join(int incarnation);
   /// This worker ends the job: where it decides for all, it notifies them. Pre: as for serialise.
   virtual void end_job() {}
   /// Its counters and unsent errors. Pre: no exchange is in progress.
   virtual void serialise(StateArchive&) {}
-  /// What serialise restores next is this job's own: what was applied before counts (applied_samples).
-  virtual void continue_counts() {}
   /// Notifies the others that this worker has ended. Where every worker has a model of its own, the first
   /// worker's becomes the mean of all.
   virtual void leave() = 0;
-
-  // ---- Where workers that exchange directly may depart and join ----
-
-  /// To be called before anything else.
-  virtual void set_on_members(OnMembers) {}
-  /// To be called before anything else.
-  virtual void set_epoch_hooks(EpochHooks) {}
-  /// How samples are dealt to the workers; null: nobody departs.
-  virtual const sampling::MemberDeals* deals() const { return nullptr; }
-  /// The deals with what counts of the present one; empty: all as when the job began.
-  virtual sampling::Deals changed_deals() const { return {}; }
-  /// While the members agree on a change, none takes samples.
-  virtual bool knows_members() const { return true; }
-  virtual void await_members() {}
-  /// Waits for a message with another worker; none: a note of the steward came before. If another epoch has
-  /// begun, the message has ended. Pre: no exchange is in progress.
-  virtual std::optional<Completion> wait_or_regroup(Pending& until);
-  /// Whether this worker has the duties of the first one. None: they do not move.
-  virtual std::optional<bool> leads() const { return std::nullopt; }
-  /// Samples of each worker's slot that are part of the model, without those of the job that this one
-  /// resumes; empty: not known to this worker.
-  virtual std::vector<std::int64_t> applied_samples() const { return {}; }
-  /// Lets the worker with the duties of the first one do the last of them, and returns when the job has ended
-  /// for all. Pre: leave() has returned.
-  virtual void end(const std::function<void()>& last_duties) { last_duties(); }
+  /// Where workers may depart and join, what the exchange does besides; null: all stay.
+  virtual MemberExchange* members() { return nullptr; }
 
  protected:
   /// What this worker and the coordinator tell each other; null without one.

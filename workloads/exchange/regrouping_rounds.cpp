@@ -74,7 +74,7 @@ ExchangeResult RegroupingRounds::fetched() {
   deals_.settle(regrouping_.members(), regrouping_.taken(), counted());
   // Others may have dealt before.
   if (hooks_.dealt) hooks_.dealt(deals_);
-  on_members_(members_event(), false);
+  hooks_.on_members(members_event(), false);
   finish_fetched();
   ExchangeResult result = state_of_job();
   result.is_fetched = true;
@@ -109,7 +109,7 @@ void RegroupingRounds::begin_epoch() {
   const bool is_dealt = deals_.settle(regrouping_.members(), regrouping_.taken(), counted());
   if (is_dealt && hooks_.dealt) hooks_.dealt(deals_);
   const bool decides_again = is_open_ && !averages_all_;
-  const auto again = on_members_(members_event(), decides_again);
+  const auto again = hooks_.on_members(members_event(), decides_again);
   if (!is_open_) return;
   TANDEM_CHECK(again.has_value() == decides_again, "an exchange was not decided again; rounds", rounds_);
   if (again) decided_ = *again;

@@ -10,15 +10,16 @@
 #include <vector>
 
 #include "workloads/exchange/exchange.hpp"
+#include "workloads/exchange/member_exchange.hpp"
 #include "workloads/exchange/regrouping.hpp"
 #include "workloads/job/plan/data_plan.hpp"
 
 namespace tandem {
 
-class RegroupingRounds : public Exchange, protected RegroupingExchange {
+class RegroupingRounds : public Exchange, public MemberExchange, protected RegroupingExchange {
  public:
-  void set_on_members(OnMembers on_members) override { on_members_ = std::move(on_members); }
-  void set_epoch_hooks(EpochHooks hooks) final { hooks_ = std::move(hooks); }
+  MemberExchange* members() final { return this; }
+  void set_hooks(MemberHooks hooks) final { hooks_ = std::move(hooks); }
   std::optional<Completion> wait_or_regroup(Pending& until) final;
   ExchangeResult finish() final;
   Arrival join(int incarnation) override;
@@ -27,7 +28,7 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
   /// A worker that takes over the duties does the last of them again.
   void end(const std::function<void()>& last_duties) final;
   std::optional<bool> leads() const final { return regrouping_.leads(); }
-  const sampling::MemberDeals* deals() const final { return &deals_; }
+  const sampling::MemberDeals& deals() const final { return deals_; }
   sampling::Deals changed_deals() const final;
   bool knows_members() const final { return !regrouping_.is_quiet(); }
   void await_members() final;
@@ -94,8 +95,7 @@ class RegroupingRounds : public Exchange, protected RegroupingExchange {
   Progress progress_of_job() const;
 
   const StopRule& stop_;
-  OnMembers on_members_;
-  EpochHooks hooks_;
+  MemberHooks hooks_;
   bool is_open_ = false;               ///< an exchange is in progress
   std::int64_t rounds_ = 0;            ///< finished
   std::vector<std::int64_t> applied_;  ///< samples of each slot's workers in the model

@@ -9,6 +9,7 @@
 #include "workloads/exchange/compressed_push.hpp"
 #include "workloads/exchange/coordinator_client.hpp"
 #include "workloads/exchange/exchange.hpp"
+#include "workloads/exchange/member_exchange.hpp"
 #include "workloads/job/plan/data_plan.hpp"
 #include "workloads/job/plan/shard_layout.hpp"
 #include "workloads/protocol.hpp"
@@ -16,7 +17,7 @@
 namespace tandem {
 namespace {
 
-class ServerExchange : public Exchange {
+class ServerExchange final : public Exchange, public MemberExchange {
  public:
   ServerExchange(const Roster& roster, const ExchangePlan& plan, const DataPlan& data, Context& context,
                  Replica& replica)
@@ -117,8 +118,10 @@ class ServerExchange : public Exchange {
     return arrival;
   }
 
-  void set_epoch_hooks(EpochHooks hooks) override { hooks_ = std::move(hooks); }
-  const sampling::MemberDeals* deals() const override { return deals_ ? &*deals_ : nullptr; }
+  MemberExchange* members() override { return deals_ ? this : nullptr; }
+  void set_hooks(MemberHooks hooks) override { hooks_ = std::move(hooks); }
+  const sampling::MemberDeals& deals() const override { return *deals_; }
+  std::optional<Completion> wait_or_regroup(Pending& until) override { return context_.wait(until); }
 
   void leave() override {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
@@ -282,7 +285,7 @@ class ServerExchange : public Exchange {
   bool by_key_;                                 ///< buckets are exchanged one after the other, by `finish`
   bool brings_means_;                           ///< instead of the model
   std::optional<sampling::MemberDeals> deals_;  ///< where workers may depart
-  EpochHooks hooks_;
+  MemberHooks hooks_;
   std::int64_t first_workers_ = 0;
   bool knows_samples_ = false;
   bool joins_ = false;

@@ -11,7 +11,7 @@ namespace tandem {
 
 OccupantContext::OccupantContext(Context& inner, StewardLine& steward, const protocol::Occupancy& occupancy,
                                  CacheNodeStanding* node)
-    : inner_(inner),
+    : ContextDecorator(inner),
       steward_(steward),
       node_(node),
       incarnation_(occupancy.incarnation),

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "workloads/context.hpp"
+#include "workloads/context_decorator.hpp"
 #include "workloads/membership/cache_node_standing.hpp"
 #include "workloads/membership/steward_line.hpp"
 
@@ -18,17 +18,13 @@ namespace tandem {
 struct OccupantDeparted {};
 
 /// Decorates the context of a slot's rank. The steward says when the machine departs.
-class OccupantContext final : public Context {
+class OccupantContext final : public ContextDecorator {
  public:
   /// The arguments must outlive it. `node`: the cache node of the occupant, a worker, if it may depart: what
   /// is open with the node ends with `cancelled` when the steward says that it has departed.
   OccupantContext(Context& inner, StewardLine& steward, const protocol::Occupancy& occupancy,
                   CacheNodeStanding* node = nullptr);
 
-  Rank rank() const override { return inner_.rank(); }
-  int world_size() const override { return inner_.world_size(); }
-  ComputeDevice& device() override { return inner_.device(); }
-  Seconds now() const override { return inner_.now(); }
   Pending compute(const Work& work, Kernel kernel) override;
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
@@ -38,16 +34,10 @@ class OccupantContext final : public Context {
   Pending read(int disk, DiskAccess access, Kernel transfer) override;
   Pending write(int disk, DiskAccess access, Kernel transfer) override;
   Pending sleep(Seconds duration) override;
-  bool is_done(const Pending& pending) override { return inner_.is_done(pending); }
   Completion wait(Pending& pending) override;
   Completion wait_any(std::span<Pending> pendings) override;
-  std::int64_t discarded_messages() const override { return inner_.discarded_messages(); }
-  void cancel_all(std::span<const Pending> pendings) override { inner_.cancel_all(pendings); }
-  void stop_work() override { inner_.stop_work(); }
   Pending disconnect(Rank peer) override;
   std::vector<Pending> disconnect_all(std::span<const Rank> peers) override;
-  void announce_departure() override { inner_.announce_departure(); }
-  void end_transfers() noexcept override { inner_.end_transfers(); }
 
   /// To be called when the occupant has ended by itself: its machine may depart, and nobody notices.
   void end();
@@ -60,7 +50,6 @@ class OccupantContext final : public Context {
   void expect_departure(Seconds at);
   [[noreturn]] void depart();
 
-  Context& inner_;
   StewardLine& steward_;
   CacheNodeStanding* node_;
   int incarnation_;

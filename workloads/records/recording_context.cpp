@@ -9,7 +9,7 @@
 
 namespace tandem {
 RecordingContext::RecordingContext(Context& inner, std::vector<OperationRecord>& log)
-    : inner_(inner), log_(log) {}
+    : ContextDecorator(inner), log_(log) {}
 
 Pending RecordingContext::compute(const Work& work, Kernel kernel) {
   OperationRecord record{.kind = "compute",

@@ -9,6 +9,7 @@ BatchPipeline::BatchPipeline(const Job& job, Context& context, Journal& journal,
     : context_(context),
       replica_(replica),
       exchange_(exchange),
+      members_(exchange.members()),
       visits_(job.roster(), job.data(), context, worker,
               [&exchange](Pending& until) { exchange.wait_progressing(until); }),
       data_(job.data()),
@@ -23,7 +24,7 @@ BatchPipeline::BatchPipeline(const Job& job, Context& context, Journal& journal,
 }
 
 int BatchPipeline::load(int batch, int step) {
-  exchange_.await_members();
+  if (members_ != nullptr) members_->await_members();
   loader_->begin_step(batch);
   if (decoding_.empty()) begin(batch, step);
   const int samples = batch_.samples;
@@ -35,7 +36,8 @@ int BatchPipeline::load(int batch, int step) {
 }
 
 void BatchPipeline::load_ahead(int batch, int step) {
-  if (loads_ahead_ && loader_->has_next() && exchange_.knows_members()) begin(batch, step);
+  if (!loads_ahead_ || !loader_->has_next()) return;
+  if (members_ == nullptr || members_->knows_members()) begin(batch, step);
 }
 
 void BatchPipeline::drop_next(int batch, int step) {

@@ -8,6 +8,7 @@
 
 #include "workloads/context.hpp"
 #include "workloads/exchange/exchange.hpp"
+#include "workloads/exchange/member_exchange.hpp"
 #include "workloads/exchange/replica.hpp"
 #include "workloads/job/plan/job.hpp"
 #include "workloads/records/records.hpp"
@@ -70,6 +71,7 @@ class BatchPipeline {
   Context& context_;
   Replica& replica_;
   Exchange& exchange_;
+  MemberExchange* members_;  ///< null: all workers stay
   SampleVisits visits_;
   const DataPlan& data_;
   std::unique_ptr<Loader> loader_;

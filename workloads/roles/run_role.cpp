@@ -12,11 +12,11 @@
 #include "workloads/roles/evaluator.hpp"
 #include "workloads/roles/keeper.hpp"
 #include "workloads/roles/machine_slot.hpp"
-#include "workloads/roles/parameter_server.hpp"
-#include "workloads/roles/steward.hpp"
+#include "workloads/roles/server/parameter_server.hpp"
+#include "workloads/roles/steward/steward.hpp"
 #include "workloads/roles/store.hpp"
-#include "workloads/roles/worker.hpp"
-#include "workloads/roles/worker_slot.hpp"
+#include "workloads/roles/worker/worker.hpp"
+#include "workloads/roles/worker/worker_slot.hpp"
 
 namespace tandem {
 namespace {

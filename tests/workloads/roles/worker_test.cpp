@@ -1,6 +1,6 @@
 // The order in which a single worker starts and awaits work of its device: sequential on a processor, and as
 // early as possible on a device with a queue.
-#include "workloads/roles/worker.hpp"
+#include "workloads/roles/worker/worker.hpp"
 
 #include <gtest/gtest.h>
 

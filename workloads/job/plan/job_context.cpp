@@ -1,7 +1,5 @@
 #include "workloads/job/plan/job_context.hpp"
 
-#include <utility>
-
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem {
@@ -9,10 +7,6 @@ namespace tandem {
 Rank JobContext::of_inner(Rank rank) const {
   TANDEM_CHECK(rank >= 0 && rank < std::ssize(place_.ranks), "rank", rank, "ranks", place_.ranks.size());
   return place_.ranks[static_cast<std::size_t>(rank)];
-}
-
-Pending JobContext::compute(const Work& work, Kernel kernel) {
-  return inner_.compute(work, std::move(kernel));
 }
 
 Pending JobContext::send(Rank to, Channel channel, Slice slice, const Note& note) {
@@ -28,14 +22,6 @@ Pending JobContext::all_reduce(std::span<const Rank> members, Channel channel, S
   members_.clear();
   for (const Rank member : members) members_.push_back(of_inner(member));
   return inner_.all_reduce(members_, channel, vector, element);
-}
-
-Pending JobContext::read(int disk, DiskAccess access, Kernel transfer) {
-  return inner_.read(disk, access, std::move(transfer));
-}
-
-Pending JobContext::write(int disk, DiskAccess access, Kernel transfer) {
-  return inner_.write(disk, access, std::move(transfer));
 }
 
 }  // namespace tandem

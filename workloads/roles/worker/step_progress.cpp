@@ -1,4 +1,4 @@
-#include "workloads/roles/step_progress.hpp"
+#include "workloads/roles/worker/step_progress.hpp"
 
 #include <algorithm>
 #include <limits>

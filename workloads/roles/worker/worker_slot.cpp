@@ -1,4 +1,4 @@
-#include "workloads/roles/worker_slot.hpp"
+#include "workloads/roles/worker/worker_slot.hpp"
 
 #include <iterator>
 #include <limits>
@@ -7,7 +7,7 @@
 #include "workloads/job/placement/cache_clients.hpp"
 #include "workloads/job/plan/departing_nodes.hpp"
 #include "workloads/membership/occupant_context.hpp"
-#include "workloads/roles/worker.hpp"
+#include "workloads/roles/worker/worker.hpp"
 
 namespace tandem {
 namespace {

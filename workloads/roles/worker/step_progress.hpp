@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "workloads/exchange/exchange.hpp"
+#include "workloads/exchange/member_exchange.hpp"
 #include "workloads/vectors/state_archive.hpp"
 
 namespace tandem {

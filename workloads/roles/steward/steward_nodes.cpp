@@ -1,21 +1,22 @@
-// The steward of cache nodes and stores whose machines depart: those that ask them hear when one is gone and
-// when it is back, and the one that is back hears who is there.
+#include "workloads/roles/steward/steward_nodes.hpp"
+
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <utility>
 
-#include "policies/vocabulary/check.hpp"
 #include "workloads/job/placement/cache_clients.hpp"
 #include "workloads/job/plan/departing_nodes.hpp"
 #include "workloads/job/plan/fates_of_job.hpp"
 #include "workloads/job/plan/machines_of_job.hpp"
-#include "workloads/roles/steward.hpp"
 
 namespace tandem {
 
 using Role = Roster::Role;
 
-void Steward::add_nodes() {
-  const Roster& roster = job_.roster();
+StewardNodes::StewardNodes(const Job& job, Context& context, StewardNotices& notices,
+                           std::span<const WorkerPlace> workers)
+    : job_(job), context_(context), notices_(notices), workers_(workers) {
   const auto nodes = departing_cache_nodes(job_), stores = departing_stores(job_);
   // As fates_of orders them.
   const std::size_t first = hosts_of_machines(job_).size(), machines = first + nodes.size() + stores.size();
@@ -23,14 +24,14 @@ void Steward::add_nodes() {
   if (machines == first) return;
   add_machines(Role::store, stores, first + nodes.size());
   if (!nodes.empty()) add_machines(Role::directory, {}, machines);
-  clients_of_ = clients_of_nodes(roster);
-  node_machines_.emplace(job_.spec().experiment.transience, fates_of(job_), machines);
+  clients_of_ = clients_of_nodes(job_.roster());
+  machines_.emplace(job_.spec().experiment.transience, fates_of(job_), machines);
   for (Node& node : nodes_)
-    if (node.machine >= 0) node.machines = &*node_machines_;
+    if (node.machine >= 0) node.machines = &*machines_;
 }
 
 /// `departing`: indices of those with machines, of which `first` is the first.
-void Steward::add_machines(Role role, std::span<const std::size_t> departing, std::size_t first) {
+void StewardNodes::add_machines(Role role, std::span<const std::size_t> departing, std::size_t first) {
   const std::size_t before = nodes_.size();
   for (const Rank rank : job_.roster().ranks_of(role)) {
     const auto index = static_cast<std::int32_t>(nodes_.size() - before);
@@ -42,138 +43,151 @@ void Steward::add_machines(Role role, std::span<const std::size_t> departing, st
   for (const std::size_t index : departing) nodes_[before + index].machine = static_cast<int>(first++);
 }
 
-void Steward::occupy_nodes() {
+void StewardNodes::occupy() {
   for (Node& node : nodes_) {
     if (node.machines == nullptr) continue;
-    node.incarnation = node_machines_->occupy(node.machine, Seconds(0));
-    record(node, "joined");
-    announce(node);
+    node.incarnation = machines_->occupy(node.machine, Seconds(0));
+    notices_.record(node, "joined");
+    notices_.announce(node);
   }
 }
 
 /// As for slots of workers: all begin this launch with the first node in each slot.
-void Steward::begin_nodes_again() {
+void StewardNodes::begin_again() {
   for (Node& node : nodes_) {
     if (node.machines == nullptr) continue;
     node.begin_launch();
     constexpr int first = 1;
     if (!node.is_present) {
-      note_node_left(node, first);
+      note_left(node, first);
     } else if (!node.is_gone) {
-      announce(node);
+      notices_.announce(node);
       node.is_starting = false;
     }
   }
 }
 
 /// With the node of a slot that says so itself, all are told that it is there.
-void Steward::hear_node(Node& node, const Note& note) {
+void StewardNodes::hear(std::size_t number, const Note& note, Pending& next) {
+  Node& node = nodes_[number];
   const auto arrived = protocol::as<protocol::Arrived>(note);
   if (!arrived) {
     node.has_ended = true;
     return;
   }
-  const auto number = static_cast<std::size_t>(&node - nodes_.data());
-  awaited_[deciders_.size() + number] = protocol::receive<"ends-of-job">(context_, node.rank);
-  if (node.is_starting && arrived->incarnation == incarnation_of(node)) welcome_node(node);
+  next = listen(number);
+  if (node.is_starting && arrived->incarnation == incarnation_of(node)) welcome(node);
 }
 
 /// As this launch counts.
-int Steward::incarnation_of(const Node& node) const {
+int StewardNodes::incarnation_of(const Node& node) const {
   return node.machines == nullptr ? 1 : node.in_launch(node.announced);
 }
 
-protocol::NodeJoined Steward::joined_note(const Node& node) const {
+protocol::NodeJoined StewardNodes::joined_note(const Node& node) const {
   return {.node = node.index, .incarnation = incarnation_of(node), .is_store = node.role == Role::store};
 }
 
-void Steward::welcome_node(Node& node) {
+void StewardNodes::welcome(Node& node) {
   node.is_starting = false;
   node.is_present = true;
   node.away_since.reset();
-  record(node, "joined");
+  notices_.record(node, "joined");
   if (node.role == Role::cache_node) return introduce(node);
   const auto joined = joined_note(node);
-  tell<"membership">(node.rank, joined);
-  if (has_ended_stores_) return tell<"membership">(node.rank, protocol::End{});
+  notices_.tell<"membership">(node.rank, joined);
+  if (has_ended_stores_) return notices_.tell<"membership">(node.rank, protocol::End{});
   tell_all(Role::cache_node, joined);
 }
 
 /// A cache node that is back, and its workers, other nodes and stores, to each other. It knows the other
 /// nodes before it decides anything. Nodes that end do not wait for it.
-void Steward::introduce(const Node& node) {
+void StewardNodes::introduce(const Node& node) {
   const auto joined = joined_note(node);
   std::vector<protocol::NodeJoined> others;
   for (const Node& other : nodes_)
     if (!is_ending_ && is_peer(node, other)) others.push_back(joined_note(other));
   auto welcome = joined;
   welcome.others = static_cast<std::int32_t>(others.size());
-  tell<"membership">(node.rank, welcome);
-  for (const auto& other : others) tell<"membership">(node.rank, other);
+  notices_.tell<"membership">(node.rank, welcome);
+  for (const auto& other : others) notices_.tell<"membership">(node.rank, other);
   for (const std::size_t worker : clients_of_[static_cast<std::size_t>(node.index)])
-    if (const Slot& slot = slots_[worker]; slot.is_member)
-      tell<"membership">(node.rank, protocol::Joined{.worker = static_cast<std::int32_t>(worker),
-                                                     .incarnation = slot.in_launch(slot.incarnation)});
+    if (const WorkerPlace& slot = workers_[worker]; slot.is_member)
+      notices_.tell<"membership">(node.rank,
+                                  protocol::Joined{.worker = static_cast<std::int32_t>(worker),
+                                                   .incarnation = slot.in_launch(slot.incarnation)});
   tell_stores(joined);
   tell_clients(node, joined);
-  if (is_ending_) return tell<"membership">(node.rank, protocol::End{});
+  if (is_ending_) return notices_.tell<"membership">(node.rank, protocol::End{});
   tell_peers(node, joined);
 }
 
 /// Whether it comes back if it is away. A cache node does not once no worker joins any more.
-bool Steward::returns(const Node& node) const {
+bool StewardNodes::returns(const Node& node) const {
   return node.role == Role::store ? !have_cache_nodes_ended() : !is_ending_;
 }
 
-bool Steward::has_ended(const Node& node) const {
+bool StewardNodes::has_ended(const Node& node) const {
   return node.has_ended || (!node.is_present && !node.is_starting && !returns(node));
 }
 
-bool Steward::have_cache_nodes_ended() const {
+bool StewardNodes::have_cache_nodes_ended() const {
   return std::ranges::all_of(
       nodes_, [this](const Node& node) { return node.role != Role::cache_node || has_ended(node); });
 }
 
 /// When no node, and no worker, joins any more.
-void Steward::end_stores() {
+void StewardNodes::end_stores() {
   if (has_ended_stores_ || !is_ending_ || !have_cache_nodes_ended()) return;
   has_ended_stores_ = true;
   tell_stores(protocol::End{});
 }
 
-void Steward::end_nodes() {
+void StewardNodes::end(std::span<Pending> awaited) {
   for (std::size_t number = 0; number < nodes_.size(); ++number) {
     const Node& node = nodes_[number];
     if (node.machines == nullptr) continue;
-    tell<"occupancies">(node.rank, protocol::End{});
-    Pending& awaited = awaited_[deciders_.size() + number];
-    if (awaited.empty()) continue;
-    context_.cancel(awaited);
-    context_.wait(awaited);
+    notices_.tell<"occupancies">(node.rank, protocol::End{});
+    if (awaited[number].empty()) continue;
+    context_.cancel(awaited[number]);
+    context_.wait(awaited[number]);
   }
 }
 
+bool StewardNodes::have_all_ended() const {
+  return std::ranges::all_of(nodes_, [this](const Node& node) { return has_ended(node); });
+}
+
+void StewardNodes::end_joins() {
+  if (std::exchange(is_ending_, true)) return;
+  tell_all(Role::cache_node, protocol::End{});
+}
+
+void StewardNodes::take_event(Seconds time) {
+  if (const auto event = machines_->take(time)) handle(*event);
+}
+
 /// The machine of a node that has done its work takes nothing along.
-void Steward::handle_node(const MachineEvent& event) {
+void StewardNodes::handle(const MachineEvent& event) {
   using What = MachineEvent::What;
   Node& node = *std::ranges::find(nodes_, event.slot, &Node::machine);
   if (node.has_ended) return;
-  note_event(node, event);
+  notices_.on_event(node, event);
   switch (event.what) {
     case What::noticed:
       if (node.announced == event.incarnation) {
-        if (node.is_present) note_node_left(node, incarnation_of(node));
+        if (node.is_present) note_left(node, incarnation_of(node));
         node.is_present = node.is_starting = false;
-        if (node.role == Role::store && !node.away_since) node.away_since = now();
+        if (node.role == Role::store && !node.away_since) node.away_since = notices_.now();
       }
       if (!returns(node)) return;
-      record(node, "requested");
-      return node_machines_->request(event.slot, now());
+      notices_.record(node, "requested");
+      return machines_->request(event.slot, notices_.now());
     case What::ready:
       if (!returns(node)) return;
       node.is_starting = true;
-      announce(node);
-      if (past_) welcome_node(node);
+      notices_.announce(node);
+      if (notices_.is_past()) welcome(node);
       return;
     case What::refused:
       if (node.role == Role::store && returns(node))
@@ -188,7 +202,7 @@ void Steward::handle_node(const MachineEvent& event) {
 }
 
 /// When the wait for a store is over.
-std::optional<Seconds> Steward::next_of_stores() const {
+std::optional<Seconds> StewardNodes::next_of_stores() const {
   std::optional<Seconds> next;
   const Seconds longest = job_.spec().experiment.recovery.give_up;
   if (longest <= Seconds(0)) return next;
@@ -198,7 +212,7 @@ std::optional<Seconds> Steward::next_of_stores() const {
   return next;
 }
 
-void Steward::give_up_stores(Seconds time) const {
+void StewardNodes::give_up_stores(Seconds time) const {
   const auto next = next_of_stores();
   if (!next || *next > time) return;
   const auto longest_away = std::ranges::min_element(nodes_, {}, [](const Node& node) {
@@ -210,7 +224,7 @@ void Steward::give_up_stores(Seconds time) const {
 }
 
 /// `incarnation`: as this launch counts.
-void Steward::note_node_left(const Node& node, int incarnation) {
+void StewardNodes::note_left(const Node& node, int incarnation) {
   const bool is_store = node.role == Role::store;
   const protocol::NodeDeparted note{.node = node.index, .incarnation = incarnation, .is_store = is_store};
   if (is_store) return tell_all(Role::cache_node, note);
@@ -220,30 +234,35 @@ void Steward::note_node_left(const Node& node, int incarnation) {
 }
 
 /// To those that are there.
-void Steward::tell_all(Role role, const MembershipNote& note) {
+void StewardNodes::tell_all(Role role, const MembershipNote& note) {
   for (const Node& node : nodes_)
-    if (node.role == role && node.is_present && !node.has_ended) tell<"membership">(node.rank, note);
+    if (node.role == role && node.is_present && !node.has_ended) notices_.tell<"membership">(node.rank, note);
 }
 
 /// To the slots of the workers that the cache node serves.
-void Steward::tell_clients(const Node& node, const MembershipNote& note) {
+void StewardNodes::tell_clients(const Node& node, const MembershipNote& note) {
   for (const std::size_t worker : clients_of_[static_cast<std::size_t>(node.index)])
-    tell<"membership">(slots_[worker].rank, note);
+    notices_.tell<"membership">(workers_[worker].rank, note);
 }
 
 /// Another cache node that is there, where they ask each other.
-bool Steward::is_peer(const Node& node, const Node& other) const {
+bool StewardNodes::is_peer(const Node& node, const Node& other) const {
   return job_.data().asks_peers() && other.role == Role::cache_node && other.is_present && !other.has_ended &&
          other.rank != node.rank;
 }
 
-void Steward::tell_peers(const Node& node, const MembershipNote& note) {
+void StewardNodes::tell_peers(const Node& node, const MembershipNote& note) {
   for (const Node& other : nodes_)
-    if (is_peer(node, other)) tell<"membership">(other.rank, note);
+    if (is_peer(node, other)) notices_.tell<"membership">(other.rank, note);
+}
+
+void StewardNodes::tell(const MembershipNote& note) {
+  tell_all(Role::cache_node, note);
+  tell_stores(note);
 }
 
 /// The directory hears the same.
-void Steward::tell_stores(const MembershipNote& note) {
+void StewardNodes::tell_stores(const MembershipNote& note) {
   tell_all(Role::store, note);
   tell_all(Role::directory, note);
 }

@@ -1,0 +1,85 @@
+// How a parameter server deals samples where workers may depart and join, and which of the deals each worker
+// has heard of. Pure.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "policies/sampling/member_deals.hpp"
+
+namespace tandem {
+
+/// The coordinator alone deals. `counted`, in all functions: by slot, the samples of all its workers that
+/// count.
+class DealBook {
+ public:
+  struct Setting {
+    int batch = 0;                       ///< samples that a worker takes as the job begins
+    int prefetch = 0;                    ///< batches that workers request from cache nodes in advance
+    std::vector<bool> loads_ahead = {};  ///< by slot: its worker may have taken the batch of its next step
+    bool knows_samples = false;          ///< the numbers of the deals are there, not only how many they are
+  };
+  /// `deals`: none: nothing is dealt while the job runs.
+  DealBook(Setting setting, std::optional<sampling::MemberDeals> deals)
+      : setting_(std::move(setting)),
+        deals_(std::move(deals)),
+        told_(setting_.loads_ahead.size()),
+        numbers_(setting_.loads_ahead.size()) {}
+
+  bool deals() const { return deals_.has_value(); }
+  void on_push(int samples) { largest_push_ = std::max(largest_push_, samples); }
+  /// A worker leaves its place, or comes to a slot.
+  void leave(int worker, std::int64_t counted);
+  void join(int worker, std::int64_t counted);
+
+  /// What a worker may take before it hears of a deal.
+  struct Taker {
+    bool is_member = false;
+    bool awaits_reply = false;
+    int batch = 0;  ///< that it was granted last; 0: none
+  };
+  /// The members are others than those of the last deal.
+  bool is_due() const { return deals_ && deals_->is_due(); }
+  /// Deals anew. `takers`: by slot. Each worker hears of it with its next reply, and continues until then
+  /// with what it had. Pre: is_due().
+  void deal(std::span<const std::int64_t> counted, std::span<const Taker> takers);
+
+  /// For a worker: so many numbers, and these; null where nobody asks for samples. They stay until the worker
+  /// is told something else.
+  struct Message {
+    std::int64_t* numbers = nullptr;
+    std::int64_t count = 0;
+  };
+  /// All that the worker has not heard of, in one message; none: nothing.
+  std::optional<Message> tell(int worker);
+  /// All that a newcomer needs. Pre: deals().
+  Message tell_all(int worker, std::span<const std::int64_t> counted);
+  /// Deals that the worker has heard of.
+  int told(int worker) const { return static_cast<int>(told_.at(static_cast<std::size_t>(worker))); }
+  /// Numbers of tell_all(); 0: nothing is dealt.
+  std::int64_t count_numbers(std::span<const std::int64_t> counted) const;
+  /// With what counts of the present one; empty: all as when the job began.
+  sampling::Deals changed(std::span<const std::int64_t> counted) const;
+
+ private:
+  struct Dealt {
+    std::vector<std::int64_t> numbers;
+    std::int64_t count = 0;
+  };
+  std::int64_t most_ahead(std::size_t worker, const Taker& taker) const;
+
+  Setting setting_;
+  std::optional<sampling::MemberDeals> deals_;
+  std::deque<Dealt> dealt_;  ///< since the job began; they may be in flight
+  int largest_push_ = 0;     ///< in samples
+  std::vector<std::size_t> told_;
+  std::vector<std::vector<std::int64_t>> numbers_;  ///< by slot: of several deals, or of all
+};
+
+}  // namespace tandem

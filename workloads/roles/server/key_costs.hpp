@@ -1,0 +1,38 @@
+// What a parameter server does itself with pushes of a key, and with the replies to them, where its host
+// states that cost. Otherwise its updates and sums are its work. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "workloads/context.hpp"
+
+namespace tandem {
+
+class KeyCosts {
+ public:
+  /// Of a push of a key on the wire, and of the reply to it.
+  struct Key {
+    int tensors = 0;
+    Bytes push{0};
+    Bytes reply{0};
+  };
+  /// By key; empty: the host states no cost.
+  explicit KeyCosts(std::vector<Key> keys) : keys_(std::move(keys)) {}
+
+  std::optional<Work> of_push(std::size_t key) const {
+    if (keys_.empty()) return std::nullopt;
+    return Work{.kind = Work::Kind::push, .bytes = keys_.at(key).push, .tensors = keys_[key].tensors};
+  }
+  std::optional<Work> of_reply(std::size_t key) const {
+    if (keys_.empty()) return std::nullopt;
+    return Work{.kind = Work::Kind::reply, .bytes = keys_.at(key).reply, .tensors = keys_[key].tensors};
+  }
+
+ private:
+  std::vector<Key> keys_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,133 @@
+// The messages between a parameter server and its workers, and the notes of the steward: posts receives,
+// sends replies piece by piece, and waits. What is a whole push, and which piece is sent, its pure parts say.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/exchange/server_model.hpp"
+#include "workloads/membership/joining_client.hpp"
+#include "workloads/protocol.hpp"
+#include "workloads/roles/server/deal_book.hpp"
+#include "workloads/roles/server/push_inbox.hpp"
+#include "workloads/roles/server/reply_sender.hpp"
+
+namespace tandem {
+
+class WorkerLines {
+ public:
+  struct Setting {
+    std::span<const Rank> workers = {};
+    bool requests_pulls = false;       ///< workers ask for replies
+    std::optional<Rank> steward = {};  ///< who says which workers depart and join; none: all stay
+    Seconds answer_time{};             ///< of a report
+  };
+  /// The arguments must outlive it. `keys`: that workers push one after the other.
+  WorkerLines(Context& context, ServerModel& model, std::vector<ShardKey> keys, const Setting& setting);
+
+  const PushInbox& inbox() const { return inbox_; }
+  ReplySender& replies() { return replies_; }
+  const ReplySender& replies() const { return replies_; }
+
+  /// The push of a key is complete, and its answer has begun.
+  struct Pushed {
+    int worker;
+    std::size_t key;
+    protocol::Push push;
+  };
+  struct Reported {
+    int worker;
+    protocol::Report report;
+  };
+  /// The worker has ended, and nothing is open with it.
+  struct Left {
+    int worker;
+  };
+  /// What a join has waited for has ended.
+  struct OfJoin {
+    int worker;
+    Completion last;
+  };
+  struct OfSteward {
+    Note note;
+  };
+  using Event = std::variant<Pushed, Reported, Left, OfJoin, OfSteward>;
+  /// Waits for the next event. Meanwhile it receives the pieces of pushes, and sends pieces that workers ask
+  /// for. `only_steward`: workers wait.
+  Event next(bool only_steward);
+
+  /// Expects the steward's next note.
+  void listen_to_steward();
+  /// Expects a push of the worker's next key.
+  void listen(int worker);
+  /// Returns the key of the push that is answered.
+  std::size_t begin_answer(int worker);
+
+  // ---- Replies ----
+
+  /// The pieces of the worker's next reply are of this model.
+  void set_model(int worker, Snapshot model) { line(worker).replied_model = std::move(model); }
+  /// The worker's reply follows.
+  void send_deals(int worker, const DealBook::Message& deals);
+  /// Sends the pieces that the worker has asked for.
+  void reply(int worker, const protocol::Reply& note);
+  void reply_to_part(int worker);
+  /// Sends what was held.
+  void release_replies();
+  /// Sends the rest of every reply. A worker asks for it without waiting for other ranks.
+  void finish_pulls();
+  void answer(int worker, bool ready);
+
+  // ---- Workers that depart and join ----
+
+  /// Ends what is open with a worker that is gone, and returns its push if that is complete. What is still
+  /// being transferred ends later: other workers must not wait for that.
+  std::optional<protocol::Push> disconnect(int worker);
+  /// Nobody is in the slot as the job begins.
+  void be_absent(int worker) { line(worker).be_absent(); }
+  /// A worker comes to the slot; then advance_join with what it has waited for, nothing at first. True: the
+  /// worker has arrived, and nothing of earlier ones is left.
+  void begin_join(int worker, int incarnation) { line(worker).begin(incarnation); }
+  bool advance_join(int worker, const Completion& last);
+  void cancel_join(int worker);
+  void welcome(int worker, protocol::Welcome greeting);
+  /// Waits until what was open with workers that are gone has ended.
+  void finish();
+
+ private:
+  /// Who is a member, the role knows (ServerMembers), not JoiningClient.
+  struct Line : JoiningClient {
+    std::vector<Pending> pieces;  ///< receives of all pieces of a push but the last of its key
+    std::vector<Pending> reply;   ///< sends of the model in flight
+    Snapshot replied_model;       ///< what they send
+    Pending answer;
+  };
+  Line& line(int worker) { return lines_.at(static_cast<std::size_t>(worker)); }
+  Pending& next_of(int worker) { return awaited_.at(static_cast<std::size_t>(worker)); }
+  Pending& request_of(int worker) { return awaited_.at(lines_.size() + static_cast<std::size_t>(worker)); }
+  std::size_t steward_entry() const { return awaited_.size() - 1; }
+  void listen_for_note(int worker);
+  void listen_for_request(int worker);
+  std::optional<Event> on_note(int worker, const Note& note);
+  std::optional<Event> carry_out(int worker, const PushInbox::Action& action);
+  void on_request(int worker);
+  void send_pieces(int worker);
+  void finish_reply(Line& line);
+
+  Context& context_;
+  ServerModel& model_;
+  Setting setting_;
+  PushInbox inbox_;
+  ReplySender replies_;
+  std::vector<Line> lines_;  ///< by worker
+  /// By worker: its next note, or a piece that its push still lacks; then by worker: its next request; then
+  /// the steward's next note.
+  std::vector<Pending> awaited_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,58 @@
+// The steward where workers exchange without servers: how they agree on who is a member, and when all have
+// finished.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/exchange/slots_of_epoch.hpp"
+#include "workloads/membership/agreement.hpp"
+#include "workloads/protocol.hpp"
+#include "workloads/roles/steward/place.hpp"
+#include "workloads/roles/steward/steward_notices.hpp"
+
+namespace tandem {
+
+class StewardGroups {
+ public:
+  /// `slots`: of workers, of which the first `first` begin. The arguments must outlive it.
+  StewardGroups(Context& context, StewardNotices& notices, std::span<const WorkerPlace> slots,
+                std::size_t first)
+      : context_(context),
+        notices_(notices),
+        slots_(slots),
+        agreement_(static_cast<int>(slots.size()), static_cast<int>(first)),
+        has_arrived_(slots.size(), true) {}
+
+  bool is_over() const { return agreement_.is_over(); }
+  /// Expects the next note of the worker.
+  Pending listen(std::size_t slot) const { return protocol::receive<"groups">(context_, slots_[slot].rank); }
+  /// True: the worker has finished its part of the job, so nobody joins any more.
+  bool hear(int slot, const Note& note);
+  void leave(int slot) { agreement_.leave(slot); }
+  void join(int slot, int incarnation);
+  /// Tells the workers of a change that has begun, and of the members once they agree. `resumes`: they may
+  /// train. Errors: WorldError when the model is lost.
+  void advance(bool resumes);
+  /// The job is over for all. `awaited`: what is awaited from them.
+  void end(std::span<Pending> awaited);
+
+ private:
+  void tell_change(int slot);
+  void tell_members(const Agreement::Members& members);
+  Slice keep_standings(protocol::SlotsOfEpoch slots);
+  Rank rank_of(int slot) const { return slots_[static_cast<std::size_t>(slot)].rank; }
+
+  Context& context_;
+  StewardNotices& notices_;
+  std::span<const WorkerPlace> slots_;
+  Agreement agreement_;
+  std::vector<bool> has_arrived_;                 ///< by slot: the occupant hears the steward's notes
+  std::deque<std::vector<std::byte>> standings_;  ///< that were told
+};
+
+}  // namespace tandem

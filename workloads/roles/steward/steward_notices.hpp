@@ -1,0 +1,64 @@
+// What the steward says and records: notes to ranks, and every event of a machine. While it decides again
+// what happened before this launch, nobody is told.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/job/plan/job.hpp"
+#include "workloads/membership/machines.hpp"
+#include "workloads/protocol.hpp"
+#include "workloads/records/membership_file.hpp"
+#include "workloads/records/records.hpp"
+#include "workloads/roles/steward/place.hpp"
+
+namespace tandem {
+
+class StewardNotices {
+ public:
+  /// The arguments must outlive it.
+  StewardNotices(const Job& job, Context& context, Journal& journal);
+
+  /// Since the job began.
+  Seconds now() const { return past_.value_or(began_ + context_.now()); }
+  /// What is decided now happened then, before this launch; none: it happens now.
+  void set_past(std::optional<Seconds> past) { past_ = past; }
+  bool is_past() const { return past_.has_value(); }
+
+  /// All receivers expect notes at any time, so no note waits.
+  template <protocol::Name stream>
+  void tell(Rank rank, const protocol::NoteOf<stream>& note, Slice slice = {}) {
+    if (!past_) told_.push_back(protocol::send<stream>(context_, rank, note, slice));
+  }
+  /// To the place: who lives there, and when that departs, if this is known.
+  void announce(Place& place);
+  /// What an event means for the machines of any place, and for the occupant.
+  void on_event(Place& place, const MachineEvent& event);
+  /// Waits until all has been told.
+  void finish() { context_.wait_all(told_); }
+
+  void record(const Place& place, const std::string& event, const std::string& cause = "");
+  /// Of all workers.
+  void record_job(const std::string& event);
+  /// Changes of the members.
+  std::int64_t epoch() const { return epoch_; }
+  void begin_epoch() { ++epoch_; }
+
+ private:
+  void tell_occupancy(const Place& place, int incarnation, Seconds departs);
+  void note(const MembershipRecord& change);
+
+  const Job& job_;
+  Context& context_;
+  Journal& journal_;
+  MembershipFile known_;  ///< the same as in the journal
+  Seconds began_{};       ///< this launch, since the job began
+  std::optional<Seconds> past_;
+  std::int64_t epoch_ = 0;
+  std::vector<Pending> told_;
+};
+
+}  // namespace tandem

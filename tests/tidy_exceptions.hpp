@@ -34,7 +34,7 @@ inline const std::vector<SizeRow>& large_classes() {
       {"workloads/exchange/all_reduce_exchange.cpp", "AllReduceExchange", 60},
       {"workloads/exchange/peer_exchange.cpp", "PeerExchange", 60},
       {"workloads/exchange/regrouping.hpp", "Regrouping", 60},
-      {"workloads/exchange/regrouping_rounds.hpp", "RegroupingRounds", 64},
+      {"workloads/exchange/regrouping_rounds.hpp", "RegroupingRounds", 63},
       {"workloads/exchange/replica.hpp", "Replica", 60},
       {"workloads/exchange/server_exchange.cpp", "ServerExchange", 60},
       {"workloads/exchange/server_model.hpp", "ServerModel", 64},
@@ -43,10 +43,9 @@ inline const std::vector<SizeRow>& large_classes() {
       {"workloads/learner/flat_learner.hpp", "FlatLearner", 75},
       {"workloads/roles/cache_node.hpp", "CacheNode", 150},
       {"workloads/roles/loader.cpp", "StorageLoader", 60},
-      {"workloads/roles/parameter_server.hpp", "ParameterServer", 133},
+      {"workloads/roles/server/parameter_server.hpp", "ParameterServer", 60},
       {"workloads/roles/sample_visits.hpp", "SampleVisits", 60},
-      {"workloads/roles/steward.hpp", "Steward", 85},
-      {"workloads/roles/worker.hpp", "Worker", 80},
+      {"workloads/roles/worker/worker.hpp", "Worker", 60},
       {"workloads/vectors/compute_device.hpp", "ComputeDevice", 60}};
   return all;
 }

@@ -12,7 +12,7 @@
 #include "policies/vocabulary/rng.hpp"
 #include "tests/sim/cache_times.hpp"
 #include "workloads/data/training_replay.hpp"
-#include "workloads/roles/peer_source.hpp"
+#include "workloads/roles/cache/peer_source.hpp"
 
 namespace tandem::sim {
 namespace TANDEM_FILE {

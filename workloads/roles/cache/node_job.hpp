@@ -7,15 +7,19 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "policies/cache/policy.hpp"
 #include "policies/cache/request_order.hpp"
+#include "workloads/data/cache_engine.hpp"
 #include "workloads/data/cache_ledger.hpp"
 #include "workloads/job/cache_clients.hpp"
 #include "workloads/job/cache_policy.hpp"
 #include "workloads/records/cache_rows.hpp"
 #include "workloads/roles/cache/benefit_probe.hpp"
+#include "workloads/roles/cache/delivered.hpp"
 #include "workloads/roles/cache/delivery_log.hpp"
 #include "workloads/roles/cache/node_epoch.hpp"
 #include "workloads/roles/cache/served_job.hpp"
@@ -48,9 +52,30 @@ struct NodeJob {
   }
   std::int64_t newest_epoch() const { return epoch ? epoch->epoch() : last_epoch; }
   /// Of caches.csv.
-  CacheRecord& record(std::int64_t of_epoch, const std::string& from) {
-    return cache_record(journal.caches, rank, of_epoch, from);
+  CacheRecord& record(std::int64_t of_epoch, std::string_view from) {
+    return cache_record(journal.caches, rank, of_epoch, std::string(from));
   }
+  void add(std::int64_t of_epoch, std::string_view from, const SampleCount& count) {
+    CacheRecord& row = record(of_epoch, from);
+    row.samples += count.samples;
+    row.bytes += count.bytes;
+  }
+  void add(std::int64_t of_epoch, std::span<const Delivered> delivered) {
+    for (const auto& [row, count] : delivered) add(of_epoch, row, count);
+  }
+
+  /// Samples of this epoch are asked for.
+  void note_request(std::int64_t of_epoch);
+  /// A read in the background has ended. The epoch of one that was decided before the first request is not
+  /// known until that comes: a resumed job does not begin with epoch 0.
+  void note_background(std::int64_t of_epoch, Seconds duration);
+  /// What was read in the background since the last time, and what of it turned out to be of no use. Nodes
+  /// that nobody asks read nothing.
+  void record_background(const CacheEngine& engine);
+  /// What the tiers could have delivered at most, unless something was read ahead. Whether the last epoch is
+  /// complete may depend on other nodes, so there is a row without it, too, unless the job has `epochs`
+  /// epochs. To replay millions of requests takes seconds.
+  void record_most(const CacheEngine& engine, double epochs);
 
   int number;
   const DataPlan& data;

@@ -5,25 +5,9 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/roles/cache/peer_parts.hpp"
 
 namespace tandem {
-
-std::vector<std::size_t> PeerSource::ends_of_parts(std::span<const SampleId> ids) const {
-  std::vector<std::size_t> ends;
-  std::size_t begin = 0;
-  Bytes size{0};
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const Bytes own = manifest_.size_of(ids[i]);
-    if (i > begin && (size + own > most_of_part || i - begin == protocol::Found::most)) {
-      ends.push_back(i);
-      begin = i;
-      size = Bytes(0);
-    }
-    size += own;
-  }
-  ends.push_back(ids.size());
-  return ends;
-}
 
 /// The samples from `begin` to before `end`.
 SampleRead PeerSource::take_part(SampleRead& read, std::size_t begin, std::size_t end) const {
@@ -45,7 +29,7 @@ SampleRead PeerSource::take_part(SampleRead& read, std::size_t begin, std::size_
 void PeerSource::add(SampleRead read) {
   TANDEM_CHECK(read.others == 0, "packages are in stores, others:", read.others);
   auto& waiting = read.why == cache::Why::demand || read.is_awaited ? on_demand_ : ahead_;
-  const auto ends = ends_of_parts(read.ids);
+  const auto ends = ends_of_peer_parts(manifest_, read.ids);
   if (ends.size() == 1) {
     waiting.push_back(std::move(read));
   } else {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <deque>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "policies/cache/policy.hpp"
@@ -22,8 +21,6 @@ namespace tandem {
 /// no sample: reads end without a message.
 class PeerSource : public SampleReads {
  public:
-  /// Of a part with several samples.
-  static constexpr Bytes most_of_part{256 << 10};
   /// The next part is requested while less than this is. More than a link of 100 Gbit/s passes in a round
   /// trip within a cluster, and a peer reads the next part from its disk while it sends one.
   static constexpr Bytes window{512 << 10};
@@ -32,7 +29,6 @@ class PeerSource : public SampleReads {
       : context_(context), peer_(context, peer), manifest_(manifest) {}
   Rank rank() const { return peer_.rank(); }
   void add(SampleRead read) override;
-  std::size_t reads_of(std::span<const SampleId> ids) const override { return ends_of_parts(ids).size(); }
   /// A batch waits for the sample: a part with it that is not requested overtakes others.
   void hurry(SampleId id);
   void put_next(Pending& wait) override;
@@ -61,8 +57,6 @@ class PeerSource : public SampleReads {
     Pending sent = {};
     Pending data = {};
   };
-  /// Behind the last sample of each.
-  std::vector<std::size_t> ends_of_parts(std::span<const SampleId> ids) const;
   SampleRead take_part(SampleRead& read, std::size_t begin, std::size_t end) const;
   void request_next();
   void request(SampleRead part);

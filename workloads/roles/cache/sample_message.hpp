@@ -3,36 +3,15 @@
 
 #include <list>
 #include <utility>
-#include <vector>
 
 #include "workloads/context.hpp"
+#include "workloads/roles/cache/sample_bytes.hpp"
 
 namespace tandem {
 
-struct SampleMessage {
-  Bytes size{0};
-  std::vector<std::byte> records;  ///< empty when math is modelled
+struct SampleMessage : SampleBytes {
   bool is_sent = false;
-  Pending send;
-};
-
-/// Memory of messages that were sent, for the next ones.
-class SpareRecords {
- public:
-  /// Of the size of the message. Its contents are not specified.
-  void give(SampleMessage& message) {
-    if (!spare_.empty()) {
-      message.records = std::move(spare_.back());
-      spare_.pop_back();
-    }
-    message.records.resize(static_cast<std::size_t>(message.size.count()));
-  }
-  void keep(std::vector<std::byte> records) {
-    if (records.capacity() > 0) spare_.push_back(std::move(records));
-  }
-
- private:
-  std::vector<std::vector<std::byte>> spare_;
+  Pending send = {};
 };
 
 /// Removes the messages at the front of the list that have been sent. Never blocks.

@@ -11,7 +11,6 @@
 #include <span>
 #include <vector>
 
-#include "policies/cache/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/data/sample_source.hpp"
 #include "workloads/data/tier_file.hpp"
@@ -19,11 +18,9 @@
 #include "workloads/job/job.hpp"
 #include "workloads/membership/departing_server.hpp"
 #include "workloads/roles/cache/given_samples.hpp"
+#include "workloads/roles/cache/sample_read.hpp"
 
 namespace tandem {
-
-/// Which of the stores has the sample: neighbours in the data set are on different ones.
-inline std::size_t store_of(SampleId id, std::size_t stores) { return static_cast<std::size_t>(id) % stores; }
 
 /// Samples that one read from a store has at most: a batch, or what a policy reads in the background.
 inline std::size_t most_samples_of_read(const DataPlan& data) {
@@ -31,46 +28,11 @@ inline std::size_t most_samples_of_read(const DataPlan& data) {
   return static_cast<std::size_t>(std::max(data.largest_batch(), package));
 }
 
-/// One read of some samples from one place, or their writing into the tier of a disk.
-struct SampleRead {
-  /// instead_of_tier: samples that a tier should have, and has not. new_package: the samples are read, then
-  /// to_package writes them in one piece. What is in packages is also at its own place, where real reads
-  /// find it.
-  enum class What : std::uint8_t { samples, instead_of_tier, from_tier, to_tier, new_package, to_package };
-  std::vector<SampleId> ids;
-  Bytes size{0};
-  /// Where each sample goes; empty when math is modelled. The memory must stay until the read has ended.
-  std::vector<std::span<std::byte>> targets = {};
-  What what = What::samples;
-  cache::Why why = cache::Why::demand;
-  bool is_awaited = false;  ///< a batch waits for a sample of it, though it was decided ahead
-  bool is_package = false;  ///< one request to the disk
-  /// The last ones of `ids` come with a package, and the node has them or reads them otherwise.
-  std::size_t others = 0;
-  std::vector<std::vector<std::byte>> records = {};  ///< to write; empty when math is modelled
-  int job = 0;                                       ///< for which it is made, among those of the node
-  std::int64_t epoch = 0;                            ///< of the job, in which it is asked for
-  cache::Place from = cache::store();                ///< of What::samples
-  std::int64_t moment = 0;  ///< of the directory, if that has named another node as the place
-  /// When it has ended: those of the ids that another node does not have. They are not in `ids` any more.
-  std::vector<SampleId> not_here = {};
-  /// For each sample, not 0 once it is known that it could not be read or written. Empty when math is
-  /// modelled.
-  std::vector<std::uint8_t> failed = {};
-  std::size_t reader = 0;  ///< of a store: which of its cache nodes asks for it
-  Seconds started{};
-  Seconds duration{};  ///< when it has ended
-
-  bool has_failed(std::size_t position) const { return !failed.empty() && failed[position] != 0; }
-};
-
 /// Its reads end in the order in which they are begun, as a rule that in which they were added.
 class SampleReads {
  public:
   virtual ~SampleReads() = default;
   virtual void add(SampleRead read) = 0;
-  /// How many reads become of one of these samples. Each ends by itself.
-  virtual std::size_t reads_of(std::span<const SampleId> /*ids*/) const { return 1; }
   /// Puts an operation of the oldest read into `wait`, if that is empty and there is a read.
   virtual void put_next(Pending& wait) = 0;
   /// Tells it how the operation that put_next gave has ended, before `finish`.

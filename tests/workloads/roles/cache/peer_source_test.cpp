@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/support/fake_context.hpp"
+#include "workloads/roles/cache/peer_parts.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {
@@ -72,32 +73,22 @@ std::vector<Ids> requests_of(const std::function<void(PeerSource&)>& ask,
 }
 
 TEST(PeerSource, AReadIsRequestedInPartsOfFewBytes) {
-  std::size_t reads = 0, parts = 0;
-  EXPECT_EQ(requests_of(
-                [&](PeerSource& source) {
-                  const SampleRead read = read_of(10, 5);
-                  parts = source.reads_of(read.ids);
-                  source.add(read);
-                },
-                [&](const SampleRead&) { ++reads; }),
+  std::size_t reads = 0;
+  EXPECT_EQ(requests_of([](PeerSource& source) { source.add(read_of(10, 5)); },
+                        [&](const SampleRead&) { ++reads; }),
             (std::vector<Ids>{{10, 11}, {12, 13}, {14}}));
   EXPECT_EQ(reads, 3);
-  EXPECT_EQ(parts, 3);
 }
 
-TEST(PeerSource, APartHasOneSampleAtLeastAndFewEnoughToNameThem) {
-  testing::FakeWorld world(2, 1);
-  world.run([&](Context& context) {
-    if (context.rank() == 1) return;
-    const auto parts = [&context](Bytes each, std::size_t samples) {
-      const cache::Manifest sizes{.samples = 1000, .each = each};
-      return PeerSource(context, 1, sizes).reads_of(Ids(samples));
-    };
-    EXPECT_EQ(parts(PeerSource::most_of_part + Bytes(1), 3), 3);
-    EXPECT_EQ(parts(PeerSource::most_of_part, 3), 3);
-    EXPECT_EQ(parts(Bytes(1), protocol::Found::most), 1);
-    EXPECT_EQ(parts(Bytes(1), protocol::Found::most + 1), 2);
-  });
+TEST(PeerParts, HaveOneSampleAtLeastAndFewEnoughToNameThem) {
+  const auto parts = [](Bytes each, std::size_t samples) {
+    const cache::Manifest sizes{.samples = 1000, .each = each};
+    return ends_of_peer_parts(sizes, Ids(samples)).size();
+  };
+  EXPECT_EQ(parts(most_of_peer_part + Bytes(1), 3), 3);
+  EXPECT_EQ(parts(most_of_peer_part, 3), 3);
+  EXPECT_EQ(parts(Bytes(1), protocol::Found::most), 1);
+  EXPECT_EQ(parts(Bytes(1), protocol::Found::most + 1), 2);
 }
 
 /// Of what is not requested yet.

@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "policies/cache/text.hpp"
 #include "tests/support/cache_counts.hpp"
 #include "tests/support/unnamed_file.hpp"
 #include "tests/workloads/roles/cache/cache_nodes.hpp"
@@ -32,73 +31,18 @@ using testing::corrupt_unnamed;
 using testing::FakeWorld;
 using testing::TemporaryFolder;
 
-struct Capacity {
-  const char* policy;
-  int samples;
-  int stores = 0;   ///< 0: the disk of the node
-  int on_disk = 0;  ///< samples of the second tier
-};
-
-class CachesOf : public CacheNodes, public ::testing::WithParamInterface<Capacity> {
- protected:
-  static Experiment reading_with(const Capacity& capacity) {
+/// Of its own disk, and of stores in front of a tier on the disk; more in service_worlds_test.cpp.
+TEST_F(CacheNodes, EveryBatchHasItsSamples) {
+  for (const int stores : {0, 2}) {
     Experiment experiment = reading(3, {"a"});
-    experiment.data.cache = capacity.policy;
-    experiment.data.cache_capacity = Bytes(capacity.samples * 785);
-    experiment.data.disk_capacity = Bytes(capacity.on_disk * 785);
-    const std::vector<std::string> hosts = {"b", "c", "d"};
-    experiment.placement.stores.assign(hosts.begin(), hosts.begin() + capacity.stores);
-    return experiment;
-  }
-};
-
-TEST_P(CachesOf, EveryBatchHasItsSamples) {
-  const Experiment experiment = reading_with(GetParam());
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    SCOPED_TRACE(seed);
-    serve(experiment, seed);
-  }
-}
-
-/// What was recorded, given to a fresh policy, leads to the same decisions.
-TEST_P(CachesOf, RecordedDecisionsReplay) {
-  const Experiment experiment = reading_with(GetParam());
-  const auto journals = serve(experiment, 1);
-  const Job job(experiment, lab(), folder_.path().string());
-  const auto& recorded = journals.at(3).decisions;
-  EXPECT_EQ(recorded.size(), 3U * 12U);
-  const auto policy = job.data().make_cache_policy();
-  for (const auto& record : recorded) {
-    cache::Decisions decisions;
-    cache::replay_event(*policy, record.event, decisions);
-    EXPECT_EQ(record.decisions, cache::to_text(decisions)) << record.event;
-  }
-}
-
-/// The requests are random, so caches that know nothing of the future are far from it.
-TEST_P(CachesOf, DeliverNoMoreThanBeladysBound) {
-  const Experiment experiment = reading_with(GetParam());
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    SCOPED_TRACE(seed);
-    const std::vector<Journal> journals = serve(experiment, seed);
-    std::int64_t most = 0, local = 0, cold = 0, cold_most = 0;
-    for (const Journal& journal : journals)
-      for (const CacheRecord& row : journal.caches) {
-        const bool is_local = row.from.starts_with("tier");
-        if (row.epoch == 0) {
-          cold += is_local ? row.bytes : 0;
-          cold_most += row.from == "belady" ? row.bytes : 0;
-          continue;
-        }
-        local += is_local ? row.bytes : 0;
-        // That of all later epochs; others leave out the last one.
-        if (row.from != "belady") continue;
-        most = std::max(most, row.bytes);
-        EXPECT_EQ(row.samples * 785, row.bytes);
-      }
-    EXPECT_LE(local, most);
-    EXPECT_LE(cold, cold_most);
-    EXPECT_EQ(most > 0, GetParam().samples + GetParam().on_disk > 0);
+    experiment.data.cache = "lru";
+    experiment.data.cache_capacity = Bytes(3 * 785);
+    experiment.data.disk_capacity = Bytes(8 * 785);
+    if (stores > 0) experiment.placement.stores = {"b", "c"};
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      SCOPED_TRACE(seed);
+      serve(experiment, seed);
+    }
   }
 }
 
@@ -119,24 +63,6 @@ TEST_F(CacheNodes, BeladysBoundIsComputedAfterTheTimeOfTheJob) {
   for (Journal& journal : journals) journal.complete();
   EXPECT_EQ(rows(), all) << "once";
 }
-
-std::string name_of_capacity(const ::testing::TestParamInfo<Capacity>& each) {
-  return std::string(each.param.policy) + std::to_string(each.param.samples) +
-         (each.param.stores > 0 ? "from" + std::to_string(each.param.stores) : "") +
-         (each.param.on_disk > 0 ? "and" + std::to_string(each.param.on_disk) : "");
-}
-INSTANTIATE_TEST_SUITE_P(Policies, CachesOf,
-                         ::testing::Values(Capacity{"lru", 0}, Capacity{"lru", 3}, Capacity{"arc", 40},
-                                           Capacity{"minio", 10, 3}, Capacity{"lru", 3, 0, 8},
-                                           Capacity{"random", 2, 2, 4}),
-                         name_of_capacity);
-INSTANTIATE_TEST_SUITE_P(LongPolicies, CachesOf,
-                         ::testing::Values(Capacity{"lru", 20}, Capacity{"minio", 10}, Capacity{"random", 7},
-                                           Capacity{"sieve", 12}, Capacity{"lru", 0, 1},
-                                           Capacity{"lru", 9, 2}, Capacity{"random", 7, 3},
-                                           Capacity{"lru", 0, 1, 9}, Capacity{"minio", 5, 2, 12},
-                                           Capacity{"arc", 6, 0, 20}, Capacity{"lru", 10, 1, 40}),
-                         name_of_capacity);
 
 /// Reads on a thread, and has no memory for the read when it has begun.
 class FailingReads final : public RecordingContext {

@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "policies/cache/text.hpp"
 #include "tests/support/cache_counts.hpp"
 #include "tests/workloads/roles/cache/cache_nodes.hpp"
 #include "workloads/records/cache_rows.hpp"
@@ -79,10 +77,6 @@ TEST_P(SharingNodes, EveryBatchHasItsSamples) {
       in_vain += cache_sum(journal, "peer-miss").samples;
     }
   }
-  if (GetParam().nodes == 1) {
-    EXPECT_EQ(from_peers + in_vain, 0);
-    return;
-  }
   // A directory knows who has a sample, unless that changes in the moment.
   if (GetParam().peers != Peers::directory) {
     EXPECT_GT(in_vain, 0);
@@ -91,110 +85,21 @@ TEST_P(SharingNodes, EveryBatchHasItsSamples) {
 }
 
 std::string name_of_sharing(const ::testing::TestParamInfo<Sharing>& each) { return each.param.name; }
+/// More in service_worlds_test.cpp.
 INSTANTIATE_TEST_SUITE_P(Nodes, SharingNodes,
-                         ::testing::Values(Sharing{"OneCopy", "minio", Peers::partition, 1},
-                                           Sharing{"RingOfTwo", "lru", Peers::ring, 1, 10, 0, 0, 2},
+                         ::testing::Values(Sharing{"RingOfTwo", "lru", Peers::ring, 1, 10, 0, 0, 2},
                                            Sharing{"Disks", "lru", Peers::partition, 1, 2, 12},
                                            Sharing{"NodesWithoutWorkers", "minio", Peers::ring, 0, 20, 0, 1,
                                                    3, 2},
-                                           Sharing{"Directory", "lru", Peers::directory, 0, 4},
                                            Sharing{"DirectoryOfTwoCopies", "random", Peers::directory, 2, 5},
-                                           Sharing{"DirectoryOfDisks", "lru", Peers::directory, 1, 2, 12},
                                            Sharing{"Hoard", "hoard", Peers::plan}),
                          name_of_sharing);
-INSTANTIATE_TEST_SUITE_P(
-    LongNodes, SharingNodes,
-    ::testing::Values(Sharing{"Lru", "lru", Peers::partition},
-                      Sharing{"TwoCopies", "random", Peers::ring, 2, 5},
-                      Sharing{"OwnDisks", "lru", Peers::partition, 2, 3, 9, 0},
-                      Sharing{"NothingKept", "lru", Peers::partition, 0, 0},
-                      Sharing{"Alone", "lru", Peers::partition, 1, 8, 0, 1, 1},
-                      Sharing{"DirectoryOfOneCopy", "minio", Peers::directory, 1},
-                      Sharing{"DirectoryOfOwnDisks", "sieve", Peers::directory, 2, 3, 9, 0},
-                      Sharing{"DirectoryOfNothing", "lru", Peers::directory, 0, 0},
-                      Sharing{"DirectoryOfNodesWithoutWorkers", "lru", Peers::directory, 1, 3, 0, 1, 3, 2},
-                      Sharing{"DirectoryOfOneNode", "lru", Peers::directory, 1, 8, 0, 1, 1},
-                      Sharing{"HoardOfDisks", "hoard", Peers::plan, 0, 5, 0, 0}),
-    name_of_sharing);
 INSTANTIATE_TEST_SUITE_P(
     LongPhotographs, SharingNodes,
     ::testing::Values(Sharing{"Partition", "lru", Peers::partition, 1, 8, 0, 1, 3, 4, photographs},
                       Sharing{"Directory", "lru", Peers::directory, 2, 5, 0, 1, 3, 4, photographs},
                       Sharing{"Hoard", "hoard", Peers::plan, 0, 5, 4, 1, 3, 4, photographs}),
     name_of_sharing);
-
-class NodesOfADirectory : public CacheNodes {
- protected:
-  static Experiment with_directory(const char* policy, int copies, int kept) {
-    Experiment experiment = reading(5, {"a", "b", "c"});
-    experiment.data.cache = policy;
-    experiment.data.peers = Peers::directory;
-    experiment.data.copies = copies;
-    experiment.data.cache_capacity = Bytes(kept * 785);
-    experiment.placement.stores = {"d"};
-    experiment.placement.directory = "b";
-    return experiment;
-  }
-  /// Of all nodes.
-  static std::int64_t sum(const std::vector<Journal>& journals, const char* from) {
-    std::int64_t samples = 0;
-    for (const Journal& journal : journals) samples += cache_sum(journal, from).samples;
-    return samples;
-  }
-};
-
-/// Where every node has room for whatever it may keep, each sample is read from the store once, whoever asks
-/// for it, in whichever order messages arrive: a node that asks while another one reads the sample waits for
-/// that. With owners it is not so: they read what they want themselves.
-TEST_F(NodesOfADirectory, ReadEachSampleFromTheStoreOnce) {
-  for (const char* policy : {"lru", "minio"}) {
-    const Experiment experiment = with_directory(policy, 1, samples);
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      SCOPED_TRACE(seed);
-      const auto journals = serve(experiment, seed, 20);
-      std::set<SampleId> wanted;
-      for (const Journal& journal : journals)
-        for (const RequestRecord& request : journal.requests) wanted.insert(request.id);
-      EXPECT_EQ(sum(journals, "store"), std::ssize(wanted));
-      EXPECT_EQ(sum(journals, "peer-miss"), 0);
-      EXPECT_EQ(sum(journals, "withdrawn"), 0);
-      EXPECT_EQ(sum(journals, "published"), std::ssize(wanted)) << "nobody else keeps it";
-      EXPECT_GT(sum(journals, "peer"), 0);
-    }
-  }
-}
-
-/// What a node has kept in all, minus what has left it, is what the directory was told.
-TEST_F(NodesOfADirectory, TellWhatTheyKeepAndWhatLeavesThem) {
-  const Job job(with_directory("lru", 2, 3), lab(), folder_.path().string());
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    SCOPED_TRACE(seed);
-    const auto journals = serve(job.spec().experiment, seed);
-    EXPECT_GT(sum(journals, "withdrawn"), 0);
-    EXPECT_GT(sum(journals, "lookup"), 0);
-    std::int64_t sent = 0;
-    for (const Journal& journal : journals) {
-      std::int64_t messages = 0;
-      for (const CacheRecord& row : journal.caches)
-        if (row.from == "update-messages") messages += row.samples;
-      sent += messages;
-      // At most one for a batch, one before each lookup, and those of repairs.
-      EXPECT_LE(messages, std::ssize(journal.requests) + cache_sum(journal, "lookup-messages").samples +
-                              cache_sum(journal, "repaired").samples);
-    }
-    EXPECT_GT(sent, 0);
-    EXPECT_EQ(sum(journals, "lookup-messages") % 2, 0) << "each has an answer";
-    for (std::size_t node = 0; node < 3; ++node) {
-      const auto rank = static_cast<std::size_t>(job.roster().ranks_of(Roster::Role::cache_node)[node]);
-      const auto policy = job.data().make_cache_policy(static_cast<int>(node), 3);
-      for (const auto& record : journals.at(rank).decisions) {
-        cache::Decisions decisions;
-        cache::replay_event(*policy, record.event, decisions);
-        EXPECT_EQ(record.decisions, cache::to_text(decisions)) << record.event;
-      }
-    }
-  }
-}
 
 /// More samples than one request to another node may name.
 TEST_F(CacheNodes, LargeReadsFromANodeAreSeveralRequests) {

@@ -21,8 +21,8 @@
 #include "workloads/data/storage_file.hpp"
 #include "workloads/records/journal_bytes.hpp"
 #include "workloads/records/recording_context.hpp"
+#include "workloads/roles/cache/sample_reads.hpp"
 #include "workloads/roles/run_role.hpp"
-#include "workloads/roles/sample_reads.hpp"
 
 namespace tandem {
 

@@ -12,7 +12,7 @@
 #include "policies/vocabulary/rng.hpp"
 #include "tests/sim/cache_times.hpp"
 #include "workloads/data/training_replay.hpp"
-#include "workloads/roles/peer_source.hpp"
+#include "workloads/roles/cache/peer_parts.hpp"
 
 namespace tandem::sim {
 namespace TANDEM_FILE {
@@ -166,7 +166,7 @@ class LargeReads : public PeerTimes {
         [=](CacheClient& client, Context& context) { answer_time(client, context, of_node(node, 0, count)); };
   }
   /// The samples of a part, and of the last part of so many.
-  static constexpr int part = static_cast<int>(PeerSource::most_of_part.count()) / 3073;
+  static constexpr int part = static_cast<int>(most_of_peer_part.count()) / 3073;
   static int rest(int samples) { return samples - (samples - 1) / part * part; }
   static double bytes_s(int samples) { return (record * samples + sizeof(Note)) / bandwidth; }
   /// Nobody else sends anything then.

@@ -8,7 +8,7 @@
 #include "workloads/context.hpp"
 #include "workloads/job/plan/data_plan.hpp"
 #include "workloads/protocol.hpp"
-#include "workloads/roles/given_samples.hpp"
+#include "workloads/roles/cache/given_samples.hpp"
 
 namespace tandem::testing {
 

@@ -10,7 +10,7 @@
 #include "workloads/job/placement/cache_clients.hpp"
 #include "workloads/membership/joining_client.hpp"
 #include "workloads/protocol.hpp"
-#include "workloads/roles/direct_reads.hpp"
+#include "workloads/roles/cache/direct_reads.hpp"
 
 namespace tandem {
 namespace {

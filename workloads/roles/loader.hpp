@@ -13,8 +13,8 @@
 #include "workloads/job/plan/data_plan.hpp"
 #include "workloads/membership/cache_node_standing.hpp"
 #include "workloads/records/records.hpp"
-#include "workloads/roles/given_samples.hpp"
-#include "workloads/roles/resident_lists.hpp"
+#include "workloads/roles/cache/given_samples.hpp"
+#include "workloads/roles/cache/resident_lists.hpp"
 #include "workloads/roles/sample_visits.hpp"
 
 namespace tandem {

@@ -6,7 +6,7 @@
 #include "workloads/context.hpp"
 #include "workloads/job/plan/job.hpp"
 #include "workloads/records/records.hpp"
-#include "workloads/roles/served_job.hpp"
+#include "workloads/roles/cache/served_job.hpp"
 
 namespace tandem {
 

@@ -15,7 +15,7 @@
 #include "workloads/context.hpp"
 #include "workloads/job/placement/roster.hpp"
 #include "workloads/job/plan/data_plan.hpp"
-#include "workloads/roles/resident_lists.hpp"
+#include "workloads/roles/cache/resident_lists.hpp"
 #include "workloads/vectors/state_archive.hpp"
 
 namespace tandem {

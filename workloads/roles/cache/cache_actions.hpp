@@ -1,0 +1,47 @@
+// What a cache node does after an event: what its parts that decide have decided, in this order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "workloads/protocol.hpp"
+#include "workloads/roles/cache/node_batch.hpp"
+#include "workloads/roles/cache/sample_read.hpp"
+
+namespace tandem {
+
+/// Of one of ReadPlaces; or a write into the tier on the disk.
+struct BeginRead {
+  std::size_t place = 0;
+  SampleRead read = {};
+};
+/// A batch waits for the sample, which another cache node may have been asked for in advance.
+struct HurryRead {
+  SampleId id = 0;
+};
+/// The sample is in the tier on the disk now.
+struct NoteInTier {
+  SampleId id = 0;
+};
+struct RemoveFromTier {
+  SampleId id = 0;
+};
+/// Who holds the samples, or may keep them.
+struct AskDirectory {
+  std::vector<SampleId> ids = {};
+};
+struct TellDirectory {
+  std::vector<SampleId> ids = {};
+  protocol::NoteOf<"directory"> note;
+};
+struct SendBatch {
+  NodeBatch batch = {};
+};
+
+using CacheAction =
+    std::variant<BeginRead, HurryRead, NoteInTier, RemoveFromTier, AskDirectory, TellDirectory, SendBatch>;
+using CacheActions = std::vector<CacheAction>;
+
+}  // namespace tandem

@@ -1,0 +1,117 @@
+// The cache node: serves batches to workers from its tiers, and reads what they lack, as the cache policy
+// decides. It receives, sends, waits and records; which batch has what and what is read where, its service
+// decides (CacheService). Requests are served while reads for others are under way: a batch is sent when its
+// last sample is there. Where the policy plans with epochs, one begins when all workers of the node ask for
+// samples of it. Other cache nodes may ask it for samples (data.peers). Where a directory knows who has what,
+// a request is decided when that has answered. It may serve several jobs (data.shared), each of which has
+// epochs and records of its own. Workers may come and go: what is open with one that is gone ends, and
+// another one in its slot begins when nothing of that is left. The node may depart itself, and another one
+// come in its slot (CacheNodeSlot). Other nodes and stores may depart and come back, too: samples of a node
+// come from the store then, those of a store when it is back.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "workloads/checkpoint/record_files.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job/plan/job.hpp"
+#include "workloads/records/records.hpp"
+#include "workloads/roles/cache/batch_messages.hpp"
+#include "workloads/roles/cache/cache_service.hpp"
+#include "workloads/roles/cache/directory_line.hpp"
+#include "workloads/roles/cache/epoch_messages.hpp"
+#include "workloads/roles/cache/exchange_watch.hpp"
+#include "workloads/roles/cache/node_clients.hpp"
+#include "workloads/roles/cache/node_jobs.hpp"
+#include "workloads/roles/cache/node_sources.hpp"
+#include "workloads/roles/cache/served_job.hpp"
+#include "workloads/roles/cache/tier_files.hpp"
+
+namespace tandem {
+
+class CacheNode {
+ public:
+  /// One of several that live in the slot of the node, one after the other.
+  struct Life {
+    int incarnation = 1;             ///< a later one than the first joins the job
+    RecordFiles* records = nullptr;  ///< that this one's continue; null: it has its own, and stays
+  };
+  /// What it is given must outlive it. `jobs`: that it serves, its own one first; they have the same data
+  /// set, cache and nodes. `index`: among the cache nodes.
+  /// `life`: of a node that may depart.
+  CacheNode(std::span<const ServedJob> jobs, Context& context, int index, const Life& life);
+  CacheNode(std::span<const ServedJob> jobs, Context& context, int index)
+      : CacheNode(jobs, context, index, Life()) {}
+  void run();
+  /// Its machine has departed.
+  void record_departure();
+
+ private:
+  struct Performing;
+
+  void add_clients(std::span<const ServedJob> jobs);
+  void begin_tier();
+  bool is_over() const;
+  void serve();
+  void perform(CacheActions actions);
+  void send(NodeBatch batch);
+  void take(const SampleRead& read);
+  void end_peer_reads();
+  // Clients:
+  void listen_to_clients();
+  Pending listen(NodeClient& client);
+  void hear(NodeClient& client, const Note& note);
+  void end(NodeClient& client);
+  void begin_job(NodeJob& job);
+  void begin_due_epoch(NodeJob& job);
+  void begin_epoch(NodeJob& job, std::int64_t epoch);
+  void begin_batch(NodeClient& client);
+  void answer_peer(NodeClient& peer);
+  // The directory:
+  void begin_request(NodeClient& client);
+  void look_up(NodeClient& client);
+  void hear_directory(const Note& note);
+  void forget_lookups(NodeClient& client);
+  void send_updates();
+  void answer_held_peers();
+  // Ranks that depart and join (cache_node_members.cpp):
+  bool may_depart() const { return life_.records != nullptr; }
+  /// A worker may ask for samples, now or when it joins.
+  bool awaits_workers() const { return clients_.have_open_workers() || (steward_ && !no_more_join_); }
+  void join();
+  void hear_steward(const Note& note);
+  void on_departed(NodeClient& client);
+  void on_joined(NodeClient& client, int incarnation);
+  void advance_join(NodeClient& client, const Completion& last);
+  void change_peer(std::size_t node, int incarnation);
+  void end_membership();
+
+  const Job& job_;        ///< its own one
+  const DataPlan& data_;  ///< of that: what is the same in all jobs
+  Context& context_;
+  Life life_;
+  std::optional<RecordFiles> own_records_;
+  RecordFiles& records_;
+  ReadPlaces places_;
+  std::optional<Rank> steward_;
+  bool no_more_join_ = false;
+  NodeJobs jobs_;
+  NodeClients clients_;
+  TierFiles tier_;
+  NodeSources sources_;
+  CacheService service_;
+  BatchMessages messages_;
+  EpochMessages epochs_;
+  std::optional<DirectoryLine> directory_;
+  std::optional<ExchangeWatch> watch_;  ///< where reads in advance wait for exchanges
+  Bytes most_to_write_;                 ///< the node accepts requests while the disk has no more to write
+  bool ended_peer_reads_ = false;       ///< other nodes know that this one asks no more
+  /// The next request of each client, or what one that joins waits for; the next end of a read of each
+  /// source; where there is a directory, its next answer; what each worker tells of its exchanges, where
+  /// reads wait for these; and where there is a steward, its next note. Empty: none is awaited.
+  std::vector<Pending> wait_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,30 @@
+// The place of a cache node whose machine may depart: one node after the other lives in it. Each begins with
+// empty tiers, but for what its disk has kept (data.keep).
+#pragma once
+
+#include "workloads/checkpoint/record_files.hpp"
+#include "workloads/context.hpp"
+#include "workloads/job/plan/job.hpp"
+#include "workloads/records/records.hpp"
+#include "workloads/roles/cache/machine_slot.hpp"
+
+namespace tandem {
+
+class CacheNodeSlot {
+ public:
+  /// The arguments must outlive it. `index`: among the cache nodes.
+  CacheNodeSlot(const Job& job, Context& context, Journal& journal, int index);
+  /// Until the steward says that the job has ended.
+  void run();
+
+ private:
+  void live(Context& context, int incarnation);
+
+  const Job& job_;
+  Journal& journal_;
+  int index_;
+  MachineSlot slot_;
+  RecordFiles records_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,112 @@
+// What a cache node decides about requests: which samples its tiers have, which another node or a store has,
+// what is read in advance, and which batch is complete. Pure: events in, actions out; the node receives, does
+// the actions in their order, and reports what has been read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "policies/sampling/sampler.hpp"
+#include "workloads/data/cache_engine.hpp"
+#include "workloads/data/tier_index.hpp"
+#include "workloads/roles/cache/cache_actions.hpp"
+#include "workloads/roles/cache/directory_view.hpp"
+#include "workloads/roles/cache/node_batches.hpp"
+#include "workloads/roles/cache/node_jobs.hpp"
+#include "workloads/roles/cache/node_reads.hpp"
+#include "workloads/roles/cache/tier_keeper.hpp"
+
+namespace tandem {
+
+/// Every event returns what the node has to do, before the next event.
+class CacheService {
+ public:
+  struct Setting {
+    NodeBatches::Setting batches;
+    NodeReads::Setting reads;
+    TierKeeper::Setting tiers;
+    Bytes room;                ///< that may be read in advance at once
+    bool reads_ahead = false;  ///< the policy wants to know when that may begin
+  };
+  /// `jobs` must outlive it.
+  CacheService(const Setting& setting, NodeJobs& jobs, CacheEngine engine);
+  CacheService(const CacheService&) = delete;
+  CacheService& operator=(const CacheService&) = delete;
+
+  const CacheEngine& engine() const { return engine_; }
+  NodeBatches& batches() { return batches_; }
+  /// Pre: there is one.
+  DirectoryView& directory() { return *directory_; }
+  /// No batch waits for a sample, and no read in advance is under way.
+  bool is_idle() const { return !batches_.is_waiting() && !reads_.reads_in_advance(); }
+  /// Another node asks for these, and has to wait: the directory may have named this node for a sample that
+  /// the node has asked for and may keep. It will have or read the sample when its request is decided, which
+  /// no other node can delay.
+  bool must_wait(std::span<const SampleId> asked_by_peer) const;
+
+  /// What an earlier process has left on the disk: `left` keeps what the tier has of it.
+  CacheActions begin_tier(std::vector<TierEntry>& left, std::int64_t spoiled);
+  /// A worker asks for samples of that epoch, before the request is decided.
+  void note_request(NodeJob& job, std::int64_t epoch);
+  CacheActions change_jobs(const NodeJobs::Changes& changes);
+  CacheActions change_peer(const cache::PeerChange& change);
+  CacheActions importance(const NodeJob& job, std::int64_t epoch, std::span<const float> losses);
+  struct Epoch {
+    std::int64_t number = 0;
+    std::span<const float> losses = {};  ///< those that workers have computed, by id
+    std::span<const std::vector<SampleId>> given = {};
+    std::shared_ptr<const sampling::EpochList> list = nullptr;
+    std::int64_t position = 0;
+    bool has_past = false;  ///< the policy was not told of the epochs before
+  };
+  /// As NodeEpoch::begin.
+  CacheActions begin_epoch(NodeJob& job, const Epoch& epoch);
+  /// The request of the client is decided next: the policy learns what the directory has answered to it.
+  /// True: it has waited for an answer.
+  bool note_holders(std::size_t client);
+
+  struct Request {
+    std::size_t client = 0;
+    NodeJob* job = nullptr;
+    std::int64_t epoch = 0;
+    std::int64_t position = 0;  ///< of a worker: in its part of the list
+    std::span<const SampleId> ids = {};
+    Seconds asked{};
+    bool has_waited = false;  ///< for the directory
+  };
+  CacheActions want(const Request& request, Seconds now);
+  /// Another node asks. The policy does not know of it: what is here is sent, and nothing else changes.
+  CacheActions answer_peer(const Request& request);
+  /// A read has ended, and the policy learns what is here and what is not. `settle` follows.
+  CacheActions note_arrived(const SampleRead& read);
+  /// What was read is kept, written, and delivered to the batches that wait for it.
+  CacheActions settle(const SampleRead& read, Seconds now);
+  /// Nothing else is to be done now: begins reads in advance. `may_read`: unless these wait for an exchange.
+  CacheActions idle(bool may_read);
+
+ private:
+  bool has_or_reads(SampleId id) const;
+  const cache::Decisions& decide(const Request& request);
+  void apply(const cache::Decisions& decisions, const NodeJob& job, std::int64_t epoch,
+             CacheActions& actions);
+  void collect(NodeBatch& batch, std::span<const cache::Serve> serves, CacheActions& actions);
+  void note_written(const SampleRead& write, CacheActions& actions);
+  std::vector<cache::Arrived> outcomes_of(const SampleRead& read);
+  void send_complete(std::size_t client, CacheActions& actions);
+
+  Setting setting_;
+  NodeJobs& jobs_;
+  CacheEngine engine_;
+  NodeBatches batches_;
+  NodeReads reads_;
+  TierKeeper keeper_;
+  std::optional<DirectoryView> directory_;
+  bool is_idle_due_ = false;           ///< the policy was not asked for reads since the last batch
+  std::vector<cache::Sample> wanted_;  ///< reused
+};
+
+}  // namespace tandem

@@ -1,0 +1,98 @@
+// The batches that a cache node owes its clients: which samples each still waits for, and its message as it
+// fills. Pure: others decide where a sample comes from, read it and send what is complete.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "policies/cache/policy.hpp"
+#include "workloads/roles/cache/given_samples.hpp"
+#include "workloads/roles/cache/node_batch.hpp"
+#include "workloads/roles/cache/sample_read.hpp"
+
+namespace tandem {
+
+class NodeBatches {
+ public:
+  struct Setting {
+    cache::Manifest manifest = {};
+    GivenSamples given;
+    bool is_real = false;      ///< math
+    bool may_replace = false;  ///< a worker may get other samples than those it asked for
+    bool has_directory = false;
+    bool counts_when_sent = false;  ///< what is delivered; otherwise when the batch is decided
+    std::size_t clients = 0;
+  };
+  /// A batch waits for a sample.
+  struct Waiter {
+    NodeBatch* batch = nullptr;
+    std::size_t position = 0;
+    std::string counted;  ///< the row of caches.csv that has it; empty for another cache node
+  };
+  /// What a sample is read from: a place of the data set, or the tier on the disk.
+  enum class From : bool { place, tier };
+
+  explicit NodeBatches(const Setting& setting);
+
+  /// Behind the client's batches that wait for samples. There are at most as many as the client has requested
+  /// in advance. The node does not wait for them: a client with a slow link must not delay the others.
+  NodeBatch& open(std::size_t client, NodeJob& job, bool is_for_peer);
+  /// Gives each sample its place in the message, behind the ids if the message has these.
+  void lay_out(NodeBatch& batch, std::span<const cache::Serve> serves);
+  /// The batch has its sample there, whose record is in memory, or a bad one. `record`: empty when math is
+  /// modelled.
+  void put(NodeBatch& batch, std::size_t position, SampleId given, std::span<const std::byte> record);
+  /// The batch has to wait for the sample. `in_vain`: another node was asked for it and does not have it.
+  /// True: no other batch waits for it.
+  bool wait(From from, SampleId id, const Waiter& waiter, bool in_vain = false);
+  /// Where a read of the sample puts it: its place in a batch that waits. Empty when math is modelled. Pre:
+  /// a batch waits.
+  std::span<std::byte> target_of(From from, SampleId id) const;
+  bool awaits(From from, SampleId id) const { return waiters(from).contains(id); }
+  bool is_waiting() const { return !of_places_.empty() || !of_tier_.empty(); }
+
+  /// To all batches that wait for the sample, which the read has at `position`. `row`: where it comes from.
+  /// Returns the clients whose batch has all samples now.
+  std::vector<std::size_t> deliver(From from, const SampleRead& read, std::size_t position,
+                                   const std::string& row, Seconds now);
+  /// The sample comes from elsewhere than what was counted for those that wait for it.
+  void recount(From from, SampleId id, const std::string& row);
+  /// Another node was asked for the sample in vain, which comes from the store now.
+  void note_peer_miss(SampleId id);
+
+  /// The client's oldest batch, if that has all samples: a client gets its batches in the order of its
+  /// requests.
+  std::optional<NodeBatch> take_complete(std::size_t client);
+  /// The client is gone.
+  void lose(std::size_t client);
+  /// Batches of clients that are gone, when nothing is read into them any more.
+  void drop_lost();
+  std::size_t clients() const { return batches_.size(); }
+  /// For messages.
+  SpareRecords& spare() { return spare_; }
+
+ private:
+  using Waiters = std::unordered_multimap<SampleId, Waiter>;
+  Waiters& waiters(From from) { return from == From::tier ? of_tier_ : of_places_; }
+  const Waiters& waiters(From from) const { return from == From::tier ? of_tier_ : of_places_; }
+  bool has_ids(const NodeBatch& batch) const { return setting_.may_replace && !batch.is_for_peer; }
+  std::span<std::byte> place(NodeBatch& batch, std::size_t position) const;
+  void give(NodeBatch& batch, std::size_t position, SampleId given) const;
+  bool recount(SampleId id, Waiter& waiter, const std::string& row) const;
+  void count_peer_miss(SampleId id, Waiter& waiter) const;
+  static void take_out_bad(NodeBatch& batch);
+
+  Setting setting_;
+  std::vector<std::list<NodeBatch>> batches_;  ///< by client, in the order of its requests
+  std::list<NodeBatch> lost_;
+  Waiters of_places_;  ///< for samples in flight
+  Waiters of_tier_;    ///< for samples that are read from the tier on the disk
+  SpareRecords spare_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,60 @@
+// The jobs that a cache node serves: what its policy is told when one begins, ends or is measured. Pure: the
+// node says what happens, and tells the policy.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "policies/cache/policy.hpp"
+#include "workloads/roles/cache/node_batch.hpp"
+#include "workloads/roles/cache/node_job.hpp"
+#include "workloads/roles/cache/sample_read.hpp"
+
+namespace tandem {
+
+class NodeJobs {
+ public:
+  /// What the policy is told, with the job and its epoch in which the policy is told it.
+  struct Change {
+    NodeJob* job = nullptr;
+    cache::JobChange change = {};
+    std::int64_t epoch = 0;
+  };
+  using Changes = std::vector<Change>;
+  /// When the policy is told that jobs begin, and end.
+  struct Told {
+    bool begins = false;
+    bool ends = false;
+  };
+
+  /// The node's own job first; its workers, and then those of the others, are the first clients of the node.
+  /// `node`: among the cache nodes.
+  NodeJobs(std::span<const ServedJob> served, std::size_t node, const Told& told);
+  std::deque<NodeJob>& all() { return jobs_; }
+  NodeJob& own() { return jobs_.front(); }
+  bool is_alone() const { return jobs_.size() == 1; }
+  /// That last asked for samples, or began an epoch.
+  NodeJob& active() { return *active_; }
+  NodeJob& of(const SampleRead& read) { return jobs_[static_cast<std::size_t>(read.job)]; }
+
+  /// Once. The policy learns of the own job before the first request, and of another one with that.
+  Changes begin(NodeJob& job);
+  void begin_epoch(NodeJob& job);
+  /// A worker of the job asks for a batch.
+  Changes begin_batch(NodeJob& job, std::int64_t epoch);
+  Changes note_sent(const NodeBatch& batch, Seconds now);
+  /// None of its workers asks for anything more, while those of other jobs do.
+  Changes end(NodeJob& job);
+
+ private:
+  static void add_probe(NodeJob& job, BenefitProbe::Change change, Changes& changes);
+  void probe_again(const NodeJob& other, Changes& changes);
+
+  Told told_;
+  std::deque<NodeJob> jobs_;
+  NodeJob* active_ = nullptr;
+};
+
+}  // namespace tandem

@@ -1,0 +1,26 @@
+// How the parts of a cache node are set up for the jobs that it serves, its own one first.
+#pragma once
+
+#include <span>
+
+#include "workloads/job/plan/job.hpp"
+#include "workloads/roles/cache/cache_service.hpp"
+#include "workloads/roles/cache/node_jobs.hpp"
+#include "workloads/roles/cache/sample_read.hpp"
+#include "workloads/roles/cache/served_job.hpp"
+
+namespace tandem {
+
+/// `index`: of the node among the cache nodes.
+ReadPlaces places_of(const Job& job, int index);
+NodeJobs::Told told_of_jobs(const Job& job);
+/// `may_depart`: the node itself.
+CacheService::Setting service_setting(std::span<const ServedJob> jobs, const ReadPlaces& places,
+                                      bool may_depart);
+/// With the policy, whose events are recorded as those of `rank`. `incarnation`: of the node in its slot.
+CacheEngine make_engine(std::span<const ServedJob> served, Rank rank, const ReadPlaces& places,
+                        int incarnation);
+/// Of the jobs: samples.
+int largest_own_batch(std::span<const ServedJob> jobs);
+
+}  // namespace tandem

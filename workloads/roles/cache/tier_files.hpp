@@ -1,0 +1,54 @@
+// The files of the second tier of a cache node: its samples and, where the tier outlives the process
+// (data.keep), the log of what it has; and what an earlier process of the job, or the job that this one
+// resumes, has left on the disk of the node's host.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "workloads/context.hpp"
+#include "workloads/data/tier_file.hpp"
+#include "workloads/data/tier_index.hpp"
+#include "workloads/job/plan/job.hpp"
+
+namespace tandem {
+
+class TierFiles {
+ public:
+  /// `node`: among the cache nodes. The arguments must outlive it.
+  TierFiles(const Job& job, Context& context, int node, int incarnation);
+
+  /// Null when math is modelled, and where memory is the only tier.
+  TierFile* samples() { return samples_.get(); }
+  bool are_kept() const { return job_.spec().experiment.data.keep; }
+  struct Left {
+    std::vector<TierEntry> here = {};
+    std::int64_t spoiled = 0;  ///< samples that are not what was written
+  };
+  /// Reads all that is left once, to compare it with its checksums, before the node serves anybody.
+  Left check_left();
+  /// The log begins with these. Pre: are_kept(), and check_left() has ended.
+  void begin_log(std::span<const TierEntry> here);
+  bool have_log() const { return log_.has_value(); }
+  /// The sample is in the tier, or not any more.
+  void note(SampleId id, bool is_there);
+
+ private:
+  std::string find_left() const;
+  std::string log_path(const std::string& directory) const { return tier_index_path(directory, node_); }
+
+  const Job& job_;
+  Context& context_;
+  int node_;
+  int incarnation_;
+  std::string left_;  ///< the result directory that has it; empty: none does
+  TierOrigin origin_;
+  std::unique_ptr<TierFile> samples_;
+  std::optional<TierIndex> log_;
+};
+
+}  // namespace tandem

@@ -270,9 +270,10 @@ void add_list(CLI::App& app, int&) {
   auto* command = app.add_subcommand(
       "list", "List the names that experiments and platforms can use: algorithms, policies, models, devices");
   const auto kind = std::make_shared<std::string>("all"), name = std::make_shared<std::string>();
-  command->add_option("KIND", *kind,
-                      "sync, collective, compression, sharding, cache, sampling, split, lifetime, "
-                      "checkpointing, recovery, provisioning, model, dataset, device or all [all]");
+  command->add_option(
+      "KIND", *kind,
+      "sync, collective, compression, sharding, cache, sampling, split, lifetime, "
+      "checkpointing, recovery, provisioning, model, dataset, device, trace-cache, limit or all [all]");
   command->add_option("NAME", *name, "list only this one");
   command->footer(
       "Examples:\n"

@@ -64,7 +64,8 @@ struct MpiSetting {
   /// Whether messages can be cancelled and ranks can leave; not under SMPI, where polling for this would
   /// change simulated times.
   bool can_cancel = true;
-  /// How ranks wait, where others than those of the communicator share their cores; none: as those alone ask.
+  /// How long ranks poll before they yield and sleep, where ranks of other jobs share their cores; none: as
+  /// is best for the ranks of this communicator alone.
   std::optional<Patience> patience = {};
 };
 

@@ -27,7 +27,7 @@ bool is_phase(const std::string& key);
 std::string interval_text(const std::optional<Interval>& interval, std::string (*text)(double));
 
 /// The values of an object of any depth as texts, by path: {"flags": {"cwnd": 1}} is ("flags.cwnd", "1").
-/// Long lists are counted; texts are not quoted.
+/// A long list becomes "12 entries"; texts are not quoted.
 std::vector<std::pair<std::string, std::string>> flattened(const nlohmann::json& object);
 
 template <class T>
@@ -56,8 +56,8 @@ std::vector<MetricRow> metric_rows(const ReportConfiguration& configuration);
 /// "Target accuracy 0.8: simulated after 3.21 s and 5,120 samples; measured not reached (best 0.631)."; empty
 /// without a target.
 std::string target_text(const ReportConfiguration& configuration);
-/// Speed-ups over bsp: those of each variant of one group, or the error of the prediction over several
-/// groups. Empty without groups, and when there is only bsp.
+/// With one group, the speed-ups of each variant over bsp; with several, the mean error of the predicted
+/// speed-ups. Empty without groups, and when there is only bsp.
 std::string speed_up_text(const SetSummary& set);
 
 /// Gates that failed: "bsp: other operations" and the detail.

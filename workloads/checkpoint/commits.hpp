@@ -178,7 +178,7 @@ class Commits {
   Seconds started_{};  ///< its last commit
   Seconds blocked_{};  ///< by its part of the last commit
   std::int64_t last_round_ = 0;
-  std::int64_t last_of_job_ = 0;  ///< that round, if the job commits after it; 0: it is not known
+  std::int64_t last_of_job_ = 0;  ///< the job's last round, if the job commits after it; 0: not known yet
   Seconds round_began_{};
   Seconds blocked_in_round_{};
 };

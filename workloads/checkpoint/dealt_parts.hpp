@@ -12,12 +12,12 @@
 
 namespace tandem {
 
-/// Before `next` continues from `point`, a commit of the generation `writer`: what its machines get from each
-/// other, so that each rank has on its own machine the part from which it starts. In memory, each part is
-/// afterwards on a machine of `next` and on the buddy of that one, as if `next` had written it; a worker has
-/// the parts of those that are absent, too. What no machine with a keeper of `next` has is copied there
-/// first, from a machine that is there but has no part in this generation; on disks, all is copied so, and no
-/// moves are left. Errors: WorldError.
+/// The moves of parts between machines of `next`, after which each rank has on its own machine the part from
+/// which it starts: a part of `point`, a commit of the generation `writer`. In memory, each part is then also
+/// on the buddy of its machine, as if `next` had written it, and the parts of absent workers are shared among
+/// those that are present. A part that no machine with a keeper of `next` has cannot be a message: this
+/// function copies it at once, from a machine that has no rank in this generation. On disks this is so for
+/// all parts, and the result is empty. Errors: WorldError.
 std::vector<PartMove> deal_parts(const Job& writer, const ResumePoint& point, const Job& next);
 
 /// Carries these moves out, of the present generation: what each rank does first. Errors: WorldError.

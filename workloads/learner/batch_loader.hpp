@@ -21,8 +21,7 @@ struct Batch {
 
 class BatchLoader {
  public:
-  /// `device`: where libtorch computes with the compute device's memory. The compute device must outlive
-  /// this.
+  /// `device`: libtorch's name for `compute_device`, which must outlive this.
   BatchLoader(const DatasetInfo& info, ComputeDevice& compute_device, at::Device device);
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;

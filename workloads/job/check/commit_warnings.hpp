@@ -1,5 +1,6 @@
 // Commits that are too rare or too slow for the machines of a job, as far as its plan and the prices of its
-// work say: printed before the job starts.
+// work say: printed before the job starts. Warnings that follow from keys alone are rows of
+// limits_that_warn.cpp.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace tandem {
 
-/// No commit before the job stops; lifetimes much shorter than the work between two commits; a notice that is
-/// shorter than a commit.
+/// No commit before a job of epochs stops; lifetimes much shorter than the work between two commits; a notice
+/// that is shorter than a commit.
 std::vector<std::string> warnings_of_commits(const Job& job);
 
 }  // namespace tandem

@@ -100,7 +100,7 @@ const Values& nouns() {
                              {"membership", "(the reason)"},
                              {"needs", "(what it needs)"},
                              {"algorithms_over", "those of this route"},
-                             {"algorithms_that_wait", "those of rounds over servers"},
+                             {"algorithms_that_wait", "algorithms of rounds"},
                              {"algorithms_in_lockstep", "those in lockstep"},
                              {"samplers", "a sampler with what the policy needs"}};
   return all;

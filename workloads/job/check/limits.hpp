@@ -1,5 +1,6 @@
 // Combinations of settings that do not work, as data: each is a row that says which key is refused, what it
-// would have to be, and why. Checks, tests, `tandem list limits` and the pages read the same rows.
+// would have to be, and why. Checks, tests, `tandem list limit` and the pages read the same rows, which are
+// in limits_of_training.cpp, limits_of_data.cpp, limits_of_machines.cpp and limits_that_warn.cpp.
 #pragma once
 
 #include <functional>

@@ -155,7 +155,7 @@ std::vector<Limit> of_exchanges() {
          return all.experiment.sync.exchange == ExchangeUnit::by_key && !all.is_over(Route::server);
        }},
       {"sync.exchange", "whole",
-       "the server of {algorithm} does not wait for the pushes of all workers (those of "
+       "the server of {algorithm} does not wait for the pushes of all workers (servers of "
        "{algorithms_that_wait} do)",
        "sync.exchange=by-key sync.algorithm=asp",
        [](All all) {

@@ -29,7 +29,7 @@ struct SimulatedRun {
 struct GenerationSimulator {
   /// Simulates a generation until the given time since it began; none: to the end of the job.
   std::function<SimulatedRun(std::optional<Seconds> until)> simulate;
-  /// Does this in a process of its own. `what`: for an error. Errors: those of the process.
+  /// Runs `body` in a child process; `what` names it in an error. Errors: those of the process.
   std::function<void(const std::function<void()>& body, const std::string& what)> apart;
   /// The share of the job that is done.
   std::function<void(double fraction)> progress;
@@ -70,8 +70,8 @@ class SimulatedGenerations final : public GenerationWorld {
   GenerationSimulator simulator_;
   RestartSteward steward_;
   Seconds launch_time_;  ///< until all ranks of a generation are ready
-  Seconds launched_{0};  ///< the present generation
-  Seconds began_{0};     ///< the present generation
+  Seconds launched_{0};  ///< when the present generation was launched
+  Seconds began_{0};     ///< when all of its ranks were ready
   std::optional<ResumePoint> point_;
   bool has_lost_more_ = false;  ///< since that was found
   Journal cut_;                 ///< of the last generation, if commits may be lost with machines

@@ -1,5 +1,6 @@
 // The ranks with which a cache node works that may depart and come back: how it learns of them, what it ends
-// with those that are gone, and how it joins the job when it comes back itself. What it keeps stays: only the
+// with those that are gone or whose job has ended, and how it joins the job when it comes back itself. What it
+// keeps stays: only the
 // batches of a worker that is gone are of no use any more.
 #include <utility>
 

@@ -19,7 +19,7 @@ class RankContext;
 struct AllReduceRendezvous {
   struct Member {
     RankContext* context = nullptr;  ///< null: has not started it
-    std::uint32_t slot = 0;          ///< of the member's operation
+    std::uint32_t number = 0;        ///< of the member's operation
     Slice vector;
   };
   Channel channel;

@@ -45,7 +45,7 @@ Message& Connection::new_message() {
     return fresh;
   }
   Message& message = *std::exchange(free_, free_->next_to_start);
-  message.receive_slot = message.asked_by = no_slot;
+  message.receive_operation = message.asked_by = no_operation;
   message.waits_for_receive = false;
   message.end = Message::End::open;
   message.is_thrown_away = false;
@@ -54,7 +54,7 @@ Message& Connection::new_message() {
 
 Message& Connection::new_control() {
   Message& message = new_message();
-  message.send_slot = no_slot;
+  message.send_operation = no_operation;
   message.send_is_open = true;
   message.size = Bytes(0);
   message.wire_size = static_cast<std::uint64_t>(note_size.count());
@@ -104,18 +104,18 @@ void Connection::part_over(Message& message, bool succeeded) {
   start_next();
   sender_.message_over();
   receiver_.message_over();
-  if (std::exchange(message.send_is_open, false) && message.send_slot != no_slot)
-    sender_.finish(message.send_slot, succeeded);
+  if (std::exchange(message.send_is_open, false) && message.send_operation != no_operation)
+    sender_.finish(message.send_operation, succeeded);
   if (message.is_thrown_away) return recycle(message);
-  if (message.asked_by != no_slot) {
+  if (message.asked_by != no_operation) {
     succeeded ? receiver_.answer(sender_, message.asked_by) : sender_.finish(message.asked_by, false);
     return recycle(message);
   }
-  if (message.receive_slot == no_slot) {
+  if (message.receive_operation == no_operation) {
     message.end = succeeded ? Message::End::arrived : Message::End::failed;
     return;
   }
-  receiver_.finish(message.receive_slot, succeeded);
+  receiver_.finish(message.receive_operation, succeeded);
   recycle(message);
 }
 
@@ -200,7 +200,7 @@ void Connection::accept(std::uint64_t left) {
     Message& message = *std::exchange(to_accept_, to_accept_->next_to_start);
     if (&message != in_flight_) accepted_behind_ += message.wire_size;
     message.send_is_open = false;
-    if (message.send_slot != no_slot) sender_.finish(message.send_slot, true);
+    if (message.send_operation != no_operation) sender_.finish(message.send_operation, true);
   }
 }
 

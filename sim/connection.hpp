@@ -17,7 +17,7 @@ class Connection;
 class RankContext;
 class World;
 
-constexpr std::uint32_t no_slot = 0xffffffffU;
+constexpr std::uint32_t no_operation = 0xffffffffU;
 
 /// One message from its send to its receive. Its bytes are copied immediately; only its arrival is simulated.
 /// The object is reused by later messages of the same connection.
@@ -27,9 +27,9 @@ class Message final : public Finishable {
 
   RankContext* sender = nullptr;
   Connection* connection = nullptr;
-  std::uint32_t send_slot = no_slot;
-  std::uint32_t receive_slot = no_slot;  ///< no_slot until a receive matches
-  std::uint32_t asked_by = no_slot;      ///< of a question: the sender's operation that the answer ends
+  std::uint32_t send_operation = no_operation;
+  std::uint32_t receive_operation = no_operation;  ///< no_operation until a receive matches
+  std::uint32_t asked_by = no_operation;  ///< of a question: the sender's operation that the answer ends
   Bytes size{0};
   std::uint64_t wire_size = 0;  ///< with its note
   Note note;
@@ -38,9 +38,9 @@ class Message final : public Finishable {
   simgrid::s4u::CommPtr comm;        ///< the part that is in flight
   simgrid::s4u::CommPtr other_comm;  ///< for the next part: an activity cannot be restarted while it ends
   Network::Timer* share_timer = nullptr;
-  std::uint32_t next = no_slot;      ///< in the queue of unexpected messages
-  Message* next_to_start = nullptr;  ///< the next one in its connection, or in the list of free messages
-  double ready_at_s = 0;             ///< since when only its connection has kept it from starting
+  std::uint32_t next = no_operation;  ///< in the queue of unexpected messages
+  Message* next_to_start = nullptr;   ///< the next one in its connection, or in the list of free messages
+  double ready_at_s = 0;              ///< since when only its connection has kept it from starting
   std::uint32_t index = 0;
   bool is_from_queue = false;      ///< comm and other_comm use the links after a queue only
   bool waits_for_receive = false;  ///< above the eager limit, and its receive is not posted yet

@@ -23,14 +23,14 @@ constexpr std::uint64_t key_of(Rank from, Channel channel) {
 }
 
 /// Block by block, each without an exit, so that the compiler compares several entries in one instruction.
-bool is_among(std::span<const Pending> pendings, std::uint32_t slot) {
+bool is_among(std::span<const Pending> pendings, std::uint32_t number) {
   constexpr std::size_t block = 32;
   for (; pendings.size() >= block; pendings = pendings.subspan(block)) {
     std::uint32_t found = 0;
-    for (std::size_t i = 0; i < block; ++i) found |= pendings[i].slot() == slot ? 1U : 0U;
+    for (std::size_t i = 0; i < block; ++i) found |= pendings[i].slot() == number ? 1U : 0U;
     if (found != 0) return true;
   }
-  return std::ranges::any_of(pendings, [slot](const Pending& p) { return p.slot() == slot; });
+  return std::ranges::any_of(pendings, [number](const Pending& p) { return p.slot() == number; });
 }
 
 }  // namespace
@@ -54,50 +54,50 @@ const char* RankContext::name_of(Kind kind) {
 
 RankContext::Operation& RankContext::new_operation(Kind kind) {
   last_operation = {rank_, name_of(kind)};
-  if (free_operation_ == no_slot) {
+  if (free_operation_ == no_operation) {
     Operation& fresh = *operations_.emplace_back(std::make_unique<Operation>());
     fresh.owner = this;
-    fresh.slot = static_cast<std::uint32_t>(operations_.size() - 1);
+    fresh.number = static_cast<std::uint32_t>(operations_.size() - 1);
     ends_.push_back(End::open);
     end_dates_.push_back(0);
-    free_operation_ = fresh.slot;
+    free_operation_ = fresh.number;
   }
   Operation& operation = this->operation(free_operation_);
   free_operation_ = operation.next;
-  operation.next = no_slot;
+  operation.next = no_operation;
   operation.kind = kind;
   operation.state = State::pending;
   operation.outcome = Outcome::done;
   operation.note = {};
   operation.is_work = false;
   operation.is_timed = false;
-  ends_[operation.slot] = End::open;
+  ends_[operation.number] = End::open;
   return operation;
 }
 
 void RankContext::end_on(Operation& operation, double date_s) {
   operation.is_timed = true;
   operation.amount = date_s;
-  ends_[operation.slot] = End::dated;
-  end_dates_[operation.slot] = date_s;
+  ends_[operation.number] = End::dated;
+  end_dates_[operation.number] = date_s;
 }
 
 Pending RankContext::started(Operation& operation) {
   to_start_.push_back(&operation);
-  return Pending(operation.slot);
+  return Pending(operation.number);
 }
 
 Pending RankContext::done_at_once(Operation& operation, Outcome outcome) {
   operation.outcome = outcome;
   mark_ended(operation, State::done);
-  return Pending(operation.slot);
+  return Pending(operation.number);
 }
 
 void RankContext::mark_ended(Operation& operation, State state) {
   const double now_s = now().count();
   operation.state = state;
-  ends_[operation.slot] = End::ended;
-  end_dates_[operation.slot] = now_s;
+  ends_[operation.number] = End::ended;
+  end_dates_[operation.number] = now_s;
   if (done_count_++ == 0) first_end_s_ = now_s;
 }
 
@@ -125,8 +125,8 @@ RankContext::Stream& RankContext::stream(Rank from, Channel channel) {
 
 template <class ElementOf, class Element>
 void RankContext::append(Stream& stream, const ElementOf& element_of, Element& element, std::uint32_t index) {
-  element.next = no_slot;
-  if (stream.head == no_slot)
+  element.next = no_operation;
+  if (stream.head == no_operation)
     stream.head = index;
   else
     element_of(stream.tail).next = index;
@@ -154,7 +154,7 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
   Operation& operation = new_operation(Kind::send);
   operation.peer = to;
   operation.channel = channel;
-  message.send_slot = operation.slot;
+  message.send_operation = operation.number;
   message.send_is_open = true;
   message.size = slice.size;
   message.wire_size =
@@ -162,10 +162,10 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
   message.note = channel.carries_note ? note : Note{};
 
   Stream& stream = receiver.stream(rank_, channel);
-  if (stream.head != no_slot && stream.holds_receives) {
+  if (stream.head != no_operation && stream.holds_receives) {
     Operation& receive = receiver.operation(stream.head);
     stream.head = receive.next;
-    message.receive_slot = receive.slot;
+    message.receive_operation = receive.number;
     receiver.deliver(message, slice.data, receive);
   } else {
     if (slice.data != nullptr && slice.size.count() > 0) {
@@ -179,9 +179,9 @@ Pending RankContext::send(Rank to, Channel channel, Slice slice, const Note& not
     message.waits_for_receive = slice.size > world_.setting().eager_limit;
   }
   if (!message.waits_for_receive) messages_to_start_.push_back(&message);
-  const std::uint32_t slot = operation.slot;
+  const std::uint32_t number = operation.number;
   hand_over(message);
-  return Pending(slot);
+  return Pending(number);
 }
 
 /// The send call keeps the rank busy while the message is already in flight.
@@ -208,7 +208,7 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
   operation.channel = channel;
   operation.slice = slice;
   Stream& stream = this->stream(from, channel);
-  if (stream.head == no_slot || stream.holds_receives) {
+  if (stream.head == no_operation || stream.holds_receives) {
     if (world_.has_departures() && (has_left_ || world_.rank(from).has_left())) {
       TANDEM_CHECK(!has_left_, "rank", rank_, "has announced its departure, and receives from", from);
       return done_at_once(operation, Outcome::peer_left);
@@ -216,8 +216,8 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
     stream.holds_receives = true;
     append(
         stream, [this](std::uint32_t i) -> Operation& { return this->operation(i); }, operation,
-        operation.slot);
-    return Pending(operation.slot);
+        operation.number);
+    return Pending(operation.number);
   }
   Message& message = world_.message(stream.head);
   stream.head = message.next;
@@ -228,14 +228,14 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
     message.connection->recycle(message);
     if (arrived) return done_at_once(operation);
     mark_ended(operation, State::failed);
-    return Pending(operation.slot);
+    return Pending(operation.number);
   }
-  message.receive_slot = operation.slot;
+  message.receive_operation = operation.number;
   if (message.waits_for_receive) {
     message.waits_for_receive = false;
     messages_to_start_.push_back(&message);
   }
-  return Pending(operation.slot);
+  return Pending(operation.number);
 }
 
 // ---- All-reduce ----
@@ -260,8 +260,8 @@ Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, 
   operation.channel = channel;
   if (members.size() == 1 || vector.size.count() == 0) return done_at_once(operation);
   auto rendezvous =
-      world_.rendezvous().join(members, channel, rank_, {this, operation.slot, vector}, element);
-  if (rendezvous == nullptr) return Pending(operation.slot);
+      world_.rendezvous().join(members, channel, rank_, {this, operation.number, vector}, element);
+  if (rendezvous == nullptr) return Pending(operation.number);
   // No member may read the vector before the end, so the sum can be computed now.
   rendezvous->sum();
   TANDEM_CHECK(world_.setting().all_reduce, "all-reduces need a price; members", members.size());
@@ -290,7 +290,7 @@ void RankContext::start_all_reduce(Operation& operation) {
   simgrid::kernel::timer::Timer::set(end_s, [rendezvous] {
     for (const auto& member : rendezvous->members) {
       member.context->message_over();
-      member.context->finish(member.slot, true);
+      member.context->finish(member.number, true);
     }
   });
 }
@@ -303,8 +303,8 @@ bool RankContext::is_done(const Pending& pending) {
   return operation.state != State::pending || operation.is_due(now().count(), world_.precision_s());
 }
 
-Completion RankContext::take(std::uint32_t slot, std::size_t index) {
-  Operation& operation = this->operation(slot);
+Completion RankContext::take(std::uint32_t number, std::size_t index) {
+  Operation& operation = this->operation(number);
   if (operation.state == State::failed)
     throw WorldError("rank " + std::to_string(rank_) + ": " + describe(operation) +
                      " failed: " + world_.last_down());
@@ -314,7 +314,7 @@ Completion RankContext::take(std::uint32_t slot, std::size_t index) {
     end_transfer(operation, true);
   ++operation.uses;
   operation.next = free_operation_;
-  free_operation_ = slot;
+  free_operation_ = number;
   if (operation.is_of_disk() && operation.error)
     std::rethrow_exception(std::exchange(operation.error, nullptr));
   return {index, operation.note, std::nullopt, operation.outcome};
@@ -322,14 +322,14 @@ Completion RankContext::take(std::uint32_t slot, std::size_t index) {
 
 Completion RankContext::wait(Pending& pending) {
   TANDEM_CHECK(!pending.empty(), "rank", rank_);
-  const std::uint32_t slot = pending.release();
-  awaited_ = slot;
-  while (operation(slot).state == State::pending) block();
-  return take(slot, 0);
+  const std::uint32_t number = pending.release();
+  awaited_ = number;
+  while (operation(number).state == State::pending) block();
+  return take(number, 0);
 }
 
 Completion RankContext::wait_any(std::span<Pending> pendings) {
-  awaited_ = no_slot;
+  awaited_ = no_operation;
   awaited_any_ = pendings;
   if (pendings.size() <= awaited_few_.size())
     std::ranges::transform(pendings, awaited_few_.begin(), [](const Pending& p) { return p.slot(); });
@@ -351,10 +351,10 @@ std::optional<std::size_t> RankContext::first_ended(std::span<const Pending> pen
   std::size_t unseen = done_count_;
   for (std::size_t i = 0; i < pendings.size() && unseen > 0; ++i) {
     if (pendings[i].empty()) continue;
-    const std::uint32_t slot = pendings[i].slot();
-    if (ends_[slot] == End::open) continue;
-    double ended_s = end_dates_[slot];
-    if (ends_[slot] == End::ended) {
+    const std::uint32_t number = pendings[i].slot();
+    if (ends_[number] == End::open) continue;
+    double ended_s = end_dates_[number];
+    if (ends_[number] == End::ended) {
       --unseen;
     } else {
       if (ended_s > now_s + precision_s) continue;
@@ -377,8 +377,8 @@ void RankContext::block() {
   });
 }
 
-void RankContext::finish(std::uint32_t slot, bool succeeded) {
-  Operation& operation = this->operation(slot);
+void RankContext::finish(std::uint32_t number, bool succeeded) {
+  Operation& operation = this->operation(number);
   if (operation.is_of_disk()) {
     if (operation.transfer) end_transfer(operation, succeeded);
     if (operation.io) spare_ios_.push_back(std::move(operation.io));
@@ -388,17 +388,17 @@ void RankContext::finish(std::uint32_t slot, bool succeeded) {
     action_ = nullptr;
     if (succeeded) start_next_compute();
   }
-  if (!blocked_ || killed_ || !is_awaited(slot)) return;
+  if (!blocked_ || killed_ || !is_awaited(number)) return;
   blocked_ = false;
   sleep_.wake();
 }
 
 /// False: to wake the rank for this operation would be in vain.
-bool RankContext::is_awaited(std::uint32_t slot) const {
-  if (awaited_ != no_slot) return awaited_ == slot;
-  if (awaited_any_.size() > awaited_few_.size()) return is_among(awaited_any_, slot);
+bool RankContext::is_awaited(std::uint32_t number) const {
+  if (awaited_ != no_operation) return awaited_ == number;
+  if (awaited_any_.size() > awaited_few_.size()) return is_among(awaited_any_, number);
   const std::span few(awaited_few_.data(), awaited_any_.size());
-  return std::ranges::find(few, slot) != few.end();
+  return std::ranges::find(few, number) != few.end();
 }
 
 void RankContext::end() {
@@ -477,7 +477,7 @@ std::string RankContext::describe(const Operation& operation) const {
 std::string RankContext::waiting_for() const {
   if (!blocked_) return {};
   const std::string self = "rank " + std::to_string(rank_) + " waits for ";
-  if (awaited_ != no_slot) return self + describe(operation(awaited_));
+  if (awaited_ != no_operation) return self + describe(operation(awaited_));
   constexpr std::size_t shown = 3;
   std::size_t count = 0;
   std::string list;

@@ -1,5 +1,5 @@
 // The Context of one simulated rank. Operations are handed to SimGrid together, when the rank blocks;
-// SimGrid reports their ends to the slots here. A rank sleeps until a slot that it waits for is done.
+// SimGrid reports their ends here, by number. A rank sleeps until an operation that it waits for is done.
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ class RankContext final : public Context {
   /// The actor of this rank has been killed and must not be woken.
   void killed() { killed_ = true; }
   /// Marks the operation as done and wakes the rank if it waits for it. Kernel context.
-  void finish(std::uint32_t slot, bool succeeded);
+  void finish(std::uint32_t number, bool succeeded);
   /// A message of this rank starts, or ends; work is slower between the two. Kernel context.
   void message_set_out();
   void message_over();
@@ -70,15 +70,15 @@ class RankContext final : public Context {
   enum class State : std::uint8_t { pending, done, failed };
 
   struct Operation final : Finishable {
-    void finish(bool succeeded) override { owner->finish(slot, succeeded); }
+    void finish(bool succeeded) override { owner->finish(number, succeeded); }
     /// Sleeps, and accesses to a busy disk, are timed outside of SimGrid's models, whose rounding they must
     /// not lose a tie to.
     bool is_due(double now_s, double precision_s) const { return is_timed && amount <= now_s + precision_s; }
     bool is_of_disk() const { return kind == Kind::read || kind == Kind::write; }
     RankContext* owner = nullptr;
-    std::uint32_t slot = 0;
-    std::uint32_t uses = 0;        ///< of this slot, so that a late timer knows that its sleep has ended
-    std::uint32_t next = no_slot;  ///< free list, or queue of posted receives
+    std::uint32_t number = 0;
+    std::uint32_t uses = 0;  ///< of this number, so that a late timer knows that its sleep has ended
+    std::uint32_t next = no_operation;  ///< free list, or queue of posted receives
     Kind kind = Kind::sleep;
     State state = State::pending;
     Outcome outcome = Outcome::done;
@@ -95,14 +95,14 @@ class RankContext final : public Context {
     Kernel transfer;                                        ///< of a disk access, until it runs
     std::exception_ptr error;                               ///< of the transfer of a disk
     std::shared_ptr<const AllReduceRendezvous> rendezvous;  ///< of an all-reduce that starts with this one
-    simgrid::s4u::ExecPtr exec;                             ///< kept for the next operation of this slot
+    simgrid::s4u::ExecPtr exec;                             ///< kept for the next operation with this number
     simgrid::s4u::IoPtr io;                                 ///< of a disk access while SimGrid times it
   };
 
   /// Messages of one (sender, channel): either receives wait in it, or messages do, never both.
   struct Stream {
-    std::uint32_t head = no_slot;
-    std::uint32_t tail = no_slot;
+    std::uint32_t head = no_operation;
+    std::uint32_t tail = no_operation;
     std::uint32_t number = 0;  ///< in the order in which they were made
     bool holds_receives = false;
     bool carries_note = false;
@@ -110,8 +110,8 @@ class RankContext final : public Context {
   };
 
   static const char* name_of(Kind kind);
-  Operation& operation(std::uint32_t slot) { return *operations_[slot]; }
-  const Operation& operation(std::uint32_t slot) const { return *operations_[slot]; }
+  Operation& operation(std::uint32_t number) { return *operations_[number]; }
+  const Operation& operation(std::uint32_t number) const { return *operations_[number]; }
   Operation& new_operation(Kind kind);
   void end_on(Operation& operation, double date_s);
   Pending started(Operation& operation);
@@ -119,7 +119,7 @@ class RankContext final : public Context {
   void mark_ended(Operation& operation, State state);
   void end_early(Operation& operation, Outcome outcome);
   Pending transfer_disk(Kind kind, int disk, const DiskAccess& access, Kernel transfer);
-  Completion take(std::uint32_t slot, std::size_t index);
+  Completion take(std::uint32_t number, std::size_t index);
   std::optional<std::size_t> first_ended(std::span<const Pending> pendings) const;
 
   Stream& stream(Rank from, Channel channel);
@@ -146,7 +146,7 @@ class RankContext final : public Context {
   void deliver(const Message& message, const std::byte* bytes, Operation& receive);
 
   void block();
-  bool is_awaited(std::uint32_t slot) const;
+  bool is_awaited(std::uint32_t number) const;
   void start_operations();
   void start_all();
   void start(Operation& operation);
@@ -173,23 +173,23 @@ class RankContext final : public Context {
   std::vector<simgrid::s4u::IoPtr> spare_ios_;
 
   std::vector<std::unique_ptr<Operation>> operations_;
-  /// By slot. A server looks through a thousand receives for each message, so what it looks at is kept apart
-  /// from the operations.
+  /// By number. A server looks through a thousand receives for each message, so what it looks at is kept
+  /// apart from the operations.
   enum class End : std::uint8_t { open, dated, ended };
   std::vector<End> ends_;
   std::vector<double> end_dates_;  ///< when it ended, or will end; of open operations: unspecified
-  std::uint32_t free_operation_ = no_slot;
+  std::uint32_t free_operation_ = no_operation;
   std::size_t done_count_ = 0;      ///< done and not yet waited for
   double first_end_s_ = 0;          ///< none of them ended before
   Operation* computing_ = nullptr;  ///< on the device, which does one operation after the other
   simgrid::kernel::resource::Action* action_ = nullptr;  ///< of `computing_`; null: it has ended
   std::deque<Operation*> computes_waiting_;              ///< for the device, in the order of their start
-  int messages_in_flight_ = 0;   ///< from and to this rank; counted if World::counts_messages()
+  int messages_in_flight_ = 0;  ///< from and to this rank; counted if World::counts_messages()
   double overlap_s_ = 0;
   std::optional<double> overlap_began_s_;
   bool has_second_queue_;
   double second_queue_free_s_ = 0;  ///< when the second queue of the device has done its work
-  double all_reduced_at_s_ = 0;  ///< when the latest all-reduce of this rank ends
+  double all_reduced_at_s_ = 0;     ///< when the latest all-reduce of this rank ends
   std::vector<Operation*> to_start_;
   std::vector<Message*> messages_to_start_;  ///< own ones, and those to this rank that waited for its receive
   std::unordered_map<std::uint64_t, Stream> streams_;
@@ -200,10 +200,10 @@ class RankContext final : public Context {
 
   ActorSleep sleep_;
   bool blocked_ = false;
-  bool killed_ = false;              ///< its host went down, or another rank failed
-  std::uint32_t awaited_ = no_slot;  ///< the slot waited for; no_slot: any of awaited_any_
+  bool killed_ = false;                   ///< its host went down, or another rank failed
+  std::uint32_t awaited_ = no_operation;  ///< the number waited for; no_operation: any of awaited_any_
   std::span<const Pending> awaited_any_;
-  /// The slots of awaited_any_, if it is short: its own memory is the stack of an actor that sleeps.
+  /// The numbers of awaited_any_, if it is short: its own memory is the stack of an actor that sleeps.
   std::array<std::uint32_t, 8> awaited_few_{};
   bool ended_ = false;
   bool has_left_ = false;

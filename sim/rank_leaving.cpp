@@ -31,10 +31,10 @@ void RankContext::for_each_stream(Rank from, const Use& use) {
 
 template <class NextOf>
 bool RankContext::unlink(Stream& stream, const NextOf& next_of, std::uint32_t index) {
-  std::uint32_t before = no_slot;
-  for (std::uint32_t at = stream.head; at != no_slot; before = at, at = next_of(at)) {
+  std::uint32_t before = no_operation;
+  for (std::uint32_t at = stream.head; at != no_operation; before = at, at = next_of(at)) {
     if (at != index) continue;
-    (before == no_slot ? stream.head : next_of(before)) = next_of(at);
+    (before == no_operation ? stream.head : next_of(before)) = next_of(at);
     if (stream.tail == index) stream.tail = before;
     return true;
   }
@@ -43,7 +43,7 @@ bool RankContext::unlink(Stream& stream, const NextOf& next_of, std::uint32_t in
 
 void RankContext::end_early(Operation& operation, Outcome outcome) {
   operation.outcome = outcome;
-  finish(operation.slot, true);
+  finish(operation.number, true);
 }
 
 /// No time passes in between.
@@ -63,8 +63,10 @@ void RankContext::cancel_one(const Pending& pending) {
     is_cancelled = cancel_send(operation);
   } else if (operation.kind == Kind::receive) {
     Stream& from_peer = stream(operation.peer, operation.channel);
-    const auto next_of = [this](std::uint32_t slot) -> std::uint32_t& { return this->operation(slot).next; };
-    is_cancelled = from_peer.holds_receives && unlink(from_peer, next_of, operation.slot);
+    const auto next_of = [this](std::uint32_t number) -> std::uint32_t& {
+      return this->operation(number).next;
+    };
+    is_cancelled = from_peer.holds_receives && unlink(from_peer, next_of, operation.number);
   }
   if (is_cancelled) end_early(operation, Outcome::cancelled);
 }
@@ -75,11 +77,11 @@ bool RankContext::cancel_send(const Operation& send) {
   if (at_receiver.holds_receives) return false;
   const auto next_of = [this](std::uint32_t i) -> std::uint32_t& { return world_.message(i).next; };
   const auto is_of_send = [&send](const Message& message) {
-    return message.send_is_open && message.send_slot == send.slot;
+    return message.send_is_open && message.send_operation == send.number;
   };
   std::uint32_t index = at_receiver.head;
-  while (index != no_slot && !is_of_send(world_.message(index))) index = next_of(index);
-  if (index == no_slot) return false;
+  while (index != no_operation && !is_of_send(world_.message(index))) index = next_of(index);
+  if (index == no_operation) return false;
   unlink(at_receiver, next_of, index);
   ++world_.rank(send.peer).discarded_;
   Message& message = world_.message(index);
@@ -93,7 +95,7 @@ bool RankContext::cancel_send(const Operation& send) {
 bool RankContext::throw_away(Message& message) {
   RankContext& sender = *message.sender;
   message.bytes.reset();
-  message.send_slot = no_slot;
+  message.send_operation = no_operation;
   const bool has_ended = message.end != Message::End::open;
   const bool has_set_out = !has_ended && std::erase(sender.messages_to_start_, &message) == 0;
   message.is_thrown_away = has_set_out;
@@ -116,46 +118,46 @@ Pending RankContext::disconnect(Rank peer) {
       if (!held.holds_receives) other.discarded_ += other.discard_messages(held, Outcome::cancelled);
     });
   });
-  return Pending(operation.slot);
+  return Pending(operation.number);
 }
 
 /// The question follows what is in flight from this rank, the answer what is in flight from the other one. As
 /// on MPI, discarded messages that waited for their receive come behind.
 void RankContext::ask(RankContext& other, Operation& operation) {
   Message& question = connection_to(other).new_control();
-  question.asked_by = operation.slot;
+  question.asked_by = operation.number;
   messages_to_start_.push_back(&question);
   other.connection_to(*this);
 }
 
 void RankContext::answer(RankContext& other, std::uint32_t asked_by) {
   Message& answer = connection_to(other).new_control();
-  answer.receive_slot = asked_by;
+  answer.receive_operation = asked_by;
   answer.connection->start(answer);
 }
 
 /// Kernel context.
 void RankContext::end_receives(Stream& held, Outcome outcome) {
-  for (std::uint32_t at = held.head; at != no_slot;) {
+  for (std::uint32_t at = held.head; at != no_operation;) {
     const std::uint32_t next = operation(at).next;
     end_early(operation(at), outcome);
     at = next;
   }
-  held.head = no_slot;
+  held.head = no_operation;
 }
 
 /// Those that no receive has matched; returns how many. `outcome`: of their sends. Kernel context.
 std::int64_t RankContext::discard_messages(Stream& held, Outcome outcome) {
   std::int64_t count = 0;
-  for (std::uint32_t at = held.head; at != no_slot;) {
+  for (std::uint32_t at = held.head; at != no_operation;) {
     Message& message = world_.message(at);
     at = message.next;
     ++count;
     if (message.send_is_open)
-      message.sender->end_early(message.sender->operation(message.send_slot), outcome);
+      message.sender->end_early(message.sender->operation(message.send_operation), outcome);
     if (throw_away(message)) message.connection->start(message);
   }
-  held.head = no_slot;
+  held.head = no_operation;
   return count;
 }
 

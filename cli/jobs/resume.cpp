@@ -135,7 +135,7 @@ json what_must_stay(const json& job) {
   document["experiment"].erase("stop");
   document["experiment"].erase("placement");
   // It follows from the number of workers.
-  if (experiment_from_json(job.at("experiment")).is_launched_again())
+  if (launches_again(experiment_from_json(job.at("experiment")).continuation()))
     document["experiment"]["recovery"].erase("least");
   // It follows from the hosts.
   document.erase("all_reduce");
@@ -428,7 +428,7 @@ void resume_if_asked(Job& job, const JobOptions& options) {
     point = for_other_workers(std::move(point), *former, job, std::move(deals));
   }
   const int all = all_workers_in(recorded), now = static_cast<int>(job.roster().workers().size());
-  point.all_workers = job.spec().experiment.is_launched_again() && all != now ? all : 0;
+  point.all_workers = launches_again(job.spec().experiment.continuation()) && all != now ? all : 0;
   const Progress progress = progress_at(job, point);
   if (job.stop().is_reached(progress))
     throw ConfigError(fmt::format(

@@ -8,9 +8,9 @@ namespace tandem::cache {
 
 void NumberedTrace::add(std::uint64_t id, std::int64_t size) {
   const auto key = static_cast<SampleId>(id);
-  IdIndex::Slot number = numbers_.find(key);
+  IdIndex::Row number = numbers_.find(key);
   if (number == IdIndex::none) {
-    number = static_cast<IdIndex::Slot>(sizes_.size());
+    number = static_cast<IdIndex::Row>(sizes_.size());
     numbers_.insert(key, number);
     sizes_.push_back(size);
   }

@@ -34,13 +34,15 @@ struct MpiContext::Awaited {
   bool has_transfer = false;
   std::uint64_t transfers_ended = 0;  ///< before the wait looked at any of them
 
-  void add(const Slot& slot, Seconds now) {
-    const bool is_running =
-        slot.state == Slot::State::transfer && (now >= slot.deadline || !slot.transfer->has_ended);
+  void add(const Operation& operation, Seconds now) {
+    const bool is_running = operation.state == Operation::State::transfer &&
+                            (now >= operation.deadline || !operation.transfer->has_ended);
     has_transfer |= is_running;
-    if (slot.state == Slot::State::timed || (slot.state == Slot::State::transfer && !is_running))
-      deadline = std::min(deadline.value_or(slot.deadline), slot.deadline);
-    device_is_asked |= slot.state == Slot::State::queued || slot.state == Slot::State::summed;
+    if (operation.state == Operation::State::timed ||
+        (operation.state == Operation::State::transfer && !is_running))
+      deadline = std::min(deadline.value_or(operation.deadline), operation.deadline);
+    device_is_asked |=
+        operation.state == Operation::State::queued || operation.state == Operation::State::summed;
   }
 };
 
@@ -51,7 +53,7 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
       time_(host_time(all_.get(), setting_.patience)),
       staging_(device_, setting_.direct_messages),
       node_(setting_.node_memory, setting_.node_routes),
-      transport_(all_.get(), slots_, node_, setting_.peer_messages.get(), staging_, *time_),
+      transport_(all_.get(), operations_, node_, setting_.peer_messages.get(), staging_, *time_),
       communicators_(all_.get(), setting_.most_communicators),
       transfers_(
           make_transfers(setting_.parallel_transfers, setting_.by_read_ring && setting_.transfers_overlap)),
@@ -63,8 +65,8 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
 
 MpiContext::~MpiContext() {
   // Operations that were never waited for may still use their memory.
-  for (std::uint32_t number = 0; number < slots_.size(); ++number)
-    if (slots_[number].state == Slot::State::messages) slots_[number].block.abandon();
+  for (std::uint32_t number = 0; number < operations_.size(); ++number)
+    if (operations_[number].state == Operation::State::messages) operations_[number].block.abandon();
 }
 
 void MpiContext::end_transfers() noexcept {
@@ -84,11 +86,11 @@ Pending MpiContext::occupy(EmulatedUnit& unit, std::optional<Seconds> duration, 
     // transfers.
     advance();
   }
-  if (!duration) return Pending(slots_.acquire_done(time_->now()));
+  if (!duration) return Pending(operations_.acquire_done(time_->now()));
   const Seconds deadline = unit.end(start, now(), *duration);
-  const auto number = slots_.acquire(Slot::State::timed);
-  slots_[number].deadline = start_ + deadline;
-  slots_[number].is_work = is_work;
+  const auto number = operations_.acquire(Operation::State::timed);
+  operations_[number].deadline = start_ + deadline;
+  operations_[number].is_work = is_work;
   return Pending(number);
 }
 
@@ -122,8 +124,8 @@ Pending MpiContext::queue(const Work& work, const Kernel& kernel) {
   OwnedMark end(device_, device_.kernel_end());
   second_queue.reset();
   const auto own = std::make_shared<const Stretch>(Stretch{std::move(begin), std::move(end)});
-  const auto number = slots_.acquire(Slot::State::queued);
-  slots_[number].work = {own, is_said ? last_said_ : nullptr};
+  const auto number = operations_.acquire(Operation::State::queued);
+  operations_[number].work = {own, is_said ? last_said_ : nullptr};
   if (is_said) last_said_ = own;
   advance();
   return Pending(number);
@@ -157,9 +159,9 @@ Pending MpiContext::use_disk(int disk, const DiskAccess& access, Kernel transfer
   if (setting_.emulated_disk)
     deadline = setting_.emulated_disk(disk, access, write, units_.disk(disk).arrival(now));
   if (!transfer) {
-    if (!deadline) return Pending(slots_.acquire_done(now));
-    const auto number = slots_.acquire(Slot::State::timed);
-    slots_[number].deadline = *deadline;
+    if (!deadline) return Pending(operations_.acquire_done(now));
+    const auto number = operations_.acquire(Operation::State::timed);
+    operations_[number].deadline = *deadline;
     return Pending(number);
   }
   std::shared_ptr<const Transfer> running;
@@ -172,11 +174,11 @@ Pending MpiContext::use_disk(int disk, const DiskAccess& access, Kernel transfer
     done->has_ended = true;
     running = done;
   }
-  const auto number = slots_.acquire(Slot::State::transfer);
-  Slot& slot = slots_[number];
-  slot.disk = disk;
-  slot.deadline = deadline.value_or(Seconds(0));
-  slot.transfer = std::move(running);
+  const auto number = operations_.acquire(Operation::State::transfer);
+  Operation& operation = operations_[number];
+  operation.disk = disk;
+  operation.deadline = deadline.value_or(Seconds(0));
+  operation.transfer = std::move(running);
   return Pending(number);
 }
 
@@ -188,9 +190,9 @@ Pending MpiContext::write(int disk, DiskAccess access, Kernel transfer) {
 }
 
 Pending MpiContext::sleep(Seconds duration) {
-  const auto number = slots_.acquire(Slot::State::timed);
-  slots_[number].deadline = time_->now() + duration;
-  slots_[number].is_sleep = true;
+  const auto number = operations_.acquire(Operation::State::timed);
+  operations_[number].deadline = time_->now() + duration;
+  operations_[number].is_sleep = true;
   return Pending(number);
 }
 
@@ -209,12 +211,13 @@ void MpiContext::cancel_all(std::span<const Pending> pendings) {
   advance();
   for (const Pending& pending : pendings) {
     if (pending.empty()) continue;
-    Slot& slot = slots_[pending.slot()];
-    if (time_of_end(slot, time_->now())) continue;
-    if (slot.state == Slot::State::timed && slot.is_sleep) {
-      slot.outcome = Outcome::cancelled;
-      slot.end(time_->now());
-    } else if (slot.state == Slot::State::messages && slot.direction != Slot::Direction::none) {
+    Operation& operation = operations_[pending.slot()];
+    if (time_of_end(operation, time_->now())) continue;
+    if (operation.state == Operation::State::timed && operation.is_sleep) {
+      operation.outcome = Outcome::cancelled;
+      operation.end(time_->now());
+    } else if (operation.state == Operation::State::messages &&
+               operation.direction != Operation::Direction::none) {
       if (!setting_.can_cancel) throw WorldError("messages cannot be cancelled under SMPI");
       messages.push_back(pending.slot());
     }
@@ -224,11 +227,12 @@ void MpiContext::cancel_all(std::span<const Pending> pendings) {
 
 void MpiContext::stop_work() {
   const Seconds now = time_->now();
-  for (std::uint32_t number = 0; number < slots_.size(); ++number) {
-    Slot& slot = slots_[number];
-    if (slot.state != Slot::State::timed || !slot.is_work || now >= slot.deadline) continue;
-    slot.outcome = Outcome::cancelled;
-    slot.end(now);
+  for (std::uint32_t number = 0; number < operations_.size(); ++number) {
+    Operation& operation = operations_[number];
+    if (operation.state != Operation::State::timed || !operation.is_work || now >= operation.deadline)
+      continue;
+    operation.outcome = Outcome::cancelled;
+    operation.end(now);
   }
   units_.stop_devices(now - start_);
 }
@@ -286,7 +290,7 @@ Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, S
   const std::int64_t unit = element.is_gathered() ? std::ssize(members) : element.bytes;
   TANDEM_CHECK(std::ranges::count(members, rank_) == 1, "rank", rank_, "members", members.size());
   TANDEM_CHECK(size >= 0 && size % unit == 0, "channel", channel.number(), "bytes", size);
-  if (members.size() == 1 || size == 0) return Pending(slots_.acquire_done(time_->now()));
+  if (members.size() == 1 || size == 0) return Pending(operations_.acquire_done(time_->now()));
   const Communicators::Members met = communicators_.of(members, [&] {
     meet(members);
     send_staged_messages();
@@ -296,23 +300,23 @@ Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, S
   if (of_device && met.is_kept && setting_.collective && setting_.collective->can(members)) {
     send_staged_messages();
     if (const auto sum = setting_.collective->start(members, among, vector.data, size, element)) {
-      const auto number = slots_.acquire(Slot::State::summed);
-      slots_[number].sum = *sum;
+      const auto number = operations_.acquire(Operation::State::summed);
+      operations_[number].sum = *sum;
       return Pending(number);
     }
   }
-  const auto number = slots_.acquire(Slot::State::messages);
-  Slot& slot = slots_[number];
-  if (!met.is_kept) slot.own_communicator = among;
+  const auto number = operations_.acquire(Operation::State::messages);
+  Operation& operation = operations_[number];
+  if (!met.is_kept) operation.own_communicator = among;
   const auto vector_size = static_cast<std::size_t>(size);
   if (of_device) {
     const Slice own = own_part(vector, element, self, std::ssize(members));
-    slot.slice = vector;
-    slot.block = staging_.take(size);
-    slot.landing = slot.block.data();
-    slot.landed = size;
-    staging_.copies().out(slot.landing + (own.data - vector.data), own.data, own.size.count(), sums_route,
-                          [=, this, sum = slot.landing] {
+    operation.slice = vector;
+    operation.block = staging_.take(size);
+    operation.landing = operation.block.data();
+    operation.landed = size;
+    staging_.copies().out(operation.landing + (own.data - vector.data), own.data, own.size.count(),
+                          sums_route, [=, this, sum = operation.landing] {
                             start_sum(number, among, {sum, vector_size}, element);
                           });
     return Pending(number);
@@ -361,34 +365,34 @@ bool MpiContext::hear_control_now_and_then() {
 bool MpiContext::is_done(const Pending& pending) {
   advance();
   transfers_->ended();
-  if (time_of_end(slots_[pending.slot()], time_->now())) return true;
+  if (time_of_end(operations_[pending.slot()], time_->now())) return true;
   hear_control_now_and_then();
   return false;
 }
 
 /// When the operation ended, by the clock of the host; nullopt: it has not. `now` is the time of this look,
 /// which counts as the end of work of the device and of its sums.
-std::optional<Seconds> MpiContext::time_of_end(Slot& slot, Seconds now) const {
+std::optional<Seconds> MpiContext::time_of_end(Operation& operation, Seconds now) const {
   const auto noticed = [&](bool has_ended) -> std::optional<Seconds> {
     if (!has_ended) return std::nullopt;
-    slot.end(now);
+    operation.end(now);
     return now;
   };
-  switch (slot.state) {
-    case Slot::State::done:
-      return slot.ended;
-    case Slot::State::timed:
-      return now >= slot.deadline ? std::optional(slot.deadline) : std::nullopt;
-    case Slot::State::transfer:
-      if (!slot.transfer->has_ended.load(std::memory_order_acquire) || now < slot.deadline)
+  switch (operation.state) {
+    case Operation::State::done:
+      return operation.ended;
+    case Operation::State::timed:
+      return now >= operation.deadline ? std::optional(operation.deadline) : std::nullopt;
+    case Operation::State::transfer:
+      if (!operation.transfer->has_ended.load(std::memory_order_acquire) || now < operation.deadline)
         return std::nullopt;
-      return std::max(slot.transfer->ended_at, slot.deadline);
-    case Slot::State::queued:
-      return noticed(slot.work.own->end.is_reached());
-    case Slot::State::summed:
-      return noticed(setting_.collective->has_ended(slot.sum));
-    case Slot::State::free:
-    case Slot::State::messages:
+      return std::max(operation.transfer->ended_at, operation.deadline);
+    case Operation::State::queued:
+      return noticed(operation.work.own->end.is_reached());
+    case Operation::State::summed:
+      return noticed(setting_.collective->has_ended(operation.sum));
+    case Operation::State::free:
+    case Operation::State::messages:
       break;
   }
   return std::nullopt;
@@ -396,21 +400,22 @@ std::optional<Seconds> MpiContext::time_of_end(Slot& slot, Seconds now) const {
 
 Completion MpiContext::finish(Pending& pending, std::size_t index) {
   const auto number = pending.release();
-  Slot& slot = slots_[number];
-  Completion completion{.index = index, .note = slot.note, .outcome = slot.outcome};
-  if (slot.work.own) {
-    completion.device_time = device_time(slot.work);
-    slot.work = {};
+  Operation& operation = operations_[number];
+  Completion completion{.index = index, .note = operation.note, .outcome = operation.outcome};
+  if (operation.work.own) {
+    completion.device_time = device_time(operation.work);
+    operation.work = {};
   }
   // All members call this, at different times; in Open MPI, no member waits for another.
-  if (slot.own_communicator != MPI_COMM_NULL)
-    check_mpi(MPI_Comm_free(&slot.own_communicator), "MPI_Comm_free");
+  if (operation.own_communicator != MPI_COMM_NULL)
+    check_mpi(MPI_Comm_free(&operation.own_communicator), "MPI_Comm_free");
   std::exception_ptr error;
-  if (slot.transfer) {
-    if (setting_.emulated_disk) units_.disk(slot.disk).end(slot.deadline, slot.transfer->ended_at);
-    error = slot.transfer->error;
+  if (operation.transfer) {
+    if (setting_.emulated_disk)
+      units_.disk(operation.disk).end(operation.deadline, operation.transfer->ended_at);
+    error = operation.transfer->error;
   }
-  slots_.release(number);
+  operations_.release(number);
   if (error) std::rethrow_exception(error);
   return completion;
 }
@@ -433,7 +438,7 @@ void MpiContext::pause_until(const Awaited& awaited) {
 void MpiContext::meet() {
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibarrier(all_.get(), &request), "MPI_Ibarrier");
-  const auto number = slots_.acquire(Slot::State::messages);
+  const auto number = operations_.acquire(Operation::State::messages);
   transport_.watch(number, request);
   Pending pending(number);
   wait(pending);
@@ -462,9 +467,9 @@ Completion MpiContext::wait_for_any(std::span<Pending> pendings) {
     Seconds first_end;
     for (std::size_t i = 0; i < pendings.size(); ++i) {
       if (pendings[i].empty()) continue;
-      Slot& slot = slots_[pendings[i].slot()];
-      const auto end = time_of_end(slot, now);
-      if (!end) awaited.add(slot, now);
+      Operation& operation = operations_[pendings[i].slot()];
+      const auto end = time_of_end(operation, now);
+      if (!end) awaited.add(operation, now);
       if (!end || (first && *end >= first_end)) continue;
       first = i;
       first_end = *end;

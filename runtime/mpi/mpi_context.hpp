@@ -20,7 +20,7 @@
 #include "runtime/mpi/emulated_units.hpp"
 #include "runtime/mpi/host_time.hpp"
 #include "runtime/mpi/node_memory_path.hpp"
-#include "runtime/mpi/slots.hpp"
+#include "runtime/mpi/operations.hpp"
 #include "runtime/mpi/transfers.hpp"
 #include "runtime/mpi/transport.hpp"
 #include "workloads/context.hpp"
@@ -144,7 +144,7 @@ class MpiContext : public Context {
   Pending queue(const Work& work, const Kernel& kernel);
   static Seconds device_time(const QueuedWork& work);
   bool advance();
-  std::optional<Seconds> time_of_end(Slot& slot, Seconds now) const;
+  std::optional<Seconds> time_of_end(Operation& operation, Seconds now) const;
   bool hear_control_now_and_then();
   Completion finish(Pending& pending, std::size_t index);
   struct Awaited;
@@ -160,7 +160,7 @@ class MpiContext : public Context {
   std::unique_ptr<HostTime> time_;
   DeviceStaging staging_;  ///< before what holds its blocks
   NodeMemoryPath node_;
-  SlotTable slots_;
+  OperationTable operations_;
   Transport transport_;
   Communicators communicators_;
   ElementSums sums_;

@@ -51,17 +51,17 @@ struct Transport::Control {
   std::int64_t size = 0;
 };
 
-Transport::Transport(MPI_Comm all, SlotTable& slots, NodeMemoryPath& node, PeerMessages* peers,
+Transport::Transport(MPI_Comm all, OperationTable& operations, NodeMemoryPath& node, PeerMessages* peers,
                      DeviceStaging& staging, HostTime& time)
-    : all_(all), slots_(slots), node_(node), peers_(peers), staging_(staging), time_(time) {
+    : all_(all), operations_(operations), node_(node), peers_(peers), staging_(staging), time_(time) {
   check_mpi(MPI_Comm_rank(all_, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(all_, &size_), "MPI_Comm_size");
 }
 
-std::byte* Transport::staging_of(Slot& slot) {
-  if (!slot.staging)
-    slot.staging = std::make_unique<std::byte[]>(sizeof(Envelope) + NodeMemoryPath::packed_limit());
-  return slot.staging.get();
+std::byte* Transport::staging_of(Operation& operation) {
+  if (!operation.staging)
+    operation.staging = std::make_unique<std::byte[]>(sizeof(Envelope) + NodeMemoryPath::packed_limit());
+  return operation.staging.get();
 }
 
 std::byte* Transport::scratch(Bytes size) {
@@ -87,8 +87,8 @@ IncomingChannel& Transport::incoming_on(Rank from, Channel channel) {
 }
 
 Pending Transport::ended_at_once(Outcome outcome) {
-  const auto number = slots_.acquire_done(time_.now());
-  slots_[number].outcome = outcome;
+  const auto number = operations_.acquire_done(time_.now());
+  operations_[number].outcome = outcome;
   return Pending(number);
 }
 
@@ -102,15 +102,15 @@ Pending Transport::send(Rank to, Channel channel, Slice slice, const Note& note)
     if (departed_.contains(to)) return ended_at_once(Outcome::peer_left);
   }
   if (slice.data == nullptr) slice.data = scratch(slice.size);
-  const auto number = slots_.acquire(Slot::State::messages);
-  Slot& slot = slots_[number];
-  slot.direction = Slot::Direction::send;
-  slot.peer = to;
-  slot.channel = channel;
-  slot.slice = slice;
+  const auto number = operations_.acquire(Operation::State::messages);
+  Operation& operation = operations_[number];
+  operation.direction = Operation::Direction::send;
+  operation.peer = to;
+  operation.channel = channel;
+  operation.slice = slice;
   const std::int64_t size = slice.size.count();
   Outgoing& outgoing = outgoing_on(to, channel);
-  slot.number = ++outgoing.number;
+  operation.number = ++outgoing.number;
   outgoing.largest = std::max(outgoing.largest, size);
   const bool enveloped = has_envelope(channel, to);
   const bool packed = enveloped && size <= node_.packed_most(to);
@@ -119,14 +119,14 @@ Pending Transport::send(Rank to, Channel channel, Slice slice, const Note& note)
   // The memory from which MPI reads the payload; a packed payload is copied behind its envelope.
   std::byte* payload = slice.data;
   if (staged) {
-    slot.block = staging_.take(packed ? envelope_size + size : size);
-    payload = slot.block.data() + (packed ? envelope_size : 0);
+    operation.block = staging_.take(packed ? envelope_size + size : size);
+    payload = operation.block.data() + (packed ? envelope_size : 0);
   }
   Parts parts{payload, size};
   const bool may_share = enveloped && !packed && !staging_.is_of_device(slice);
   const std::int64_t place = may_share ? node_.reserve(to, slice.size) : NodeMemoryPath::none;
   if (enveloped) {
-    std::byte* const head = staged && packed ? slot.block.data() : staging_of(slot);
+    std::byte* const head = staged && packed ? operation.block.data() : staging_of(operation);
     const Envelope envelope{channel.carries_note ? note : Note{}, size, by_peer ? with_ticket : place};
     std::memcpy(head, &envelope, sizeof(envelope));
     if (packed && !staged) std::copy_n(slice.data, size, head + envelope_size);
@@ -146,10 +146,10 @@ Pending Transport::send(Rank to, Channel channel, Slice slice, const Note& note)
   if (!staged && !copies.is_leaving(route)) {
     start(number, to, tag, parts);
   } else {
-    ++slot.open_messages;  // until it has started
+    ++operation.open_messages;  // until it has started
     const auto then = [=, this] {
       start(number, to, tag, parts);
-      --slots_[number].open_messages;
+      --operations_[number].open_messages;
     };
     staged ? copies.out(payload, slice.data, size, route, then) : copies.behind(route, then);
   }
@@ -158,10 +158,10 @@ Pending Transport::send(Rank to, Channel channel, Slice slice, const Note& note)
   return Pending(number);
 }
 
-void Transport::watch(std::uint32_t slot, MPI_Request request) {
-  ++slots_[slot].open_messages;
+void Transport::watch(std::uint32_t operation, MPI_Request request) {
+  ++operations_[operation].open_messages;
   requests_.push_back(request);
-  owners_.push_back(slot);
+  owners_.push_back(operation);
 }
 
 void Transport::start(std::uint32_t number, Rank to, int tag, const Parts& parts) {
@@ -185,55 +185,57 @@ Pending Transport::post_receive(Rank from, Channel channel, Slice slice) {
     return ended_at_once(Outcome::peer_left);
   if (slice.data == nullptr) slice.data = scratch(slice.size);
   const std::int64_t size = slice.size.count();
-  const auto number = slots_.acquire(Slot::State::messages);
-  Slot& slot = slots_[number];
-  slot.direction = Slot::Direction::receive;
-  slot.peer = from;
-  slot.channel = channel;
-  slot.slice = slice;
+  const auto number = operations_.acquire(Operation::State::messages);
+  Operation& operation = operations_[number];
+  operation.direction = Operation::Direction::receive;
+  operation.peer = from;
+  operation.channel = channel;
+  operation.slice = slice;
   IncomingChannel& incoming = incoming_on(from, channel);
   ++incoming.posted;
   if (has_envelope(channel, from)) {
-    slot.stream = &incoming;
+    operation.stream = &incoming;
     incoming.unresolved.push_back(number);
-    slot.payload_tag = payload_tag_of(channel);
+    operation.payload_tag = payload_tag_of(channel);
     const auto most = envelope_size +
                       std::max(std::min(node_.packed_most(from), size), reaches_gpu(from) ? ticket_size : 0);
-    if (staging_.is_needed(slice, true)) slot.block = staging_.take(most);
-    slot.head = slot.block.empty() ? staging_of(slot) : slot.block.data();
-    watch(number, start_receive(all_, from, tag_of(channel), slot.head, most));
+    if (staging_.is_needed(slice, true)) operation.block = staging_.take(most);
+    operation.head = operation.block.empty() ? staging_of(operation) : operation.block.data();
+    watch(number, start_receive(all_, from, tag_of(channel), operation.head, most));
   } else {
-    std::byte* const place = arrival_place(slot, size, /*by_host=*/false);
+    std::byte* const place = arrival_place(operation, size, /*by_host=*/false);
     watch(number, start_receive(all_, from, tag_of(channel), place, size));
   }
   return Pending(number);
 }
 
-/// The memory into which MPI or the host may write the data for this slot.
-std::byte* Transport::arrival_place(Slot& slot, std::int64_t size, bool by_host) {
-  if (!staging_.is_needed({Bytes(size), slot.slice.data}, by_host)) return slot.slice.data;
-  slot.block = staging_.take(size);
-  slot.landing = slot.block.data();
-  slot.landed = Slot::unknown_size;
-  return slot.landing;
+/// The memory into which MPI or the host may write the data for this operation.
+std::byte* Transport::arrival_place(Operation& operation, std::int64_t size, bool by_host) {
+  if (!staging_.is_needed({Bytes(size), operation.slice.data}, by_host)) return operation.slice.data;
+  operation.block = staging_.take(size);
+  operation.landing = operation.block.data();
+  operation.landed = Operation::unknown_size;
+  return operation.landing;
 }
 
-void Transport::land(Slot& slot, const std::byte* pinned, std::int64_t size) {
-  if (size == 0) return slot.end(time_.now());
-  staging_.copies().in(slot.slice.data, pinned, size, [this, &slot] { slot.end(time_.now()); });
+void Transport::land(Operation& operation, const std::byte* pinned, std::int64_t size) {
+  if (size == 0) return operation.end(time_.now());
+  staging_.copies().in(operation.slice.data, pinned, size,
+                       [this, &operation] { operation.end(time_.now()); });
 }
 
 void Transport::message_ended(std::uint32_t number) {
-  Slot& slot = slots_[number];
-  --slot.open_messages;
-  if (slot.stream == nullptr) {
-    if (slot.open_messages > 0) return;
-    return slot.landing == nullptr ? slot.end(time_.now()) : land(slot, slot.landing, slot.landed);
+  Operation& operation = operations_[number];
+  --operation.open_messages;
+  if (operation.stream == nullptr) {
+    if (operation.open_messages > 0) return;
+    return operation.landing == nullptr ? operation.end(time_.now())
+                                        : land(operation, operation.landing, operation.landed);
   }
   // Envelopes match in order but may end out of order; payloads must be asked for in order.
-  slot.has_envelope = true;
-  auto& unresolved = slot.stream->unresolved;
-  while (!unresolved.empty() && slots_[unresolved.front()].has_envelope) {
+  operation.has_envelope = true;
+  auto& unresolved = operation.stream->unresolved;
+  while (!unresolved.empty() && operations_[unresolved.front()].has_envelope) {
     const std::uint32_t next = unresolved.front();
     unresolved.erase(unresolved.begin());
     resolve(next);
@@ -241,47 +243,48 @@ void Transport::message_ended(std::uint32_t number) {
 }
 
 void Transport::resolve(std::uint32_t number) {
-  Slot& slot = slots_[number];
-  slot.stream = nullptr;
-  slot.has_envelope = false;
+  Operation& operation = operations_[number];
+  operation.stream = nullptr;
+  operation.has_envelope = false;
   Envelope envelope;
-  std::memcpy(&envelope, slot.head, sizeof(envelope));
-  slot.note = envelope.note;
-  if (envelope.size > slot.slice.size.count())
-    throw WorldError("expected a message of at most " + std::to_string(slot.slice.size.count()) +
-                     " bytes from rank " + std::to_string(slot.peer) + ", received " +
+  std::memcpy(&envelope, operation.head, sizeof(envelope));
+  operation.note = envelope.note;
+  if (envelope.size > operation.slice.size.count())
+    throw WorldError("expected a message of at most " + std::to_string(operation.slice.size.count()) +
+                     " bytes from rank " + std::to_string(operation.peer) + ", received " +
                      std::to_string(envelope.size) + " bytes");
-  if (envelope.place == with_ticket) return copy_from_peer(slot, envelope.size);
-  if (envelope.size > node_.packed_most(slot.peer)) {
+  if (envelope.place == with_ticket) return copy_from_peer(operation, envelope.size);
+  if (envelope.size > node_.packed_most(operation.peer)) {
     const bool is_on_node = envelope.place != NodeMemoryPath::none;
-    std::byte* const place = arrival_place(slot, envelope.size, is_on_node);
+    std::byte* const place = arrival_place(operation, envelope.size, is_on_node);
     if (is_on_node) {
       time_.restart();
-      node_.memory().take(slot.peer, envelope.place, place, envelope.size,
+      node_.memory().take(operation.peer, envelope.place, place, envelope.size,
                           [this] { time_.pause(std::nullopt, /*only_deadline=*/true); });
-      return slot.landing == nullptr ? slot.end(time_.now()) : land(slot, slot.landing, envelope.size);
+      return operation.landing == nullptr ? operation.end(time_.now())
+                                          : land(operation, operation.landing, envelope.size);
     }
-    watch(number, start_receive(all_, slot.peer, slot.payload_tag, place, envelope.size));
+    watch(number, start_receive(all_, operation.peer, operation.payload_tag, place, envelope.size));
     return;
   }
-  if (!slot.block.empty()) return land(slot, slot.head + envelope_size, envelope.size);
-  std::copy_n(slot.head + envelope_size, envelope.size, slot.slice.data);
-  slot.end(time_.now());
+  if (!operation.block.empty()) return land(operation, operation.head + envelope_size, envelope.size);
+  std::copy_n(operation.head + envelope_size, envelope.size, operation.slice.data);
+  operation.end(time_.now());
 }
 
 /// The receipts of a channel are in the order of its messages, as the copies are.
-void Transport::copy_from_peer(Slot& slot, std::int64_t size) {
+void Transport::copy_from_peer(Operation& operation, std::int64_t size) {
   PeerMessages::Ticket ticket;
-  std::memcpy(&ticket, slot.head + envelope_size, sizeof(ticket));
-  const std::byte* const payload = peers_->payload(slot.peer, ticket);
-  const bool to_device = staging_.is_of_device(slot.slice);
-  if (!to_device) slot.block = staging_.take(size);
-  std::byte* const place = to_device ? slot.slice.data : slot.block.data();
-  const auto end = [=, this, &slot] {
-    check_mpi(MPI_Send(nullptr, 0, MPI_BYTE, slot.peer, tag_of(slot.channel), peers_->receipts()),
+  std::memcpy(&ticket, operation.head + envelope_size, sizeof(ticket));
+  const std::byte* const payload = peers_->payload(operation.peer, ticket);
+  const bool to_device = staging_.is_of_device(operation.slice);
+  if (!to_device) operation.block = staging_.take(size);
+  std::byte* const place = to_device ? operation.slice.data : operation.block.data();
+  const auto end = [=, this, &operation] {
+    check_mpi(MPI_Send(nullptr, 0, MPI_BYTE, operation.peer, tag_of(operation.channel), peers_->receipts()),
               "MPI_Send");
-    if (!to_device) std::copy_n(place, size, slot.slice.data);
-    slot.end(time_.now());
+    if (!to_device) std::copy_n(place, size, operation.slice.data);
+    operation.end(time_.now());
   };
   staging_.copies().in_opened(peers_->memory(), place, payload, size, end);
 }
@@ -303,9 +306,10 @@ bool Transport::advance() {
   if (count == 0 || count == MPI_UNDEFINED) return false;
 
   for (int i = 0; i < count; ++i) {
-    Slot& slot = slots_[owners_[static_cast<std::size_t>(ended_[static_cast<std::size_t>(i)])]];
-    if (slot.landing != nullptr && slot.landed == Slot::unknown_size)
-      slot.landed = size_of(statuses_[static_cast<std::size_t>(i)]);
+    Operation& operation =
+        operations_[owners_[static_cast<std::size_t>(ended_[static_cast<std::size_t>(i)])]];
+    if (operation.landing != nullptr && operation.landed == Operation::unknown_size)
+      operation.landed = size_of(statuses_[static_cast<std::size_t>(i)]);
   }
   ended_owners_.clear();
   std::size_t kept = 0;
@@ -330,9 +334,9 @@ void Transport::cancel(std::span<const std::uint32_t> numbers) {
   cancel_receives([&](std::uint32_t number) { return std::ranges::find(numbers, number) != numbers.end(); },
                   Outcome::cancelled);
   for (const std::uint32_t number : numbers) {
-    Slot& slot = slots_[number];
-    if (slot.direction != Slot::Direction::send || slot.awaits_verdict) continue;
-    slot.outcome = Outcome::cancelled;
+    Operation& operation = operations_[number];
+    if (operation.direction != Operation::Direction::send || operation.awaits_verdict) continue;
+    operation.outcome = Outcome::cancelled;
     request_cancel(number);
   }
 }
@@ -342,19 +346,20 @@ void Transport::cancel(std::span<const std::uint32_t> numbers) {
 template <class IsMeant>
 void Transport::cancel_receives(const IsMeant& is_meant, Outcome outcome) {
   for (const std::uint32_t number : std::vector(owners_.rbegin(), owners_.rend())) {
-    Slot& slot = slots_[number];
-    const bool is_open =
-        slot.state == Slot::State::messages && slot.direction == Slot::Direction::receive && !slot.is_drain;
-    if (is_open && is_meant(number) && cancel_receive(number)) slot.outcome = outcome;
+    Operation& operation = operations_[number];
+    const bool is_open = operation.state == Operation::State::messages &&
+                         operation.direction == Operation::Direction::receive && !operation.is_drain;
+    if (is_open && is_meant(number) && cancel_receive(number)) operation.outcome = outcome;
   }
 }
 
-/// The slot's outcome is the result of the operation if the receiver agrees.
+/// Its result becomes the outcome of the operation if the receiver agrees.
 void Transport::request_cancel(std::uint32_t number) {
-  Slot& slot = slots_[number];
-  slot.awaits_verdict = true;
-  ++slot.open_messages;
-  tell(slot.peer, {Control::What::cancel, slot.channel, slot.number, slot.slice.size.count()});
+  Operation& operation = operations_[number];
+  operation.awaits_verdict = true;
+  ++operation.open_messages;
+  tell(operation.peer,
+       {Control::What::cancel, operation.channel, operation.number, operation.slice.size.count()});
 }
 
 void Transport::tell(Rank to, const Control& control) const {
@@ -419,12 +424,12 @@ void Transport::drain(Rank from, Channel channel, IncomingChannel& incoming) {
     const IncomingChannel::Cancelled message = incoming.cancelled.front();
     incoming.cancelled.erase(incoming.cancelled.begin());
     const auto number = post_receive(from, channel, {Bytes(message.size)}).release();
-    Slot& slot = slots_[number];
-    slot.is_drain = true;
+    Operation& operation = operations_[number];
+    operation.is_drain = true;
     // Not set where the peer has departed.
-    slot.peer = from;
-    slot.channel = channel;
-    slot.number = message.number;
+    operation.peer = from;
+    operation.channel = channel;
+    operation.number = message.number;
     incoming.drains.push_back(number);
     drains_.push_back(number);
   }
@@ -432,40 +437,40 @@ void Transport::drain(Rank from, Channel channel, IncomingChannel& incoming) {
 
 void Transport::release_drains() {
   std::erase_if(drains_, [this](std::uint32_t number) {
-    const Slot& slot = slots_[number];
-    if (slot.state != Slot::State::done) return false;
-    std::erase(incoming_on(slot.peer, slot.channel).drains, number);
-    slots_.release(number);
+    const Operation& operation = operations_[number];
+    if (operation.state != Operation::State::done) return false;
+    std::erase(incoming_on(operation.peer, operation.channel).drains, number);
+    operations_.release(number);
     return true;
   });
 }
 
 void Transport::hear_verdict(Rank from, const Control& verdict) {
-  for (std::uint32_t number = 0; number < slots_.size(); ++number) {
-    Slot& slot = slots_[number];
-    if (!slot.awaits_verdict || slot.peer != from || slot.channel != verdict.channel ||
-        slot.number != verdict.number)
+  for (std::uint32_t number = 0; number < operations_.size(); ++number) {
+    Operation& operation = operations_[number];
+    if (!operation.awaits_verdict || operation.peer != from || operation.channel != verdict.channel ||
+        operation.number != verdict.number)
       continue;
-    slot.awaits_verdict = false;
-    if (verdict.what == Control::What::met) slot.outcome = Outcome::done;
+    operation.awaits_verdict = false;
+    if (verdict.what == Control::What::met) operation.outcome = Outcome::done;
     return message_ended(number);
   }
 }
 
 Pending Transport::disconnect(Rank peer) {
-  cancel_receives([&](std::uint32_t number) { return slots_[number].peer == peer; }, Outcome::cancelled);
+  cancel_receives([&](std::uint32_t number) { return operations_[number].peer == peer; }, Outcome::cancelled);
   for (const auto& [key, outgoing] : outgoing_)
     if (static_cast<Rank>(key >> 32U) == peer)
       tell(peer, {Control::What::discard, outgoing.channel, outgoing.number, outgoing.largest});
-  const auto number = slots_.acquire(Slot::State::messages);
-  Slot& slot = slots_[number];
-  slot.peer = peer;
-  slot.channel = control_channel;
-  slot.number = ++disconnects_;
-  slot.awaits_verdict = true;
-  slot.open_messages = 1;
+  const auto number = operations_.acquire(Operation::State::messages);
+  Operation& operation = operations_[number];
+  operation.peer = peer;
+  operation.channel = control_channel;
+  operation.number = ++disconnects_;
+  operation.awaits_verdict = true;
+  operation.open_messages = 1;
   constexpr std::int64_t question = 1;
-  tell(peer, {Control::What::discarded, slot.channel, slot.number, question});
+  tell(peer, {Control::What::discarded, operation.channel, operation.number, question});
   return Pending(number);
 }
 
@@ -484,26 +489,29 @@ void Transport::discard(Rank from, const Control& last) {
 /// True: the receive has ended and no message will match it. A receive that has matched a message is not
 /// changed.
 bool Transport::cancel_receive(std::uint32_t number) {
-  Slot& slot = slots_[number];
-  IncomingChannel& incoming = incoming_on(slot.peer, slot.channel);
+  Operation& operation = operations_[number];
+  IncomingChannel& incoming = incoming_on(operation.peer, operation.channel);
   // Later receives of cancelled messages would match the message that this receive does not take.
   std::vector<IncomingChannel::Cancelled> put_back;
   for (const std::uint32_t behind : std::vector(incoming.drains.rbegin(), incoming.drains.rend())) {
-    const IncomingChannel::Cancelled message{slots_[behind].number, slots_[behind].slice.size.count()};
+    const IncomingChannel::Cancelled message{operations_[behind].number,
+                                             operations_[behind].slice.size.count()};
     if (cancel_request(behind)) put_back.push_back(message);
   }
   for (const auto& message : put_back) incoming.cancelled.insert(incoming.cancelled.begin(), message);
   const bool is_cancelled = cancel_request(number);
-  drain(slot.peer, slot.channel, incoming);
+  drain(operation.peer, operation.channel, incoming);
   return is_cancelled;
 }
 
 /// Cancels a receive. False: it has matched a message.
 bool Transport::cancel_request(std::uint32_t number) {
-  Slot& slot = slots_[number];
+  Operation& operation = operations_[number];
   const auto found = std::ranges::find(owners_, number);
-  if (slot.state != Slot::State::messages || found == owners_.end()) return false;
-  if (has_envelope(slot.channel, slot.peer) && (slot.stream == nullptr || slot.has_envelope)) return false;
+  if (operation.state != Operation::State::messages || found == owners_.end()) return false;
+  if (has_envelope(operation.channel, operation.peer) &&
+      (operation.stream == nullptr || operation.has_envelope))
+    return false;
   const auto index = found - owners_.begin();
   MPI_Request& request = requests_[static_cast<std::size_t>(index)];
   check_mpi(MPI_Cancel(&request), "MPI_Cancel");
@@ -516,16 +524,17 @@ bool Transport::cancel_request(std::uint32_t number) {
   owners_.erase(found);
   check_mpi(MPI_Test_cancelled(&status, &is_cancelled), "MPI_Test_cancelled");
   if (is_cancelled == 0) {
-    if (slot.landing != nullptr && slot.landed == Slot::unknown_size) slot.landed = size_of(status);
+    if (operation.landing != nullptr && operation.landed == Operation::unknown_size)
+      operation.landed = size_of(status);
     message_ended(number);
     return false;
   }
-  IncomingChannel& incoming = incoming_on(slot.peer, slot.channel);
+  IncomingChannel& incoming = incoming_on(operation.peer, operation.channel);
   --incoming.posted;
   std::erase(incoming.unresolved, number);
-  slot.stream = nullptr;
-  slot.open_messages = 0;
-  slot.end(time_.now());
+  operation.stream = nullptr;
+  operation.open_messages = 0;
+  operation.end(time_.now());
   return true;
 }
 
@@ -546,14 +555,14 @@ void Transport::announce_departure() {
 void Transport::hear_departure(Rank who) {
   departed_.insert(who);
   const bool is_own = who == rank_;
-  cancel_receives([&](std::uint32_t number) { return is_own || slots_[number].peer == who; },
+  cancel_receives([&](std::uint32_t number) { return is_own || operations_[number].peer == who; },
                   is_own ? Outcome::cancelled : Outcome::peer_left);
-  for (std::uint32_t number = 0; number < slots_.size(); ++number) {
-    Slot& slot = slots_[number];
-    if (slot.state != Slot::State::messages || slot.direction != Slot::Direction::send || slot.peer != who ||
-        slot.awaits_verdict)
+  for (std::uint32_t number = 0; number < operations_.size(); ++number) {
+    Operation& operation = operations_[number];
+    if (operation.state != Operation::State::messages || operation.direction != Operation::Direction::send ||
+        operation.peer != who || operation.awaits_verdict)
       continue;
-    slot.outcome = Outcome::peer_left;
+    operation.outcome = Outcome::peer_left;
     request_cancel(number);
   }
 }

@@ -15,8 +15,8 @@
 #include "runtime/mpi/device_staging.hpp"
 #include "runtime/mpi/host_time.hpp"
 #include "runtime/mpi/node_memory_path.hpp"
+#include "runtime/mpi/operations.hpp"
 #include "runtime/mpi/peer_messages.hpp"
-#include "runtime/mpi/slots.hpp"
 
 namespace tandem {
 
@@ -43,8 +43,8 @@ class Transport {
  public:
   /// All of these must outlive this object. `all` belongs to the context alone. `peers`: null: no message is
   /// copied between GPUs.
-  Transport(MPI_Comm all, SlotTable& slots, NodeMemoryPath& node, PeerMessages* peers, DeviceStaging& staging,
-            HostTime& time);
+  Transport(MPI_Comm all, OperationTable& operations, NodeMemoryPath& node, PeerMessages* peers,
+            DeviceStaging& staging, HostTime& time);
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
@@ -53,8 +53,8 @@ class Transport {
 
   Pending send(Rank to, Channel channel, Slice slice, const Note& note);
   Pending receive(Rank from, Channel channel, Slice slice);
-  /// The slot's operation lasts until this request has ended, and all others that were watched for it.
-  void watch(std::uint32_t slot, MPI_Request request);
+  /// The operation lasts until this request has ended, and all others that were watched for it.
+  void watch(std::uint32_t operation, MPI_Request request);
   bool has_requests() const { return !requests_.empty(); }
   /// Lets MPI progress and processes the requests that have ended. True if there was one.
   bool advance();
@@ -62,7 +62,7 @@ class Transport {
   /// Memory for payloads that are never read.
   std::byte* scratch(Bytes size);
 
-  /// See Context::cancel_all. Pre: the slots are those of messages that had not ended.
+  /// See Context::cancel_all. Pre: the operations are those of messages that had not ended.
   void cancel(std::span<const std::uint32_t> numbers);
   /// See Context::disconnect. Pre: no copy out of the device is in flight.
   Pending disconnect(Rank peer);
@@ -86,7 +86,7 @@ class Transport {
 
   bool reaches_gpu(Rank peer) const { return peers_ != nullptr && peers_->reaches(peer); }
   bool has_envelope(Channel channel, Rank peer) const;
-  std::byte* staging_of(Slot& slot);
+  std::byte* staging_of(Operation& operation);
   /// The messages that this rank has sent to one rank on one channel.
   struct Outgoing {
     Channel channel;
@@ -96,11 +96,11 @@ class Transport {
   Outgoing& outgoing_on(Rank to, Channel channel);
   IncomingChannel& incoming_on(Rank from, Channel channel);
   void start(std::uint32_t number, Rank to, int tag, const Parts& parts);
-  std::byte* arrival_place(Slot& slot, std::int64_t size, bool by_host);
-  void land(Slot& slot, const std::byte* pinned, std::int64_t size);
+  std::byte* arrival_place(Operation& operation, std::int64_t size, bool by_host);
+  void land(Operation& operation, const std::byte* pinned, std::int64_t size);
   void message_ended(std::uint32_t number);
   void resolve(std::uint32_t number);
-  void copy_from_peer(Slot& slot, std::int64_t size);
+  void copy_from_peer(Operation& operation, std::int64_t size);
 
   Pending ended_at_once(Outcome outcome);
   bool is_on_its_way(Rank from, Channel channel) const;
@@ -121,7 +121,7 @@ class Transport {
   void release_drains();
 
   MPI_Comm all_;
-  SlotTable& slots_;
+  OperationTable& operations_;
   NodeMemoryPath& node_;
   PeerMessages* peers_;
   DeviceStaging& staging_;
@@ -130,7 +130,7 @@ class Transport {
   int size_ = 0;
 
   std::vector<MPI_Request> requests_;  ///< in flight, in the order of their posting
-  std::vector<std::uint32_t> owners_;  ///< slot of each request
+  std::vector<std::uint32_t> owners_;  ///< operation of each request
   std::vector<int> ended_;             ///< room for MPI_Testsome
   std::vector<MPI_Status> statuses_;
   std::vector<std::uint32_t> ended_owners_;

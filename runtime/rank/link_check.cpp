@@ -101,24 +101,24 @@ class Ends {
   /// Adds the rates of the flows whose receiver is this rank.
   void run(Rates& rates) {
     pending_.resize(ends_.size() * chunks_at_once);
-    for (std::size_t slot = 0; slot < pending_.size(); ++slot) start(slot);
+    for (std::size_t place = 0; place < pending_.size(); ++place) start(place);
     while (std::any_of(pending_.begin(), pending_.end(), [](const auto& one) { return !one.empty(); })) {
-      const std::size_t slot = context_.wait_any(pending_).index;
-      ended(ends_[slot / chunks_at_once]);
-      start(slot);
+      const std::size_t place = context_.wait_any(pending_).index;
+      ended(ends_[place / chunks_at_once]);
+      start(place);
     }
     for (auto& end : ends_)
       if (!end.sends) rates[end.flow].push_back(rate_of(end));
   }
 
  private:
-  void start(std::size_t slot) {
-    End& end = ends_[slot / chunks_at_once];
+  void start(std::size_t place) {
+    End& end = ends_[place / chunks_at_once];
     if (end.left == 0) return;
     --end.left;
     const Rank peer = end.sends ? end.flow->to : end.flow->from;
     const Slice slice{Bytes(end.chunk)};
-    pending_[slot] =
+    pending_[place] =
         end.sends ? context_.send(peer, end.channel, slice, {}) : context_.receive(peer, end.channel, slice);
   }
   void ended(End& end) const {

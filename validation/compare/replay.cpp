@@ -102,8 +102,8 @@ Decider recovery_of(const RunInfo& info, Rank) {
   Experiment experiment = info.experiment;
   // Without revocations, machines of a measured job stay: its policy decided about processes that died by
   // themselves.
-  const bool machines_stay =
-      info.world == "measured" && experiment.is_launched_again() && experiment.run.revoke == RevokeMode::none;
+  const bool machines_stay = info.world == "measured" && launches_again(experiment.continuation()) &&
+                             experiment.run.revoke == RevokeMode::none;
   if (machines_stay) experiment.transience = {};
   const std::shared_ptr policy = make_recovery_policy(experiment, workers_of(info), info.zones);
   return [policy](const std::string& event) { return recovery::decide_in_words(*policy, event); };

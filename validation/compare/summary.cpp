@@ -502,7 +502,8 @@ Compared compared(const VariantResults& results, const CompareOptions& options) 
           .calibration_load = calibration_load_of(results.simulated.info),
           .cpu_wait_share = cpu_wait_share,
           .exchanges = exchanges_of(summary.local_steps, summary.rounds, summary.staleness),
-          .revokes_nothing = experiment.starts_again() && experiment.run.revoke == RevokeMode::none,
+          .revokes_nothing = experiment.continuation() == Continuation::restart_on_departure &&
+                             experiment.run.revoke == RevokeMode::none,
           .has_accuracy = std::ranges::any_of(
               results.simulated.journal.evaluations,
               [](const EvaluationRecord& evaluation) { return !std::isnan(evaluation.accuracy); }),

@@ -74,7 +74,7 @@ std::string summary_text(const Results& results) {
   text += fmt::format(" Samples: {} processed = {} applied + {} dropped + {} pending",
                       with_separators(samples.processed), with_separators(*samples.applied),
                       with_separators(samples.dropped), with_separators(*samples.pending));
-  if (!results.info.experiment.starts_again())
+  if (results.info.experiment.continuation() != Continuation::restart_on_departure)
     return text + fmt::format(" + {} lost{}.",
                               samples.lost_is_known ? with_separators(samples.lost) : "an unknown number",
                               samples.done_again ? fmt::format("; {} more were done again",

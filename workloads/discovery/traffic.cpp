@@ -80,7 +80,7 @@ class Flows {
     context_.wait(wait);
     start_ = context_.now();
     pending_.resize(owners_.size());
-    for (std::size_t slot = 0; slot < owners_.size(); ++slot) start(slot);
+    for (std::size_t place = 0; place < owners_.size(); ++place) start(place);
     for (std::size_t open = owners_.size(); open > 0;) {
       const Completion done = context_.wait_any(pending_);
       if (is_last(done))
@@ -104,21 +104,21 @@ class Flows {
   };
 
   /// The next message. The sender ends a flow with as many messages as the receiver waits for.
-  void start(std::size_t slot) {
-    Flow& flow = flows_[owners_[slot]];
+  void start(std::size_t place) {
+    Flow& flow = flows_[owners_[place]];
     const Slice slice{Bytes(flow.end.chunk), flow.chunk.data()};
     if (flow.end.sends == 0) {
-      pending_[slot] = context_.receive(flow.end.peer, flow.channel, slice);
+      pending_[place] = context_.receive(flow.end.peer, flow.channel, slice);
       return;
     }
     const bool goes_on = flow.left > 0 && context_.now() - start_ < duration_;
-    if (!goes_on) closing_.push_back(slot);
+    if (!goes_on) closing_.push_back(place);
     flow.left -= flow.end.chunk;
-    pending_[slot] = goes_on ? context_.send(flow.end.peer, flow.channel, slice)
-                             : context_.send(flow.end.peer, flow.channel, {}, end_of_flow());
+    pending_[place] = goes_on ? context_.send(flow.end.peer, flow.channel, slice)
+                              : context_.send(flow.end.peer, flow.channel, {}, end_of_flow());
   }
 
-  /// Whether the slot has nothing more to do; records the arrival.
+  /// Whether the place has nothing more to do; records the arrival.
   bool is_last(const Completion& done) {
     Flow& flow = flows_[owners_[done.index]];
     if (flow.end.sends != 0) return std::ranges::find(closing_, done.index) != closing_.end();
@@ -143,9 +143,9 @@ class Flows {
   Seconds duration_;
   Seconds start_{0};
   std::vector<Flow> flows_;
-  std::vector<std::size_t> owners_;  ///< the flow of each slot
+  std::vector<std::size_t> owners_;  ///< the flow of each place
   std::vector<Pending> pending_;
-  std::vector<std::size_t> closing_;  ///< slots of senders whose message ends a flow
+  std::vector<std::size_t> closing_;  ///< places of senders whose message ends a flow
 };
 
 /// Half of the median round trip of one byte. Both ranks call it.

@@ -14,6 +14,18 @@
 
 namespace tandem {
 
+/// How a job continues that has lost a machine or a rank.
+enum class Continuation {
+  none,                 ///< machines stay; when a rank dies, the job ends
+  in_place,             ///< machines depart, and the other ranks continue
+  restart_on_death,     ///< machines stay; when a rank dies, all are launched again
+  restart_on_departure  ///< machines depart; each time, and when a rank dies, all are launched again
+};
+
+constexpr bool launches_again(Continuation continuation) {
+  return continuation == Continuation::restart_on_death || continuation == Continuation::restart_on_departure;
+}
+
 struct Experiment {
   std::string name;      ///< default: the file's stem
   std::string platform;  ///< path, made absolute when loaded
@@ -187,14 +199,15 @@ struct Experiment {
     bool shrinks() const { return policy == "shrink" || policy == "liveput"; }
   } recovery;
 
-  /// Ranks that die by themselves, too, are followed by a new launch of the job.
-  bool is_launched_again() const { return recovery.mode == RecoveryMode::restart; }
+  Continuation continuation() const {
+    if (recovery.mode == RecoveryMode::restart)
+      return transience.may_depart() ? Continuation::restart_on_departure : Continuation::restart_on_death;
+    return transience.may_depart() ? Continuation::in_place : Continuation::none;
+  }
   /// Native cache nodes and stores read past the page cache.
   bool reads_cold() const {
     return data.cold && data.source == DataSource::storage && run.devices == DeviceSpeed::native;
   }
-  /// Machines depart, and each time the whole job starts again.
-  bool starts_again() const { return is_launched_again() && transience.may_depart(); }
 
   int evaluate_every = 0;        ///< rounds between checkpoints, which are evaluated; 0: none
   double target_accuracy = 0.0;  ///< on the test set; results report when it was reached. 0: none

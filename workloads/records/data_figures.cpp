@@ -95,7 +95,8 @@ bool has_lost_caches(const RunInfo& info, const Journal& journal) {
         return true;
     return false;
   };
-  return !info.experiment.starts_again() && std::ranges::any_of(journal.membership, is_of_node);
+  return info.experiment.continuation() != Continuation::restart_on_departure &&
+         std::ranges::any_of(journal.membership, is_of_node);
 }
 
 // ---- Coverage ----

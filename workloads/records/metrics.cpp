@@ -156,8 +156,7 @@ SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
   const Experiment& experiment = info.experiment;
   const sync::Route over = experiment.sync.over;
   // Workers departed, or might have, while others continued.
-  const bool in_place =
-      experiment.transience.may_depart() && !experiment.starts_again() && !journal.membership.empty();
+  const bool in_place = experiment.continuation() == Continuation::in_place && !journal.membership.empty();
   if (over == sync::Route::server || (in_place && over == sync::Route::all_reduce)) {
     samples.applied = 0;
     for (const auto& record : journal.staleness) *samples.applied += record.samples;

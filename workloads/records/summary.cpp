@@ -252,7 +252,9 @@ std::vector<RankSummary> ranks_of(const RunInfo& info, const std::map<Rank, Rank
 std::string fast_changes(const RunInfo& info, const Journal& journal, std::int64_t departures,
                          std::int64_t joined) {
   const Experiment& experiment = info.experiment;
-  if (experiment.sync.over == sync::Route::server || experiment.starts_again()) return "";
+  if (experiment.sync.over == sync::Route::server ||
+      experiment.continuation() == Continuation::restart_on_departure)
+    return "";
   const auto first = std::ssize(experiment.placement.workers);
   const std::int64_t changes = departures + std::max<std::int64_t>(0, joined - first);
   if (changes <= journal.counted_rounds) return "";
@@ -284,7 +286,7 @@ MembershipSummary membership_of(const RunInfo& info, const Journal& journal, con
                                .accepted_samples = journal.accepted_samples,
                                .discarded_messages = journal.discarded_messages};
   if (samples.lost_is_known) membership.lost_samples = samples.lost;
-  if (!info.generations.empty() && !info.experiment.starts_again())
+  if (!info.generations.empty() && info.experiment.continuation() != Continuation::restart_on_departure)
     membership.done_again_samples = samples.done_again;
   return membership;
 }
@@ -336,7 +338,8 @@ Summary summarise(const RunInfo& info, const Journal& journal, Seconds makespan)
   // Other jobs only record warnings.
   if (info.experiment.transience.may_depart() && !journal.membership.empty()) {
     summary.membership = membership_of(info, journal, samples);
-    if (!info.experiment.starts_again()) summary.rounds = journal.counted_rounds;
+    if (info.experiment.continuation() != Continuation::restart_on_departure)
+      summary.rounds = journal.counted_rounds;
   }
   if (const auto rounds = rounds_of_generations(info, journal)) summary.rounds = *rounds;
   add_by_worker(info, journal, makespan, summary);

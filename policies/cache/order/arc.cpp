@@ -25,10 +25,10 @@ class Arc final : public Order<Arc<Ids>, Ids, 4> {
 
   std::int64_t bytes(List number) const { return this->list(number).bytes; }
   bool is_resident(const Entry& entry) const { return entry.list == once || entry.list == often; }
-  void touch(Slot slot) { this->move_to_newest(often, slot); }
+  void touch(Row row) { this->move_to_newest(often, row); }
 
-  Recalled recall(Slot slot, std::int64_t size) {
-    const std::uint32_t from = this->entry(slot).list;
+  Recalled recall(Row row, std::int64_t size) {
+    const std::uint32_t from = this->entry(row).list;
     if (from == left_once || from == left_often) {
       // Samples may have no bytes.
       const double here = std::max(static_cast<double>(bytes(static_cast<List>(from))), 1.0);
@@ -36,7 +36,7 @@ class Arc final : public Order<Arc<Ids>, Ids, 4> {
       const double step = std::max(other / here, 1.0) * static_cast<double>(size);
       target_ = std::clamp(from == left_once ? target_ + step : target_ - step, 0.0,
                            static_cast<double>(this->capacity()));
-      this->unlink(slot);
+      this->unlink(row);
       return {from, false};
     }
     // A new sample: keeps T1 + B1 within the capacity, and all four lists within twice the capacity.
@@ -51,7 +51,7 @@ class Arc final : public Order<Arc<Ids>, Ids, 4> {
       this->forget_oldest(left_often);
     return {0, fills_history};
   }
-  Slot choose(const Recalled& recalled) {
+  Row choose(const Recalled& recalled) {
     forgets_ = recalled.fills_history && this->list(once).count > 0;
     if (forgets_) return this->list(once).oldest;
     const double in_once = static_cast<double>(bytes(once));
@@ -60,15 +60,13 @@ class Arc final : public Order<Arc<Ids>, Ids, 4> {
                             this->list(often).count == 0);
     return this->list(from_once ? once : often).oldest;
   }
-  void leave(Slot slot) {
-    if (forgets_) return Base::leave(slot);
-    const bool is_once = this->entry(slot).list == once;
-    this->unlink(slot);
-    this->link_newest(is_once ? left_once : left_often, slot);
+  void leave(Row row) {
+    if (forgets_) return Base::leave(row);
+    const bool is_once = this->entry(row).list == once;
+    this->unlink(row);
+    this->link_newest(is_once ? left_once : left_often, row);
   }
-  void place(Slot slot, const Recalled& recalled) {
-    this->link_newest(recalled.from == 0 ? once : often, slot);
-  }
+  void place(Row row, const Recalled& recalled) { this->link_newest(recalled.from == 0 ? once : often, row); }
 
   double target_ = 0;  ///< of T1, bytes
   bool forgets_ = false;

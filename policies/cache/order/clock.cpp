@@ -18,22 +18,22 @@ class Clock final : public Order<Clock<Ids>, Ids, 1> {
 
  private:
   static constexpr std::uint32_t queue = 1;
-  void touch(Slot slot) {
-    auto& count = this->entry(slot).count;
+  void touch(Row row) {
+    auto& count = this->entry(row).count;
     count = std::min(count + 1, most_);
   }
-  Slot choose(typename Base::Nothing) {
+  Row choose(typename Base::Nothing) {
     for (;;) {
-      const Slot oldest = this->list(queue).oldest;
+      const Row oldest = this->list(queue).oldest;
       auto& count = this->entry(oldest).count;
       if (count == 0) return oldest;
       --count;
       this->move_to_newest(queue, oldest);
     }
   }
-  void place(Slot slot, typename Base::Nothing) {
-    this->entry(slot).count = 0;
-    this->link_newest(queue, slot);
+  void place(Row row, typename Base::Nothing) {
+    this->entry(row).count = 0;
+    this->link_newest(queue, row);
   }
 
   std::uint32_t most_;  ///< a sample's counter goes from 0 to this

@@ -11,35 +11,35 @@
 
 namespace tandem::cache {
 
-using Slot = std::uint32_t;
-inline constexpr Slot no_slot = 0xffffffffU;
+using Row = std::uint32_t;
+inline constexpr Row no_row = 0xffffffffU;
 
 /// What an order knows about a sample. Orders that need more derive from it.
 struct Entry {
-  Slot newer = no_slot;  ///< neighbours in its list
-  Slot older = no_slot;
+  Row newer = no_row;  ///< neighbours in its list
+  Row older = no_row;
   std::int64_t size = 0;  ///< bytes
   std::uint32_t count = 0;
   std::uint32_t list = 0;  ///< number of its list; 0: the sample is unknown
 };
 
-/// Ids from 0 to a number that is known before: an entry's slot is its id.
+/// Ids from 0 to a number that is known before: an entry's row is its id.
 struct DenseIds {
   template <class E>
   class Table {
    public:
     explicit Table(std::size_t ids) : entries_(ids) {}
-    /// The slot of a known sample, or `no_slot`. Pre: the id is below the number of ids.
-    Slot find(SampleId id) const {
-      const auto slot = static_cast<Slot>(id);
-      return entries_[slot].list == 0 ? no_slot : slot;
+    /// The row of a known sample, or `no_row`. Pre: the id is below the number of ids.
+    Row find(SampleId id) const {
+      const auto row = static_cast<Row>(id);
+      return entries_[row].list == 0 ? no_row : row;
     }
-    Slot take(SampleId id) { return static_cast<Slot>(id); }
+    Row take(SampleId id) { return static_cast<Row>(id); }
     /// Pre: the entry's list is 0.
-    void drop(Slot) {}
-    SampleId id_of(Slot slot) const { return static_cast<SampleId>(slot); }
-    E& operator[](Slot slot) { return entries_[slot]; }
-    const E& operator[](Slot slot) const { return entries_[slot]; }
+    void drop(Row) {}
+    SampleId id_of(Row row) const { return static_cast<SampleId>(row); }
+    E& operator[](Row row) { return entries_[row]; }
+    const E& operator[](Row row) const { return entries_[row]; }
     void prefetch(SampleId id) const { __builtin_prefetch(&entries_[static_cast<std::size_t>(id)], 1); }
 
    private:
@@ -47,35 +47,35 @@ struct DenseIds {
   };
 };
 
-/// Any ids. Slots are reused; the table allocates only when it knows more samples than ever before.
+/// Any ids. Rows are reused; the table allocates only when it knows more samples than ever before.
 struct AnyIds {
   template <class E>
   class Table {
    public:
     /// `ids` is not needed.
     explicit Table(std::size_t = 0) {}
-    Slot find(SampleId id) const { return index_.find(id); }
-    /// The slot of a known sample, or a new one.
-    Slot take(SampleId id) {
-      if (const Slot known = index_.find(id); known != no_slot) return known;
-      Slot slot = static_cast<Slot>(known_.size());
+    Row find(SampleId id) const { return index_.find(id); }
+    /// The row of a known sample, or a new one.
+    Row take(SampleId id) {
+      if (const Row known = index_.find(id); known != no_row) return known;
+      Row row = static_cast<Row>(known_.size());
       if (free_.empty()) {
         known_.push_back({{}, id});
       } else {
-        slot = free_.back();
+        row = free_.back();
         free_.pop_back();
-        known_[slot] = {{}, id};
+        known_[row] = {{}, id};
       }
-      index_.insert(id, slot);
-      return slot;
+      index_.insert(id, row);
+      return row;
     }
-    void drop(Slot slot) {
-      index_.erase(known_[slot].id);
-      free_.push_back(slot);
+    void drop(Row row) {
+      index_.erase(known_[row].id);
+      free_.push_back(row);
     }
-    SampleId id_of(Slot slot) const { return known_[slot].id; }
-    E& operator[](Slot slot) { return known_[slot].entry; }
-    const E& operator[](Slot slot) const { return known_[slot].entry; }
+    SampleId id_of(Row row) const { return known_[row].id; }
+    E& operator[](Row row) { return known_[row].entry; }
+    const E& operator[](Row row) const { return known_[row].entry; }
     void prefetch(SampleId) const {}
 
    private:
@@ -86,7 +86,7 @@ struct AnyIds {
     };
     IdIndex index_;
     std::vector<Known> known_;
-    std::vector<Slot> free_;
+    std::vector<Row> free_;
   };
 };
 

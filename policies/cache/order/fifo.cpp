@@ -14,9 +14,9 @@ class Fifo final : public Order<Fifo<Ids>, Ids, 1> {
 
  private:
   static constexpr std::uint32_t queue = 1;
-  void touch(Slot) {}
-  Slot choose(typename Base::Nothing) const { return this->list(queue).oldest; }
-  void place(Slot slot, typename Base::Nothing) { this->link_newest(queue, slot); }
+  void touch(Row) {}
+  Row choose(typename Base::Nothing) const { return this->list(queue).oldest; }
+  void place(Row row, typename Base::Nothing) { this->link_newest(queue, row); }
 };
 
 Catalog<Factory>::Entry fifo() {

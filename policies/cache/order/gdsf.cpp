@@ -26,72 +26,72 @@ class Gdsf final : public Order<Gdsf<Ids>, Ids, 1, KeyedEntry> {
  private:
   static constexpr std::uint32_t here = 1;
 
-  void touch(Slot slot) {
-    ++this->entry(slot).count;
-    set_key(slot);
-    sink(this->entry(slot).place);
+  void touch(Row row) {
+    ++this->entry(row).count;
+    set_key(row);
+    sink(this->entry(row).place);
   }
-  Slot choose(typename Base::Nothing) {
-    const Slot victim = heap_.front();
+  Row choose(typename Base::Nothing) {
+    const Row victim = heap_.front();
     inflation_ = this->entry(victim).key;
     return victim;
   }
-  void leave(Slot slot) {
-    const std::uint32_t place = this->entry(slot).place;
-    const Slot last = heap_.back();
+  void leave(Row row) {
+    const std::uint32_t place = this->entry(row).place;
+    const Row last = heap_.back();
     heap_.pop_back();
-    if (last != slot) {
+    if (last != row) {
       put(place, last);
       sink(place);
       rise(this->entry(last).place);
     }
-    this->entry(slot).list = 0;
-    this->entries().drop(slot);
+    this->entry(row).list = 0;
+    this->entries().drop(row);
   }
-  void place(Slot slot, typename Base::Nothing) {
-    auto& entry = this->entry(slot);
+  void place(Row row, typename Base::Nothing) {
+    auto& entry = this->entry(row);
     entry.list = here;
     entry.count = 1;
-    set_key(slot);
-    heap_.push_back(slot);
+    set_key(row);
+    heap_.push_back(row);
     entry.place = static_cast<std::uint32_t>(heap_.size() - 1);
     rise(entry.place);
   }
 
-  void set_key(Slot slot) {
-    auto& entry = this->entry(slot);
+  void set_key(Row row) {
+    auto& entry = this->entry(row);
     // Samples may have no bytes.
     entry.key = inflation_ + entry.count / static_cast<double>(std::max<std::int64_t>(entry.size, 1));
     entry.since = ++changes_;
   }
-  bool is_before(Slot a, Slot b) const {
+  bool is_before(Row a, Row b) const {
     const auto &one = this->entry(a), &other = this->entry(b);
     return one.key < other.key || (one.key == other.key && one.since < other.since);
   }
-  void put(std::uint32_t place, Slot slot) {
-    heap_[place] = slot;
-    this->entry(slot).place = place;
+  void put(std::uint32_t place, Row row) {
+    heap_[place] = row;
+    this->entry(row).place = place;
   }
   void rise(std::uint32_t place) {
-    const Slot slot = heap_[place];
-    for (; place > 0 && is_before(slot, heap_[(place - 1) / 2]); place = (place - 1) / 2)
+    const Row row = heap_[place];
+    for (; place > 0 && is_before(row, heap_[(place - 1) / 2]); place = (place - 1) / 2)
       put(place, heap_[(place - 1) / 2]);
-    put(place, slot);
+    put(place, row);
   }
   void sink(std::uint32_t place) {
-    const Slot slot = heap_[place];
+    const Row row = heap_[place];
     while (2 * place + 1 < heap_.size()) {
       std::uint32_t child = 2 * place + 1;
       if (child + 1 < heap_.size() && is_before(heap_[child + 1], heap_[child])) ++child;
-      if (!is_before(heap_[child], slot)) break;
+      if (!is_before(heap_[child], row)) break;
       put(place, heap_[child]);
       place = child;
     }
-    put(place, slot);
+    put(place, row);
   }
 
-  std::vector<Slot> heap_;  ///< the smallest key on top
-  double inflation_ = 0;    ///< L
+  std::vector<Row> heap_;  ///< the smallest key on top
+  double inflation_ = 0;   ///< L
   std::uint64_t changes_ = 0;
 };
 

@@ -15,18 +15,18 @@ class Lfu final : public Order<Lfu<Ids>, Ids, 1> {
   using Base::Base;
 
  private:
-  void touch(Slot slot) {
-    const std::uint32_t requests = this->entry(slot).list + 1;
+  void touch(Row row) {
+    const std::uint32_t requests = this->entry(row).list + 1;
     this->need_lists(requests);
-    this->move_to_newest(requests, slot);
+    this->move_to_newest(requests, row);
   }
-  Slot choose(typename Base::Nothing) {
+  Row choose(typename Base::Nothing) {
     while (this->list(fewest_).count == 0) ++fewest_;
     return this->list(fewest_).oldest;
   }
-  void place(Slot slot, typename Base::Nothing) {
+  void place(Row row, typename Base::Nothing) {
     fewest_ = 1;
-    this->link_newest(1, slot);
+    this->link_newest(1, row);
   }
 
   std::uint32_t fewest_ = 1;  ///< no sample has fewer requests

@@ -78,50 +78,50 @@ class Lhd final : public Order<Lhd<Ids>, Ids, 1, AgedEntry> {
   /// Requests between the first fits, which double until they are `refit` apart. Not more than these.
   static constexpr std::int64_t first_interval = 4096;
 
-  typename Base::Nothing recall(Slot, std::int64_t) {
+  typename Base::Nothing recall(Row, std::int64_t) {
     tick();
     return {};
   }
-  void touch(Slot slot) {
+  void touch(Row row) {
     tick();
-    auto& entry = this->entry(slot);
+    auto& entry = this->entry(row);
     const std::uint32_t age = age_of(entry);
     densities_.note_hit(class_of(entry), age);
     entry.hit_age_before = entry.last_hit_age;
     entry.last_hit_age = age;
     entry.accessed = now_;
   }
-  Slot choose(typename Base::Nothing) {
-    Slot victim = no_slot;
+  Row choose(typename Base::Nothing) {
+    Row victim = no_row;
     float least = std::numeric_limits<float>::infinity();
     for (std::int64_t i = 0; i < drawn_; ++i) {
-      const Slot slot = residents_[random_.below(residents_.size())];
-      const auto& entry = this->entry(slot);
+      const Row row = residents_[random_.below(residents_.size())];
+      const auto& entry = this->entry(row);
       const float rank = densities_.density(class_of(entry), age_of(entry)) /
                          static_cast<float>(std::max<std::int64_t>(entry.size, 1));
-      if (victim != no_slot && rank >= least) continue;
+      if (victim != no_row && rank >= least) continue;
       least = rank;
-      victim = slot;
+      victim = row;
     }
     return victim;
   }
-  void place(Slot slot, typename Base::Nothing) {
-    auto& entry = this->entry(slot);
+  void place(Row row, typename Base::Nothing) {
+    auto& entry = this->entry(row);
     entry.list = here;
     entry.accessed = now_;
     entry.last_hit_age = entry.hit_age_before = 0;
     entry.place = static_cast<std::uint32_t>(residents_.size());
-    residents_.push_back(slot);
+    residents_.push_back(row);
   }
-  void leave(Slot slot) {
-    auto& entry = this->entry(slot);
+  void leave(Row row) {
+    auto& entry = this->entry(row);
     densities_.note_eviction(class_of(entry), age_of(entry));
-    const Slot last = residents_.back();
+    const Row last = residents_.back();
     residents_[entry.place] = last;
     this->entry(last).place = entry.place;
     residents_.pop_back();
     entry.list = 0;
-    this->entries().drop(slot);
+    this->entries().drop(row);
   }
 
   std::uint32_t age_of(const AgedEntry& entry) const {
@@ -152,7 +152,7 @@ class Lhd final : public Order<Lhd<Ids>, Ids, 1, AgedEntry> {
   std::int64_t longest_;
   Rng random_;
   HitDensities densities_;
-  std::vector<Slot> residents_;
+  std::vector<Row> residents_;
   std::uint64_t now_ = 0;  ///< requests
   std::uint32_t coarsening_ = 0;
   std::int64_t interval_;

@@ -13,8 +13,8 @@ namespace tandem::cache {
 struct LirsEntry : Entry {
   enum class Kind : std::uint8_t { unknown, lir, resident_hir, remembered_hir };
   Kind kind = Kind::unknown;
-  Slot next = no_slot;  ///< in the queue, or in that of remembered samples
-  Slot previous = no_slot;
+  Row next = no_row;  ///< in the queue, or in that of remembered samples
+  Row previous = no_row;
 };
 
 template <class Ids>
@@ -37,71 +37,71 @@ class Lirs final : public Order<Lirs<Ids>, Ids, 1, LirsEntry> {
   bool is_resident(const LirsEntry& entry) const {
     return entry.kind == Kind::lir || entry.kind == Kind::resident_hir;
   }
-  bool is_in_stack(Slot slot) const { return this->entry(slot).list == stack; }
+  bool is_in_stack(Row row) const { return this->entry(row).list == stack; }
 
-  void touch(Slot slot) {
-    auto& entry = this->entry(slot);
-    const bool was_in_stack = is_in_stack(slot);
+  void touch(Row row) {
+    auto& entry = this->entry(row);
+    const bool was_in_stack = is_in_stack(row);
     if (was_in_stack)
-      this->move_to_newest(stack, slot);
+      this->move_to_newest(stack, row);
     else
-      this->link_newest(stack, slot);
+      this->link_newest(stack, row);
     if (entry.kind == Kind::lir) return prune();
-    leave(resident_, slot);
+    leave(resident_, row);
     if (was_in_stack) {
-      become_lir(slot);
+      become_lir(row);
       demote();
     } else {
-      join(resident_, slot);
+      join(resident_, row);
     }
   }
 
   /// Whether the sample, which is not here, is remembered.
-  bool recall(Slot slot, std::int64_t) {
-    const bool is_remembered = this->entry(slot).kind == Kind::remembered_hir;
+  bool recall(Row row, std::int64_t) {
+    const bool is_remembered = this->entry(row).kind == Kind::remembered_hir;
     if (is_remembered) {
-      this->unlink(slot);
-      leave(remembered_, slot);
-      this->entry(slot).kind = Kind::unknown;
+      this->unlink(row);
+      leave(remembered_, row);
+      this->entry(row).kind = Kind::unknown;
     }
     return is_remembered;
   }
-  Slot choose(bool) {
-    if (resident_.first == no_slot) demote_bottom();
+  Row choose(bool) {
+    if (resident_.first == no_row) demote_bottom();
     return resident_.first;
   }
-  void leave(Slot slot) {
-    auto& entry = this->entry(slot);
+  void leave(Row row) {
+    auto& entry = this->entry(row);
     if (entry.kind == Kind::lir) {
       lir_bytes_ -= entry.size;
     } else {
-      leave(resident_, slot);
+      leave(resident_, row);
     }
-    if (is_in_stack(slot) && entry.kind == Kind::resident_hir) {
+    if (is_in_stack(row) && entry.kind == Kind::resident_hir) {
       entry.kind = Kind::remembered_hir;
-      join(remembered_, slot);
+      join(remembered_, row);
       return;
     }
-    if (is_in_stack(slot)) this->unlink(slot);
-    forget(slot);
+    if (is_in_stack(row)) this->unlink(row);
+    forget(row);
     prune();
   }
-  void place(Slot slot, bool is_remembered) {
-    auto& entry = this->entry(slot);
-    this->link_newest(stack, slot);
+  void place(Row row, bool is_remembered) {
+    auto& entry = this->entry(row);
+    this->link_newest(stack, row);
     bound_stack();
-    if (lir_bytes_ + entry.size <= this->capacity() - queue_bytes_) return become_lir(slot);
+    if (lir_bytes_ + entry.size <= this->capacity() - queue_bytes_) return become_lir(row);
     if (is_remembered) {
-      become_lir(slot);
+      become_lir(row);
       return demote();
     }
     entry.kind = Kind::resident_hir;
-    join(resident_, slot);
+    join(resident_, row);
   }
 
-  void become_lir(Slot slot) {
-    this->entry(slot).kind = Kind::lir;
-    lir_bytes_ += this->entry(slot).size;
+  void become_lir(Row row) {
+    this->entry(row).kind = Kind::lir;
+    lir_bytes_ += this->entry(row).size;
   }
   /// The bottom LIR samples become HIR until the others fit into their share.
   void demote() {
@@ -110,7 +110,7 @@ class Lirs final : public Order<Lirs<Ids>, Ids, 1, LirsEntry> {
   /// Pre: there is a LIR sample.
   void demote_bottom() {
     prune();
-    const Slot bottom = this->list(stack).oldest;
+    const Row bottom = this->list(stack).oldest;
     lir_bytes_ -= this->entry(bottom).size;
     this->entry(bottom).kind = Kind::resident_hir;
     this->unlink(bottom);
@@ -121,7 +121,7 @@ class Lirs final : public Order<Lirs<Ids>, Ids, 1, LirsEntry> {
   /// Takes HIR samples off the bottom of the stack.
   void prune() {
     while (this->list(stack).count > 0) {
-      const Slot bottom = this->list(stack).oldest;
+      const Row bottom = this->list(stack).oldest;
       const Kind kind = this->entry(bottom).kind;
       if (kind == Kind::lir) return;
       this->unlink(bottom);
@@ -135,34 +135,34 @@ class Lirs final : public Order<Lirs<Ids>, Ids, 1, LirsEntry> {
   }
   /// Keeps the stack within its bytes.
   void bound_stack() {
-    while (this->list(stack).bytes > stack_bytes_ && remembered_.first != no_slot) {
-      const Slot oldest = remembered_.first;
+    while (this->list(stack).bytes > stack_bytes_ && remembered_.first != no_row) {
+      const Row oldest = remembered_.first;
       leave(remembered_, oldest);
       this->unlink(oldest);
       forget(oldest);
     }
   }
-  void forget(Slot slot) {
-    this->entry(slot).kind = Kind::unknown;
-    this->entry(slot).list = 0;
-    this->entries().drop(slot);
+  void forget(Row row) {
+    this->entry(row).kind = Kind::unknown;
+    this->entry(row).list = 0;
+    this->entries().drop(row);
   }
 
   struct Queue {
-    Slot first = no_slot;
-    Slot last = no_slot;
+    Row first = no_row;
+    Row last = no_row;
   };
-  void join(Queue& queue, Slot slot) {
-    auto& entry = this->entry(slot);
+  void join(Queue& queue, Row row) {
+    auto& entry = this->entry(row);
     entry.previous = queue.last;
-    entry.next = no_slot;
-    (queue.last == no_slot ? queue.first : this->entry(queue.last).next) = slot;
-    queue.last = slot;
+    entry.next = no_row;
+    (queue.last == no_row ? queue.first : this->entry(queue.last).next) = row;
+    queue.last = row;
   }
-  void leave(Queue& queue, Slot slot) {
-    auto& entry = this->entry(slot);
-    (entry.previous == no_slot ? queue.first : this->entry(entry.previous).next) = entry.next;
-    (entry.next == no_slot ? queue.last : this->entry(entry.next).previous) = entry.previous;
+  void leave(Queue& queue, Row row) {
+    auto& entry = this->entry(row);
+    (entry.previous == no_row ? queue.first : this->entry(entry.previous).next) = entry.next;
+    (entry.next == no_row ? queue.last : this->entry(entry.next).previous) = entry.previous;
   }
 
   std::int64_t queue_bytes_;  ///< share of the HIR samples

@@ -15,9 +15,9 @@ class Lru final : public Order<Lru<Ids>, Ids, 1> {
 
  private:
   static constexpr std::uint32_t recency = 1;
-  void touch(Slot slot) { this->move_to_newest(recency, slot); }
-  Slot choose(typename Base::Nothing) const { return this->list(recency).oldest; }
-  void place(Slot slot, typename Base::Nothing) { this->link_newest(recency, slot); }
+  void touch(Row row) { this->move_to_newest(recency, row); }
+  Row choose(typename Base::Nothing) const { return this->list(recency).oldest; }
+  void place(Row row, typename Base::Nothing) { this->link_newest(recency, row); }
 };
 
 Catalog<Factory>::Entry lru() {

@@ -17,26 +17,26 @@ class Random final : public Order<Random<Ids>, Ids, 1> {
 
  private:
   static constexpr std::uint32_t here = 1;
-  void touch(Slot) {}
-  Slot choose(typename Base::Nothing) { return residents_[random_.below(residents_.size())]; }
+  void touch(Row) {}
+  Row choose(typename Base::Nothing) { return residents_[random_.below(residents_.size())]; }
   /// `count` of an entry is its position among the residents.
-  void place(Slot slot, typename Base::Nothing) {
-    this->entry(slot).list = here;
-    this->entry(slot).count = static_cast<std::uint32_t>(residents_.size());
-    residents_.push_back(slot);
+  void place(Row row, typename Base::Nothing) {
+    this->entry(row).list = here;
+    this->entry(row).count = static_cast<std::uint32_t>(residents_.size());
+    residents_.push_back(row);
   }
-  void leave(Slot slot) {
-    const std::uint32_t position = this->entry(slot).count;
-    const Slot last = residents_.back();
+  void leave(Row row) {
+    const std::uint32_t position = this->entry(row).count;
+    const Row last = residents_.back();
     residents_[position] = last;
     this->entry(last).count = position;
     residents_.pop_back();
-    this->entry(slot).list = 0;
-    this->entries().drop(slot);
+    this->entry(row).list = 0;
+    this->entries().drop(row);
   }
 
   Rng random_;
-  std::vector<Slot> residents_;
+  std::vector<Row> residents_;
 };
 
 Catalog<Factory>::Entry random() {

@@ -27,35 +27,35 @@ class S3Fifo final : public Order<S3Fifo<Ids>, Ids, 3> {
 
   bool admits(std::int64_t size) const { return size <= this->capacity(); }
   bool is_resident(const Entry& entry) const { return entry.list == small || entry.list == main; }
-  void touch(Slot slot) {
-    auto& count = this->entry(slot).count;
+  void touch(Row row) {
+    auto& count = this->entry(row).count;
     count = std::min(count + 1, most);
   }
-  Recalled recall(Slot slot, std::int64_t) {
-    const bool is_remembered = this->entry(slot).list == remembered;
-    if (is_remembered) this->unlink(slot);
+  Recalled recall(Row row, std::int64_t) {
+    const bool is_remembered = this->entry(row).list == remembered;
+    if (is_remembered) this->unlink(row);
     return is_remembered;
   }
-  Slot choose(Recalled) {
+  Row choose(Recalled) {
     for (;;) {
       const bool from_main =
           this->list(main).bytes > this->capacity() - small_bytes_ || this->list(small).count == 0;
-      const Slot oldest = this->list(from_main ? main : small).oldest;
+      const Row oldest = this->list(from_main ? main : small).oldest;
       auto& count = this->entry(oldest).count;
       if (count < (from_main ? 1 : threshold_)) return oldest;
       count = from_main ? count - 1 : 0;
       this->move_to_newest(main, oldest);
     }
   }
-  void leave(Slot slot) {
-    if (this->entry(slot).list == main) return Base::leave(slot);
-    this->unlink(slot);
-    this->link_newest(remembered, slot);
+  void leave(Row row) {
+    if (this->entry(row).list == main) return Base::leave(row);
+    this->unlink(row);
+    this->link_newest(remembered, row);
     while (this->list(remembered).bytes > remembered_bytes_) this->forget_oldest(remembered);
   }
-  void place(Slot slot, Recalled is_remembered) {
-    this->entry(slot).count = 0;
-    this->link_newest(is_remembered ? main : small, slot);
+  void place(Row row, Recalled is_remembered) {
+    this->entry(row).count = 0;
+    this->link_newest(is_remembered ? main : small, row);
   }
 
   std::int64_t small_bytes_;

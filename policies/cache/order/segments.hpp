@@ -24,22 +24,22 @@ class SegmentedOrder : public Order<Self, Ids, lists> {
     bytes_of_others_ = bytes_of_others;
   }
   /// A sample of a segment was requested.
-  void promote(Slot slot) {
-    const int target = std::min(static_cast<int>(this->entry(slot).list) + 1, highest_);
-    this->move_to_newest(target, slot);
+  void promote(Row row) {
+    const int target = std::min(static_cast<int>(this->entry(row).list) + 1, highest_);
+    this->move_to_newest(target, row);
     for (int number = target; number > lowest_; --number)
       while (this->list(number).bytes > bytes_of_others_)
         this->move_to_newest(number - 1, this->list(number).oldest);
   }
   /// A new sample goes to the lowest segment that has room, so that a cold cache fills all of them.
-  void enter(Slot slot) {
-    const std::int64_t size = this->entry(slot).size;
+  void enter(Row row) {
+    const std::int64_t size = this->entry(row).size;
     int number = lowest_;
     while (number <= highest_ && this->list(number).bytes + size > most_bytes(number)) ++number;
-    this->link_newest(number > highest_ ? lowest_ : number, slot);
+    this->link_newest(number > highest_ ? lowest_ : number, row);
   }
   /// The sample to evict. Pre: a segment has one.
-  Slot oldest_of_segments() const {
+  Row oldest_of_segments() const {
     int number = lowest_;
     while (this->list(number).count == 0) ++number;
     return this->list(number).oldest;

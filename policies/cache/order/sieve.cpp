@@ -15,26 +15,26 @@ class Sieve final : public Order<Sieve<Ids>, Ids, 1> {
 
  private:
   static constexpr std::uint32_t queue = 1;
-  void touch(Slot slot) { this->entry(slot).count = 1; }
-  Slot choose(typename Base::Nothing) {
-    if (hand_ == no_slot) hand_ = this->list(queue).oldest;
+  void touch(Row row) { this->entry(row).count = 1; }
+  Row choose(typename Base::Nothing) {
+    if (hand_ == no_row) hand_ = this->list(queue).oldest;
     while (this->entry(hand_).count > 0) {
       this->entry(hand_).count = 0;
       hand_ = this->entry(hand_).newer;
-      if (hand_ == no_slot) hand_ = this->list(queue).oldest;
+      if (hand_ == no_row) hand_ = this->list(queue).oldest;
     }
     return hand_;
   }
-  void leave(Slot slot) {
-    if (slot == hand_) hand_ = this->entry(slot).newer;
-    Base::leave(slot);
+  void leave(Row row) {
+    if (row == hand_) hand_ = this->entry(row).newer;
+    Base::leave(row);
   }
-  void place(Slot slot, typename Base::Nothing) {
-    this->entry(slot).count = 0;
-    this->link_newest(queue, slot);
+  void place(Row row, typename Base::Nothing) {
+    this->entry(row).count = 0;
+    this->link_newest(queue, row);
   }
 
-  Slot hand_ = no_slot;  ///< `no_slot`: at the oldest sample
+  Row hand_ = no_row;  ///< `no_row`: at the oldest sample
 };
 
 Catalog<Factory>::Entry sieve() {

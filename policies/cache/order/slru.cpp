@@ -20,9 +20,9 @@ class Slru final : public SegmentedOrder<Slru<Ids>, Ids, most_segments> {
   }
 
  private:
-  void touch(Slot slot) { this->promote(slot); }
-  Slot choose(typename Base::Nothing) const { return this->oldest_of_segments(); }
-  void place(Slot slot, typename Base::Nothing) { this->enter(slot); }
+  void touch(Row row) { this->promote(row); }
+  Row choose(typename Base::Nothing) const { return this->oldest_of_segments(); }
+  void place(Row row, typename Base::Nothing) { this->enter(row); }
 };
 
 Catalog<Factory>::Entry slru() {

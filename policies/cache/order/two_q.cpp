@@ -21,25 +21,25 @@ class TwoQ final : public Order<TwoQ<Ids>, Ids, 3> {
   using Recalled = bool;
 
   bool is_resident(const Entry& entry) const { return entry.list == in || entry.list == main; }
-  void touch(Slot slot) {
-    if (this->entry(slot).list == main) this->move_to_newest(main, slot);
+  void touch(Row row) {
+    if (this->entry(row).list == main) this->move_to_newest(main, row);
   }
-  Recalled recall(Slot slot, std::int64_t) {
-    const bool is_remembered = this->entry(slot).list == out;
-    if (is_remembered) this->unlink(slot);
+  Recalled recall(Row row, std::int64_t) {
+    const bool is_remembered = this->entry(row).list == out;
+    if (is_remembered) this->unlink(row);
     return is_remembered;
   }
-  Slot choose(Recalled) const {
+  Row choose(Recalled) const {
     const bool from_in = this->list(in).bytes > in_bytes_ || this->list(main).count == 0;
     return this->list(from_in ? in : main).oldest;
   }
-  void leave(Slot slot) {
-    if (this->entry(slot).list == main) return Base::leave(slot);
-    this->unlink(slot);
-    this->link_newest(out, slot);
+  void leave(Row row) {
+    if (this->entry(row).list == main) return Base::leave(row);
+    this->unlink(row);
+    this->link_newest(out, row);
     while (this->list(out).bytes > out_bytes_) this->forget_oldest(out);
   }
-  void place(Slot slot, Recalled is_remembered) { this->link_newest(is_remembered ? main : in, slot); }
+  void place(Row row, Recalled is_remembered) { this->link_newest(is_remembered ? main : in, row); }
 
   std::int64_t in_bytes_;
   std::int64_t out_bytes_;

@@ -33,46 +33,46 @@ class WTinyLfu final : public SegmentedOrder<WTinyLfu<Ids>, Ids, 1 + most_segmen
   /// Fewer requests than these give no chance against a sample that was requested more often.
   static constexpr int least_for_chance = 6;
 
-  void count(Slot slot) { sketch_.add(this->entries().id_of(slot), samples_); }
-  void touch(Slot slot) {
-    const bool is_in_window = this->entry(slot).list == window;
-    if (!is_in_window || counts_window_) count(slot);
+  void count(Row row) { sketch_.add(this->entries().id_of(row), samples_); }
+  void touch(Row row) {
+    const bool is_in_window = this->entry(row).list == window;
+    if (!is_in_window || counts_window_) count(row);
     if (is_in_window)
-      this->move_to_newest(window, slot);
+      this->move_to_newest(window, row);
     else
-      this->promote(slot);
+      this->promote(row);
   }
-  typename Base::Nothing recall(Slot slot, std::int64_t) {
-    count(slot);
+  typename Base::Nothing recall(Row row, std::int64_t) {
+    count(row);
     return {};
   }
   /// A sample larger than the window's share has the window to itself.
-  Slot choose_next(typename Base::Nothing, std::int64_t size) {
+  Row choose_next(typename Base::Nothing, std::int64_t size) {
     const std::int64_t main_bytes = this->capacity() - std::max(window_bytes_, size);
     while (this->list(window).count > 0 && this->list(window).bytes + size > window_bytes_) {
-      const Slot candidate = this->list(window).oldest;
+      const Row candidate = this->list(window).oldest;
       const std::int64_t in_main = this->used().count() - this->list(window).bytes;
       if (in_main + this->entry(candidate).size > main_bytes) return loser(candidate, in_main > 0);
       this->unlink(candidate);
       this->enter(candidate);
     }
-    return this->used().count() + size > this->capacity() ? this->oldest_of_segments() : no_slot;
+    return this->used().count() + size > this->capacity() ? this->oldest_of_segments() : no_row;
   }
   /// Of the window's sample and the one that would leave the main part. Of equal counts, the latter stays.
-  Slot loser(Slot candidate, bool has_resident) {
+  Row loser(Row candidate, bool has_resident) {
     if (!has_resident) return candidate;
-    const Slot resident = this->oldest_of_segments();
+    const Row resident = this->oldest_of_segments();
     const int wants = sketch_.estimate(this->entries().id_of(candidate));
     if (wants > sketch_.estimate(this->entries().id_of(resident))) return resident;
     const bool has_chance = chance_ > 0 && wants >= least_for_chance;
     return has_chance && random_.uniform() < chance_ ? resident : candidate;
   }
-  void place(Slot slot, typename Base::Nothing) {
-    this->link_newest(window, slot);
+  void place(Row row, typename Base::Nothing) {
+    this->link_newest(window, row);
     ++samples_;
   }
-  void leave(Slot slot) {
-    Base::leave(slot);
+  void leave(Row row) {
+    Base::leave(row);
     --samples_;
   }
 

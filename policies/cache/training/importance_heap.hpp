@@ -49,13 +49,13 @@ class ImportanceHeap {
   /// Pre: not here.
   void insert(SampleId id) {
     TANDEM_CHECK(!holds(id), "id", id);
-    place_.insert(id, static_cast<IdIndex::Slot>(here_.size()));
+    place_.insert(id, static_cast<IdIndex::Row>(here_.size()));
     here_.push_back(id);
     push(heap_, {values_[index(id)], id});
   }
   /// Pre: here. Its entry stays in the heap until it is the least.
   void remove(SampleId id) {
-    const IdIndex::Slot place = place_.find(id);
+    const IdIndex::Row place = place_.find(id);
     TANDEM_CHECK(place != IdIndex::none, "id", id);
     const SampleId last = here_.back();
     // The last one takes its place, which may have been visited.

@@ -49,7 +49,7 @@ class Kept {
   Bytes capacity_;
   Bytes used_{0};
   int tier_;
-  IdIndex index_;  ///< used as a set: every slot is 0
+  IdIndex index_;  ///< used as a set: every row is 0
 };
 
 }  // namespace tandem::cache

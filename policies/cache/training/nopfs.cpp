@@ -31,7 +31,7 @@ class NoPfs final : public CachePolicy {
         departed_(static_cast<std::size_t>(setting.nodes)) {
     for (std::size_t tier = 0; tier < setting.tiers.size(); ++tier)
       kept_.emplace_back(setting.tiers[tier], static_cast<int>(tier));
-    for (const auto& [id, tier] : mine()) tier_of_plan_.insert(id, static_cast<IdIndex::Slot>(tier));
+    for (const auto& [id, tier] : mine()) tier_of_plan_.insert(id, static_cast<IdIndex::Row>(tier));
   }
 
   /// Reads all of the plan ahead.
@@ -45,7 +45,7 @@ class NoPfs final : public CachePolicy {
     for (const auto& [id, size] : want.now) {
       const int own = tier_of(id);
       decisions.serve.push_back({id, id, own >= 0 ? tier(own) : fastest_elsewhere(id)});
-      const IdIndex::Slot planned = tier_of_plan_.find(id);
+      const IdIndex::Row planned = tier_of_plan_.find(id);
       if (own < 0 && planned != IdIndex::none) kept_[planned].keep(id, size, decisions);
     }
   }
@@ -67,7 +67,7 @@ class NoPfs final : public CachePolicy {
   /// What its disk has kept, it need not read again where its plan has it on the disk.
   void on_directory(std::span<const Holder> holders, Decisions& decisions) override {
     for (const auto& [id, node] : holders) {
-      const IdIndex::Slot planned = tier_of_plan_.find(id);
+      const IdIndex::Row planned = tier_of_plan_.find(id);
       if (node == node_ && planned != IdIndex::none && planned > 0 && !holds(id))
         kept_[planned].keep(id, manifest_.size_of(id), decisions);
     }

@@ -18,7 +18,7 @@ TEST(IdIndex, AgreesWithAStandardMapOverRandomInsertionsAndErasures) {
     const std::uint64_t ids = 1 + rng.below(400);
     const std::uint64_t stride = rng.below(2) == 0 ? 1 : std::uint64_t{1} << 40;  // dense ids and far ones
     IdIndex index;
-    std::unordered_map<SampleId, IdIndex::Slot> model;
+    std::unordered_map<SampleId, IdIndex::Row> model;
     for (int step = 0; step < 4000; ++step) {
       const auto id = static_cast<SampleId>(rng.below(ids) * stride);
       const auto known = model.find(id);
@@ -27,9 +27,9 @@ TEST(IdIndex, AgreesWithAStandardMapOverRandomInsertionsAndErasures) {
         index.erase(id);
         model.erase(known);
       } else {
-        const auto slot = static_cast<IdIndex::Slot>(rng.below(1000));
-        index.insert(id, slot);
-        model.emplace(id, slot);
+        const auto row = static_cast<IdIndex::Row>(rng.below(1000));
+        index.insert(id, row);
+        model.emplace(id, row);
       }
       ASSERT_EQ(index.size(), model.size());
     }

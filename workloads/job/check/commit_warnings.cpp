@@ -110,7 +110,7 @@ std::optional<Survival> survival_of(const Job& job, Seconds work) {
 void warn_of_short_lifetimes(const Job& job, std::vector<std::string>& warnings) {
   constexpr double seldom = 0.05;
   const Experiment& experiment = job.spec().experiment;
-  if (!experiment.starts_again()) return;
+  if (experiment.continuation() != Continuation::restart_on_departure) return;
   const Seconds work = work_between(job);
   const auto survival = work > Seconds(0) ? survival_of(job, work) : std::nullopt;
   if (!survival || survival->probability >= seldom) return;

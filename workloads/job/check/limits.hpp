@@ -23,8 +23,8 @@ struct Combination {
   bool has_cache_nodes() const { return experiment.data.source == DataSource::storage; }
   bool has_commits() const { return !experiment.checkpoint.policy.empty(); }
   bool may_depart() const { return experiment.transience.may_depart(); }
-  /// The other ranks continue.
-  bool may_depart_in_place() const { return may_depart() && !experiment.starts_again(); }
+  bool launches_again() const { return tandem::launches_again(experiment.continuation()); }
+  bool continues(Continuation how) const { return experiment.continuation() == how; }
 };
 
 struct Limit {

@@ -49,9 +49,7 @@ std::vector<Limit> of_planning() {
       {"recovery.mode", "in-place",
        "cache policy {cache} lets samples change places in a step, which commits do not record",
        storage + "data.cache=locality-aware data.sampling=shuffled recovery.mode=restart",
-       [](All all) {
-         return plans_epochs(all) && all.chosen.cache->deals_steps && all.experiment.is_launched_again();
-       }},
+       [](All all) { return plans_epochs(all) && all.chosen.cache->deals_steps && all.launches_again(); }},
       {"checkpoint.policy", "nothing",
        "cache policy {cache} lets samples change places in an epoch, and workers with modelled mathematics "
        "do not learn which they got",
@@ -64,8 +62,7 @@ std::vector<Limit> of_planning() {
        "do not learn which they got",
        storage + "data.cache=quiver data.sampling=shuffled recovery.mode=restart",
        [](All all) {
-         return plans_epochs(all) && needs_of(all).ahead && !all.is_real() &&
-                all.experiment.is_launched_again();
+         return plans_epochs(all) && needs_of(all).ahead && !all.is_real() && all.launches_again();
        }},
       {"sync.algorithm", "an algorithm in which all workers take the same steps",
        "cache policy {cache} needs epochs that begin for all workers at the same time",
@@ -76,7 +73,7 @@ std::vector<Limit> of_planning() {
        storage + "data.cache=partitioned-minio data.sampling=shuffled recovery.mode=restart "
                  "recovery.policy=restart "
                  "checkpoint.policy=fixed transience.lifetime=exponential",
-       [](All all) { return plans_epochs(all) && all.experiment.starts_again(); }},
+       [](All all) { return plans_epochs(all) && all.continues(Continuation::restart_on_departure); }},
       {"data.sampling", "{samplers}", "cache policy {cache} plans with the whole run",
        storage + "data.cache=nopfs data.sampling=importance",
        [](All all) { return plans_run(all) && all.chosen.sampler->needs_losses; }},
@@ -89,7 +86,7 @@ std::vector<Limit> of_planning() {
        "cache policy {cache} plans with the whole run",
        storage + "data.cache=nopfs recovery.mode=restart recovery.policy=restart checkpoint.policy=fixed "
                  "transience.lifetime=exponential",
-       [](All all) { return plans_run(all) && all.experiment.starts_again(); }},
+       [](All all) { return plans_run(all) && all.continues(Continuation::restart_on_departure); }},
       {"data.cache_options.probe", "0", "no other job shares the cache nodes (data.shared)",
        storage + "data.cache=icache data.sampling=importance data.cache_options.probe=10",
        [](All all) { return probe_steps(all.experiment.data) > 0 && !all.experiment.data.shared; }},
@@ -196,7 +193,7 @@ std::vector<Limit> of_samplers() {
       {"checkpoint.policy", "nothing", not_recorded, storage + "data.sampling=shade checkpoint.policy=fixed",
        [=](All all) { return lists_cached(all) && all.has_commits(); }},
       {"recovery.mode", "in-place", not_recorded, storage + "data.sampling=shade recovery.mode=restart",
-       [=](All all) { return lists_cached(all) && all.experiment.is_launched_again(); }},
+       [=](All all) { return lists_cached(all) && all.launches_again(); }},
       {"transience.lifetime", "never", not_recorded,
        storage + "data.sampling=shade transience.lifetime=exponential",
        [=](All all) { return lists_cached(all) && all.may_depart(); }},

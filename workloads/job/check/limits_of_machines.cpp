@@ -17,11 +17,11 @@ const std::string commits = "checkpoint.policy=fixed ";
 const std::string restarts = departs + commits + "recovery.mode=restart recovery.policy=restart ";
 const std::string may_depart = "machines may depart (transience.lifetime)";
 
-bool in_place(All all) { return all.may_depart_in_place(); }
+bool in_place(All all) { return all.continues(Continuation::in_place); }
 bool in_place_over_server(All all) { return in_place(all) && all.is_over(Route::server); }
 /// Workers that exchange directly.
 bool in_place_without_server(All all) { return in_place(all) && !all.is_over(Route::server); }
-bool starts_again(All all) { return all.experiment.starts_again(); }
+bool restarts_on_departure(All all) { return all.continues(Continuation::restart_on_departure); }
 bool drops_losses(All all) { return all.experiment.recovery.on_loss != LossRule::keep; }
 bool shares_batches(All all) { return all.experiment.recovery.batch == BatchRule::global; }
 bool has_spares(All all) { return !all.experiment.placement.spares.empty(); }
@@ -42,18 +42,16 @@ std::vector<Limit> of_restarts() {
        "recovery.mode is restart, and modelled mathematics starts again only where machines depart",
        "recovery.mode=restart " + commits,
        [](All all) {
-         return all.experiment.is_launched_again() && !all.is_real() && !all.may_depart() &&
-                all.has_commits();
+         return all.continues(Continuation::restart_on_death) && !all.is_real() && all.has_commits();
        }},
       {mode, "in-place", "modelled mathematics saves no states to start from again (workload.math)",
        "recovery.mode=restart",
-       [](All all) { return all.experiment.is_launched_again() && !all.is_real() && !starts_again(all); }},
+       [](All all) { return all.continues(Continuation::restart_on_death) && !all.is_real(); }},
       {mode, "in-place",
        "no states are saved to start from again (evaluate_every is 0, and checkpoint.policy is empty)",
        "recovery.mode=restart workload.math=real",
        [](All all) {
-         return all.experiment.is_launched_again() && all.experiment.evaluate_every == 0 &&
-                !all.has_commits();
+         return all.launches_again() && all.experiment.evaluate_every == 0 && !all.has_commits();
        }},
   };
 }
@@ -71,11 +69,11 @@ std::vector<Limit> of_departures() {
        "run.revoke kills the ranks of machines that depart",
        "run.revoke=kill recovery.mode=restart workload.math=real " + commits,
        [](All all) {
-         return all.experiment.run.revoke != RevokeMode::none && all.experiment.is_launched_again() &&
-                !all.may_depart();
+         return all.experiment.run.revoke != RevokeMode::none &&
+                all.continues(Continuation::restart_on_death);
        }},
       {"run.revoke", "none", "no machine departs (transience.lifetime is never)", "run.revoke=kill",
-       [](All all) { return all.experiment.run.revoke != RevokeMode::none && !starts_again(all); }},
+       [](All all) { return all.experiment.run.revoke != RevokeMode::none && !restarts_on_departure(all); }},
       {"placement.spares", "hosts of the spares of recovery.policy spares", may_depart,
        departs + "recovery.policy=spares",
        [](All all) { return in_place(all) && !has_spares(all) && all.chosen.recovery.name() == "spares"; }},
@@ -108,23 +106,25 @@ std::vector<Limit> of_starting_again() {
        departs + commits + "recovery.mode=restart recovery.policy=replace",
        [](All all) {
          const std::string& policy = all.chosen.recovery.name();
-         return starts_again(all) && policy != "restart" && policy != "shrink" && policy != "liveput";
+         return restarts_on_departure(all) && policy != "restart" && policy != "shrink" &&
+                policy != "liveput";
        }},
       {"transience.lifetime", "a model with a distribution of lifetimes for recovery.policy liveput",
        may_depart,
        commits + "recovery.mode=restart recovery.policy=liveput transience.lifetime=trace "
                  "'transience.options.events=10 remove node-1'",
        [](All all) {
-         return starts_again(all) && all.chosen.recovery.name() == "liveput" &&
+         return restarts_on_departure(all) && all.chosen.recovery.name() == "liveput" &&
                 all.chosen.lifetime->lifetime == nullptr;
        }},
       {"recovery.on_loss", "keep",
        "the job starts again (recovery.mode), and nothing of a round in progress remains",
-       restarts + "recovery.on_loss=drop", [](All all) { return starts_again(all) && drops_losses(all); }},
+       restarts + "recovery.on_loss=drop",
+       [](All all) { return restarts_on_departure(all) && drops_losses(all); }},
       {"stop.seconds", "stop.rounds or stop.epochs",
        "a job that starts again counts no time that was lost (recovery.mode)",
        restarts + "stop.rounds=0 stop.seconds=5",
-       [](All all) { return starts_again(all) && all.experiment.stop.seconds > Seconds(0); }},
+       [](All all) { return restarts_on_departure(all) && all.experiment.stop.seconds > Seconds(0); }},
   };
 }
 
@@ -227,16 +227,11 @@ std::vector<Limit> of_commits() {
       {"checkpoint.to", "directory",
        "commits in memory serve only a job that starts again (recovery.mode restart)",
        commits + "checkpoint.to=buddy",
-       [](All all) {
-         return all.experiment.checkpoint.to == CommitPlace::buddy && !all.experiment.is_launched_again();
-       }},
+       [](All all) { return all.experiment.checkpoint.to == CommitPlace::buddy && !all.launches_again(); }},
       {"checkpoint.to", "directory",
        "without servers the workers that are there commit for those that are not",
        departs + commits + "checkpoint.to=local sync.over=all-reduce",
-       [](All all) {
-         return apart(all) && all.may_depart() && !all.experiment.is_launched_again() &&
-                !all.is_over(Route::server);
-       }},
+       [](All all) { return apart(all) && in_place(all) && !all.is_over(Route::server); }},
       {"checkpoint.keep_every", "0", "checkpoint.policy is empty", "checkpoint.keep_every=10",
        [](All all) { return all.experiment.checkpoint.keep_every > 0 && !all.has_commits(); }},
       {"checkpoint.keep_every", "0",
@@ -245,9 +240,7 @@ std::vector<Limit> of_commits() {
        [](All all) { return all.experiment.checkpoint.keep_every > 0 && apart(all); }},
       {"checkpoint.policy", "a policy that plans commits",
        "machines are only warned where recovery.mode is restart", "checkpoint.policy=on-warning",
-       [](All all) {
-         return all.experiment.checkpoint.policy == "on-warning" && !all.experiment.is_launched_again();
-       }},
+       [](All all) { return all.experiment.checkpoint.policy == "on-warning" && !all.launches_again(); }},
       {"checkpoint.policy", "a policy that plans commits",
        "machines depart without a warning (transience.notice is 0)",
        restarts + "checkpoint.policy=on-warning",
@@ -318,7 +311,7 @@ std::vector<Limit> of_fewer_workers() {
       {"recovery.options.replace", "true, or a recovery.least below the number of workers",
        "a job that starts again needs them all", restarts + "recovery.options.replace=false", [=](All all) {
          const auto& values = all.chosen.recovery.options().values();
-         return !may_be_fewer(all) && starts_again(all) && all.chosen.recovery.name() == "restart" &&
+         return !may_be_fewer(all) && restarts_on_departure(all) && all.chosen.recovery.name() == "restart" &&
                 values.contains("replace") && !all.chosen.recovery.options().boolean("replace");
        }});
   return limits;
@@ -348,7 +341,7 @@ const std::vector<Limit>& limits_of_company() {
   static const std::vector<Limit> all = {
       {"transience.lifetime", "never", because, departs, [](All one) { return one.may_depart(); }},
       {"recovery.mode", "in-place", because, commits + "recovery.mode=restart workload.math=real",
-       [](All one) { return one.experiment.is_launched_again(); }}};
+       [](All one) { return one.launches_again(); }}};
   return all;
 }
 

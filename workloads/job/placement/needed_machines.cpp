@@ -28,7 +28,7 @@ std::string text_of(const std::vector<std::string>& roles) {
 std::vector<NeededMachine> needed_machines(const Experiment& experiment,
                                            const platforms::Description& platform) {
   if (!experiment.transience.may_depart()) return {};
-  if (!experiment.is_launched_again() && experiment.checkpoint.policy.empty()) return {};
+  if (!launches_again(experiment.continuation()) && experiment.checkpoint.policy.empty()) return {};
   const Roster roster(experiment);
   std::set<std::string> of_workers;
   for (const Rank worker : roster.workers()) of_workers.insert(roster.host_of(worker));
@@ -39,7 +39,7 @@ std::vector<NeededMachine> needed_machines(const Experiment& experiment,
     // In place, these depart alone.
     const bool departs_alone =
         assignment.role == RankAssignment::Role::cache_node || assignment.role == RankAssignment::Role::store;
-    if (departs_alone && !experiment.starts_again()) continue;
+    if (departs_alone && experiment.continuation() != Continuation::restart_on_departure) continue;
     const auto found = std::ranges::find(machines, assignment.host, &NeededMachine::host);
     const auto place = static_cast<std::size_t>(found - machines.begin());
     if (found == machines.end()) {

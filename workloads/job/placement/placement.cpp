@@ -48,7 +48,7 @@ class Placer {
     check_precision();
     check_sync();
     check_commits();
-    if (experiment_.is_launched_again()) check_least();
+    if (launches_again(experiment_.continuation())) check_least();
     if (experiment_.transience.may_depart()) check_departures();
     if (experiment_.data.source == DataSource::storage) check_storage();
   }
@@ -97,9 +97,7 @@ class Placer {
   }
 
   /// While the others continue.
-  bool may_lose_workers() const {
-    return experiment_.transience.may_depart() && experiment_.recovery.mode == RecoveryMode::in_place;
-  }
+  bool may_lose_workers() const { return experiment_.continuation() == Continuation::in_place; }
 
   /// A copy on the same host would be lost with it, and memory has no room for all commits.
   void check_buddies() const {

@@ -78,8 +78,7 @@ Roster::Roster(const Experiment& experiment) : first_workers_(experiment.placeme
     add(Role::evaluator, {placement.evaluator});
   // Next to what all need, too; without servers, nothing else may be there. A job that starts again
   // is supervised from outside.
-  if (experiment.transience.may_depart() && experiment.recovery.mode == RecoveryMode::in_place &&
-      !placement.servers.empty())
+  if (experiment.continuation() == Continuation::in_place && !placement.servers.empty())
     add(Role::steward, {placement.servers.front()});
   if (!experiment.checkpoint.policy.empty() && experiment.checkpoint.to == CommitPlace::buddy)
     add(Role::keeper, hosts_of_states());

@@ -51,7 +51,7 @@ ExchangePlan::ExchangePlan(const Experiment& experiment, const ResolvedExperimen
       all_workers_(static_cast<std::size_t>(workers)),
       servers_send_means_(route() == sync::Route::server &&
                           experiment.optimizer.update_at == UpdateSide::workers),
-      deals_batches_(experiment.transience.may_depart() && !experiment.is_launched_again() &&
+      deals_batches_(experiment.continuation() == Continuation::in_place &&
                      experiment.recovery.batch == BatchRule::global),
       global_rate_(experiment.optimizer.global_rate),
       compression_(&chosen.compression.entry()),

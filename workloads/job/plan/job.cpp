@@ -32,7 +32,8 @@ CheckpointPlan plan_checkpoints(const JobSpec& spec, const ResolvedExperiment& c
   return {.directory = spec.directory,
           .every = spec.experiment.evaluate_every,
           .has_model = spec.real_math(),
-          .has_states = spec.real_math() || spec.experiment.starts_again() ||
+          .has_states = spec.real_math() ||
+                        spec.experiment.continuation() == Continuation::restart_on_departure ||
                         !needed_machines(spec.experiment, spec.platform).empty(),
           .writer = exchange.servers_hold_model() ? roster.servers().front() : roster.first_worker(),
           .evaluator = evaluator_of(spec, roster),

@@ -8,12 +8,7 @@ std::vector<NeededMachine> needed_machines(const Job& job) {
   return needed_machines(whole_experiment(job), job.spec().platform);
 }
 
-Continuation continuation_of(const Job& job) {
-  const Experiment& experiment = job.spec().experiment;
-  if (experiment.is_launched_again())
-    return experiment.starts_again() ? Continuation::restart_on_departure : Continuation::restart_on_death;
-  return experiment.transience.may_depart() ? Continuation::in_place : Continuation::none;
-}
+Continuation continuation_of(const Job& job) { return job.spec().experiment.continuation(); }
 
 bool has_drawn_generations(const Job& job) {
   return continuation_of(job) == Continuation::restart_on_departure || !needed_machines(job).empty();

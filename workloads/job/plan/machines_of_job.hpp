@@ -12,18 +12,6 @@ namespace tandem {
 /// Those of the whole job, of which `job` may be a generation with fewer workers.
 std::vector<NeededMachine> needed_machines(const Job& job);
 
-/// How a job continues that has lost a machine or a rank.
-enum class Continuation {
-  none,                 ///< machines stay; when a rank dies, the job ends
-  in_place,             ///< machines depart, and the other ranks continue
-  restart_on_death,     ///< machines stay; when a rank dies, all are launched again
-  restart_on_departure  ///< machines depart; each time, and when a rank dies, all are launched again
-};
-
-constexpr bool launches_again(Continuation continuation) {
-  return continuation == Continuation::restart_on_death || continuation == Continuation::restart_on_departure;
-}
-
 /// Machines may depart that end a generation: the job then starts again.
 bool has_drawn_generations(const Job& job);
 /// The job is launched again when a rank dies: as its experiment says; or in place, where it commits its

@@ -9,14 +9,14 @@ namespace tandem {
 
 double rate_factor_of(const Job& job) {
   const Experiment& experiment = job.spec().experiment;
-  if (!experiment.is_launched_again()) return 1.0;
+  if (!launches_again(experiment.continuation())) return 1.0;
   return recovery::rate_factor(experiment.recovery.scale_rate, job.all_workers(),
                                static_cast<int>(job.roster().workers().size()));
 }
 
 int batch_of(const Job& job, int worker) {
   const Experiment& experiment = job.spec().experiment;
-  if (!experiment.is_launched_again()) return job.data().batch();
+  if (!launches_again(experiment.continuation())) return job.data().batch();
   const auto shares = recovery::batches(experiment.recovery.batch, job.data().batch(), job.all_workers(),
                                         static_cast<int>(job.roster().workers().size()));
   return static_cast<int>(std::max<std::int64_t>(1, shares.at(static_cast<std::size_t>(worker))));

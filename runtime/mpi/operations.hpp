@@ -29,7 +29,7 @@ struct QueuedWork {
 
 struct IncomingChannel;
 
-struct Slot {
+struct Operation {
   static constexpr std::int64_t unknown_size = -1;
   enum class State : std::uint8_t { free, messages, timed, transfer, queued, summed, done };
   enum class Direction : std::uint8_t { none, send, receive };  ///< of a message
@@ -53,7 +53,7 @@ struct Slot {
   Note note;
   IncomingChannel* stream = nullptr;  ///< of a receive whose payload has not been requested yet
   Slice slice;
-  std::unique_ptr<std::byte[]> staging;  ///< made on first use, kept for the slot's next operations
+  std::unique_ptr<std::byte[]> staging;  ///< made on first use, kept for its next use
   std::byte* head = nullptr;             ///< of a receive with an envelope: where the envelope arrives
   PinnedPool::Block block;               ///< pinned memory, if the payload passes through it
   std::byte* landing = nullptr;          ///< received data in that memory; copied to the device when complete
@@ -72,20 +72,20 @@ struct Slot {
   }
 };
 
-/// Slots keep their addresses and are reused.
-class SlotTable {
+/// Operations keep their addresses and are reused.
+class OperationTable {
  public:
-  std::uint32_t acquire(Slot::State state);
-  /// A slot of an operation that has ended at `now`.
+  std::uint32_t acquire(Operation::State state);
+  /// One that has ended at `now`.
   std::uint32_t acquire_done(Seconds now);
-  /// Frees the slot for another operation.
+  /// Frees it for another operation.
   void release(std::uint32_t number);
-  Slot& operator[](std::uint32_t number) { return slots_[number]; }
-  const Slot& operator[](std::uint32_t number) const { return slots_[number]; }
-  std::uint32_t size() const { return static_cast<std::uint32_t>(slots_.size()); }
+  Operation& operator[](std::uint32_t number) { return operations_[number]; }
+  const Operation& operator[](std::uint32_t number) const { return operations_[number]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(operations_.size()); }
 
  private:
-  std::deque<Slot> slots_;
+  std::deque<Operation> operations_;
   std::vector<std::uint32_t> free_;
 };
 

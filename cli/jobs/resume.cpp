@@ -28,6 +28,7 @@
 #include "workloads/job/plan/worker_scaling.hpp"
 #include "workloads/job/plan/workers_of_generation.hpp"
 #include "workloads/records/jobs_summary.hpp"
+#include "workloads/records/write_lock.hpp"
 
 namespace tandem::cli {
 namespace {

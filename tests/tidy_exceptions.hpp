@@ -41,7 +41,7 @@ inline const std::vector<SizeRow>& large_classes() {
       {"workloads/job/plan/data_plan.hpp", "DataPlan", 72},
       {"workloads/job/plan/exchange_plan.hpp", "ExchangePlan", 60},
       {"workloads/learner/flat_learner.hpp", "FlatLearner", 75},
-      {"workloads/roles/cache_node.hpp", "CacheNode", 150},
+      {"workloads/roles/cache/cache_node.hpp", "CacheNode", 60},
       {"workloads/roles/loader.cpp", "StorageLoader", 60},
       {"workloads/roles/server/parameter_server.hpp", "ParameterServer", 60},
       {"workloads/roles/sample_visits.hpp", "SampleVisits", 60},

@@ -102,8 +102,8 @@ void Connection::part_over(Message& message, bool succeeded) {
   }
   // Starts the next message first, so that a stream of messages slows work down without interruption.
   start_next();
-  sender_.message_over();
-  receiver_.message_over();
+  sender_.simulated_device().message_over();
+  receiver_.simulated_device().message_over();
   if (std::exchange(message.send_is_open, false) && message.send_operation != no_operation)
     sender_.finish(message.send_operation, succeeded);
   if (message.is_thrown_away) return recycle(message);
@@ -128,8 +128,8 @@ void Connection::start_next() {
 }
 
 void Connection::start_transfer(Message& message, const Network::Start& start, bool is_alone) {
-  sender_.message_set_out();
-  receiver_.message_set_out();
+  sender_.simulated_device().message_set_out();
+  receiver_.simulated_device().message_set_out();
   left_ = message.wire_size;
   if (!sender_.host().is_on() || !receiver_.host().is_on()) return part_over(message, false);
   message.terms = world_.network().terms_of(route_, static_cast<double>(message.wire_size), lead_);

@@ -1,4 +1,4 @@
-// What a simulated rank cancels, discards and leaves open.
+// What a simulated rank stops, cancels, discards and leaves open.
 #include <algorithm>
 #include <utility>
 
@@ -8,42 +8,20 @@
 
 namespace tandem::sim {
 
-void RankContext::add_to_peer(Rank from, Stream& stream) {
-  stream.next_of_peer = std::exchange(streams_of_[from], &stream);
-}
-
-/// Most simulations never ask for the streams of a sender, so they are listed when one does.
-void RankContext::list_peers() {
-  lists_peers_ = true;
-  std::vector<std::pair<Rank, Stream*>> in_order;
-  for (auto& [key, stream] : streams_) in_order.emplace_back(static_cast<Rank>(key >> 32), &stream);
-  std::ranges::sort(in_order, {}, [](const auto& entry) { return entry.second->number; });
-  for (const auto& [from, stream] : in_order) add_to_peer(from, *stream);
-}
-
-template <class Use>
-void RankContext::for_each_stream(Rank from, const Use& use) {
-  if (!lists_peers_) list_peers();
-  const auto first = streams_of_.find(from);
-  if (first == streams_of_.end()) return;
-  for (Stream* at = first->second; at != nullptr; at = at->next_of_peer) use(*at);
-}
-
-template <class NextOf>
-bool RankContext::unlink(Stream& stream, const NextOf& next_of, std::uint32_t index) {
-  std::uint32_t before = no_operation;
-  for (std::uint32_t at = stream.head; at != no_operation; before = at, at = next_of(at)) {
-    if (at != index) continue;
-    (before == no_operation ? stream.head : next_of(before)) = next_of(at);
-    if (stream.tail == index) stream.tail = before;
-    return true;
-  }
-  return false;
-}
-
 void RankContext::end_early(Operation& operation, Outcome outcome) {
   operation.outcome = outcome;
   finish(operation.number, true);
+}
+
+void RankContext::stop_work() {
+  TANDEM_CHECK(world_.setting().stops_work, "the simulation was not set up for it; rank", rank_);
+  device_.clear_second_queue();
+  for (const auto& operation : operations_.all()) {
+    const bool is_work = operation->kind == Kind::compute || operation->is_work;
+    if (operation->state != State::pending || !is_work || device_.stop(*operation)) continue;
+    std::erase(to_start_, operation.get());
+    end_early(*operation, Outcome::cancelled);
+  }
 }
 
 /// No time passes in between.
@@ -53,7 +31,7 @@ void RankContext::cancel_all(std::span<const Pending> pendings) {
 }
 
 void RankContext::cancel_one(const Pending& pending) {
-  Operation& operation = this->operation(pending.slot());
+  Operation& operation = operations_[pending.slot()];
   if (is_done(pending)) return;
   bool is_cancelled = false;
   if (operation.kind == Kind::sleep && !operation.is_work) {
@@ -62,18 +40,16 @@ void RankContext::cancel_one(const Pending& pending) {
   } else if (operation.kind == Kind::send) {
     is_cancelled = cancel_send(operation);
   } else if (operation.kind == Kind::receive) {
-    Stream& from_peer = stream(operation.peer, operation.channel);
-    const auto next_of = [this](std::uint32_t number) -> std::uint32_t& {
-      return this->operation(number).next;
-    };
-    is_cancelled = from_peer.holds_receives && unlink(from_peer, next_of, operation.number);
+    MessageStream& from_peer = streams_.of(operation.peer, operation.channel);
+    const auto next_of = [this](std::uint32_t number) -> std::uint32_t& { return operations_[number].next; };
+    is_cancelled = from_peer.holds_receives && from_peer.unlink(next_of, operation.number);
   }
   if (is_cancelled) end_early(operation, Outcome::cancelled);
 }
 
 /// False: a receive has matched it, so it can no longer be cancelled.
 bool RankContext::cancel_send(const Operation& send) {
-  Stream& at_receiver = world_.rank(send.peer).stream(rank_, send.channel);
+  MessageStream& at_receiver = world_.rank(send.peer).streams_.of(rank_, send.channel);
   if (at_receiver.holds_receives) return false;
   const auto next_of = [this](std::uint32_t i) -> std::uint32_t& { return world_.message(i).next; };
   const auto is_of_send = [&send](const Message& message) {
@@ -82,7 +58,7 @@ bool RankContext::cancel_send(const Operation& send) {
   std::uint32_t index = at_receiver.head;
   while (index != no_operation && !is_of_send(world_.message(index))) index = next_of(index);
   if (index == no_operation) return false;
-  unlink(at_receiver, next_of, index);
+  at_receiver.unlink(next_of, index);
   ++world_.rank(send.peer).discarded_;
   Message& message = world_.message(index);
   if (throw_away(message)) messages_to_start_.push_back(&message);
@@ -106,28 +82,24 @@ bool RankContext::throw_away(Message& message) {
 Pending RankContext::disconnect(Rank peer) {
   TANDEM_CHECK(peer >= 0 && peer < world_size() && peer != rank_, "peer", peer, "rank", rank_);
   RankContext& other = world_.rank(peer);
-  Operation& operation = new_operation(Kind::disconnect);
+  Operation& operation = operations_.make(Kind::disconnect);
   operation.peer = peer;
-  ask(other, operation);
-  simgrid::kernel::actor::simcall_answered([this, peer, &other] {
-    start_all();
-    for_each_stream(peer, [this](Stream& held) {
-      if (held.holds_receives) end_receives(held, Outcome::cancelled);
-    });
-    other.for_each_stream(rank_, [&other](Stream& held) {
-      if (!held.holds_receives) other.discarded_ += other.discard_messages(held, Outcome::cancelled);
-    });
-  });
-  return Pending(operation.number);
-}
-
-/// The question follows what is in flight from this rank, the answer what is in flight from the other one. As
-/// on MPI, discarded messages that waited for their receive come behind.
-void RankContext::ask(RankContext& other, Operation& operation) {
+  // The question follows what is in flight from this rank, the answer what is in flight from the other one.
+  // As on MPI, discarded messages that waited for their receive come behind.
   Message& question = connection_to(other).new_control();
   question.asked_by = operation.number;
   messages_to_start_.push_back(&question);
   other.connection_to(*this);
+  simgrid::kernel::actor::simcall_answered([this, peer, &other] {
+    start_all();
+    streams_.for_each_of(peer, [this](MessageStream& held) {
+      if (held.holds_receives) end_receives(held, Outcome::cancelled);
+    });
+    other.streams_.for_each_of(rank_, [&other](MessageStream& held) {
+      if (!held.holds_receives) other.discarded_ += other.discard_messages(held, Outcome::cancelled);
+    });
+  });
+  return Pending(operation.number);
 }
 
 void RankContext::answer(RankContext& other, std::uint32_t asked_by) {
@@ -137,24 +109,24 @@ void RankContext::answer(RankContext& other, std::uint32_t asked_by) {
 }
 
 /// Kernel context.
-void RankContext::end_receives(Stream& held, Outcome outcome) {
+void RankContext::end_receives(MessageStream& held, Outcome outcome) {
   for (std::uint32_t at = held.head; at != no_operation;) {
-    const std::uint32_t next = operation(at).next;
-    end_early(operation(at), outcome);
+    const std::uint32_t next = operations_[at].next;
+    end_early(operations_[at], outcome);
     at = next;
   }
   held.head = no_operation;
 }
 
 /// Those that no receive has matched; returns how many. `outcome`: of their sends. Kernel context.
-std::int64_t RankContext::discard_messages(Stream& held, Outcome outcome) {
+std::int64_t RankContext::discard_messages(MessageStream& held, Outcome outcome) {
   std::int64_t count = 0;
   for (std::uint32_t at = held.head; at != no_operation;) {
     Message& message = world_.message(at);
     at = message.next;
     ++count;
     if (message.send_is_open)
-      message.sender->end_early(message.sender->operation(message.send_operation), outcome);
+      message.sender->end_early(message.sender->operations_[message.send_operation], outcome);
     if (throw_away(message)) message.connection->start(message);
   }
   held.head = no_operation;
@@ -167,12 +139,12 @@ void RankContext::announce_departure() {
   world_.note_departure();
   // In one call: other ranks wake up, and must not send to this rank before it is finished.
   simgrid::kernel::actor::simcall_answered([this] {
-    for (auto& [key, held] : streams_) {
+    streams_.for_each([this](MessageStream& held) {
       if (held.holds_receives)
         end_receives(held, Outcome::cancelled);
       else
         discard_messages(held, Outcome::peer_left);
-    }
+    });
     for (const auto& other : world_.ranks())
       if (other.get() != this) other->lose_peer(rank_);
   });
@@ -180,7 +152,7 @@ void RankContext::announce_departure() {
 
 /// Ends the receives that wait for a message of a rank that has left. Kernel context.
 void RankContext::lose_peer(Rank peer) {
-  for_each_stream(peer, [this](Stream& held) {
+  streams_.for_each_of(peer, [this](MessageStream& held) {
     if (held.holds_receives) end_receives(held, Outcome::peer_left);
   });
 }

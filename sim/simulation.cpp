@@ -72,11 +72,15 @@ SimulationResult simulate(const SimulationSetting& setting) {
   for (const auto& context : world.ranks()) {
     ends.push_back(context->end_time());
     makespan = std::max(makespan, ends.back());
-    overlap = std::max(overlap, context->overlap());
+    overlap = std::max(overlap, context->simulated_device().overlap());
   }
   if (world.is_cut()) makespan = *setting.until;
-  return {makespan, report_physics(own_config, setting.network, setting.eager_limit),
-          world.network().warnings(), world.is_cut(), overlap, std::move(ends)};
+  return {makespan,
+          report_physics(own_config, setting.network, setting.eager_limit),
+          world.network().warnings(),
+          world.is_cut(),
+          overlap,
+          std::move(ends)};
 }
 
 }  // namespace tandem::sim

@@ -24,7 +24,7 @@ inline const std::vector<SizeRow>& large_classes() {
       {"runtime/mpi/mpi_context.hpp", "MpiContext", 60},
       {"runtime/mpi/transport.hpp", "Transport", 60},
       {"sim/network.hpp", "Network", 60},
-      {"sim/rank_context.hpp", "RankContext", 115},
+      {"sim/rank_context.hpp", "RankContext", 60},
       {"tests/policies/recovery/job_run.hpp", "RecoveryRun", 60},
       {"tests/support/delayed_device.hpp", "DelayedDevice", 60},
       {"tests/support/policy_run.hpp", "PolicyRun", 60},

@@ -88,7 +88,7 @@ TEST_F(TrainingKeys, KeysNeedAServerThatWaitsForAllWorkers) {
     else
       EXPECT_EQ(error.find("lab.yaml:3: key 'sync.exchange': expected whole, because the server of " +
                            algorithm.name +
-                           " does not wait for the pushes of all workers (those of sequential | bsp"),
+                           " does not wait for the pushes of all workers (servers of sequential | bsp"),
                 0U)
           << error;
   }

@@ -1,7 +1,6 @@
 #include "cli/fit/server_tables.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +16,7 @@
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/output.hpp"
 #include "cli/shared/progress.hpp"
+#include "cli/shared/scratch_folder.hpp"
 #include "cli/shared/subcommand_process.hpp"
 #include "platforms/host_properties.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -32,25 +32,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder of the simulations' figures and logs; removed at the end.
-class FitFolder {
- public:
-  FitFolder() : path_(fs::temp_directory_path() / fmt::format("tandem_server_fit_{}", getpid())) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  FitFolder(const FitFolder&) = delete;
-  FitFolder& operator=(const FitFolder&) = delete;
-  ~FitFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
+/// The simulations' figures and logs.
+struct FitFolder : ScratchFolder {
+  FitFolder() : ScratchFolder(new_temporary_path("tandem_server_fit_")) {}
   std::string file(std::size_t index, const char* kind) const {
-    return (path_ / fmt::format("{}.{}", index, kind)).string();
+    return (path() / fmt::format("{}.{}", index, kind)).string();
   }
-
- private:
-  fs::path path_;
 };
 
 /// The job of a row of the table.

@@ -11,6 +11,7 @@
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/output.hpp"
 #include "cli/shared/progress.hpp"
+#include "cli/shared/scratch_folder.hpp"
 #include "cli/shared/subcommand_process.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/json_file.hpp"
@@ -22,25 +23,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The directory of the replicas' figures and logs; removed at the end.
-class ReplicaFolder {
- public:
-  explicit ReplicaFolder(const std::string& out) : path_(out + ".replicas") {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ReplicaFolder(const ReplicaFolder&) = delete;
-  ReplicaFolder& operator=(const ReplicaFolder&) = delete;
-  ~ReplicaFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  std::string log(int replica) const { return fmt::format("{}/{}.log", path_, replica); }
-  std::string figures(int replica) const { return fmt::format("{}/{}.json", path_, replica); }
-  std::string results(int replica) const { return fmt::format("{}/{}", path_, replica); }
-
- private:
-  std::string path_;
+/// The replicas' figures and logs.
+struct ReplicaFolder : ScratchFolder {
+  explicit ReplicaFolder(const std::string& out) : ScratchFolder(out + ".replicas") {}
+  std::string log(int replica) const { return results(replica) + ".log"; }
+  std::string figures(int replica) const { return results(replica) + ".json"; }
+  std::string results(int replica) const { return fmt::format("{}/{}", path().string(), replica); }
 };
 
 /// In a copy of this process. Returns its exit code.

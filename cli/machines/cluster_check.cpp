@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/output.hpp"
 #include "cli/shared/progress.hpp"
+#include "cli/shared/scratch_folder.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "runtime/cluster/measurement.hpp"
 #include "workloads/experiment/json_file.hpp"
@@ -22,26 +22,6 @@ namespace {
 
 using cluster::Measurement;
 using nlohmann::json;
-
-/// A temporary folder, removed with this object.
-class WorkFolder {
- public:
-  WorkFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tandem-check-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw WorldError("cannot make " + pattern);
-    path_ = pattern;
-  }
-  ~WorkFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// One row of the table.
 struct Row {
@@ -133,7 +113,7 @@ json document_of(const std::vector<Row>& rows, const ClusterUse& use, double tol
 int check_cluster(const ClusterCheckOptions& options) {
   const ClusterUse use(options.platform, true);
   const auto& wiring = use.cluster().wiring;
-  const WorkFolder work;
+  const ScratchFolder work(new_temporary_path("tandem-check-"));
   const auto plan = (work.path() / "plan.json").string();
   const auto measured = (work.path() / "measured.json").string();
   const auto measurements = cluster::plan_measurements(wiring, {});

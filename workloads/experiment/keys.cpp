@@ -584,17 +584,21 @@ const std::vector<ExperimentKey>& experiment_keys() {
 }
 
 const ExperimentKey* find_experiment_key(const std::string& path) {
+  struct Known {
+    const ExperimentKey* key;
+    bool has_options;
+  };
   static const auto keys = [] {
-    std::unordered_map<std::string, const ExperimentKey*> all;
-    for (const auto& key : experiment_keys()) all.emplace(key.path, &key);
+    Experiment any;
+    std::unordered_map<std::string, Known> all;
+    for (const auto& key : experiment_keys())
+      all.emplace(key.path, Known{&key, std::holds_alternative<OptionValues*>(key.field(any))});
     return all;
   }();
-  if (const auto found = keys.find(path); found != keys.end()) return found->second;
+  if (const auto found = keys.find(path); found != keys.end()) return found->second.key;
   for (auto end = path.rfind('.'); end != std::string::npos && end > 0; end = path.rfind('.', end - 1)) {
     const auto found = keys.find(path.substr(0, end));
-    Experiment any;
-    if (found != keys.end() && std::holds_alternative<OptionValues*>(found->second->field(any)))
-      return found->second;
+    if (found != keys.end() && found->second.has_options) return found->second.key;
   }
   return nullptr;
 }

@@ -62,7 +62,7 @@ TEST(ReplySender, InAnyOrderEachPieceIsSentOnceWhenItMayBe) {
       if (event == 'a') sender.on_request(0);
       if (event == 'h') sender.hold(true);
       if (event == 'r') sender.reply(0, {.version = 1});
-      if (event == 's') sender.release();
+      if (event == 's') sender.hold(false);
       asked += event == 'a' ? 1 : 0;
       is_decided = is_decided || event == 'r';
       is_held = event == 'h' || (is_held && event != 's');
@@ -84,7 +84,7 @@ TEST(ReplySender, ACommitThatIsWrittenIsToldWithTheRepliesThatWaitForIt) {
   sender.reply(0, {.commit_round = 3});
   EXPECT_EQ(sent_now(sender, 0), "");
   sender.confirm(6);
-  sender.release();
+  sender.hold(false);
   EXPECT_EQ(sent_now(sender, 0), "0");
   EXPECT_EQ(sender.note(0).commit_round, 6);
   EXPECT_EQ(sent_now(sender, 1), "");

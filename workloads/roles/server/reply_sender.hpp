@@ -38,10 +38,9 @@ class ReplySender {
   /// The policy has replied, and pieces are not sent.
   bool has_unsent(int worker) const { return at(worker).note && at(worker).sent < size(at(worker)); }
 
-  /// No piece is sent until release().
+  /// While it holds, no piece is sent.
   void hold(bool holds) { holds_ = holds; }
   bool is_holding() const { return holds_; }
-  void release() { holds_ = false; }
   /// Replies that are not sent say that this commit is written.
   void confirm(std::int32_t commit_round);
 

@@ -145,7 +145,7 @@ void WorkerLines::reply_to_part(int worker) {
 }
 
 void WorkerLines::release_replies() {
-  replies_.release();
+  replies_.hold(false);
   for (int worker = 0; worker < static_cast<int>(lines_.size()); ++worker) send_pieces(worker);
 }
 

@@ -85,8 +85,8 @@ TEST_F(LongToldCommits, FollowTheClosedFormOfTheInterval) {
         Experiment experiment = in_seconds(1.0, events);
         experiment.checkpoint.policy = policy;
         experiment.stop.rounds = 60;
-        // The steward has a machine of its own.
-        const int machines = *events == 0 ? 4 : 5;
+        // Where workers recover in place, the loss of the steward's machine alone stops the job.
+        const int machines = *events == 0 ? 4 : 1;
         experiment.checkpoint.options = {{"mtbf_s", mtbf_s * machines}};
         const auto every =
             static_cast<std::int64_t>(std::ceil(interval(Seconds(3), Seconds(mtbf_s)).count() - 1e-3));

@@ -49,7 +49,7 @@ enum class NoiseSource : std::uint8_t { none, profile, spread };
 /// told what nodes hold, and asked (directory).
 enum class Peers : std::uint8_t { none, partition, ring, plan, directory };
 /// data.background: when reads that no batch waits for may start.
-enum class BackgroundReads : std::uint8_t { always, while_computing };
+enum class BackgroundReads : std::uint8_t { always, while_computing, continuous };
 /// data.store: ranks on the hosts of the stores send samples, or native cache nodes read a mounted directory.
 enum class StoreAccess : std::uint8_t { served, mounted };
 /// data.bad_sample: what follows a sample that cannot be read, or is not what the manifest says, after
@@ -189,8 +189,10 @@ inline constexpr std::array<ChoiceName<Peers>, 5> choice_names<Peers> = {{{Peers
                                                                           {Peers::plan, "plan"},
                                                                           {Peers::directory, "directory"}}};
 template <>
-inline constexpr std::array<ChoiceName<BackgroundReads>, 2> choice_names<BackgroundReads> = {
-    {{BackgroundReads::always, "always"}, {BackgroundReads::while_computing, "while-computing"}}};
+inline constexpr std::array<ChoiceName<BackgroundReads>, 3> choice_names<BackgroundReads> = {
+    {{BackgroundReads::always, "always"},
+     {BackgroundReads::while_computing, "while-computing"},
+     {BackgroundReads::continuous, "continuous"}}};
 template <>
 inline constexpr std::array<ChoiceName<StoreAccess>, 2> choice_names<StoreAccess> = {
     {{StoreAccess::served, "served"}, {StoreAccess::mounted, "mounted"}}};

@@ -109,6 +109,7 @@ struct Experiment {
     StoreAccess store = StoreAccess::served;
     BadSample bad_sample = BadSample::stop;
     BackgroundReads background = BackgroundReads::always;
+    int loaders = 4;         ///< reads in the background at the same time, if these are continuous
     bool keep = false;       ///< a cache node that returns still has its disk tier
     bool shared = false;     ///< jobs that say so use the same cache nodes and stores
     int decode_threads = 1;  ///< of each worker

@@ -251,8 +251,12 @@ std::vector<ExperimentKey> cache_keys() {
       {KEY(data.background),
        {},
        "when cache nodes begin reads in the background (data.cache icache, hoard, ...) - always: when no "
-       "batch waits; while-computing: when no batch waits and no worker of the node exchanges gradients. "
-       "Workers tell their node when an exchange begins and ends"},
+       "batch waits; while-computing: when no batch waits and no worker of the node exchanges gradients "
+       "(workers notify their node when an exchange begins and ends); continuous: also while batches wait, "
+       "data.loaders reads at the same time"},
+      {KEY(data.loaders), between(1, 1024),
+       "with data.background continuous, reads in the background that a cache node makes at the same time, "
+       "each a batch or a package"},
   };
 }
 

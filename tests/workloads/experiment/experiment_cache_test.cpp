@@ -97,6 +97,7 @@ TEST_F(CacheKeys, CacheNodesMayAskEachOtherWhereMachinesDepart) {
 TEST_F(CacheKeys, ReadsInTheBackgroundWaitOnlyWhereThereAreSome) {
   EXPECT_EQ(load(stored("cache: hoard, background: while-computing")).data.background,
             BackgroundReads::while_computing);
+  EXPECT_EQ(load(stored("cache: hoard, background: continuous, loaders: 2")).data.loaders, 2);
   // It reads its plan ahead.
   EXPECT_EQ(load(stored("cache: nopfs, background: while-computing")).data.background,
             BackgroundReads::while_computing);

@@ -30,6 +30,8 @@ bool reads_while_computing(All all) {
   return all.experiment.data.background == BackgroundReads::while_computing;
 }
 
+bool chooses_background(All all) { return all.experiment.data.background != BackgroundReads::always; }
+
 std::vector<Limit> of_planning() {
   const std::string storage = "data.source=storage placement.cache_nodes=[server] ";
   return {
@@ -155,10 +157,10 @@ std::vector<Limit> of_tiers() {
       // Workers tell their cache nodes when an exchange begins and ends.
       {"data.background", "always", "workers have their samples in memory (data.source) and no cache nodes",
        "data.background=while-computing",
-       [](All all) { return reads_while_computing(all) && !all.has_cache_nodes(); }},
+       [](All all) { return chooses_background(all) && !all.has_cache_nodes(); }},
       {"data.background", "always", "cache policy {cache} reads nothing in the background",
        storage + "data.background=while-computing",
-       [](All all) { return reads_while_computing(all) && !needs_of(all).idle && !needs_of(all).plan; }},
+       [](All all) { return chooses_background(all) && !needs_of(all).idle && !needs_of(all).plan; }},
       {"data.background", "always", "over peers (sync.over), workers exchange models while they compute",
        storage + "data.background=while-computing data.cache=nopfs sync.algorithm=d-psgd sync.over=peers",
        [](All all) { return reads_while_computing(all) && all.is_over(Route::peers); }},

@@ -66,7 +66,7 @@ void BackgroundQueue::index(std::int64_t number, std::span<const SampleId> ids) 
 }
 
 std::optional<BackgroundQueue::Read> BackgroundQueue::next() {
-  if (is_running() || reads_.empty()) return std::nullopt;
+  if (running_ >= concurrent_ || reads_.empty()) return std::nullopt;
   return take(reads_.begin());
 }
 

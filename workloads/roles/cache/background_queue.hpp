@@ -1,5 +1,5 @@
-// The reads of a cache node that no batch waits for, in the order in which its policy has decided them. One
-// is made at a time. It holds what is still to be read; the node reads.
+// The reads of a cache node that no batch waits for, in the order in which its policy has decided them. So
+// many are made at the same time. It holds what is still to be read; the node reads.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,13 @@ class BackgroundQueue {
     bool is_package() const { return why == cache::Why::package && ids.size() > 1; }
   };
   /// `batch`: samples that are read at once if the policy reads them one by one. `most`: of any read; larger
-  /// ones are divided.
-  BackgroundQueue(std::size_t batch, std::size_t most) : batch_(batch), most_(most) {}
+  /// ones are divided. `concurrent`: reads at the same time.
+  BackgroundQueue(std::size_t batch, std::size_t most, std::size_t concurrent = 1)
+      : batch_(batch), most_(most), concurrent_(concurrent) {}
 
   /// What was decided in the background.
   void add(const cache::Decisions& decisions, std::int64_t epoch, int job = 0);
-  /// None: nothing is to be read, or a read has not ended.
+  /// None: nothing is to be read, or as many reads as may be made at the same time have not ended.
   std::optional<Read> next();
   /// The read that brings the sample, for which a batch waits now; none: it has begun.
   std::optional<Read> hurry(SampleId id);
@@ -47,11 +48,11 @@ class BackgroundQueue {
   void index(std::int64_t number, std::span<const SampleId> ids);
   std::optional<Read> take(std::map<std::int64_t, Read>::iterator read);
 
-  std::size_t batch_, most_;
+  std::size_t batch_, most_, concurrent_;
   std::map<std::int64_t, Read> reads_;  ///< by number, in the order in which they were decided
   std::int64_t next_ = 0;               ///< number
   std::unordered_map<SampleId, std::int64_t> bringing_;  ///< by sample, the number of the read
-  std::size_t running_ = 0;
+  std::size_t running_ = 0;  ///< parts of reads that were begun
 };
 
 }  // namespace tandem

@@ -205,8 +205,9 @@ void CacheService::apply(const cache::Decisions& decisions, const NodeJob& job, 
 
 CacheActions CacheService::idle(bool may_read) {
   CacheActions actions;
-  if (batches_.is_waiting()) return actions;
-  if (reads_.has_nothing_in_advance() && std::exchange(is_idle_due_, false)) {
+  if (batches_.is_waiting() && !setting_.is_continuous) return actions;
+  const bool has_room = setting_.is_continuous || !reads_.reads_in_advance();
+  if (has_room && reads_.has_nothing_to_begin() && std::exchange(is_idle_due_, false)) {
     NodeJob& job = jobs_.active();
     apply(engine_.idle(setting_.room), job, job.newest_epoch(), actions);
   }
@@ -228,6 +229,8 @@ CacheActions CacheService::note_arrived(const SampleRead& read) {
     job.record(read.epoch, from_tier ? from_disk : row_of(read.from)).reading += read.duration;
   } else {
     reads_.note_end();
+    // What was asked for is nearly here: the policy may want more before the next request.
+    if (setting_.is_continuous) is_idle_due_ = setting_.reads_ahead;
     job.note_background(read.epoch, read.duration);
   }
   if (read.what != SampleRead::What::samples) return actions;

@@ -31,6 +31,7 @@ class CacheService {
     TierKeeper::Setting tiers;
     Bytes room;                ///< that may be read in advance at once
     bool reads_ahead = false;  ///< the policy wants to know when that may begin
+    bool is_continuous = false;  ///< reads in advance begin while batches wait, too
   };
   /// `jobs` must outlive it.
   CacheService(const Setting& setting, NodeJobs& jobs, CacheEngine engine);

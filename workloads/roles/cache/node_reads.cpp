@@ -8,7 +8,7 @@ namespace tandem {
 
 NodeReads::NodeReads(const Setting& setting)
     : setting_(setting),
-      background_(setting.most_of_batch, setting.most_of_package),
+      background_(setting.most_of_batch, setting.most_of_package, setting.concurrent),
       on_demand_(setting.places.stores_and_peers()) {}
 
 void NodeReads::add(const cache::Decisions& decisions, int job, std::int64_t epoch,
@@ -68,7 +68,7 @@ void NodeReads::hurry(SampleId id, CacheActions& actions) {
 }
 
 void NodeReads::begin_next(CacheActions& actions) {
-  if (const auto read = background_.next()) begin(*read, false, actions);
+  while (const auto read = background_.next()) begin(*read, false, actions);
 }
 
 /// From each of the stores what it has, or from another cache node.

@@ -24,6 +24,7 @@ class NodeReads {
     bool is_real = false;             ///< math
     std::size_t most_of_batch = 0;    ///< samples that are read in advance at once, if one by one
     std::size_t most_of_package = 0;  ///< samples of any read in advance
+    std::size_t concurrent = 1;       ///< reads in advance at the same time
   };
   explicit NodeReads(const Setting& setting);
 
@@ -38,13 +39,13 @@ class NodeReads {
   void read_instead(const SampleRead& read, std::size_t position, CacheActions& actions) const;
   /// A batch waits for the sample, which may have been decided to be read in advance.
   void hurry(SampleId id, CacheActions& actions);
-  /// The next one in advance, if none is under way.
+  /// The next ones in advance, as many as may be under way.
   void begin_next(CacheActions& actions);
 
   /// A read in advance has ended.
   void note_end() { background_.note_end(); }
   bool reads_in_advance() const { return background_.is_running(); }
-  bool has_nothing_in_advance() const { return background_.is_empty() && !background_.is_running(); }
+  bool has_nothing_to_begin() const { return background_.is_empty(); }
 
   /// In flight from another node, or to be read there.
   bool is_from_peer(SampleId id) const { return from_peers_.contains(id); }

@@ -59,13 +59,15 @@ CacheService::Setting service_setting(std::span<const ServedJob> jobs, const Rea
                     .places = places,
                     .is_real = is_real,
                     .most_of_batch = static_cast<std::size_t>(largest_own_batch(jobs)),
-                    .most_of_package = most_samples_of_read(jobs)},
+                    .most_of_package = most_samples_of_read(jobs),
+                    .concurrent = static_cast<std::size_t>(data.background_reads())},
           .tiers = {.manifest = data.manifest(),
                     .is_real = is_real,
                     .has_disk = data.has_disk_tier(),
                     .disk = places.disk()},
           .room = data.cache_tiers().front(),
-          .reads_ahead = data.cache_factory().needs.idle};
+          .reads_ahead = data.cache_factory().needs.idle,
+          .is_continuous = data.reads_continuously()};
 }
 
 }  // namespace tandem

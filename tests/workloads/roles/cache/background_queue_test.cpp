@@ -32,6 +32,20 @@ TEST(BackgroundQueue, OneIsMadeAtATime) {
   EXPECT_TRUE(reads.is_empty());
 }
 
+TEST(BackgroundQueue, AsManyAreMadeAtTheSameTimeAsItIsTold) {
+  constexpr std::size_t concurrent = 2;
+  BackgroundQueue reads(1, 8, concurrent);
+  reads.add(
+      reading({{{1}, cache::Why::package}, {{2}, cache::Why::package}, {{3}, cache::Why::package}}), 0);
+  for (const SampleId id : {1, 2}) {
+    EXPECT_EQ(reads.next()->ids, (Ids{id}));
+    reads.note_begun(1);
+  }
+  EXPECT_FALSE(reads.next());
+  reads.note_end();
+  EXPECT_EQ(reads.next()->ids, (Ids{3}));
+}
+
 TEST(BackgroundQueue, SingleSamplesAreReadTogetherUpToABatch) {
   BackgroundQueue reads(3, 8);
   reads.add(reading({{{1}, cache::Why::prefetch},

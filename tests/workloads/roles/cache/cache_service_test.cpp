@@ -239,5 +239,18 @@ TEST_F(CacheServices, NothingIsReadInAdvanceWhileABatchWaits) {
   EXPECT_EQ(cache_sum(node.journal, "tier0").samples, 1);
 }
 
+TEST_F(CacheServices, ContinuousReadsInAdvanceBeginWhileABatchWaits) {
+  Experiment experiment = reading(20);
+  experiment.data.cache = "hoard";
+  experiment.data.background = BackgroundReads::continuous;
+  experiment.data.loaders = 1;
+  const Job of = job(experiment);
+  PlayedNode node(of);
+  EXPECT_TRUE(node.want(1, {0}).ends_with("store 0")) << "read for the batch, before what memory has room for";
+  const std::string ahead = node.idle();
+  EXPECT_TRUE(ahead.starts_with("ahead store")) << ahead;
+  EXPECT_EQ(node.idle(), "") << "as many as the node has loaders";
+}
+
 }  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -153,7 +153,7 @@ TEST_F(LocalCommits, EachHostHasThePartsOfItsRanks) {
 /// From the latest commit of which all parts are there, on the same hosts.
 TEST_F(LongLocalCommits, AreResumed) {
   const std::string commits =
-      "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set "
+      "--set checkpoint.policy=fixed --set checkpoint.options.interval=3 --set checkpoint.at_end=false --set "
       "checkpoint.to=local --set checkpoint.keep=3 ";
   succeeds("simulate " + experiment(14, commits) + " --out whole");
   succeeds("simulate " + experiment(10, commits) + " --out first");

@@ -115,7 +115,8 @@ TEST_F(LongJobSignals, NoGraceMeansNoCommit) {
 TEST_F(LongJobSignals, AWarnedRankMayDie) {
   const std::string words = job(
       3000,
-      "--set evaluate_every=0 --set checkpoint.policy=on-warning --set transience.notice=600s --decisions");
+      "--set evaluate_every=0 --set checkpoint.policy=on-warning --set checkpoint.at_end=false --set "
+      "transience.notice=600s --decisions");
   succeeds("simulate " + words + " --out whole");
   EXPECT_TRUE(results("whole").journal.commits.empty());
   const auto told = killed(words, {{has_begun(0), "1", 0.4, "-USR1"}, {any_commit, "1", 0.0, "-KILL"}});

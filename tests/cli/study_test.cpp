@@ -167,6 +167,23 @@ TEST_F(LongStudy, TakesTheVariantsOfAnExperiment) {
   EXPECT_EQ(read(line_.folder() / "out" / "report.json").at("configurations").size(), 2U);
 }
 
+/// As published: iCache ahead of the others, and each of its parts shortens the job.
+TEST_F(LongStudy, EachPartOfICacheShortensAJobWhoseStoreIsTheLimit) {
+  const auto result = line_.tandem("study " + testing::source_folder() +
+                                   "/workloads/studies/icache_parts.yaml --out parts -q");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  std::map<std::string, double> makespans;
+  const json report = read(line_.folder() / "parts" / "report.json");
+  for (const json& own : report.at("configurations"))
+    if (own.at("group") == "cache_capacity=942kB") makespans[own.at("variant")] = own.at("makespan_s");
+  const double whole = makespans.at("whole");
+  for (const char* without : {"when-idle", "no-packages", "no-substitution", "no-L-cache"})
+    EXPECT_GT(makespans.at(without), 1.03 * whole) << without;
+  EXPECT_GT(makespans.at("minio"), 1.1 * whole);
+  EXPECT_NEAR(makespans.at("quiver"), makespans.at("minio"), 0.01 * makespans.at("minio"));
+  EXPECT_GT(makespans.at("lru"), makespans.at("minio"));
+}
+
 TEST_F(Study, ListNamesItsConfigurations) {
   const auto result = line_.tandem("study study.yaml --list");
   EXPECT_EQ(result.exit_code, 0);

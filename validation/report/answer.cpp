@@ -119,6 +119,18 @@ std::optional<Interval> interval_of(const StudyResult& own, const Measure& measu
   return measure.key == "makespan_s" ? own.intervals.makespan_s : std::nullopt;
 }
 
+/// Jobs of as many epochs with different samplers, which need not draw all samples in each: samples per
+/// second do not compare them.
+bool draw_different_samples(const Simulations& worked) {
+  std::set<std::string> samplers;
+  for (const StudyResult* own : worked) {
+    const auto& stop = own->experiment.stop;
+    if (stop.epochs == 0.0 || stop.rounds > 0 || stop.seconds > Seconds(0)) return false;
+    samplers.insert(own->experiment.data.sampling);
+  }
+  return samplers.size() > 1;
+}
+
 std::vector<Measure> measures_of(const Simulations& worked) {
   const auto any = [&](const auto& is_so) { return std::ranges::any_of(worked, is_so); };
   std::vector<Measure> measures;
@@ -133,8 +145,9 @@ std::vector<Measure> measures_of(const Simulations& worked) {
   } else if (std::ranges::all_of(worked, [](const StudyResult* own) { return !own->curve.empty(); })) {
     measures.push_back({"last_accuracy", "accuracy at the end", "the most accurate", Unit::count, true});
   }
-  const bool is_time =
-      any([](const StudyResult* own) { return !own->job.empty() || own->membership.has_value(); });
+  const bool is_time = draw_different_samples(worked) || any([](const StudyResult* own) {
+                         return !own->job.empty() || own->membership.has_value();
+                       });
   if (is_time)
     measures.push_back({"makespan_s", "time of the job", "the first to finish", Unit::seconds, false});
   else

@@ -127,6 +127,9 @@ class ICache final : public CachePolicy {
   }
 
   void on_idle(Bytes room, Decisions& decisions) override {
+    // An epoch of all samples has none of low importance, and says nothing about the packages.
+    if (std::ranges::all_of(jobs_, [](const JobView& job) { return !job.is_active || job.low.empty(); }))
+      return;
     std::int64_t left = room.count();
     const auto in_set = [this](SampleId id) { return is_low_of_any(id); };
     const auto wants = [this](SampleId id) { return is_needed(id) && !holds(id); };

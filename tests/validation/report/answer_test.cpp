@@ -142,6 +142,13 @@ TEST(Answer, ComparesByTheTimeToTheTargetThenByAccuracyThenByTheTimeOfTheJob) {
   StudyResult restarted = fast("bsp", 100);
   restarted.membership = MembershipSummary{.departures = 1};
   EXPECT_THAT(measures(answer_to({restarted})), ElementsAre("makespan_s"));
+  // Of other samplers, an epoch may have fewer samples.
+  StudyResult all = fast("lru", 100), some = fast("icache", 100);
+  for (StudyResult* own : {&all, &some}) own->experiment.stop = {.epochs = 3.0};
+  some.experiment.data.sampling = "importance";
+  EXPECT_THAT(measures(answer_to({all, some})), ElementsAre("makespan_s"));
+  some.experiment.data.sampling = all.experiment.data.sampling;
+  EXPECT_THAT(measures(answer_to({all, some})), ElementsAre("throughput"));
 }
 
 TEST(Answer, AGridBecomesPanelsWithOneAxisAcross) {

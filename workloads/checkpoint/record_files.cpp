@@ -374,7 +374,8 @@ void keep_records(const std::string& directory, const RankAssignment& assignment
 void write_announced(const std::string& directory, const AnnouncedCheckpoint& checkpoint) {
   const json text = {
       {"round", checkpoint.round}, {"samples", checkpoint.samples}, {"taken_s", checkpoint.taken.count()}};
-  write_own_file(announced_path(directory, checkpoint.round), text.dump() + '\n');
+  // Each of several servers announces it.
+  write_whole_file(announced_path(directory, checkpoint.round), text.dump() + '\n');
 }
 
 std::string announced_path(const std::string& directory, std::int64_t round) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -208,6 +209,24 @@ TEST_F(Recording, IncompleteOrOtherFilesAreRefused) {
   EXPECT_THROW(record_marks(directory(), own.roster().assignment(1)), ConfigError);
   std::ofstream(path, std::ios::trunc) << "something else\n";
   EXPECT_THROW(record_marks(directory(), own.roster().assignment(1)), ConfigError);
+}
+
+/// As servers do that share a model.
+TEST(AnnouncedCheckpoint, IsWrittenBySeveralRanksAtTheSameTime) {
+  const testing::TemporaryFolder folder;
+  const std::string directory = folder.path().string();
+  std::filesystem::create_directories(directory + "/checkpoints");
+  constexpr int times = 300;
+  const auto announce = [&] {
+    for (int time = 0; time < times; ++time) write_announced(directory, {.round = 50, .samples = 1600});
+  };
+  auto other = std::async(std::launch::async, announce);
+  EXPECT_NO_THROW(announce());
+  EXPECT_NO_THROW(other.get());
+  std::filesystem::create_directories(directory + "/checkpoints/round_00000050.pt");
+  const auto found = announced_in(directory);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().samples, 1600);
 }
 
 }  // namespace TANDEM_FILE

@@ -1,25 +1,40 @@
 #include "workloads/checkpoint/commit_line.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "workloads/protocol.hpp"
 
 namespace tandem {
 
-void CommitLine::listen(Rank decider) {
+CommitLine::CommitLine(Context& context, const CommitGroup& group, const WaitForRank& wait)
+    : context_(context), group_(group), wait_(wait), knowledge_(group.plan().ahead) {}
+
+void CommitLine::begin(std::int64_t round) {
+  knowledge_.begin(round, group_.view());
   context_.wait_all(listening_);
   listening_.clear();
   context_.wait_all(told_);
   told_.clear();
   listeners_.clear();
-  decider_ = decider;
-  // Those about the rounds ahead, and two about a commit that is complete.
-  const int messages = ahead_ > 0 ? ahead_ + 3 : 1;
-  for (int message = 0; message < messages; ++message) post();
+  if (group_.listens()) {
+    // Those about the rounds ahead, and two about a commit that is complete.
+    const int messages = group_.plans_on_stream() ? group_.plan().ahead + 3 : 1;
+    for (int message = 0; message < messages; ++message) post();
+  }
+  if (!group_.decides()) return;
+  listeners_ = group_.listeners();
+  if (group_.confirms_records()) expect_records();
 }
 
-void CommitLine::post() { listening_.push_back(protocol::receive<"commits">(context_, decider_)); }
+void CommitLine::expect_records() {
+  tally_.expect(group_.recorders());
+  for (const Rank worker : group_.recorders())
+    records_.push_back({worker, protocol::receive<"commits">(context_, worker)});
+}
+
+void CommitLine::post() { listening_.push_back(protocol::receive<"commits">(context_, group_.decider())); }
 
 /// A message that ends otherwise is of a rank that has departed: the next one decides about later rounds.
 void CommitLine::take(const Completion& heard) {
@@ -35,23 +50,23 @@ void CommitLine::take(const Completion& heard) {
 void CommitLine::send_recorded(std::int64_t round) {
   knowledge_.note_recorded(round);
   if (!replied_.empty()) context_.wait(replied_);
-  replied_ = protocol::send<"commits">(context_, decider_,
+  replied_ = protocol::send<"commits">(context_, group_.decider(),
                                        protocol::Stored{.round = static_cast<std::int32_t>(round)});
 }
 
-void CommitLine::lead(std::vector<Rank> listeners, std::int32_t view) {
-  context_.wait_all(listening_);
-  listening_.clear();
-  context_.wait_all(told_);
-  told_.clear();
-  listeners_ = std::move(listeners);
-  view_ = view;
+void CommitLine::send_all_recorded() { send_recorded(std::numeric_limits<std::int32_t>::max()); }
+
+std::int64_t CommitLine::unrecorded() {
+  if (!group_.confirms_records()) return 0;
+  hear();
+  return knowledge_.unrecorded();
 }
 
-void CommitLine::expect_records(std::span<const Rank> workers) {
-  tally_.expect(workers);
-  for (const Rank worker : workers)
-    records_.push_back({worker, protocol::receive<"commits">(context_, worker)});
+void CommitLine::await(std::int64_t round) {
+  if (!group_.plans_on_stream()) return;
+  while (listens() && !knowledge_.knows(round))
+    if (const auto heard = wait_(listening_.front())) take(*heard);
+  hear();
 }
 
 void CommitLine::send(const protocol::Planned& planned) { tell(planned, listeners_); }
@@ -60,7 +75,7 @@ void CommitLine::send(const protocol::Planned& planned) { tell(planned, listener
 void CommitLine::send_complete(std::int64_t round) {
   complete_ = round;
   const protocol::Complete complete{
-      .round = static_cast<std::int32_t>(round), .view = view_, .counts = !tally_.is_used()};
+      .round = static_cast<std::int32_t>(round), .view = group_.view(), .counts = !tally_.is_used()};
   knowledge_.hear(complete);
   if (!tally_.is_used()) return tell(complete, listeners_);
   std::vector<Rank> workers;
@@ -70,7 +85,7 @@ void CommitLine::send_complete(std::int64_t round) {
 
 void CommitLine::send_failed(std::int64_t round) {
   const protocol::Complete failed{
-      .round = static_cast<std::int32_t>(round), .view = view_, .counts = false, .failed = true};
+      .round = static_cast<std::int32_t>(round), .view = group_.view(), .counts = false, .failed = true};
   knowledge_.hear(failed);
   tell(failed, listeners_);
 }
@@ -82,7 +97,8 @@ void CommitLine::tell(const protocol::NoteOf<"commits">& note, std::span<const R
 }
 
 void CommitLine::hear() {
-  while (listens() && !next().empty() && context_.is_done(next())) take(context_.wait(next()));
+  while (listens() && !listening_.front().empty() && context_.is_done(listening_.front()))
+    take(context_.wait(listening_.front()));
   if (complete_ > knowledge_.counted()) hear_records();
 }
 
@@ -95,7 +111,7 @@ void CommitLine::hear_records() {
   if (records_.empty() || tally_.by_all() <= knowledge_.counted()) return;
   // Workers that have ended have written all.
   const protocol::Complete counts{.round = static_cast<std::int32_t>(std::min(tally_.by_all(), complete_)),
-                                  .view = view_};
+                                  .view = group_.view()};
   knowledge_.hear(counts);
   tell(counts, listeners_);
 }

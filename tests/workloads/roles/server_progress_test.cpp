@@ -111,33 +111,33 @@ std::int64_t of_all(const RecordedCommits& commits) {
 }
 
 TEST(RecordedCommits, AreThoseOfWhichAllMembersHaveHeard) {
-  RecordedCommits commits(2);
-  commits.on_push(0, 4, false);
-  commits.on_push(1, 2, false);
+  RecordedCommits commits(2, false);
+  commits.on_push(0, 4);
+  commits.on_push(1, 2);
   EXPECT_EQ(of_all(commits), 2);
-  commits.on_push(1, 6, false);
+  commits.on_push(1, 6);
   EXPECT_EQ(of_all(commits), 4);
   EXPECT_EQ(commits.up_to([](int worker) { return worker == 1; }), 6);
 }
 
 TEST(RecordedCommits, OfOneThatIsAnnouncedInAdvanceOnlyTheOneBeforeIsSure) {
-  RecordedCommits commits(1);
-  commits.on_push(0, 4, true);
+  RecordedCommits commits(1, true);
+  commits.on_push(0, 4);
   EXPECT_EQ(of_all(commits), 0);
-  commits.on_push(0, 8, true);
+  commits.on_push(0, 8);
   EXPECT_EQ(of_all(commits), 4);
-  commits.on_push(0, 8, true);
+  commits.on_push(0, 8);
   EXPECT_EQ(of_all(commits), 4);
 }
 
 TEST(RecordedCommits, OfANewcomerNothingCountsBeforeItHasPushed) {
-  RecordedCommits commits(2);
-  commits.on_push(0, 4, false);
-  commits.on_push(1, 4, false);
+  RecordedCommits commits(2, false);
+  commits.on_push(0, 4);
+  commits.on_push(1, 4);
   commits.begin(1);
-  commits.on_push(0, 8, false);
+  commits.on_push(0, 8);
   EXPECT_EQ(of_all(commits), 8);
-  commits.on_push(1, 6, false);
+  commits.on_push(1, 6);
   EXPECT_EQ(of_all(commits), 6);
 }
 

@@ -58,6 +58,8 @@ struct CommitPlan {
     return is_enabled() && !by_members && (every == 0 || (announced_by_reply && deciders == 1));
   }
   bool is_decided_by_one() const { return announced_by_reply || every == 0; }
+  /// Replies do so before the round of the commit.
+  bool announces_ahead() const { return announced_by_reply && ahead > 0; }
 };
 
 struct CheckpointPlan {

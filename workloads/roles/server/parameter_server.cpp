@@ -100,7 +100,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
                 stop_),
       members_(setting_of_members(job, context.rank())),
       deals_(book_of(job, context.rank())),
-      recorded_(job.roster().workers().size()),
+      recorded_(job.roster().workers().size(), job.checkpoints().commits.announces_ahead()),
       lines_(context, model_, keys_of_pushes(plan_, model_),
              {.workers = job.roster().workers(),
               .requests_pulls = plan_.requests_pulls(),
@@ -170,7 +170,7 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
   updates_.on_push(worker, push);
   lines_.replies().on_push(worker);
   deals_.on_push(push.samples);
-  recorded_.on_push(worker, push.commit_round, commits.are_announced_ahead());
+  recorded_.on_push(worker, push.commit_round);
   progress_.count_push(worker, push);
   if (!is_coordinator_ || !gets_pushes_) commits.hear(push.commit_round);
   const Progress reached = progress_.progress(context_.now());
@@ -313,7 +313,7 @@ SavedState ParameterServer::current_state() {
 void ParameterServer::commit() {
   Commits& commits = checkpointing_.commits();
   if (steward_ && gets_pushes_)
-    commits.set_recorded(recorded_.up_to([this](int worker) { return members_.is_member(worker); }));
+    commits.own().set_recorded(recorded_.up_to([this](int worker) { return members_.is_member(worker); }));
   checkpointing_.commit(progress_.rounds(), progress_.samples());
   // Workers that come and go commit on their own. The reply says whether this part of the commit is written.
   if (steward_ && !gets_pushes_) lines_.replies().confirm(static_cast<std::int32_t>(commits.announced()));

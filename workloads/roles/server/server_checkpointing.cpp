@@ -19,7 +19,7 @@ ServerCheckpointing::ServerCheckpointing(const Job& job, Context& context, Journ
       accuracy_stop_(job, context),
       states_(job, context.rank()),
       records_(job, context.rank(), journal),
-      commits_(job, context, journal),
+      commits_(job, context, journal, [&context](Pending& until) { return context.wait(until); }),
       events_(job.real_math() && job.checkpoints().keeps_states()
                   ? events_path(job.spec().directory, job.roster().assignment(context.rank()))
                   : "") {}
@@ -42,7 +42,7 @@ void ServerCheckpointing::commit(std::int64_t round, std::int64_t samples) {
   if (is_evaluated && is_writer()) checkpoints_.note_due(round, samples);
   commits_.begin(round);
   PartOfCommit part{.model_stays = is_evaluated, .is_whole = records_.try_save({.round = round})};
-  if (commits_.keeps_files()) part.state = state_();
+  if (commits_.own().has_files()) part.state = state_();
   events_.flush_if_possible();
   if (holds_model_ && is_writer()) part.model = gather_model();
   commits_.write(std::move(part));

@@ -92,7 +92,6 @@ void Worker::follow_members() {
        .begins = [&commits](std::span<const int> members, std::int64_t rounds,
                             std::int32_t view) { commits.begin_view(members, rounds, view); },
        .serialise = [&commits](StateArchive& state) { commits.serialise_common(state); }});
-  commits.set_wait([this](Pending& until) { return members_->wait_or_regroup(until); });
   if (job_.is_restarted()) members_->continue_counts();
 }
 

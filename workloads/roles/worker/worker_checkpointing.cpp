@@ -15,7 +15,10 @@ WorkerCheckpointing::WorkerCheckpointing(const Job& job, Context& context, Journ
       accuracy_stop_(job, context),
       states_(job, context.rank()),
       records_(job, context, journal, records),
-      commits_(job, context, journal),
+      commits_(job, context, journal,
+               [&context, members = of_.members](Pending& until) {
+                 return members == nullptr ? context.wait(until) : members->wait_or_regroup(until);
+               }),
       evaluations_(job.checkpoints().schedule()) {
   if (job.checkpoints().evaluator == context.rank()) evaluation_.emplace(job, context, journal);
 }
@@ -95,7 +98,7 @@ void WorkerCheckpointing::note_interrupted(bool has_gradient) {
 
 void WorkerCheckpointing::save_state_if_due() {
   if (of_.progress.local_steps() > 0) return;
-  if (!states_.is_due(round())) return records_.note(mark(), commits_);
+  if (!states_.is_due(round())) return records_.note(mark(), commits_.line());
   records_.save(mark());
   states_.save(round(), of_.state());
 }
@@ -106,7 +109,7 @@ void WorkerCheckpointing::commit(const Ends& ends) {
     checkpoints_.note_due(of_.progress.job_rounds(), of_.progress.job_samples());
   commits_.begin(round());
   PartOfCommit part{.is_whole = records_.try_save(mark())};
-  if (commits_.keeps_files()) part.state = of_.state();
+  if (commits_.own().has_files()) part.state = of_.state();
   if (writes_checkpoints()) {
     const auto values = of_.replica.values();
     part.model.assign(values.begin(), values.end());

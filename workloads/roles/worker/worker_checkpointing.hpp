@@ -26,7 +26,7 @@ class WorkerCheckpointing {
   struct Of {
     const StepProgress& progress;
     Replica& replica;
-    const MemberExchange* members;      ///< null: all workers stay
+    MemberExchange* members;            ///< null: all workers stay
     std::function<SavedState()> state;  ///< of the worker, between an exchange and the next step
   };
   /// `records`: see WorkerRecords. The arguments must outlive it.
@@ -57,7 +57,7 @@ class WorkerCheckpointing {
   /// Writes what is due after the step, and evaluates. True: the job ends by its accuracy.
   bool is_reached_after_step(const Ends& ends, bool commits);
   /// After the last step.
-  void note_end() { records_.note_end(mark(), commits_); }
+  void note_end() { records_.note_end(mark(), commits_.line()); }
   /// When all workers have ended: what one of them does for all.
   void do_last_duties(const Ends& ends);
   /// See Worker::record_interrupted_step. `has_gradient`: of the step in progress.

@@ -8,17 +8,17 @@ WorkerRecords::WorkerRecords(const Job& job, Context& context, const Journal& jo
       own_(of_slot == nullptr ? std::make_optional<RecordFiles>(job, context.rank(), journal) : std::nullopt),
       files_(of_slot == nullptr ? *own_ : *of_slot) {}
 
-void WorkerRecords::note(const RecordMark& mark, Commits& commits) {
+void WorkerRecords::note(const RecordMark& mark, CommitLine& line) {
   if (servers_wait_ && heard_commit_ > noted_commit_ && files_.note_at_once(mark, context_.now()))
     noted_commit_ = heard_commit_;
-  const std::int64_t commit = commits.unrecorded();
+  const std::int64_t commit = line.unrecorded();
   if (commit == 0) return files_.note(mark, context_.now());
-  if (files_.note_at_once(mark, context_.now())) commits.note_recorded(commit);
+  if (files_.note_at_once(mark, context_.now())) line.send_recorded(commit);
 }
 
-void WorkerRecords::note_end(const RecordMark& mark, Commits& commits) {
+void WorkerRecords::note_end(const RecordMark& mark, CommitLine& line) {
   // Commits of the others count without it.
-  if (commits.awaits_records() && files_.note_at_once(mark, context_.now())) commits.note_all_recorded();
+  if (line.awaits_records() && files_.note_at_once(mark, context_.now())) line.send_all_recorded();
   if (servers_wait_) files_.note_at_once(mark, context_.now());
 }
 

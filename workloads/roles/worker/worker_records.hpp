@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "workloads/checkpoint/commits.hpp"
+#include "workloads/checkpoint/commit_line.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job/plan/job.hpp"
@@ -32,9 +32,9 @@ class WorkerRecords {
   void save(const RecordMark& mark) { files_.save(mark); }
   bool try_save(const RecordMark& mark) { return files_.try_save(mark); }
   /// After an exchange without a state.
-  void note(const RecordMark& mark, Commits& commits);
+  void note(const RecordMark& mark, CommitLine& line);
   /// After the last step.
-  void note_end(const RecordMark& mark, Commits& commits);
+  void note_end(const RecordMark& mark, CommitLine& line);
   /// Its machine has departed after `mark`, with `open` steps since the last exchange, of which `of_step` is
   /// that in progress. Its last push may have arrived as a whole: with or without it, nothing of this worker
   /// is missing.

@@ -1,0 +1,73 @@
+// The ranks that commit together, what each of them has to do with a commit, and what they notify each other
+// of. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workloads/job/plan/job.hpp"
+
+namespace tandem {
+
+class CommitGroup {
+ public:
+  /// As the rank sees it when the job begins. `job` must outlive it.
+  CommitGroup(const Job& job, Rank rank);
+
+  /// Workers come and go, and those that are present commit together (CommitPlan::by_members).
+  bool changes() const { return plan_.by_members; }
+  /// From now on these commit, and the first of them decides. `view`: protocol::Stored. Pre: changes().
+  void begin_view(std::span<const int> workers, std::int32_t view);
+  bool is_in_view() const { return is_in_view_; }
+  std::int32_t view() const { return view_; }
+
+  const CommitPlan& plan() const { return plan_; }
+  Rank rank() const { return rank_; }
+  /// The rank that decides after which rounds the job commits.
+  Rank decider() const { return decider_; }
+  /// The ranks without whose part a commit is not complete.
+  std::span<const Rank> parts() const { return parts_; }
+  bool is_worker(Rank rank) const;
+  Bytes size_of(Rank rank) const;
+
+  // This rank:
+
+  bool decides() const { return has_part_ && rank_ == decider_; }
+  /// It writes its state with a commit.
+  bool has_part() const { return has_part_; }
+  /// And the commit is not complete without it.
+  bool is_awaited() const { return is_awaited_; }
+  bool writes_model() const { return rank_ == writer_; }
+  /// It learns of commits with the replies to its pushes.
+  bool hears_with_replies() const { return plan_.announced_by_reply && is_worker(rank_); }
+
+  /// The rank that decides sends a message about each round in advance.
+  bool plans_on_stream() const { return !plan_.announced_by_reply && plan_.ahead > 0; }
+  /// Workers finish different rounds: a commit counts when each has written its records up to it. The first
+  /// launch of a job that does not start again keeps no records.
+  bool confirms_records() const { return plan_.confirms_records && job_.generation() != nullptr; }
+  /// Those whose records count.
+  std::span<const Rank> recorders() const { return job_.roster().workers(); }
+  /// The rank that decides notifies the others which commits are complete.
+  bool announces_complete() const;
+  /// Another rank decides, and this one needs its messages: it has files that it removes, or commits or
+  /// records to write.
+  bool listens() const;
+  /// The ranks that listen to this one.
+  std::vector<Rank> listeners() const;
+
+ private:
+  const Job& job_;
+  const CommitPlan& plan_;
+  Rank rank_;
+  bool has_part_;
+  bool is_awaited_;
+  std::vector<Rank> parts_;
+  Rank decider_;
+  Rank writer_;
+  std::int32_t view_;
+  bool is_in_view_ = false;
+};
+
+}  // namespace tandem

@@ -1,0 +1,58 @@
+// The messages by which the ranks of a commit say that their parts are stored, and on the rank that decides,
+// what it has heard of the commit that is under way.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workloads/checkpoint/commit_group.hpp"
+#include "workloads/checkpoint/commit_line.hpp"
+#include "workloads/checkpoint/commit_protocol.hpp"
+#include "workloads/context.hpp"
+#include "workloads/protocol.hpp"
+
+namespace tandem {
+
+class StoredParts {
+ public:
+  /// The arguments must outlive it.
+  StoredParts(Context& context, const CommitGroup& group, const WaitForRank& wait);
+
+  /// This rank's part is stored, or could not be. Notifies the rank that decides, if the commit needs the
+  /// part.
+  void note(const protocol::Stored& part, Bytes size);
+  void finish();
+
+  // On the rank that decides:
+
+  /// The commit after `round` begins, of the group as it is now.
+  void open(std::int64_t round, Seconds started);
+  /// The commit does not count, whatever is stored.
+  void fail() { tally_.fail(); }
+  /// Takes the messages that have arrived, and waits for the others if asked to. While it waits, the view may
+  /// end, and the commit with it.
+  void collect(bool waits);
+  bool has_heard_of_all() const { return tally_.has_heard_of_all(); }
+  /// Ends the commit. Pre: has_heard_of_all().
+  CommitTally::Result close();
+  /// Another view of the members begins, and all messages of the last one have ended. True: a commit was
+  /// under way, which is not complete.
+  bool give_up();
+
+ private:
+  /// From another rank: its part of the commit that is under way.
+  struct Line {
+    Rank rank;
+    Pending next;  ///< Stored
+  };
+  bool take(Line& line, const Completion& stored);
+
+  Context& context_;
+  const CommitGroup& group_;
+  const WaitForRank& wait_;
+  CommitTally tally_;
+  std::vector<Line> lines_;
+  Pending sent_;  ///< the last Stored
+};
+
+}  // namespace tandem

@@ -127,4 +127,10 @@ Category category_of(const std::string& category) {
   return found == all.end() ? Category::other : found->second;
 }
 
+bool is_bare_node(std::string_view name) {
+  if (name == "torch::autograd::AccumulateGrad") return true;
+  const auto last = name.find_last_not_of("0123456789");
+  return last != std::string_view::npos && name.substr(0, last + 1).ends_with("Backward");
+}
+
 }  // namespace tandem::trace

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "workloads/trace/decimal_time.hpp"
 
@@ -65,5 +66,8 @@ enum class Category : std::uint8_t { other, host, device, launch, python };
 
 /// Accepts the names of 2021 ("Kernel", "Runtime", "Operator"), too.
 Category category_of(const std::string& category);
+/// Whether this is the name of a node of the backward pass as PyTorch before 1.10 records it: without
+/// evaluate_function.
+bool is_bare_node(std::string_view name);
 
 }  // namespace tandem::trace

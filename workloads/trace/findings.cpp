@@ -11,14 +11,6 @@
 namespace tandem::trace {
 namespace {
 
-Nanoseconds median(std::vector<Nanoseconds> values) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  if (values.size() % 2 == 1) return values[middle];
-  return values[middle - 1] + (values[middle] - values[middle - 1]) / 2;
-}
-
 std::string device_name(const Trace& trace) {
   std::map<std::int64_t, std::size_t> events;
   for (const auto& event : trace.device) ++events[event.device];

@@ -43,4 +43,12 @@ Spans clip(const Spans& sorted, Span limits) {
 
 Nanoseconds covered(const Spans& sorted, Span span) { return length(clip(sorted, span)); }
 
+Nanoseconds median(std::vector<Nanoseconds> times) {
+  if (times.empty()) return 0;
+  std::ranges::sort(times);
+  const std::size_t middle = times.size() / 2;
+  if (times.size() % 2 == 1) return times[middle];
+  return times[middle - 1] + (times[middle] - times[middle - 1]) / 2;
+}
+
 }  // namespace tandem::trace

@@ -1,4 +1,4 @@
-// Arithmetic of sets of times, each a sorted list of spans that do not touch.
+// Arithmetic of times, and of sets of times: sorted lists of spans that do not touch.
 #pragma once
 
 #include <vector>
@@ -18,5 +18,8 @@ Nanoseconds common(const Spans& a, const Spans& b);
 Spans clip(const Spans& sorted, Span limits);
 /// Time of `span` that `sorted` covers.
 Nanoseconds covered(const Spans& sorted, Span span);
+
+/// Of an even number the mean of the middle two; 0 of none.
+Nanoseconds median(std::vector<Nanoseconds> times);
 
 }  // namespace tandem::trace

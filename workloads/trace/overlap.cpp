@@ -15,13 +15,6 @@ struct Durations {
   std::vector<Nanoseconds> overlapped, alone;
 };
 
-double median(std::vector<Nanoseconds> values) {
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  const auto upper = static_cast<double>(values[middle]);
-  return values.size() % 2 == 1 ? upper : (static_cast<double>(values[middle - 1]) + upper) / 2;
-}
-
 std::map<Kernel, Durations> durations_of(const Trace& trace, const Steps& steps, const Spans& communication) {
   constexpr double mostly = 0.9;
   std::map<Kernel, Durations> kernels;
@@ -48,19 +41,19 @@ std::map<Kernel, Durations> durations_of(const Trace& trace, const Steps& steps,
 std::optional<OverlapSlowdown> overlap_slowdown(const Trace& trace, const Steps& steps,
                                                 const DeviceTimes& times) {
   // Shorter ones vary by more than communication slows them.
-  constexpr double shortest = 20'000;
+  constexpr Nanoseconds shortest = 20'000;
   OverlapSlowdown found;
-  double overlapped = 0, alone = 0;
+  Nanoseconds overlapped = 0, alone = 0;
   for (const auto& [kernel, durations] : durations_of(trace, steps, times.communication)) {
     if (durations.overlapped.empty() || durations.alone.empty()) continue;
-    const double own = median(durations.alone);
+    const Nanoseconds own = median(durations.alone);
     if (own < shortest) continue;
     ++found.kernels;
     overlapped += median(durations.overlapped);
     alone += own;
   }
   if (found.kernels == 0) return std::nullopt;
-  found.factor = overlapped / alone;
+  found.factor = static_cast<double>(overlapped) / static_cast<double>(alone);
   return found;
 }
 

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "workloads/trace/event.hpp"
+
 namespace tandem::trace {
 namespace {
 
@@ -138,12 +140,6 @@ class PhaseDivision {
 };
 
 }  // namespace
-
-bool is_bare_node(std::string_view name) {
-  if (name == "torch::autograd::AccumulateGrad") return true;
-  const auto last = name.find_last_not_of("0123456789");
-  return last != std::string_view::npos && name.substr(0, last + 1).ends_with("Backward");
-}
 
 StepPhases phases_of(const Trace& trace, const Steps& steps, std::size_t step) {
   PhaseDivision division(trace, steps.all[step].host);

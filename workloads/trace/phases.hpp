@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "workloads/trace/steps.hpp"
@@ -36,10 +35,6 @@ struct StepPhases {
   std::size_t kernels_between_nodes = 0;  ///< of the backward pass's thread
   std::vector<Layer> layers;              ///< in the order of the backward pass
 };
-
-/// Whether this is the name of a node of the backward pass as PyTorch before 1.10 records it: without
-/// evaluate_function.
-bool is_bare_node(std::string_view name);
 
 StepPhases phases_of(const Trace& trace, const Steps& steps, std::size_t step);
 

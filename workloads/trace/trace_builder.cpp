@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/trace/phases.hpp"
 
 namespace tandem::trace {
 namespace {
@@ -82,12 +81,12 @@ void TraceBuilder::add(const Event& event) {
   if (category == Category::other || is_left_out) return;
   // No step takes a day. Longer times would not add up in 64 bits.
   constexpr Nanoseconds longest = Nanoseconds{86'400} * 1'000'000'000;
-  if (!event.time || event.name.empty() || event.duration.value_or(0) > longest) {
+  if (!event.time || !event.duration || event.name.empty() || *event.duration > longest) {
     ++report.unusable_events;
     return;
   }
   // The profiler of some versions makes negative durations of very short kernels.
-  const Span span{*event.time, *event.time + std::max<Nanoseconds>(0, event.duration.value_or(0))};
+  const Span span{*event.time, *event.time + std::max<Nanoseconds>(0, *event.duration)};
   if (category == Category::device)
     add_device(event, span);
   else if (category == Category::launch)

@@ -26,7 +26,6 @@ bool is_left_out(const Event& event, Field field) {
          !event.name.starts_with("nn.Module: ");
 }
 
-/// The number of a text such as "25738".
 std::optional<int> small_number(std::int64_t number) {
   if (number < 0 || number > std::numeric_limits<int>::max()) return std::nullopt;
   return static_cast<int>(number);
@@ -34,8 +33,35 @@ std::optional<int> small_number(std::int64_t number) {
 
 }  // namespace
 
+void MetadataReader::key(const std::string& key, int depth) {
+  if (depth == 1) top_key_ = key;
+  key_ = key;
+}
+
+void MetadataReader::text(const std::string& value, int depth) {
+  constexpr std::size_t longest_name = 128, most_devices = 1024;
+  if (depth == 2 && top_key_ == "distributedInfo" && key_ == "backend")
+    metadata_.backend = value.substr(0, longest_name);
+  const bool is_device = depth == 3 && top_key_ == "deviceProperties" && key_ == "name";
+  if (is_device && metadata_.devices.size() < most_devices)
+    metadata_.devices[device_number_] = value.substr(0, longest_name);
+}
+
+void MetadataReader::number(std::int64_t value, int depth) {
+  if (depth == 1) {
+    if (key_ == "baseTimeNanoseconds" && nanoseconds_of(value / 1000)) metadata_.base = value;
+    if (key_ == "with_stack") metadata_.has_stacks = value != 0;
+    if (key_ == "record_shapes") metadata_.has_shapes = value != 0;
+  } else if (depth == 2 && top_key_ == "distributedInfo") {
+    if (key_ == "rank") metadata_.rank = small_number(value);
+    if (key_ == "world_size") metadata_.world_size = small_number(value);
+  } else if (depth == 3 && top_key_ == "deviceProperties" && key_ == "id") {
+    device_number_ = value;
+  }
+}
+
 JsonEvents::JsonEvents(TextSource& source, TraceBuilder& builder, std::function<void()> progress)
-    : source_(source), builder_(builder), progress_(std::move(progress)) {}
+    : source_(source), builder_(builder), progress_(std::move(progress)), metadata_(builder.metadata()) {}
 
 void JsonEvents::restart() {
   depth_ = list_depth_ = event_depth_ = collected_depth_ = 0;
@@ -87,7 +113,8 @@ bool JsonEvents::start_array(std::size_t) {
   const bool is_top = depth_ == 0;
   if (collected_depth_ > 0) collect("[");
   begin_nested();
-  if (is_top || (depth_ == 2 && event_depth_ == 0 && list_depth_ == 0 && top_key_ == "traceEvents")) {
+  if (is_top ||
+      (depth_ == 2 && event_depth_ == 0 && list_depth_ == 0 && metadata_.top_key() == "traceEvents")) {
     list_depth_ = depth_;
     has_list_ = true;
     is_list_ = is_list_ || is_top;
@@ -132,18 +159,15 @@ bool JsonEvents::key(std::string& value) {
       field_ = Field::args;
     return true;
   }
-  if (depth_ == 1) {
-    top_key_ = value;
-    is_execution_trace_ = is_execution_trace_ || value == "nodes";
-  }
-  key_ = value;
+  is_execution_trace_ = is_execution_trace_ || (depth_ == 1 && value == "nodes");
+  metadata_.key(value, depth_);
   return true;
 }
 
 bool JsonEvents::string(std::string& value) {
   source_.end_token();
   if (!is_in_event()) {
-    read_metadata(&value, std::nullopt);
+    metadata_.text(value, depth_);
     return true;
   }
   if (collected_depth_ > 0) {
@@ -176,7 +200,7 @@ bool JsonEvents::number_unsigned(std::uint64_t value) {
 bool JsonEvents::integer(std::int64_t value) {
   source_.end_token();
   if (!is_in_event())
-    read_metadata(nullptr, value);
+    metadata_.number(value, depth_);
   else if (collected_depth_ > 0)
     collect(std::to_string(value));
   else if (field_ == Field::time)
@@ -200,26 +224,6 @@ bool JsonEvents::number_float(double, const std::string& text) {
   else if (field_ == Field::duration)
     event_.duration = nanoseconds_of(text);
   return true;
-}
-
-/// A value outside of events. Whatever is not named here is skipped: hosts, users, jobs, paths.
-void JsonEvents::read_metadata(const std::string* text, std::optional<std::int64_t> number) {
-  Metadata& metadata = builder_.metadata();
-  constexpr std::size_t longest_name = 128;
-  if (depth_ == 1 && number) {
-    if (key_ == "baseTimeNanoseconds" && nanoseconds_of(*number / 1000)) metadata.base = *number;
-    if (key_ == "with_stack") metadata.has_stacks = *number != 0;
-    if (key_ == "record_shapes") metadata.has_shapes = *number != 0;
-  } else if (depth_ == 2 && top_key_ == "distributedInfo") {
-    if (number && key_ == "rank") metadata.rank = small_number(*number);
-    if (number && key_ == "world_size") metadata.world_size = small_number(*number);
-    if (text != nullptr && key_ == "backend") metadata.backend = text->substr(0, longest_name);
-  } else if (depth_ == 3 && top_key_ == "deviceProperties") {
-    constexpr std::size_t most_devices = 1024;
-    if (number && key_ == "id") device_number_ = *number;
-    if (text != nullptr && key_ == "name" && metadata.devices.size() < most_devices)
-      metadata.devices[device_number_] = text->substr(0, longest_name);
-  }
 }
 
 }  // namespace tandem::trace

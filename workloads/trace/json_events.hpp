@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include "workloads/trace/event.hpp"
@@ -12,6 +11,25 @@
 #include "workloads/trace/trace_builder.hpp"
 
 namespace tandem::trace {
+
+/// Takes ranks and devices from what stands outside of events. All else is skipped: hosts, users, jobs,
+/// paths.
+class MetadataReader {
+ public:
+  explicit MetadataReader(Metadata& metadata) : metadata_(metadata) {}
+  /// `depth`: how many objects and lists are open.
+  void key(const std::string& key, int depth);
+  void text(const std::string& value, int depth);
+  void number(std::int64_t value, int depth);
+  /// The last key of the outermost object.
+  const std::string& top_key() const { return top_key_; }
+
+ private:
+  Metadata& metadata_;
+  std::string top_key_;
+  std::string key_;
+  std::int64_t device_number_ = 0;
+};
 
 /// Errors: ConfigError for text that is nested too deeply.
 class JsonEvents {
@@ -47,15 +65,12 @@ class JsonEvents {
   bool end_value();
   void begin_nested();
   void collect(const std::string& value);
-  void read_metadata(const std::string* text, std::optional<std::int64_t> number);
 
   TextSource& source_;
   TraceBuilder& builder_;
   std::function<void()> progress_;
   Event event_;
-  std::string top_key_;  ///< of the outermost object
-  std::string key_;      ///< the last one outside of events
-  std::int64_t device_number_ = 0;
+  MetadataReader metadata_;
   std::uint64_t events_ = 0;
   int depth_ = 0;            ///< open objects and lists
   int list_depth_ = 0;       ///< of the list of events; 0: not in it

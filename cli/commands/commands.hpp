@@ -17,6 +17,7 @@ void add_cluster(CLI::App& app, int& exit_code);
 void add_data(CLI::App& app, int& exit_code);
 void add_discover(CLI::App& app, int& exit_code);
 void add_fit(CLI::App& app, int& exit_code);
+void add_import(CLI::App& app, int& exit_code);
 void add_init(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);

@@ -91,8 +91,8 @@ Trial trial_of(const std::string& example) {
   if (example.find("--resume") != std::string::npos || example.find("profile.json") != std::string::npos ||
       example.find("tables.json") != std::string::npos || begins("compare") || begins("study merge") ||
       begins("fit") || begins("cache ") || begins("view") || begins("report") || begins("cluster") ||
-      begins("calibrate") || begins("discover") || example.find("--cluster") != std::string::npos ||
-      example.find("--hosts") != std::string::npos)
+      begins("import") || begins("calibrate") || begins("discover") ||
+      example.find("--cluster") != std::string::npos || example.find("--hosts") != std::string::npos)
     return Trial::parsed_only;
   if (begins("simulate") || begins("run")) return Trial::with_cheap_settings;
   return Trial::names_only;

@@ -27,6 +27,8 @@
 #include "workloads/records/columns.hpp"
 #include "workloads/records/csv.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/trace/checks.hpp"
+#include "workloads/trace/read_trace.hpp"
 
 namespace tandem::fuzz {
 namespace {
@@ -243,6 +245,23 @@ void read_trace_zst(const std::string& input, const std::string& folder) {
   read_trace(folder + "/input.zst", {.type = "csv"});
 }
 
+/// A trace of PyTorch's profiler, and all that is found in it.
+void read_profiler_trace(const std::string& input, const std::string& folder) {
+  const auto traces = trace::read_traces(put(folder, "input.json", input), {});
+  std::vector<trace::RankFindings> findings;
+  for (const auto& one : traces) {
+    findings.push_back(trace::analyse(one));
+    trace::checks_of(one, findings.back());
+    trace::refusals_of(one, findings.back());
+    for (const auto& step : findings.back().steps)
+      if (step.window && step.parts->computation + step.parts->exposed_communication + step.parts->memory +
+                                 step.parts->idle !=
+                             *step.window)
+        std::abort();
+  }
+  if (traces.size() > 1) trace::check_of(trace::compare_ranks(traces, findings));
+}
+
 template <class Record>
 void read_csv(const std::string& input, const std::string& folder) {
   const auto records = from_csv<Record>(folder + "/input.csv", input);
@@ -297,6 +316,7 @@ const std::vector<Kind>& kinds() {
       {"idx_labels", read_idx_labels, false},
       {"cifar", read_cifar, false},
       {"shard_index", read_index, true},
+      {"trace", read_profiler_trace, true},
       {"trace_csv", read_trace_csv, true},
       {"trace_lcs", read_trace_lcs, false},
       {"trace_records", read_trace_records, false},

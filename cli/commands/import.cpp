@@ -1,0 +1,151 @@
+// `tandem import`: what traces of PyTorch's profiler say about a training job.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/shared/exit_codes.hpp"
+#include "cli/shared/output.hpp"
+#include "cli/shared/progress.hpp"
+#include "cli/shared/trace_text.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/trace/read_trace.hpp"
+
+namespace tandem::cli {
+namespace {
+
+using nlohmann::json;
+
+struct ImportOptions {
+  std::vector<std::string> traces;
+  std::vector<std::string> communication;
+  BreakdownKind breakdown = BreakdownKind::exact;
+  bool shows_layers = false;
+};
+
+std::vector<trace::Trace> read_all(const ImportOptions& options) {
+  trace::ReadOptions reading;
+  reading.communication.insert(reading.communication.end(), options.communication.begin(),
+                               options.communication.end());
+  std::vector<trace::Trace> traces;
+  for (const auto& path : options.traces) {
+    ProgressBar bar("reading " + path);
+    reading.progress = [&](double share) { bar.update(share); };
+    for (auto& one : trace::read_traces(path, reading)) traces.push_back(std::move(one));
+  }
+  std::ranges::stable_sort(traces, {},
+                           [](const trace::Trace& one) { return one.metadata.rank.value_or(-1); });
+  const auto twice = std::ranges::adjacent_find(traces, [](const auto& a, const auto& b) {
+    return a.metadata.rank.has_value() && a.metadata.rank == b.metadata.rank;
+  });
+  if (twice != traces.end())
+    throw ConfigError(fmt::format("import: expected one trace per rank, found two of rank {}: {} and {}",
+                                  *twice->metadata.rank, twice->name, std::next(twice)->name));
+  return traces;
+}
+
+void print_refusals(const std::string& file, const std::vector<trace::Refusal>& refusals) {
+  for (const auto& refusal : refusals)
+    print_error(fmt::format("{}: refused ({}): {}. {}", file, refusal.name, refusal.because, refusal.remedy));
+}
+
+void print_first(const trace::RankFindings& findings, const ImportOptions& options) {
+  fmt::print("{}{}{}", summary_text(findings), steps_table(findings), buckets_table(findings));
+  if (options.shows_layers) fmt::print("{}", layers_table(findings));
+  fmt::print("{}", breakdown_text(findings, options.breakdown));
+}
+
+void note_doubtful(const trace::RankFindings& findings) {
+  for (const auto& name : findings.doubtful_kernels)
+    print_note(fmt::format("{}: counted as computation: {}; if it communicates, give --communication",
+                           findings.file, name.substr(0, 60)));
+}
+
+/// Returns whether the traces can be imported.
+bool import_traces(const ImportOptions& options) {
+  const auto traces = read_all(options);
+  std::vector<trace::RankFindings> all;
+  json document = {{"ranks", json::array()}};
+  bool is_refused = false;
+  for (const auto& one : traces) {
+    const bool is_first = all.empty();
+    const auto& findings = all.emplace_back(trace::analyse(one));
+    const auto checks = trace::checks_of(one, findings);
+    const auto refusals = trace::refusals_of(one, findings);
+    document["ranks"].push_back(findings_document(findings, checks, refusals));
+    if (findings.device_events > 0) {
+      if (is_first)
+        print_first(findings, options);
+      else
+        fmt::print("\n{}", summary_text(findings));
+      fmt::print("{}", checks_text(checks, !is_first));
+      note_doubtful(findings);
+    }
+    std::fflush(stdout);
+    print_refusals(one.name, refusals);
+    is_refused = is_refused || !refusals.empty();
+  }
+  if (all.size() > 1) {
+    const auto match = trace::compare_ranks(traces, all);
+    const auto refusals = trace::refusals_of(match);
+    document["match"] = match_document(match);
+    if (refusals.empty()) fmt::print("{}", match_table(match, all));
+    fmt::print("{}", checks_text({trace::check_of(match)}, false));
+    std::fflush(stdout);
+    print_refusals("ranks", refusals);
+    is_refused = is_refused || !refusals.empty();
+  }
+  print_document(document);
+  return !is_refused;
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, int& exit_code) {
+  auto* command =
+      app.add_subcommand("import", "Print what traces of PyTorch's profiler say about a training job");
+  const auto options = std::make_shared<ImportOptions>();
+  command
+      ->add_option("TRACE", options->traces,
+                   "Files that export_chrome_trace or tensorboard_trace_handler wrote, one per rank, packed "
+                   "with gzip or not; or a tar archive of them")
+      ->required();
+  command
+      ->add_option(
+          "--breakdown", options->breakdown,
+          "exact: to the nanosecond, all steps; hta: as HolisticTraceAnalysis computes it, to compare "
+          "[exact]")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, BreakdownKind>{
+          {"exact", BreakdownKind::exact}, {"hta", BreakdownKind::hta}}));
+  command
+      ->add_option(
+          "--communication", options->communication,
+          "A part of the names of more kernels that communicate, besides nccl, rccl and hccl; may be "
+          "repeated")
+      ->type_name("TEXT");
+  command->add_flag("--layers", options->shows_layers, "Also print the nodes of the backward pass in order");
+  command->footer(
+      "Prints steps, phases, DDP buckets, where the GPU's time went, and checks of these figures; of "
+      "several\n"
+      "ranks also the collectives: transfer, waiting, the late rank. A trace whose job is not plain data\n"
+      "parallelism, or that is not complete, is refused with exit code 2. To record one, in train.py:\n"
+      "  profile(schedule=schedule(wait=5, warmup=3, active=6), record_shapes=True,\n"
+      "          on_trace_ready=lambda prof: prof.export_chrome_trace(\"trace.json.gz\")), and prof.step() "
+      "after "
+      "each step\n"
+      "Examples:\n"
+      "  tandem import trace.json.gz\n"
+      "  tandem import trace.json.gz --layers --breakdown hta\n"
+      "  tandem import rank0.json rank1.json --communication nvshmem");
+  command->callback([options, &exit_code] {
+    if (!import_traces(*options)) exit_code = exit_bad_input;
+  });
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,67 @@
+// The collectives of a trace: of NCCL's kernels, and of records of the CPU where no kernel was needed. Those
+// of the backward pass are DDP's buckets.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/trace/phases.hpp"
+#include "workloads/trace/steps.hpp"
+#include "workloads/trace/trace.hpp"
+
+namespace tandem::trace {
+
+enum class CollectiveKind {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  broadcast,
+  reduce,
+  point_to_point,
+  unknown
+};
+
+struct Collective {
+  CollectiveKind kind = CollectiveKind::unknown;
+  Nanoseconds launched = 0;        ///< by the CPU
+  std::optional<Span> kernel;      ///< none in a group of one rank
+  std::int64_t elements = 0;       ///< of the input; 0: not in the trace
+  std::int64_t element_bytes = 0;  ///< 0: not known
+  std::string dtype;               ///< "Float"; empty: not known
+  std::string group;
+  int group_size = 0;  ///< 0: not in the trace
+  std::optional<std::uint64_t> sequence;
+  std::optional<std::size_t> step;  ///< index
+  bool in_backward = false;
+  /// When its input was complete on the GPU: the end of the last other event that the step launched before
+  /// it.
+  std::optional<Nanoseconds> ready;
+
+  std::int64_t bytes() const { return elements * element_bytes; }
+};
+
+/// By the time of their launches. `phases`: of each step.
+std::vector<Collective> find_collectives(const Trace& trace, const Steps& steps,
+                                         const std::vector<StepPhases>& phases);
+
+/// A gradient bucket of DDP: an all-reduce of the backward pass.
+struct Bucket {
+  Collective collective;
+  Nanoseconds computation = 0;  ///< of the backward pass, launched after the bucket before this one
+};
+
+/// In the order of their launches.
+std::vector<Bucket> buckets_of(const Trace& trace, const Step& step, const StepPhases& phases,
+                               const std::vector<Collective>& collectives_of_step);
+
+CollectiveKind collective_kind(const std::string& name);
+std::string name_of(CollectiveKind kind);
+/// Bytes of an element of PyTorch's type, "Float", "c10::Half"; 0: not known.
+std::int64_t bytes_of_type(const std::string& dtype);
+/// "[[2,3],[4]]": 10 elements. A text that is no list of shapes has none.
+std::int64_t elements_of(const std::string& shapes);
+
+}  // namespace tandem::trace

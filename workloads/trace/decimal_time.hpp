@@ -1,0 +1,22 @@
+// Times of a trace: decimal text in microseconds, as whole nanoseconds. A double would keep only 0.25 us of a
+// time that counts from 1970.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tandem::trace {
+
+using Nanoseconds = std::int64_t;
+
+/// "1712195495520871.25", "1.5e3": rounded to the next nanosecond. Nothing for a text that is no number, or
+/// whose value does not fit.
+std::optional<Nanoseconds> nanoseconds_of(std::string_view microseconds);
+/// Nothing when the value does not fit.
+std::optional<Nanoseconds> nanoseconds_of(std::int64_t microseconds);
+
+/// The same time as a double in microseconds, as other programs hold it.
+double as_double(Nanoseconds time);
+
+}  // namespace tandem::trace

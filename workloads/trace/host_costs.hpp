@@ -1,0 +1,53 @@
+// What the CPU costs a step: launches that the GPU waits for, copies to the GPU, and the loader of samples.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "workloads/trace/steps.hpp"
+#include "workloads/trace/trace.hpp"
+
+namespace tandem::trace {
+
+/// Of all kernels that compute and have a launch.
+struct LaunchDelays {
+  std::size_t kernels = 0;
+  std::size_t prompt = 0;  ///< begin less than 25 us after their launch: the GPU had nothing else to do
+  std::size_t late = 0;    ///< launched after the kernel before them in their stream had ended
+  std::size_t early = 0;   ///< begin before their launch, by the clocks of the trace
+
+  double prompt_share() const { return share(prompt); }
+  double late_share() const { return share(late); }
+
+ private:
+  double share(std::size_t count) const {
+    return kernels == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(kernels);
+  }
+};
+
+/// Copies from the memory of the host to that of the GPU.
+struct Copies {
+  std::size_t count = 0;
+  std::int64_t bytes = 0;
+  Nanoseconds time = 0;
+  bool has_pageable = false;
+  bool has_pinned = false;
+  bool in_compute_stream = false;  ///< of the stream that has the most kernels
+};
+
+/// Time in the iterator of a DataLoader.
+struct LoaderTime {
+  std::size_t calls = 0;
+  Nanoseconds time = 0;
+  Nanoseconds gpu_idle = 0;  ///< the part in which the GPU has nothing to do: what loading costs
+};
+
+LaunchDelays launch_delays(const Trace& trace);
+/// The number of streams with at least 1 % of the kernels' computation.
+std::size_t compute_streams(const Trace& trace);
+Copies copies_of(const Trace& trace, const Step& step);
+/// `busy`: of the GPU.
+LoaderTime loader_time(const Trace& trace, const Step& step, const Spans& busy);
+
+}  // namespace tandem::trace

@@ -1,0 +1,22 @@
+// How much longer kernels take while the GPU communicates, from kernels that the steps run both ways.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "workloads/trace/steps.hpp"
+#include "workloads/trace/trace.hpp"
+
+namespace tandem::trace {
+
+struct OverlapSlowdown {
+  std::size_t kernels = 0;  ///< that ran both during communication and without it
+  double factor = 1;        ///< of their times, weighted by time
+};
+
+/// A kernel is the same in two steps if its name, grid and block are, and its place among those of the step.
+/// Only kernels of at least 20 us count. None where no kernel ran both ways.
+std::optional<OverlapSlowdown> overlap_slowdown(const Trace& trace, const Steps& steps,
+                                                const DeviceTimes& times);
+
+}  // namespace tandem::trace

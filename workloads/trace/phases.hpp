@@ -1,0 +1,41 @@
+// What a step computes: forward pass, backward pass and optimiser, and the layers in order. A kernel belongs
+// to the phase of the thread and time of its launch.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/trace/steps.hpp"
+#include "workloads/trace/trace.hpp"
+
+namespace tandem::trace {
+
+/// A node of the backward pass, with the operator of the forward pass that it belongs to.
+struct Layer {
+  std::string node;     ///< "ConvolutionBackward0"
+  std::string forward;  ///< "aten::conv2d"; empty where the trace does not say
+  std::string shapes;   ///< of the inputs of the forward operator, as JSON text; empty without record_shapes
+  std::string module;   ///< "nn.Module: Conv2d_3"; empty without with_stack
+  Nanoseconds forward_time = 0;
+  Nanoseconds backward_time = 0;
+  std::size_t kernels = 0;  ///< of the node
+};
+
+struct StepPhases {
+  Nanoseconds forward = 0;
+  Nanoseconds backward = 0;
+  Nanoseconds optimizer = 0;
+  Nanoseconds other = 0;  ///< launched by another thread than the forward pass's and outside of these phases
+  std::optional<Span> backward_pass;  ///< on the CPU, from the first node to the end of the last one
+  TextId backward_thread = 0;
+  std::size_t accumulated_gradients = 0;
+  std::size_t kernels_in_nodes = 0;
+  std::size_t kernels_between_nodes = 0;  ///< of the backward pass's thread
+  std::vector<Layer> layers;              ///< in the order of the backward pass
+};
+
+StepPhases phases_of(const Trace& trace, const Steps& steps, std::size_t step);
+
+}  // namespace tandem::trace

@@ -1,0 +1,79 @@
+// The text of one trace, character by character, for the JSON parser. It knows the offset of each character,
+// bounds the length of one token, and can continue behind broken text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/trace/packed_file.hpp"
+
+namespace tandem::trace {
+
+class TextSource {
+ public:
+  static constexpr std::uint64_t to_the_end = std::numeric_limits<std::uint64_t>::max();
+  /// A string or number that is longer is no part of a trace.
+  static constexpr std::uint64_t longest_token = std::uint64_t{16} << 20U;
+
+  /// The bytes `first`, which are read already, and then the next `size` bytes of the file.
+  TextSource(PackedFile& file, std::string name, std::vector<char> first, std::uint64_t size = to_the_end);
+
+  bool has_more() { return next_ < end_ || refill(); }
+  /// Pre: has_more().
+  char peek() const { return buffer_[next_]; }
+  void advance() { ++next_; }
+  /// Of the character that peek() returns, in the unpacked text.
+  std::uint64_t offset() const { return passed_ + next_; }
+
+  /// A token has ended here.
+  void end_token() { token_ = offset(); }
+  /// Moves to the next event, "{" and "ph", and puts `prefix` before it. False: there is none.
+  bool skip_to_event(const std::string& prefix);
+  const std::string& name() const { return name_; }
+  /// Reads what is left. Afterwards the file is at the first byte behind this text.
+  void skip_to_end();
+
+ private:
+  bool refill();
+
+  PackedFile& file_;
+  std::string name_;    ///< for messages
+  std::uint64_t left_;  ///< bytes of the file that belong to this text and are not in the buffer
+  std::vector<char> buffer_;
+  std::size_t next_ = 0;
+  std::size_t end_ = 0;
+  std::uint64_t passed_ = 0;  ///< characters of the text before the buffer
+  std::uint64_t token_ = 0;   ///< where the last token ended
+};
+
+/// An input iterator for nlohmann-json's parser.
+class Cursor {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = char;
+
+  Cursor() = default;
+  explicit Cursor(TextSource& source) : source_(&source) {}
+  char operator*() const { return source_->peek(); }
+  Cursor& operator++() {
+    source_->advance();
+    return *this;
+  }
+  /// The end of the text compares equal to a Cursor without one.
+  bool operator==(const Cursor& other) const { return is_at_end() == other.is_at_end(); }
+
+ private:
+  bool is_at_end() const { return source_ == nullptr || !source_->has_more(); }
+
+  TextSource* source_ = nullptr;
+};
+
+}  // namespace tandem::trace

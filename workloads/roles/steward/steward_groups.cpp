@@ -27,8 +27,8 @@ void StewardGroups::join(int slot, int incarnation) {
   agreement_.join(slot, incarnation);
 }
 
-void StewardGroups::advance(bool resumes) {
-  if (agreement_.begin(notices_.epoch()))
+void StewardGroups::advance(std::int64_t view, bool resumes) {
+  if (agreement_.begin(view))
     for (const int slot : agreement_.present())
       if (has_arrived_[static_cast<std::size_t>(slot)]) tell_change(slot);
   if (agreement_.has_lost_state())

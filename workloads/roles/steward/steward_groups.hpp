@@ -20,8 +20,7 @@ namespace tandem {
 class StewardGroups {
  public:
   /// `slots`: of workers, of which the first `first` begin. The arguments must outlive it.
-  StewardGroups(Context& context, StewardNotices& notices, std::span<const WorkerPlace> slots,
-                std::size_t first)
+  StewardGroups(Context& context, StewardNotices& notices, std::span<const Place> slots, std::size_t first)
       : context_(context),
         notices_(notices),
         slots_(slots),
@@ -35,9 +34,9 @@ class StewardGroups {
   bool hear(int slot, const Note& note);
   void leave(int slot) { agreement_.leave(slot); }
   void join(int slot, int incarnation);
-  /// Tells the workers of a change that has begun, and of the members once they agree. `resumes`: they may
-  /// train. Errors: WorldError when the model is lost.
-  void advance(bool resumes);
+  /// Tells the workers of a change that has begun, and of the members once they agree. `view`: number of the
+  /// present one. `resumes`: they may train. Errors: WorldError when the model is lost.
+  void advance(std::int64_t view, bool resumes);
   /// The job is over for all. `awaited`: what is awaited from them.
   void end(std::span<Pending> awaited);
 
@@ -49,7 +48,7 @@ class StewardGroups {
 
   Context& context_;
   StewardNotices& notices_;
-  std::span<const WorkerPlace> slots_;
+  std::span<const Place> slots_;
   Agreement agreement_;
   std::vector<bool> has_arrived_;                 ///< by slot: the occupant hears the steward's notes
   std::deque<std::vector<std::byte>> standings_;  ///< that were told

@@ -21,24 +21,12 @@ void StewardNotices::announce(Place& place) {
 
 void StewardNotices::on_event(Place& place, const MachineEvent& event) {
   using What = MachineEvent::What;
-  switch (event.what) {
-    case What::warned:
-      return record(place, "warned");
-    case What::departed:
-      record(place, "departed", to_text(event.how));
-      // A machine that waits has no occupant.
-      if (place.announced != event.incarnation) return;
-      place.is_gone = true;
-      if (!place.departs_by_itself) tell_occupancy(place, event.incarnation, std::max(event.at, Seconds(0)));
-      return;
-    case What::noticed:
-      return record(place, "noticed", to_text(event.how));
-    case What::ready:
-      place.incarnation = event.incarnation;
-      return record(place, "ready");
-    case What::refused:
-      return record(place, "refused");
-  }
+  if (event.what == What::ready) place.incarnation = event.incarnation;
+  record(place, to_text(event.what), cause_text(event));
+  // A machine that waits has no occupant.
+  if (event.what != What::departed || place.announced != event.incarnation) return;
+  place.is_gone = true;
+  if (!place.departs_by_itself) tell_occupancy(place, event.incarnation, std::max(event.at, Seconds(0)));
 }
 
 /// Places count as this launch does, and on its clock.

@@ -43,9 +43,8 @@ class StewardNotices {
   void record(const Place& place, const std::string& event, const std::string& cause = "");
   /// Of all workers.
   void record_job(const std::string& event);
-  /// Changes of the members.
-  std::int64_t epoch() const { return epoch_; }
-  void begin_epoch() { ++epoch_; }
+  /// Number of the view of the members, for what is recorded from now on.
+  void set_view(std::int64_t view) { epoch_ = view; }
 
  private:
   void tell_occupancy(const Place& place, int incarnation, Seconds departs);

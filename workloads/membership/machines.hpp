@@ -3,14 +3,18 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "policies/lifetimes/fates.hpp"
+#include "policies/vocabulary/choices.hpp"
+#include "policies/vocabulary/occupants.hpp"
 #include "policies/vocabulary/units.hpp"
 #include "workloads/experiment/experiment.hpp"
 
@@ -27,6 +31,20 @@ struct MachineEvent {
   Seconds notice{};       ///< of warned: until the machine departs
   bool for_good = false;  ///< of departed: no other machine can be had in the slot any more
 };
+
+/// As in membership.csv.
+template <>
+inline constexpr std::array<ChoiceName<MachineEvent::What>, 5> choice_names<MachineEvent::What> = {
+    {{MachineEvent::What::warned, "warned"},
+     {MachineEvent::What::departed, "departed"},
+     {MachineEvent::What::noticed, "noticed"},
+     {MachineEvent::What::ready, "ready"},
+     {MachineEvent::What::refused, "refused"}}};
+/// The same: of departures.
+inline std::string cause_text(const MachineEvent& event) {
+  using What = MachineEvent::What;
+  return event.what == What::departed || event.what == What::noticed ? to_text(event.how) : "";
+}
 
 /// The process of a slot has died, which nobody drew.
 struct SlotDeath {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
-#include "policies/recovery/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem {
@@ -17,24 +15,22 @@ constexpr int most_events = 1'000'000;
 
 RestartSteward::RestartSteward(Machines machines, std::unique_ptr<recovery::Policy> policy,
                                std::vector<std::string> hosts, std::vector<Needed> needed)
-    : machines_(std::move(machines)), policy_(std::move(policy)), workers_(static_cast<int>(hosts.size())) {
-  for (std::string& host : hosts) slots_.push_back({.host = std::move(host)});
-  for (Needed& machine : needed)
-    slots_.push_back({.host = std::move(machine.host), .roles = std::move(machine.roles)});
-  const Seconds begin(0);
-  for (int slot = policy_ ? 0 : workers_; slot < static_cast<int>(slots_.size()); ++slot) occupy(begin, slot);
-  if (policy_) give(begin, recovery::Started{begin, workers_});
-  start_ = begin;
-  members_ = admitted();
+    : workers_(static_cast<int>(hosts.size())),
+      slots_(slots_of(std::move(hosts), std::move(needed))),
+      // With a policy that asks again and again, a generation might have no end.
+      membership_({.workers = workers_, .slots = static_cast<int>(slots_.size()), .may_ask_again = false},
+                  std::move(machines), std::move(policy)) {
+  perform(membership_.begin(workers_));
   look_ahead();
 }
 
-/// As the job begins.
-void RestartSteward::occupy(Seconds now, int slot) {
-  Slot& of = slots_[static_cast<std::size_t>(slot)];
-  of.incarnation = machines_.occupy(slot, now);
-  of.is_there = of.is_member = true;
-  record(now, slot, "joined");
+std::vector<RestartSteward::Slot> RestartSteward::slots_of(std::vector<std::string> hosts,
+                                                           std::vector<Needed> needed) {
+  std::vector<Slot> slots;
+  for (std::string& host : hosts) slots.push_back({.host = std::move(host)});
+  for (Needed& machine : needed)
+    slots.push_back({.host = std::move(machine.host), .roles = std::move(machine.roles)});
+  return slots;
 }
 
 Seconds RestartSteward::begin_next() {
@@ -46,9 +42,10 @@ Seconds RestartSteward::begin_next() {
   // What happens at that very time belongs to it: a machine that is still there is had at once.
   while (!start_ || is_due(*start_)) {
     const auto complete = std::exchange(start_, std::nullopt);
-    if (!advance())
+    if (!membership_.next())
       throw WorldError(
           "the job gives up: machines have departed, and no other one is coming (recovery.policy)");
+    perform(membership_.take());
     if (complete) start_if_complete(*complete);
     if (++events > most_events)
       throw WorldError(
@@ -63,14 +60,14 @@ Seconds RestartSteward::begin_next() {
 
 /// Whether something happens to machines until then.
 bool RestartSteward::is_due(Seconds time) const {
-  const auto next = machines_.next();
+  const auto next = membership_.machines().next();
   return next && *next <= time;
 }
 
 /// Finds the end of the generation that runs: what the job does has no influence on its machines.
 void RestartSteward::look_ahead() {
-  for (int events = 0; !end_; ++events) {
-    if (!advance()) return;
+  for (int events = 0; !end_ && membership_.next(); ++events) {
+    perform(membership_.take());
     if (events > most_events)
       throw WorldError(
           "the job gives up: machines of workers that it lacks come up and depart without end while the "
@@ -78,85 +75,80 @@ void RestartSteward::look_ahead() {
   }
 }
 
-/// The slots of the workers that the policy has admitted.
-std::vector<int> RestartSteward::admitted() const {
-  std::vector<int> slots;
-  for (int slot = 0; slot < workers_; ++slot)
-    if (slots_[static_cast<std::size_t>(slot)].is_member) slots.push_back(slot);
-  return slots;
-}
-
 /// A machine that has departed unnoticed cannot start; the policy decides again when it knows.
 void RestartSteward::start_if_complete(Seconds now) {
-  const auto lacks_machine = [](const Slot& slot) { return slot.is_member && !slot.is_there; };
-  if (start_ || is_paused_ || std::ranges::any_of(slots_, lacks_machine)) return;
+  if (start_ || membership_.is_paused()) return;
+  for (int slot = 0; slot < static_cast<int>(slots_.size()); ++slot)
+    if ((is_needed(slot) || membership_.is_member(slot)) && !membership_.has_machine(slot)) return;
   start_ = now;
-  members_ = admitted();
+  members_ = membership_.members();
 }
 
 /// The policy starts all again: with a machine that has come up.
 void RestartSteward::end_if_changed(Seconds now) {
   if (!start_ || end_) return;
-  for (const int slot : admitted()) {
+  for (const int slot : membership_.members()) {
     if (std::ranges::binary_search(members_, slot)) continue;
-    const Slot& of = slots_[static_cast<std::size_t>(slot)];
-    end_ = {.at = now, .slot = slot, .incarnation = of.incarnation, .host = of.host};
+    end_ = {.at = now, .slot = slot, .incarnation = membership_.incarnation(slot), .host = at(slot).host};
     return;
   }
 }
 
-/// To the next event; false: there is none.
-bool RestartSteward::advance() {
-  std::optional<Seconds> next = machines_.next();
-  if (tick_ && (!next || *tick_ < *next)) next = tick_;
-  if (!next) return false;
-  if (const auto event = machines_.take(*next)) {
-    handle(*event);
-  } else if (tick_ && *tick_ <= *next) {
-    const Seconds now = *std::exchange(tick_, std::nullopt);
-    give(now, recovery::Tick{now});
-  }
-  return true;
+void RestartSteward::perform(const Membership::Step& step) {
+  constexpr Rank launcher = -1;
+  if (step.event)
+    decisions_.push_back(
+        {step.at, {launcher, "recovery", recovery::to_text(*step.event), recovery::to_text(step.decisions)}});
+  for (const MemberAction& action : step.actions) carry_out(action);
+  start_if_complete(step.at);
 }
 
-void RestartSteward::handle(const MachineEvent& event) {
-  using What = MachineEvent::What;
-  Slot& slot = slots_[static_cast<std::size_t>(event.slot)];
+void RestartSteward::carry_out(const MemberAction& action) {
+  using What = MemberAction::What;
+  switch (action.what) {
+    case What::machine:
+      return note_event(action);
+    case What::released:
+      TANDEM_CHECK(!start_, "a member was released while its generation runs, in slot", action.slot);
+      return record(action, to_text(action.what));
+    case What::requested:
+    case What::joined:
+      return record(action, to_text(action.what));
+    case What::restarted:
+      return end_if_changed(action.at);
+    case What::gave_up:
+      throw WorldError("the job gives up: " + action.why);
+    case What::paused:
+    case What::resumed:
+      return;
+  }
+}
+
+void RestartSteward::note_event(const MemberAction& action) {
+  const MachineEvent& event = action.machine;
+  record(action, to_text(event.what), cause_text(event));
   switch (event.what) {
-    case What::warned:
-      record(event.at, event.slot, "warned");
-      if (is_needed(event.slot)) return;
-      warnings_.push_back({event.at, event.at + event.notice, event.slot});
-      return give(event.at, recovery::Warned{event.at, event.slot, event.notice});
-    case What::departed:
+    case MachineEvent::What::warned:
+      if (!is_needed(event.slot)) warnings_.push_back({event.at, event.at + event.notice, event.slot});
+      return;
+    case MachineEvent::What::departed:
       return note_departure(event);
-    case What::noticed:
-      if (is_needed(event.slot)) {
-        record(event.at, event.slot, "noticed", to_text(event.how));
-        record(event.at, event.slot, "requested");
-        return machines_.request(event.slot, event.at);
-      }
-      if (std::exchange(slot.is_member, false)) ++epoch_;
-      record(event.at, event.slot, "noticed", to_text(event.how));
-      return give(event.at, recovery::Departed{event.at, event.slot, event.incarnation, event.how});
-    case What::ready:
-      slot.incarnation = event.incarnation;
-      slot.is_there = true;
-      record(event.at, event.slot, "ready");
-      if (is_needed(event.slot)) {
-        record(event.at, event.slot, "joined");
-        return start_if_complete(event.at);
-      }
-      return give(event.at, recovery::Ready{event.at, event.slot, event.incarnation});
-    case What::refused:
-      return refuse(event);
+    case MachineEvent::What::noticed:
+      if (!is_needed(event.slot)) return;
+      record(action, "requested");
+      return membership_.request(event.slot, action.at);
+    case MachineEvent::What::ready:
+      if (is_needed(event.slot)) record(action, "joined");
+      return;
+    case MachineEvent::What::refused:
+      if (is_needed(event.slot))
+        throw WorldError("the job gives up: no machine can be had any more for the " + at(event.slot).roles +
+                         " on '" + at(event.slot).host + "' (tandem:lifetime)");
+      return;
   }
 }
 
 void RestartSteward::note_departure(const MachineEvent& event) {
-  Slot& slot = slots_[static_cast<std::size_t>(event.slot)];
-  slot.is_there = false;
-  record(event.at, event.slot, "departed", to_text(event.how));
   if (!start_) {
     departed_meanwhile_.push_back(event.slot);
   } else if (!is_needed(event.slot) && !std::ranges::binary_search(members_, event.slot)) {
@@ -165,71 +157,23 @@ void RestartSteward::note_departure(const MachineEvent& event) {
     end_ = {.at = event.at,
             .slot = event.slot,
             .incarnation = event.incarnation,
-            .host = slot.host,
+            .host = at(event.slot).host,
             .how = event.how,
-            .roles = slot.roles};
+            .roles = at(event.slot).roles};
   }
 }
 
-void RestartSteward::refuse(const MachineEvent& event) {
-  record(event.at, event.slot, "refused");
-  if (is_needed(event.slot)) {
-    const Slot& slot = slots_[static_cast<std::size_t>(event.slot)];
-    throw WorldError("the job gives up: no machine can be had any more for the " + slot.roles + " on '" +
-                     slot.host + "' (tandem:lifetime)");
-  }
-  // Those that are there are enough. The policy, which would ask again for ever, hears no answer.
-  if (!is_paused_) return;
-  give(event.at, recovery::RequestFailed{event.at, event.slot});
-  throw WorldError("the job gives up: no machine can be had any more for worker " +
-                   std::to_string(event.slot) + " (transience.lifetime)");
-}
-
-void RestartSteward::give(Seconds now, const recovery::Event& event) {
-  constexpr Rank launcher = -1;
-  const recovery::Decisions decisions = recovery::decide(*policy_, event);
-  decisions_.push_back({now, {launcher, "recovery", recovery::to_text(event), recovery::to_text(decisions)}});
-  carry_out(now, decisions);
-}
-
-void RestartSteward::carry_out(Seconds now, const recovery::Decisions& decisions) {
-  for (const auto& decision : decisions) {
-    if (const auto* request = std::get_if<recovery::Request>(&decision)) {
-      record(now, request->slot, "requested");
-      machines_.request(request->slot, now);
-    }
-    if (const auto* admitted = std::get_if<recovery::Admit>(&decision)) {
-      slots_[static_cast<std::size_t>(admitted->slot)].is_member = true;
-      ++epoch_;
-      record(now, admitted->slot, "joined");
-    }
-    if (const auto* released = std::get_if<recovery::Release>(&decision)) {
-      TANDEM_CHECK(!start_, "a member was released while its generation runs, in slot", released->slot);
-      slots_[static_cast<std::size_t>(released->slot)].is_member = false;
-      ++epoch_;
-      record(now, released->slot, "released");
-    }
-    if (const auto* wake = std::get_if<recovery::WakeAt>(&decision)) tick_ = wake->at;
-    if (const auto* end = std::get_if<recovery::GiveUp>(&decision))
-      throw WorldError("the job gives up: " + end->why);
-    if (std::holds_alternative<recovery::Pause>(decision)) is_paused_ = true;
-    if (std::holds_alternative<recovery::Resume>(decision)) is_paused_ = false;
-    if (std::holds_alternative<recovery::Rollback>(decision)) end_if_changed(now);
-  }
-  start_if_complete(now);
-}
-
-void RestartSteward::record(Seconds now, int slot, const std::string& event, const std::string& cause) {
-  const Slot& of = slots_[static_cast<std::size_t>(slot)];
+void RestartSteward::record(const MemberAction& action, const std::string& event, const std::string& cause) {
+  const Slot& slot = at(action.slot);
   constexpr int no_worker = -1;
-  membership_.push_back({.time = now,
-                         .slot = is_needed(slot) ? no_worker : slot,
-                         .incarnation = of.incarnation,
-                         .host = of.host,
-                         .event = event,
-                         .cause = cause,
-                         .epoch = epoch_,
-                         .role = is_needed(slot) ? of.roles : "worker"});
+  records_.push_back({.time = action.at,
+                      .slot = is_needed(action.slot) ? no_worker : action.slot,
+                      .incarnation = membership_.incarnation(action.slot),
+                      .host = slot.host,
+                      .event = event,
+                      .cause = cause,
+                      .view = action.view,
+                      .role = is_needed(action.slot) ? slot.roles : "worker"});
 }
 
 }  // namespace tandem

@@ -1,6 +1,6 @@
 // When the generations of a job end whose machines may depart, and when and with which workers the next ones
-// begin: the fates of the machines, and a recovery policy. Pure, without a clock: the same object serves a
-// simulation and the launcher of a measured job.
+// begin, by its Membership. Pure, without a clock: the same object serves a simulation and the launcher of a
+// measured job.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "policies/recovery/policy.hpp"
 #include "workloads/membership/machines.hpp"
+#include "workloads/membership/membership.hpp"
 #include "workloads/records/records.hpp"
 
 namespace tandem {
@@ -55,7 +56,7 @@ class RestartSteward {
   const std::vector<int>& departed_meanwhile() const { return departed_meanwhile_; }
 
   /// What happens to the machines, and what the policy decides, up to the end of the generation that runs.
-  const std::vector<MembershipRecord>& membership() const { return membership_; }
+  const std::vector<MembershipRecord>& membership() const { return records_; }
   const std::vector<TimedDecision>& decisions() const { return decisions_; }
   /// That the machines of the generation that runs get until its end, and those that they have had.
   const std::vector<DrawnWarning>& warnings() const { return warnings_; }
@@ -64,38 +65,29 @@ class RestartSteward {
   struct Slot {
     std::string host;
     std::string roles = {};  ///< of a needed machine; empty: a worker's
-    int incarnation = 0;
-    bool is_there = false;   ///< its machine
-    bool is_member = false;  ///< as the policy knows
   };
+  static std::vector<Slot> slots_of(std::vector<std::string> hosts, std::vector<Needed> needed);
+  const Slot& at(int slot) const { return slots_.at(static_cast<std::size_t>(slot)); }
   bool is_needed(int slot) const { return slot >= workers_; }
-  void occupy(Seconds now, int slot);
-  bool advance();
   bool is_due(Seconds time) const;
   void look_ahead();
-  std::vector<int> admitted() const;
   void start_if_complete(Seconds now);
   void end_if_changed(Seconds now);
-  void handle(const MachineEvent& event);
+  void perform(const Membership::Step& step);
+  void carry_out(const MemberAction& action);
+  void note_event(const MemberAction& action);
   void note_departure(const MachineEvent& event);
-  void refuse(const MachineEvent& event);
-  void give(Seconds now, const recovery::Event& event);
-  void carry_out(Seconds now, const recovery::Decisions& decisions);
-  void record(Seconds now, int slot, const std::string& event, const std::string& cause = "");
+  void record(const MemberAction& action, const std::string& event, const std::string& cause = "");
 
-  Machines machines_;
-  std::unique_ptr<recovery::Policy> policy_;
-  int workers_;                   ///< slots of these come first
-  std::vector<Slot> slots_;       ///< then those of needed machines
-  std::optional<Seconds> tick_;   ///< that the policy has asked for
+  int workers_;              ///< slots of these come first
+  std::vector<Slot> slots_;  ///< then those of needed machines
+  Membership membership_;
   std::optional<Seconds> start_;  ///< of the generation that runs or is about to
   std::optional<End> end_;        ///< of that
   std::vector<int> members_;      ///< of that
   std::vector<int> departed_meanwhile_;
   std::vector<int> departed_apart_;  ///< while the generation runs without them
-  bool is_paused_ = false;           ///< by the policy
-  std::int64_t epoch_ = 0;
-  std::vector<MembershipRecord> membership_;
+  std::vector<MembershipRecord> records_;
   std::vector<TimedDecision> decisions_;
   std::vector<DrawnWarning> warnings_;
 };

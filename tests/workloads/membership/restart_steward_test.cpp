@@ -3,56 +3,22 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 #include <vector>
 
-#include "policies/lifetimes/catalog.hpp"
 #include "policies/recovery/replay.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "tests/workloads/membership/given_machines.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {
 
-struct Machine {
-  std::string times = {};  ///< lifetimes by slot and incarnation
-  int slots = 1;
-  Seconds detect{0};
-  Seconds start{0};
-  Seconds notice{0};
-  double time_scale = 1.0;
-  std::string model = "fixed";
-  std::string policy = "restart";
-  int least = 0;  ///< 0: all
-  std::map<std::string, OptionValue> options = {};
-  std::vector<SlotDeath> deaths = {};
-  int needed = 0;         ///< of the slots: machines without workers, in the last ones
-  bool in_place = false;  ///< another steward cares for the workers
-};
-
-std::unique_ptr<recovery::Policy> policy_of(const Machine& machine) {
-  const auto& entry = recovery::catalog().find(machine.policy);
-  const int workers = machine.slots - machine.needed;
-  return entry.make({.workers = workers,
-                     .slots = workers,
-                     .least = machine.least == 0 ? workers : machine.least,
-                     .options = Options::resolve(entry.name, entry.options, machine.options)});
-}
+using testing::policy_of;
+using Machine = testing::GivenMachines;
 
 RestartSteward steward_of(const Machine& machine) {
-  Experiment::Transience setting;
-  setting.lifetime = machine.model;
-  if (machine.model == "fixed") setting.options["times"] = machine.times;
-  if (machine.model == "trace") setting.options["events"] = machine.times;
-  setting.detect = machine.detect;
-  setting.start = machine.start;
-  setting.notice = machine.notice;
-  setting.time_scale = machine.time_scale;
-  const std::vector<std::size_t> zones(static_cast<std::size_t>(machine.slots), 0);
-  return {Machines(setting, lifetimes::make_fates(setting.lifetime, setting.options, 1, zones), zones.size(),
-                   machine.deaths),
-          machine.in_place ? nullptr : policy_of(machine),
-          std::vector<std::string>(static_cast<std::size_t>(machine.slots - machine.needed), "host"),
+  return {testing::machines_of(machine), machine.in_place ? nullptr : policy_of(machine),
+          std::vector<std::string>(static_cast<std::size_t>(machine.workers()), "host"),
           std::vector<RestartSteward::Needed>(static_cast<std::size_t>(machine.needed), {"s", "server"})};
 }
 
@@ -341,7 +307,7 @@ TEST(RestartSteward, NeededMachinesEndGenerationsAndAreRequestedAgain) {
   EXPECT_EQ(steward.decisions().size(), decisions) << "nothing for the policy to decide";
   EXPECT_EQ(events_of(steward, Seconds(65)), (Texts{"joined 0", "joined -1", "departed -1", "noticed -1",
                                                     "requested -1", "ready -1", "joined -1"}));
-  EXPECT_EQ(steward.membership().back().epoch, steward.membership().front().epoch);
+  EXPECT_EQ(steward.membership().back().view, steward.membership().front().view);
   // The next one lives until 95. Meanwhile the worker's departs, at 100, and its replacement is there at 125.
   EXPECT_EQ(steward.end_of_generation()->at, Seconds(95));
   EXPECT_EQ(steward.begin_next(), Seconds(125));

@@ -1,23 +1,18 @@
-// The steward: knows which machines there are, asks the recovery policy what to do when they depart or come
-// up, and tells servers and slots. Where workers exchange without servers, it leads their agreement on each
-// change.
-// When the steward's host departs, the job starts again.
-//
-// What happens to machines follows from their lifetimes and the policy alone. So where the job has started
-// again after a process died, the steward of the new launch decides all of it again, up to the launch, and
-// begins with the machines that there are then. It counts the time since the job began.
+// The steward of a job that continues in place: carries out what follows from its Membership, by notes to
+// servers and slots. Where workers exchange without servers, it leads their agreement on each change.
+// When the steward's host departs, the job starts again: the steward of the new launch lets its Membership
+// pass the time before that, and begins with the machines that there are then. It counts the time since the
+// job began.
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "policies/recovery/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/job/plan/job.hpp"
-#include "workloads/membership/machines.hpp"
+#include "workloads/membership/membership.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/steward/place.hpp"
@@ -38,7 +33,7 @@ class Steward {
   using MembershipNote = protocol::NoteOf<"membership">;
 
   void start();
-  void occupy_first_slots();
+  void begin();
   void catch_up(Seconds launched);
   void begin_again();
   std::optional<Seconds> next_event() const;
@@ -50,32 +45,28 @@ class Steward {
   void give_up_in_vain();
   void pass_time(Seconds time);
   void hear_end(std::size_t decider);
-  void handle(const MachineEvent& event);
-  void give(const recovery::Event& event);
-  void carry_out(const recovery::Decisions& decisions);
-  void admit(int slot);
+  void end_joins();
+  void perform(const Membership::Step& step);
+  void carry_out(const MemberAction& action);
+  void admit(const MemberAction& joined);
   void note_joined(int slot);
   void note_left(int slot, int incarnation);
-  void pause(bool paused);
   void tell_deciders(const MembershipNote& note);
-  WorkerPlace& at(int slot) { return slots_.at(static_cast<std::size_t>(slot)); }
+  Place& at(int slot) { return slots_.at(static_cast<std::size_t>(slot)); }
 
   const Job& job_;
   Context& context_;
   Journal& journal_;
   StewardNotices notices_;
-  Machines machines_;
-  std::unique_ptr<recovery::Policy> policy_;
-  std::vector<WorkerPlace> slots_;
+  Membership membership_;
+  std::vector<Place> slots_;
   std::span<const Rank> deciders_;
   StewardNodes nodes_;
   std::optional<StewardGroups> groups_;  ///< of workers without servers
   /// Ends of deciders and nodes; without servers, the next note of each worker; then the next event.
   std::vector<Pending> awaited_;
-  std::optional<Seconds> tick_;  ///< that the policy has asked for
   std::size_t running_deciders_;
   bool has_told_end_ = false;  ///< to the deciders
-  bool is_paused_ = false;
 };
 
 }  // namespace tandem

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/exchange/slots_of_epoch.hpp"
+#include "workloads/exchange/slots_of_view.hpp"
 #include "workloads/membership/agreement.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/roles/steward/place.hpp"
@@ -20,8 +20,7 @@ namespace tandem {
 class StewardGroups {
  public:
   /// `slots`: of workers, of which the first `first` begin. The arguments must outlive it.
-  StewardGroups(Context& context, StewardNotices& notices, std::span<const WorkerPlace> slots,
-                std::size_t first)
+  StewardGroups(Context& context, StewardNotices& notices, std::span<const Place> slots, std::size_t first)
       : context_(context),
         notices_(notices),
         slots_(slots),
@@ -35,21 +34,21 @@ class StewardGroups {
   bool hear(int slot, const Note& note);
   void leave(int slot) { agreement_.leave(slot); }
   void join(int slot, int incarnation);
-  /// Tells the workers of a change that has begun, and of the members once they agree. `resumes`: they may
-  /// train. Errors: WorldError when the model is lost.
-  void advance(bool resumes);
+  /// Tells the workers of a change that has begun, and of the members once they agree. `view`: number of the
+  /// present one. `resumes`: they may train. Errors: WorldError when the model is lost.
+  void advance(std::int64_t view, bool resumes);
   /// The job is over for all. `awaited`: what is awaited from them.
   void end(std::span<Pending> awaited);
 
  private:
   void tell_change(int slot);
   void tell_members(const Agreement::Members& members);
-  Slice keep_standings(protocol::SlotsOfEpoch slots);
+  Slice keep_standings(protocol::SlotsOfView slots);
   Rank rank_of(int slot) const { return slots_[static_cast<std::size_t>(slot)].rank; }
 
   Context& context_;
   StewardNotices& notices_;
-  std::span<const WorkerPlace> slots_;
+  std::span<const Place> slots_;
   Agreement agreement_;
   std::vector<bool> has_arrived_;                 ///< by slot: the occupant hears the steward's notes
   std::deque<std::vector<std::byte>> standings_;  ///< that were told

@@ -15,8 +15,8 @@ namespace tandem {
 using Role = Roster::Role;
 
 StewardNodes::StewardNodes(const Job& job, Context& context, StewardNotices& notices,
-                           std::span<const WorkerPlace> workers)
-    : job_(job), context_(context), notices_(notices), workers_(workers) {
+                           std::span<const Place> workers, const Membership& membership)
+    : job_(job), context_(context), notices_(notices), workers_(workers), membership_(membership) {
   const auto nodes = departing_cache_nodes(job_), stores = departing_stores(job_);
   // As fates_of orders them.
   const std::size_t first = hosts_of_machines(job_).size(), machines = first + nodes.size() + stores.size();
@@ -112,7 +112,7 @@ void StewardNodes::introduce(const Node& node) {
   notices_.tell<"membership">(node.rank, welcome);
   for (const auto& other : others) notices_.tell<"membership">(node.rank, other);
   for (const std::size_t worker : clients_of_[static_cast<std::size_t>(node.index)])
-    if (const WorkerPlace& slot = workers_[worker]; slot.is_member)
+    if (const Place& slot = workers_[worker]; membership_.is_member(slot.machine))
       notices_.tell<"membership">(node.rank,
                                   protocol::Joined{.worker = static_cast<std::int32_t>(worker),
                                                    .incarnation = slot.in_launch(slot.incarnation)});
@@ -163,26 +163,24 @@ void StewardNodes::end_joins() {
   tell_all(Role::cache_node, protocol::End{});
 }
 
-void StewardNodes::take_event(Seconds time) {
-  if (const auto event = machines_->take(time)) handle(*event);
-}
-
 /// The machine of a node that has done its work takes nothing along.
-void StewardNodes::handle(const MachineEvent& event) {
+void StewardNodes::take_event(Seconds time) {
   using What = MachineEvent::What;
-  Node& node = *std::ranges::find(nodes_, event.slot, &Node::machine);
+  const auto event = machines_->take(time);
+  if (!event) return;
+  Node& node = *std::ranges::find(nodes_, event->slot, &Node::machine);
   if (node.has_ended) return;
-  notices_.on_event(node, event);
-  switch (event.what) {
+  notices_.on_event(node, *event);
+  switch (event->what) {
     case What::noticed:
-      if (node.announced == event.incarnation) {
+      if (node.announced == event->incarnation) {
         if (node.is_present) note_left(node, incarnation_of(node));
         node.is_present = node.is_starting = false;
         if (node.role == Role::store && !node.away_since) node.away_since = notices_.now();
       }
       if (!returns(node)) return;
       notices_.record(node, "requested");
-      return machines_->request(event.slot, notices_.now());
+      return machines_->request(event->slot, std::max(event->at, Seconds(0)));
     case What::ready:
       if (!returns(node)) return;
       node.is_starting = true;

@@ -12,6 +12,7 @@
 #include "workloads/context.hpp"
 #include "workloads/job/plan/job.hpp"
 #include "workloads/membership/machines.hpp"
+#include "workloads/membership/membership.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/roles/steward/place.hpp"
 #include "workloads/roles/steward/steward_notices.hpp"
@@ -21,9 +22,9 @@ namespace tandem {
 class StewardNodes {
  public:
   using MembershipNote = protocol::NoteOf<"membership">;
-  /// `workers`: their slots. The arguments must outlive it.
-  StewardNodes(const Job& job, Context& context, StewardNotices& notices,
-               std::span<const WorkerPlace> workers);
+  /// `workers`: their slots, of which `membership` knows the members. The arguments must outlive it.
+  StewardNodes(const Job& job, Context& context, StewardNotices& notices, std::span<const Place> workers,
+               const Membership& membership);
 
   std::size_t size() const { return nodes_.size(); }
   /// The first node is in each slot as the job begins, or as this launch of it does.
@@ -68,7 +69,6 @@ class StewardNodes {
   bool returns(const Node& node) const;
   bool has_ended(const Node& node) const;
   bool have_cache_nodes_ended() const;
-  void handle(const MachineEvent& event);
   void note_left(const Node& node, int incarnation);
   void welcome(Node& node);
   void introduce(const Node& node);
@@ -83,7 +83,8 @@ class StewardNodes {
   const Job& job_;
   Context& context_;
   StewardNotices& notices_;
-  std::span<const WorkerPlace> workers_;
+  std::span<const Place> workers_;
+  const Membership& membership_;
   std::vector<Node> nodes_;                           ///< cache nodes first
   std::optional<Machines> machines_;                  ///< none: all of them stay
   std::vector<std::vector<std::size_t>> clients_of_;  ///< where they may not: by cache node, its workers

@@ -21,24 +21,12 @@ void StewardNotices::announce(Place& place) {
 
 void StewardNotices::on_event(Place& place, const MachineEvent& event) {
   using What = MachineEvent::What;
-  switch (event.what) {
-    case What::warned:
-      return record(place, "warned");
-    case What::departed:
-      record(place, "departed", to_text(event.how));
-      // A machine that waits has no occupant.
-      if (place.announced != event.incarnation) return;
-      place.is_gone = true;
-      if (!place.departs_by_itself) tell_occupancy(place, event.incarnation, std::max(event.at, Seconds(0)));
-      return;
-    case What::noticed:
-      return record(place, "noticed", to_text(event.how));
-    case What::ready:
-      place.incarnation = event.incarnation;
-      return record(place, "ready");
-    case What::refused:
-      return record(place, "refused");
-  }
+  if (event.what == What::ready) place.incarnation = event.incarnation;
+  record(place, to_text(event.what), cause_text(event));
+  // A machine that waits has no occupant.
+  if (event.what != What::departed || place.announced != event.incarnation) return;
+  place.is_gone = true;
+  if (!place.departs_by_itself) tell_occupancy(place, event.incarnation, std::max(event.at, Seconds(0)));
 }
 
 /// Places count as this launch does, and on its clock.
@@ -59,13 +47,13 @@ void StewardNotices::record(const Place& place, const std::string& event, const 
         .host = job_.roster().host_of(place.rank),
         .event = event,
         .cause = cause,
-        .epoch = epoch_,
+        .view = view_,
         .role = role_name(place.role)});
 }
 
 void StewardNotices::record_job(const std::string& event) {
   constexpr int no_slot = -1;
-  note({.time = now() - began_, .slot = no_slot, .event = event, .epoch = epoch_});
+  note({.time = now() - began_, .slot = no_slot, .event = event, .view = view_});
 }
 
 /// `change`: with its time in this launch.

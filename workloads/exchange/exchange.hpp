@@ -35,6 +35,13 @@ struct ExchangeResult {
   std::int64_t bytes_received = 0;
 };
 
+/// The samples of a step of a worker, and of all workers together, where all stay.
+struct BatchShare {
+  int own = 1;
+  int all = 1;
+  bool is_uneven = false;  ///< workers take different numbers
+};
+
 class CoordinatorClient;
 class DataPlan;
 class MemberExchange;
@@ -86,12 +93,18 @@ class Exchange {
 std::unique_ptr<Exchange> make_server_exchange(const Roster& roster, const ExchangePlan& plan,
                                                const DataPlan& data, Context& context, Replica& replica);
 std::unique_ptr<Exchange> make_all_reduce_exchange(const Roster& roster, const ExchangePlan& plan,
-                                                   const StopRule& stop, Context& context, Replica& replica);
+                                                   const StopRule& stop, const BatchShare& share,
+                                                   Context& context, Replica& replica);
+/// How batch and learning rate follow the number of workers that are present.
+struct WorkerScaling {
+  RateScale rate = RateScale::keep;
+  BatchRule batch = BatchRule::keep;
+};
 /// The all-reduce of workers that may depart and join. `incarnation`: of this worker in its slot.
 std::unique_ptr<Exchange> make_regrouping_all_reduce(const Roster& roster, const ExchangePlan& plan,
                                                      const DataPlan& data, const StopRule& stop,
-                                                     RateScale rate_scale, Context& context, Replica& replica,
-                                                     int incarnation);
+                                                     const WorkerScaling& scaling, Context& context,
+                                                     Replica& replica, int incarnation);
 /// The exchange in rounds between peers that may depart and join.
 std::unique_ptr<Exchange> make_regrouping_peers(const Roster& roster, const DataPlan& data,
                                                 const StopRule& stop, Context& context, Replica& replica,

@@ -2,20 +2,21 @@
 // members by the collective's schedule. An exchange that is done again starts from the payloads as they were.
 #include <algorithm>
 #include <array>
-#include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "policies/recovery/scaling.hpp"
-#include "policies/vocabulary/check.hpp"
+#include "workloads/exchange/compressed_payload.hpp"
 #include "workloads/exchange/coordinator_client.hpp"
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/payload_copy.hpp"
 #include "workloads/exchange/regrouping_rounds.hpp"
-#include "workloads/exchange/schedule_runner.hpp"
+#include "workloads/exchange/sum_groups.hpp"
+#include "workloads/exchange/weighed_bucket.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {
@@ -23,14 +24,20 @@ namespace {
 
 class RegroupingAllReduce final : public RegroupingRounds {
  public:
+  /// `compressed`: its exchanges may be done again.
   RegroupingAllReduce(const Roster& roster, const ExchangePlan& plan, const DataPlan& data,
-                      const StopRule& stop, RateScale rate_scale, Context& context, Replica& replica,
-                      int incarnation)
-      : RegroupingRounds(roster, data, stop, context, replica, incarnation),
+                      const StopRule& stop, const WorkerScaling& scaling, Context& context, Replica& replica,
+                      int incarnation, std::unique_ptr<CompressedPayload> compressed)
+      : RegroupingRounds(roster, data, stop, context, replica, incarnation, compressed->common_size()),
         all_workers_(static_cast<int>(roster.first_workers().size())),
+        batch_(data.batch()),
         plan_(plan),
-        rate_scale_(rate_scale),
-        sums_samples_(roster.coordinator().has_value() || data.has_lists()),
+        scaling_(scaling),
+        counts_time_(stop.has_time() && !roster.coordinator()),
+        sums_samples_(roster.coordinator().has_value() || data.has_lists() || counts_time_ ||
+                      scaling.batch != BatchRule::keep),
+        compressed_(std::move(compressed)),
+        groups_(roster, plan, context, replica, *compressed_, std::ssize(workers_) + (counts_time_ ? 1 : 0)),
         kept_(replica),
         samples_(workers_.size(), 0) {
     if (const auto coordinator = roster.coordinator()) coordinator_.emplace(context, *coordinator);
@@ -39,6 +46,7 @@ class RegroupingAllReduce final : public RegroupingRounds {
   void begin(const sync::Exchange& exchange) override {
     payload_ = exchange.payload;
     offered_ = 0;
+    prepared_.assign(replica_.description().buckets.size(), 0);
     if (exchange.weight) {
       Pending weighed =
           context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
@@ -50,7 +58,12 @@ class RegroupingAllReduce final : public RegroupingRounds {
 
   void bucket_ready(int bucket, const protocol::Push& push) override {
     own_samples_ = push.samples;
+    if (weighs_samples()) {
+      Pending weighed = weigh_bucket(context_, replica_, payload_, bucket, own_samples_);
+      wait_progressing(weighed);
+    }
     kept_.keep(payload_, bucket);
+    if (compressed_->is_used() && !is_quiet()) prepare_early(bucket);
     offered_ = bucket + 1;
     if (!is_quiet()) start(bucket);
     if (!coordinator_ || offered_ < replica_.buckets()) return;
@@ -87,48 +100,92 @@ class RegroupingAllReduce final : public RegroupingRounds {
   CoordinatorClient* coordinator() override { return coordinator_ ? &*coordinator_ : nullptr; }
   int version_of_model() const override { return version_; }
 
-  /// The all-reduces among one set of members, kept for their buffers. One for each bucket, then one of the
-  /// weights, and one of each slot's samples.
-  struct Group {
-    std::vector<Rank> ranks;
-    std::optional<AllReduces> reduces;
-    int size() const { return static_cast<int>(ranks.size()); }
-  };
-  int weight_vector() const { return replica_.buckets(); }
-  int samples_vector() const { return replica_.buckets() + 1; }
+  /// The mean gradient is that of the samples of all members.
+  bool weighs_samples() const {
+    return scaling_.batch != BatchRule::keep && payload_ == sync::Payload::gradient;
+  }
 
   void give_up() override {
-    for (auto& [members, group] : groups_) group->reduces->abandon();
-    groups_.clear();
+    groups_.abandon();
     group_ = nullptr;
   }
 
   void restore() override {
-    for (int bucket = 0; bucket < offered_; ++bucket) kept_.restore(payload_, bucket);
+    for (int bucket = 0; bucket < offered_; ++bucket) restore(bucket);
+  }
+  void restore(int bucket) {
+    if (std::exchange(prepared_[static_cast<std::size_t>(bucket)], 0) > 0) compressed_->take_back(bucket);
+    kept_.restore(payload_, bucket);
   }
 
   void start() override {
-    group_ = &group_of(exchanging());
+    ++starts_;
+    stage_ = 0;
+    group_ = &groups_.of(exchanging());
+    compressed_->exchange_among(group_->gathered, group_->self);
     if (decided_.weight) {
       total_weight_ = static_cast<float>(*decided_.weight);
       float* data = replica_.has_values() ? &total_weight_ : nullptr;
-      group_->reduces->start(weight_vector(), {Bytes(4), reinterpret_cast<std::byte*>(data)});
+      group_->reduces->start(groups_.weight(), {Bytes(4), reinterpret_cast<std::byte*>(data)});
     }
     for (int bucket = 0; bucket < offered_; ++bucket) start(bucket);
   }
 
   void start(int bucket) {
     const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
-    group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
-    if (sums_samples_ && bucket + 1 == replica_.buckets()) sum_samples();
+    if (compressed_->is_used()) {
+      start_message(bucket, 0);
+      const std::int64_t statistics = extent.exchanged() - extent.parameters;
+      if (statistics > 0)
+        group_->reduces->start(groups_.statistics(bucket),
+                               replica_.payload(payload_, extent.offset + extent.parameters, statistics));
+    } else {
+      group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
+    }
+    if (sums_samples_ && bucket + 1 == replica_.buckets()) start_counts();
   }
 
-  /// Workers that a coordinator leads take different numbers of steps, and the last batch of a common list
-  /// may be smaller.
-  void sum_samples() {
-    sums_.assign(workers_.size(), 0.0F);
+  /// While other buckets are summed. If the members change meanwhile, the message is made again for them.
+  void prepare_early(int bucket) {
+    const int starts = starts_;
+    Pending prepared = compressed_->prepare(payload_, bucket, 0);
+    wait_progressing(prepared);
+    prepared_[static_cast<std::size_t>(bucket)] = 1;
+    if (starts_ != starts || is_quiet()) restore(bucket);
+  }
+
+  void start_message(int bucket, std::size_t stage) {
+    std::size_t& prepared = prepared_[static_cast<std::size_t>(bucket)];
+    if (prepared == stage) {
+      Pending work = compressed_->prepare(payload_, bucket, stage);
+      context_.wait(work);
+      ++prepared;
+    }
+    const int vector = groups_.message(bucket, stage);
+    group_->reduces->start(
+        vector, compressed_->message(bucket, stage, group_->sizes[static_cast<std::size_t>(vector)]));
+  }
+
+  /// False: no bucket has another one. Pre: the sums of the last one are done.
+  bool start_next_stage() {
+    bool has_started = false;
+    ++stage_;
+    for (int bucket = 0; bucket < replica_.buckets() && compressed_->is_used(); ++bucket) {
+      if (stage_ >= compressed_->stages(bucket)) continue;
+      start_message(bucket, stage_);
+      has_started = true;
+    }
+    return has_started;
+  }
+
+  /// Workers that a coordinator leads take different numbers of steps, those that are present share the
+  /// batches of all, and the last batch of a common list may be smaller. The time of the job is up when it is
+  /// for one member.
+  void start_counts() {
+    sums_.assign(workers_.size() + (counts_time_ ? 1 : 0), 0.0F);
     sums_[static_cast<std::size_t>(self_)] = static_cast<float>(own_samples_);
-    group_->reduces->start(samples_vector(),
+    if (counts_time_ && stop_.is_time_up(since_begin())) sums_.back() = 1.0F;
+    group_->reduces->start(groups_.counts(),
                            {Bytes(std::ssize(sums_) * 4), reinterpret_cast<std::byte*>(sums_.data())});
   }
 
@@ -137,6 +194,8 @@ class RegroupingAllReduce final : public RegroupingRounds {
   bool progress() override {
     if (is_running())
       wait_for(nullptr);
+    else if (start_next_stage())
+      return true;
     else if (!reply_.empty())
       wait_for(&reply_);
     else
@@ -172,26 +231,30 @@ class RegroupingAllReduce final : public RegroupingRounds {
   }
 
   ExchangeResult complete() override {
+    for (int bucket = 0; bucket < replica_.buckets() && compressed_->is_used(); ++bucket) {
+      Pending summed = compressed_->finish(payload_, bucket, group_->size());
+      context_.wait(summed);
+    }
     if (averages_all())
       note_averaged();
     else
       count();
     replica_.set_rate_factor(
-        recovery::rate_factor(rate_scale_, all_workers_, static_cast<int>(regrouping_.members().size())));
+        recovery::rate_factor(scaling_.rate, all_workers_, static_cast<int>(regrouping_.members().size())));
     ExchangeResult result = state_of_job();
     if (coordinator_) {
       result.local_steps = last_reply_.local_steps;
       result.commit_round = last_reply_.commit_round;
     }
-    result.sum_of =
-        decided_.weight && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size();
-    for (int vector = 0; vector <= samples_vector(); ++vector) {
-      if (vector == weight_vector() && !decided_.weight) continue;
-      if (vector == samples_vector() && !sums_samples_) continue;
-      result.bytes_sent += group_->reduces->traffic(vector).sent.count();
-      result.bytes_received += group_->reduces->traffic(vector).received.count();
-    }
+    result.sum_of = sum_of_weights();
+    groups_.add_traffic(*group_, decided_.weight.has_value(), sums_samples_, result);
     return result;
+  }
+
+  double sum_of_weights() const {
+    if (weighs_samples() && !averages_all())
+      return static_cast<double>(std::accumulate(samples_.begin(), samples_.end(), std::int64_t{0}));
+    return decided_.weight && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size();
   }
 
   void count() {
@@ -199,75 +262,73 @@ class RegroupingAllReduce final : public RegroupingRounds {
       samples_.assign(workers_.size(), own_samples_);
       return count_round(samples_, version_ + 1, {});
     }
-    std::ranges::transform(sums_, samples_.begin(), [](float sum) { return static_cast<std::int64_t>(sum); });
-    if (!coordinator_) return count_round(samples_, version_ + 1, {});
-    count_round(samples_, last_reply_.version, last_reply_.stops);
+    std::ranges::transform(std::span(sums_).first(samples_.size()), samples_.begin(),
+                           [](float sum) { return static_cast<std::int64_t>(sum); });
+    if (coordinator_) return count_round(samples_, last_reply_.version, last_reply_.stops);
+    const bool is_time_up = counts_time_ && sums_.back() > 0.0F;
+    count_round(samples_, version_ + 1, is_time_up ? std::optional(true) : std::nullopt);
   }
+
+  int next_batch() const override {
+    if (scaling_.batch == BatchRule::keep) return 0;
+    const auto members = regrouping_.members();
+    const auto shares =
+        recovery::batches(scaling_.batch, batch_, all_workers_, static_cast<int>(members.size()));
+    const auto place = static_cast<std::size_t>(std::ranges::find(members, self_) - members.begin());
+    return static_cast<int>(std::max<std::int64_t>(1, shares.at(place)));
+  }
+
+  void serialise_more(StateArchive& state) override { compressed_->serialise(state); }
+  void serialise_more_common(StateArchive& state) override { compressed_->serialise_common(state); }
 
   /// The push of the exchange that was replaced was complete. The coordinator may be a round ahead of the
   /// members, and of the state that this worker has now.
   void finish_fetched() override {
+    for (int bucket = 0; bucket < offered_ && compressed_->is_used(); ++bucket) {
+      std::size_t& prepared = prepared_[static_cast<std::size_t>(bucket)];
+      // The others have not summed it.
+      if (prepared > 0 && prepared < compressed_->stages(bucket)) compressed_->take_back(bucket);
+      prepared = 0;
+    }
     while (!reply_.empty()) wait_for(&reply_);
     if (coordinator_) coordinator_->begin_round(version_);
   }
 
-  /// `members`: sorted worker indices.
-  Group& group_of(std::span<const int> members) {
-    const std::vector<int> key(members.begin(), members.end());
-    if (!groups_.contains(key) && groups_.size() == most_groups) groups_.clear();
-    auto& group = groups_[key];
-    if (group) return *group;
-    group = std::make_unique<Group>();
-    for (const int member : members) group->ranks.push_back(workers_[static_cast<std::size_t>(member)]);
-    const auto self = static_cast<int>(std::ranges::find(members, self_) - members.begin());
-    const AllReduceGroup plans(*plan_.all_reduce(), members);
-    const auto& buckets = replica_.description().buckets;
-    AllReduces::Schedules schedules;
-    std::vector<Bytes> sizes;
-    const auto add = [&](std::size_t bucket, std::int64_t elements) {
-      schedules.push_back(plans.schedule(bucket, self, elements));
-      sizes.emplace_back(elements * collectives::float_element.bytes);
-    };
-    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) add(bucket, buckets[bucket].exchanged());
-    add(buckets.size() - 1, 1);
-    add(buckets.size() - 1, std::ssize(workers_));
-    group->reduces.emplace(context_, std::move(schedules), std::span<const Rank>(group->ranks), sizes,
-                           protocol::channel<"reduces">(0), std::span<const collectives::Element>(),
-                           arrivals_);
-    return *group;
-  }
-
-  /// Each group keeps its schedules, and random groups rarely recur.
-  static constexpr std::size_t most_groups = 4;
-
   int all_workers_;  ///< that the job has, without slots for spares
+  int batch_;        ///< of each of those
   const ExchangePlan& plan_;
-  RateScale rate_scale_;
-  /// Of all groups: one exchange is in progress at a time.
-  std::shared_ptr<ArrivalMemory> arrivals_ = std::make_shared<ArrivalMemory>();
-  std::map<std::vector<int>, std::unique_ptr<Group>> groups_;
-  Group* group_ = nullptr;  ///< of the exchange in progress
+  WorkerScaling scaling_;
+  bool counts_time_;   ///< members agree whether the time of the job is up
+  bool sums_samples_;  ///< each worker's are not those of the others
+  std::unique_ptr<CompressedPayload> compressed_;
+  SumGroups groups_;
+  SumGroup* group_ = nullptr;  ///< of the exchange in progress
   sync::Payload payload_ = sync::Payload::gradient;
-  bool sums_samples_;          ///< each worker's are not those of the others
-  PayloadCopy kept_;           ///< of the exchange in progress
-  int offered_ = 0;            ///< buckets of it that are complete
-  float total_weight_ = 0.0F;  ///< the sum of all members' weights, when it is done
+  PayloadCopy kept_;                   ///< of the exchange in progress
+  int offered_ = 0;                    ///< buckets of it that are complete
+  int starts_ = 0;                     ///< of exchanges, also of those that were done again
+  std::size_t stage_ = 0;              ///< of messages, that the exchange has reached
+  std::vector<std::size_t> prepared_;  ///< stages, by bucket, of the exchange in progress
+  float total_weight_ = 0.0F;          ///< the sum of all members' weights, when it is done
   std::optional<CoordinatorClient> coordinator_;
   Pending reply_;  ///< of the coordinator to this worker's push
   protocol::Reply last_reply_;
-  int own_samples_ = 0;      ///< of this worker's payload
-  std::vector<float> sums_;  ///< by slot: samples of the payload; of all members when they are summed
-  std::vector<std::int64_t> samples_;  ///< the same as whole numbers
+  int own_samples_ = 0;  ///< of this worker's payload
+  /// By slot: samples of the payload; of all members when they are summed. Then, whose time is up.
+  std::vector<float> sums_;
+  std::vector<std::int64_t> samples_;  ///< the same samples as whole numbers
 };
 
 }  // namespace
 
 std::unique_ptr<Exchange> make_regrouping_all_reduce(const Roster& roster, const ExchangePlan& plan,
                                                      const DataPlan& data, const StopRule& stop,
-                                                     RateScale rate_scale, Context& context, Replica& replica,
-                                                     int incarnation) {
-  return std::make_unique<RegroupingAllReduce>(roster, plan, data, stop, rate_scale, context, replica,
-                                               incarnation);
+                                                     const WorkerScaling& scaling, Context& context,
+                                                     Replica& replica, int incarnation) {
+  auto compressed = std::make_unique<CompressedPayload>(plan, context, replica,
+                                                        roster.assignment(context.rank()).index, true);
+  return std::make_unique<RegroupingAllReduce>(roster, plan, data, stop, scaling, context, replica,
+                                               incarnation, std::move(compressed));
 }
 
 }  // namespace tandem

@@ -13,12 +13,13 @@
 namespace tandem {
 
 RegroupingRounds::RegroupingRounds(const Roster& roster, const DataPlan& data, const StopRule& stop,
-                                   Context& context, Replica& replica, int incarnation)
+                                   Context& context, Replica& replica, int incarnation, Bytes more_state)
     : context_(context),
       replica_(replica),
       workers_(roster.workers()),
       self_(roster.assignment(context.rank()).index),
-      regrouping_(roster, context, *this, replica.common_size(), replica.has_values(), incarnation),
+      common_size_(replica.common_size() + more_state),
+      regrouping_(roster, context, *this, common_size_, replica.has_values(), incarnation),
       stop_(stop),
       applied_(workers_.size(), 0),
       before_(workers_.size(), 0),
@@ -78,7 +79,7 @@ ExchangeResult RegroupingRounds::fetched() {
   finish_fetched();
   ExchangeResult result = state_of_job();
   result.is_fetched = true;
-  result.bytes_received = replica_.common_size().count();
+  result.bytes_received = common_size_.count();
   return result;
 }
 
@@ -120,6 +121,12 @@ void RegroupingRounds::begin_epoch() {
 /// In files: a job that is resumed begins there.
 void RegroupingRounds::serialise(StateArchive& state) {
   serialise_counters(state);
+  serialise_more(state);
+  if (!state.restores() || stop_.has_time()) {
+    double elapsed = since_begin().count();
+    state.number("elapsed_s", elapsed);
+    if (state.restores()) ran_before_ = Seconds(elapsed);
+  }
   if (!state.restores() || continues_)
     for (std::size_t slot = 0; slot < before_.size(); ++slot)
       state.number("exchange.before." + std::to_string(slot), before_[slot]);
@@ -144,6 +151,11 @@ void RegroupingRounds::serialise_common(StateArchive& state) {
   serialise_counters(state);
   for (std::int64_t& samples : before_) state.number("exchange.samples_before", samples);
   state.number("exchange.averaged", is_averaged_);
+  if (stop_.has_time()) {
+    double ran_before = ran_before_.count();
+    state.number("exchange.ran_before", ran_before);
+    ran_before_ = Seconds(ran_before);
+  }
   auto counts = deals_.counts();
   state.number("deals.present", counts.present);
   state.number("deals.places", counts.places);
@@ -151,6 +163,7 @@ void RegroupingRounds::serialise_common(StateArchive& state) {
   if (state.restores() && !knows_samples_) deals_.restore(counts);
   if (hooks_.serialise) hooks_.serialise(state);
   replica_.serialise_common(state);
+  serialise_more_common(state);
 }
 
 std::vector<std::int64_t> RegroupingRounds::deals_as_numbers() const {
@@ -190,7 +203,8 @@ void RegroupingRounds::count_round(std::span<const std::int64_t> samples, int ve
     applied_[static_cast<std::size_t>(member)] += samples[static_cast<std::size_t>(member)];
   const Progress progress = progress_of_job();
   stops_ = stops.value_or(stop_.is_reached(progress)) ? 1 : 0;
-  if (!stops && regrouping_.leads()) stop_.report(progress);
+  if (!stops && regrouping_.leads())
+    stop_.report({.rounds = progress.rounds, .samples = progress.samples, .now = since_begin()});
 }
 
 sync::Members RegroupingRounds::members_event() const {
@@ -205,7 +219,11 @@ Progress RegroupingRounds::progress_of_job() const {
 }
 
 ExchangeResult RegroupingRounds::state_of_job() const {
-  return {.version = version_, .stop = stops_ != 0, .rounds = rounds_, .samples = progress_of_job().samples};
+  return {.version = version_,
+          .batch = next_batch(),
+          .stop = stops_ != 0,
+          .rounds = rounds_,
+          .samples = progress_of_job().samples};
 }
 
 }  // namespace tandem

@@ -35,9 +35,10 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   std::vector<std::int64_t> applied_samples() const final;
 
  protected:
-  /// The arguments must outlive it. `incarnation`: of this worker in its slot.
+  /// The arguments must outlive it. `incarnation`: of this worker in its slot. `more_state`: the floats that
+  /// serialise_more_common adds to the replica's.
   RegroupingRounds(const Roster& roster, const DataPlan& data, const StopRule& stop, Context& context,
-                   Replica& replica, int incarnation);
+                   Replica& replica, int incarnation, Bytes more_state = Bytes(0));
 
   /// Starts the exchange in progress among decided().members as far as its payload is complete. Pre: this
   /// worker is not quiet.
@@ -50,14 +51,21 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   virtual void restore() {}
   /// After a fetch: ends what else belongs to the exchange that it replaces.
   virtual void finish_fetched() {}
+  /// Of this worker in the next step; 0: as before.
+  virtual int next_batch() const { return 0; }
+  /// What else serialise() has, and serialise_common().
+  virtual void serialise_more(StateArchive&) {}
+  virtual void serialise_more_common(StateArchive&) {}
 
   /// An exchange begins. Starts it, if that is possible now.
   void open(const sync::Exchange& exchange);
   bool is_quiet() const { return regrouping_.is_quiet(); }
   /// Counts a round in which each member has contributed so many samples. `samples`: by slot.
   void count_round(std::span<const std::int64_t> samples, int version, std::optional<bool> stops);
-  /// After the last round. All workers have the same.
+  /// After the last round. All workers have the same, but for their batch.
   ExchangeResult state_of_job() const;
+  /// Since the job began, also where it was resumed.
+  Seconds since_begin() const { return ran_before_ + context_.now(); }
   /// Sorted indices of the workers of the exchange in progress.
   std::span<const int> exchanging() const {
     return decided_.members.empty() ? regrouping_.members() : std::span<const int>(decided_.members);
@@ -76,7 +84,9 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   int self_;
   sync::Exchange decided_;  ///< the exchange in progress
   int version_ = 0;         ///< of the model
+  Bytes common_size_;
   Regrouping regrouping_;
+  const StopRule& stop_;
 
  private:
   void end_epoch() final;
@@ -94,13 +104,13 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   sync::Members members_event() const;
   Progress progress_of_job() const;
 
-  const StopRule& stop_;
   MemberHooks hooks_;
   bool is_open_ = false;               ///< an exchange is in progress
   std::int64_t rounds_ = 0;            ///< finished
   std::vector<std::int64_t> applied_;  ///< samples of each slot's workers in the model
   std::vector<std::int64_t> before_;   ///< of these, in the model that the job has resumed from
   bool continues_ = false;             ///< the job restores its own state
+  Seconds ran_before_{};               ///< how long the job had run before it was resumed
   std::vector<std::int64_t> dealt_;    ///< of them, before samples were dealt to the workers of this job
   bool knows_samples_;
   sampling::MemberDeals deals_;  ///< after the last change of the members

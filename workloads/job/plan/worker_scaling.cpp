@@ -14,12 +14,21 @@ double rate_factor_of(const Job& job) {
                                static_cast<int>(job.roster().workers().size()));
 }
 
-int batch_of(const Job& job, int worker) {
+std::vector<int> batches_of(const Job& job) {
   const Experiment& experiment = job.spec().experiment;
-  if (!launches_again(experiment.continuation())) return job.data().batch();
+  const std::size_t workers = job.roster().workers().size();
+  if (!launches_again(experiment.continuation())) return std::vector<int>(workers, job.data().batch());
   const auto shares = recovery::batches(experiment.recovery.batch, job.data().batch(), job.all_workers(),
-                                        static_cast<int>(job.roster().workers().size()));
-  return static_cast<int>(std::max<std::int64_t>(1, shares.at(static_cast<std::size_t>(worker))));
+                                        static_cast<int>(workers));
+  std::vector<int> batches;
+  for (const std::int64_t share : shares)
+    batches.push_back(static_cast<int>(std::max<std::int64_t>(1, share)));
+  return batches;
+}
+
+int batch_of(const Job& job, int worker) {
+  if (!launches_again(job.spec().experiment.continuation())) return job.data().batch();
+  return batches_of(job).at(static_cast<std::size_t>(worker));
 }
 
 }  // namespace tandem

@@ -20,21 +20,31 @@ bool is_arrival(const Job& job, int index, int incarnation) {
 
 namespace {
 
+BatchShare share_of(const Job& job, int worker) {
+  const auto batches = batches_of(job);
+  BatchShare share{.own = batches.at(static_cast<std::size_t>(worker)),
+                   .all = std::accumulate(batches.begin(), batches.end(), 0)};
+  share.is_uneven = share.all != share.own * static_cast<int>(batches.size());
+  return share;
+}
+
 std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replica& replica,
                                         const WorkerDecisions& decisions, int incarnation) {
   const Roster& roster = job.roster();
   const ExchangePlan& plan = job.exchange();
   if (roster.steward() && plan.route() == sync::Route::all_reduce)
-    return make_regrouping_all_reduce(roster, plan, job.data(), job.stop(),
-                                      job.spec().experiment.recovery.scale_rate, context, replica,
-                                      incarnation);
+    return make_regrouping_all_reduce(
+        roster, plan, job.data(), job.stop(),
+        {.rate = job.spec().experiment.recovery.scale_rate, .batch = job.spec().experiment.recovery.batch},
+        context, replica, incarnation);
   if (roster.steward() && plan.route() == sync::Route::peers)
     return make_regrouping_peers(roster, job.data(), job.stop(), context, replica, incarnation);
   switch (plan.route()) {
     case sync::Route::server:
       return make_server_exchange(roster, plan, job.data(), context, replica);
     case sync::Route::all_reduce:
-      return make_all_reduce_exchange(roster, plan, job.stop(), context, replica);
+      return make_all_reduce_exchange(
+          roster, plan, job.stop(), share_of(job, roster.assignment(context.rank()).index), context, replica);
     case sync::Route::peers:
       break;
   }
@@ -55,7 +65,8 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
       exchange_(make_exchange(job, context, replica_, decisions_, incarnation)),
       members_(exchange_->members()),
       deferred_(job.checkpoints().schedule(), context, replica_, *exchange_,
-                [this](Phase phase) { end_phase(phase); }),
+                {.end_phase = [this](Phase phase) { end_phase(phase); },
+                 .end_exchange = [this] { batches_.note_exchange(false); }}),
       batches_(job, context, journal, replica_, *exchange_, index, slot.node),
       progress_(batch_of(job, index)),
       checkpointing_(job, context, journal, slot.records,
@@ -292,7 +303,7 @@ void Worker::exchange_after_step(const sync::Exchange& exchange) {
 
 void Worker::finish_exchange(sync::Payload payload) {
   const ExchangeResult result = exchange_->finish();
-  batches_.note_exchange(false);
+  if (!plan_.overlaps_forward()) batches_.note_exchange(false);
   end_phase(Phase::exchange);
   const UpdateTime time{progress_.round()};
   if (plan_.overlaps_forward()) {

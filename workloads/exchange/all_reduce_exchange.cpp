@@ -1,5 +1,6 @@
 // Exchange without a server: each bucket's payload is summed over the workers by the collective's schedule,
 // by a library's all-reduce, or in compressed form.
+#include <array>
 #include <optional>
 
 #include "workloads/exchange/compressed_payload.hpp"
@@ -14,18 +15,18 @@ namespace {
 
 class AllReduceExchange : public Exchange {
  public:
-  AllReduceExchange(const Roster& roster, const ExchangePlan& plan, const StopRule& stop,
-                    const BatchShare& share, Context& context, Replica& replica)
+  AllReduceExchange(const Roster& roster, const ExchangePlan& plan, const StopRule& stop, bool sums_samples,
+                    Context& context, Replica& replica)
       : plan_(plan),
         stop_(stop),
         context_(context),
         replica_(replica),
-        share_(share),
+        sums_samples_(sums_samples),
         reports_progress_(context.rank() == roster.first_worker()),
         counts_time_(stop.has_time() && !roster.coordinator()),
         defers_buckets_(plan.overlaps_forward()),
         compressed_(plan, context, replica, roster.assignment(context.rank()).index, false),
-        groups_(roster, plan, context, replica, compressed_, counts_time_ ? 1 : 0) {
+        groups_(roster, plan, context, replica, compressed_, std::ssize(counts_)) {
     if (const auto coordinator = roster.coordinator()) coordinator_.emplace(context, *coordinator);
   }
 
@@ -46,7 +47,7 @@ class AllReduceExchange : public Exchange {
   void bucket_ready(int bucket, const protocol::Push& push) override {
     const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
     if (weighs_samples()) {
-      Pending weighed = weigh_bucket(context_, replica_, payload_, bucket, share_.own);
+      Pending weighed = weigh_bucket(context_, replica_, payload_, bucket, push.samples);
       wait_progressing(weighed);
     }
     if (compressed_.is_used())
@@ -54,11 +55,9 @@ class AllReduceExchange : public Exchange {
     else
       group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
     if (bucket + 1 < replica_.buckets()) return;
-    if (counts_time_) start_time();
-    if (coordinator_)
-      coordinator_->push(push, version_);
-    else
-      samples_ += push.samples * share_.all / share_.own;
+    if (coordinator_) return coordinator_->push(push, version_);
+    own_samples_ = push.samples;
+    if (sums_counts()) start_counts();
   }
 
   Completion wait_progressing(Pending& until) override {
@@ -71,7 +70,7 @@ class AllReduceExchange : public Exchange {
     if (!defers_buckets_) finish_buckets();
     ExchangeResult result = coordinator_ ? counted_by_coordinator() : counted_by_itself();
     result.sum_of = sum_of_weights();
-    groups_.add_traffic(*group_, weight_.has_value(), counts_time_, result);
+    groups_.add_traffic(*group_, weight_.has_value(), sums_counts(), result);
     return result;
   }
 
@@ -103,28 +102,32 @@ class AllReduceExchange : public Exchange {
   int version_of_model() const override { return version_; }
 
   /// The mean gradient is that of the samples of all workers.
-  bool weighs_samples() const { return share_.is_uneven && payload_ == sync::Payload::gradient; }
+  bool weighs_samples() const { return sums_samples_ && payload_ == sync::Payload::gradient; }
   double sum_of_weights() const {
-    if (weighs_samples()) return share_.all;
+    if (weighs_samples()) return counts_[0];
     return weight_ && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size();
   }
   /// Since the job began, also where it was resumed.
   Seconds now() const { return before_ + context_.now(); }
 
   /// The time of the job is up when it is for one worker: all learn of it in the same round.
-  void start_time() {
-    workers_late_ = stop_.is_time_up(now()) ? 1.0F : 0.0F;
-    group_->reduces->start(groups_.counts(), {Bytes(4), reinterpret_cast<std::byte*>(&workers_late_)});
+  bool sums_counts() const { return counts_time_ || sums_samples_; }
+  void start_counts() {
+    counts_ = {static_cast<float>(own_samples_), counts_time_ && stop_.is_time_up(now()) ? 1.0F : 0.0F};
+    group_->reduces->start(groups_.counts(),
+                           {Bytes(sizeof counts_), reinterpret_cast<std::byte*>(counts_.data())});
   }
 
   /// Every worker computes the same counts, so all stop after the same round.
   ExchangeResult counted_by_itself() {
     ++version_;
-    if (counts_time_) group_->reduces->finish(groups_.counts());
+    if (sums_counts()) group_->reduces->finish(groups_.counts());
+    samples_ += sums_samples_ ? static_cast<std::int64_t>(counts_[0])
+                              : static_cast<std::int64_t>(own_samples_) * std::ssize(plan_.all_workers());
     const Progress counted{.rounds = version_, .samples = samples_, .now = Seconds(0.0)};
     if (reports_progress_) stop_.report({.rounds = version_, .samples = samples_, .now = now()});
     return {.version = version_,
-            .stop = stop_.is_reached(counted) || workers_late_ > 0.0F,
+            .stop = stop_.is_reached(counted) || (counts_time_ && counts_[1] > 0.0F),
             .rounds = version_,
             .samples = samples_};
   }
@@ -191,10 +194,11 @@ class AllReduceExchange : public Exchange {
   const StopRule& stop_;
   Context& context_;
   Replica& replica_;
-  BatchShare share_;
+  bool sums_samples_;  ///< those of a worker are not those of the others
   bool reports_progress_;
-  bool counts_time_;     ///< workers agree whether the time of the job is up
-  bool defers_buckets_;  ///< `finish` leaves them to `await`
+  bool counts_time_;               ///< workers agree whether the time of the job is up
+  bool defers_buckets_;            ///< `finish` leaves them to `await`
+  std::array<float, 2> counts_{};  ///< samples, and workers whose time is up: of all, when they are summed
   CompressedPayload compressed_;
   SumGroups groups_;
   SumGroup* group_ = nullptr;
@@ -202,18 +206,18 @@ class AllReduceExchange : public Exchange {
   sync::Payload payload_ = sync::Payload::gradient;
   std::optional<double> weight_;  ///< of this worker's payload in the current exchange
   float total_weight_ = 0.0F;     ///< the sum of all members' weights, when it is done
-  float workers_late_ = 0.0F;     ///< whose time is up, when it is summed
+  int own_samples_ = 0;           ///< of this worker's payload
   int version_ = 0;
-  std::int64_t samples_ = 0;  ///< of all workers, which have the same rounds without a coordinator
+  std::int64_t samples_ = 0;  ///< of all workers
   Seconds before_{};          ///< how long the job had run before it was resumed
 };
 
 }  // namespace
 
 std::unique_ptr<Exchange> make_all_reduce_exchange(const Roster& roster, const ExchangePlan& plan,
-                                                   const StopRule& stop, const BatchShare& share,
-                                                   Context& context, Replica& replica) {
-  return std::make_unique<AllReduceExchange>(roster, plan, stop, share, context, replica);
+                                                   const StopRule& stop, bool sums_samples, Context& context,
+                                                   Replica& replica) {
+  return std::make_unique<AllReduceExchange>(roster, plan, stop, sums_samples, context, replica);
 }
 
 }  // namespace tandem

@@ -35,13 +35,6 @@ struct ExchangeResult {
   std::int64_t bytes_received = 0;
 };
 
-/// The samples of a step of a worker, and of all workers together, where all stay.
-struct BatchShare {
-  int own = 1;
-  int all = 1;
-  bool is_uneven = false;  ///< workers take different numbers
-};
-
 class CoordinatorClient;
 class DataPlan;
 class MemberExchange;
@@ -92,9 +85,10 @@ class Exchange {
 
 std::unique_ptr<Exchange> make_server_exchange(const Roster& roster, const ExchangePlan& plan,
                                                const DataPlan& data, Context& context, Replica& replica);
+/// `sums_samples`: workers may take different numbers of samples in a round.
 std::unique_ptr<Exchange> make_all_reduce_exchange(const Roster& roster, const ExchangePlan& plan,
-                                                   const StopRule& stop, const BatchShare& share,
-                                                   Context& context, Replica& replica);
+                                                   const StopRule& stop, bool sums_samples, Context& context,
+                                                   Replica& replica);
 /// How batch and learning rate follow the number of workers that are present.
 struct WorkerScaling {
   RateScale rate = RateScale::keep;

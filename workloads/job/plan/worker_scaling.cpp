@@ -14,6 +14,11 @@ double rate_factor_of(const Job& job) {
                                static_cast<int>(job.roster().workers().size()));
 }
 
+bool shares_uneven_batches(const Experiment& experiment) {
+  return launches_again(experiment.continuation()) && experiment.recovery.batch == BatchRule::global &&
+         experiment.sync.over == sync::Route::all_reduce;
+}
+
 std::vector<int> batches_of(const Job& job) {
   const Experiment& experiment = job.spec().experiment;
   const std::size_t workers = job.roster().workers().size();

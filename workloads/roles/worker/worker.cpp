@@ -20,14 +20,6 @@ bool is_arrival(const Job& job, int index, int incarnation) {
 
 namespace {
 
-BatchShare share_of(const Job& job, int worker) {
-  const auto batches = batches_of(job);
-  BatchShare share{.own = batches.at(static_cast<std::size_t>(worker)),
-                   .all = std::accumulate(batches.begin(), batches.end(), 0)};
-  share.is_uneven = share.all != share.own * static_cast<int>(batches.size());
-  return share;
-}
-
 std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replica& replica,
                                         const WorkerDecisions& decisions, int incarnation) {
   const Roster& roster = job.roster();
@@ -43,8 +35,8 @@ std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replic
     case sync::Route::server:
       return make_server_exchange(roster, plan, job.data(), context, replica);
     case sync::Route::all_reduce:
-      return make_all_reduce_exchange(
-          roster, plan, job.stop(), share_of(job, roster.assignment(context.rank()).index), context, replica);
+      return make_all_reduce_exchange(roster, plan, job.stop(), shares_uneven_batches(job.spec().experiment),
+                                      context, replica);
     case sync::Route::peers:
       break;
   }
@@ -79,7 +71,9 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
       queues_backward_(!context.device().is_host() && !plan_.overlaps_forward()),
       keeps_losses_(job.data().needs_losses() || job.records_losses()),
       records_losses_(job.records_losses()),
-      epochs_(job.roster().steward() ? 0.0 : job.spec().experiment.stop.epochs) {
+      epochs_(job.roster().steward() || shares_uneven_batches(job.spec().experiment)
+                  ? 0.0
+                  : job.spec().experiment.stop.epochs) {
   replica_.set_rate_factor(rate_factor_of(job));
   if (members_ != nullptr) follow_members();
   if (job.resume() != nullptr && !joins()) resume(job, index);

@@ -1,11 +1,11 @@
 // Exchange without a server: each bucket's payload is summed over the workers by the collective's schedule,
 // by a library's all-reduce, or in compressed form.
-#include <array>
 #include <optional>
 
 #include "workloads/exchange/compressed_payload.hpp"
 #include "workloads/exchange/coordinator_client.hpp"
 #include "workloads/exchange/exchange.hpp"
+#include "workloads/exchange/round_counts.hpp"
 #include "workloads/exchange/sum_groups.hpp"
 #include "workloads/exchange/weighed_bucket.hpp"
 #include "workloads/protocol.hpp"
@@ -21,12 +21,13 @@ class AllReduceExchange : public Exchange {
         stop_(stop),
         context_(context),
         replica_(replica),
-        sums_samples_(sums_samples),
         reports_progress_(context.rank() == roster.first_worker()),
-        counts_time_(stop.has_time() && !roster.coordinator()),
+        counts_({.samples = sums_samples && !roster.coordinator(),
+                 .time = stop.has_time() && !roster.coordinator()},
+                1),
         defers_buckets_(plan.overlaps_forward()),
         compressed_(plan, context, replica, roster.assignment(context.rank()).index, false),
-        groups_(roster, plan, context, replica, compressed_, std::ssize(counts_)) {
+        groups_(roster, plan, context, replica, compressed_, counts_.numbers()) {
     if (const auto coordinator = roster.coordinator()) coordinator_.emplace(context, *coordinator);
   }
 
@@ -57,7 +58,9 @@ class AllReduceExchange : public Exchange {
     if (bucket + 1 < replica_.buckets()) return;
     if (coordinator_) return coordinator_->push(push, version_);
     own_samples_ = push.samples;
-    if (sums_counts()) start_counts();
+    if (counts_.is_used())
+      group_->reduces->start(groups_.counts(),
+                             counts_.begin(0, own_samples_, stop_.is_time_up(since_begin())));
   }
 
   Completion wait_progressing(Pending& until) override {
@@ -70,7 +73,7 @@ class AllReduceExchange : public Exchange {
     if (!defers_buckets_) finish_buckets();
     ExchangeResult result = coordinator_ ? counted_by_coordinator() : counted_by_itself();
     result.sum_of = sum_of_weights();
-    groups_.add_traffic(*group_, weight_.has_value(), sums_counts(), result);
+    groups_.add_traffic(*group_, weight_.has_value(), counts_.is_used(), result);
     return result;
   }
 
@@ -83,8 +86,8 @@ class AllReduceExchange : public Exchange {
   void serialise(StateArchive& state) override {
     state.number("exchange.version", version_);
     if (state.restores()) state.number("samples", samples_);  // as the worker knows them
-    if (!state.restores() || counts_time_) {
-      double elapsed = now().count();
+    if (!state.restores() || counts_.counts_time()) {
+      double elapsed = since_begin().count();
       state.number("elapsed_s", elapsed);
       if (state.restores()) before_ = Seconds(elapsed);
     }
@@ -102,32 +105,24 @@ class AllReduceExchange : public Exchange {
   int version_of_model() const override { return version_; }
 
   /// The mean gradient is that of the samples of all workers.
-  bool weighs_samples() const { return sums_samples_ && payload_ == sync::Payload::gradient; }
+  bool weighs_samples() const { return counts_.counts_samples() && payload_ == sync::Payload::gradient; }
   double sum_of_weights() const {
-    if (weighs_samples()) return counts_[0];
+    if (weighs_samples()) return static_cast<double>(counts_.all_samples());
     return weight_ && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size();
   }
   /// Since the job began, also where it was resumed.
-  Seconds now() const { return before_ + context_.now(); }
-
-  /// The time of the job is up when it is for one worker: all learn of it in the same round.
-  bool sums_counts() const { return counts_time_ || sums_samples_; }
-  void start_counts() {
-    counts_ = {static_cast<float>(own_samples_), counts_time_ && stop_.is_time_up(now()) ? 1.0F : 0.0F};
-    group_->reduces->start(groups_.counts(),
-                           {Bytes(sizeof counts_), reinterpret_cast<std::byte*>(counts_.data())});
-  }
+  Seconds since_begin() const { return before_ + context_.now(); }
 
   /// Every worker computes the same counts, so all stop after the same round.
   ExchangeResult counted_by_itself() {
     ++version_;
-    if (sums_counts()) group_->reduces->finish(groups_.counts());
-    samples_ += sums_samples_ ? static_cast<std::int64_t>(counts_[0])
-                              : static_cast<std::int64_t>(own_samples_) * std::ssize(plan_.all_workers());
+    if (counts_.is_used()) group_->reduces->finish(groups_.counts());
+    samples_ +=
+        counts_.counts_samples() ? counts_.all_samples() : own_samples_ * std::ssize(plan_.all_workers());
     const Progress counted{.rounds = version_, .samples = samples_, .now = Seconds(0.0)};
-    if (reports_progress_) stop_.report({.rounds = version_, .samples = samples_, .now = now()});
+    if (reports_progress_) stop_.report({.rounds = version_, .samples = samples_, .now = since_begin()});
     return {.version = version_,
-            .stop = stop_.is_reached(counted) || (counts_time_ && counts_[1] > 0.0F),
+            .stop = stop_.is_reached(counted) || counts_.is_time_up(),
             .rounds = version_,
             .samples = samples_};
   }
@@ -194,11 +189,9 @@ class AllReduceExchange : public Exchange {
   const StopRule& stop_;
   Context& context_;
   Replica& replica_;
-  bool sums_samples_;  ///< those of a worker are not those of the others
   bool reports_progress_;
-  bool counts_time_;               ///< workers agree whether the time of the job is up
-  bool defers_buckets_;            ///< `finish` leaves them to `await`
-  std::array<float, 2> counts_{};  ///< samples, and workers whose time is up: of all, when they are summed
+  RoundCounts counts_;   ///< without a coordinator
+  bool defers_buckets_;  ///< `finish` leaves them to `await`
   CompressedPayload compressed_;
   SumGroups groups_;
   SumGroup* group_ = nullptr;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "policies/recovery/scaling.hpp"
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/replica.hpp"
@@ -89,15 +90,10 @@ std::unique_ptr<Exchange> make_server_exchange(const Roster& roster, const Excha
 std::unique_ptr<Exchange> make_all_reduce_exchange(const Roster& roster, const ExchangePlan& plan,
                                                    const StopRule& stop, bool sums_samples, Context& context,
                                                    Replica& replica);
-/// How batch and learning rate follow the number of workers that are present.
-struct WorkerScaling {
-  RateScale rate = RateScale::keep;
-  BatchRule batch = BatchRule::keep;
-};
 /// The all-reduce of workers that may depart and join. `incarnation`: of this worker in its slot.
 std::unique_ptr<Exchange> make_regrouping_all_reduce(const Roster& roster, const ExchangePlan& plan,
                                                      const DataPlan& data, const StopRule& stop,
-                                                     const WorkerScaling& scaling, Context& context,
+                                                     const recovery::WorkerScaling& scaling, Context& context,
                                                      Replica& replica, int incarnation);
 /// The exchange in rounds between peers that may depart and join.
 std::unique_ptr<Exchange> make_regrouping_peers(const Roster& roster, const DataPlan& data,

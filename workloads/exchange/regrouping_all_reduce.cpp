@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "policies/recovery/scaling.hpp"
-#include "workloads/exchange/compressed_payload.hpp"
 #include "workloads/exchange/coordinator_client.hpp"
 #include "workloads/exchange/exchange.hpp"
-#include "workloads/exchange/payload_copy.hpp"
 #include "workloads/exchange/regrouping_rounds.hpp"
+#include "workloads/exchange/repeated_payload.hpp"
+#include "workloads/exchange/round_counts.hpp"
 #include "workloads/exchange/sum_groups.hpp"
 #include "workloads/exchange/weighed_bucket.hpp"
 #include "workloads/protocol.hpp"
@@ -24,29 +22,24 @@ namespace {
 
 class RegroupingAllReduce final : public RegroupingRounds {
  public:
-  /// `compressed`: its exchanges may be done again.
   RegroupingAllReduce(const Roster& roster, const ExchangePlan& plan, const DataPlan& data,
-                      const StopRule& stop, const WorkerScaling& scaling, Context& context, Replica& replica,
-                      int incarnation, std::unique_ptr<CompressedPayload> compressed)
-      : RegroupingRounds(roster, data, stop, context, replica, incarnation, compressed->common_size()),
-        all_workers_(static_cast<int>(roster.first_workers().size())),
-        batch_(data.batch()),
+                      const StopRule& stop, const recovery::WorkerScaling& scaling, Context& context,
+                      Replica& replica, int incarnation, std::unique_ptr<RepeatedPayload> repeated)
+      : RegroupingRounds(roster, data, stop, scaling, context, replica, &repeated->messages(), incarnation),
         plan_(plan),
-        scaling_(scaling),
-        counts_time_(stop.has_time() && !roster.coordinator()),
-        sums_samples_(roster.coordinator().has_value() || data.has_lists() || counts_time_ ||
-                      scaling.batch != BatchRule::keep),
-        compressed_(std::move(compressed)),
-        groups_(roster, plan, context, replica, *compressed_, std::ssize(workers_) + (counts_time_ ? 1 : 0)),
-        kept_(replica),
-        samples_(workers_.size(), 0) {
+        counts_({.samples = roster.coordinator().has_value() || data.has_lists() || stop.has_time() ||
+                            scaling.batch != BatchRule::keep,
+                 .time = stop.has_time() && !roster.coordinator()},
+                workers_.size()),
+        repeated_(std::move(repeated)),
+        groups_(roster, plan, context, replica, repeated_->messages(), counts_.numbers()) {
     if (const auto coordinator = roster.coordinator()) coordinator_.emplace(context, *coordinator);
   }
 
   void begin(const sync::Exchange& exchange) override {
     payload_ = exchange.payload;
     offered_ = 0;
-    prepared_.assign(replica_.description().buckets.size(), 0);
+    repeated_->begin(payload_, replica_.buckets());
     if (exchange.weight) {
       Pending weighed =
           context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
@@ -62,8 +55,8 @@ class RegroupingAllReduce final : public RegroupingRounds {
       Pending weighed = weigh_bucket(context_, replica_, payload_, bucket, own_samples_);
       wait_progressing(weighed);
     }
-    kept_.keep(payload_, bucket);
-    if (compressed_->is_used() && !is_quiet()) prepare_early(bucket);
+    repeated_->keep(bucket);
+    if (repeated_->is_compressed() && !is_quiet()) prepare_early(bucket);
     offered_ = bucket + 1;
     if (!is_quiet()) start(bucket);
     if (!coordinator_ || offered_ < replica_.buckets()) return;
@@ -85,8 +78,8 @@ class RegroupingAllReduce final : public RegroupingRounds {
 
   void leave() override {
     if (coordinator_) coordinator_->leave();
-    if (plan_.payload() != sync::Payload::model || is_averaged()) return;
-    begin_average();
+    if (plan_.payload() != sync::Payload::model || mean_.is_done != 0) return;
+    mean_.has_begun = true;
     begin({.payload = sync::Payload::model});
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) bucket_ready(bucket, {});
     const ExchangeResult mean = finish();
@@ -111,18 +104,14 @@ class RegroupingAllReduce final : public RegroupingRounds {
   }
 
   void restore() override {
-    for (int bucket = 0; bucket < offered_; ++bucket) restore(bucket);
-  }
-  void restore(int bucket) {
-    if (std::exchange(prepared_[static_cast<std::size_t>(bucket)], 0) > 0) compressed_->take_back(bucket);
-    kept_.restore(payload_, bucket);
+    for (int bucket = 0; bucket < offered_; ++bucket) repeated_->restore(bucket);
   }
 
   void start() override {
     ++starts_;
     stage_ = 0;
     group_ = &groups_.of(exchanging());
-    compressed_->exchange_among(group_->gathered, group_->self);
+    repeated_->messages().exchange_among(group_->gathered, group_->self);
     if (decided_.weight) {
       total_weight_ = static_cast<float>(*decided_.weight);
       float* data = replica_.has_values() ? &total_weight_ : nullptr;
@@ -133,7 +122,7 @@ class RegroupingAllReduce final : public RegroupingRounds {
 
   void start(int bucket) {
     const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
-    if (compressed_->is_used()) {
+    if (repeated_->is_compressed()) {
       start_message(bucket, 0);
       const std::int64_t statistics = extent.exchanged() - extent.parameters;
       if (statistics > 0)
@@ -142,51 +131,39 @@ class RegroupingAllReduce final : public RegroupingRounds {
     } else {
       group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
     }
-    if (sums_samples_ && bucket + 1 == replica_.buckets()) start_counts();
+    if (!counts_.is_used() || bucket + 1 < replica_.buckets()) return;
+    group_->reduces->start(groups_.counts(), counts_.begin(static_cast<std::size_t>(self_), own_samples_,
+                                                           stop_.is_time_up(since_begin())));
   }
 
   /// While other buckets are summed. If the members change meanwhile, the message is made again for them.
   void prepare_early(int bucket) {
     const int starts = starts_;
-    Pending prepared = compressed_->prepare(payload_, bucket, 0);
+    Pending prepared = repeated_->prepare_next(bucket);
     wait_progressing(prepared);
-    prepared_[static_cast<std::size_t>(bucket)] = 1;
-    if (starts_ != starts || is_quiet()) restore(bucket);
+    if (starts_ != starts || is_quiet()) repeated_->restore(bucket);
   }
 
   void start_message(int bucket, std::size_t stage) {
-    std::size_t& prepared = prepared_[static_cast<std::size_t>(bucket)];
-    if (prepared == stage) {
-      Pending work = compressed_->prepare(payload_, bucket, stage);
-      context_.wait(work);
-      ++prepared;
+    if (repeated_->prepared(bucket) == stage) {
+      Pending prepared = repeated_->prepare_next(bucket);
+      context_.wait(prepared);
     }
     const int vector = groups_.message(bucket, stage);
-    group_->reduces->start(
-        vector, compressed_->message(bucket, stage, group_->sizes[static_cast<std::size_t>(vector)]));
+    const Bytes size = group_->sizes[static_cast<std::size_t>(vector)];
+    group_->reduces->start(vector, repeated_->messages().message(bucket, stage, size));
   }
 
   /// False: no bucket has another one. Pre: the sums of the last one are done.
   bool start_next_stage() {
     bool has_started = false;
     ++stage_;
-    for (int bucket = 0; bucket < replica_.buckets() && compressed_->is_used(); ++bucket) {
-      if (stage_ >= compressed_->stages(bucket)) continue;
+    for (int bucket = 0; bucket < replica_.buckets() && repeated_->is_compressed(); ++bucket) {
+      if (stage_ >= repeated_->messages().stages(bucket)) continue;
       start_message(bucket, stage_);
       has_started = true;
     }
     return has_started;
-  }
-
-  /// Workers that a coordinator leads take different numbers of steps, those that are present share the
-  /// batches of all, and the last batch of a common list may be smaller. The time of the job is up when it is
-  /// for one member.
-  void start_counts() {
-    sums_.assign(workers_.size() + (counts_time_ ? 1 : 0), 0.0F);
-    sums_[static_cast<std::size_t>(self_)] = static_cast<float>(own_samples_);
-    if (counts_time_ && stop_.is_time_up(since_begin())) sums_.back() = 1.0F;
-    group_->reduces->start(groups_.counts(),
-                           {Bytes(std::ssize(sums_) * 4), reinterpret_cast<std::byte*>(sums_.data())});
   }
 
   bool is_running() const { return group_ != nullptr && group_->reduces->running(); }
@@ -231,104 +208,73 @@ class RegroupingAllReduce final : public RegroupingRounds {
   }
 
   ExchangeResult complete() override {
-    for (int bucket = 0; bucket < replica_.buckets() && compressed_->is_used(); ++bucket) {
-      Pending summed = compressed_->finish(payload_, bucket, group_->size());
+    for (int bucket = 0; bucket < replica_.buckets() && repeated_->is_compressed(); ++bucket) {
+      Pending summed = repeated_->messages().finish(payload_, bucket, group_->size());
       context_.wait(summed);
     }
-    if (averages_all())
-      note_averaged();
+    if (mean_.has_begun)
+      mean_.is_done = 1;
     else
       count();
-    replica_.set_rate_factor(
-        recovery::rate_factor(scaling_.rate, all_workers_, static_cast<int>(regrouping_.members().size())));
+    replica_.set_rate_factor(scaling_.rate_factor_of(static_cast<int>(regrouping_.members().size())));
     ExchangeResult result = state_of_job();
     if (coordinator_) {
       result.local_steps = last_reply_.local_steps;
       result.commit_round = last_reply_.commit_round;
     }
     result.sum_of = sum_of_weights();
-    groups_.add_traffic(*group_, decided_.weight.has_value(), sums_samples_, result);
+    groups_.add_traffic(*group_, decided_.weight.has_value(), counts_.is_used(), result);
     return result;
   }
 
   double sum_of_weights() const {
-    if (weighs_samples() && !averages_all())
-      return static_cast<double>(std::accumulate(samples_.begin(), samples_.end(), std::int64_t{0}));
+    if (weighs_samples()) return static_cast<double>(counts_.all_samples());
     return decided_.weight && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size();
   }
 
+  /// Workers that a coordinator leads take different numbers of steps, those that are present may share the
+  /// batches of all, and the last batch of a common list may be smaller.
   void count() {
-    if (!sums_samples_) {
-      samples_.assign(workers_.size(), own_samples_);
-      return count_round(samples_, version_ + 1, {});
-    }
-    std::ranges::transform(std::span(sums_).first(samples_.size()), samples_.begin(),
-                           [](float sum) { return static_cast<std::int64_t>(sum); });
-    if (coordinator_) return count_round(samples_, last_reply_.version, last_reply_.stops);
-    const bool is_time_up = counts_time_ && sums_.back() > 0.0F;
-    count_round(samples_, version_ + 1, is_time_up ? std::optional(true) : std::nullopt);
+    if (!counts_.counts_samples())
+      return count_round(std::vector<std::int64_t>(workers_.size(), own_samples_), version_ + 1, {});
+    if (coordinator_) return count_round(counts_.samples(), last_reply_.version, last_reply_.stops);
+    count_round(counts_.samples(), version_ + 1, counts_.is_time_up() ? std::optional(true) : std::nullopt);
   }
-
-  int next_batch() const override {
-    if (scaling_.batch == BatchRule::keep) return 0;
-    const auto members = regrouping_.members();
-    const auto shares =
-        recovery::batches(scaling_.batch, batch_, all_workers_, static_cast<int>(members.size()));
-    const auto place = static_cast<std::size_t>(std::ranges::find(members, self_) - members.begin());
-    return static_cast<int>(std::max<std::int64_t>(1, shares.at(place)));
-  }
-
-  void serialise_more(StateArchive& state) override { compressed_->serialise(state); }
-  void serialise_more_common(StateArchive& state) override { compressed_->serialise_common(state); }
 
   /// The push of the exchange that was replaced was complete. The coordinator may be a round ahead of the
   /// members, and of the state that this worker has now.
   void finish_fetched() override {
-    for (int bucket = 0; bucket < offered_ && compressed_->is_used(); ++bucket) {
-      std::size_t& prepared = prepared_[static_cast<std::size_t>(bucket)];
-      // The others have not summed it.
-      if (prepared > 0 && prepared < compressed_->stages(bucket)) compressed_->take_back(bucket);
-      prepared = 0;
-    }
+    repeated_->end_without();
     while (!reply_.empty()) wait_for(&reply_);
     if (coordinator_) coordinator_->begin_round(version_);
   }
 
-  int all_workers_;  ///< that the job has, without slots for spares
-  int batch_;        ///< of each of those
   const ExchangePlan& plan_;
-  WorkerScaling scaling_;
-  bool counts_time_;   ///< members agree whether the time of the job is up
-  bool sums_samples_;  ///< each worker's are not those of the others
-  std::unique_ptr<CompressedPayload> compressed_;
+  RoundCounts counts_;
+  std::unique_ptr<RepeatedPayload> repeated_;
   SumGroups groups_;
   SumGroup* group_ = nullptr;  ///< of the exchange in progress
   sync::Payload payload_ = sync::Payload::gradient;
-  PayloadCopy kept_;                   ///< of the exchange in progress
-  int offered_ = 0;                    ///< buckets of it that are complete
-  int starts_ = 0;                     ///< of exchanges, also of those that were done again
-  std::size_t stage_ = 0;              ///< of messages, that the exchange has reached
-  std::vector<std::size_t> prepared_;  ///< stages, by bucket, of the exchange in progress
-  float total_weight_ = 0.0F;          ///< the sum of all members' weights, when it is done
+  int offered_ = 0;            ///< buckets of it that are complete
+  int starts_ = 0;             ///< of exchanges, also of those that were done again
+  std::size_t stage_ = 0;      ///< of messages, that the exchange has reached
+  float total_weight_ = 0.0F;  ///< the sum of all members' weights, when it is done
   std::optional<CoordinatorClient> coordinator_;
   Pending reply_;  ///< of the coordinator to this worker's push
   protocol::Reply last_reply_;
   int own_samples_ = 0;  ///< of this worker's payload
-  /// By slot: samples of the payload; of all members when they are summed. Then, whose time is up.
-  std::vector<float> sums_;
-  std::vector<std::int64_t> samples_;  ///< the same samples as whole numbers
 };
 
 }  // namespace
 
 std::unique_ptr<Exchange> make_regrouping_all_reduce(const Roster& roster, const ExchangePlan& plan,
                                                      const DataPlan& data, const StopRule& stop,
-                                                     const WorkerScaling& scaling, Context& context,
+                                                     const recovery::WorkerScaling& scaling, Context& context,
                                                      Replica& replica, int incarnation) {
-  auto compressed = std::make_unique<CompressedPayload>(plan, context, replica,
-                                                        roster.assignment(context.rank()).index, true);
+  auto repeated =
+      std::make_unique<RepeatedPayload>(plan, context, replica, roster.assignment(context.rank()).index);
   return std::make_unique<RegroupingAllReduce>(roster, plan, data, stop, scaling, context, replica,
-                                               incarnation, std::move(compressed));
+                                               incarnation, std::move(repeated));
 }
 
 }  // namespace tandem

@@ -19,7 +19,8 @@ class RegroupingPeers final : public RegroupingRounds {
  public:
   RegroupingPeers(const Roster& roster, const DataPlan& data, const StopRule& stop, Context& context,
                   Replica& replica, int incarnation)
-      : RegroupingRounds(roster, data, stop, context, replica, incarnation), model_(replica, 0) {}
+      : RegroupingRounds(roster, data, stop, {}, context, replica, nullptr, incarnation),
+        model_(replica, 0) {}
 
   void begin(const sync::Exchange& exchange) override {
     TANDEM_CHECK(exchange.payload == sync::Payload::model, "peers exchange models");
@@ -38,8 +39,8 @@ class RegroupingPeers final : public RegroupingRounds {
   }
 
   void leave() override {
-    if (is_averaged()) return;
-    begin_average();
+    if (mean_.is_done != 0) return;
+    mean_.has_begun = true;
     begin({.payload = sync::Payload::model});
     finish();
   }
@@ -92,8 +93,8 @@ class RegroupingPeers final : public RegroupingRounds {
     sends_.clear();
     if (others > 0) model_.compute(context_, others, model_.mix(others, place_));
     model_.compute(context_, 1, model_.take_over());
-    if (averages_all())
-      note_averaged();
+    if (mean_.has_begun)
+      mean_.is_done = 1;
     else
       count_round(std::vector<std::int64_t>(workers_.size(), samples_), version_ + 1, {});
     ExchangeResult result = state_of_job();

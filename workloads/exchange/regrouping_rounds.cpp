@@ -13,17 +13,19 @@
 namespace tandem {
 
 RegroupingRounds::RegroupingRounds(const Roster& roster, const DataPlan& data, const StopRule& stop,
-                                   Context& context, Replica& replica, int incarnation, Bytes more_state)
+                                   const recovery::WorkerScaling& scaling, Context& context, Replica& replica,
+                                   CompressedPayload* messages, int incarnation)
     : context_(context),
       replica_(replica),
       workers_(roster.workers()),
       self_(roster.assignment(context.rank()).index),
-      common_size_(replica.common_size() + more_state),
-      regrouping_(roster, context, *this, common_size_, replica.has_values(), incarnation),
+      scaling_(scaling),
+      messages_(messages),
+      regrouping_(roster, context, *this, common_size(), replica.has_values(), incarnation),
       stop_(stop),
-      applied_(workers_.size(), 0),
-      before_(workers_.size(), 0),
-      dealt_(workers_.size(), 0),
+      samples_in_model_{.applied = std::vector<std::int64_t>(workers_.size()),
+                        .before = std::vector<std::int64_t>(workers_.size()),
+                        .dealt = std::vector<std::int64_t>(workers_.size())},
       knows_samples_(data.knows_samples()),
       deals_(workers_.size(), roster.first_workers().size(), data.deals_before(),
              {.knows_samples = data.knows_samples(), .deals_again = data.deals_again()}) {}
@@ -79,7 +81,7 @@ ExchangeResult RegroupingRounds::fetched() {
   finish_fetched();
   ExchangeResult result = state_of_job();
   result.is_fetched = true;
-  result.bytes_received = common_size_.count();
+  result.bytes_received = common_size().count();
   return result;
 }
 
@@ -109,7 +111,7 @@ std::optional<Completion> RegroupingRounds::wait_or_regroup(Pending& until) {
 void RegroupingRounds::begin_epoch() {
   const bool is_dealt = deals_.settle(regrouping_.members(), regrouping_.taken(), counted());
   if (is_dealt && hooks_.dealt) hooks_.dealt(deals_);
-  const bool decides_again = is_open_ && !averages_all_;
+  const bool decides_again = is_open_ && !mean_.has_begun;
   const auto again = hooks_.on_members(members_event(), decides_again);
   if (!is_open_) return;
   TANDEM_CHECK(again.has_value() == decides_again, "an exchange was not decided again; rounds", rounds_);
@@ -121,17 +123,17 @@ void RegroupingRounds::begin_epoch() {
 /// In files: a job that is resumed begins there.
 void RegroupingRounds::serialise(StateArchive& state) {
   serialise_counters(state);
-  serialise_more(state);
+  if (messages_ != nullptr) messages_->serialise(state);
   if (!state.restores() || stop_.has_time()) {
     double elapsed = since_begin().count();
     state.number("elapsed_s", elapsed);
     if (state.restores()) ran_before_ = Seconds(elapsed);
   }
   if (!state.restores() || continues_)
-    for (std::size_t slot = 0; slot < before_.size(); ++slot)
-      state.number("exchange.before." + std::to_string(slot), before_[slot]);
+    for (std::size_t slot = 0; slot < samples_in_model_.before.size(); ++slot)
+      state.number("exchange.before." + std::to_string(slot), samples_in_model_.before[slot]);
   if (!state.restores()) return;
-  if (!continues_) before_ = applied_;
+  if (!continues_) samples_in_model_.before = samples_in_model_.applied;
   // That was the end of the job before.
   stops_ = 0;
   if (CoordinatorClient* const client = coordinator()) client->begin_round(version_);
@@ -141,16 +143,16 @@ void RegroupingRounds::serialise_counters(StateArchive& state) {
   state.number("exchange.rounds", rounds_);
   state.number("exchange.version", version_);
   state.number("exchange.stops", stops_);
-  for (std::size_t slot = 0; slot < applied_.size(); ++slot)
-    state.number("exchange.samples." + std::to_string(slot), applied_[slot]);
-  for (std::size_t slot = 0; slot < dealt_.size(); ++slot)
-    state.number("exchange.dealt." + std::to_string(slot), dealt_[slot]);
+  for (std::size_t slot = 0; slot < samples_in_model_.applied.size(); ++slot)
+    state.number("exchange.samples." + std::to_string(slot), samples_in_model_.applied[slot]);
+  for (std::size_t slot = 0; slot < samples_in_model_.dealt.size(); ++slot)
+    state.number("exchange.dealt." + std::to_string(slot), samples_in_model_.dealt[slot]);
 }
 
 void RegroupingRounds::serialise_common(StateArchive& state) {
   serialise_counters(state);
-  for (std::int64_t& samples : before_) state.number("exchange.samples_before", samples);
-  state.number("exchange.averaged", is_averaged_);
+  for (std::int64_t& samples : samples_in_model_.before) state.number("exchange.samples_before", samples);
+  state.number("exchange.averaged", mean_.is_done);
   if (stop_.has_time()) {
     double ran_before = ran_before_.count();
     state.number("exchange.ran_before", ran_before);
@@ -163,7 +165,7 @@ void RegroupingRounds::serialise_common(StateArchive& state) {
   if (state.restores() && !knows_samples_) deals_.restore(counts);
   if (hooks_.serialise) hooks_.serialise(state);
   replica_.serialise_common(state);
-  serialise_more_common(state);
+  if (messages_ != nullptr) messages_->serialise_common(state);
 }
 
 std::vector<std::int64_t> RegroupingRounds::deals_as_numbers() const {
@@ -184,14 +186,14 @@ void RegroupingRounds::await_members() {
 
 /// By slot: samples that count since the job has dealt them.
 std::vector<std::int64_t> RegroupingRounds::counted() const {
-  std::vector<std::int64_t> counted(applied_.size());
-  std::ranges::transform(applied_, dealt_, counted.begin(), std::minus());
+  std::vector<std::int64_t> counted(samples_in_model_.applied.size());
+  std::ranges::transform(samples_in_model_.applied, samples_in_model_.dealt, counted.begin(), std::minus());
   return counted;
 }
 
 std::vector<std::int64_t> RegroupingRounds::applied_samples() const {
-  std::vector<std::int64_t> applied(applied_.size());
-  std::ranges::transform(applied_, before_, applied.begin(), std::minus());
+  std::vector<std::int64_t> applied(samples_in_model_.applied.size());
+  std::ranges::transform(samples_in_model_.applied, samples_in_model_.before, applied.begin(), std::minus());
   return applied;
 }
 
@@ -200,7 +202,7 @@ void RegroupingRounds::count_round(std::span<const std::int64_t> samples, int ve
   ++rounds_;
   version_ = version;
   for (const int member : regrouping_.members())
-    applied_[static_cast<std::size_t>(member)] += samples[static_cast<std::size_t>(member)];
+    samples_in_model_.applied[static_cast<std::size_t>(member)] += samples[static_cast<std::size_t>(member)];
   const Progress progress = progress_of_job();
   stops_ = stops.value_or(stop_.is_reached(progress)) ? 1 : 0;
   if (!stops && regrouping_.leads())
@@ -214,13 +216,21 @@ sync::Members RegroupingRounds::members_event() const {
 
 Progress RegroupingRounds::progress_of_job() const {
   return {.rounds = rounds_,
-          .samples = std::accumulate(applied_.begin(), applied_.end(), std::int64_t{0}),
+          .samples = std::accumulate(samples_in_model_.applied.begin(), samples_in_model_.applied.end(),
+                                     std::int64_t{0}),
           .now = Seconds(0.0)};
 }
 
+/// Of the floats of the state that workers have in common.
+Bytes RegroupingRounds::common_size() const {
+  return replica_.common_size() + (messages_ == nullptr ? Bytes(0) : messages_->common_size());
+}
+
 ExchangeResult RegroupingRounds::state_of_job() const {
+  const auto members = regrouping_.members();
+  const auto place = static_cast<std::size_t>(std::ranges::find(members, self_) - members.begin());
   return {.version = version_,
-          .batch = next_batch(),
+          .batch = scaling_.batch_of(place, static_cast<int>(members.size())),
           .stop = stops_ != 0,
           .rounds = rounds_,
           .samples = progress_of_job().samples};

@@ -9,12 +9,27 @@
 #include <span>
 #include <vector>
 
+#include "policies/recovery/scaling.hpp"
+#include "workloads/exchange/compressed_payload.hpp"
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/member_exchange.hpp"
 #include "workloads/exchange/regrouping.hpp"
 #include "workloads/job/plan/data_plan.hpp"
 
 namespace tandem {
+
+/// The mean of all models, where each worker has its own.
+struct FinalMean {
+  bool has_begun = false;
+  int is_done = 0;  ///< 1: it is
+};
+
+/// Of each slot's workers.
+struct SamplesInModel {
+  std::vector<std::int64_t> applied;
+  std::vector<std::int64_t> before;  ///< of these, in the model that the job has resumed from
+  std::vector<std::int64_t> dealt;   ///< of them, before samples were dealt to the workers of this job
+};
 
 class RegroupingRounds : public Exchange, public MemberExchange, protected RegroupingExchange {
  public:
@@ -35,10 +50,11 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   std::vector<std::int64_t> applied_samples() const final;
 
  protected:
-  /// The arguments must outlive it. `incarnation`: of this worker in its slot. `more_state`: the floats that
-  /// serialise_more_common adds to the replica's.
-  RegroupingRounds(const Roster& roster, const DataPlan& data, const StopRule& stop, Context& context,
-                   Replica& replica, int incarnation, Bytes more_state = Bytes(0));
+  /// `messages`: of compressed payloads; null: there are none. `incarnation`: of this worker in its slot. The
+  /// arguments must outlive it.
+  RegroupingRounds(const Roster& roster, const DataPlan& data, const StopRule& stop,
+                   const recovery::WorkerScaling& scaling, Context& context, Replica& replica,
+                   CompressedPayload* messages, int incarnation);
 
   /// Starts the exchange in progress among decided().members as far as its payload is complete. Pre: this
   /// worker is not quiet.
@@ -51,11 +67,6 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   virtual void restore() {}
   /// After a fetch: ends what else belongs to the exchange that it replaces.
   virtual void finish_fetched() {}
-  /// Of this worker in the next step; 0: as before.
-  virtual int next_batch() const { return 0; }
-  /// What else serialise() has, and serialise_common().
-  virtual void serialise_more(StateArchive&) {}
-  virtual void serialise_more_common(StateArchive&) {}
 
   /// An exchange begins. Starts it, if that is possible now.
   void open(const sync::Exchange& exchange);
@@ -71,20 +82,17 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
     return decided_.members.empty() ? regrouping_.members() : std::span<const int>(decided_.members);
   }
 
-  // The mean over all models at the end is one more exchange. Workers that have not finished it fetch its
-  // result.
-  bool is_averaged() const { return is_averaged_ != 0; }
-  bool averages_all() const { return averages_all_; }
-  void begin_average() { averages_all_ = true; }
-  void note_averaged() { is_averaged_ = 1; }
-
   Context& context_;
   Replica& replica_;
   std::span<const Rank> workers_;
   int self_;
   sync::Exchange decided_;  ///< the exchange in progress
   int version_ = 0;         ///< of the model
-  Bytes common_size_;
+  /// The mean over all models at the end is one more exchange. Workers that have not finished it fetch its
+  /// result.
+  FinalMean mean_;
+  recovery::WorkerScaling scaling_;
+  CompressedPayload* messages_;
   Regrouping regrouping_;
   const StopRule& stop_;
 
@@ -93,30 +101,27 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   void agree_on_epoch(std::span<const int> members, std::int64_t round, std::int32_t epoch) final;
   void begin_epoch() final;
   void serialise_common(StateArchive& state) final;
-  std::int64_t finished_rounds() const final { return rounds_ + is_averaged_; }
+  std::int64_t finished_rounds() const final { return rounds_ + mean_.is_done; }
   std::int64_t taken_samples() const final { return hooks_.taken ? hooks_.taken() : 0; }
   std::int64_t count_deals() const final { return deals_.count_numbers(counted()); }
   std::vector<std::int64_t> deals_as_numbers() const final;
   void restore_deals(std::span<const std::int64_t> numbers) final;
   std::vector<std::int64_t> counted() const;
+  Bytes common_size() const;
   ExchangeResult fetched();
   void serialise_counters(StateArchive& state);
   sync::Members members_event() const;
   Progress progress_of_job() const;
 
   MemberHooks hooks_;
-  bool is_open_ = false;               ///< an exchange is in progress
-  std::int64_t rounds_ = 0;            ///< finished
-  std::vector<std::int64_t> applied_;  ///< samples of each slot's workers in the model
-  std::vector<std::int64_t> before_;   ///< of these, in the model that the job has resumed from
-  bool continues_ = false;             ///< the job restores its own state
-  Seconds ran_before_{};               ///< how long the job had run before it was resumed
-  std::vector<std::int64_t> dealt_;    ///< of them, before samples were dealt to the workers of this job
+  bool is_open_ = false;     ///< an exchange is in progress
+  std::int64_t rounds_ = 0;  ///< finished
+  SamplesInModel samples_in_model_;
+  bool continues_ = false;  ///< the job restores its own state
+  Seconds ran_before_{};    ///< how long the job had run before it was resumed
   bool knows_samples_;
   sampling::MemberDeals deals_;  ///< after the last change of the members
   int stops_ = 0;                ///< 1: the job ends after the last round
-  bool averages_all_ = false;
-  int is_averaged_ = 0;  ///< 1: the mean is finished
 };
 
 }  // namespace tandem

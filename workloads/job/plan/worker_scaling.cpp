@@ -3,9 +3,15 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "policies/recovery/scaling.hpp"
-
 namespace tandem {
+
+recovery::WorkerScaling scaling_of(const Job& job) {
+  const Experiment::Recovery& rules = job.spec().experiment.recovery;
+  return {.rate = rules.scale_rate,
+          .batch = rules.batch,
+          .batch_size = job.data().batch(),
+          .workers = static_cast<int>(job.roster().first_workers().size())};
+}
 
 double rate_factor_of(const Job& job) {
   const Experiment& experiment = job.spec().experiment;

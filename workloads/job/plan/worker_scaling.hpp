@@ -4,10 +4,13 @@
 
 #include <vector>
 
+#include "policies/recovery/scaling.hpp"
 #include "workloads/job/plan/job.hpp"
 
 namespace tandem {
 
+/// In place.
+recovery::WorkerScaling scaling_of(const Job& job);
 /// Factor on the learning rate (recovery.scale_rate); 1: the job has all of its workers.
 double rate_factor_of(const Job& job);
 /// Workers that sum over an all-reduce may take different numbers of samples in a round, so they count those

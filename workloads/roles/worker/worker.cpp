@@ -25,10 +25,8 @@ std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replic
   const Roster& roster = job.roster();
   const ExchangePlan& plan = job.exchange();
   if (roster.steward() && plan.route() == sync::Route::all_reduce)
-    return make_regrouping_all_reduce(
-        roster, plan, job.data(), job.stop(),
-        {.rate = job.spec().experiment.recovery.scale_rate, .batch = job.spec().experiment.recovery.batch},
-        context, replica, incarnation);
+    return make_regrouping_all_reduce(roster, plan, job.data(), job.stop(), scaling_of(job), context, replica,
+                                      incarnation);
   if (roster.steward() && plan.route() == sync::Route::peers)
     return make_regrouping_peers(roster, job.data(), job.stop(), context, replica, incarnation);
   switch (plan.route()) {

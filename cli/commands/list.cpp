@@ -5,8 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "cli/commands/commands.hpp"
 #include "cli/shared/output.hpp"
@@ -161,42 +165,66 @@ nlohmann::json devices_document(Names, const std::string& name) {
   return list;
 }
 
+/// A case of a limit, or of a warning.
+struct ListedLimit {
+  const Limit& limit;
+  const Limit::Case& at;
+  const std::string& group;
+};
+
+/// Those of this kind whose keys begin so.
+std::vector<ListedLimit> limits_of(const std::vector<LimitGroup>& groups, std::optional<Limit::Kind> kind,
+                                   const std::string& key) {
+  std::vector<ListedLimit> all;
+  for (const LimitGroup& group : groups)
+    for (const Limit& limit : group.limits())
+      for (const Limit::Case& at : limit.cases)
+        if (at.key.starts_with(key) && (!kind || limit.kind == *kind))
+          all.push_back({limit, at, group.title});
+  return all;
+}
+
+constexpr std::array limit_kinds = {
+    std::pair(Limit::Kind::unsupported, "combination"),
+    std::pair(Limit::Kind::unused, "no effect"),
+    std::pair(Limit::Kind::value, "value"),
+};
+
+std::string text_of(std::span<const ListedLimit> limits, const std::string& example) {
+  std::string text, group;
+  for (const ListedLimit& one : limits) {
+    if (one.group != group) text += fmt::format("    {}\n", one.group);
+    group = one.group;
+    text += fmt::format("      {}: expected {}\n        {}: {}\n", one.at.key, describe(one.limit, one.at),
+                        example, one.at.example);
+  }
+  return text;
+}
+
 std::string limits_text(Names, const std::string& key) {
   std::string text;
-  for (const LimitGroup& group : limit_groups()) {
-    std::string own;
-    for (const Limit& limit : group.limits()) {
-      if (!key.empty() && !limit.key.starts_with(key)) continue;
-      own += fmt::format("    {}: expected {}\n", limit.key, describe(limit));
-      if (!limit.example.empty()) own += fmt::format("      refused: {}\n", limit.example);
-    }
-    if (!own.empty()) text += fmt::format("  {}\n{}", group.title, own);
-  }
-  std::string warned;
-  for (const Limit& limit : warning_group().limits())
-    if (limit.key.starts_with(key))
-      warned += fmt::format("    {}: expected {}\n      warned of: {}\n", limit.key, describe(limit),
-                            limit.example);
-  if (!warned.empty()) text += fmt::format("  {}\n{}", warning_group().title, warned);
+  for (const auto& [kind, name] : limit_kinds)
+    if (const auto limits = limits_of(limit_groups(), kind, key); !limits.empty())
+      text += fmt::format("  {}\n{}", describe(kind), text_of(limits, "refused"));
+  if (const auto warnings = limits_of({warning_group()}, std::nullopt, key); !warnings.empty())
+    text += "  Warnings\n" + text_of(warnings, "warned of");
   if (text.empty()) throw ConfigError(fmt::format("no limit of a key '{}'", key));
   return text;
 }
 
 nlohmann::json limits_document(Names, const std::string& key) {
   nlohmann::json list = nlohmann::json::array();
-  for (const LimitGroup& group : limit_groups())
-    for (const Limit& limit : group.limits())
-      if (limit.key.starts_with(key))
-        list.push_back({{"group", group.title},
-                        {"key", limit.key},
-                        {"expected", describe(limit)},
-                        {"refused", limit.example}});
-  for (const Limit& limit : warning_group().limits())
-    if (limit.key.starts_with(key))
-      list.push_back({{"group", warning_group().title},
-                      {"key", limit.key},
-                      {"expected", describe(limit)},
-                      {"warned of", limit.example}});
+  const auto add = [&](const ListedLimit& one, const char* kind, const char* example) {
+    list.push_back({{"kind", kind},
+                    {"group", one.group},
+                    {"key", one.at.key},
+                    {"expected", describe(one.limit, one.at)},
+                    {example, one.at.example}});
+  };
+  for (const auto& [kind, name] : limit_kinds)
+    for (const ListedLimit& one : limits_of(limit_groups(), kind, key)) add(one, name, "refused");
+  for (const ListedLimit& one : limits_of({warning_group()}, std::nullopt, key))
+    add(one, "warning", "warned of");
   return list;
 }
 
@@ -238,8 +266,7 @@ const std::vector<Kind>& kinds() {
       {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text, names_document},
       {"device", "Devices (<prop id=\"device\"> of a host), sustained rates by precision", Names::none,
        devices_text, devices_document},
-      {"limit", "Limits: combinations of keys that are refused, why, and an example", Names::none,
-       limits_text, limits_document},
+      {"limit", "Limits: what is refused, why, and an example", Names::none, limits_text, limits_document},
   };
   return all;
 }

@@ -190,6 +190,12 @@ Arrangement among(const Arrangement& arrangement, std::span<const int> members);
 /// An all-gather: the vector has `elements` elements of each participant, in the order of their numbers. Each
 /// participant starts with its own. It takes size - 1 rounds and moves (size - 1) size `elements` elements.
 Schedule ring_gather(int self, const Groups& groups, std::int64_t elements);
+/// The same in ceil(lg size) rounds. Source: Bruck et al.: Efficient Algorithms for All-to-All Communications
+/// in Multiport Message-Passing Systems. IEEE Trans. Parallel Distrib. Syst. 8(11), 1997.
+Schedule doubling_gather(int self, const Groups& groups, std::int64_t elements);
+/// The all-gather for messages that cannot be added, where workers chose this all-reduce: around a ring if
+/// that works by rings, otherwise by doubling.
+MakeSchedule gather_of(const MakeSchedule& all_reduce);
 
 const Catalog<MakeSchedule>& catalog();
 /// Whether groups change the schedule, and not the number of participants alone.

@@ -1,5 +1,6 @@
 #include "policies/recovery/scaling.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -33,6 +34,12 @@ double RateRamp::at(std::int64_t round) const {
   const std::int64_t step = round - state_.since + 1;
   if (step > rounds_) return state_.to;
   return state_.from + (state_.to - state_.from) * static_cast<double>(step) / (rounds_ + 1);
+}
+
+int WorkerScaling::batch_of(std::size_t place, int members) const {
+  if (batch == BatchRule::keep) return 0;
+  const auto shares = batches(batch, batch_size, workers, members);
+  return static_cast<int>(std::max<std::int64_t>(1, shares.at(place)));
 }
 
 std::vector<std::int64_t> batches(BatchRule rule, std::int64_t batch, int workers, int members) {

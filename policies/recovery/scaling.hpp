@@ -1,6 +1,7 @@
 // How learning rate and batch follow the number of workers that are present. Pure arithmetic.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -36,6 +37,18 @@ class RateRamp {
 
   int rounds_;
   State state_;
+};
+
+/// The rules of a job for its learning rate and batch, where members come and go.
+struct WorkerScaling {
+  RateScale rate = RateScale::keep;
+  BatchRule batch = BatchRule::keep;
+  std::int64_t batch_size = 1;  ///< of each worker, where all are present
+  int workers = 1;
+
+  double rate_factor_of(int members) const { return rate_factor(rate, workers, members); }
+  /// The samples per step of the member at this place, at least 1; 0: each keeps its batch.
+  int batch_of(std::size_t place, int members) const;
 };
 
 /// Shape: samples per step of each member, in the order of their slots. keep: `batch` each; global: as evenly

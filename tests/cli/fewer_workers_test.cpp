@@ -49,6 +49,10 @@ INSTANTIATE_TEST_SUITE_P(
         "--set data.sampling=shuffled",
         "--set recovery.mode=restart --set recovery.scale_rate=sqrt --set recovery.batch=global",
         "--set recovery.mode=restart --set recovery.scale_rate=linear --set sync.over=all-reduce",
+        "--set recovery.mode=restart --set recovery.batch=global --set workload.batch=50 --set "
+        "sync.over=all-reduce",
+        "--set recovery.mode=restart --set recovery.batch=global --set workload.batch=50 --set "
+        "optimizer.update_at=workers",
         "--set recovery.mode=restart --set recovery.scale_rate=linear --set "
         "recovery.batch=global --set sync.algorithm=local-sgd"));
 
@@ -75,9 +79,25 @@ TEST_F(LongFewerWorkers, ScaleTheRate) {
   }
 }
 
+/// It follows from the number of all workers, whatever the number of those that are left.
+TEST_F(LongFewerWorkers, KeepTheLengthOfTheCosine) {
+  const std::string words = experiment(0, commits + "--set stop.epochs=2 --set optimizer.schedule=cosine ");
+  const Results whole = simulate(words, "whole");
+  const std::string shrinks =
+      words + " --set recovery.policy=shrink " + departs({{1, 0.4 * makespan("whole")}});
+  succeeds("simulate " + shrinks + "--out out");
+  EXPECT_EQ(slots_of_generations(results("out")), (std::vector<Slots>{{0, 1, 2, 3}, {0, 2, 3}}));
+  EXPECT_GT(results("out").summary.rounds.value, whole.summary.rounds.value);
+  succeeds("simulate " + shrinks +
+           fmt::format("--set optimizer.cosine_rounds={} --out given", std::llround(whole.summary.rounds)));
+  expect_same_model("given", "out");
+}
+
+class SharedBatches : public FewerWorkers, public ::testing::WithParamInterface<std::string> {};
+
 /// Those that are left share the batches of all, larger parts first.
-TEST_F(FewerWorkers, ShareTheBatchesOfAll) {
-  const std::string words = experiment(24, commits + "--set workload.batch=50 ");
+TEST_P(SharedBatches, AreThoseOfAll) {
+  const std::string words = experiment(24, commits + "--set workload.batch=50 " + GetParam());
   succeeds("simulate " + words + " --out whole");
   const std::string shrinks = words + " --set recovery.policy=shrink --set recovery.batch=global " +
                               departs({{1, 0.4 * makespan("whole")}});
@@ -94,6 +114,10 @@ TEST_F(FewerWorkers, ShareTheBatchesOfAll) {
     EXPECT_EQ(all.summary.samples, 24 * 200) << math;
   }
 }
+INSTANTIATE_TEST_SUITE_P(AllReduce, SharedBatches, ::testing::Values("--set sync.over=all-reduce"));
+INSTANTIATE_TEST_SUITE_P(LongOthers, SharedBatches,
+                         ::testing::Values("", "--set optimizer.update_at=workers",
+                                           "--set sync.over=all-reduce --set sync.algorithm=local-sgd"));
 
 /// Also those of workers that are absent when they become old. The first generation wrote rounds 3 and 6.
 TEST_F(LongFewerWorkers, KeepTheLastCommits) {
@@ -201,7 +225,6 @@ TEST_F(LongFewerWorkers, WhereTheyCannotContinueAreRefused) {
                 "'recovery.least': expected 4, all workers, because each worker of easgd"},
         Refused{shrink + "--set sync.algorithm=k-sync --set sync.options.k=3",
                 "'recovery.least': expected at least 3, because with 2 workers "},
-        Refused{shrink + "--set optimizer.schedule=cosine --set stop.epochs=2", "the cosine schedule"},
         Refused{shrink + "--set recovery.least=5", "'recovery.least': expected at most 4"},
         Refused{
             "--set recovery.mode=restart --set recovery.policy=shrink --set sync.algorithm=d-psgd --set "
@@ -212,10 +235,8 @@ TEST_F(LongFewerWorkers, WhereTheyCannotContinueAreRefused) {
             "--set recovery.mode=restart --set recovery.policy=liveput --set sync.algorithm=easgd",
             "'recovery.policy': expected restart, which waits for all workers, because each worker of easgd"},
         Refused{"--set recovery.mode=restart --set recovery.least=5", "'recovery.least': expected at most 4"},
-        Refused{shrink + "--set recovery.batch=global --set sync.over=all-reduce",
-                "'recovery.batch': expected keep without servers, where the mean gives all workers the same"},
         Refused{shrink + "--set recovery.batch=global --set sync.algorithm=lb-bsp",
-                "'recovery.batch': expected keep with lb-bsp, which divides the batch itself"},
+                "'recovery.batch': expected keep, because lb-bsp divides the batch itself"},
         Refused{departs({{1, 0.1}}) + "--set recovery.policy=replace",
                 "'recovery.policy': expected restart, shrink or liveput"},
         Refused{

@@ -110,7 +110,7 @@ TEST_F(ResumeInPlace, BadKeysOfCommitsAreRefused) {
   refused("--set checkpoint.policy=fixed --set checkpoint.options.interval=2.5", "a whole number of rounds");
   refused("--set checkpoint.keep=-1", "checkpoint.keep");
   refused("--set checkpoint.keep_every=10",
-          "key 'checkpoint.keep_every': expected 0, because checkpoint.policy is empty");
+          "key 'checkpoint.keep_every': expected 0, because checkpoint.policy is empty, and states are");
   refused("--set checkpoint.policy=fixed --set checkpoint.to=local --set checkpoint.keep_every=10",
           "key 'checkpoint.keep_every': expected 0, because checkpoint.to is local");
 }

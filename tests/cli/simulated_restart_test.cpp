@@ -104,8 +104,8 @@ TEST_F(SimulatedRestarts, LaunchesTakeTimeAndMayBeStruck) {
   EXPECT_EQ(all.summary.membership.value().lost_samples, 2);
 }
 
-/// Each generation begins with a new policy, which continues from the last one. The second generation ends before
-/// it commits, and its records do not stay.
+/// Each generation begins with a new policy, which continues from the last one. The second generation ends
+/// before it commits, and its records do not stay.
 TEST_F(SimulatedRestarts, DecisionsOfPoliciesThatLearnAreReplayed) {
   const Results all = simulate(job(lives("8.5,9.25") + "--set sync.over=server --set placement.servers=[a] "
                                                        "--set checkpoint.policy=optimal "
@@ -384,7 +384,6 @@ TEST_F(SimulatedRestarts, ImpossibleJobsAreRefused) {
            {departs + "--set recovery.policy=replace", "'recovery.policy': expected restart"},
            {departs + "--set recovery.least=3",
             "'recovery.least': expected at most 1, the number of workers"},
-           {departs + "--set recovery.batch=global", "'recovery.batch': expected keep without servers"},
            {departs + "--set recovery.options.replace=false", "'recovery.options.replace': expected true"},
            {departs + "--set sync.over=server --set stop.seconds=5",
             "'stop.seconds': expected stop.rounds or stop.epochs"},

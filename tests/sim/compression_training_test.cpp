@@ -36,6 +36,7 @@ const Route one_server{"Server", sync::Route::server, {"host-0"}};
 const Route two_shards{"TwoShards", sync::Route::server, {"host-0", "host-4"}};
 const Route all_reduce{"AllReduce", sync::Route::all_reduce, {}};
 const Route native{"Native", sync::Route::all_reduce, {}, "native"};
+const Route doubling{"Doubling", sync::Route::all_reduce, {}, "recursive-doubling"};
 
 struct Case {
   Route route;
@@ -160,22 +161,22 @@ TEST_P(CountedCompression, SendsTheBytesOfItsMessages) {
 
 /// Messages that are summed, gathered and factored.
 const std::vector<Case> counted_cases = {
-    {two_shards, "top-k"}, {two_shards, "one-bit"}, {two_shards, "qsgd"},
-    {all_reduce, "sign"},  {all_reduce, "fp16"},    {all_reduce, "power-sgd"},
-    {native, "sign"},      {native, "fp16"},        {native, "power-sgd"}};
+    {two_shards, "top-k"}, {two_shards, "one-bit"},   {two_shards, "qsgd"}, {all_reduce, "sign"},
+    {all_reduce, "fp16"},  {all_reduce, "power-sgd"}, {native, "sign"},     {native, "fp16"},
+    {native, "power-sgd"}, {doubling, "sign"}};
 INSTANTIATE_TEST_SUITE_P(Over, CountedCompression, ::testing::ValuesIn(counted_cases), name_of_case);
 INSTANTIATE_TEST_SUITE_P(LongOver, CountedCompression,
                          ::testing::ValuesIn(without(cases_over({one_server, two_shards, all_reduce, native}),
                                                      counted_cases)),
                          name_of_case);
 
-/// Messages that the library gathers are decoded in the order of workers, as those of a ring. Its sums have
-/// another order of additions.
-class NativeCompression : public Compressed, public ::testing::WithParamInterface<Case> {};
+/// Messages that the library or another schedule gathers are decoded in the order of workers, as those of a
+/// ring. Sums have another order of additions.
+class OtherCollective : public Compressed, public ::testing::WithParamInterface<Case> {};
 
-TEST_P(NativeCompression, GivesTheModelOfARing) {
+TEST_P(OtherCollective, GivesTheModelOfARing) {
   train_apart(experiment(all_reduce, GetParam().method), "ring");
-  train(experiment(native, GetParam().method));
+  train(experiment(GetParam().route, GetParam().method));
   if (job_->exchange().compression()->sharing == compression::Sharing::gathered)
     EXPECT_EQ(final_model(), model_in("ring"));
   else
@@ -183,10 +184,11 @@ TEST_P(NativeCompression, GivesTheModelOfARing) {
   EXPECT_GT(distance(final_model(), initial_model(job_->replica_plan())), 2e-3F);
 }
 
-const std::vector<Case> library_cases = {{native, "sign"}, {native, "fp16"}};
-INSTANTIATE_TEST_SUITE_P(Over, NativeCompression, ::testing::ValuesIn(library_cases), name_of_case);
-INSTANTIATE_TEST_SUITE_P(LongOver, NativeCompression,
-                         ::testing::ValuesIn(without(cases_over({native}), library_cases)), name_of_case);
+const std::vector<Case> collective_cases = {{native, "sign"}, {native, "fp16"}, {doubling, "sign"}};
+INSTANTIATE_TEST_SUITE_P(Over, OtherCollective, ::testing::ValuesIn(collective_cases), name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongOver, OtherCollective,
+                         ::testing::ValuesIn(without(cases_over({native, doubling}), collective_cases)),
+                         name_of_case);
 
 /// Lossless settings do not change the training.
 class LosslessCompression : public Compressed, public ::testing::WithParamInterface<Case> {};

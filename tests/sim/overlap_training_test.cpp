@@ -23,6 +23,7 @@ struct Way {
   sync::Route over;
   OptimizerKind optimizer;
   std::vector<std::string> servers;
+  std::string compression = "none";
 };
 void PrintTo(const Way& value, std::ostream* out) { *out << value.name; }
 
@@ -40,6 +41,7 @@ class OverlapOver : public Overlap, public ::testing::WithParamInterface<Way> {
     experiment.optimizer.kind = GetParam().optimizer;
     if (GetParam().optimizer != OptimizerKind::sgd) experiment.optimizer.momentum = 0.0;
     experiment.placement.servers = GetParam().servers;
+    experiment.sync.compression = GetParam().compression;
     experiment.evaluate_every = 2;
     experiment.placement.evaluator = "host-0";
     return experiment;
@@ -66,13 +68,43 @@ std::string name_of_test(const ::testing::TestParamInfo<Way>& way) {
 INSTANTIATE_TEST_SUITE_P(
     Ways, OverlapOver,
     ::testing::Values(Way{"shards", sync::Route::server, OptimizerKind::adam, {"host-0", "host-5"}},
-                      Way{"all-reduce", sync::Route::all_reduce, OptimizerKind::sgd, {}}),
+                      Way{"all-reduce", sync::Route::all_reduce, OptimizerKind::sgd, {}},
+                      // Of two stages.
+                      Way{"power-sgd", sync::Route::all_reduce, OptimizerKind::sgd, {}, "power-sgd"}),
     name_of_test);
 INSTANTIATE_TEST_SUITE_P(
     LongWays, OverlapOver,
     ::testing::Values(Way{"server", sync::Route::server, OptimizerKind::sgd, {"host-0"}},
-                      Way{"all-reduce with Adam", sync::Route::all_reduce, OptimizerKind::adam, {}}),
+                      Way{"all-reduce with Adam", sync::Route::all_reduce, OptimizerKind::adam, {}},
+                      Way{"top-k", sync::Route::all_reduce, OptimizerKind::adam, {}, "top-k"},
+                      Way{"fp16", sync::Route::all_reduce, OptimizerKind::sgd, {}, "fp16"}),
     name_of_test);
+
+/// An exchange lasts until the forward pass has got the last bucket.
+TEST_F(Overlap, CacheNodesAreToldOfTheEndOfAnExchangeInTheNextStep) {
+  Experiment experiment = small_experiment(2);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.data.source = DataSource::storage;
+  experiment.data.cache = "hoard";
+  experiment.data.cache_capacity = Bytes(1000000);
+  experiment.data.background = BackgroundReads::while_computing;
+  experiment.placement.cache_nodes = {"host-0"};
+  experiment.stop.rounds = 3;
+  experiment.sync.overlap = OverlapMode::both;
+  const Journal journal = train(experiment, true);
+  std::vector<Seconds> told, steps;
+  for (const OperationRecord& operation : journal.operations)
+    if (operation.kind == "send" && operation.channel == "phases" && operation.rank == 0)
+      told.push_back(operation.start);
+  for (const StepRecord& step : journal.steps)
+    if (step.rank == 0) steps.push_back(step.start);
+  ASSERT_EQ(steps.size(), 3U);
+  ASSERT_EQ(told.size(), 7U) << "begins and ends of three exchanges, and the end of the worker";
+  for (std::size_t step = 0; step + 1 < steps.size(); ++step) {
+    EXPECT_LT(told[2 * step], steps[step + 1]);
+    EXPECT_GT(told[2 * step + 1], steps[step + 1]);
+  }
+}
 
 /// One worker and one server, 4 buckets of 1 ms each way. A pass over a bucket takes less time.
 class OverlapOfOne : public Overlap {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "policies/recovery/scaling.hpp"
 #include "policies/sampling/member_deals.hpp"
 #include "policies/sync/policy.hpp"
 #include "tests/sim/training.hpp"
@@ -59,8 +60,9 @@ class Regrouping : public Training {
   std::vector<std::vector<std::vector<SampleId>>> batches_by_hand(
       const std::vector<std::vector<int>>& rounds) const {
     const DataPlan& data = job_->data();
-    const int batch = data.batch();
     const auto slots = job_->roster().workers().size();
+    const BatchRule rule = job_->spec().experiment.recovery.batch;
+    std::vector<int> sizes(slots, data.batch());
     sampling::MemberDeals deals(slots, slots, {}, {});
     std::vector<std::int64_t> counted(slots, 0);
     std::vector<std::optional<sampling::ShardVisits>> visits(slots);
@@ -78,8 +80,8 @@ class Regrouping : public Training {
       const auto take = [&](int member) {
         const auto slot = static_cast<std::size_t>(member);
         if (!visits[slot]) begin(member, counted[slot]);
-        visits[slot]->next(batch, of_slot[slot]);
-        taken[slot] = counted[slot] + batch;
+        visits[slot]->next(sizes[slot], of_slot[slot]);
+        taken[slot] = counted[slot] + sizes[slot];
       };
       for (const int member : members)
         if (std::ranges::count(before, member) > 0) take(member);
@@ -92,9 +94,13 @@ class Regrouping : public Training {
       auto& of_round = batches.emplace_back();
       for (const int member : members) {
         of_round.push_back(of_slot[static_cast<std::size_t>(member)]);
-        counted[static_cast<std::size_t>(member)] += batch;
+        counted[static_cast<std::size_t>(member)] += sizes[static_cast<std::size_t>(member)];
       }
       before = members;
+      const auto shares =
+          recovery::batches(rule, data.batch(), static_cast<int>(slots), static_cast<int>(members.size()));
+      for (std::size_t place = 0; place < members.size(); ++place)
+        sizes[static_cast<std::size_t>(members[place])] = static_cast<int>(shares[place]);
     }
     return batches;
   }
@@ -111,10 +117,12 @@ class Regrouping : public Training {
       const auto& batches = batches_of_rounds[round];
       const double factor = factors.empty() ? 1.0 : factors[round];
       std::vector<double> mean(model.size(), 0.0);
+      std::size_t samples = 0;
+      for (const auto& batch : batches) samples += batch.size();
       for (const auto& batch : batches) {
         const auto gradient = gradient_of(*learner, model, batch);
-        for (std::size_t i = 0; i < mean.size(); ++i)
-          mean[i] += gradient[i] / static_cast<double>(batches.size());
+        const double share = static_cast<double>(batch.size()) / static_cast<double>(samples);
+        for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += gradient[i] * share;
       }
       for (std::size_t i = 0; i < mean.size(); ++i) {
         velocity[i] = setting.momentum * velocity[i] + factor * mean[i];
@@ -246,6 +254,65 @@ TEST_F(Regrouping, TheModelIsThatOfTheMembersOfEachRound) {
   EXPECT_EQ(*expect_sum(experiment, journal).applied, 24 * (4 + 4 + 3 + 3 + 2 + 2));
 }
 
+/// An exchange that is done again compresses the payload as it was. Compressions that lose nothing.
+class CompressedRegrouping : public Regrouping, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(CompressedRegrouping, TheModelIsThatOfTheMembersOfEachRound) {
+  Experiment experiment = job();
+  experiment.stop = {.rounds = 6};
+  experiment.sync.compression = GetParam();
+  experiment.sync.compression_options = {{"ratio", 1.0}};
+  if (GetParam() == "power-sgd") experiment.sync.compression_options = {{"rank", std::int64_t{1024}}};
+  depart_at(experiment, "2.5 remove a; 4.25 remove b");
+  const Journal journal = train(experiment);
+  const std::vector<int> all = {0, 1, 2, 3}, three = {1, 2, 3}, two = {2, 3};
+  expect_close(final_model(), model_by_hand({all, all, three, three, two, two}), 1e-4F);
+  EXPECT_EQ(*expect_sum(experiment, journal).applied, 24 * (4 + 4 + 3 + 3 + 2 + 2));
+}
+INSTANTIATE_TEST_SUITE_P(Gathered, CompressedRegrouping, ::testing::Values("top-k"));
+INSTANTIATE_TEST_SUITE_P(LongOthers, CompressedRegrouping, ::testing::Values("random-k", "power-sgd"));
+
+/// Those that are present share the batches of all, and the mean is that of their samples.
+TEST_F(Regrouping, MembersShareTheBatchesOfAll) {
+  Experiment experiment = job();
+  experiment.workload.batch = 25;
+  experiment.recovery.batch = BatchRule::global;
+  experiment.stop = {.rounds = 6};
+  depart_at(experiment, "2.5 remove a; 4.25 remove b");
+  const Journal journal = train(experiment);
+  const std::vector<int> all = {0, 1, 2, 3}, three = {1, 2, 3}, two = {2, 3};
+  expect_close(final_model(), model_by_hand({all, all, three, three, two, two}), 1e-5F);
+  // Each round that is done again lacks the batch of the worker that departed.
+  EXPECT_EQ(*expect_sum(experiment, journal).applied, 100 + 100 + 75 + 100 + 66 + 100);
+}
+
+/// 400 samples, three in the round that is done again, 99 times 4, two, and the rest by four.
+TEST_F(Regrouping, BatchesOfAllTakeTheStepsOfAll) {
+  Experiment experiment = thousand_steps();
+  experiment.recovery.batch = BatchRule::global;
+  depart_at(experiment, "100.5 remove a; 200.5 remove b");
+  train(experiment);
+  expect_makespan(251.0);
+}
+
+/// In the first round after that time, which all workers have in common.
+TEST_F(Regrouping, TheJobEndsWhenItsTimeIsUp) {
+  Experiment experiment = thousand_steps();
+  experiment.stop = {.seconds = Seconds(5.5)};
+  for (const char* algorithm : {"bsp", "local-sgd"}) {
+    experiment.sync.algorithm = algorithm;
+    experiment.sync.options = {};
+    if (std::string(algorithm) == "local-sgd") experiment.sync.options = {{"h", std::int64_t{2}}};
+    EXPECT_NEAR(train_apart(experiment, algorithm).count(), 6.0, 0.01);
+  }
+  experiment.sync.algorithm = "bsp";
+  experiment.sync.options = {};
+  depart_at(experiment, "2.5 remove a");
+  const Journal journal = train(experiment);
+  expect_makespan(6.0);
+  EXPECT_EQ(journal.counted_rounds, 6);
+}
+
 /// The newcomer in the first slot writes the model that it got, optimiser and all.
 TEST_F(Regrouping, ANewcomerHasTheModelOfTheOthers) {
   Experiment experiment = job();
@@ -375,6 +442,22 @@ TEST_F(Regrouping, AReplacementAtABoundaryChangesNothing) {
   expect_makespan(5.0);
   expect_close(final_model(), model_in("without"), 0.0F);
 }
+
+/// It has the seeds and factors of the others. What its slot has not sent is lost.
+class CompressedReplacement : public Regrouping, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(CompressedReplacement, AtABoundaryChangesNothing) {
+  Experiment experiment = job();
+  experiment.sync.compression = GetParam();
+  experiment.sync.compression_options = {{"error_feedback", false}};
+  train_apart(experiment, "without");
+  experiment.recovery.policy = "replace";
+  depart_at(experiment, "3.00001 remove b; 3.00001 add b");
+  train(experiment);
+  expect_close(final_model(), model_in("without"), 0.0F);
+}
+INSTANTIATE_TEST_SUITE_P(Factored, CompressedReplacement, ::testing::Values("power-sgd"));
+INSTANTIATE_TEST_SUITE_P(LongOthers, CompressedReplacement, ::testing::Values("random-k", "sign", "fp16"));
 
 /// Machines depart between two steps, so no step is lost: every sample is as often in the model as any other,
 /// but for those of the epoch in progress.

@@ -96,6 +96,25 @@ INSTANTIATE_TEST_SUITE_P(LongOthers, UsesOfStoredSamples,
                                            Use("asp", sync::Route::server, "shuffled", 1)),
                          name_of_use);
 
+/// A worker that departs in its exchange does not hold up reads in advance for ever, and one that joins is
+/// heard again.
+TEST_F(StoredDepartures, ReadsInAdvanceWaitForTheExchangesOfThoseThatArePresent) {
+  for (const auto& [algorithm, over] : stored_ways) {
+    SCOPED_TRACE(algorithm + to_text(over));
+    Experiment experiment = job(algorithm, over, 1);
+    experiment.data.cache = "hoard";
+    experiment.data.cache_capacity = Bytes(96 * 785);
+    experiment.data.background = BackgroundReads::while_computing;
+    experiment.stop = {.epochs = 4.5};
+    depart_at(experiment, "2.5 remove a; 20.5 add a; 30.5 remove c; 50.5 remove d; 60.5 add d; 75.5 add c");
+    records_losses_ = true;
+    const Journal journal = train(experiment);
+    EXPECT_EQ(count_of_changes(journal, "joined"), 4 + 3);
+    expect_uses(journal, 4, 5);
+    EXPECT_GT(cache_sum(journal, "background").samples, 0);
+  }
+}
+
 /// Nobody waits for the node while the slot is empty, and it keeps what it has: the worker that comes reads
 /// what the others have not read from memory.
 TEST_F(StoredDepartures, ANodeKeepsWhatItHasForTheNextWorker) {

@@ -1,16 +1,13 @@
 // Exchange without a server: each bucket's payload is summed over the workers by the collective's schedule,
 // by a library's all-reduce, or in compressed form.
-#include <algorithm>
-#include <map>
 #include <optional>
-#include <span>
-#include <utility>
 
-#include "policies/vocabulary/check.hpp"
-#include "workloads/exchange/compressed_sum.hpp"
+#include "workloads/exchange/compressed_payload.hpp"
 #include "workloads/exchange/coordinator_client.hpp"
 #include "workloads/exchange/exchange.hpp"
-#include "workloads/exchange/schedule_runner.hpp"
+#include "workloads/exchange/round_counts.hpp"
+#include "workloads/exchange/sum_groups.hpp"
+#include "workloads/exchange/weighed_bucket.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {
@@ -18,47 +15,52 @@ namespace {
 
 class AllReduceExchange : public Exchange {
  public:
-  AllReduceExchange(const Roster& roster, const ExchangePlan& plan, const StopRule& stop, Context& context,
-                    Replica& replica)
+  AllReduceExchange(const Roster& roster, const ExchangePlan& plan, const StopRule& stop, bool sums_samples,
+                    Context& context, Replica& replica)
       : plan_(plan),
         stop_(stop),
         context_(context),
         replica_(replica),
-        workers_(roster.workers()),
-        self_(roster.assignment(context.rank()).index),
         reports_progress_(context.rank() == roster.first_worker()),
-        defers_buckets_(plan.overlaps_forward()) {
+        counts_({.samples = sums_samples && !roster.coordinator(),
+                 .time = stop.has_time() && !roster.coordinator()},
+                1),
+        defers_buckets_(plan.overlaps_forward()),
+        compressed_(plan, context, replica, roster.assignment(context.rank()).index, false),
+        groups_(roster, plan, context, replica, compressed_, counts_.numbers()) {
     if (const auto coordinator = roster.coordinator()) coordinator_.emplace(context, *coordinator);
-    if (plan.compression() == nullptr) return;
-    for (const auto& bucket : replica.description().buckets)
-      compressed_.push_back(
-          make_compressed_sum(plan, context.device(), self_, bucket, plan.group_of_all().gathered()));
   }
 
   void begin(const sync::Exchange& exchange) override {
     payload_ = exchange.payload;
     weight_ = exchange.weight;
-    group_ = exchange.members.empty() ? &group_of_all() : &group_of(exchange.members);
+    group_ = exchange.members.empty() ? &groups_.of_all() : &groups_.of(exchange.members);
+    compressed_.exchange_among(group_->gathered, group_->self);
     if (!weight_) return;
     Pending weighed = context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
                                        replica_.weigh(payload_, *weight_));
     context_.wait(weighed);
     total_weight_ = static_cast<float>(*weight_);
     float* data = replica_.has_values() ? &total_weight_ : nullptr;
-    group_->reduces->start(weight_slot(), {Bytes(4), reinterpret_cast<std::byte*>(data)});
+    group_->reduces->start(groups_.weight(), {Bytes(4), reinterpret_cast<std::byte*>(data)});
   }
 
   void bucket_ready(int bucket, const protocol::Push& push) override {
     const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
-    if (compressed_.empty())
-      group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
-    else
+    if (weighs_samples()) {
+      Pending weighed = weigh_bucket(context_, replica_, payload_, bucket, push.samples);
+      wait_progressing(weighed);
+    }
+    if (compressed_.is_used())
       offer_compressed(bucket, extent);
-    if (bucket + 1 < replica_.buckets()) return;
-    if (coordinator_)
-      coordinator_->push(push, version_);
     else
-      samples_ += push.samples * std::ssize(workers_);
+      group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
+    if (bucket + 1 < replica_.buckets()) return;
+    if (coordinator_) return coordinator_->push(push, version_);
+    own_samples_ = push.samples;
+    if (counts_.is_used())
+      group_->reduces->start(groups_.counts(),
+                             counts_.begin(0, own_samples_, stop_.is_time_up(since_begin())));
   }
 
   Completion wait_progressing(Pending& until) override {
@@ -67,25 +69,29 @@ class AllReduceExchange : public Exchange {
   }
 
   ExchangeResult finish() override {
-    if (!compressed_.empty()) finish_compressed();
-    if (!defers_buckets_) group_->reduces->finish();
+    if (compressed_.is_used()) start_second_stages();
+    if (!defers_buckets_) finish_buckets();
     ExchangeResult result = coordinator_ ? counted_by_coordinator() : counted_by_itself();
-    result.sum_of = weight_ && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size;
-    for (int i = 0; i < std::ssize(group_->sizes); ++i) {
-      if (i == weight_slot() && !weight_) continue;
-      result.bytes_sent += group_->reduces->traffic(i).sent.count();
-      result.bytes_received += group_->reduces->traffic(i).received.count();
-    }
+    result.sum_of = sum_of_weights();
+    groups_.add_traffic(*group_, weight_.has_value(), counts_.is_used(), result);
     return result;
   }
 
-  void await(int bucket) override { group_->reduces->finish(bucket); }
+  void await(int bucket) override {
+    if (!compressed_.is_used()) return group_->reduces->finish(bucket);
+    finish_compressed(bucket);
+    group_->reduces->finish(groups_.statistics(bucket));
+  }
 
   void serialise(StateArchive& state) override {
     state.number("exchange.version", version_);
     if (state.restores()) state.number("samples", samples_);  // as the worker knows them
-    for (std::size_t bucket = 0; bucket < compressed_.size() && replica_.has_values(); ++bucket)
-      compressed_[bucket]->serialise(state, "compression." + std::to_string(bucket));
+    if (!state.restores() || counts_.counts_time()) {
+      double elapsed = since_begin().count();
+      state.number("elapsed_s", elapsed);
+      if (state.restores()) before_ = Seconds(elapsed);
+    }
+    compressed_.serialise(state);
     if (coordinator_ && state.restores()) coordinator_->begin_round(version_);
   }
 
@@ -98,46 +104,27 @@ class AllReduceExchange : public Exchange {
   CoordinatorClient* coordinator() override { return coordinator_ ? &*coordinator_ : nullptr; }
   int version_of_model() const override { return version_; }
 
-  /// The schedule, size and element type of each all-reduce of one set of workers.
-  struct Vectors {
-    AllReduces::Schedules schedules;
-    std::vector<Bytes> sizes;
-    std::vector<collectives::Element> elements;
-    void add(std::optional<collectives::Schedule> schedule, std::int64_t count,
-             const collectives::Element& element) {
-      schedules.push_back(std::move(schedule));
-      sizes.emplace_back(count * element.bytes);
-      elements.push_back(element);
-    }
-  };
-  /// The all-reduces among one set of workers, kept for their buffers. With B buckets: B of these, then one
-  /// of the weights; with a compression also B of statistics and B of second stages.
-  struct Group {
-    Group(Context& context, Vectors vectors, std::vector<Rank> members,
-          const std::shared_ptr<ArrivalMemory>& arrivals)
-        : Group(context, std::move(vectors), std::span<const Rank>(members), arrivals) {
-      own_ranks = std::move(members);  // moved with its memory, which the all-reduces use
-    }
-    /// `ranks` must outlive it.
-    Group(Context& context, Vectors vectors, std::span<const Rank> ranks,
-          const std::shared_ptr<ArrivalMemory>& arrivals)
-        : size(static_cast<int>(ranks.size())) {
-      sizes = vectors.sizes;
-      reduces.emplace(context, std::move(vectors.schedules), ranks, sizes, protocol::channel<"reduces">(0),
-                      vectors.elements, arrivals);
-    }
-    std::vector<Rank> own_ranks;
-    std::optional<AllReduces> reduces;
-    int size;
-    std::vector<Bytes> sizes;  ///< of the vectors
-  };
+  /// The mean gradient is that of the samples of all workers.
+  bool weighs_samples() const { return counts_.counts_samples() && payload_ == sync::Payload::gradient; }
+  double sum_of_weights() const {
+    if (weighs_samples()) return static_cast<double>(counts_.all_samples());
+    return weight_ && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size();
+  }
+  /// Since the job began, also where it was resumed.
+  Seconds since_begin() const { return before_ + context_.now(); }
 
   /// Every worker computes the same counts, so all stop after the same round.
   ExchangeResult counted_by_itself() {
     ++version_;
-    const Progress progress{.rounds = version_, .samples = samples_, .now = Seconds(0.0)};
-    if (reports_progress_) stop_.report(progress);
-    return {.version = version_, .stop = stop_.is_reached(progress), .rounds = version_, .samples = samples_};
+    if (counts_.is_used()) group_->reduces->finish(groups_.counts());
+    samples_ +=
+        counts_.counts_samples() ? counts_.all_samples() : own_samples_ * std::ssize(plan_.all_workers());
+    const Progress counted{.rounds = version_, .samples = samples_, .now = Seconds(0.0)};
+    if (reports_progress_) stop_.report({.rounds = version_, .samples = samples_, .now = since_begin()});
+    return {.version = version_,
+            .stop = stop_.is_reached(counted) || counts_.is_time_up(),
+            .rounds = version_,
+            .samples = samples_};
   }
 
   ExchangeResult counted_by_coordinator() {
@@ -151,61 +138,42 @@ class AllReduceExchange : public Exchange {
             .commit_round = reply.commit_round};
   }
 
-  int weight_slot() const { return replica_.buckets(); }
-  int statistics_slot(int bucket) const { return replica_.buckets() + 1 + bucket; }
-  int stage_slot(int bucket, std::size_t stage) const {
-    return stage == 0 ? bucket : 2 * replica_.buckets() + 1 + bucket;
-  }
-
   void offer_compressed(int bucket, const BucketDescription& extent) {
     start_stage(bucket, 0);
     const std::int64_t statistics = extent.exchanged() - extent.parameters;
     if (statistics > 0)
-      group_->reduces->start(statistics_slot(bucket),
+      group_->reduces->start(groups_.statistics(bucket),
                              replica_.payload(payload_, extent.offset + extent.parameters, statistics));
   }
 
   /// Pre: the all-reduce of the previous stage is done.
   void start_stage(int bucket, std::size_t stage) {
-    CompressedSum& sum = *compressed_[static_cast<std::size_t>(bucket)];
-    compute(Work::Kind::compress, bucket, 1,
-            [&sum, stage](std::span<float> payload) { sum.prepare(stage, payload); });
-    const Bytes size = group_->sizes[static_cast<std::size_t>(stage_slot(bucket, stage))];
-    std::byte* data = replica_.has_values() ? sum.memory(stage).data() : nullptr;
-    group_->reduces->start(stage_slot(bucket, stage), {size, data});
+    Pending prepared = compressed_.prepare(payload_, bucket, stage);
+    wait_progressing(prepared);
+    const int vector = groups_.message(bucket, stage);
+    group_->reduces->start(
+        vector, compressed_.message(bucket, stage, group_->sizes[static_cast<std::size_t>(vector)]));
   }
 
   /// While other buckets are still in flight.
-  void finish_compressed() {
-    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
-      const std::size_t stages = compressed_[static_cast<std::size_t>(bucket)]->vectors().size();
-      for (std::size_t stage = 1; stage < stages; ++stage) {
-        group_->reduces->finish(stage_slot(bucket, stage - 1));
+  void start_second_stages() {
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket)
+      for (std::size_t stage = 1; stage < compressed_.stages(bucket); ++stage) {
+        group_->reduces->finish(groups_.message(bucket, stage - 1));
         start_stage(bucket, stage);
       }
-    }
-    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
-      CompressedSum& sum = *compressed_[static_cast<std::size_t>(bucket)];
-      const auto vectors = sum.vectors();
-      group_->reduces->finish(stage_slot(bucket, vectors.size() - 1));
-      compute(Work::Kind::decompress, bucket, vectors.front().gathered ? group_->size : 1,
-              [&sum](std::span<float> payload) { sum.finish(payload); });
-    }
   }
 
-  /// Lets `act` work on the bucket's trained elements, as often as `times` vectors of them need it.
-  template <class Act>
-  void compute(Work::Kind kind, int bucket, int times, const Act& act) {
-    const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
-    const Slice payload = replica_.payload(payload_, extent.offset, extent.parameters);
-    Kernel kernel;
-    if (payload.data != nullptr)
-      kernel = [act, payload, count = static_cast<std::size_t>(extent.parameters)] {
-        act(std::span(reinterpret_cast<float*>(payload.data), count));
-      };
-    Pending done =
-        context_.compute({.kind = kind, .bucket = bucket, .bytes = payload.size * times}, std::move(kernel));
-    wait_progressing(done);
+  void finish_compressed(int bucket) {
+    group_->reduces->finish(groups_.message(bucket, compressed_.stages(bucket) - 1));
+    Pending summed = compressed_.finish(payload_, bucket, group_->size());
+    wait_progressing(summed);
+  }
+
+  void finish_buckets() {
+    for (int bucket = 0; bucket < replica_.buckets() && compressed_.is_used(); ++bucket)
+      finish_compressed(bucket);
+    group_->reduces->finish();
   }
 
   void average_all() {
@@ -213,86 +181,36 @@ class AllReduceExchange : public Exchange {
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) bucket_ready(bucket, {});
     group_->reduces->finish();
     Pending mean = context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
-                                    replica_.adopt_sum(sync::Payload::model, group_->size, {}));
+                                    replica_.adopt_sum(sync::Payload::model, group_->size(), {}));
     context_.wait(mean);
   }
-
-  Group& group_of_all() {
-    if (!all_)
-      all_ =
-          std::make_unique<Group>(context_, vectors_among(plan_.group_of_all(), self_), workers_, arrivals_);
-    return *all_;
-  }
-
-  Group& group_of(const std::vector<int>& members) {
-    if (!groups_.contains(members) && groups_.size() == most_groups) groups_.clear();
-    auto& group = groups_[members];
-    if (!group) {
-      std::vector<Rank> ranks;
-      for (const int member : members) ranks.push_back(workers_[static_cast<std::size_t>(member)]);
-      const auto self = std::ranges::find(members, self_) - members.begin();
-      const AllReduceGroup schedules(*plan_.all_reduce(), members);
-      group = std::make_unique<Group>(context_, vectors_among(schedules, static_cast<int>(self)),
-                                      std::move(ranks), arrivals_);
-    }
-    return *group;
-  }
-
-  Vectors vectors_among(const AllReduceGroup& members, int self) const {
-    const auto& buckets = replica_.description().buckets;
-    Vectors vectors;
-    const auto add = [&](std::size_t bucket, const CompressedSum::Vector& vector) {
-      if (vector.gathered)
-        vectors.add(members.gather(bucket, self, vector.elements), vector.elements * members.size(),
-                    vector.element);
-      else
-        vectors.add(members.schedule(bucket, self, vector.elements), vector.elements, vector.element);
-    };
-    constexpr collectives::Element element = collectives::float_element;
-    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
-      add(bucket, compressed_.empty() ? CompressedSum::Vector{buckets[bucket].exchanged(), element}
-                                      : compressed_[bucket]->vectors().front());
-    add(buckets.size() - 1, {1, element});
-    if (compressed_.empty()) return vectors;
-    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
-      add(bucket, {buckets[bucket].exchanged() - buckets[bucket].parameters, element});
-    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
-      const auto stages = compressed_[bucket]->vectors();
-      add(bucket, stages.size() > 1 ? stages.back() : CompressedSum::Vector{0, element});
-    }
-    return vectors;
-  }
-
-  /// Each group keeps its schedules, and random groups rarely recur.
-  static constexpr std::size_t most_groups = 4;
 
   const ExchangePlan& plan_;
   const StopRule& stop_;
   Context& context_;
   Replica& replica_;
-  std::span<const Rank> workers_;
-  int self_;  ///< the index of this worker
   bool reports_progress_;
+  RoundCounts counts_;   ///< without a coordinator
   bool defers_buckets_;  ///< `finish` leaves them to `await`
-  /// Of all groups: one exchange is in progress at a time.
-  std::shared_ptr<ArrivalMemory> arrivals_ = std::make_shared<ArrivalMemory>();
-  std::unique_ptr<Group> all_;  ///< of all workers
-  std::map<std::vector<int>, std::unique_ptr<Group>> groups_;
-  Group* group_ = nullptr;
+  CompressedPayload compressed_;
+  SumGroups groups_;
+  SumGroup* group_ = nullptr;
   std::optional<CoordinatorClient> coordinator_;
-  std::vector<std::unique_ptr<CompressedSum>> compressed_;  ///< by bucket; empty without compression
   sync::Payload payload_ = sync::Payload::gradient;
   std::optional<double> weight_;  ///< of this worker's payload in the current exchange
   float total_weight_ = 0.0F;     ///< the sum of all members' weights, when it is done
+  int own_samples_ = 0;           ///< of this worker's payload
   int version_ = 0;
-  std::int64_t samples_ = 0;  ///< of all workers, which take equally many without a coordinator
+  std::int64_t samples_ = 0;  ///< of all workers
+  Seconds before_{};          ///< how long the job had run before it was resumed
 };
 
 }  // namespace
 
 std::unique_ptr<Exchange> make_all_reduce_exchange(const Roster& roster, const ExchangePlan& plan,
-                                                   const StopRule& stop, Context& context, Replica& replica) {
-  return std::make_unique<AllReduceExchange>(roster, plan, stop, context, replica);
+                                                   const StopRule& stop, bool sums_samples, Context& context,
+                                                   Replica& replica) {
+  return std::make_unique<AllReduceExchange>(roster, plan, stop, sums_samples, context, replica);
 }
 
 }  // namespace tandem

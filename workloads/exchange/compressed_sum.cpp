@@ -15,9 +15,13 @@ using collectives::Element;
 
 using Feedback = std::optional<compression::ErrorFeedback>;
 
-Feedback feedback_for(const ExchangePlan& exchange, ComputeDevice& device) {
+Feedback feedback_for(const ExchangePlan& exchange, ComputeDevice& device, bool repeats) {
   if (!exchange.has_error_feedback()) return std::nullopt;
-  return std::make_optional<compression::ErrorFeedback>(device);
+  return std::make_optional<compression::ErrorFeedback>(device, repeats);
+}
+
+void take_back(Feedback& feedback) {
+  if (feedback) feedback->take_back();
 }
 
 void serialise_unsent(Feedback& feedback, std::int64_t elements, StateArchive& state,
@@ -28,13 +32,15 @@ void serialise_unsent(Feedback& feedback, std::int64_t elements, StateArchive& s
 /// Messages are added.
 class Summed final : public CompressedSum {
  public:
-  Summed(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting)
+  Summed(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting,
+         bool repeats)
       : device_(device),
         codec_(make_device_codec(exchange, device, setting)),
-        feedback_(feedback_for(exchange, device)),
+        feedback_(feedback_for(exchange, device, repeats)),
         elements_(setting.stretch.elements),
         element_(*exchange.compression()->element) {}
 
+  void exchange_among(const std::vector<int>&, int) override {}
   std::vector<Vector> vectors() const override {
     return {{codec_->message_bytes() / element_.bytes, element_}};
   }
@@ -47,9 +53,13 @@ class Summed final : public CompressedSum {
 
   std::span<std::byte> memory(std::size_t) override { return message_.span(); }
   void finish(std::span<float> payload) override { codec_->decode(message_.span(), exchange_++, payload); }
+  void take_back() override { tandem::take_back(feedback_); }
   void serialise(StateArchive& state, const std::string& name) override {
-    state.number(name + ".exchange", exchange_);
+    serialise_common(state, name);
     serialise_unsent(feedback_, elements_, state, name);
+  }
+  void serialise_common(StateArchive& state, const std::string& name) override {
+    state.number(name + ".exchange", exchange_);
   }
 
  private:
@@ -66,15 +76,18 @@ class Summed final : public CompressedSum {
 class Gathered final : public CompressedSum {
  public:
   Gathered(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting,
-           const std::vector<int>& order)
+           bool repeats)
       : device_(device),
         codec_(make_device_codec(exchange, device, setting)),
-        feedback_(feedback_for(exchange, device)),
-        elements_(setting.stretch.elements),
-        worker_(setting.worker) {
+        feedback_(feedback_for(exchange, device, repeats)),
+        elements_(setting.stretch.elements) {}
+
+  void exchange_among(const std::vector<int>& order, int self) override {
+    if (place_of_.size() != order.size()) messages_ = {};
     place_of_.resize(order.size());
     for (std::size_t place = 0; place < order.size(); ++place)
       place_of_.at(static_cast<std::size_t>(order[place])) = place;
+    self_ = static_cast<std::size_t>(self);
   }
 
   std::vector<Vector> vectors() const override {
@@ -85,8 +98,7 @@ class Gathered final : public CompressedSum {
     if (messages_.empty())
       messages_ = DeviceArray<std::byte>(
           device_, place_of_.size() * static_cast<std::size_t>(codec_->message_bytes()));
-    const auto own = message_of(static_cast<std::size_t>(worker_));
-    compression::encode(*codec_, feedback_, payload, exchange_, own, payload);
+    compression::encode(*codec_, feedback_, payload, exchange_, message_of(self_), payload);
   }
 
   std::span<std::byte> memory(std::size_t) override { return messages_.span(); }
@@ -102,9 +114,13 @@ class Gathered final : public CompressedSum {
     ++exchange_;
   }
 
+  void take_back() override { tandem::take_back(feedback_); }
   void serialise(StateArchive& state, const std::string& name) override {
-    state.number(name + ".exchange", exchange_);
+    serialise_common(state, name);
     serialise_unsent(feedback_, elements_, state, name);
+  }
+  void serialise_common(StateArchive& state, const std::string& name) override {
+    state.number(name + ".exchange", exchange_);
   }
 
  private:
@@ -117,8 +133,8 @@ class Gathered final : public CompressedSum {
   std::unique_ptr<compression::Codec> codec_;
   Feedback feedback_;
   std::int64_t elements_;
-  int worker_;
-  std::vector<std::size_t> place_of_;  ///< by worker
+  std::vector<std::size_t> place_of_;  ///< by worker, among those that exchange
+  std::size_t self_ = 0;
   DeviceArray<std::byte> messages_;
   FloatArray one_;  ///< what one worker sent, for a codec that does not add
   std::int64_t exchange_ = 0;
@@ -129,9 +145,11 @@ class Gathered final : public CompressedSum {
 /// on a copy of the payload, for a device that cannot.
 class Factored final : public CompressedSum {
  public:
-  Factored(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting)
-      : Factored(exchange, device, device.make_factors(setting), setting) {}
+  Factored(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting,
+           bool repeats)
+      : Factored(exchange, device, device.make_factors(setting), setting, repeats) {}
 
+  void exchange_among(const std::vector<int>&, int) override {}
   std::vector<Vector> vectors() const override {
     return {{factors_->left_elements(), element_}, {factors_->right_elements(), element_}};
   }
@@ -164,19 +182,24 @@ class Factored final : public CompressedSum {
     factors_->keep(right_.span());
   }
 
+  void take_back() override { tandem::take_back(feedback_); }
   void serialise(StateArchive& state, const std::string& name) override {
     serialise_unsent(feedback_, elements_, state, name);
+    serialise_common(state, name);
+  }
+  void serialise_common(StateArchive& state, const std::string& name) override {
     serialise_floats(state, name + ".learnt", where_, factors_->learnt());
   }
+  std::int64_t common_floats() const override { return std::ssize(factors_->learnt()); }
 
  private:
   Factored(const ExchangePlan& exchange, ComputeDevice& device,
-           std::unique_ptr<compression::SharedFactors> own, const compression::Setting& setting)
+           std::unique_ptr<compression::SharedFactors> own, const compression::Setting& setting, bool repeats)
       : device_(device),
         where_(own ? device : host_device()),
         is_copied_(!own && !device.is_host()),
         factors_(own ? std::move(own) : exchange.compression()->make_factors(setting)),
-        feedback_(feedback_for(exchange, where_)),
+        feedback_(feedback_for(exchange, where_, repeats)),
         elements_(setting.stretch.elements),
         element_(collectives::float_element),
         copy_(device) {}
@@ -211,17 +234,17 @@ class Factored final : public CompressedSum {
 
 std::unique_ptr<CompressedSum> make_compressed_sum(const ExchangePlan& exchange, ComputeDevice& device,
                                                    int worker, const BucketDescription& bucket,
-                                                   const std::vector<int>& order) {
+                                                   bool repeats) {
   const auto setting = exchange.compression_setting(worker, bucket.offset, bucket.parameters);
   switch (exchange.compression()->sharing) {
     case compression::Sharing::gathered:
-      return std::make_unique<Gathered>(exchange, device, setting, order);
+      return std::make_unique<Gathered>(exchange, device, setting, repeats);
     case compression::Sharing::factored:
-      return std::make_unique<Factored>(exchange, device, setting);
+      return std::make_unique<Factored>(exchange, device, setting, repeats);
     case compression::Sharing::summed:
       break;
   }
-  return std::make_unique<Summed>(exchange, device, setting);
+  return std::make_unique<Summed>(exchange, device, setting, repeats);
 }
 
 }  // namespace tandem

@@ -20,7 +20,7 @@
 namespace tandem {
 
 /// One bucket of one worker. Each exchange: for every stage `prepare`, then the all-reduce of its memory; at
-/// last `finish`. Pre of these: math is real.
+/// last `finish`. Pre of these, and of `take_back`: math is real.
 class CompressedSum {
  public:
   /// What is summed at one stage.
@@ -32,6 +32,9 @@ class CompressedSum {
   };
 
   virtual ~CompressedSum() = default;
+  /// The workers that exchange from now on. `order`: their places among them, in the order in which gathered
+  /// elements are stored. `self`: this worker's place.
+  virtual void exchange_among(const std::vector<int>& order, int self) = 0;
   /// One or two, by stage.
   virtual std::vector<Vector> vectors() const = 0;
   /// Pre: the all-reduces of earlier stages are done. `payload`: the trained elements; where errors are fed
@@ -41,14 +44,18 @@ class CompressedSum {
   virtual std::span<std::byte> memory(std::size_t stage) = 0;
   /// The payload becomes the sum over workers.
   virtual void finish(std::span<float> payload) = 0;
+  /// The exchange is done again, or ends without this worker: what it has not sent is as before.
+  /// Pre: `prepare` was called for the first stage, `finish` was not, and the sum was made with `repeats`.
+  virtual void take_back() = 0;
   /// Unsent errors and other state for the next exchange. `name`: of this bucket.
   virtual void serialise(StateArchive& state, const std::string& name) = 0;
+  /// The part of that state that all workers have in common, and its size in floats.
+  virtual void serialise_common(StateArchive& state, const std::string& name) = 0;
+  virtual std::int64_t common_floats() const { return 0; }
 };
 
-/// `order`: the workers in the order in which gathered elements are stored.
-/// Pre: the plan has a compression.
+/// `repeats`: exchanges may be done again. Pre: the plan has a compression.
 std::unique_ptr<CompressedSum> make_compressed_sum(const ExchangePlan& exchange, ComputeDevice& device,
-                                                   int worker, const BucketDescription& bucket,
-                                                   const std::vector<int>& order);
+                                                   int worker, const BucketDescription& bucket, bool repeats);
 
 }  // namespace tandem

@@ -7,11 +7,11 @@
 namespace tandem {
 
 DeferredUpdate::DeferredUpdate(const CheckpointSchedule& checkpoints, Context& context, Replica& replica,
-                               Exchange& exchange, std::function<void(Phase)> end_phase)
+                               Exchange& exchange, Hooks hooks)
     : context_(context),
       replica_(replica),
       exchange_(exchange),
-      end_phase_(std::move(end_phase)),
+      hooks_(std::move(hooks)),
       checkpoints_(checkpoints) {}
 
 void DeferredUpdate::defer(const ExchangeResult& result, UpdateTime time) {
@@ -23,13 +23,14 @@ void DeferredUpdate::apply(int bucket) {
   if (!pending_) return;
   const Seconds start = context_.now();
   exchange_.await(bucket);
-  end_phase_(Phase::exchange);
+  if (bucket == 0) hooks_.end_exchange();
+  hooks_.end_phase(Phase::exchange);
   if (pending_->sum_of > 0) {
     const Bytes size = replica_.description().buckets[static_cast<std::size_t>(bucket)].bytes();
     Pending update = context_.compute({.kind = Work::Kind::update, .bytes = size},
                                       replica_.adopt_sum_of(bucket, pending_->sum_of, pending_->time));
     exchange_.wait_progressing(update);
-    end_phase_(Phase::update);
+    hooks_.end_phase(Phase::update);
   }
   spent_ += context_.now() - start;
   if (bucket == 0) pending_.reset();

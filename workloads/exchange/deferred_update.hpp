@@ -15,9 +15,13 @@ namespace tandem {
 
 class DeferredUpdate {
  public:
-  /// `checkpoints`: those of the job. `end_phase`: called whenever a phase of the worker's step ends.
+  struct Hooks {
+    std::function<void(Phase)> end_phase;  ///< called whenever a phase of the worker's step ends
+    std::function<void()> end_exchange;    ///< when the last bucket of an exchange has arrived
+  };
+  /// `checkpoints`: those of the job.
   DeferredUpdate(const CheckpointSchedule& checkpoints, Context& context, Replica& replica,
-                 Exchange& exchange, std::function<void(Phase)> end_phase);
+                 Exchange& exchange, Hooks hooks);
 
   /// The exchange has finished with this result, which an update of that time applies later. Pre: the last
   /// result is applied.
@@ -43,7 +47,7 @@ class DeferredUpdate {
   Context& context_;
   Replica& replica_;
   Exchange& exchange_;
-  std::function<void(Phase)> end_phase_;
+  Hooks hooks_;
   CheckpointSchedule checkpoints_;
   std::optional<Result> pending_;
   Seconds spent_;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "policies/recovery/scaling.hpp"
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
 #include "workloads/exchange/replica.hpp"
@@ -85,13 +86,15 @@ class Exchange {
 
 std::unique_ptr<Exchange> make_server_exchange(const Roster& roster, const ExchangePlan& plan,
                                                const DataPlan& data, Context& context, Replica& replica);
+/// `sums_samples`: workers may take different numbers of samples in a round.
 std::unique_ptr<Exchange> make_all_reduce_exchange(const Roster& roster, const ExchangePlan& plan,
-                                                   const StopRule& stop, Context& context, Replica& replica);
+                                                   const StopRule& stop, bool sums_samples, Context& context,
+                                                   Replica& replica);
 /// The all-reduce of workers that may depart and join. `incarnation`: of this worker in its slot.
 std::unique_ptr<Exchange> make_regrouping_all_reduce(const Roster& roster, const ExchangePlan& plan,
                                                      const DataPlan& data, const StopRule& stop,
-                                                     RateScale rate_scale, Context& context, Replica& replica,
-                                                     int incarnation);
+                                                     const recovery::WorkerScaling& scaling, Context& context,
+                                                     Replica& replica, int incarnation);
 /// The exchange in rounds between peers that may depart and join.
 std::unique_ptr<Exchange> make_regrouping_peers(const Roster& roster, const DataPlan& data,
                                                 const StopRule& stop, Context& context, Replica& replica,

@@ -2,20 +2,19 @@
 // members by the collective's schedule. An exchange that is done again starts from the payloads as they were.
 #include <algorithm>
 #include <array>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "policies/recovery/scaling.hpp"
-#include "policies/vocabulary/check.hpp"
 #include "workloads/exchange/coordinator_client.hpp"
 #include "workloads/exchange/exchange.hpp"
-#include "workloads/exchange/payload_copy.hpp"
 #include "workloads/exchange/regrouping_rounds.hpp"
-#include "workloads/exchange/schedule_runner.hpp"
+#include "workloads/exchange/repeated_payload.hpp"
+#include "workloads/exchange/round_counts.hpp"
+#include "workloads/exchange/sum_groups.hpp"
+#include "workloads/exchange/weighed_bucket.hpp"
 #include "workloads/protocol.hpp"
 
 namespace tandem {
@@ -24,21 +23,23 @@ namespace {
 class RegroupingAllReduce final : public RegroupingRounds {
  public:
   RegroupingAllReduce(const Roster& roster, const ExchangePlan& plan, const DataPlan& data,
-                      const StopRule& stop, RateScale rate_scale, Context& context, Replica& replica,
-                      int incarnation)
-      : RegroupingRounds(roster, data, stop, context, replica, incarnation),
-        all_workers_(static_cast<int>(roster.first_workers().size())),
+                      const StopRule& stop, const recovery::WorkerScaling& scaling, Context& context,
+                      Replica& replica, int incarnation, std::unique_ptr<RepeatedPayload> repeated)
+      : RegroupingRounds(roster, data, stop, scaling, context, replica, &repeated->messages(), incarnation),
         plan_(plan),
-        rate_scale_(rate_scale),
-        sums_samples_(roster.coordinator().has_value() || data.has_lists()),
-        kept_(replica),
-        samples_(workers_.size(), 0) {
+        counts_({.samples = roster.coordinator().has_value() || data.has_lists() || stop.has_time() ||
+                            scaling.batch != BatchRule::keep,
+                 .time = stop.has_time() && !roster.coordinator()},
+                workers_.size()),
+        repeated_(std::move(repeated)),
+        groups_(roster, plan, context, replica, repeated_->messages(), counts_.numbers()) {
     if (const auto coordinator = roster.coordinator()) coordinator_.emplace(context, *coordinator);
   }
 
   void begin(const sync::Exchange& exchange) override {
     payload_ = exchange.payload;
     offered_ = 0;
+    repeated_->begin(payload_, replica_.buckets());
     if (exchange.weight) {
       Pending weighed =
           context_.compute({.kind = Work::Kind::reduce, .bytes = replica_.description().bytes()},
@@ -50,7 +51,12 @@ class RegroupingAllReduce final : public RegroupingRounds {
 
   void bucket_ready(int bucket, const protocol::Push& push) override {
     own_samples_ = push.samples;
-    kept_.keep(payload_, bucket);
+    if (weighs_samples()) {
+      Pending weighed = weigh_bucket(context_, replica_, payload_, bucket, own_samples_);
+      wait_progressing(weighed);
+    }
+    repeated_->keep(bucket);
+    if (repeated_->is_compressed() && !is_quiet()) prepare_early(bucket);
     offered_ = bucket + 1;
     if (!is_quiet()) start(bucket);
     if (!coordinator_ || offered_ < replica_.buckets()) return;
@@ -73,7 +79,7 @@ class RegroupingAllReduce final : public RegroupingRounds {
   void leave() override {
     if (coordinator_) coordinator_->leave();
     if (plan_.payload() != sync::Payload::model || rounds_.is_averaged()) return;
-    begin_average();
+    averages_all_ = true;
     begin({.payload = sync::Payload::model});
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) bucket_ready(bucket, {});
     const ExchangeResult mean = finish();
@@ -87,49 +93,77 @@ class RegroupingAllReduce final : public RegroupingRounds {
   CoordinatorClient* coordinator() override { return coordinator_ ? &*coordinator_ : nullptr; }
   int version_of_model() const override { return rounds_.version(); }
 
-  /// The all-reduces among one set of members, kept for their buffers. One for each bucket, then one of the
-  /// weights, and one of each slot's samples.
-  struct Group {
-    std::vector<Rank> ranks;
-    std::optional<AllReduces> reduces;
-    int size() const { return static_cast<int>(ranks.size()); }
-  };
-  int weight_vector() const { return replica_.buckets(); }
-  int samples_vector() const { return replica_.buckets() + 1; }
+  /// The mean gradient is that of the samples of all members.
+  bool weighs_samples() const {
+    return scaling_.batch != BatchRule::keep && payload_ == sync::Payload::gradient;
+  }
 
   void give_up() override {
-    for (auto& [members, group] : groups_) group->reduces->abandon();
-    groups_.clear();
+    groups_.abandon();
     group_ = nullptr;
   }
 
   void restore() override {
-    for (int bucket = 0; bucket < offered_; ++bucket) kept_.restore(payload_, bucket);
+    for (int bucket = 0; bucket < offered_; ++bucket) repeated_->restore(bucket);
   }
 
   void start() override {
-    group_ = &group_of(exchanging());
+    ++starts_;
+    stage_ = 0;
+    group_ = &groups_.of(exchanging());
+    repeated_->messages().exchange_among(group_->gathered, group_->self);
     if (decided_.weight) {
       total_weight_ = static_cast<float>(*decided_.weight);
       float* data = replica_.has_values() ? &total_weight_ : nullptr;
-      group_->reduces->start(weight_vector(), {Bytes(4), reinterpret_cast<std::byte*>(data)});
+      group_->reduces->start(groups_.weight(), {Bytes(4), reinterpret_cast<std::byte*>(data)});
     }
     for (int bucket = 0; bucket < offered_; ++bucket) start(bucket);
   }
 
   void start(int bucket) {
     const BucketDescription& extent = replica_.description().buckets[static_cast<std::size_t>(bucket)];
-    group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
-    if (sums_samples_ && bucket + 1 == replica_.buckets()) sum_samples();
+    if (repeated_->is_compressed()) {
+      start_message(bucket, 0);
+      const std::int64_t statistics = extent.exchanged() - extent.parameters;
+      if (statistics > 0)
+        group_->reduces->start(groups_.statistics(bucket),
+                               replica_.payload(payload_, extent.offset + extent.parameters, statistics));
+    } else {
+      group_->reduces->start(bucket, replica_.payload(payload_, extent.offset, extent.exchanged()));
+    }
+    if (!counts_.is_used() || bucket + 1 < replica_.buckets()) return;
+    group_->reduces->start(groups_.counts(), counts_.begin(static_cast<std::size_t>(self_), own_samples_,
+                                                           stop_.is_time_up(since_begin())));
   }
 
-  /// Workers that a coordinator leads take different numbers of steps, and the last batch of a common list
-  /// may be smaller.
-  void sum_samples() {
-    sums_.assign(workers_.size(), 0.0F);
-    sums_[static_cast<std::size_t>(self_)] = static_cast<float>(own_samples_);
-    group_->reduces->start(samples_vector(),
-                           {Bytes(std::ssize(sums_) * 4), reinterpret_cast<std::byte*>(sums_.data())});
+  /// While other buckets are summed. If the members change meanwhile, the message is made again for them.
+  void prepare_early(int bucket) {
+    const int starts = starts_;
+    Pending prepared = repeated_->prepare_next(bucket);
+    wait_progressing(prepared);
+    if (starts_ != starts || is_quiet()) repeated_->restore(bucket);
+  }
+
+  void start_message(int bucket, std::size_t stage) {
+    if (repeated_->prepared(bucket) == stage) {
+      Pending prepared = repeated_->prepare_next(bucket);
+      context_.wait(prepared);
+    }
+    const int vector = groups_.message(bucket, stage);
+    const Bytes size = group_->sizes[static_cast<std::size_t>(vector)];
+    group_->reduces->start(vector, repeated_->messages().message(bucket, stage, size));
+  }
+
+  /// False: no bucket has another one. Pre: the sums of the last one are done.
+  bool start_next_stage() {
+    bool has_started = false;
+    ++stage_;
+    for (int bucket = 0; bucket < replica_.buckets() && repeated_->is_compressed(); ++bucket) {
+      if (stage_ >= repeated_->messages().stages(bucket)) continue;
+      start_message(bucket, stage_);
+      has_started = true;
+    }
+    return has_started;
   }
 
   bool is_running() const { return group_ != nullptr && group_->reduces->running(); }
@@ -137,6 +171,8 @@ class RegroupingAllReduce final : public RegroupingRounds {
   bool progress() override {
     if (is_running())
       wait_for(nullptr);
+    else if (start_next_stage())
+      return true;
     else if (!reply_.empty())
       wait_for(&reply_);
     else
@@ -172,102 +208,74 @@ class RegroupingAllReduce final : public RegroupingRounds {
   }
 
   ExchangeResult complete() override {
-    if (averages_all())
+    for (int bucket = 0; bucket < replica_.buckets() && repeated_->is_compressed(); ++bucket) {
+      Pending summed = repeated_->messages().finish(payload_, bucket, group_->size());
+      context_.wait(summed);
+    }
+    if (averages_all_)
       rounds_.note_averaged();
     else
       count();
-    replica_.set_rate_factor(
-        recovery::rate_factor(rate_scale_, all_workers_, static_cast<int>(regrouping_.members().size())));
-    ExchangeResult result = rounds_.state_of_job();
+    replica_.set_rate_factor(scaling_.rate_factor_of(static_cast<int>(regrouping_.members().size())));
+    ExchangeResult result = state_of_job();
     if (coordinator_) {
       result.local_steps = last_reply_.local_steps;
       result.commit_round = last_reply_.commit_round;
     }
-    result.sum_of =
-        decided_.weight && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size();
-    for (int vector = 0; vector <= samples_vector(); ++vector) {
-      if (vector == weight_vector() && !decided_.weight) continue;
-      if (vector == samples_vector() && !sums_samples_) continue;
-      result.bytes_sent += group_->reduces->traffic(vector).sent.count();
-      result.bytes_received += group_->reduces->traffic(vector).received.count();
-    }
+    result.sum_of = sum_of_weights();
+    groups_.add_traffic(*group_, decided_.weight.has_value(), counts_.is_used(), result);
     return result;
   }
 
+  double sum_of_weights() const {
+    if (weighs_samples()) return static_cast<double>(counts_.all_samples());
+    return decided_.weight && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size();
+  }
+
+  /// Workers that a coordinator leads take different numbers of steps, those that are present may share the
+  /// batches of all, and the last batch of a common list may be smaller.
   void count() {
-    if (!sums_samples_) {
-      samples_.assign(workers_.size(), own_samples_);
-      return count_round(samples_, rounds_.version() + 1, {});
-    }
-    std::ranges::transform(sums_, samples_.begin(), [](float sum) { return static_cast<std::int64_t>(sum); });
-    if (!coordinator_) return count_round(samples_, rounds_.version() + 1, {});
-    count_round(samples_, last_reply_.version, last_reply_.stops);
+    if (!counts_.counts_samples())
+      return count_round(std::vector<std::int64_t>(workers_.size(), own_samples_), rounds_.version() + 1, {});
+    if (coordinator_) return count_round(counts_.samples(), last_reply_.version, last_reply_.stops);
+    count_round(counts_.samples(), rounds_.version() + 1,
+                counts_.is_time_up() ? std::optional(true) : std::nullopt);
   }
 
   /// The push of the exchange that was replaced was complete. The coordinator may be a round ahead of the
   /// members, and of the state that this worker has now.
   void finish_fetched() override {
+    repeated_->end_without();
     while (!reply_.empty()) wait_for(&reply_);
     if (coordinator_) coordinator_->begin_round(rounds_.version());
   }
 
-  /// `members`: sorted worker indices.
-  Group& group_of(std::span<const int> members) {
-    const std::vector<int> key(members.begin(), members.end());
-    if (!groups_.contains(key) && groups_.size() == most_groups) groups_.clear();
-    auto& group = groups_[key];
-    if (group) return *group;
-    group = std::make_unique<Group>();
-    for (const int member : members) group->ranks.push_back(workers_[static_cast<std::size_t>(member)]);
-    const auto self = static_cast<int>(std::ranges::find(members, self_) - members.begin());
-    const AllReduceGroup plans(*plan_.all_reduce(), members);
-    const auto& buckets = replica_.description().buckets;
-    AllReduces::Schedules schedules;
-    std::vector<Bytes> sizes;
-    const auto add = [&](std::size_t bucket, std::int64_t elements) {
-      schedules.push_back(plans.schedule(bucket, self, elements));
-      sizes.emplace_back(elements * collectives::float_element.bytes);
-    };
-    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) add(bucket, buckets[bucket].exchanged());
-    add(buckets.size() - 1, 1);
-    add(buckets.size() - 1, std::ssize(workers_));
-    group->reduces.emplace(context_, std::move(schedules), std::span<const Rank>(group->ranks), sizes,
-                           protocol::channel<"reduces">(0), std::span<const collectives::Element>(),
-                           arrivals_);
-    return *group;
-  }
-
-  /// Each group keeps its schedules, and random groups rarely recur.
-  static constexpr std::size_t most_groups = 4;
-
-  int all_workers_;  ///< that the job has, without slots for spares
   const ExchangePlan& plan_;
-  RateScale rate_scale_;
-  /// Of all groups: one exchange is in progress at a time.
-  std::shared_ptr<ArrivalMemory> arrivals_ = std::make_shared<ArrivalMemory>();
-  std::map<std::vector<int>, std::unique_ptr<Group>> groups_;
-  Group* group_ = nullptr;  ///< of the exchange in progress
+  RoundCounts counts_;
+  std::unique_ptr<RepeatedPayload> repeated_;
+  SumGroups groups_;
+  SumGroup* group_ = nullptr;  ///< of the exchange in progress
   sync::Payload payload_ = sync::Payload::gradient;
-  bool sums_samples_;          ///< each worker's are not those of the others
-  PayloadCopy kept_;           ///< of the exchange in progress
   int offered_ = 0;            ///< buckets of it that are complete
+  int starts_ = 0;             ///< of exchanges, also of those that were done again
+  std::size_t stage_ = 0;      ///< of messages, that the exchange has reached
   float total_weight_ = 0.0F;  ///< the sum of all members' weights, when it is done
   std::optional<CoordinatorClient> coordinator_;
   Pending reply_;  ///< of the coordinator to this worker's push
   protocol::Reply last_reply_;
-  int own_samples_ = 0;      ///< of this worker's payload
-  std::vector<float> sums_;  ///< by slot: samples of the payload; of all members when they are summed
-  std::vector<std::int64_t> samples_;  ///< the same as whole numbers
+  int own_samples_ = 0;  ///< of this worker's payload
 };
 
 }  // namespace
 
 std::unique_ptr<Exchange> make_regrouping_all_reduce(const Roster& roster, const ExchangePlan& plan,
                                                      const DataPlan& data, const StopRule& stop,
-                                                     RateScale rate_scale, Context& context, Replica& replica,
-                                                     int incarnation) {
-  return std::make_unique<RegroupingAllReduce>(roster, plan, data, stop, rate_scale, context, replica,
-                                               incarnation);
+                                                     const recovery::WorkerScaling& scaling, Context& context,
+                                                     Replica& replica, int incarnation) {
+  auto repeated =
+      std::make_unique<RepeatedPayload>(plan, context, replica, roster.assignment(context.rank()).index);
+  return std::make_unique<RegroupingAllReduce>(roster, plan, data, stop, scaling, context, replica,
+                                               incarnation, std::move(repeated));
 }
 
 }  // namespace tandem

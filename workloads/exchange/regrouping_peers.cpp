@@ -19,7 +19,8 @@ class RegroupingPeers final : public RegroupingRounds {
  public:
   RegroupingPeers(const Roster& roster, const DataPlan& data, const StopRule& stop, Context& context,
                   Replica& replica, int incarnation)
-      : RegroupingRounds(roster, data, stop, context, replica, incarnation), model_(replica, 0) {}
+      : RegroupingRounds(roster, data, stop, {}, context, replica, nullptr, incarnation),
+        model_(replica, 0) {}
 
   void begin(const sync::Exchange& exchange) override {
     TANDEM_CHECK(exchange.payload == sync::Payload::model, "peers exchange models");
@@ -39,7 +40,7 @@ class RegroupingPeers final : public RegroupingRounds {
 
   void leave() override {
     if (rounds_.is_averaged()) return;
-    begin_average();
+    averages_all_ = true;
     begin({.payload = sync::Payload::model});
     finish();
   }
@@ -92,11 +93,11 @@ class RegroupingPeers final : public RegroupingRounds {
     sends_.clear();
     if (others > 0) model_.compute(context_, others, model_.mix(others, place_));
     model_.compute(context_, 1, model_.take_over());
-    if (averages_all())
+    if (averages_all_)
       rounds_.note_averaged();
     else
       count_round(std::vector<std::int64_t>(workers_.size(), samples_), rounds_.version() + 1, {});
-    ExchangeResult result = rounds_.state_of_job();
+    ExchangeResult result = state_of_job();
     result.bytes_sent = result.bytes_received = bytes().count() * static_cast<std::int64_t>(others);
     return result;
   }

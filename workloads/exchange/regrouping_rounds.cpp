@@ -10,13 +10,16 @@
 namespace tandem {
 
 RegroupingRounds::RegroupingRounds(const Roster& roster, const DataPlan& data, const StopRule& stop,
-                                   Context& context, Replica& replica, int incarnation)
+                                   const recovery::WorkerScaling& scaling, Context& context, Replica& replica,
+                                   CompressedPayload* messages, int incarnation)
     : context_(context),
       replica_(replica),
       workers_(roster.workers()),
       self_(roster.assignment(context.rank()).index),
       rounds_(workers_.size()),
-      regrouping_(roster, context, *this, replica.common_size(), replica.has_values(), incarnation),
+      scaling_(scaling),
+      messages_(messages),
+      regrouping_(roster, context, *this, common_size(), replica.has_values(), incarnation),
       stop_(stop),
       knows_samples_(data.knows_samples()),
       deals_(workers_.size(), roster.first_workers().size(), data.deals_before(),
@@ -73,9 +76,9 @@ ExchangeResult RegroupingRounds::fetched() {
   if (hooks_.dealt) hooks_.dealt(deals_);
   hooks_.on_members(members_event(), false);
   finish_fetched();
-  ExchangeResult result = rounds_.state_of_job();
+  ExchangeResult result = state_of_job();
   result.is_fetched = true;
-  result.bytes_received = replica_.common_size().count();
+  result.bytes_received = common_size().count();
   return result;
 }
 
@@ -115,14 +118,26 @@ void RegroupingRounds::begin_view() {
   start();
 }
 
+/// In files: a job that is resumed begins there.
 void RegroupingRounds::serialise(StateArchive& state) {
   rounds_.serialise(state);
+  if (messages_ != nullptr) messages_->serialise(state);
+  if (!state.restores() || stop_.has_time()) {
+    double elapsed = since_begin().count();
+    state.number("elapsed_s", elapsed);
+    if (state.restores()) ran_before_ = Seconds(elapsed);
+  }
   if (CoordinatorClient* const client = coordinator(); client != nullptr && state.restores())
     client->begin_round(rounds_.version());
 }
 
 void RegroupingRounds::serialise_common(StateArchive& state) {
   rounds_.serialise_common(state);
+  if (stop_.has_time()) {
+    double ran_before = ran_before_.count();
+    state.number("exchange.ran_before", ran_before);
+    ran_before_ = Seconds(ran_before);
+  }
   auto counts = deals_.counts();
   state.number("deals.present", counts.present);
   state.number("deals.places", counts.places);
@@ -130,6 +145,7 @@ void RegroupingRounds::serialise_common(StateArchive& state) {
   if (state.restores() && !knows_samples_) deals_.restore(counts);
   if (hooks_.serialise) hooks_.serialise(state);
   replica_.serialise_common(state);
+  if (messages_ != nullptr) messages_->serialise_common(state);
 }
 
 std::vector<std::int64_t> RegroupingRounds::deals_as_numbers() const {
@@ -153,12 +169,26 @@ void RegroupingRounds::count_round(std::span<const std::int64_t> samples, int ve
   rounds_.count(regrouping_.members(), samples, version);
   const Progress progress = rounds_.progress();
   rounds_.set_stops(stops.value_or(stop_.is_reached(progress)));
-  if (!stops && regrouping_.leads()) stop_.report(progress);
+  if (!stops && regrouping_.leads())
+    stop_.report({.rounds = progress.rounds, .samples = progress.samples, .now = since_begin()});
 }
 
 sync::Members RegroupingRounds::members_event() const {
   const auto members = regrouping_.members();
   return {.round = static_cast<int>(rounds_.rounds()), .workers = {members.begin(), members.end()}};
+}
+
+/// Of the floats of the state that workers have in common.
+Bytes RegroupingRounds::common_size() const {
+  return replica_.common_size() + (messages_ == nullptr ? Bytes(0) : messages_->common_size());
+}
+
+ExchangeResult RegroupingRounds::state_of_job() const {
+  const auto members = regrouping_.members();
+  const auto place = static_cast<std::size_t>(std::ranges::find(members, self_) - members.begin());
+  ExchangeResult state = rounds_.state_of_job();
+  state.batch = scaling_.batch_of(place, static_cast<int>(members.size()));
+  return state;
 }
 
 }  // namespace tandem

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "policies/recovery/scaling.hpp"
+#include "workloads/exchange/compressed_payload.hpp"
 #include "workloads/exchange/counted_rounds.hpp"
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/member_exchange.hpp"
@@ -36,9 +38,11 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   std::vector<std::int64_t> applied_samples() const final { return rounds_.of_job(); }
 
  protected:
-  /// The arguments must outlive it. `incarnation`: of this worker in its slot.
-  RegroupingRounds(const Roster& roster, const DataPlan& data, const StopRule& stop, Context& context,
-                   Replica& replica, int incarnation);
+  /// `messages`: of compressed payloads; null: there are none. `incarnation`: of this worker in its slot. The
+  /// arguments must outlive it.
+  RegroupingRounds(const Roster& roster, const DataPlan& data, const StopRule& stop,
+                   const recovery::WorkerScaling& scaling, Context& context, Replica& replica,
+                   CompressedPayload* messages, int incarnation);
 
   /// Starts the exchange in progress among decided().members as far as its payload is complete. Pre: this
   /// worker is not quiet.
@@ -57,15 +61,14 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   bool is_quiet() const { return regrouping_.is_quiet(); }
   /// Counts a round in which each member has contributed so many samples. `samples`: by slot.
   void count_round(std::span<const std::int64_t> samples, int version, std::optional<bool> stops);
+  /// After the last round. All workers have the same, but for their batch.
+  ExchangeResult state_of_job() const;
+  /// Since the job began, also where it was resumed.
+  Seconds since_begin() const { return ran_before_ + context_.now(); }
   /// Sorted indices of the workers of the exchange in progress.
   std::span<const int> exchanging() const {
     return decided_.members.empty() ? regrouping_.members() : std::span<const int>(decided_.members);
   }
-
-  // The mean over all models at the end is one more exchange. Workers that have not finished it fetch its
-  // result.
-  bool averages_all() const { return averages_all_; }
-  void begin_average() { averages_all_ = true; }
 
   Context& context_;
   Replica& replica_;
@@ -73,7 +76,13 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   int self_;
   sync::Exchange decided_;  ///< the exchange in progress
   CountedRounds rounds_;    ///< that are finished
+  /// The mean over all models at the end has begun, which is one more exchange. Workers that have not
+  /// finished it fetch its result.
+  bool averages_all_ = false;
+  recovery::WorkerScaling scaling_;
+  CompressedPayload* messages_;
   Regrouping regrouping_;
+  const StopRule& stop_;
 
  private:
   void end_view() final;
@@ -85,15 +94,15 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   std::int64_t count_deals() const final { return deals_.count_numbers(rounds_.since_dealt()); }
   std::vector<std::int64_t> deals_as_numbers() const final;
   void restore_deals(std::span<const std::int64_t> numbers) final;
+  Bytes common_size() const;
   ExchangeResult fetched();
   sync::Members members_event() const;
 
-  const StopRule& stop_;
   MemberHooks hooks_;
   bool is_open_ = false;  ///< an exchange is in progress
+  Seconds ran_before_{};  ///< how long the job had run before it was resumed
   bool knows_samples_;
   sampling::MemberDeals deals_;  ///< after the last change of the members
-  bool averages_all_ = false;
 };
 
 }  // namespace tandem

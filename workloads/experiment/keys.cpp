@@ -158,7 +158,9 @@ std::vector<ExperimentKey> sync_keys() {
        "over a server, where all workers wait for each other - whole: all buckets (keys) at once; by-key: a "
        "worker pushes the next bucket when the server has answered the last one, which it does when all "
        "workers have pushed it"},
-      {KEY(sync.collective), name_of(Names::collective), "all-reduce algorithm"},
+      {KEY(sync.collective), name_of(Names::collective),
+       "all-reduce algorithm. Compressed messages that cannot be added are gathered around a ring, or by "
+       "doubling where the algorithm does not work by rings"},
       {KEY(sync.rings), zero_or("auto", 16),
        "copies of the all-reduce at the same time, each for an equal part of a bucket, in other orders of "
        "the workers, so that they use other links; auto (0): as many as pay, by the links of the platform"},
@@ -247,12 +249,13 @@ std::vector<ExperimentKey> cache_keys() {
        "true: the jobs of the experiment (key jobs) that say so use the same cache nodes and stores, those "
        "of the first of them that begins. They have the same data set, cache, capacity and hosts for them. "
        "Refused with cache policies that plan with the lists of one job, samplers that depend on what is "
-       "cached, data.peers plan or directory, data.background while-computing, and data.keep"},
+       "cached, data.peers plan or directory, and data.keep"},
       {KEY(data.background),
        {},
        "when cache nodes begin reads in the background (data.cache icache, hoard, ...) - always: when no "
-       "batch waits; while-computing: when no batch waits and no worker of the node exchanges gradients "
-       "(workers notify their node when an exchange begins and ends); continuous: also while batches wait, "
+       "batch waits; while-computing: when no batch waits and no worker of the node, of any job, exchanges "
+       "gradients (workers notify their node when an exchange begins and ends); continuous: also while "
+       "batches wait, "
        "data.loaders reads at the same time"},
       {KEY(data.loaders), between(1, 1024),
        "with data.background continuous, reads in the background that a cache node makes at the same time, "
@@ -363,7 +366,7 @@ std::vector<ExperimentKey> optimizer_keys() {
       {KEY(optimizer.step_every), between(0, billion), "schedule step: rounds between two drops"},
       {KEY(optimizer.step_factor), share(), "schedule step: factor on the learning rate at each drop"},
       {KEY(optimizer.cosine_rounds), between(0, billion),
-       "schedule cosine: rounds until it ends; 0: the rounds of the job (stop)"},
+       "schedule cosine: rounds until it ends; 0: the rounds of the job (stop) with all of its workers"},
       {KEY(optimizer.cosine_floor), between(0, 1),
        "schedule cosine: learning rate at its end, as a share of learning_rate"},
   };
@@ -421,7 +424,8 @@ std::vector<ExperimentKey> recovery_keys() {
        "number of workers has changed; 0: at once. No effect where that is keep"},
       {KEY(recovery.batch),
        {},
-       "keep: each worker keeps its batch; global: the workers that are present share the batches of all"},
+       "keep: each worker keeps its batch; global: the workers that are present share the batches of all, "
+       "and gradients are weighted by their samples"},
       {KEY(recovery.on_loss),
        {},
        "what becomes of the push of a worker that is gone, in a round over servers that waits for others - "
@@ -457,7 +461,10 @@ std::vector<ExperimentKey> stop_keys() {
        "whether it is applied or dropped"},
       {KEY(stop.epochs), between(0, billion),
        "stop after this number of passes over the training set; 0: no such limit"},
-      {KEY(stop.seconds), at_least(0), "stop after this time on the experiment's clock; 0: no such limit"},
+      {KEY(stop.seconds), at_least(0),
+       "stop after this time on the experiment's clock; 0: no such limit. Over an all-reduce after the round "
+       "in "
+       "which it is reached"},
       {KEY(stop.accuracy), between(0, 1),
        "stop when an evaluation finds this accuracy on the test set, besides another limit; training waits "
        "for each evaluation, so that simulation and measurement stop at the same one. 0: no such limit"},

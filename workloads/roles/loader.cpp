@@ -144,7 +144,7 @@ class StorageLoader : public Loader {
   }
 
   void note_exchange(bool begins) override {
-    if (data_.reads_while_computing()) tell(protocol::Exchanging{begins});
+    if (tells_phases()) tell(protocol::Exchanging{begins});
   }
   void close() override {
     for (Request& each : in_flight_) {
@@ -155,7 +155,7 @@ class StorageLoader : public Loader {
     in_flight_.clear();
     if (!told_.empty()) context_.wait(told_);
     if (!told_given_.empty()) context_.wait(told_given_);
-    if (data_.reads_while_computing()) tell(protocol::End{});
+    if (tells_phases()) tell(protocol::End{});
     context_.wait_all(phases_);
     if (standing_ == nullptr || is_connected()) {
       Pending end = protocol::send<"requests">(context_, node_, protocol::End{});
@@ -212,6 +212,9 @@ class StorageLoader : public Loader {
   }
 
   bool is_connected() const { return !standing_->has_departed() && standing_->is_answered(); }
+  bool tells_phases() const {
+    return data_.reads_while_computing() && (standing_ == nullptr || is_connected());
+  }
   /// Whether the node takes requests. One that has come back is joined first.
   bool is_served() {
     if (standing_ == nullptr) return true;

@@ -1,17 +1,29 @@
-// The all-gather, executed by all participants in lockstep.
+// The all-gathers, executed by all participants in lockstep.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <numeric>
+#include <ostream>
 
 #include "tests/policies/collectives/schedules.hpp"
 
 namespace tandem::collectives {
 namespace TANDEM_FILE {
 
-TEST(RingGather, EveryParticipantGetsAllElements) {
+struct Gather {
+  const char* name;
+  MakeSchedule make;
+  std::size_t (*rounds)(int size);
+};
+void PrintTo(const Gather& gather, std::ostream* out) { *out << gather.name; }
+
+class Gathers : public ::testing::TestWithParam<Gather> {};
+
+TEST_P(Gathers, GiveEveryParticipantAllElements) {
   for (int size = 1; size <= 9; ++size)
     for (const std::int64_t elements : {0, 1, 5}) {
-      const auto schedules = schedules_of(ring_gather, size, elements);
+      const auto schedules = schedules_of(GetParam().make, size, elements);
+      const std::size_t rounds = GetParam().rounds(size);
       const auto total = static_cast<std::size_t>(size * elements);
       std::vector<std::vector<std::int64_t>> vectors(static_cast<std::size_t>(size),
                                                      std::vector<std::int64_t>(total, -1));
@@ -20,7 +32,8 @@ TEST(RingGather, EveryParticipantGetsAllElements) {
                   vectors[self].begin() + static_cast<std::ptrdiff_t>(self + 1) * elements,
                   static_cast<std::int64_t>(self) * elements);
       std::int64_t travelled = 0;
-      for (std::size_t round = 0; round + 1 < vectors.size(); ++round) {
+      for (const auto& schedule : schedules) ASSERT_EQ(schedule.rounds.size(), rounds);
+      for (std::size_t round = 0; round < rounds; ++round) {
         const auto before = vectors;
         for (std::size_t self = 0; self < vectors.size(); ++self)
           for (const Transfer& transfer : schedules[self].rounds[round]) {
@@ -43,6 +56,26 @@ TEST(RingGather, EveryParticipantGetsAllElements) {
       for (const auto& vector : vectors) EXPECT_EQ(vector, all) << size << " participants";
       EXPECT_EQ(travelled, static_cast<std::int64_t>(size - 1) * size * elements);
     }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Gathers,
+                         ::testing::Values(Gather{"ring", ring_gather,
+                                                  [](int size) {
+                                                    return static_cast<std::size_t>(size - 1);
+                                                  }},
+                                           Gather{"doubling", doubling_gather,
+                                                  [](int size) {
+                                                    return static_cast<std::size_t>(
+                                                        std::bit_width(static_cast<unsigned>(size - 1)));
+                                                  }}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(GatherOf, FollowsTheRoundsOfTheAllReduce) {
+  for (const auto& collective : catalog().entries()) {
+    const bool is_by_rings = collective.name.ends_with("ring") || collective.name == "hierarchical";
+    EXPECT_EQ(gather_of(collective.make), MakeSchedule(is_by_rings ? ring_gather : doubling_gather))
+        << collective.name;
+  }
 }
 
 }  // namespace TANDEM_FILE

@@ -123,9 +123,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"UnscaledLossInFp16", minimal + "workload: {math: real, precision: fp16}\n",
                 "lab.yaml:3: key 'workload.precision': expected fp32, tf32 or bf16, because workload.math is "
                 "real and fp16 would need a scaled loss, found 'fp16'"},
-        Refusal{
-            "MomentumOfAdam", minimal + "optimizer: {kind: adam, momentum: 0.9}\n",
-            "lab.yaml:3: key 'optimizer.momentum': expected 0, because adam and adamw have beta1 instead, found '0.9'"},
+        Refusal{"MomentumOfAdam", minimal + "optimizer: {kind: adam, momentum: 0.9}\n",
+                "lab.yaml:3: key 'optimizer.momentum': expected 0, because adam and adamw have beta1 "
+                "instead, found '0.9'"},
         Refusal{
             "NesterovWithoutMomentum", minimal + "optimizer: {nesterov: true}\n",
             "lab.yaml:3: key 'optimizer.nesterov': expected false, because optimizer.momentum is 0, found "
@@ -148,18 +148,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'optimizer.warmup_rounds': expected fewer than the 5 rounds of the cosine, "
                 "found '5'"},
         Refusal{"RequestsOverAnAllReduce", minimal + "sync: {over: all-reduce, pull: requested}\n",
-                "lab.yaml:3: key 'sync.pull': expected pushed, because over all-reduce no server has a model "
-                "to ask for, found 'requested'"},
+                "lab.yaml:3: key 'sync.pull': expected pushed, because over all-reduce no server answers "
+                "workers (sync.over), found 'requested'"},
         Refusal{"PullOfNoName", minimal + "sync: {pull: asked}\n",
                 "lab.yaml:3: key 'sync.pull': expected pushed | requested, found 'asked'"},
         Refusal{"ExchangeOfNoName", minimal + "sync: {exchange: keys}\n",
                 "lab.yaml:3: key 'sync.exchange': expected whole | by-key, found 'keys'"},
         Refusal{"KeysOverPeers", minimal + "sync: {algorithm: d-psgd, over: peers, exchange: by-key}\n",
-                "lab.yaml:3: key 'sync.exchange': expected whole, because over peers workers do not wait for "
-                "a server, found 'by-key'"},
+                "lab.yaml:3: key 'sync.exchange': expected whole, because over peers no server answers "
+                "workers (sync.over), found 'by-key'"},
         Refusal{"KeysWhileTheNextForwardRuns", minimal + "sync: {overlap: both, exchange: by-key}\n",
-                "lab.yaml:3: key 'sync.exchange': expected whole, because sync.overlap is both, and the "
-                "answer to the last bucket comes last, found 'by-key'"},
+                "lab.yaml:3: key 'sync.overlap': expected none or backward, because sync.exchange is by-key: "
+                "the bucket of the first layers is exchanged last, so forward would wait for all, found "
+                "'both'"},
         Refusal{
             "AccuracyOfAFirstWorkerWithoutCommonRounds",
             minimal + "stop.accuracy: 0.5\nworkload: {math: real}\nevaluate_every: 2\n"

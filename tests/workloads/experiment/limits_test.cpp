@@ -16,18 +16,23 @@ namespace TANDEM_FILE {
 
 struct Row {
   const Limit* limit;
+  const Limit::Case* at;
   std::string title;
   int number;
 };
 std::ostream& operator<<(std::ostream& out, const Row& row) {
-  return out << row.limit->key << ": " << row.limit->example;
+  return out << row.at->key << ": " << row.at->example;
+}
+
+void add_rows(const LimitGroup& group, std::vector<Row>& all) {
+  for (const Limit& limit : group.limits())
+    for (const Limit::Case& at : limit.cases)
+      all.push_back({&limit, &at, group.title, static_cast<int>(all.size())});
 }
 
 std::vector<Row> rows() {
   std::vector<Row> all;
-  for (const LimitGroup& group : limit_groups())
-    for (const Limit& limit : group.limits())
-      all.push_back({&limit, group.title, static_cast<int>(all.size())});
+  for (const LimitGroup& group : limit_groups()) add_rows(group, all);
   return all;
 }
 
@@ -92,24 +97,18 @@ class EachLimit : public ExperimentFile, public ::testing::WithParamInterface<Ro
 };
 
 TEST_P(EachLimit, IsMetByItsExampleAndSaysWhy) {
-  const auto& [limit, title, number] = GetParam();
-  if (limit->example.empty()) {
-    for (const auto& algorithm : sync::catalog().entries())
-      EXPECT_EQ(algorithm.make.membership.bears, sync::Membership::Bears::departures_and_arrivals)
-          << algorithm.name << " meets it: give the limit an example";
-    return;
-  }
-  const std::string message = refusal(title, settings_of(limit->example));
+  const auto& [limit, at, title, number] = GetParam();
+  const std::string message = refusal(title, settings_of(at->example));
   EXPECT_THAT(message, ::testing::HasSubstr("key '"));
-  EXPECT_THAT(message, ::testing::HasSubstr(limit->key + "': expected "));
-  for (const std::string& text : {limit->expected, limit->because})
+  EXPECT_THAT(message, ::testing::HasSubstr(at->key + "': expected "));
+  for (const std::string& text : {at->expected, limit->because})
     for (const std::string& piece : pieces_of(text)) EXPECT_THAT(message, ::testing::HasSubstr(piece));
   EXPECT_THAT(message, ::testing::HasSubstr(", found "));
   EXPECT_THAT(message, ::testing::Not(::testing::HasSubstr("{")));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EachLimit, ::testing::ValuesIn(rows()), [](const auto& info) {
-  std::string name = info.param.limit->key + '_' + std::to_string(info.param.number);
+  std::string name = info.param.at->key + '_' + std::to_string(info.param.number);
   std::ranges::replace_if(
       name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
@@ -118,22 +117,21 @@ INSTANTIATE_TEST_SUITE_P(All, EachLimit, ::testing::ValuesIn(rows()), [](const a
 using EachWarning = EachLimit;
 
 TEST_P(EachWarning, IsMetByItsExampleAndRefusesNothing) {
-  const Limit& warning = *GetParam().limit;
-  const Overrides settings = settings_of(warning.example);
+  const auto& [warning, at, title, number] = GetParam();
+  const Overrides settings = settings_of(at->example);
   EXPECT_EQ(refusal("", settings), "no error");
   const Experiment experiment = load_experiment(folder_.write("lab.yaml", lab() + four_workers), settings);
-  const auto texts = met_warnings({warning}, {experiment, ResolvedExperiment(experiment)});
+  const auto texts = met_warnings({*warning}, {experiment, ResolvedExperiment(experiment)});
   ASSERT_EQ(texts.size(), 1U);
-  EXPECT_THAT(texts.front(), ::testing::StartsWith(warning.key + ": expected "));
-  for (const std::string& text : {warning.expected, warning.because})
+  EXPECT_THAT(texts.front(), ::testing::StartsWith(at->key + ": expected "));
+  for (const std::string& text : {at->expected, warning->because})
     for (const std::string& piece : pieces_of(text)) EXPECT_THAT(texts.front(), ::testing::HasSubstr(piece));
   EXPECT_THAT(texts.front(), ::testing::Not(::testing::HasSubstr("{")));
 }
 
 std::vector<Row> warnings() {
   std::vector<Row> all;
-  for (const Limit& warning : warning_group().limits())
-    all.push_back({&warning, warning_group().title, static_cast<int>(all.size())});
+  add_rows(warning_group(), all);
   return all;
 }
 
@@ -142,10 +140,19 @@ INSTANTIATE_TEST_SUITE_P(All, EachWarning, ::testing::ValuesIn(warnings()),
 
 TEST(Limits, AreListedWithoutValues) {
   for (const Row& row : rows()) {
-    const std::string text = describe(*row.limit);
+    const std::string text = describe(*row.limit, *row.at);
     EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("{"))) << row;
-    EXPECT_FALSE(row.limit->key.empty());
+    EXPECT_FALSE(row.at->key.empty());
   }
+}
+
+/// Everything else works together, in simulations and in real runs.
+TEST(Limits, RefuseFewCombinations) {
+  std::set<const Limit*> combinations;
+  for (const Row& row : rows())
+    if (row.limit->kind == Limit::Kind::unsupported) combinations.insert(row.limit);
+  EXPECT_LE(combinations.size(), 35U);
+  for (const Limit* limit : combinations) EXPECT_FALSE(limit->because.empty());
 }
 
 TEST(Limits, AreNotMetByAnOrdinaryExperiment) {
@@ -155,7 +162,7 @@ TEST(Limits, AreNotMetByAnOrdinaryExperiment) {
   const ResolvedExperiment chosen(experiment);
   for (const Row& row : rows()) {
     if (row.title == "Jobs that share their caches" || row.title == "Numbers of workers") continue;
-    EXPECT_FALSE(row.limit->is_met({experiment, chosen})) << row;
+    EXPECT_FALSE(row.at->is_met({experiment, chosen})) << row;
   }
   EXPECT_TRUE(met_warnings(warning_group().limits(), {experiment, chosen}).empty());
 }

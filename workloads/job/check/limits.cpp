@@ -58,14 +58,15 @@ Values values_of(const Combination& all) {
       {"policy", experiment.checkpoint.policy},
       {"recovery", chosen.recovery.name()},
       {"place", to_text(experiment.checkpoint.to)},
+      {"needs", needs_of(chosen.cache->needs)},
+      {"planner",
+       all.plans_epochs() ? "cache policy " + chosen.cache.name() : "sampler " + chosen.sampler.name()},
       {"peers", to_text(experiment.data.peers)},
       {"parameters", std::to_string(experiment.workload.synthetic_parameters)},
       {"workers", std::to_string(experiment.placement.workers.size())},
       {"rounds", std::to_string(experiment.stop.rounds)},
       {"cosine",
        std::to_string(optimizer.cosine_rounds > 0 ? optimizer.cosine_rounds : experiment.stop.rounds)},
-      {"membership", chosen.algorithm->membership.how},
-      {"needs", needs_of(chosen.cache->needs)},
       {"algorithms_over", names_of(sync::catalog(),
                                    [&](const sync::Factory& one) {
                                      return std::ranges::find(one.routes, experiment.sync.over) !=
@@ -92,13 +93,13 @@ const Values& nouns() {
                              {"policy", "(the policy)"},
                              {"recovery", "(the policy)"},
                              {"place", "(checkpoint.to)"},
+                             {"needs", "(what it needs)"},
+                             {"planner", "(the cache policy or sampler)"},
                              {"peers", "(data.peers)"},
                              {"parameters", "(their number)"},
                              {"workers", "(their number)"},
                              {"rounds", "stop.rounds"},
                              {"cosine", "(their number)"},
-                             {"membership", "(the reason)"},
-                             {"needs", "(what it needs)"},
                              {"algorithms_over", "those of this route"},
                              {"algorithms_that_wait", "algorithms of rounds"},
                              {"algorithms_in_lockstep", "those in lockstep"},
@@ -112,9 +113,8 @@ std::string filled(const std::string& text, const Values& values) {
   return fmt::vformat(text, arguments);
 }
 
-std::string text_of(const Limit& limit, const Values& values) {
-  const std::string text = limit.expected + (limit.because.empty() ? "" : ", because " + limit.because);
-  return filled(text, values);
+std::string text_of(const Limit& limit, const Limit::Case& at, const Values& values) {
+  return filled(at.expected + (limit.because.empty() ? "" : ", because " + limit.because), values);
 }
 
 /// The value of a key or of an option, as errors show it.
@@ -133,6 +133,17 @@ std::string found_at(const std::string& path, const Experiment& experiment) {
 
 }  // namespace
 
+bool Combination::exchanges_with_all() const {
+  const bool is_in_groups = std::ranges::any_of(
+      chosen.algorithm.entry().options, [](const auto& option) { return option.name == "group_size"; });
+  return is_over(sync::Route::all_reduce) && !is_in_groups;
+}
+
+bool Combination::plans_epochs() const {
+  const cache::Needs& needs = chosen.cache->needs;
+  return has_cache_nodes() && (needs.ahead || needs.importance || needs.lists);
+}
+
 bool waits_for_all(const sync::Factory& algorithm) {
   const bool has_server = std::ranges::find(algorithm.routes, sync::Route::server) != algorithm.routes.end();
   return has_server && (algorithm.lockstep || !algorithm.timing_driven);
@@ -148,22 +159,37 @@ const std::vector<LimitGroup>& limit_groups() {
   return all;
 }
 
+std::string describe(Limit::Kind kind) {
+  switch (kind) {
+    case Limit::Kind::unsupported:
+      return "Refused combinations: features that do not work together";
+    case Limit::Kind::unused:
+      return "Keys without effect, which are refused so that an experiment says what its job does";
+    case Limit::Kind::value:
+      break;
+  }
+  return "Values that contradict each other, or need another one that is not given";
+}
+
 void check_limits(const std::vector<Limit>& limits, const Combination& all, const Locate& locate) {
-  const auto met = std::ranges::find_if(limits, [&](const Limit& limit) { return limit.is_met(all); });
-  if (met == limits.end()) return;
-  const Origin origin = locate(met->key);
-  fail(origin.place, origin.label, text_of(*met, values_of(all)), found_at(met->key, all.experiment));
+  for (const Limit& limit : limits)
+    for (const Limit::Case& at : limit.cases) {
+      if (!at.is_met(all)) continue;
+      const Origin origin = locate(at.key);
+      fail(origin.place, origin.label, text_of(limit, at, values_of(all)), found_at(at.key, all.experiment));
+    }
 }
 
 std::vector<std::string> met_warnings(const std::vector<Limit>& warnings, const Combination& all) {
   std::vector<std::string> texts;
   for (const Limit& warning : warnings)
-    if (warning.is_met(all))
-      texts.push_back(fmt::format("{}: expected {}, found {}", warning.key, text_of(warning, values_of(all)),
-                                  found_at(warning.key, all.experiment)));
+    for (const Limit::Case& at : warning.cases)
+      if (at.is_met(all))
+        texts.push_back(fmt::format("{}: expected {}, found {}", at.key, text_of(warning, at, values_of(all)),
+                                    found_at(at.key, all.experiment)));
   return texts;
 }
 
-std::string describe(const Limit& limit) { return text_of(limit, nouns()); }
+std::string describe(const Limit& limit, const Limit::Case& at) { return text_of(limit, at, nouns()); }
 
 }  // namespace tandem

@@ -1,6 +1,6 @@
-// Combinations of settings that do not work, as data: each is a row that says which key is refused, what it
-// would have to be, and why. Checks, tests, `tandem list limit` and the pages read the same rows, which are
-// in limits_of_training.cpp, limits_of_data.cpp, limits_of_machines.cpp and limits_that_warn.cpp.
+// Settings that do not work, as data: each is a row that says why, which key is refused, and what it would
+// have to be. Checks, tests, `tandem list limit` and the pages read the same rows, which are in
+// limits_of_training.cpp, limits_of_data.cpp, limits_of_machines.cpp and limits_that_warn.cpp.
 #pragma once
 
 #include <functional>
@@ -20,28 +20,46 @@ struct Combination {
 
   bool is_real() const { return experiment.workload.math == Math::real; }
   bool is_over(sync::Route route) const { return experiment.sync.over == route; }
+  /// Every worker sums with all others: not with some of them, or with groups that vary.
+  bool exchanges_with_all() const;
   bool has_cache_nodes() const { return experiment.data.source == DataSource::storage; }
+  /// The cache policy knows the list of each epoch, which begins for all workers of a cache node at the same
+  /// time.
+  bool plans_epochs() const;
   bool has_commits() const { return !experiment.checkpoint.policy.empty(); }
   bool may_depart() const { return experiment.transience.may_depart(); }
   bool launches_again() const { return tandem::launches_again(experiment.continuation()); }
   bool continues(Continuation how) const { return experiment.continuation() == how; }
 };
 
+/// A reason to refuse an experiment, and the keys at which it is found.
 struct Limit {
-  std::string key;  ///< "sync.overlap"
-  /// "none or backward". Here and in `because`, names in braces stand for values of the experiment:
-  /// "workers of {algorithm} exchange whole models". Those are `algorithm`, `over`, `routes`, `compression`,
-  /// `cache`, `sampler`, `split`, `model`, `lifetime`, `policy` (of commits), `recovery`, `place` (of
-  /// commits), `peers`, `parameters`, `workers`, `rounds` (stop.rounds), `cosine`, `membership` and `needs`
-  /// (of the cache policy), and the lists `algorithms_over`, `algorithms_that_wait`, `algorithms_in_lockstep`
-  /// and `samplers`.
-  std::string expected;
-  std::string because;  ///< empty: `expected` says it
-  /// Settings with which it is met, over an experiment with four workers and a server: "sync.rings=2 ...";
-  /// empty where only an algorithm that the catalogue does not have yet would meet it.
-  std::string example;
-  std::function<bool(const Combination&)> is_met;
+  enum class Kind {
+    unsupported,  ///< two features do not work together
+    unused,       ///< a key or option has no effect in this job
+    value         ///< a value contradicts another one, or needs one that is not given
+  };
+  struct Case {
+    std::string key;  ///< "sync.overlap"
+    /// "none or backward". Here and in `because`, names in braces stand for values of the experiment:
+    /// "workers of {algorithm} exchange whole models". Those are `algorithm`, `over`, `routes`,
+    /// `compression`, `cache`, `sampler`, `split`, `model`, `lifetime`, `policy` (of commits), `recovery`,
+    /// `place` (of commits), `needs` (of the cache policy), `peers`, `parameters`, `workers`, `rounds`
+    /// (stop.rounds), `cosine`, and the lists `algorithms_over`, `algorithms_that_wait`,
+    /// `algorithms_in_lockstep` and `samplers`.
+    std::string expected;
+    /// Settings with which it is met, over an experiment with four workers and a server: "sync.rings=2 ...".
+    std::string example;
+    std::function<bool(const Combination&)> is_met;
+  };
+
+  Kind kind;
+  std::string because;  ///< empty: what is expected says it
+  std::vector<Case> cases;
 };
+
+/// What a kind means, as the heading of its limits.
+std::string describe(Limit::Kind kind);
 
 /// A part of the limits, and when they are checked.
 struct LimitGroup {
@@ -68,11 +86,11 @@ const LimitGroup& warning_group();
 /// A server of the algorithm answers when all workers have pushed.
 bool waits_for_all(const sync::Factory& algorithm);
 
-/// Errors: ConfigError naming place, key, expected and found, for the first limit that is met.
+/// Errors: ConfigError naming place, key, expected and found, for the first case that is met.
 void check_limits(const std::vector<Limit>& limits, const Combination& all, const Locate& locate);
-/// "sync.overlap: expected none or backward, because ..., found 'both'" for each of the rows that is met.
+/// "sync.overlap: expected none or backward, because ..., found 'both'" for each of the cases that is met.
 std::vector<std::string> met_warnings(const std::vector<Limit>& warnings, const Combination& all);
 /// "none or backward, because ...", as it is listed: names in braces become "(the algorithm)" or similar.
-std::string describe(const Limit& limit);
+std::string describe(const Limit& limit, const Limit::Case& at);
 
 }  // namespace tandem

@@ -5,6 +5,7 @@ namespace tandem {
 namespace {
 
 using All = const Combination&;
+using Kind = Limit::Kind;
 
 const std::string with_commits = "checkpoint.policy=fixed ";
 
@@ -19,30 +20,33 @@ double interval_of(All all) { return all.chosen.checkpointing->options().real("i
 
 const std::vector<Limit>& limits_that_warn() {
   static const std::vector<Limit> all = {
-      {"checkpoint.options.interval", "at most {rounds}",
+      {Kind::unused,
        "the job stops after {rounds} rounds (stop.rounds) and commits nothing before",
-       with_commits + "checkpoint.options.interval=50",
-       [](All all) {
-         const auto rounds = all.experiment.stop.rounds;
-         return rounds > 0 && commits_every(all, "rounds") && interval_of(all) > static_cast<double>(rounds);
-       }},
-      {"checkpoint.options.interval", "less than stop.seconds",
+       {{"checkpoint.options.interval", "at most {rounds}", with_commits + "checkpoint.options.interval=50",
+         [](All all) {
+           const auto rounds = all.experiment.stop.rounds;
+           return rounds > 0 && commits_every(all, "rounds") &&
+                  interval_of(all) > static_cast<double>(rounds);
+         }}}},
+      {Kind::unused,
        "the job stops then and commits nothing before",
-       with_commits + "checkpoint.options.unit=seconds checkpoint.options.interval=50 stop.seconds=20",
-       [](All all) {
-         const Seconds end = all.experiment.stop.seconds;
-         return end > Seconds(0) && commits_every(all, "seconds") && interval_of(all) >= end.count();
-       }},
-      {"evaluate_every", "at most {rounds}",
+       {{"checkpoint.options.interval", "less than stop.seconds",
+         with_commits + "checkpoint.options.unit=seconds checkpoint.options.interval=50 stop.seconds=20",
+         [](All all) {
+           const Seconds end = all.experiment.stop.seconds;
+           return end > Seconds(0) && commits_every(all, "seconds") && interval_of(all) >= end.count();
+         }}}},
+      {Kind::unused,
        "the job stops after {rounds} rounds (stop.rounds) and evaluates nothing before",
-       "evaluate_every=50 workload.math=real",
-       [](All all) {
-         const auto rounds = all.experiment.stop.rounds;
-         return all.is_real() && rounds > 0 && all.experiment.evaluate_every > rounds;
-       }},
-      {"workload.measured_step", "at most 60 s", "a number without a unit is in seconds",
-       "workload.measured_step=180 workload.math=modelled",
-       [](All all) { return all.experiment.workload.measured_step > Seconds(60); }},
+       {{"evaluate_every", "at most {rounds}", "evaluate_every=50 workload.math=real",
+         [](All all) {
+           const auto rounds = all.experiment.stop.rounds;
+           return all.is_real() && rounds > 0 && all.experiment.evaluate_every > rounds;
+         }}}},
+      {Kind::value,
+       "a number without a unit is in seconds",
+       {{"workload.measured_step", "at most 60 s", "workload.measured_step=180 workload.math=modelled",
+         [](All all) { return all.experiment.workload.measured_step > Seconds(60); }}}},
   };
   return all;
 }

@@ -275,31 +275,34 @@ std::string list_of(const std::vector<int>& groups) {
 }  // namespace
 
 AllReduceGroup::AllReduceGroup(const AllReducePlan& plan, std::span<const int> members)
-    : arrangement_(collectives::among(plan.workers, members)),
-      gather_(collectives::arranged(collectives::ring_gather, arrangement_)) {
+    : arrangement_(collectives::among(plan.workers, members)) {
   std::vector<collectives::Arrangement> copies = {arrangement_};
   for (const auto& copy : plan.copies) copies.push_back(collectives::among(copy, members));
-  std::map<std::string, std::shared_ptr<const collectives::Schedules>> made = {{native_all_reduce, nullptr}};
+  std::map<std::string, std::shared_ptr<const Collective>> made = {{native_all_reduce, nullptr}};
   for (const std::string& name : plan.collectives) {
     const auto [found, is_new] = made.try_emplace(name);
-    if (is_new)
-      found->second = std::make_shared<const collectives::Schedules>(
-          collectives::in_copies(collectives::catalog().find(name).make, copies));
-    schedules_.push_back(found->second);
+    if (is_new) {
+      const auto make = collectives::catalog().find(name).make;
+      found->second = std::make_shared<const Collective>(
+          Collective{.all_reduce = collectives::in_copies(make, copies),
+                     .gather = collectives::arranged(collectives::gather_of(make), arrangement_)});
+    }
+    collectives_.push_back(found->second);
   }
 }
 
 std::optional<collectives::Schedule> AllReduceGroup::schedule(std::size_t bucket, int self,
                                                               std::int64_t elements) const {
-  const auto& schedules = schedules_.at(bucket);
-  if (schedules == nullptr) return std::nullopt;
-  return (*schedules)(self, elements);
+  const auto& collective = collectives_.at(bucket);
+  if (collective == nullptr) return std::nullopt;
+  return collective->all_reduce(self, elements);
 }
 
 std::optional<collectives::Schedule> AllReduceGroup::gather(std::size_t bucket, int self,
                                                             std::int64_t elements) const {
-  if (schedules_.at(bucket) == nullptr) return std::nullopt;
-  return gather_(self, elements);
+  const auto& collective = collectives_.at(bucket);
+  if (collective == nullptr) return std::nullopt;
+  return collective->gather(self, elements);
 }
 
 nlohmann::json to_json(const AllReducePlan& plan) {

@@ -48,10 +48,13 @@ class AllReduceGroup {
   int size() const { return static_cast<int>(arrangement_.order.size()); }
 
  private:
+  struct Collective {
+    collectives::Schedules all_reduce;
+    collectives::Schedules gather;
+  };
   collectives::Arrangement arrangement_;  ///< of the first copy
-  /// By bucket; null for the library's own all-reduce.
-  std::vector<std::shared_ptr<const collectives::Schedules>> schedules_;
-  collectives::Schedules gather_;
+  /// By bucket; null for the library's own.
+  std::vector<std::shared_ptr<const Collective>> collectives_;
 };
 
 nlohmann::json to_json(const AllReducePlan& plan);

@@ -89,7 +89,7 @@ struct DataPlan::Dealt {
   static constexpr std::size_t kept = 2;
   std::mutex mutex;
   std::vector<Later> later;
-  std::shared_ptr<const Labelled> labelled;  ///< from the first later deal on
+  std::vector<std::uint16_t> labels;  ///< where the split needs them
   sampling::RestsOfDeals rests;
   sampling::ListsOfDeals lists;
   std::unique_ptr<const RunPlan> run;  ///< for cache policies that plan with the whole run
@@ -117,9 +117,8 @@ DataPlan::DataPlan(const Experiment& experiment, const ResolvedExperiment& chose
   info_ = samples_ ? samples_->info : real_math ? dataset_->info() : describe_modelled_dataset(setting);
   manifest_ = samples_ ? samples_->train.manifest->view()
                        : cache::Manifest{.samples = info_.train_samples, .each = info_.record_bytes()};
-  std::vector<std::uint16_t> labels;
   if (chosen.split->needs_labels)
-    labels = samples_ || real_math ? this->labels() : modelled_train_labels(setting);
+    dealt_->labels = samples_ || real_math ? labels() : modelled_train_labels(setting);
   augmentation_ = augmentation_of(setting_, info_);
   const std::int64_t smallest =
       chosen.split->replicates ? info_.train_samples : info_.train_samples / workers;
@@ -131,12 +130,11 @@ DataPlan::DataPlan(const Experiment& experiment, const ResolvedExperiment& chose
   stored_batch_ = Bytes(std::llround(mean_bytes * batch_));
   dealt_->split = &chosen.split.make();
   dealt_->setting = {.samples = info_.train_samples,
-                     .labels = labels,
+                     .labels = dealt_->labels,
                      .workers = workers,
                      .seed = seed_,
                      .options = chosen.split.options()};
   if (chosen.split->needs_labels) dealt_->get();
-  dealt_->setting.labels = {};
   cache_ = &chosen.cache.make();
   plan_caches(setting);
   check_capacity();
@@ -245,18 +243,6 @@ std::vector<std::uint16_t> DataPlan::labels() const {
   return dataset_->train_labels();
 }
 
-/// The setting of the split with the labels that it needs.
-struct DataPlan::Labelled {
-  std::vector<std::uint16_t> labels;
-  sampling::Setting setting;
-
-  explicit Labelled(const DataPlan& plan) : setting(plan.dealt_->setting) {
-    if (!plan.dealt_->split->needs_labels) return;
-    labels = plan.labels();
-    setting.labels = labels;
-  }
-};
-
 const std::vector<SampleId>& DataPlan::shard(int index) const {
   return dealt_->get().at(static_cast<std::size_t>(index));
 }
@@ -271,8 +257,7 @@ bool DataPlan::deals_again() const { return has_lists() || !dealt_->split->repli
 sampling::ShardVisits DataPlan::shard_visits(const sampling::DealsOfWorker::Part& part) const {
   if (part.before.empty()) return shard_visits(part.place);
   const std::lock_guard lock(dealt_->mutex);
-  if (!dealt_->labelled) dealt_->labelled = std::make_shared<const Labelled>(*this);
-  const sampling::Setting& setting = dealt_->labelled->setting;
+  const sampling::Setting& setting = dealt_->setting;
   auto& later = dealt_->later;
   auto found = std::ranges::find(later, part.places, &Dealt::Later::places);
   if (found == later.end()) {
@@ -301,8 +286,7 @@ void DataPlan::continue_after(std::span<const sampling::Deal> deals) {
                                             deals, workers_);
     return;
   }
-  const Labelled labelled(*this);
-  dealt_->first = sampling::rests_after(*dealt_->split, labelled.setting, deals, workers_);
+  dealt_->first = sampling::rests_after(*dealt_->split, dealt_->setting, deals, workers_);
 }
 
 DataPlan::Left DataPlan::left_of_epoch() const {

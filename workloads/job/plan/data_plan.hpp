@@ -142,7 +142,6 @@ class DataPlan {
  private:
   struct Dealt;
   struct Lists;
-  struct Labelled;
   void plan_lists(const Chosen<sampling::SamplerFactory>& sampler);
   void check_capacity() const;
   std::vector<float> losses_before(std::int64_t epoch) const;

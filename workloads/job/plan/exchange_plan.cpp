@@ -61,7 +61,11 @@ ExchangePlan::ExchangePlan(const Experiment& experiment, const ResolvedExperimen
   check_compression();
   if (route() == sync::Route::server)
     shard_layout_ = lay_out_shards(*model_, chosen.sharding.make(), servers, chosen.sharding.options());
-  optimizer_ = optimizer_from(experiment.optimizer, rounds_until_stop(experiment, train_samples));
+  schedule_for(experiment, train_samples, workers);
+}
+
+void ExchangePlan::schedule_for(const Experiment& experiment, std::int64_t train_samples, int workers) {
+  optimizer_ = optimizer_from(experiment.optimizer, rounds_until_stop(experiment, train_samples, workers));
   optimizer_.schedule.steps_per_round = algorithm_->make.steps_per_round(sync_setting_.options);
 }
 
@@ -96,13 +100,14 @@ void ExchangePlan::check_compression() const {
 }
 
 /// Of the limits that count rounds or samples, the first; 0 when there is none.
-double ExchangePlan::rounds_until_stop(const Experiment& experiment, std::int64_t train_samples) const {
+double ExchangePlan::rounds_until_stop(const Experiment& experiment, std::int64_t train_samples,
+                                       int workers) const {
   const Experiment::Stop& stop = experiment.stop;
   double rounds = stop.rounds > 0 ? static_cast<double>(stop.rounds) : 0.0;
   if (stop.epochs > 0.0) {
     const double samples = stop.epochs * static_cast<double>(train_samples);
-    const std::int64_t workers = sync_setting_.workers - std::ssize(experiment.placement.spares);
-    const double batch = static_cast<double>(sync_setting_.batch * workers);
+    const std::int64_t first = workers - std::ssize(experiment.placement.spares);
+    const double batch = static_cast<double>(sync_setting_.batch * first);
     const double of_epochs = std::ceil(samples / (batch * steps_per_round()));
     rounds = rounds > 0.0 ? std::min(rounds, of_epochs) : of_epochs;
   }

@@ -58,6 +58,9 @@ class ExchangePlan {
 
   /// The experiment's optimiser, with the length that its schedule has in this job.
   const OptimizerSetting& optimizer_setting() const { return optimizer_; }
+  /// That length is the one for so many workers, with slots for spares: others may be absent in this launch.
+  /// Errors: ConfigError.
+  void schedule_for(const Experiment& experiment, std::int64_t train_samples, int workers);
   /// Factor on the mean change of algorithms with local updates.
   double global_rate() const { return global_rate_; }
   /// Local steps of a round; 1 when the number varies.
@@ -95,7 +98,7 @@ class ExchangePlan {
   }
 
  private:
-  double rounds_until_stop(const Experiment& experiment, std::int64_t train_samples) const;
+  double rounds_until_stop(const Experiment& experiment, std::int64_t train_samples, int workers) const;
   void check_statistics(const Experiment& experiment) const;
   void check_compression() const;
 

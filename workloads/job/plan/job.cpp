@@ -8,6 +8,7 @@
 #include "workloads/job/plan/departing_nodes.hpp"
 #include "workloads/job/plan/fates_of_job.hpp"
 #include "workloads/job/plan/recovery_plan.hpp"
+#include "workloads/job/plan/worker_scaling.hpp"
 
 namespace tandem {
 namespace {
@@ -32,8 +33,7 @@ CheckpointPlan plan_checkpoints(const JobSpec& spec, const ResolvedExperiment& c
   return {.directory = spec.directory,
           .every = spec.experiment.evaluate_every,
           .has_model = spec.real_math(),
-          .has_states = spec.real_math() ||
-                        spec.experiment.continuation() == Continuation::restart_on_departure ||
+          .has_states = spec.real_math() || launches_again(spec.experiment.continuation()) ||
                         !needed_machines(spec.experiment, spec.platform).empty(),
           .writer = exchange.servers_hold_model() ? roster.servers().front() : roster.first_worker(),
           .evaluator = evaluator_of(spec, roster),
@@ -54,7 +54,8 @@ Job::Parts::Parts(JobSpec given)
                static_cast<int>(roster.workers().size()), static_cast<int>(roster.servers().size())),
       devices(spec, roster, replica.description, exchange),
       checkpoints(plan_checkpoints(spec, chosen, roster, exchange)),
-      stop(spec.experiment.stop, data.info().train_samples, data.has_lists() && !roster.steward()) {}
+      stop(spec.experiment.stop, data.info().train_samples,
+           data.has_lists() && !roster.steward() && !shares_uneven_batches(spec.experiment)) {}
 
 Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
   // The platform's hosts may have lifetimes that are none.
@@ -84,6 +85,16 @@ void Job::resume_from(ResumePoint point) {
   parts_->checkpoints.first_round = point.round;
   parts_->data.continue_after(point.deals);
   parts_->resume = std::move(point);
+  schedule_for_all_workers();
+}
+
+void Job::set_generation(Generation generation) {
+  parts_->generation = std::move(generation);
+  schedule_for_all_workers();
+}
+
+void Job::schedule_for_all_workers() {
+  parts_->exchange.schedule_for(spec().experiment, data().info().train_samples, all_workers());
 }
 
 void Job::begin_anew() {

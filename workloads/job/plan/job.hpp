@@ -60,7 +60,7 @@ class Job {
 
   /// Which launch this is of a job that starts again when a rank dies; null: the job ends then.
   const Generation* generation() const { return parts_->generation ? &*parts_->generation : nullptr; }
-  void set_generation(Generation generation) { parts_->generation = std::move(generation); }
+  void set_generation(Generation generation);
   /// It continues from a checkpoint that an earlier generation wrote into its own result directory.
   bool is_restarted() const { return generation() != nullptr && generation()->continues; }
 
@@ -100,6 +100,7 @@ class Job {
     bool records_losses = false;
   };
   explicit Job(JobSpec spec);
+  void schedule_for_all_workers();
 
   std::unique_ptr<Parts> parts_;
 };

@@ -36,6 +36,9 @@ class StopRule {
     return done;
   }
   bool is_reached(const Progress& progress) const { return fraction_done(progress) >= 1.0; }
+  /// One of the limits is a time.
+  bool has_time() const { return limits_.seconds > Seconds(0.0); }
+  bool is_time_up(Seconds now) const { return has_time() && now >= limits_.seconds; }
 
   /// Notifies the listener. Called by the rank that decides.
   void report(const Progress& progress) const {

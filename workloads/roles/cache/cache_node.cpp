@@ -33,23 +33,24 @@ CacheNode::CacheNode(std::span<const ServedJob> jobs, Context& context, int inde
 
 void CacheNode::add_clients(std::span<const ServedJob> jobs) {
   const bool is_first = life_.incarnation == 1;
-  std::vector<Rank> workers;
+  if (data_.reads_while_computing()) watch_.emplace(context_);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Roster& roster = jobs[i].job->roster();
     for (const std::size_t worker : clients_of(roster, places_.node)) {
-      workers.push_back(jobs[i].first + roster.workers()[worker]);
+      const Rank rank = jobs[i].first + roster.workers()[worker];
       // Slots for spares are empty as the job begins. A node that joins is told who is there.
-      clients_.add_worker(workers.back(), jobs_.all()[i], static_cast<int>(worker),
-                          is_first && worker < roster.first_workers().size());
+      const bool is_there = is_first && worker < roster.first_workers().size();
+      clients_.add_worker(rank, jobs_.all()[i], static_cast<int>(worker), is_there);
+      if (watch_) watch_->add_worker(rank, is_there);
     }
   }
-  if (data_.reads_while_computing()) watch_.emplace(context_, workers);
   for (const PeerSource* peer : sources_.peers()) clients_.add_peer(peer->rank(), jobs_.own(), is_first);
 }
 
 void CacheNode::run() {
   wait_.resize(clients_.size() + sources_.size() + (directory_ ? 1 : 0) + (watch_ ? watch_->size() : 0) +
                (steward_ ? 1 : 0));
+  if (watch_) watch_->wait_from(clients_.size() + sources_.size() + (directory_ ? 1 : 0));
   const bool joins = life_.incarnation > 1;
   if (steward_ && !joins) wait_.back() = protocol::receive<"membership">(context_, *steward_);
   if (tier_.are_kept()) begin_tier();
@@ -82,7 +83,6 @@ bool CacheNode::is_over() const {
 void CacheNode::serve() {
   const std::span<Pending> reads = std::span(wait_).subspan(clients_.size(), sources_.size());
   const std::size_t of_directory = clients_.size() + sources_.size();
-  const std::size_t of_watch = of_directory + (directory_ ? 1 : 0);
   for (end_peer_reads(); !is_over(); end_peer_reads()) {
     listen_to_clients();
     if (clients_.have_open_workers()) perform(service_.idle(!watch_ || watch_->is_quiet()));
@@ -92,7 +92,7 @@ void CacheNode::serve() {
     }
     sources_.put_next(reads);
     if (directory_) directory_->put_next(wait_[of_directory]);
-    if (watch_) watch_->listen(std::span(wait_).subspan(of_watch, watch_->size()));
+    if (watch_) watch_->listen(wait_);
     const Completion ended = context_.wait_any(wait_);
     if (steward_) {
       messages_.drop_lost();
@@ -106,10 +106,10 @@ void CacheNode::serve() {
         hear(client, ended.note);
     } else if (ended.index < of_directory) {
       if (const auto read = sources_.hear(ended.index - clients_.size(), ended)) take(*read);
-    } else if (ended.index < of_watch) {
+    } else if (directory_ && ended.index == of_directory) {
       hear_directory(ended.note);
-    } else if (watch_ && ended.index < of_watch + watch_->size()) {
-      watch_->hear(ended.index - of_watch, ended.note);
+    } else if (watch_ && watch_->is_of(ended.index)) {
+      watch_->hear(ended.index, ended.note);
     } else {
       hear_steward(ended.note);
     }

@@ -1,7 +1,6 @@
 // The ranks with which a cache node works that may depart and come back: how it learns of them, what it ends
-// with those that are gone or whose job has ended, and how it joins the job when it comes back itself. What it
-// keeps stays: only the
-// batches of a worker that is gone are of no use any more.
+// with those that are gone or whose job has ended, and how it joins the job when it comes back itself. What
+// it keeps stays: only the batches of a worker that is gone are of no use any more.
 #include <utility>
 
 #include "workloads/roles/cache/cache_node.hpp"
@@ -72,6 +71,7 @@ void CacheNode::on_departed(NodeClient& client) {
   if (!client.is_present()) return;
   const std::size_t index = clients_.index_of(client);
   client.leave(context_, wait_[index], life_.incarnation);
+  if (watch_ && !client.is_peer) watch_->lose(index, wait_, client.draining);
   messages_.lose(index);
   service_.batches().lose(index);
   client.is_held = false;
@@ -87,8 +87,10 @@ void CacheNode::on_joined(NodeClient& client, int incarnation) {
 
 /// `last`: what the join has waited for.
 void CacheNode::advance_join(NodeClient& client, const Completion& last) {
-  const auto join = client.advance(context_, last, wait_[clients_.index_of(client)], life_.incarnation);
+  const std::size_t index = clients_.index_of(client);
+  const auto join = client.advance(context_, last, wait_[index], life_.incarnation);
   if (join == JoiningClient::Join::declined) clients_.end(client);
+  if (join == JoiningClient::Join::joined && watch_ && !client.is_peer) watch_->begin(index);
 }
 
 /// Another cache node has departed, or one of that incarnation has come. What the one that departed has is

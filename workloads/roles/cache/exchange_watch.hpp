@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "workloads/context.hpp"
@@ -13,21 +14,33 @@ namespace tandem {
 
 class ExchangeWatch {
  public:
-  ExchangeWatch(Context& context, const std::vector<Rank>& workers) : context_(context) {
-    for (const Rank worker : workers) workers_.push_back({worker});
-  }
+  explicit ExchangeWatch(Context& context) : context_(context) {}
+  /// `is_there`: otherwise its slot is empty as the node begins.
+  void add_worker(Rank worker, bool is_there) { workers_.push_back({worker, false, !is_there}); }
   std::size_t size() const { return workers_.size(); }
-  /// Listens to each worker that has not ended. `waits`: one for each.
+  /// The operations of the node that are those of the watch: as many as workers, from `first` on.
+  void wait_from(std::size_t first) { first_ = first; }
+  bool is_of(std::size_t operation) const {
+    return first_ <= operation && operation < first_ + workers_.size();
+  }
+  /// Listens to each worker that has not ended. `waits`: all operations of the node.
   void listen(std::span<Pending> waits) {
     for (std::size_t i = 0; i < workers_.size(); ++i)
-      if (waits[i].empty() && !workers_[i].has_ended)
-        waits[i] = protocol::receive<"phases">(context_, workers_[i].rank);
+      if (waits[first_ + i].empty() && !workers_[i].has_ended)
+        waits[first_ + i] = protocol::receive<"phases">(context_, workers_[i].rank);
   }
-  void hear(std::size_t worker, const Note& note) {
-    Worker& own = workers_[worker];
+  void hear(std::size_t operation, const Note& note) {
+    Worker& own = workers_[operation - first_];
     own.has_ended = protocol::as<protocol::End>(note).has_value();
     own.exchanges = !own.has_ended && protocol::unpack<protocol::Exchanging>(note).begins;
   }
+  /// The worker is gone. What was awaited from it ends with its other messages.
+  void lose(std::size_t worker, std::span<Pending> waits, std::vector<Pending>& ending) {
+    workers_[worker] = {workers_[worker].rank, false, true};
+    if (Pending& awaited = waits[first_ + worker]; !awaited.empty()) ending.push_back(std::move(awaited));
+  }
+  /// Another one is in its slot. What it exchanges already is not known.
+  void begin(std::size_t worker) { workers_[worker].has_ended = false; }
   /// No worker exchanges anything.
   bool is_quiet() const { return std::ranges::none_of(workers_, &Worker::exchanges); }
   bool has_ended() const { return std::ranges::all_of(workers_, &Worker::has_ended); }
@@ -40,6 +53,7 @@ class ExchangeWatch {
   };
   Context& context_;
   std::vector<Worker> workers_;
+  std::size_t first_ = 0;
 };
 
 }  // namespace tandem

@@ -25,8 +25,7 @@ std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replic
   const Roster& roster = job.roster();
   const ExchangePlan& plan = job.exchange();
   if (roster.steward() && plan.route() == sync::Route::all_reduce)
-    return make_regrouping_all_reduce(roster, plan, job.data(), job.stop(),
-                                      job.spec().experiment.recovery.scale_rate, context, replica,
+    return make_regrouping_all_reduce(roster, plan, job.data(), job.stop(), scaling_of(job), context, replica,
                                       incarnation);
   if (roster.steward() && plan.route() == sync::Route::peers)
     return make_regrouping_peers(roster, job.data(), job.stop(), context, replica, incarnation);
@@ -34,7 +33,8 @@ std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replic
     case sync::Route::server:
       return make_server_exchange(roster, plan, job.data(), context, replica);
     case sync::Route::all_reduce:
-      return make_all_reduce_exchange(roster, plan, job.stop(), context, replica);
+      return make_all_reduce_exchange(roster, plan, job.stop(), shares_uneven_batches(job.spec().experiment),
+                                      context, replica);
     case sync::Route::peers:
       break;
   }
@@ -55,7 +55,8 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
       exchange_(make_exchange(job, context, replica_, decisions_, incarnation)),
       members_(exchange_->members()),
       deferred_(job.checkpoints().schedule(), context, replica_, *exchange_,
-                [this](Phase phase) { end_phase(phase); }),
+                {.end_phase = [this](Phase phase) { end_phase(phase); },
+                 .end_exchange = [this] { batches_.note_exchange(false); }}),
       batches_(job, context, journal, replica_, *exchange_, index, slot.node),
       progress_(batch_of(job, index)),
       checkpointing_(job, context, journal, slot.records,
@@ -68,7 +69,9 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
       queues_backward_(!context.device().is_host() && !plan_.overlaps_forward()),
       keeps_losses_(job.data().needs_losses() || job.records_losses()),
       records_losses_(job.records_losses()),
-      epochs_(job.roster().steward() ? 0.0 : job.spec().experiment.stop.epochs) {
+      epochs_(job.roster().steward() || shares_uneven_batches(job.spec().experiment)
+                  ? 0.0
+                  : job.spec().experiment.stop.epochs) {
   replica_.set_rate_factor(rate_factor_of(job));
   if (members_ != nullptr) follow_members();
   if (job.resume() != nullptr && !joins()) resume(job, index);
@@ -291,7 +294,7 @@ void Worker::exchange_after_step(const sync::Exchange& exchange) {
 
 void Worker::finish_exchange(sync::Payload payload) {
   const ExchangeResult result = exchange_->finish();
-  batches_.note_exchange(false);
+  if (!plan_.overlaps_forward()) batches_.note_exchange(false);
   end_phase(Phase::exchange);
   const UpdateTime time{progress_.round()};
   if (plan_.overlaps_forward()) {

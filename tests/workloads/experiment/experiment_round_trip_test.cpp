@@ -172,6 +172,7 @@ void make_data_sensible(Experiment& experiment) {
   if (data.peers == Peers::none) data.copies = 0;
   // The policy is not drawn, and reads nothing in the background.
   data.background = BackgroundReads::always;
+  data.loaders = Experiment().data.loaders;
   if (data.peers != Peers::directory) experiment.placement.directory.clear();
   if (data.source == DataSource::memory || data.disk_capacity == Bytes(0) || data.peers == Peers::directory ||
       cache::catalog().find(data.cache).make.needs != cache::Needs{})

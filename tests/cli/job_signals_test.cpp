@@ -161,7 +161,7 @@ TEST_F(LongJobSignals, ATooShortNoticeIsNotUsed) {
   const std::string words =
       job(1500,
           "--set evaluate_every=0 --set checkpoint.policy=on-warning --set checkpoint.options.cost_s=60 "
-          "--set transience.notice=20s --decisions");
+          "--set checkpoint.at_end=false --set transience.notice=20s --decisions");
   const auto told = killed(words, {{has_begun(0), "4", 0.4, "-USR1"}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
   const Results out = results("out");

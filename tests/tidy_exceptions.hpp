@@ -31,10 +31,9 @@ inline const std::vector<SizeRow>& large_classes() {
       {"validation/report/study.hpp", "StudyResult", 60},
       {"workloads/checkpoint/commits.hpp", "Commits", 92},
       {"workloads/cost/profile.hpp", "Profile", 60},
-      {"workloads/exchange/all_reduce_exchange.cpp", "AllReduceExchange", 60},
       {"workloads/exchange/peer_exchange.cpp", "PeerExchange", 60},
       {"workloads/exchange/regrouping.hpp", "Regrouping", 60},
-      {"workloads/exchange/regrouping_rounds.hpp", "RegroupingRounds", 63},
+      {"workloads/exchange/regrouping_rounds.hpp", "RegroupingRounds", 61},
       {"workloads/exchange/replica.hpp", "Replica", 60},
       {"workloads/exchange/server_exchange.cpp", "ServerExchange", 60},
       {"workloads/exchange/server_model.hpp", "ServerModel", 64},
@@ -55,7 +54,6 @@ inline const std::vector<SizeRow>& long_functions() {
   static const std::vector<SizeRow> all = {
       {"cli/commands/cache.cpp", "void add_cache(CLI::App& app, int&) {", 77},
       {"tests/cli/interruptions_test.cpp", "std::vector<Job> jobs_of_rounds() {", 79},
-      {"tests/cli/twin_test.cpp", "std::vector<std::string> deterministic() {", 68},
       {"tests/policies/sampling/member_deals_test.cpp", "TEST_P(Membership, AnEpochIsTakenOnce) {", 78},
       {"tests/workloads/experiment/experiment_round_trip_test.cpp",
        "Experiment random_experiment(std::uint64_t seed, const std::string& platform) {", 76}};

@@ -30,7 +30,6 @@ inline const std::vector<SizeRow>& large_classes() {
       {"tests/support/policy_run.hpp", "PolicyRun", 60},
       {"validation/report/study.hpp", "StudyResult", 60},
       {"workloads/cost/profile.hpp", "Profile", 60},
-      {"workloads/exchange/all_reduce_exchange.cpp", "AllReduceExchange", 60},
       {"workloads/exchange/peer_exchange.cpp", "PeerExchange", 60},
       {"workloads/exchange/regrouping.hpp", "Regrouping", 60},
       {"workloads/exchange/regrouping_rounds.hpp", "RegroupingRounds", 60},
@@ -54,7 +53,6 @@ inline const std::vector<SizeRow>& long_functions() {
   static const std::vector<SizeRow> all = {
       {"cli/commands/cache.cpp", "void add_cache(CLI::App& app, int&) {", 77},
       {"tests/cli/interruptions_test.cpp", "std::vector<Job> jobs_of_rounds() {", 79},
-      {"tests/cli/twin_test.cpp", "std::vector<std::string> deterministic() {", 73},
       {"tests/policies/sampling/member_deals_test.cpp", "TEST_P(Membership, AnEpochIsTakenOnce) {", 78},
       {"tests/workloads/experiment/experiment_round_trip_test.cpp",
        "Experiment random_experiment(std::uint64_t seed, const std::string& platform) {", 76}};

@@ -199,6 +199,15 @@ std::vector<Job> jobs_of_rounds() {
   return jobs;
 }
 
+/// Cache policies that plan with epochs, or with the whole run: their lists stay as they are when all workers
+/// start again.
+std::vector<Job> jobs_of_plans() {
+  const std::string planned =
+      from_cache_node + momentum + "--set data.sampling=shuffled --set data.cache_capacity=100kB ";
+  return {row("lists_of_epochs", planned + "--set data.cache=partitioned-minio", {}, {departures()}),
+          row("lists_of_the_run", planned + "--set data.cache=nopfs", {}, {departures()})};
+}
+
 std::vector<Job> jobs_by_timing() {
   std::vector<Job> jobs = {
       row("ssp_over_two_servers", two_servers + "--set sync.algorithm=ssp --set sync.options.staleness=1",
@@ -408,6 +417,8 @@ INSTANTIATE_TEST_SUITE_P(Interruptions, InterruptedJobs,
                          ::testing::ValuesIn(selected(jobs_of_rounds(), &Job::in_check)), name_of_job);
 INSTANTIATE_TEST_SUITE_P(LongInterruptions, InterruptedJobs,
                          ::testing::ValuesIn(selected(jobs_of_rounds(), &Job::in_long)), name_of_job);
+INSTANTIATE_TEST_SUITE_P(LongPlans, InterruptedJobs,
+                         ::testing::ValuesIn(selected(jobs_of_plans(), &Job::in_long)), name_of_job);
 
 // ---- Jobs whose result depends on the order of messages ----
 

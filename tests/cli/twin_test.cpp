@@ -136,6 +136,19 @@ std::string normalised(const std::string& settings) {
          settings;
 }
 
+/// Every compression over servers and all-reduces, also while the next forward pass runs.
+std::vector<std::string> compressed() {
+  std::vector<std::string> all;
+  for (const auto& method : compression::catalog().entries()) {
+    if (method.make.make == nullptr) continue;
+    for (const char* over : {"server --set placement.servers=[server,server]", "all-reduce",
+                             "all-reduce --set sync.collective=tree --set sync.overlap=both"})
+      all.push_back("--set workload.bucket_bytes=4KiB --set sync.compression=" + method.name +
+                    " --set sync.over=" + over);
+  }
+  return all;
+}
+
 /// Every algorithm over every supported route, and every all-reduce, with a number of workers that is not a
 /// power of two.
 std::vector<std::string> deterministic() {
@@ -169,12 +182,7 @@ std::vector<std::string> deterministic() {
   for (const char* overlap : {"none", "both"})
     for (const char* over : {"server", "all-reduce"})
       all.push_back(std::string("--set sync.overlap=") + overlap + " --set sync.over=" + over);
-  for (const auto& method : compression::catalog().entries()) {
-    if (method.make.make == nullptr) continue;
-    for (const char* over : {"server --set placement.servers=[server,server]", "all-reduce"})
-      all.push_back("--set workload.bucket_bytes=4KiB --set sync.compression=" + method.name +
-                    " --set sync.over=" + over);
-  }
+  for (const std::string& settings : compressed()) all.push_back(settings);
   for (const char* settings :
        {"", " --set placement.servers=[server,server] --set sync.overlap=both --set optimizer.kind=adam",
         " --set placement.servers=co-located --set sync.sharding=split --set sync.compression=top-k"})

@@ -159,7 +159,8 @@ SavedState state_of_newcomer(const Job& job, int index) {
   if (point.deals_anew) begin_with_new_deal(job, state);
   const bool common_moments = job.exchange().payload() == sync::Payload::gradient;
   state.forget([&](const std::string& name) {
-    if (name == "policy" || name == "batch" || name == "local_steps") return true;
+    if (name == "policy" || name == "batch" || name == "local_steps" || name.ends_with(".unsent"))
+      return true;
     return !common_moments && name.starts_with("optimizer.");
   });
   // A model that is only tied to a centre begins there.

@@ -22,7 +22,10 @@ bool in_place_over_server(All all) { return in_place(all) && all.is_over(Route::
 bool in_place_without_server(All all) { return in_place(all) && !all.is_over(Route::server); }
 bool restarts_on_departure(All all) { return all.continues(Continuation::restart_on_departure); }
 bool drops_losses(All all) { return all.experiment.recovery.on_loss != LossRule::keep; }
-bool shares_batches(All all) { return all.experiment.recovery.batch == BatchRule::global; }
+bool shares_batches(All all) {
+  const bool may_be_fewer = all.may_depart() || all.launches_again();
+  return may_be_fewer && all.experiment.recovery.batch == BatchRule::global;
+}
 bool has_spares(All all) { return !all.experiment.placement.spares.empty(); }
 bool revokes(All all) { return all.experiment.run.revoke != RevokeMode::none; }
 
@@ -267,7 +270,11 @@ std::vector<Tie> ties_to_workers() {
        "data.sampling=importance", [](All all) { return all.chosen.sampler->needs_losses; }},
       {"cache policy {cache} plans with lists that stay as they are",
        "data.source=storage placement.cache_nodes=[server] data.cache=nopfs",
-       [](All all) { return all.plans_epochs() || (all.has_cache_nodes() && all.chosen.cache->needs.plan); }},
+       [](All all) {
+         const cache::Needs& needs = all.chosen.cache->needs;
+         const bool plans = all.plans_epochs() || (all.has_cache_nodes() && needs.plan);
+         return plans && (needs.ahead || restarts_on_departure(all));
+       }},
   };
 }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -25,7 +24,7 @@ using nlohmann::json;
 struct ImportOptions {
   std::vector<std::string> traces;
   std::vector<std::string> communication;
-  BreakdownKind breakdown = BreakdownKind::exact;
+  std::string breakdown = "exact";
   bool shows_layers = false;
 };
 
@@ -58,7 +57,8 @@ void print_refusals(const std::string& file, const std::vector<trace::Refusal>& 
 void print_first(const trace::RankFindings& findings, const ImportOptions& options) {
   fmt::print("{}{}{}", summary_text(findings), steps_table(findings), buckets_table(findings));
   if (options.shows_layers) fmt::print("{}", layers_table(findings));
-  fmt::print("{}", breakdown_text(findings, options.breakdown));
+  fmt::print(
+      "{}", breakdown_text(findings, options.breakdown == "hta" ? BreakdownKind::hta : BreakdownKind::exact));
 }
 
 void note_doubtful(const trace::RankFindings& findings) {
@@ -121,14 +121,14 @@ void add_import(CLI::App& app, int& exit_code) {
           "--breakdown", options->breakdown,
           "exact: to the nanosecond, all steps; hta: as HolisticTraceAnalysis computes it, to compare "
           "[exact]")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, BreakdownKind>{
-          {"exact", BreakdownKind::exact}, {"hta", BreakdownKind::hta}}));
+      ->check(CLI::IsMember({"exact", "hta"}));
   command
       ->add_option(
           "--communication", options->communication,
           "A part of the names of more kernels that communicate, besides nccl, rccl and hccl; may be "
           "repeated")
-      ->type_name("TEXT");
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
   command->add_flag("--layers", options->shows_layers, "Also print the nodes of the backward pass in order");
   command->footer(
       "Prints steps, phases, DDP buckets, where the GPU's time went, and checks of these figures; of "

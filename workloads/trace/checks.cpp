@@ -223,11 +223,13 @@ void refuse_parallelism(const RankFindings& findings, bool has_fsdp, std::vector
                         "the model is sharded: " + std::to_string(sharded) + " reduce-scatters and " +
                             std::to_string(count(CollectiveKind::all_gather)) + " all-gathers",
                         "Record the job under DistributedDataParallel, or on one GPU."});
-  const auto experts = count(CollectiveKind::all_to_all), peers = count(CollectiveKind::point_to_point);
-  if (experts + peers > 0)
-    refusals.push_back({"not data-parallel",
-                        std::to_string(experts) + " all-to-alls and " + std::to_string(peers) +
-                            " sends or receives between parts of the model",
+  std::string between_parts;
+  for (const auto kind : {CollectiveKind::all_to_all, CollectiveKind::point_to_point})
+    if (const auto times = count(kind); times > 0)
+      between_parts +=
+          (between_parts.empty() ? "" : " and ") + std::to_string(times) + " times " + name_of(kind);
+  if (!between_parts.empty())
+    refusals.push_back({"not data-parallel", between_parts + " between parts of the model",
                         "Record the data-parallel part of the job alone."});
   std::set<std::string> groups;
   for (const auto& step : findings.steps)

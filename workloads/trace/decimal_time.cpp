@@ -13,6 +13,24 @@ constexpr Nanoseconds largest = std::numeric_limits<Nanoseconds>::max() / 4;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// The usual text, digits and at most three decimals. Nothing for any other.
+std::optional<Nanoseconds> usual_time(std::string_view text) {
+  constexpr std::size_t most_digits = 16, most_decimals = 3;
+  std::uint64_t time = 0;
+  std::size_t at = 0;
+  for (; at < text.size() && is_digit(text[at]); ++at)
+    time = time * 10 + static_cast<std::uint64_t>(text[at] - '0');
+  if (at == 0 || at > most_digits) return std::nullopt;
+  std::size_t decimals = 0;
+  if (at < text.size() && text[at] == '.')
+    for (++at; at < text.size() && is_digit(text[at]) && decimals < most_decimals; ++at, ++decimals)
+      time = time * 10 + static_cast<std::uint64_t>(text[at] - '0');
+  if (at != text.size()) return std::nullopt;
+  for (; decimals < most_decimals; ++decimals) time *= 10;
+  return time <= static_cast<std::uint64_t>(largest) ? std::optional(static_cast<Nanoseconds>(time))
+                                                     : std::nullopt;
+}
+
 /// Digits before the point, with leading zeros for a negative `shift`, and those behind it.
 struct Digits {
   std::string all;
@@ -40,6 +58,8 @@ std::optional<Digits> digits_of(std::string_view text) {
 }  // namespace
 
 std::optional<Nanoseconds> nanoseconds_of(std::string_view microseconds) {
+  if (microseconds.size() <= 20)
+    if (const auto time = usual_time(microseconds)) return time;
   const bool is_negative = microseconds.starts_with('-');
   if (is_negative) microseconds.remove_prefix(1);
   const auto digits = digits_of(microseconds);

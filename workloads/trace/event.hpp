@@ -45,10 +45,15 @@ enum class Field : std::uint8_t {
 /// `in_args`: the key stands below "args".
 Field field_of(const std::string& key, bool in_args);
 
+enum class Category : std::uint8_t { other, host, device, launch, python };
+
+/// Accepts the names of 2021 ("Kernel", "Runtime", "Operator"), too.
+Category category_of(const std::string& category);
 struct Event {
   std::string phase, category, name, process, thread;
   std::string shapes, types, collective, dtype, group;
   std::string grid, block;
+  Category kind = Category::other;  ///< of the category
   std::optional<Nanoseconds> time, duration;
   std::optional<std::int64_t> stream, device, bytes, number, sequence, forward_thread;
   std::optional<std::int64_t> in_elements, out_elements, group_size;
@@ -62,10 +67,6 @@ struct Event {
   std::optional<std::int64_t>* number_of(Field field);
 };
 
-enum class Category : std::uint8_t { other, host, device, launch, python };
-
-/// Accepts the names of 2021 ("Kernel", "Runtime", "Operator"), too.
-Category category_of(const std::string& category);
 /// Whether this is the name of a node of the backward pass as PyTorch before 1.10 records it: without
 /// evaluate_function.
 bool is_bare_node(std::string_view name);

@@ -21,9 +21,8 @@ bool has_list_value(Field field) {
 /// Whether an event can be left out by what is known of it so far.
 bool is_left_out(const Event& event, Field field) {
   if (field == Field::phase) return event.phase != "X";
-  if (field == Field::category) return category_of(event.category) == Category::other;
-  return field == Field::name && category_of(event.category) == Category::python &&
-         !event.name.starts_with("nn.Module: ");
+  if (field == Field::category) return event.kind == Category::other;
+  return field == Field::name && event.kind == Category::python && !event.name.starts_with("nn.Module: ");
 }
 
 std::optional<int> small_number(std::int64_t number) {
@@ -179,6 +178,7 @@ bool JsonEvents::string(std::string& value) {
   }
   if (std::string* text = event_.text_of(field_)) {
     text->assign(value, 0, longest_list);
+    if (field_ == Field::category) event_.kind = category_of(value);
     is_skipped_ = is_skipped_ || is_left_out(event_, field_);
   }
   return true;

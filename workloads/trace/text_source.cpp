@@ -15,18 +15,25 @@ bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; 
 }  // namespace
 
 TextSource::TextSource(PackedFile& file, std::string name, std::vector<char> first, std::uint64_t size)
-    : file_(file), name_(std::move(name)), left_(size), buffer_(std::move(first)), end_(buffer_.size()) {}
+    : file_(file), name_(std::move(name)), left_(size), buffer_(std::move(first)) {
+  set_buffer(0, buffer_.size());
+}
+
+void TextSource::set_buffer(std::size_t next, std::size_t end) {
+  next_ = buffer_.data() + next;
+  end_ = buffer_.data() + end;
+}
 
 bool TextSource::refill() {
   if (offset() - token_ > longest_token)
     throw ConfigError(name_ + ": expected a trace, found a text of more than 16 MiB in one piece at byte " +
                       std::to_string(token_));
-  passed_ += end_;
-  next_ = 0;
+  passed_ = offset();
   buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(chunk, left_)));
-  end_ = file_.read(buffer_);
-  left_ = end_ < buffer_.size() ? 0 : left_ - end_;
-  return end_ > 0;
+  const std::size_t read = file_.read(buffer_);
+  set_buffer(0, read);
+  left_ = read < buffer_.size() ? 0 : left_ - read;
+  return read > 0;
 }
 
 bool TextSource::skip_to_event(const std::string& prefix) {
@@ -44,8 +51,9 @@ bool TextSource::skip_to_event(const std::string& prefix) {
     advance();
     if (matched <= key.size()) continue;
     const std::string text = prefix + '{' + std::string(key);
-    buffer_.insert(buffer_.begin() + static_cast<std::ptrdiff_t>(next_), text.begin(), text.end());
-    end_ += text.size();
+    const std::ptrdiff_t next = next_ - buffer_.data(), end = end_ - buffer_.data();
+    buffer_.insert(buffer_.begin() + next, text.begin(), text.end());
+    set_buffer(static_cast<std::size_t>(next), static_cast<std::size_t>(end) + text.size());
     passed_ -= text.size();
     end_token();
     return true;

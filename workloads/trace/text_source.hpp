@@ -23,12 +23,15 @@ class TextSource {
   /// The bytes `first`, which are read already, and then the next `size` bytes of the file.
   TextSource(PackedFile& file, std::string name, std::vector<char> first, std::uint64_t size = to_the_end);
 
-  bool has_more() { return next_ < end_ || refill(); }
+  TextSource(const TextSource&) = delete;
+  TextSource& operator=(const TextSource&) = delete;
+
+  bool has_more() { return next_ != end_ || refill(); }
   /// Pre: has_more().
-  char peek() const { return buffer_[next_]; }
+  char peek() const { return *next_; }
   void advance() { ++next_; }
   /// Of the character that peek() returns, in the unpacked text.
-  std::uint64_t offset() const { return passed_ + next_; }
+  std::uint64_t offset() const { return passed_ + static_cast<std::uint64_t>(next_ - buffer_.data()); }
 
   /// A token has ended here.
   void end_token() { token_ = offset(); }
@@ -40,15 +43,16 @@ class TextSource {
 
  private:
   bool refill();
+  void set_buffer(std::size_t next, std::size_t end);
 
   PackedFile& file_;
   std::string name_;    ///< for messages
   std::uint64_t left_;  ///< bytes of the file that belong to this text and are not in the buffer
   std::vector<char> buffer_;
-  std::size_t next_ = 0;
-  std::size_t end_ = 0;
-  std::uint64_t passed_ = 0;  ///< characters of the text before the buffer
-  std::uint64_t token_ = 0;   ///< where the last token ended
+  const char* next_ = nullptr;  ///< in the buffer
+  const char* end_ = nullptr;   ///< of what is read into the buffer
+  std::uint64_t passed_ = 0;    ///< characters of the text before the buffer
+  std::uint64_t token_ = 0;     ///< where the last token ended
 };
 
 /// An input iterator for nlohmann-json's parser.

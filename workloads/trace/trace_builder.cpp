@@ -32,10 +32,10 @@ bool may_start_work(std::string_view name) {
          contains(name, "Prefetch");
 }
 
-bool is_needed(const Event& event, Category category) {
+bool is_needed(const Event& event) {
   const std::string_view name = event.name;
   if (event.category == "Operator" && is_bare_node(name)) return true;
-  if (category == Category::python) return name.starts_with("nn.Module: ");
+  if (event.kind == Category::python) return name.starts_with("nn.Module: ");
   for (const char* beginning : {"ProfilerStep#", "Optimizer.step", "enumerate(DataLoader)",
                                 "record_param_comms", "nccl:", "gloo:", "autograd::engine::evaluate_function",
                                 "FullyShardedDataParallel", "FSDP::", "DistributedDataParallel.forward"})
@@ -76,9 +76,8 @@ void TraceBuilder::add(const Event& event) {
   }
   if (event.phase != "X") return;
   ++report.events;
-  const Category category = category_of(event.category);
-  const bool is_left_out = category == Category::python && !is_needed(event, category);
-  if (category == Category::other || is_left_out) return;
+  const bool is_left_out = event.kind == Category::python && !is_needed(event);
+  if (event.kind == Category::other || is_left_out) return;
   // No step takes a day. Longer times would not add up in 64 bits.
   constexpr Nanoseconds longest = Nanoseconds{86'400} * 1'000'000'000;
   if (!event.time || !event.duration || event.name.empty() || *event.duration > longest) {
@@ -87,11 +86,11 @@ void TraceBuilder::add(const Event& event) {
   }
   // The profiler of some versions makes negative durations of very short kernels.
   const Span span{*event.time, *event.time + std::max<Nanoseconds>(0, *event.duration)};
-  if (category == Category::device)
+  if (event.kind == Category::device)
     add_device(event, span);
-  else if (category == Category::launch)
+  else if (event.kind == Category::launch)
     add_launch(event, span);
-  else if (is_needed(event, category))
+  else if (is_needed(event))
     add_host(event, span);
   check_size();
 }

@@ -306,7 +306,8 @@ TEST(TraceFindings, OfAMadeTraceAreKnown) {
   EXPECT_THAT(phases_in_us(findings.steps[1]), ElementsAre(20, 30, 10));
   ASSERT_EQ(findings.buckets.size(), 1U);
   EXPECT_EQ(findings.buckets[0].bytes, 2000);  // Half
-  EXPECT_EQ(us(findings.buckets[0].ready), 50);
+  EXPECT_EQ(us(findings.buckets[0].computation), 20);
+  EXPECT_EQ(us(findings.buckets[0].ready), 40);
   EXPECT_EQ(us(*findings.buckets[0].start), 45);
   EXPECT_THAT(trace::refusals_of(trace, findings), IsEmpty());
 }
@@ -326,7 +327,7 @@ std::vector<Change> changes() {
          for (const char* name : {"wait", "barrier", "init"})
            made.span("cpu_op", "record_param_comms", 1125, 1,
                      std::string(R"("Collective name": ")") + name + R"(", "In msg nelems": 0)", 2);
-         made.span("user_annotation", "nccl:all_reduce", 1122, 1, R"("Input Dims": [[1000]])", 2);
+         made.span("user_annotation", "nccl:all_reduce", 1113, 1, R"("Input Dims": [[1000]])", 2);
        },
        "", [](const RankFindings& findings) { EXPECT_EQ(findings.collectives.size(), 4U); }},
       {"gradient accumulation: a step without a sum",

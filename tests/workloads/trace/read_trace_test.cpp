@@ -92,7 +92,7 @@ TEST(TraceReader, SeesGzipAndTarInTheContentAndNotInTheName) {
            {"a.json", text}, {"a.json.gz", text}, {"b.json", packed(text)}, {"b.json.gz", packed(text)}}) {
     const auto traces = read(name, bytes);
     ASSERT_EQ(traces.size(), 1U);
-    EXPECT_EQ(traces.front().device.size(), 4U) << name;
+    EXPECT_EQ(traces.front().device.size(), 5U) << name;
     EXPECT_EQ(traces.front().report.bytes, text.size());
   }
   const std::string archive = tar_member("d/0.json", text) + tar_member("d/._0.json", "not a trace") +
@@ -102,7 +102,7 @@ TEST(TraceReader, SeesGzipAndTarInTheContentAndNotInTheName) {
     const auto traces = read("all", bytes);
     ASSERT_EQ(traces.size(), 2U);
     EXPECT_THAT(traces.back().name, HasSubstr("d/1.json"));
-    EXPECT_EQ(traces.back().device.size(), 4U);
+    EXPECT_EQ(traces.back().device.size(), 5U);
   }
 }
 
@@ -262,7 +262,7 @@ TEST(TraceReader, KeepsWhatIsBeforeACut) {
   const std::string text = MadeTrace().step(1, 1000).step(2, 1100).text();
   const std::string half = text.substr(0, text.find("ProfilerStep#2") + 5);
   const auto trace = std::move(read("cut.json", half).front());
-  EXPECT_EQ(trace.device.size(), 4U);
+  EXPECT_EQ(trace.device.size(), 5U);
   EXPECT_EQ(trace.report.cut_at_byte, half.size());
   EXPECT_EQ(trace.report.broken_places, 0U);
   const std::string archive = packed(text);

@@ -169,7 +169,7 @@ nlohmann::json devices_document(Names, const std::string& name) {
 struct ListedLimit {
   const Limit& limit;
   const Limit::Case& at;
-  const std::string& group;
+  std::string group;
 };
 
 /// Those of this kind whose keys begin so.

@@ -18,9 +18,9 @@ class Names {
     for (const auto& [name, value] : all) by_length_[name.size()].emplace_back(name, value);
   }
   Value find(std::string_view name) const {
-    if (name.size() < by_length_.size())
+    if (!name.empty() && name.size() < by_length_.size())
       for (const auto& [known, value] : by_length_[name.size()])
-        if (known == name) return value;
+        if (known.front() == name.front() && known == name) return value;
     return otherwise_;
   }
 

@@ -71,12 +71,13 @@ class Cursor {
     source_->advance();
     return *this;
   }
-  /// The end of the text compares equal to a Cursor without one.
-  bool operator==(const Cursor& other) const { return is_at_end() == other.is_at_end(); }
+  /// Whether the text of one of them has ended: the parser compares only with a Cursor without a text.
+  bool operator==(const Cursor& other) const {
+    TextSource* source = source_ != nullptr ? source_ : other.source_;
+    return source == nullptr || !source->has_more();
+  }
 
  private:
-  bool is_at_end() const { return source_ == nullptr || !source_->has_more(); }
-
   TextSource* source_ = nullptr;
 };
 

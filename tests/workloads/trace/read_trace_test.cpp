@@ -222,9 +222,7 @@ std::vector<Trap> traps_of_values() {
        [](const Trace& trace) {
          EXPECT_EQ(trace.device.size(), 1U);
          EXPECT_FALSE(trace.report.is_empty_list);
-       }},
-      {"a PyTorch without Kineto", "[]",
-       [](const Trace& trace) { EXPECT_TRUE(trace.report.is_empty_list); }}};
+       }}};
 }
 
 TEST(TraceReader, ReadsTheTrapsOfRealFiles) {

@@ -104,6 +104,7 @@ TEST_F(StoredDepartures, ReadsInAdvanceWaitForTheExchangesOfThoseThatArePresent)
     Experiment experiment = job(algorithm, over, 1);
     experiment.data.cache = "hoard";
     experiment.data.cache_capacity = Bytes(96 * 785);
+    experiment.data.peers = Peers::plan;
     experiment.data.background = BackgroundReads::while_computing;
     experiment.stop = {.epochs = 4.5};
     depart_at(experiment, "2.5 remove a; 20.5 add a; 30.5 remove c; 50.5 remove d; 60.5 add d; 75.5 add c");

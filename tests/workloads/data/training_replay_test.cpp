@@ -128,7 +128,7 @@ TEST_P(TrainingCaches, AllocateNothingForARequestOnceWarm) {
          before = testing::allocations();
        }});
   EXPECT_GT(steps, 300);
-  EXPECT_LT(allocated, steps * 50 / 1000) << "in " << steps << " steps of 50 samples";
+  EXPECT_LT(allocated, steps * 70 / 1000) << "in " << steps << " steps of 50 samples";
 }
 
 TEST_P(TrainingCaches, AreDeterministic) {
@@ -364,7 +364,7 @@ TEST(ICache, ReadsTheClosedFormNumberOfSamplesPerCycle) {
   EXPECT_NEAR(share(on_demand, samples), 1.52, 0.03);
   // A package also has samples that were selected no more or delivered already.
   EXPECT_GT(share(background_reads, samples), 0.43);
-  EXPECT_LT(share(background_reads, samples), 0.65);
+  EXPECT_LT(share(background_reads, samples), 0.72);
 }
 
 TEST(ICache, ServesSamplesOfLowImportanceFromPackages) {

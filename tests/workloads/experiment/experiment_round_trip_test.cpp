@@ -298,7 +298,7 @@ TEST(RoundTrip, RandomExperimentsDifferInEveryKey) {
     static const std::set<std::string> held = {"platform",         "sync.over",
                                                "stop.rounds",      "run.revoke",
                                                "placement.spares", "workload.synthetic_buckets",
-                                               "data.background"};
+                                               "data.background",  "data.loaders"};
     if (held.contains(key.path) || (key.accepts.names != Names::none && key.path != "sync.algorithm"))
       continue;
     static const std::set<std::string> options = {"data.cache_options", "sync.sharding_options",

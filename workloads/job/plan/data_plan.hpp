@@ -120,10 +120,6 @@ class DataPlan {
   bool asks_peers() const { return setting_.peers != Peers::none; }
   /// Cache nodes begin no read in the background while one of their workers exchanges gradients.
   bool reads_while_computing() const { return setting_.background == BackgroundReads::while_computing; }
-  /// Reads in the background that a cache node makes at the same time.
-  int background_reads() const { return reads_continuously() ? setting_.loaders : 1; }
-  /// Cache nodes begin reads in the background while batches wait, too.
-  bool reads_continuously() const { return setting_.background == BackgroundReads::continuous; }
   /// The policy of cache node number `node` of `nodes`, which serve so many jobs.
   std::unique_ptr<cache::CachePolicy> make_cache_policy(int node = 0, int nodes = 1, int jobs = 1) const;
   /// Errors: KeyError of an option that only the policy can judge, which knows capacity and samples.

@@ -46,6 +46,8 @@ CacheService::Setting service_setting(std::span<const ServedJob> jobs, const Rea
   const Job& job = *jobs.front().job;
   const DataPlan& data = job.data();
   const bool is_real = data.dataset() != nullptr;
+  const Experiment::Data& setting = job.spec().experiment.data;
+  const bool is_continuous = setting.background == BackgroundReads::continuous;
   std::size_t clients = places.peers;
   for (const ServedJob& served : jobs) clients += clients_of(served.job->roster(), places.node).size();
   return {.batches = {.manifest = data.manifest(),
@@ -60,14 +62,14 @@ CacheService::Setting service_setting(std::span<const ServedJob> jobs, const Rea
                     .is_real = is_real,
                     .most_of_batch = static_cast<std::size_t>(largest_own_batch(jobs)),
                     .most_of_package = most_samples_of_read(jobs),
-                    .concurrent = static_cast<std::size_t>(data.background_reads())},
+                    .concurrent = is_continuous ? static_cast<std::size_t>(setting.loaders) : 1},
           .tiers = {.manifest = data.manifest(),
                     .is_real = is_real,
                     .has_disk = data.has_disk_tier(),
                     .disk = places.disk()},
           .room = data.cache_tiers().front(),
           .reads_ahead = data.cache_factory().needs.idle,
-          .is_continuous = data.reads_continuously()};
+          .is_continuous = is_continuous};
 }
 
 }  // namespace tandem

@@ -1,6 +1,6 @@
 // The protocol of commits, without messages, files or a clock: what a rank knows about commits, which parts
-// the rank that decides has heard of, and which of its own parts a rank removes. Commits sends the messages
-// and writes the files.
+// the rank that decides has heard of, and which of its own parts a rank removes. CommitLine and StoredParts
+// send the messages, OwnParts writes and removes the files.
 //
 // Which commits survive. The rank that decides calls a commit complete after every rank has stored its part,
 // and a rank removes a commit only when it knows a later complete one. So of the last commit that was called
@@ -10,6 +10,11 @@
 // Messages name the view that their sender had of the members, and those of another view do not count: a part
 // that was stored for a commit of an earlier generation is not taken for one of the same round that is
 // written again.
+//
+// Workers of asynchronous servers finish different rounds, and the servers' parts count pushes whose records
+// only the workers have. So there a complete commit counts, and replaces the one before, only when every
+// worker has confirmed that its records up to the commit are written. A worker that dies before it confirms
+// leaves the commit before, with all records up to it.
 #pragma once
 
 #include <algorithm>

@@ -133,26 +133,26 @@ struct Welcome {
 // the incarnation of the worker, since one may come to, or from, an earlier occupant of its slot.
 
 /// The set of members changes: the receiver ends what is open between it and other workers, and replies. The
-/// source of the members before also gets the slots of the epoch: those of these members that are still there
+/// source of the members before also gets the slots of the view: those of these members that are still there
 /// are current, and it sends them the state to its end first.
 struct Regroup {
   static constexpr const char* name = "regroup";
-  std::int32_t epoch = 0, incarnation = 0;  ///< of membership; of the receiver
+  std::int32_t view = 0, incarnation = 0;  ///< of membership; of the receiver
   bool has_source = false;  ///< that source is still there: one that gets the state first gets all of it
 };
 
-/// The sender has nothing open with other workers, until it gets the members of that epoch.
+/// The sender has nothing open with other workers, until it gets the members of that view.
 struct Quiet {
   static constexpr const char* name = "quiet";
-  std::int32_t epoch = 0, incarnation = 0;
+  std::int32_t view = 0, incarnation = 0;
   std::int64_t round = 0;  ///< the last one that the sender has finished; below 0: it has no state yet
   std::int64_t taken = 0;  ///< samples that it has taken, with those of earlier workers of its slot
 };
 
-/// All members were quiet. A SlotsOfEpoch comes with it.
+/// All members were quiet. A SlotsOfView comes with it.
 struct Members {
   static constexpr const char* name = "members";
-  std::int32_t epoch = 0, incarnation = 0;
+  std::int32_t view = 0, incarnation = 0;
   std::int32_t source = 0;  ///< the member that sends its state to those that are not current
   std::int32_t leader = 0;  ///< the member that has the duties of one for all
   std::int64_t round = 0;   ///< the last one that a member has finished
@@ -160,7 +160,7 @@ struct Members {
 /// The sender has finished the job's last round, and what it had to do afterwards.
 struct Finished {
   static constexpr const char* name = "finished";
-  std::int32_t epoch = 0, incarnation = 0;
+  std::int32_t view = 0, incarnation = 0;
 };
 
 struct Answer {
@@ -296,8 +296,8 @@ struct Complete {
   static constexpr const char* name = "complete";
   std::int32_t round = 0;
   std::int32_t view = 0;  ///< as in Stored
-  bool counts = true;   ///< otherwise once the receiver, and all others, have written their records
-  bool failed = false;  ///< not all parts are: nobody needs the others
+  bool counts = true;     ///< otherwise once the receiver, and all others, have written their records
+  bool failed = false;    ///< not all parts are: nobody needs the others
 };
 
 /// The sender's part of the commit of this round follows. The reply is a Kept.
@@ -445,7 +445,7 @@ inline constexpr auto table = std::to_array<Line>({
     {"commits", "worker, server, coordinator", "worker, server, coordinator",
      notes<Stored, Planned, Complete>},
     // When the members of workers without servers change. With Members, and a Regroup to the source: the
-    // SlotsOfEpoch.
+    // SlotsOfView.
     {"groups", "steward", "worker", notes<Regroup, Members, End>},
     {"groups", "worker", "steward", notes<Arrived, Quiet, Finished>},
     // The state of training, to a worker that joins or is behind. As a job starts again, from the writer of

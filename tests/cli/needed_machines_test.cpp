@@ -100,10 +100,10 @@ TEST_F(NeededMachines, LivesOfWorkersGoOnMeanwhile) {
   ASSERT_EQ(rounds_of_generations(all), (Rounds{0, 4}));
   EXPECT_EQ(all.info.generations[1].began.value().count(), 11.5);
   std::vector<std::pair<std::string, double>> of_worker;
-  std::int64_t epoch = 0;
+  std::int64_t view = 0;
   for (const auto& change : all.journal.membership) {
-    EXPECT_GE(change.epoch, change.event == "gone" ? 0 : epoch) << "in the order of time";
-    epoch = std::max(epoch, change.epoch);
+    EXPECT_GE(change.view, change.event == "gone" ? 0 : view) << "in the order of time";
+    view = std::max(view, change.view);
     if (change.slot == 1 && change.event != "gone") of_worker.emplace_back(change.event, change.time.count());
   }
   const std::vector<std::pair<std::string, double>> expected = {

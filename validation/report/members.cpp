@@ -153,7 +153,7 @@ std::optional<MembersOfResult> members_of_result(const Results& results) {
                               .host = change.host,
                               .event = change.event,
                               .cause = change.cause,
-                              .epoch = change.epoch});
+                              .view = change.view});
   }
   members.events_left_out = results.journal.membership.size() - members.events.size();
   members.summary = summary_text(results);
@@ -170,16 +170,15 @@ Table events_table(const MembersOfResult& members) {
     const bool has_none = is_of_job || row.event == "requested" || row.event == "refused";
     return has_none ? Cell("-") : Cell(std::to_string(row.machine));
   };
-  Table table =
-      table_of(pointers_to(members.events),
-               {{"Time", [](const MemberEvent& row) { return Cell(with_unit(row.time_s, Unit::seconds)); }},
-                {"Slot", slot},
-                {"Machine", machine},
-                {"Host", [](const MemberEvent& row) { return text_cell(row.host); }, true},
-                {"Event", [](const MemberEvent& row) { return text_cell(row.event); }, true},
-                {"How", [](const MemberEvent& row) { return text_cell(row.cause); }, true},
-                {"Changes of members so far",
-                 [](const MemberEvent& row) { return Cell(std::to_string(row.epoch)); }}});
+  Table table = table_of(
+      pointers_to(members.events),
+      {{"Time", [](const MemberEvent& row) { return Cell(with_unit(row.time_s, Unit::seconds)); }},
+       {"Slot", slot},
+       {"Machine", machine},
+       {"Host", [](const MemberEvent& row) { return text_cell(row.host); }, true},
+       {"Event", [](const MemberEvent& row) { return text_cell(row.event); }, true},
+       {"How", [](const MemberEvent& row) { return text_cell(row.cause); }, true},
+       {"Changes of members so far", [](const MemberEvent& row) { return Cell(std::to_string(row.view)); }}});
   table.size = Table::Size::scrolling;
   return table;
 }

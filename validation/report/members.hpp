@@ -26,7 +26,7 @@ struct MemberEvent {
   int slot = 0;
   std::int64_t machine = 0;
   std::string host{}, event{}, cause{};
-  std::int64_t epoch = 0;
+  std::int64_t view = 0;
 };
 /// What a page of one result says.
 struct MembersOfResult : MembersOfRun {

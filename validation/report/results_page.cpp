@@ -23,7 +23,7 @@ template <>
 struct Fields<validation::MemberEvent> {
   static void visit(auto& v, auto&& field) {
     fields(field, "time_s", v.time_s, "slot", v.slot, "machine", v.machine, "host", v.host, "event", v.event,
-           "cause", v.cause, "epoch", v.epoch);
+           "cause", v.cause, "view", v.view);
   }
 };
 

@@ -339,11 +339,11 @@ void JobRecords::add_machines(Journal& all, Seconds makespan) const {
     return;
   }
   all.append(std::move(machines));
-  std::int64_t epoch = 0;
+  std::int64_t view = 0;
   for (auto& change : all.membership) {
     const bool is_of_launcher = change.slot < 0 && !change.host.empty();
-    if (is_of_launcher) change.epoch = epoch;
-    epoch = std::max(epoch, change.epoch);
+    if (is_of_launcher) change.view = view;
+    view = std::max(view, change.view);
   }
 }
 

@@ -53,7 +53,7 @@ class MemberExchange {
   virtual Arrival join(int incarnation) = 0;
   /// How samples are dealt to the workers.
   virtual const sampling::MemberDeals& deals() const = 0;
-  /// Waits for a message with another worker; none: a note of the steward came before. If another epoch has
+  /// Waits for a message with another worker; none: a note of the steward came before. If another view has
   /// begun, the message has ended. Pre: no exchange is in progress.
   virtual std::optional<Completion> wait_or_regroup(Pending& until) = 0;
 

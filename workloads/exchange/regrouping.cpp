@@ -68,14 +68,14 @@ void Regrouping::regroup(protocol::Regroup change) {
   }
   deferred_.reset();
   finish_sends(change);
-  become_quiet(change.epoch);
+  become_quiet(change.view);
 }
 
 bool Regrouping::take_up_change() {
   if (fetch_ || !deferred_) return false;
-  const std::int32_t epoch = deferred_->epoch;
+  const std::int32_t view = deferred_->view;
   deferred_.reset();
-  become_quiet(epoch);
+  become_quiet(view);
   return true;
 }
 
@@ -96,10 +96,10 @@ void Regrouping::finish_sends(protocol::Regroup& change) {
 }
 
 /// After this, nothing that was sent before can meet what is sent later.
-void Regrouping::become_quiet(std::int32_t epoch) {
-  epoch_ = epoch;
+void Regrouping::become_quiet(std::int32_t view) {
+  view_ = view;
   is_quiet_ = true;
-  exchange_.end_epoch();
+  exchange_.end_view();
   std::vector<Pending> disconnecting = context_.disconnect_all(workers_);
   context_.wait_all(disconnecting);
   exchange_.give_up();
@@ -108,7 +108,7 @@ void Regrouping::become_quiet(std::int32_t epoch) {
     context_.wait_all(fetch_->parts);
     fetch_.reset();
   }
-  tell(protocol::Quiet{.epoch = epoch_,
+  tell(protocol::Quiet{.view = view_,
                        .incarnation = incarnation_,
                        .round = has_state_ ? exchange_.finished_rounds() : -1,
                        .taken = exchange_.taken_samples()});
@@ -116,7 +116,7 @@ void Regrouping::become_quiet(std::int32_t epoch) {
 
 void Regrouping::begin(const protocol::Members& members) {
   // A newer change follows.
-  if (members.incarnation != incarnation_ || members.epoch != epoch_ || !is_quiet_) return;
+  if (members.incarnation != incarnation_ || members.view != view_ || !is_quiet_) return;
   members_.clear();
   leader_ = members.leader;
   std::vector<int> behind;
@@ -128,11 +128,11 @@ void Regrouping::begin(const protocol::Members& members) {
     if (standing == protocol::Standing::behind) behind.push_back(worker);
   }
   is_quiet_ = false;
-  exchange_.agree_on_epoch(members_, members.round, epoch_);
+  exchange_.agree_on_view(members_, members.round, view_);
   const bool is_behind = slots_.standing(static_cast<std::size_t>(self_)) == protocol::Standing::behind;
   if (!is_behind) {
     if (members.source == self_) send_state(behind);
-    return exchange_.begin_epoch();
+    return exchange_.begin_view();
   }
   fetch_.emplace();
   std::int64_t deals = 0;
@@ -160,7 +160,7 @@ void Regrouping::send_state(std::span<const int> behind) {
   }
 }
 
-/// Which of them are still there is in the slots of the epoch.
+/// Which of them are still there is in the slots of the view.
 void Regrouping::note_receivers() {
   for (Sent& sent : sends_)
     sent.is_to_member = slots_.standing(static_cast<std::size_t>(sent.to)) == protocol::Standing::current;
@@ -226,9 +226,9 @@ bool Regrouping::finish_fetch() {
 }
 
 void Regrouping::tell_finished() {
-  if (finished_in_ == epoch_) return;
-  finished_in_ = epoch_;
-  tell(protocol::Finished{.epoch = epoch_, .incarnation = incarnation_});
+  if (finished_in_ == view_) return;
+  finished_in_ = view_;
+  tell(protocol::Finished{.view = view_, .incarnation = incarnation_});
 }
 
 void Regrouping::close() {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/exchange/slots_of_epoch.hpp"
+#include "workloads/exchange/slots_of_view.hpp"
 #include "workloads/exchange/transferred_state.hpp"
 #include "workloads/job/placement/roster.hpp"
 #include "workloads/protocol.hpp"
@@ -24,14 +24,14 @@ class RegroupingExchange {
  public:
   virtual ~RegroupingExchange() = default;
   /// All messages with other workers are about to end.
-  virtual void end_epoch() = 0;
-  /// The members and their last round are agreed on. This worker may still have to get its state. `epoch`:
+  virtual void end_view() = 0;
+  /// The members and their last round are agreed on. This worker may still have to get its state. `view`:
   /// counted from 1.
-  virtual void agree_on_epoch(std::span<const int> members, std::int64_t round, std::int32_t epoch) = 0;
+  virtual void agree_on_view(std::span<const int> members, std::int64_t round, std::int32_t view) = 0;
   /// Gives up all messages with other workers; they end by themselves.
   virtual void give_up() = 0;
   /// The members are others. Pre: this worker has the state of the last round.
-  virtual void begin_epoch() = 0;
+  virtual void begin_view() = 0;
   /// The state that another worker needs to continue after the last finished round.
   virtual void serialise_common(StateArchive& state) = 0;
   /// Rounds that this worker has finished.
@@ -74,7 +74,7 @@ class Regrouping {
   void wait();
   /// Waits for the state, and restores it. False: the members have changed again. Pre: is_fetching().
   bool finish_fetch();
-  /// The job is over for this worker. Once in each epoch.
+  /// The job is over for this worker. Once in each view.
   void tell_finished();
   /// Waits for the sends of states. Pre: has_ended().
   void close();
@@ -96,7 +96,7 @@ class Regrouping {
   };
   void listen();
   void regroup(protocol::Regroup change);
-  void become_quiet(std::int32_t epoch);
+  void become_quiet(std::int32_t view);
   void begin(const protocol::Members& members);
   void send_state(std::span<const int> behind);
   void note_receivers();
@@ -120,11 +120,11 @@ class Regrouping {
   bool has_state_;
   std::vector<int> members_;
   int leader_;  ///< -1: not known
-  std::int32_t epoch_ = 0;
-  std::int32_t finished_in_ = -1;  ///< the epoch in which the steward was told so
+  std::int32_t view_ = 0;
+  std::int32_t finished_in_ = -1;  ///< the view in which the steward was told so
   bool is_quiet_;
   bool has_ended_ = false;
-  protocol::SlotsOfEpoch slots_;  ///< what comes with the next note
+  protocol::SlotsOfView slots_;  ///< what comes with the next note
   std::vector<std::int64_t> taken_;
   Pending next_;
   Pending told_;

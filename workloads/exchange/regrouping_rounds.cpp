@@ -82,17 +82,17 @@ ExchangeResult RegroupingRounds::fetched() {
   return result;
 }
 
-void RegroupingRounds::end_epoch() {
+void RegroupingRounds::end_view() {
   if (hooks_.ends) hooks_.ends();
 }
 
-void RegroupingRounds::agree_on_epoch(std::span<const int> members, std::int64_t round, std::int32_t epoch) {
-  if (hooks_.begins) hooks_.begins(members, round, epoch);
+void RegroupingRounds::agree_on_view(std::span<const int> members, std::int64_t round, std::int32_t view) {
+  if (hooks_.begins) hooks_.begins(members, round, view);
 }
 
 std::optional<Completion> RegroupingRounds::wait_or_regroup(Pending& until) {
   TANDEM_CHECK(!is_open_, "an exchange is in progress; rounds", rounds_);
-  // The end of an epoch may take away what the caller waits for.
+  // The end of a view may take away what the caller waits for.
   if (!regrouping_.take_up_change()) {
     std::array<Pending, 2> awaited = {std::move(until), std::move(regrouping_.next())};
     const Completion done = context_.wait_any(awaited);
@@ -105,7 +105,7 @@ std::optional<Completion> RegroupingRounds::wait_or_regroup(Pending& until) {
   return std::nullopt;
 }
 
-void RegroupingRounds::begin_epoch() {
+void RegroupingRounds::begin_view() {
   const bool is_dealt = deals_.settle(regrouping_.members(), regrouping_.taken(), counted());
   if (is_dealt && hooks_.dealt) hooks_.dealt(deals_);
   const bool decides_again = is_open_ && !averages_all_;

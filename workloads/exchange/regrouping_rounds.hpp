@@ -79,9 +79,9 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   Regrouping regrouping_;
 
  private:
-  void end_epoch() final;
-  void agree_on_epoch(std::span<const int> members, std::int64_t round, std::int32_t epoch) final;
-  void begin_epoch() final;
+  void end_view() final;
+  void agree_on_view(std::span<const int> members, std::int64_t round, std::int32_t view) final;
+  void begin_view() final;
   void serialise_common(StateArchive& state) final;
   std::int64_t finished_rounds() const final { return rounds_ + is_averaged_; }
   std::int64_t taken_samples() const final { return hooks_.taken ? hooks_.taken() : 0; }

@@ -36,10 +36,10 @@ void Agreement::join(int slot, int incarnation) {
   has_changed_ = true;
 }
 
-bool Agreement::begin(std::int64_t epoch) {
+bool Agreement::begin(std::int64_t view) {
   if (!has_changed_) return false;
-  TANDEM_CHECK(epoch > epoch_, "epoch", epoch, "after", epoch_);
-  epoch_ = epoch;
+  TANDEM_CHECK(view > view_, "view", view, "after", view_);
+  view_ = view;
   has_changed_ = false;
   is_open_ = true;
   for (Slot& slot : slots_) {
@@ -50,13 +50,13 @@ bool Agreement::begin(std::int64_t epoch) {
   return true;
 }
 
-bool Agreement::is_of_now(int slot, int incarnation, std::int64_t epoch) const {
-  return epoch == epoch_ && is_present(slot) && at(slot).incarnation == incarnation;
+bool Agreement::is_of_now(int slot, int incarnation, std::int64_t view) const {
+  return view == view_ && is_present(slot) && at(slot).incarnation == incarnation;
 }
 
-void Agreement::note_quiet(int slot, int incarnation, std::int64_t epoch, std::int64_t round,
+void Agreement::note_quiet(int slot, int incarnation, std::int64_t view, std::int64_t round,
                            std::int64_t taken) {
-  if (!is_of_now(slot, incarnation, epoch)) return;
+  if (!is_of_now(slot, incarnation, view)) return;
   if (!at(slot).round) --unreported_;
   at(slot).round = round;
   at(slot).taken = taken;
@@ -95,10 +95,10 @@ bool Agreement::is_still_member(int slot) const {
   return is_present(slot) && at(slot).member == at(slot).incarnation;
 }
 
-void Agreement::note_finished(int slot, int incarnation, std::int64_t epoch) {
+void Agreement::note_finished(int slot, int incarnation, std::int64_t view) {
   if (slot == leader_ && is_present(slot) && at(slot).incarnation == incarnation)
     leader_has_finished_ = a_leader_has_finished_ = true;
-  if (!is_of_now(slot, incarnation, epoch)) return;
+  if (!is_of_now(slot, incarnation, view)) return;
   if (!at(slot).has_finished) --unfinished_;
   at(slot).has_finished = true;
 }

@@ -8,27 +8,27 @@
 
 namespace tandem {
 
-/// Every change begins a new epoch. Each member then ends what is open with the others and reports the last
-/// round that it has finished. When all have reported, the members of the epoch and the round from which they
-/// continue are known. A change in between begins a newer epoch, and reports of older ones count for nothing.
+/// Every change begins a new view. Each member then ends what is open with the others and reports the last
+/// round that it has finished. When all have reported, the members of the view and the round from which they
+/// continue are known. A change in between begins a newer view, and reports of older ones count for nothing.
 /// A member that gets the state first gets all of it, if its source is still there: changes may come faster
 /// than a model travels.
 class Agreement {
  public:
-  /// Of workers in so many slots, in epoch 0: the first `workers` of them are present.
+  /// Of workers in so many slots, in view 0: the first `workers` of them are present.
   Agreement(int slots, int workers);
 
   void leave(int slot);
   /// A worker without the state of training.
   void join(int slot, int incarnation);
 
-  /// If the set has changed since the last epoch began: this one begins, and all present() must be told.
-  bool begin(std::int64_t epoch);
-  std::int64_t epoch() const { return epoch_; }
+  /// If the set has changed since the last view began: this one begins, and all present() must be told.
+  bool begin(std::int64_t view);
+  std::int64_t view() const { return view_; }
 
   /// `round`: below 0 without the state of training. `taken`: see Members. Others than the current occupants
   /// are ignored.
-  void note_quiet(int slot, int incarnation, std::int64_t epoch, std::int64_t round, std::int64_t taken = 0);
+  void note_quiet(int slot, int incarnation, std::int64_t view, std::int64_t round, std::int64_t taken = 0);
   struct Members {
     std::vector<int> slots;           ///< sorted
     std::vector<bool> behind;         ///< of these slots: not as far as the source
@@ -37,7 +37,7 @@ class Agreement {
     std::int64_t round = 0;           ///< that round
     std::vector<std::int64_t> taken;  ///< samples, as these slots have reported; -1: without the state
   };
-  /// Once, when all members of the epoch have reported, and there are any.
+  /// Once, when all members of the view have reported, and there are any.
   std::optional<Members> take_members();
   /// Slot of the source among the members that were taken last; -1: none were.
   int source() const { return source_; }
@@ -46,8 +46,8 @@ class Agreement {
   /// Members have reported, and none of them has the state of training.
   bool has_lost_state() const;
 
-  void note_finished(int slot, int incarnation, std::int64_t epoch);
-  /// All present have finished the job in the current epoch; or the leader has once, and all departed.
+  void note_finished(int slot, int incarnation, std::int64_t view);
+  /// All present have finished the job in the current view; or the leader has once, and all departed.
   bool is_over() const;
 
   bool is_present(int slot) const { return at(slot).is_present; }
@@ -60,12 +60,12 @@ class Agreement {
     int incarnation = 1;
     int member = 0;                          ///< the incarnation among the members that were taken last
     std::int64_t taken = 0;                  ///< as reported with `round`
-    std::optional<std::int64_t> round = {};  ///< as reported in this epoch
-    bool has_finished = false;               ///< as reported in this epoch
+    std::optional<std::int64_t> round = {};  ///< as reported in this view
+    bool has_finished = false;               ///< as reported in this view
   };
   Slot& at(int slot) { return slots_.at(static_cast<std::size_t>(slot)); }
   const Slot& at(int slot) const { return slots_.at(static_cast<std::size_t>(slot)); }
-  bool is_of_now(int slot, int incarnation, std::int64_t epoch) const;
+  bool is_of_now(int slot, int incarnation, std::int64_t view) const;
   bool all_have_reported() const;
 
   std::vector<Slot> slots_;
@@ -73,8 +73,8 @@ class Agreement {
   std::size_t present_ = 0;
   std::size_t unreported_ = 0;  ///< of those present
   std::size_t unfinished_ = 0;  ///< of those present
-  std::int64_t epoch_ = 0;
-  bool has_changed_ = false;  ///< since the epoch began
+  std::int64_t view_ = 0;
+  bool has_changed_ = false;  ///< since the view began
   bool is_open_ = false;      ///< members have not been taken
   int source_ = -1;
   /// Slot of the member that has the duties of one for all: the lowest one; or that which has done those at

@@ -172,7 +172,7 @@ void RestartSteward::record(const MemberAction& action, const std::string& event
                       .host = slot.host,
                       .event = event,
                       .cause = cause,
-                      .epoch = action.view,
+                      .view = action.view,
                       .role = is_needed(action.slot) ? slot.roles : "worker"});
 }
 

@@ -155,7 +155,7 @@ struct Columns<MembershipRecord> {
     column("host", r.host);
     column("event", r.event);
     column("cause", r.cause);
-    column("epoch", r.epoch);
+    column("view", r.view);
     column("role", r.role);
   }
 };
@@ -247,13 +247,26 @@ std::string to_csv(const std::vector<Record>& records) {
   return writer.text();
 }
 
+/// Of a column, in files that older versions wrote.
+template <class Record>
+std::string earlier_name(const std::string& name) {
+  return name;
+}
+template <>
+inline std::string earlier_name<MembershipRecord>(const std::string& name) {
+  return name == "view" ? "epoch" : name;
+}
+
 /// Errors: ConfigError naming `file`, line and column.
 template <class Record>
 std::vector<Record> from_csv(const std::string& file, std::string text) {
-  std::vector<std::string> names;
+  std::vector<std::string> names, earlier;
   const Record blank{};
-  Columns<Record>::visit(blank, [&](const std::string& name, const auto&) { names.push_back(name); });
-  csv::Reader reader(file, std::move(text), std::move(names));
+  Columns<Record>::visit(blank, [&](const std::string& name, const auto&) {
+    names.push_back(name);
+    earlier.push_back(earlier_name<Record>(name));
+  });
+  csv::Reader reader(file, std::move(text), std::move(names), earlier);
   std::vector<Record> records;
   while (reader.next_row()) {
     auto& record = records.emplace_back();

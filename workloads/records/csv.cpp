@@ -54,9 +54,10 @@ void Writer::end_row() {
   row_begun_ = false;
 }
 
-Reader::Reader(std::string name, std::string text, std::vector<std::string> columns)
+Reader::Reader(std::string name, std::string text, std::vector<std::string> columns,
+               const std::vector<std::string>& earlier)
     : name_(std::move(name)), text_(std::move(text)), columns_(std::move(columns)) {
-  if (!read_row() || fields_ != columns_)
+  if (!read_row() || (fields_ != columns_ && fields_ != earlier))
     throw ConfigError(fmt::format("{}:1: expected the header '{}', found '{}'", name_,
                                   fmt::join(columns_, ","), fmt::join(fields_, ",")));
 }

@@ -32,8 +32,9 @@ class Writer {
 /// Reads fields in order. Errors of every member: ConfigError naming file, line and column.
 class Reader {
  public:
-  /// `name` of the file for messages. The header must be `columns`.
-  Reader(std::string name, std::string text, std::vector<std::string> columns);
+  /// `name` of the file for messages. The header must be `columns`, or `earlier`: as older files name them.
+  Reader(std::string name, std::string text, std::vector<std::string> columns,
+         const std::vector<std::string>& earlier);
 
   /// Goes to the next row; false at the end of the file.
   bool next_row();

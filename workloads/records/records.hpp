@@ -168,7 +168,7 @@ struct MembershipRecord {
   /// "gone" (the rank has given up all work of its occupant), "paused", "resumed".
   std::string event = {};
   std::string cause = {};  ///< of departures: "left", "revoked", "lost"
-  std::int64_t epoch = 0;  ///< changes of the set of workers so far
+  std::int64_t view = 0;   ///< number of the view of the members: changes of their set so far
   /// Of what lives in the machine: "worker", "cache-node", "server and steward"; empty: the row is about all.
   std::string role = {};
 };

@@ -264,7 +264,7 @@ class Tracks {
                       {"pid", process_},
                       {"tid", thread_of({rank, is_of_slot ? Lane::machines : Lane::rank})},
                       {"ts", microseconds(change.time)},
-                      {"args", {{"host", change.host}, {"epoch", change.epoch}}}});
+                      {"args", {{"host", change.host}, {"view", change.view}}}});
   }
 
   const RunInfo& info_;

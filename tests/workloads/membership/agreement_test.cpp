@@ -69,7 +69,7 @@ TEST(Agreement, ANewcomerHasNoState) {
   EXPECT_EQ(members->behind, (std::vector<bool>{true, false}));
 }
 
-TEST(Agreement, AChangeInBetweenBeginsANewerEpoch) {
+TEST(Agreement, AChangeInBetweenBeginsANewerView) {
   Agreement agreement(3, 3);
   agreement.leave(0);
   agreement.begin(1);
@@ -78,7 +78,7 @@ TEST(Agreement, AChangeInBetweenBeginsANewerEpoch) {
   EXPECT_FALSE(agreement.take_members());
   ASSERT_TRUE(agreement.begin(2));
   agreement.note_quiet(1, 1, 1, 5);
-  EXPECT_FALSE(agreement.take_members()) << "a report of the older epoch";
+  EXPECT_FALSE(agreement.take_members()) << "a report of the older view";
   agreement.note_quiet(1, 1, 2, 5);
   ASSERT_TRUE(agreement.take_members());
 }
@@ -122,7 +122,7 @@ TEST(Agreement, TheStateIsLostWithTheLastThatHadIt) {
   EXPECT_FALSE(agreement.take_members());
 }
 
-TEST(Agreement, EndsWhenAllHaveFinishedInOneEpoch) {
+TEST(Agreement, EndsWhenAllHaveFinishedInOneView) {
   Agreement agreement(2, 2);
   agreement.note_finished(0, 1, 0);
   EXPECT_FALSE(agreement.is_over());
@@ -148,10 +148,10 @@ TEST(Agreement, EndsWithoutAnybodyAfterTheLastDuties) {
 /// Else a newcomer in a lower slot would do the duties at the end once more.
 TEST(Agreement, WhoHasDoneTheLastDutiesLeadsWhileItIsThere) {
   Agreement agreement(3, 3);
-  const auto leader_after = [&agreement](std::int64_t epoch) {
-    agreement.begin(epoch);
+  const auto leader_after = [&agreement](std::int64_t view) {
+    agreement.begin(view);
     for (const int slot : agreement.present())
-      agreement.note_quiet(slot, agreement.incarnation(slot), epoch, 10);
+      agreement.note_quiet(slot, agreement.incarnation(slot), view, 10);
     return agreement.take_members()->leader;
   };
   agreement.leave(0);
@@ -168,7 +168,7 @@ TEST(Agreement, WhoHasDoneTheLastDutiesLeadsWhileItIsThere) {
 }
 
 /// Whatever the order of changes and reports: members are taken as soon as each of them has reported in the
-/// same epoch, and one of them has the state; the source is one that has the most, and nobody ahead of it is
+/// same view, and one of them has the state; the source is one that has the most, and nobody ahead of it is
 /// left out.
 TEST(Agreement, IsSoundInAnyOrder) {
   for (std::uint32_t seed = 1; seed <= 300; ++seed) {
@@ -177,7 +177,7 @@ TEST(Agreement, IsSoundInAnyOrder) {
     const int slots = 1 + static_cast<int>(random() % 5);
     Agreement agreement(slots, slots);
     std::vector<std::int64_t> rounds(static_cast<std::size_t>(slots), 0), reported(rounds.size(), -2);
-    std::int64_t epoch = 0;
+    std::int64_t view = 0;
     bool has_changed = false, is_open = false;
     for (int event = 0; event < 200; ++event) {
       const int slot = static_cast<int>(random() % static_cast<unsigned>(slots));
@@ -196,7 +196,7 @@ TEST(Agreement, IsSoundInAnyOrder) {
           has_changed = true;
           break;
         case 2:
-          ASSERT_EQ(agreement.begin(++epoch), has_changed);
+          ASSERT_EQ(agreement.begin(++view), has_changed);
           if (!has_changed) break;
           std::fill(reported.begin(), reported.end(), -2);
           has_changed = false;
@@ -204,7 +204,7 @@ TEST(Agreement, IsSoundInAnyOrder) {
           break;
         default:
           if (!agreement.is_present(slot)) break;
-          agreement.note_quiet(slot, agreement.incarnation(slot), agreement.epoch(), rounds[index]);
+          agreement.note_quiet(slot, agreement.incarnation(slot), agreement.view(), rounds[index]);
           reported[index] = rounds[index];
       }
       const auto members = agreement.take_members();

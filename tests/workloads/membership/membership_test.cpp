@@ -169,7 +169,7 @@ Account by_generations(const GivenMachines& given, Seconds until) {
   }
   Account account;
   for (const auto& row : steward.membership())
-    account.rows.push_back(row_of(row.time, row.slot, row.event, row.cause, row.epoch, row.incarnation));
+    account.rows.push_back(row_of(row.time, row.slot, row.event, row.cause, row.view, row.incarnation));
   for (const auto& decision : steward.decisions())
     account.decisions.push_back(decision.record.event + " -> " + decision.record.decisions);
   return account;

@@ -307,7 +307,7 @@ TEST(RestartSteward, NeededMachinesEndGenerationsAndAreRequestedAgain) {
   EXPECT_EQ(steward.decisions().size(), decisions) << "nothing for the policy to decide";
   EXPECT_EQ(events_of(steward, Seconds(65)), (Texts{"joined 0", "joined -1", "departed -1", "noticed -1",
                                                     "requested -1", "ready -1", "joined -1"}));
-  EXPECT_EQ(steward.membership().back().epoch, steward.membership().front().epoch);
+  EXPECT_EQ(steward.membership().back().view, steward.membership().front().view);
   // The next one lives until 95. Meanwhile the worker's departs, at 100, and its replacement is there at 125.
   EXPECT_EQ(steward.end_of_generation()->at, Seconds(95));
   EXPECT_EQ(steward.begin_next(), Seconds(125));

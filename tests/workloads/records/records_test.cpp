@@ -125,6 +125,14 @@ TEST(Csv, NumbersRoundTripExactly) {
   }
 }
 
+TEST(Csv, ColumnsOfOlderFilesAreReadByTheirOldNames) {
+  const std::string text = to_csv<MembershipRecord>({{.time = Seconds(2), .event = "paused", .view = 3}});
+  EXPECT_THAT(text, HasSubstr(",view,"));
+  std::string older = text;
+  older.replace(older.find(",view,"), 6, ",epoch,");
+  EXPECT_EQ(to_csv(from_csv<MembershipRecord>("membership.csv", older)), text);
+}
+
 TEST(Csv, EveryKindOfRecordRoundTrips) {
   expect_same_csv<EvaluationRecord>({{3, 64, Seconds(1.5), Seconds(2.25), 0.5, 1.25}});
   expect_same_csv<CommitRecord>({{6, Seconds(1.5), Seconds(2.25), Seconds(0.5), 4096}});

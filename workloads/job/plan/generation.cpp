@@ -46,7 +46,7 @@ EndedGeneration ended_from_json(const json& document) {
 json to_json(const MembershipRecord& change) {
   return {{"time_s", change.time.count()}, {"slot", change.slot},   {"incarnation", change.incarnation},
           {"host", change.host},           {"event", change.event}, {"cause", change.cause},
-          {"epoch", change.epoch},         {"role", change.role}};
+          {"view", change.view},           {"role", change.role}};
 }
 
 MembershipRecord change_from_json(const json& document) {
@@ -56,7 +56,7 @@ MembershipRecord change_from_json(const json& document) {
   document.at("host").get_to(change.host);
   document.at("event").get_to(change.event);
   document.at("cause").get_to(change.cause);
-  document.at("epoch").get_to(change.epoch);
+  document.at("view").get_to(change.view);
   document.at("role").get_to(change.role);
   return change;
 }

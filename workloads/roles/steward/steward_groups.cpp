@@ -13,11 +13,11 @@ bool StewardGroups::hear(int slot, const Note& note) {
     return false;
   }
   if (const auto quiet = protocol::as<protocol::Quiet>(note)) {
-    agreement_.note_quiet(slot, quiet->incarnation, quiet->epoch, quiet->round, quiet->taken);
+    agreement_.note_quiet(slot, quiet->incarnation, quiet->view, quiet->round, quiet->taken);
     return false;
   }
   const auto finished = protocol::unpack<protocol::Finished>(note);
-  agreement_.note_finished(slot, finished.incarnation, finished.epoch);
+  agreement_.note_finished(slot, finished.incarnation, finished.view);
   return true;
 }
 
@@ -40,24 +40,24 @@ void StewardGroups::advance(std::int64_t view, bool resumes) {
 void StewardGroups::tell_change(int slot) {
   const int source = agreement_.source();
   const bool has_source = source >= 0 && agreement_.is_still_member(source);
-  const protocol::Regroup note{.epoch = static_cast<std::int32_t>(agreement_.epoch()),
+  const protocol::Regroup note{.view = static_cast<std::int32_t>(agreement_.view()),
                                .incarnation = agreement_.incarnation(slot),
                                .has_source = has_source};
   if (!has_source || slot != source) return notices_.tell<"groups">(rank_of(slot), note);
-  protocol::SlotsOfEpoch slots(slots_.size());
+  protocol::SlotsOfView slots(slots_.size());
   for (const int member : agreement_.present())
     if (agreement_.is_still_member(member))
       slots.set(static_cast<std::size_t>(member), protocol::Standing::current, 0);
   notices_.tell<"groups">(rank_of(slot), note, keep_standings(std::move(slots)));
 }
 
-Slice StewardGroups::keep_standings(protocol::SlotsOfEpoch slots) {
+Slice StewardGroups::keep_standings(protocol::SlotsOfView slots) {
   auto& bytes = standings_.emplace_back(std::move(slots).take());
   return {Bytes(std::ssize(bytes)), bytes.data()};
 }
 
 void StewardGroups::tell_members(const Agreement::Members& members) {
-  protocol::SlotsOfEpoch slots(slots_.size());
+  protocol::SlotsOfView slots(slots_.size());
   for (std::size_t member = 0; member < members.slots.size(); ++member)
     slots.set(static_cast<std::size_t>(members.slots[member]),
               members.behind[member] ? protocol::Standing::behind : protocol::Standing::current,
@@ -65,7 +65,7 @@ void StewardGroups::tell_members(const Agreement::Members& members) {
   const Slice list = keep_standings(std::move(slots));
   for (const int slot : members.slots)
     notices_.tell<"groups">(rank_of(slot),
-                            protocol::Members{.epoch = static_cast<std::int32_t>(agreement_.epoch()),
+                            protocol::Members{.view = static_cast<std::int32_t>(agreement_.view()),
                                               .incarnation = agreement_.incarnation(slot),
                                               .source = members.source,
                                               .leader = members.leader,

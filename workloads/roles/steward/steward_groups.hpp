@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
-#include "workloads/exchange/slots_of_epoch.hpp"
+#include "workloads/exchange/slots_of_view.hpp"
 #include "workloads/membership/agreement.hpp"
 #include "workloads/protocol.hpp"
 #include "workloads/roles/steward/place.hpp"
@@ -43,7 +43,7 @@ class StewardGroups {
  private:
   void tell_change(int slot);
   void tell_members(const Agreement::Members& members);
-  Slice keep_standings(protocol::SlotsOfEpoch slots);
+  Slice keep_standings(protocol::SlotsOfView slots);
   Rank rank_of(int slot) const { return slots_[static_cast<std::size_t>(slot)].rank; }
 
   Context& context_;

@@ -47,13 +47,13 @@ void StewardNotices::record(const Place& place, const std::string& event, const 
         .host = job_.roster().host_of(place.rank),
         .event = event,
         .cause = cause,
-        .epoch = epoch_,
+        .view = view_,
         .role = role_name(place.role)});
 }
 
 void StewardNotices::record_job(const std::string& event) {
   constexpr int no_slot = -1;
-  note({.time = now() - began_, .slot = no_slot, .event = event, .epoch = epoch_});
+  note({.time = now() - began_, .slot = no_slot, .event = event, .view = view_});
 }
 
 /// `change`: with its time in this launch.

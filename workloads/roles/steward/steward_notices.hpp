@@ -44,7 +44,7 @@ class StewardNotices {
   /// Of all workers.
   void record_job(const std::string& event);
   /// Number of the view of the members, for what is recorded from now on.
-  void set_view(std::int64_t view) { epoch_ = view; }
+  void set_view(std::int64_t view) { view_ = view; }
 
  private:
   void tell_occupancy(const Place& place, int incarnation, Seconds departs);
@@ -56,7 +56,7 @@ class StewardNotices {
   MembershipFile known_;  ///< the same as in the journal
   Seconds began_{};       ///< this launch, since the job began
   std::optional<Seconds> past_;
-  std::int64_t epoch_ = 0;
+  std::int64_t view_ = 0;
   std::vector<Pending> told_;
 };
 

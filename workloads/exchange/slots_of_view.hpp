@@ -1,4 +1,4 @@
-// What comes with the notes Members and Regroup: the slots of the workers as an epoch of membership begins.
+// What comes with the notes Members and Regroup: the slots of the workers as a view of the members begins.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ enum class Standing : std::uint8_t {
 
 /// For each slot one byte, its Standing, and then for each the samples that it has taken, or -1 for one
 /// without state, as numbers of 8 bytes.
-class SlotsOfEpoch {
+class SlotsOfView {
  public:
-  explicit SlotsOfEpoch(std::size_t slots) : bytes_(slots * (1 + width)) {}
+  explicit SlotsOfView(std::size_t slots) : bytes_(slots * (1 + width)) {}
   void set(std::size_t slot, Standing standing, std::int64_t taken) {
     bytes_[slot] = static_cast<std::byte>(standing);
     std::memcpy(bytes_.data() + place(slot), &taken, width);

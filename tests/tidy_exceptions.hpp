@@ -34,7 +34,7 @@ inline const std::vector<SizeRow>& large_classes() {
       {"workloads/exchange/all_reduce_exchange.cpp", "AllReduceExchange", 60},
       {"workloads/exchange/peer_exchange.cpp", "PeerExchange", 60},
       {"workloads/exchange/regrouping.hpp", "Regrouping", 60},
-      {"workloads/exchange/regrouping_rounds.hpp", "RegroupingRounds", 63},
+      {"workloads/exchange/regrouping_rounds.hpp", "RegroupingRounds", 60},
       {"workloads/exchange/replica.hpp", "Replica", 60},
       {"workloads/exchange/server_exchange.cpp", "ServerExchange", 60},
       {"workloads/exchange/server_model.hpp", "ServerModel", 64},

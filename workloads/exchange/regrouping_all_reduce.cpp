@@ -54,7 +54,7 @@ class RegroupingAllReduce final : public RegroupingRounds {
     offered_ = bucket + 1;
     if (!is_quiet()) start(bucket);
     if (!coordinator_ || offered_ < replica_.buckets()) return;
-    coordinator_->push(push, version_);
+    coordinator_->push(push, rounds_.version());
     reply_ = coordinator_->expect_reply();
   }
 
@@ -72,7 +72,7 @@ class RegroupingAllReduce final : public RegroupingRounds {
 
   void leave() override {
     if (coordinator_) coordinator_->leave();
-    if (plan_.payload() != sync::Payload::model || is_averaged()) return;
+    if (plan_.payload() != sync::Payload::model || rounds_.is_averaged()) return;
     begin_average();
     begin({.payload = sync::Payload::model});
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) bucket_ready(bucket, {});
@@ -85,7 +85,7 @@ class RegroupingAllReduce final : public RegroupingRounds {
 
  private:
   CoordinatorClient* coordinator() override { return coordinator_ ? &*coordinator_ : nullptr; }
-  int version_of_model() const override { return version_; }
+  int version_of_model() const override { return rounds_.version(); }
 
   /// The all-reduces among one set of members, kept for their buffers. One for each bucket, then one of the
   /// weights, and one of each slot's samples.
@@ -173,12 +173,12 @@ class RegroupingAllReduce final : public RegroupingRounds {
 
   ExchangeResult complete() override {
     if (averages_all())
-      note_averaged();
+      rounds_.note_averaged();
     else
       count();
     replica_.set_rate_factor(
         recovery::rate_factor(rate_scale_, all_workers_, static_cast<int>(regrouping_.members().size())));
-    ExchangeResult result = state_of_job();
+    ExchangeResult result = rounds_.state_of_job();
     if (coordinator_) {
       result.local_steps = last_reply_.local_steps;
       result.commit_round = last_reply_.commit_round;
@@ -197,10 +197,10 @@ class RegroupingAllReduce final : public RegroupingRounds {
   void count() {
     if (!sums_samples_) {
       samples_.assign(workers_.size(), own_samples_);
-      return count_round(samples_, version_ + 1, {});
+      return count_round(samples_, rounds_.version() + 1, {});
     }
     std::ranges::transform(sums_, samples_.begin(), [](float sum) { return static_cast<std::int64_t>(sum); });
-    if (!coordinator_) return count_round(samples_, version_ + 1, {});
+    if (!coordinator_) return count_round(samples_, rounds_.version() + 1, {});
     count_round(samples_, last_reply_.version, last_reply_.stops);
   }
 
@@ -208,7 +208,7 @@ class RegroupingAllReduce final : public RegroupingRounds {
   /// members, and of the state that this worker has now.
   void finish_fetched() override {
     while (!reply_.empty()) wait_for(&reply_);
-    if (coordinator_) coordinator_->begin_round(version_);
+    if (coordinator_) coordinator_->begin_round(rounds_.version());
   }
 
   /// `members`: sorted worker indices.

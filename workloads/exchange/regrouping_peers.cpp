@@ -38,7 +38,7 @@ class RegroupingPeers final : public RegroupingRounds {
   }
 
   void leave() override {
-    if (is_averaged()) return;
+    if (rounds_.is_averaged()) return;
     begin_average();
     begin({.payload = sync::Payload::model});
     finish();
@@ -93,10 +93,10 @@ class RegroupingPeers final : public RegroupingRounds {
     if (others > 0) model_.compute(context_, others, model_.mix(others, place_));
     model_.compute(context_, 1, model_.take_over());
     if (averages_all())
-      note_averaged();
+      rounds_.note_averaged();
     else
-      count_round(std::vector<std::int64_t>(workers_.size(), samples_), version_ + 1, {});
-    ExchangeResult result = state_of_job();
+      count_round(std::vector<std::int64_t>(workers_.size(), samples_), rounds_.version() + 1, {});
+    ExchangeResult result = rounds_.state_of_job();
     result.bytes_sent = result.bytes_received = bytes().count() * static_cast<std::int64_t>(others);
     return result;
   }

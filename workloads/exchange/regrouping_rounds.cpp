@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <numeric>
-#include <string>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -18,11 +15,9 @@ RegroupingRounds::RegroupingRounds(const Roster& roster, const DataPlan& data, c
       replica_(replica),
       workers_(roster.workers()),
       self_(roster.assignment(context.rank()).index),
+      rounds_(workers_.size()),
       regrouping_(roster, context, *this, replica.common_size(), replica.has_values(), incarnation),
       stop_(stop),
-      applied_(workers_.size(), 0),
-      before_(workers_.size(), 0),
-      dealt_(workers_.size(), 0),
       knows_samples_(data.knows_samples()),
       deals_(workers_.size(), roster.first_workers().size(), data.deals_before(),
              {.knows_samples = data.knows_samples(), .deals_again = data.deals_again()}) {}
@@ -49,7 +44,9 @@ ExchangeResult RegroupingRounds::finish() {
 Arrival RegroupingRounds::join(int) {
   while (!regrouping_.is_fetching() || !regrouping_.finish_fetch()) regrouping_.wait();
   const ExchangeResult result = fetched();
-  return {.result = result, .rounds = rounds_, .samples = counted()[static_cast<std::size_t>(self_)]};
+  return {.result = result,
+          .rounds = rounds_.rounds(),
+          .samples = rounds_.since_dealt()[static_cast<std::size_t>(self_)]};
 }
 
 void RegroupingRounds::end(const std::function<void()>& last_duties) {
@@ -71,12 +68,12 @@ void RegroupingRounds::end(const std::function<void()>& last_duties) {
 /// This worker has the state of the round that others have finished.
 ExchangeResult RegroupingRounds::fetched() {
   is_open_ = false;
-  deals_.settle(regrouping_.members(), regrouping_.taken(), counted());
+  deals_.settle(regrouping_.members(), regrouping_.taken(), rounds_.since_dealt());
   // Others may have dealt before.
   if (hooks_.dealt) hooks_.dealt(deals_);
   hooks_.on_members(members_event(), false);
   finish_fetched();
-  ExchangeResult result = state_of_job();
+  ExchangeResult result = rounds_.state_of_job();
   result.is_fetched = true;
   result.bytes_received = replica_.common_size().count();
   return result;
@@ -91,7 +88,7 @@ void RegroupingRounds::agree_on_view(std::span<const int> members, std::int64_t 
 }
 
 std::optional<Completion> RegroupingRounds::wait_or_regroup(Pending& until) {
-  TANDEM_CHECK(!is_open_, "an exchange is in progress; rounds", rounds_);
+  TANDEM_CHECK(!is_open_, "an exchange is in progress; rounds", rounds_.rounds());
   // The end of a view may take away what the caller waits for.
   if (!regrouping_.take_up_change()) {
     std::array<Pending, 2> awaited = {std::move(until), std::move(regrouping_.next())};
@@ -106,44 +103,26 @@ std::optional<Completion> RegroupingRounds::wait_or_regroup(Pending& until) {
 }
 
 void RegroupingRounds::begin_view() {
-  const bool is_dealt = deals_.settle(regrouping_.members(), regrouping_.taken(), counted());
+  const bool is_dealt = deals_.settle(regrouping_.members(), regrouping_.taken(), rounds_.since_dealt());
   if (is_dealt && hooks_.dealt) hooks_.dealt(deals_);
   const bool decides_again = is_open_ && !averages_all_;
   const auto again = hooks_.on_members(members_event(), decides_again);
   if (!is_open_) return;
-  TANDEM_CHECK(again.has_value() == decides_again, "an exchange was not decided again; rounds", rounds_);
+  TANDEM_CHECK(again.has_value() == decides_again, "an exchange was not decided again; rounds",
+               rounds_.rounds());
   if (again) decided_ = *again;
   restore();
   start();
 }
 
-/// In files: a job that is resumed begins there.
 void RegroupingRounds::serialise(StateArchive& state) {
-  serialise_counters(state);
-  if (!state.restores() || continues_)
-    for (std::size_t slot = 0; slot < before_.size(); ++slot)
-      state.number("exchange.before." + std::to_string(slot), before_[slot]);
-  if (!state.restores()) return;
-  if (!continues_) before_ = applied_;
-  // That was the end of the job before.
-  stops_ = 0;
-  if (CoordinatorClient* const client = coordinator()) client->begin_round(version_);
-}
-
-void RegroupingRounds::serialise_counters(StateArchive& state) {
-  state.number("exchange.rounds", rounds_);
-  state.number("exchange.version", version_);
-  state.number("exchange.stops", stops_);
-  for (std::size_t slot = 0; slot < applied_.size(); ++slot)
-    state.number("exchange.samples." + std::to_string(slot), applied_[slot]);
-  for (std::size_t slot = 0; slot < dealt_.size(); ++slot)
-    state.number("exchange.dealt." + std::to_string(slot), dealt_[slot]);
+  rounds_.serialise(state);
+  if (CoordinatorClient* const client = coordinator(); client != nullptr && state.restores())
+    client->begin_round(rounds_.version());
 }
 
 void RegroupingRounds::serialise_common(StateArchive& state) {
-  serialise_counters(state);
-  for (std::int64_t& samples : before_) state.number("exchange.samples_before", samples);
-  state.number("exchange.averaged", is_averaged_);
+  rounds_.serialise_common(state);
   auto counts = deals_.counts();
   state.number("deals.present", counts.present);
   state.number("deals.places", counts.places);
@@ -154,7 +133,7 @@ void RegroupingRounds::serialise_common(StateArchive& state) {
 }
 
 std::vector<std::int64_t> RegroupingRounds::deals_as_numbers() const {
-  return knows_samples_ ? deals_.to_numbers(counted()) : std::vector<std::int64_t>();
+  return knows_samples_ ? deals_.to_numbers(rounds_.since_dealt()) : std::vector<std::int64_t>();
 }
 
 void RegroupingRounds::restore_deals(std::span<const std::int64_t> numbers) {
@@ -162,50 +141,24 @@ void RegroupingRounds::restore_deals(std::span<const std::int64_t> numbers) {
 }
 
 sampling::Deals RegroupingRounds::changed_deals() const {
-  return knows_samples_ && deals_.has_changed() ? deals_.all(counted()) : sampling::Deals();
+  return knows_samples_ && deals_.has_changed() ? deals_.all(rounds_.since_dealt()) : sampling::Deals();
 }
 
 void RegroupingRounds::await_members() {
   while (regrouping_.is_quiet() && !regrouping_.is_fetching()) regrouping_.wait();
 }
 
-/// By slot: samples that count since the job has dealt them.
-std::vector<std::int64_t> RegroupingRounds::counted() const {
-  std::vector<std::int64_t> counted(applied_.size());
-  std::ranges::transform(applied_, dealt_, counted.begin(), std::minus());
-  return counted;
-}
-
-std::vector<std::int64_t> RegroupingRounds::applied_samples() const {
-  std::vector<std::int64_t> applied(applied_.size());
-  std::ranges::transform(applied_, before_, applied.begin(), std::minus());
-  return applied;
-}
-
 void RegroupingRounds::count_round(std::span<const std::int64_t> samples, int version,
                                    std::optional<bool> stops) {
-  ++rounds_;
-  version_ = version;
-  for (const int member : regrouping_.members())
-    applied_[static_cast<std::size_t>(member)] += samples[static_cast<std::size_t>(member)];
-  const Progress progress = progress_of_job();
-  stops_ = stops.value_or(stop_.is_reached(progress)) ? 1 : 0;
+  rounds_.count(regrouping_.members(), samples, version);
+  const Progress progress = rounds_.progress();
+  rounds_.set_stops(stops.value_or(stop_.is_reached(progress)));
   if (!stops && regrouping_.leads()) stop_.report(progress);
 }
 
 sync::Members RegroupingRounds::members_event() const {
   const auto members = regrouping_.members();
-  return {.round = static_cast<int>(rounds_), .workers = {members.begin(), members.end()}};
-}
-
-Progress RegroupingRounds::progress_of_job() const {
-  return {.rounds = rounds_,
-          .samples = std::accumulate(applied_.begin(), applied_.end(), std::int64_t{0}),
-          .now = Seconds(0.0)};
-}
-
-ExchangeResult RegroupingRounds::state_of_job() const {
-  return {.version = version_, .stop = stops_ != 0, .rounds = rounds_, .samples = progress_of_job().samples};
+  return {.round = static_cast<int>(rounds_.rounds()), .workers = {members.begin(), members.end()}};
 }
 
 }  // namespace tandem

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "workloads/exchange/counted_rounds.hpp"
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/member_exchange.hpp"
 #include "workloads/exchange/regrouping.hpp"
@@ -24,7 +25,7 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   ExchangeResult finish() final;
   Arrival join(int incarnation) override;
   void serialise(StateArchive& state) final;
-  void continue_counts() final { continues_ = true; }
+  void continue_counts() final { rounds_.continue_counts(); }
   /// A worker that takes over the duties does the last of them again.
   void end(const std::function<void()>& last_duties) final;
   std::optional<bool> leads() const final { return regrouping_.leads(); }
@@ -32,7 +33,7 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   sampling::Deals changed_deals() const final;
   bool knows_members() const final { return !regrouping_.is_quiet(); }
   void await_members() final;
-  std::vector<std::int64_t> applied_samples() const final;
+  std::vector<std::int64_t> applied_samples() const final { return rounds_.of_job(); }
 
  protected:
   /// The arguments must outlive it. `incarnation`: of this worker in its slot.
@@ -56,8 +57,6 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   bool is_quiet() const { return regrouping_.is_quiet(); }
   /// Counts a round in which each member has contributed so many samples. `samples`: by slot.
   void count_round(std::span<const std::int64_t> samples, int version, std::optional<bool> stops);
-  /// After the last round. All workers have the same.
-  ExchangeResult state_of_job() const;
   /// Sorted indices of the workers of the exchange in progress.
   std::span<const int> exchanging() const {
     return decided_.members.empty() ? regrouping_.members() : std::span<const int>(decided_.members);
@@ -65,17 +64,15 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
 
   // The mean over all models at the end is one more exchange. Workers that have not finished it fetch its
   // result.
-  bool is_averaged() const { return is_averaged_ != 0; }
   bool averages_all() const { return averages_all_; }
   void begin_average() { averages_all_ = true; }
-  void note_averaged() { is_averaged_ = 1; }
 
   Context& context_;
   Replica& replica_;
   std::span<const Rank> workers_;
   int self_;
   sync::Exchange decided_;  ///< the exchange in progress
-  int version_ = 0;         ///< of the model
+  CountedRounds rounds_;    ///< that are finished
   Regrouping regrouping_;
 
  private:
@@ -83,30 +80,20 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   void agree_on_view(std::span<const int> members, std::int64_t round, std::int32_t view) final;
   void begin_view() final;
   void serialise_common(StateArchive& state) final;
-  std::int64_t finished_rounds() const final { return rounds_ + is_averaged_; }
+  std::int64_t finished_rounds() const final { return rounds_.finished(); }
   std::int64_t taken_samples() const final { return hooks_.taken ? hooks_.taken() : 0; }
-  std::int64_t count_deals() const final { return deals_.count_numbers(counted()); }
+  std::int64_t count_deals() const final { return deals_.count_numbers(rounds_.since_dealt()); }
   std::vector<std::int64_t> deals_as_numbers() const final;
   void restore_deals(std::span<const std::int64_t> numbers) final;
-  std::vector<std::int64_t> counted() const;
   ExchangeResult fetched();
-  void serialise_counters(StateArchive& state);
   sync::Members members_event() const;
-  Progress progress_of_job() const;
 
   const StopRule& stop_;
   MemberHooks hooks_;
-  bool is_open_ = false;               ///< an exchange is in progress
-  std::int64_t rounds_ = 0;            ///< finished
-  std::vector<std::int64_t> applied_;  ///< samples of each slot's workers in the model
-  std::vector<std::int64_t> before_;   ///< of these, in the model that the job has resumed from
-  bool continues_ = false;             ///< the job restores its own state
-  std::vector<std::int64_t> dealt_;    ///< of them, before samples were dealt to the workers of this job
+  bool is_open_ = false;  ///< an exchange is in progress
   bool knows_samples_;
   sampling::MemberDeals deals_;  ///< after the last change of the members
-  int stops_ = 0;                ///< 1: the job ends after the last round
   bool averages_all_ = false;
-  int is_averaged_ = 0;  ///< 1: the mean is finished
 };
 
 }  // namespace tandem

@@ -5,14 +5,14 @@
 namespace tandem {
 
 /// One that means an earlier incarnation of the server was sent before its sender knew.
-void JoiningClient::hear(const Completion& last, int server) {
+void JoiningSlot::hear(const Completion& last, int server) {
   const auto heard = protocol::as<protocol::Arrived>(last.note);
   if (last.outcome != Outcome::done || !heard || heard->receiver != server) return;
   arrived = heard->incarnation;
   has_declined = heard->ends;
 }
 
-void JoiningClient::leave(Context& context, Pending& open, int server) {
+void JoiningSlot::leave(Context& context, Pending& open, int server) {
   draining.push_back(context.disconnect(rank));
   if (!open.empty()) {
     if (context.is_done(open))
@@ -21,15 +21,14 @@ void JoiningClient::leave(Context& context, Pending& open, int server) {
       draining.push_back(std::move(open));
   }
   is_joining = false;
-  has_ended = true;
 }
 
-void JoiningClient::begin(int of_occupant) {
+void JoiningSlot::begin(int of_occupant) {
   is_joining = true;
   incarnation = of_occupant;
 }
 
-bool JoiningClient::await_arrival(Context& context, const Completion& last, Pending& next, int server) {
+bool JoiningSlot::await_arrival(Context& context, const Completion& last, Pending& next, int server) {
   hear(last, server);
   if (!draining.empty()) {
     next = std::move(draining.back());
@@ -39,6 +38,16 @@ bool JoiningClient::await_arrival(Context& context, const Completion& last, Pend
   if (arrived >= incarnation) return true;
   next = protocol::receive<"arrivals">(context, rank);
   return false;
+}
+
+void JoiningClient::be_absent() {
+  JoiningSlot::be_absent();
+  has_ended = true;
+}
+
+void JoiningClient::leave(Context& context, Pending& open, int server) {
+  JoiningSlot::leave(context, open, server);
+  has_ended = true;
 }
 
 JoiningClient::Join JoiningClient::advance(Context& context, const Completion& last, Pending& next,

@@ -11,39 +11,43 @@
 
 namespace tandem {
 
-struct JoiningClient {
+/// How the next occupant of the slot joins. Whether anybody is there, the rank that serves knows.
+struct JoiningSlot {
   Rank rank = 0;
-  int worker = -1;                     ///< its slot among the workers of its job; -1: it is no worker
-  bool has_ended = false;              ///< it sends no further request, or nobody is there
-  bool is_joining = false;             ///< waits until nothing of its slot's last occupant is left
+  bool is_joining = false;             ///< waits until nothing of the slot's last occupant is left
   int incarnation = 1;                 ///< of the occupant that joins, or has joined
   int arrived = 1;                     ///< incarnation of the last occupant that has arrived
   bool has_declined = false;           ///< that one will ask for nothing
-  std::int32_t welcomed = 0;           ///< incarnation of the last occupant that was welcomed
   std::vector<Pending> draining = {};  ///< its welcome, and what is open with earlier occupants
 
-  /// Nobody is in its slot as the job begins, or as the server joins it.
-  void be_absent() {
-    has_ended = true;
-    incarnation = arrived = 0;
-  }
-  /// It is gone. `open`: the next message that is awaited from it, or empty. `server`: incarnation of the
-  /// rank that serves.
+  /// Nobody is there as the job begins, or as the server joins it.
+  void be_absent() { incarnation = arrived = 0; }
+  /// The occupant is gone. `open`: the next message that is awaited from it, or empty. `server`: incarnation
+  /// of the rank that serves.
   void leave(Context& context, Pending& open, int server);
-  /// Another one begins; `advance` follows.
+  /// Another one begins; await_arrival follows.
   void begin(int of_occupant);
-
-  bool is_present() const { return !has_ended || is_joining; }
   /// False: the join waits for `next`. True: nothing of earlier occupants is left, and the one that joins has
   /// arrived. `last`: what the join has waited for; nothing at first. A later occupant than the one that
   /// joins may have arrived: then the note about the departure of this one follows.
   bool await_arrival(Context& context, const Completion& last, Pending& next, int server);
-  enum class Join { waits, joined, declined };
-  /// The same, and welcomes the one that has arrived.
-  Join advance(Context& context, const Completion& last, Pending& next, int server);
 
  private:
   void hear(const Completion& last, int server);
+};
+
+/// The same, where the rank that serves knows nothing else of its clients.
+struct JoiningClient : JoiningSlot {
+  int worker = -1;            ///< its slot among the workers of its job; -1: it is no worker
+  bool has_ended = false;     ///< it sends no further request, or nobody is there
+  std::int32_t welcomed = 0;  ///< incarnation of the last occupant that was welcomed
+
+  void be_absent();
+  void leave(Context& context, Pending& open, int server);
+  bool is_present() const { return !has_ended || is_joining; }
+  enum class Join { waits, joined, declined };
+  /// As await_arrival, and welcomes the one that has arrived.
+  Join advance(Context& context, const Completion& last, Pending& next, int server);
 };
 
 /// The client of a worker among those of its server; null: another one serves that worker.

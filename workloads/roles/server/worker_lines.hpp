@@ -100,8 +100,8 @@ class WorkerLines {
   void finish();
 
  private:
-  /// Who is a member, the role knows (ServerMembers), not JoiningClient.
-  struct Line : JoiningClient {
+  /// Who is a member, the role knows (ServerMembers).
+  struct Line : JoiningSlot {
     std::vector<Pending> pieces;  ///< receives of all pieces of a push but the last of its key
     std::vector<Pending> reply;   ///< sends of the model in flight
     Snapshot replied_model;       ///< what they send

@@ -40,7 +40,6 @@ inline const std::vector<SizeRow>& large_classes() {
       {"workloads/exchange/server_model.hpp", "ServerModel", 64},
       {"workloads/job/plan/data_plan.hpp", "DataPlan", 72},
       {"workloads/job/plan/exchange_plan.hpp", "ExchangePlan", 60},
-      {"workloads/learner/flat_learner.hpp", "FlatLearner", 75},
       {"workloads/roles/cache/cache_node.hpp", "CacheNode", 60},
       {"workloads/roles/loader.cpp", "StorageLoader", 60},
       {"workloads/roles/server/parameter_server.hpp", "ParameterServer", 60},

@@ -38,7 +38,7 @@ inline const std::vector<SizeRow>& large_classes() {
       {"workloads/exchange/replica.hpp", "Replica", 60},
       {"workloads/exchange/server_exchange.cpp", "ServerExchange", 60},
       {"workloads/exchange/server_model.hpp", "ServerModel", 64},
-      {"workloads/job/plan/data_plan.hpp", "DataPlan", 72},
+      {"workloads/job/plan/data_plan.hpp", "DataPlan", 60},
       {"workloads/job/plan/exchange_plan.hpp", "ExchangePlan", 60},
       {"workloads/roles/cache/cache_node.hpp", "CacheNode", 60},
       {"workloads/roles/loader.cpp", "StorageLoader", 60},

@@ -340,7 +340,7 @@ void print_workers_note(const Job& job, const Job& former) {
       "dropped: "
       "{}\n",
       job.roster().workers().size(), former.roster().workers().size(), dropped);
-  const auto left = job.data().left_of_epoch();
+  const auto left = job.data().deals().left_of_epoch();
   fmt::print(
       "note: the {} samples that are left of epoch {} are dealt anew, so that none is taken twice in the "
       "epoch\n",

@@ -24,8 +24,8 @@ RegroupingRounds::RegroupingRounds(const Roster& roster, const DataPlan& data, c
       before_(workers_.size(), 0),
       dealt_(workers_.size(), 0),
       knows_samples_(data.knows_samples()),
-      deals_(workers_.size(), roster.first_workers().size(), data.deals_before(),
-             {.knows_samples = data.knows_samples(), .deals_again = data.deals_again()}) {}
+      deals_(workers_.size(), roster.first_workers().size(), data.deals().before(),
+             {.knows_samples = data.knows_samples(), .deals_again = data.deals().are_repeated()}) {}
 
 void RegroupingRounds::open(const sync::Exchange& exchange) {
   is_open_ = true;

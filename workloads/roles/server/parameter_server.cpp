@@ -72,9 +72,9 @@ DealBook book_of(const Job& job, Rank rank) {
   std::optional<sampling::MemberDeals> deals;
   if (job.roster().steward() && job.exchange().route() == sync::Route::server &&
       rank == job.roster().coordinator())
-    deals.emplace(workers.size(), job.roster().first_workers().size(), job.data().deals_before(),
+    deals.emplace(workers.size(), job.roster().first_workers().size(), job.data().deals().before(),
                   sampling::MemberDeals::Rules{.knows_samples = setting.knows_samples,
-                                               .deals_again = job.data().deals_again()});
+                                               .deals_again = job.data().deals().are_repeated()});
   return {std::move(setting), std::move(deals)};
 }
 

@@ -37,7 +37,6 @@ inline const std::vector<SizeRow>& large_classes() {
       {"workloads/exchange/regrouping_rounds.hpp", "RegroupingRounds", 63},
       {"workloads/exchange/replica.hpp", "Replica", 60},
       {"workloads/exchange/server_exchange.cpp", "ServerExchange", 60},
-      {"workloads/exchange/server_model.hpp", "ServerModel", 64},
       {"workloads/job/plan/data_plan.hpp", "DataPlan", 60},
       {"workloads/job/plan/exchange_plan.hpp", "ExchangePlan", 60},
       {"workloads/roles/cache/cache_node.hpp", "CacheNode", 60},
